@@ -1,0 +1,199 @@
+//! The table of kinds, and [`Object`], a shared object of any of them.
+//!
+//! Mirrors the scheme and the REST mapping of `k8s.io/apimachinery`: which group, version and plural a kind
+//! has, whether it lives in a namespace, and what kubectl may call it.
+
+use std::sync::Arc;
+
+use k8s_openapi::Resource as _;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
+
+/// What the cluster knows of a kind before it has seen any object of it.
+#[derive(Debug)]
+pub struct KindInfo {
+    /// CamelCase singular, as in a manifest: `Deployment`.
+    pub kind: &'static str,
+    /// API group, empty for core.
+    pub group: &'static str,
+    pub version: &'static str,
+    /// `group/version`, or just the version for core.
+    pub api_version: &'static str,
+    /// Lowercase plural, as in URLs: `deployments`.
+    pub plural: &'static str,
+    pub namespaced: bool,
+    /// What kubectl also accepts: `deploy`.
+    pub short_names: &'static [&'static str],
+}
+
+impl KindInfo {
+    /// Lowercase singular, as kubectl prints it: `deployment`.
+    pub fn singular(&self) -> String {
+        self.kind.to_ascii_lowercase()
+    }
+
+    /// `deployments.apps`, or `pods` in the core group: how errors name a resource.
+    pub fn qualified_plural(&self) -> String {
+        if self.group.is_empty() { self.plural.to_owned() } else { format!("{}.{}", self.plural, self.group) }
+    }
+
+    /// `Deployment.apps`, or `Pod` in the core group: how validation errors name a kind.
+    pub fn qualified_kind(&self) -> String {
+        if self.group.is_empty() { self.kind.to_owned() } else { format!("{}.{}", self.kind, self.group) }
+    }
+}
+
+/// A typed object that the table has a row for.
+pub trait Resource:
+    Clone
+    + std::fmt::Debug
+    + PartialEq
+    + serde::Serialize
+    + serde::de::DeserializeOwned
+    + k8s_openapi::Metadata<Ty = ObjectMeta>
+    + Send
+    + Sync
+    + 'static
+{
+    fn kind() -> Kind;
+    /// The typed object inside `object`, if it is of this kind.
+    fn from_object(object: &Object) -> Option<&Arc<Self>>;
+    fn into_object(self: Arc<Self>) -> Object;
+}
+
+macro_rules! kinds {
+    ($($kind:ident: $path:path, $plural:literal, $namespaced:literal, [$($short:literal),*];)*) => {
+        /// A kind of object, in the order of the table.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind { $($kind,)* }
+
+        impl Kind {
+            /// Every kind, in table order.
+            pub const ALL: &'static [Kind] = &[$(Kind::$kind,)*];
+
+            /// The kind's row.
+            pub fn info(self) -> &'static KindInfo {
+                match self {
+                    $(Kind::$kind => {
+                        const INFO: KindInfo = KindInfo {
+                            kind: <$path>::KIND, group: <$path>::GROUP, version: <$path>::VERSION,
+                            api_version: <$path>::API_VERSION, plural: $plural, namespaced: $namespaced,
+                            short_names: &[$($short),*],
+                        };
+                        &INFO
+                    })*
+                }
+            }
+
+            /// Reads an object of this kind from JSON, leniently: unknown fields are dropped.
+            pub fn decode(self, value: Value) -> Result<Object, serde_json::Error> {
+                match self { $(Kind::$kind => Ok(Object::$kind(Arc::new(serde_json::from_value::<$path>(value)?))),)* }
+            }
+        }
+
+        /// One object of any kind, shared. Cloning it copies a pointer.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Object { $($kind(Arc<$path>),)* }
+
+        impl Object {
+            pub fn kind(&self) -> Kind {
+                match self { $(Object::$kind(_) => Kind::$kind,)* }
+            }
+
+            pub fn meta(&self) -> &ObjectMeta {
+                match self { $(Object::$kind(o) => &o.metadata,)* }
+            }
+
+            /// The metadata to change; the object is copied first if anyone else holds it.
+            pub fn meta_mut(&mut self) -> &mut ObjectMeta {
+                match self { $(Object::$kind(o) => &mut Arc::make_mut(o).metadata,)* }
+            }
+
+            /// The object as the API prints it.
+            pub fn to_json(&self) -> Value {
+                match self { $(Object::$kind(o) => serde_json::to_value(&**o),)* }
+                    .expect("a typed object has string keys and finite numbers, so it prints as JSON")
+            }
+
+            /// Whether both are the very same version in memory.
+            pub fn same(&self, other: &Object) -> bool {
+                match (self, other) {
+                    $((Object::$kind(a), Object::$kind(b)) => Arc::ptr_eq(a, b),)*
+                    _ => false,
+                }
+            }
+        }
+
+        $(impl Resource for $path {
+            fn kind() -> Kind { Kind::$kind }
+            fn from_object(object: &Object) -> Option<&Arc<Self>> {
+                match object { Object::$kind(o) => Some(o), _ => None }
+            }
+            fn into_object(self: Arc<Self>) -> Object { Object::$kind(self) }
+        })*
+    };
+}
+
+use k8s_openapi::api::{apps::v1 as apps, coordination::v1 as coordination, core::v1 as core};
+use k8s_openapi::api::{rbac::v1 as rbac, scheduling::v1 as scheduling};
+
+kinds! {
+    Namespace: core::Namespace, "namespaces", false, ["ns"];
+    Node: core::Node, "nodes", false, ["no"];
+    Pod: core::Pod, "pods", true, ["po"];
+    Service: core::Service, "services", true, ["svc"];
+    ConfigMap: core::ConfigMap, "configmaps", true, ["cm"];
+    Secret: core::Secret, "secrets", true, [];
+    ServiceAccount: core::ServiceAccount, "serviceaccounts", true, ["sa"];
+    Event: core::Event, "events", true, ["ev"];
+    Deployment: apps::Deployment, "deployments", true, ["deploy"];
+    ReplicaSet: apps::ReplicaSet, "replicasets", true, ["rs"];
+    Lease: coordination::Lease, "leases", true, [];
+    PriorityClass: scheduling::PriorityClass, "priorityclasses", false, ["pc"];
+    Role: rbac::Role, "roles", true, [];
+    RoleBinding: rbac::RoleBinding, "rolebindings", true, [];
+    ClusterRole: rbac::ClusterRole, "clusterroles", false, [];
+    ClusterRoleBinding: rbac::ClusterRoleBinding, "clusterrolebindings", false, [];
+}
+
+impl Object {
+    pub fn name(&self) -> &str {
+        self.meta().name.as_deref().unwrap_or_default()
+    }
+
+    /// The namespace, empty for cluster-scoped objects.
+    pub fn namespace(&self) -> &str {
+        self.meta().namespace.as_deref().unwrap_or_default()
+    }
+
+    /// The resourceVersion as a number; 0 before it is stored.
+    pub fn revision(&self) -> u64 {
+        self.meta().resource_version.as_deref().and_then(|rv| rv.parse().ok()).unwrap_or(0)
+    }
+}
+
+impl Kind {
+    /// The kind with this `apiVersion` and `kind`, as a manifest names it.
+    pub fn from_manifest(api_version: &str, kind: &str) -> Option<Kind> {
+        Kind::ALL.iter().copied().find(|k| k.info().kind == kind && k.info().api_version == api_version)
+    }
+
+    /// The kind that kubectl means by `word`: plural, singular, short name or `plural.group`, in any case.
+    pub fn from_word(word: &str) -> Option<Kind> {
+        let word = word.to_ascii_lowercase();
+        Kind::ALL.iter().copied().find(|k| {
+            let info = k.info();
+            word == info.plural
+                || word == info.singular()
+                || info.short_names.contains(&word.as_str())
+                || (!info.group.is_empty()
+                    && (word == info.qualified_plural() || word == format!("{}.{}", info.singular(), info.group)))
+        })
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.info().kind)
+    }
+}

@@ -1,0 +1,24 @@
+//! Objects: what a cluster stores and everybody talks about.
+//!
+//! A Kubernetes object is metadata (who it is), a spec (what should be) and a status (what was seen). Here the
+//! objects are the `k8s-openapi` structs themselves. They are shared, never copied to look at: an [`Object`] is
+//! one reference-counted typed struct, and whoever changes one makes a new version of it.
+//!
+//! - [`kinds`]: the table of kinds; adding a kind to the cluster starts with one row there.
+//! - [`meta`]: names, keys, owners, conditions.
+//! - [`status`]: errors as the API server gives them.
+//! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
+//!
+//! Must hold: nothing here knows that a cluster exists; these are values and pure functions over them.
+
+pub mod kinds;
+pub mod meta;
+pub mod patch;
+pub mod quantity;
+pub mod selector;
+pub mod status;
+pub mod time;
+
+pub use kinds::{Kind, KindInfo, Object, Resource};
+pub use meta::Key;
+pub use status::Status;

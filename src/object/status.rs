@@ -1,0 +1,226 @@
+//! Errors as the API server gives them: `metav1.Status`, a value that controllers match on.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::Kind;
+
+/// Why a request failed. The names are `metav1.StatusReason`'s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// A Go error without a reason: code 500 and an empty `reason`.
+    Unknown,
+    BadRequest,
+    Unauthorized,
+    Forbidden,
+    NotFound,
+    MethodNotAllowed,
+    NotAcceptable,
+    UnsupportedMediaType,
+    AlreadyExists,
+    Conflict,
+    Gone,
+    Expired,
+    RequestEntityTooLarge,
+    Invalid,
+    TooManyRequests,
+    InternalError,
+    ServiceUnavailable,
+    Timeout,
+}
+
+impl Reason {
+    /// The HTTP status code.
+    pub fn code(self) -> u16 {
+        match self {
+            Reason::BadRequest => 400,
+            Reason::Unauthorized => 401,
+            Reason::Forbidden => 403,
+            Reason::NotFound => 404,
+            Reason::MethodNotAllowed => 405,
+            Reason::NotAcceptable => 406,
+            Reason::AlreadyExists | Reason::Conflict => 409,
+            Reason::Gone | Reason::Expired => 410,
+            Reason::RequestEntityTooLarge => 413,
+            Reason::UnsupportedMediaType => 415,
+            Reason::Invalid => 422,
+            Reason::TooManyRequests => 429,
+            Reason::Unknown | Reason::InternalError => 500,
+            Reason::ServiceUnavailable => 503,
+            Reason::Timeout => 504,
+        }
+    }
+}
+
+/// One of several things wrong: `metav1.StatusCause`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cause {
+    /// `FieldValueInvalid`, `NamespaceTerminating` …
+    pub reason: String,
+    pub message: String,
+    /// The path of the field: `spec.containers[0].image`.
+    pub field: String,
+}
+
+/// A failed request's answer: `metav1.Status` with status Failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    pub code: u16,
+    pub reason: Reason,
+    pub message: String,
+    pub details: Option<Box<Details>>,
+}
+
+/// `metav1.StatusDetails`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Details {
+    pub name: String,
+    pub group: String,
+    /// The plural resource, or the CamelCase kind in validation errors.
+    pub kind: String,
+    pub uid: String,
+    pub causes: Vec<Cause>,
+    pub retry_after_seconds: u32,
+}
+
+impl Status {
+    /// A failure without details.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Status {
+        Status { code: reason.code(), reason, message: message.into(), details: None }
+    }
+
+    fn about(kind: Kind, name: &str, reason: Reason, message: String) -> Status {
+        let info = kind.info();
+        let details = Details { name: name.into(), group: info.group.into(), kind: info.plural.into(), ..Details::default() };
+        Status { details: Some(Box::new(details)), ..Status::new(reason, message) }
+    }
+
+    pub fn bad_request(message: impl Into<String>) -> Status {
+        Status::new(Reason::BadRequest, message)
+    }
+
+    pub fn not_found(kind: Kind, name: &str) -> Status {
+        let message = format!("{} \"{name}\" not found", kind.info().qualified_plural());
+        Status::about(kind, name, Reason::NotFound, message)
+    }
+
+    pub fn already_exists(kind: Kind, name: &str) -> Status {
+        let message = format!("{} \"{name}\" already exists", kind.info().qualified_plural());
+        Status::about(kind, name, Reason::AlreadyExists, message)
+    }
+
+    /// 409: `Operation cannot be fulfilled on deployments.apps "web": why`.
+    pub fn conflict(kind: Kind, name: &str, why: &str) -> Status {
+        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", kind.info().qualified_plural());
+        Status::about(kind, name, Reason::Conflict, message)
+    }
+
+    /// 409 of an update made from an old version.
+    pub fn modified(kind: Kind, name: &str) -> Status {
+        const WHY: &str =
+            "the object has been modified; please apply your changes to the latest version and try again";
+        Status::conflict(kind, name, WHY)
+    }
+
+    /// 403: `pods "web" is forbidden: why`.
+    pub fn forbidden(kind: Kind, name: &str, why: &str) -> Status {
+        let message = format!("{} \"{name}\" is forbidden: {why}", kind.info().qualified_plural());
+        Status::about(kind, name, Reason::Forbidden, message)
+    }
+
+    /// 422 with one cause a wrong field. `causes` must not be empty; exact duplicates count once.
+    pub fn invalid(kind: Kind, name: &str, causes: Vec<Cause>) -> Status {
+        let mut texts: Vec<String> = Vec::new();
+        for cause in &causes {
+            let text = format!("{}: {}", cause.field, cause.message);
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        let list = if texts.len() == 1 { texts.remove(0) } else { format!("[{}]", texts.join(", ")) };
+        let info = kind.info();
+        let message = format!("{} \"{name}\" is invalid: {list}", info.qualified_kind());
+        let details =
+            Details { name: name.into(), group: info.group.into(), kind: info.kind.into(), causes, ..Details::default() };
+        Status { details: Some(Box::new(details)), ..Status::new(Reason::Invalid, message) }
+    }
+
+    /// 500: `Internal error occurred: error`.
+    pub fn internal(error: &str) -> Status {
+        let cause = Cause { message: error.into(), ..Cause::default() };
+        let details = Details { causes: vec![cause], ..Details::default() };
+        let message = format!("Internal error occurred: {error}");
+        Status { details: Some(Box::new(details)), ..Status::new(Reason::InternalError, message) }
+    }
+
+    pub fn is_not_found(&self) -> bool {
+        self.reason == Reason::NotFound
+    }
+
+    pub fn is_conflict(&self) -> bool {
+        self.reason == Reason::Conflict
+    }
+
+    pub fn is_already_exists(&self) -> bool {
+        self.reason == Reason::AlreadyExists
+    }
+
+    /// Whether a cause of this type is among the details, as `apierrors.HasStatusCause` asks.
+    pub fn has_cause(&self, reason: &str) -> bool {
+        self.details.as_ref().is_some_and(|d| d.causes.iter().any(|c| c.reason == reason))
+    }
+
+    /// The answer's body, as the API prints it.
+    pub fn to_json(&self) -> Value {
+        let mut status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"});
+        let fields = status.as_object_mut().expect("the literal above is an object");
+        fields.insert("message".into(), json!(self.message));
+        if self.reason != Reason::Unknown {
+            fields.insert("reason".into(), json!(format!("{:?}", self.reason)));
+        }
+        if let Some(details) = &self.details {
+            fields.insert("details".into(), details.to_json());
+        }
+        fields.insert("code".into(), json!(self.code));
+        status
+    }
+}
+
+impl Details {
+    fn to_json(&self) -> Value {
+        let mut out = serde_json::Map::new();
+        for (field, text) in [("name", &self.name), ("group", &self.group), ("kind", &self.kind), ("uid", &self.uid)] {
+            if !text.is_empty() {
+                out.insert(field.into(), json!(text));
+            }
+        }
+        if !self.causes.is_empty() {
+            out.insert("causes".into(), self.causes.iter().map(Cause::to_json).collect());
+        }
+        if self.retry_after_seconds > 0 {
+            out.insert("retryAfterSeconds".into(), json!(self.retry_after_seconds));
+        }
+        Value::Object(out)
+    }
+}
+
+impl Cause {
+    fn to_json(&self) -> Value {
+        let mut out = serde_json::Map::new();
+        for (field, text) in [("reason", &self.reason), ("message", &self.message), ("field", &self.field)] {
+            if !text.is_empty() {
+                out.insert(field.into(), json!(text));
+            }
+        }
+        Value::Object(out)
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Status {}
