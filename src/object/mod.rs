@@ -8,6 +8,7 @@
 //! - [`meta`]: names, keys, owners, conditions.
 //! - [`status`]: errors as the API server gives them.
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
+//! - [`random`]: where generated names and uids come from.
 //!
 //! Must hold: nothing here knows that a cluster exists; these are values and pure functions over them.
 
@@ -15,6 +16,7 @@ pub mod kinds;
 pub mod meta;
 pub mod patch;
 pub mod quantity;
+pub mod random;
 pub mod selector;
 pub mod status;
 pub mod time;

@@ -92,7 +92,8 @@ impl Status {
 
     fn about(kind: Kind, name: &str, reason: Reason, message: String) -> Status {
         let info = kind.info();
-        let details = Details { name: name.into(), group: info.group.into(), kind: info.plural.into(), ..Details::default() };
+        let details =
+            Details { name: name.into(), group: info.group.into(), kind: info.plural.into(), ..Details::default() };
         Status { details: Some(Box::new(details)), ..Status::new(reason, message) }
     }
 
@@ -118,8 +119,7 @@ impl Status {
 
     /// 409 of an update made from an old version.
     pub fn modified(kind: Kind, name: &str) -> Status {
-        const WHY: &str =
-            "the object has been modified; please apply your changes to the latest version and try again";
+        const WHY: &str = "the object has been modified; please apply your changes to the latest version and try again";
         Status::conflict(kind, name, WHY)
     }
 
@@ -141,8 +141,13 @@ impl Status {
         let list = if texts.len() == 1 { texts.remove(0) } else { format!("[{}]", texts.join(", ")) };
         let info = kind.info();
         let message = format!("{} \"{name}\" is invalid: {list}", info.qualified_kind());
-        let details =
-            Details { name: name.into(), group: info.group.into(), kind: info.kind.into(), causes, ..Details::default() };
+        let details = Details {
+            name: name.into(),
+            group: info.group.into(),
+            kind: info.kind.into(),
+            causes,
+            ..Details::default()
+        };
         Status { details: Some(Box::new(details)), ..Status::new(Reason::Invalid, message) }
     }
 
