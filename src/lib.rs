@@ -1,1 +1,15 @@
+//! kubestep: Kubernetes, one event at a time.
+//!
+//! The modules in reading order, from the floor up; each may use only those before it.
+
 pub mod object;
+
+pub mod store;
+
+pub mod apiserver;
+
+pub mod engine;
+
+pub mod client;
+
+pub mod controllers;

@@ -18,6 +18,12 @@ impl Key {
         if namespace.is_empty() { Key(name.into()) } else { Key(format!("{namespace}/{name}").into()) }
     }
 
+    /// A key as it is printed.
+    pub fn parse(text: &str) -> Key {
+        Key(text.into())
+    }
+
+    /// The key of an object.
     pub fn of(object: &Object) -> Key {
         Key::of_meta(object.meta())
     }

@@ -1,0 +1,150 @@
+//! POST: a new object. Mirrors `endpoints/handlers/create.go` and `registry/generic/registry/store.go`.
+
+use crate::object::status::{Cause, Reason};
+use crate::object::{Object, Status};
+
+use super::admission::{self, Attributes};
+use super::request::{Body, Response};
+use super::{ApiServer, Handling, Outcome, decode, defaults, strategy, validation};
+
+/// How often a generated name may collide before the server gives up.
+const NAME_ATTEMPTS: usize = 8;
+
+/// `generateName` is cut to this, so that the suffix still fits a DNS label.
+const GENERATED_BASE_MAX: usize = 58;
+
+impl ApiServer {
+    pub(super) fn create(&mut self, handling: &mut Handling) -> Outcome {
+        let mut object = self.incoming(handling)?;
+        wipe_system_metadata(&mut object)?;
+        place_in_namespace(&mut object, &handling.request.namespace)?;
+        defaults::set_defaults(&mut object);
+        handling.stage("defaulting", String::new);
+        self.admit_create(handling, &mut object)?;
+        let attempts = if object.name().is_empty() { NAME_ATTEMPTS } else { 1 };
+        for _ in 0..attempts {
+            let candidate = self.name_and_validate(handling, object.clone())?;
+            match self.put(handling, 0, candidate) {
+                Ok(stored) => return Ok((201, Response::Object(stored))),
+                Err(_) if attempts > 1 => {}
+                Err(_) => return Err(self.exists(&object)),
+            }
+        }
+        let mut status = Status::already_exists(object.kind(), object.meta().generate_name.as_deref().unwrap_or(""));
+        status.message += ", the server was not able to generate a unique name for the object";
+        Err(status)
+    }
+
+    /// The object that came with the request, typed.
+    pub(super) fn incoming(&mut self, handling: &mut Handling) -> Result<Object, Status> {
+        let request = handling.request;
+        match &request.body {
+            Body::Object(object) => Ok(object.clone()),
+            Body::Json(text) => {
+                let (object, warnings) = decode::decode(request.kind, text, request.options.field_validation)?;
+                handling.warnings.extend(warnings);
+                handling.stage("decoding", || format!("{:?} field validation", request.options.field_validation));
+                Ok(object)
+            }
+            _ => Err(Status::bad_request("the request carries no object")),
+        }
+    }
+
+    fn admit_create(&mut self, handling: &mut Handling, object: &mut Object) -> Result<(), Status> {
+        for (plugin, admit) in admission::MUTATING {
+            let mut attributes =
+                Attributes { request: handling.request, old: None, reader: &self.store, random: &mut self.random };
+            admit(&mut attributes, object)?;
+            let _ = plugin;
+        }
+        handling.stage("mutating admission", || plugin_names(admission::MUTATING.iter().map(|(name, _)| *name)));
+        Ok(())
+    }
+
+    /// Fills in what only the server knows, runs the strategy and every check of a new object.
+    fn name_and_validate(&mut self, handling: &mut Handling, mut object: Object) -> Result<Object, Status> {
+        let meta = object.meta_mut();
+        meta.uid = Some(self.random.uid());
+        meta.creation_timestamp = Some(handling.now.time());
+        if meta.name.as_deref().unwrap_or_default().is_empty() {
+            let Some(base) = meta.generate_name.as_deref().filter(|base| !base.is_empty()) else {
+                let cause = required("metadata.name", "name or generateName is required");
+                return Err(Status::invalid(object.kind(), "", vec![cause]));
+            };
+            let base: String = base.chars().take(GENERATED_BASE_MAX).collect();
+            meta.name = Some(format!("{base}{}", self.random.suffix()));
+        }
+        strategy::prepare_for_create(&mut object);
+        let causes = validation::validate_create(&object);
+        if !causes.is_empty() {
+            return Err(Status::invalid(object.kind(), object.name(), causes));
+        }
+        handling.stage("validation", String::new);
+        for (_, admit) in admission::VALIDATING {
+            let attributes =
+                Attributes { request: handling.request, old: None, reader: &self.store, random: &mut self.random };
+            admit(&attributes, &object)?;
+        }
+        handling.stage("validating admission", || plugin_names(admission::VALIDATING.iter().map(|(name, _)| *name)));
+        Ok(object)
+    }
+
+    fn exists(&self, object: &Object) -> Status {
+        let mut status = Status::already_exists(object.kind(), object.name());
+        let there = self.stored(object.kind(), object.namespace(), object.name());
+        if there.is_ok_and(|o| o.meta().deletion_timestamp.is_some()) {
+            status.message = format!("object is being deleted: {}", status.message);
+        }
+        status
+    }
+}
+
+pub(super) fn plugin_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// `Required value: detail`.
+fn required(field: &str, detail: &str) -> Cause {
+    Cause { reason: "FieldValueRequired".into(), message: format!("Required value: {detail}"), field: field.into() }
+}
+
+/// What a client may not set itself. Mirrors `rest.WipeObjectMetaSystemFields`.
+fn wipe_system_metadata(object: &mut Object) -> Result<(), Status> {
+    let version = object.meta().resource_version.as_deref().unwrap_or_default();
+    if !version.is_empty() && version != "0" {
+        let text = "resourceVersion should not be set on objects to be created";
+        return Err(Status::new(Reason::Unknown, text));
+    }
+    let meta = object.meta();
+    let clean = meta.uid.is_none()
+        && meta.creation_timestamp.is_none()
+        && meta.deletion_timestamp.is_none()
+        && meta.deletion_grace_period_seconds.is_none()
+        && meta.self_link.is_none()
+        && meta.resource_version.is_none();
+    if !clean {
+        let meta = object.meta_mut();
+        meta.uid = None;
+        meta.creation_timestamp = None;
+        meta.deletion_timestamp = None;
+        meta.deletion_grace_period_seconds = None;
+        meta.self_link = None;
+        meta.resource_version = None;
+    }
+    Ok(())
+}
+
+/// The URL's namespace wins where the object names none. Mirrors `rest.EnsureObjectNamespaceMatchesRequestNamespace`.
+pub(super) fn place_in_namespace(object: &mut Object, namespace: &str) -> Result<(), Status> {
+    if !object.kind().info().namespaced {
+        return Ok(());
+    }
+    if object.namespace().is_empty() {
+        object.meta_mut().namespace = Some(namespace.to_owned());
+    } else if object.namespace() != namespace {
+        const TEXT: &str =
+            "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(Status::bad_request(TEXT));
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! DELETE: graceful for Pods, held back by finalizers, at once for the rest. Mirrors `rest/delete.go` and
+//! `registry/generic/registry/store.go`.
+
+use std::time::Duration;
+
+use crate::object::status::Cause;
+use crate::object::{Object, Status};
+
+use super::admission::{self, Attributes};
+use super::request::{Body, DeleteOptions, Propagation, Response};
+use super::{ApiServer, Handling, Outcome, registry, strategy};
+
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+
+impl ApiServer {
+    pub(super) fn delete(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        let object = self.stored(request.kind, &request.namespace, &request.name)?;
+        let default = DeleteOptions::default();
+        let options = if let Body::Delete(options) = &request.body { options } else { &default };
+        self.delete_object(handling, object, options)
+    }
+
+    pub(super) fn delete_collection(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        let matching = self.matching(request)?;
+        let default = DeleteOptions::default();
+        let options = if let Body::Delete(options) = &request.body { options } else { &default };
+        let revision = self.store.revision();
+        for object in &matching {
+            self.delete_object(handling, object.clone(), options)?;
+        }
+        Ok((200, Response::List { items: matching, revision, continue_token: String::new(), remaining: None }))
+    }
+
+    fn delete_object(&mut self, handling: &mut Handling, object: Object, options: &DeleteOptions) -> Outcome {
+        check_preconditions(&object, options)?;
+        for (_, admit) in admission::DELETING {
+            let attributes = Attributes {
+                request: handling.request,
+                old: Some(&object),
+                reader: &self.store,
+                random: &mut self.random,
+            };
+            admit(&attributes)?;
+        }
+        handling.stage("validating admission", || "delete".into());
+        let uid = object.meta().uid.clone().unwrap_or_default();
+        let kind = object.kind();
+        let grace = grace_period(&object, options);
+        let finalizers = finalizers_for(&object, options);
+        let changed = object.meta().finalizers.as_deref().unwrap_or_default() != finalizers.as_slice();
+        let held = !finalizers.is_empty() || strategy::has_spec_finalizers(&object);
+        if grace == 0 && !held {
+            return self.delete_now(handling, object, uid);
+        }
+        let mut dying = object.clone();
+        if changed {
+            dying.meta_mut().finalizers = Some(finalizers);
+        }
+        mark_deleted(&mut dying, &object, grace, handling);
+        strategy::prepare_for_deletion(&mut dying);
+        let stored =
+            if dying == object { object } else { self.put(handling, object.revision(), dying)? };
+        let _ = kind;
+        Ok((200, Response::Object(stored)))
+    }
+
+    /// Removes the object. A Pod that was dying is first written with grace 0, as the real server does.
+    fn delete_now(&mut self, handling: &mut Handling, object: Object, uid: String) -> Outcome {
+        let mut last = object;
+        let key = registry::key(last.kind(), last.namespace(), last.name());
+        let dying = last.meta().deletion_grace_period_seconds.unwrap_or(0) > 0;
+        if strategy::is_graceful(last.kind()) && dying {
+            let before = last.revision();
+            last.meta_mut().deletion_grace_period_seconds = Some(0);
+            last.meta_mut().deletion_timestamp = Some(handling.now.time());
+            last = self.put(handling, before, last)?;
+        }
+        debug_assert!(self.store.get(&key).is_some());
+        let returns_object = strategy::returns_object_on_delete(last.kind());
+        let gone = self.remove(handling, last)?;
+        Ok((200, if returns_object { Response::Object(gone) } else { Response::Success { uid } }))
+    }
+}
+
+/// Sets deletionTimestamp and grace, once; a later delete may only shorten the grace.
+fn mark_deleted(dying: &mut Object, object: &Object, grace: i64, handling: &Handling) {
+    let first = object.meta().deletion_timestamp.is_none();
+    let shorter = object.meta().deletion_grace_period_seconds.is_some_and(|there| grace < there);
+    if !first && !shorter {
+        return;
+    }
+    let meta = dying.meta_mut();
+    let at = handling.now + Duration::from_secs(u64::try_from(grace).unwrap_or(0));
+    meta.deletion_timestamp = Some(at.time());
+    meta.deletion_grace_period_seconds = Some(grace);
+    if first && meta.generation.unwrap_or(0) > 0 {
+        meta.generation = meta.generation.map(|g| g + 1);
+    }
+}
+
+/// Seconds of grace: 0 for all but running Pods. Mirrors `podStrategy.CheckGracefulDelete`.
+fn grace_period(object: &Object, options: &DeleteOptions) -> i64 {
+    let Object::Pod(pod) = object else { return 0 };
+    let phase = pod.status.as_ref().and_then(|s| s.phase.as_deref()).unwrap_or_default();
+    let assigned = pod.spec.as_ref().is_some_and(|s| s.node_name.as_deref().is_some_and(|n| !n.is_empty()));
+    if !assigned || matches!(phase, "Succeeded" | "Failed") {
+        return 0;
+    }
+    let own = pod.spec.as_ref().and_then(|s| s.termination_grace_period_seconds).unwrap_or(30);
+    match options.grace_period_seconds.unwrap_or(own) {
+        grace if grace < 0 => 1,
+        grace => grace,
+    }
+}
+
+/// The object's finalizers with those of the garbage collector added or removed, as the propagation policy asks.
+fn finalizers_for(object: &Object, options: &DeleteOptions) -> Vec<String> {
+    let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
+    let wanted = match options.propagation {
+        Some(Propagation::Orphan) => Some(ORPHAN),
+        Some(Propagation::Foreground) => Some(FOREGROUND),
+        Some(Propagation::Background) => None,
+        None => return finalizers,
+    };
+    finalizers.retain(|f| (f != ORPHAN && f != FOREGROUND) || Some(f.as_str()) == wanted);
+    if let Some(wanted) = wanted
+        && !finalizers.iter().any(|f| f == wanted)
+    {
+        finalizers.push(wanted.to_owned());
+    }
+    finalizers
+}
+
+fn check_preconditions(object: &Object, options: &DeleteOptions) -> Result<(), Status> {
+    let meta = object.meta();
+    let checks = [("UID", &options.uid, &meta.uid), ("ResourceVersion", &options.resource_version, &meta.resource_version)];
+    for (what, wanted, there) in checks {
+        if let Some(wanted) = wanted
+            && Some(wanted) != there.as_ref()
+        {
+            let there = there.as_deref().unwrap_or_default();
+            let mut why = format!("the {what} in the precondition ({wanted}) does not match the {what} in record ({there}).");
+            why += " The object might have been deleted and then recreated";
+            let mut status = Status::conflict(object.kind(), object.name(), &why);
+            // Unlike other conflicts this one names the Go type's kind, not the resource.
+            let plural = object.kind().info().qualified_plural();
+            status.message = status.message.replacen(&plural, object.kind().info().kind, 1);
+            return Err(status);
+        }
+    }
+    Ok(())
+}
+
+/// One thing wrong with the options of a delete.
+pub fn bad_propagation(value: &str) -> Cause {
+    let supported = "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"";
+    Cause {
+        reason: "FieldValueNotSupported".into(),
+        message: format!("Unsupported value: \"{value}\": {supported}"),
+        field: "propagationPolicy".into(),
+    }
+}

@@ -1,0 +1,211 @@
+//! kube-apiserver: the only door to the store, and the place where every rule about objects is kept.
+//!
+//! A request passes a row of stages, each a small check in a file of its own, in the order the real server runs
+//! them: authentication, authorization, decoding with field validation, defaulting, mutating admission, the kind's
+//! strategy, validation, validating admission, and at last one etcd transaction. Whatever the transaction changed is
+//! then offered to every open watch.
+//!
+//! [`ApiServer::handle`] is all of it: a plain function from a request to an answer and the watch events it caused.
+//! It does no I/O and knows no clock but the one handed in.
+//!
+//! - [`request`]: what can be asked and answered.
+//! - [`read`], [`create`], [`update`], [`delete`], [`subresources`]: the handlers.
+//! - [`registry`]: etcd keys, and reading objects from the store.
+//! - [`watch`]: who is told of which change.
+//!
+//! Must hold: nothing is stored that was not validated; a write that changes nothing stores nothing and tells nobody;
+//! an update made from an old version is refused; every watch sees each revision once, in order.
+//!
+//! Left out: aggregation, API priority and fairness, the audit log, encryption at rest, managedFields, expiry of
+//! Events after an hour.
+
+use crate::object::random::Random;
+use crate::object::time::Instant;
+use crate::object::{Kind, Object, Status};
+use crate::store::{Change, Store};
+
+pub mod admission;
+pub mod authorization;
+pub mod create;
+pub mod decode;
+pub mod defaults;
+pub mod delete;
+pub mod read;
+pub mod registry;
+pub mod request;
+pub mod strategy;
+pub mod subresources;
+pub mod update;
+pub mod validation;
+pub mod watch;
+
+use authorization::Authorizer;
+use request::{Answer, Request, Response, Subresource, Verb};
+use watch::{WatchEvent, WatchId, Watchers};
+
+/// The API server's state: the store, who may do what, and who watches.
+pub struct ApiServer {
+    /// etcd.
+    pub store: Store,
+    /// Open watches.
+    pub watchers: Watchers,
+    authorizer: Authorizer,
+    random: Random,
+    keep_stages: bool,
+}
+
+/// What handling one request came to.
+#[derive(Debug)]
+pub struct Handled {
+    /// For the caller.
+    pub answer: Answer,
+    /// For the watchers, in order.
+    pub fanout: Vec<(WatchId, WatchEvent)>,
+    /// The stages it passed and what each decided; empty unless stages are kept.
+    pub stages: Vec<(&'static str, String)>,
+    /// What the store did, in order.
+    pub changes: Vec<Change>,
+}
+
+/// One request on its way through the stages.
+pub(crate) struct Handling<'a> {
+    pub request: &'a Request,
+    pub now: Instant,
+    pub watch: Option<WatchId>,
+    pub warnings: Vec<String>,
+    pub fanout: Vec<(WatchId, WatchEvent)>,
+    pub stages: Option<Vec<(&'static str, String)>>,
+    pub changes: Vec<Change>,
+}
+
+impl Handling<'_> {
+    /// Says what a stage decided; the text is made only if somebody reads it.
+    pub fn stage(&mut self, name: &'static str, detail: impl FnOnce() -> String) {
+        if let Some(stages) = &mut self.stages {
+            stages.push((name, detail()));
+        }
+    }
+}
+
+/// What a handler returns: the HTTP code and the body.
+pub(crate) type Outcome = Result<(u16, Response), Status>;
+
+impl ApiServer {
+    /// An API server in front of an empty store. `seed` feeds uids and generated names.
+    pub fn new(seed: u64) -> ApiServer {
+        ApiServer {
+            store: Store::default(),
+            watchers: Watchers::default(),
+            authorizer: Authorizer::new(),
+            random: Random::new(seed ^ 0x6170_6973),
+            keep_stages: true,
+        }
+    }
+
+    /// Whether the stages of a request are kept for whoever looks.
+    pub fn keep_stages(&mut self, on: bool) {
+        self.keep_stages = on;
+    }
+
+    /// Handles one request at time `now`. `watch` names the watch that a watch request opens.
+    pub fn handle(&mut self, request: &Request, watch: Option<WatchId>, now: Instant) -> Handled {
+        let mut handling = Handling {
+            request,
+            now,
+            watch,
+            warnings: Vec::new(),
+            fanout: Vec::new(),
+            stages: self.keep_stages.then(Vec::new),
+            changes: Vec::new(),
+        };
+        let outcome = self.authorize(&mut handling).and_then(|()| self.route(&mut handling));
+        if let (Err(status), Some(watch)) = (&outcome, watch) {
+            handling.fanout.push((watch, WatchEvent::Error(status.clone())));
+        }
+        let (code, result) = match outcome {
+            Ok((code, response)) => (code, Ok(response)),
+            Err(status) => (status.code, Err(status)),
+        };
+        let wrote = !handling.changes.is_empty();
+        let answer = Answer { code, result, warnings: handling.warnings, wrote };
+        let stages = handling.stages.unwrap_or_default();
+        Handled { answer, fanout: handling.fanout, stages, changes: handling.changes }
+    }
+
+    /// A watch's connection broke.
+    pub fn close_watch(&mut self, watch: WatchId) {
+        self.watchers.close(watch);
+    }
+
+    fn authorize(&mut self, handling: &mut Handling) -> Result<(), Status> {
+        let user = &handling.request.user;
+        handling.stage("authentication", || format!("{} [{}]", user.name, user.groups.join(", ")));
+        let rule = self.authorizer.authorize(handling.request, &self.store)?;
+        handling.stage("authorization", || rule);
+        Ok(())
+    }
+
+    fn route(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        match (request.verb, request.subresource) {
+            (Verb::Get, None | Some(Subresource::Status)) => self.get(handling),
+            (Verb::List, _) => self.list(handling),
+            (Verb::Watch, _) => self.watch(handling),
+            (Verb::Create, None) => self.create(handling),
+            (Verb::Update | Verb::Patch, None | Some(Subresource::Status)) => self.update(handling),
+            (Verb::Delete, None) => self.delete(handling),
+            (Verb::DeleteCollection, None) => self.delete_collection(handling),
+            (Verb::Create, Some(Subresource::Binding)) => self.bind(handling),
+            (Verb::Create, Some(Subresource::Token)) => self.create_token(handling),
+            (Verb::Get | Verb::Update | Verb::Patch, Some(Subresource::Scale)) => self.scale(handling),
+            _ => Err(Status::new(
+                crate::object::status::Reason::MethodNotAllowed,
+                "the server does not allow this method on the requested resource",
+            )),
+        }
+    }
+
+    /// Stores `object` if its key is still at `expected`, and tells the watchers.
+    pub(crate) fn put(&mut self, handling: &mut Handling, expected: u64, object: Object) -> Result<Object, Status> {
+        let (kind, name) = (object.kind(), object.name().to_owned());
+        let key = registry::key(kind, object.namespace(), &name);
+        if handling.request.options.dry_run {
+            return Ok(object);
+        }
+        let change = self.store.put(&key, expected, object).map_err(|_| Status::modified(kind, &name))?.clone();
+        let new = change.new.as_ref().expect("a put leaves a value").value.clone();
+        self.publish(handling, change, &new, false);
+        Ok(new)
+    }
+
+    /// Removes what is stored as `object`, and tells the watchers. Returns the last state, with the revision of the
+    /// deletion.
+    pub(crate) fn remove(&mut self, handling: &mut Handling, mut object: Object) -> Result<Object, Status> {
+        let key = registry::key(object.kind(), object.namespace(), object.name());
+        if handling.request.options.dry_run {
+            return Ok(object);
+        }
+        let expected = self.store.get(&key).map_or(0, |entry| entry.mod_revision);
+        let change = match self.store.delete(&key, expected) {
+            Ok(change) => change.clone(),
+            Err(_) => return Err(Status::not_found(object.kind(), object.name())),
+        };
+        object.meta_mut().resource_version = Some(change.revision.to_string());
+        self.publish(handling, change, &object, true);
+        Ok(object)
+    }
+
+    fn publish(&mut self, handling: &mut Handling, change: Change, new: &Object, deleted: bool) {
+        let old = change.old.as_ref().map(|entry| &entry.value);
+        self.authorizer.object_changed(new.kind(), old, (!deleted).then_some(new));
+        self.watchers.fan_out(old, new, deleted, &mut handling.fanout);
+        handling.stage("etcd", || format!("{} at revision {}", change.key, change.revision));
+        handling.changes.push(change);
+    }
+
+    /// What is stored under this name, or the 404.
+    pub(crate) fn stored(&self, kind: Kind, namespace: &str, name: &str) -> Result<Object, Status> {
+        let entry = self.store.get(&registry::key(kind, namespace, name));
+        entry.map(|e| e.value.clone()).ok_or_else(|| Status::not_found(kind, name))
+    }
+}

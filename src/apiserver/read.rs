@@ -1,0 +1,120 @@
+//! GET, LIST and WATCH. Mirrors `storage/cacher`.
+
+use crate::object::selector::Selector;
+use crate::object::selector::fields::FieldSelector;
+use crate::object::status::Reason;
+use crate::object::{Object, Status};
+
+use super::request::{Request, Response};
+use super::watch::{WatchEvent, WatchId, Watcher};
+use super::{ApiServer, Handling, Outcome, registry};
+
+impl ApiServer {
+    pub(super) fn get(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        let object = self.stored(request.kind, &request.namespace, &request.name)?;
+        Ok((200, Response::Object(object)))
+    }
+
+    pub(super) fn list(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        self.check_not_future(&request.options.resource_version)?;
+        let items = self.matching(request)?;
+        let revision = self.store.revision();
+        handling.stage("watch cache", || format!("{} objects at revision {revision}", items.len()));
+        Ok((200, Response::List { items, revision, continue_token: String::new(), remaining: None }))
+    }
+
+    /// All objects that the request's namespace and selectors choose, in key order.
+    pub(super) fn matching(&self, request: &Request) -> Result<Vec<Object>, Status> {
+        let watcher = watcher_for(request)?;
+        let prefix = registry::list_prefix(request.kind, &request.namespace);
+        let all = self.store.prefix(&prefix).map(|(_, entry)| &entry.value);
+        Ok(all.filter(|object| watcher.matches(object)).cloned().collect())
+    }
+
+    pub(super) fn watch(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        let Some(id) = handling.watch else {
+            return Err(Status::bad_request("a watch needs a connection to send its events on"));
+        };
+        let watcher = watcher_for(request)?;
+        match request.options.resource_version.as_str() {
+            "" | "0" => self.send_initial(handling, id, &watcher),
+            version => self.send_missed(handling, id, &watcher, version)?,
+        }
+        self.watchers.open(id, watcher);
+        Ok((200, Response::Watching))
+    }
+
+    /// The state so far as ADDED events, then a bookmark that says that this was all of it.
+    fn send_initial(&mut self, handling: &mut Handling, id: WatchId, watcher: &Watcher) {
+        let prefix = registry::list_prefix(watcher.kind, &watcher.namespace);
+        for (_, entry) in self.store.prefix(&prefix).filter(|(_, entry)| watcher.matches(&entry.value)) {
+            handling.fanout.push((id, WatchEvent::Added(entry.value.clone())));
+        }
+        let revision = self.store.revision();
+        let bookmark = WatchEvent::Bookmark { kind: watcher.kind, revision, initial_events_end: true };
+        handling.fanout.push((id, bookmark));
+    }
+
+    /// What happened since the revision that the client saw last.
+    fn send_missed(
+        &mut self,
+        handling: &mut Handling,
+        id: WatchId,
+        watcher: &Watcher,
+        version: &str,
+    ) -> Result<(), Status> {
+        let revision = parse_version(version)?;
+        let Ok(changes) = self.store.changes_after(revision) else {
+            let oldest = self.store.compacted();
+            return Err(Status::new(Reason::Expired, format!("too old resource version: {revision} ({oldest})")));
+        };
+        for change in changes {
+            let old = change.old.as_ref().map(|entry| &entry.value);
+            let Some(last) = change.new.as_ref().map(|entry| &entry.value).or(old) else { continue };
+            if last.kind() != watcher.kind {
+                continue;
+            }
+            let mut last = last.clone();
+            if change.new.is_none() {
+                last.meta_mut().resource_version = Some(change.revision.to_string());
+            }
+            if let Some(event) = watcher.see(old, &last, change.new.is_none()) {
+                handling.fanout.push((id, event));
+            }
+        }
+        Ok(())
+    }
+
+    /// A read at a revision that is not written yet times out in a real cluster.
+    fn check_not_future(&self, version: &str) -> Result<(), Status> {
+        if version.is_empty() {
+            return Ok(());
+        }
+        let (wanted, current) = (parse_version(version)?, self.store.revision());
+        if wanted <= current {
+            return Ok(());
+        }
+        let text = format!("Timeout: Too large resource version: {wanted}, current: {current}");
+        Err(Status::new(Reason::Timeout, text))
+    }
+}
+
+fn parse_version(version: &str) -> Result<u64, Status> {
+    version.parse().map_err(|_| {
+        Status::new(Reason::Unknown, format!("strconv.ParseUint: parsing \"{version}\": invalid syntax"))
+    })
+}
+
+fn watcher_for(request: &Request) -> Result<Watcher, Status> {
+    let options = &request.options;
+    Ok(Watcher {
+        kind: request.kind,
+        namespace: request.namespace.clone(),
+        name: request.name.clone(),
+        labels: Selector::parse(&options.label_selector).map_err(Status::bad_request)?,
+        fields: FieldSelector::parse(request.kind, &options.field_selector).map_err(Status::bad_request)?,
+    })
+}

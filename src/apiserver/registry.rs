@@ -1,0 +1,55 @@
+//! Where objects live in the store. Mirrors `pkg/registry` and `storage/etcd3`.
+
+use crate::object::{Kind, Object};
+use crate::store::Store;
+
+use super::admission::Reader;
+
+/// The etcd path of a kind: `/registry/pods/`, `/registry/minions/` …
+pub fn prefix(kind: Kind) -> &'static str {
+    macro_rules! paths {
+        ($($kind:ident => $path:literal,)*) => { match kind { $(Kind::$kind => concat!("/registry/", $path, "/"),)* } };
+    }
+    paths! {
+        Namespace => "namespaces",
+        Node => "minions",
+        Pod => "pods",
+        Service => "services/specs",
+        ConfigMap => "configmaps",
+        Secret => "secrets",
+        ServiceAccount => "serviceaccounts",
+        Event => "events",
+        Deployment => "deployments",
+        ReplicaSet => "replicasets",
+        Lease => "leases",
+        PriorityClass => "priorityclasses",
+        Role => "roles",
+        RoleBinding => "rolebindings",
+        ClusterRole => "clusterroles",
+        ClusterRoleBinding => "clusterrolebindings",
+    }
+}
+
+/// The etcd key of one object: `/registry/pods/default/web`.
+pub fn key(kind: Kind, namespace: &str, name: &str) -> String {
+    if kind.info().namespaced { format!("{}{namespace}/{name}", prefix(kind)) } else { format!("{}{name}", prefix(kind)) }
+}
+
+/// The key prefix of all objects of a kind, in one namespace or (empty) in all.
+pub fn list_prefix(kind: Kind, namespace: &str) -> String {
+    if namespace.is_empty() || !kind.info().namespaced {
+        prefix(kind).to_owned()
+    } else {
+        format!("{}{namespace}/", prefix(kind))
+    }
+}
+
+impl Reader for Store {
+    fn get(&self, kind: Kind, namespace: &str, name: &str) -> Option<Object> {
+        Store::get(self, &key(kind, namespace, name)).map(|entry| entry.value.clone())
+    }
+
+    fn list(&self, kind: Kind, namespace: &str) -> Vec<Object> {
+        self.prefix(&list_prefix(kind, namespace)).map(|(_, entry)| entry.value.clone()).collect()
+    }
+}

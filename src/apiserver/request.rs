@@ -1,0 +1,349 @@
+//! What a client asks of the API server, and what it is told.
+//!
+//! The in-process clients, the debugger and the HTTP front end all speak these types. Typed objects travel as
+//! they are; raw JSON only arrives from outside and is decoded with strict field validation.
+
+use std::rc::Rc;
+
+use k8s_openapi::api::core::v1::{NodeStatus, PodStatus};
+use serde_json::Value;
+
+use crate::object::{Kind, Object, Status};
+
+/// The request's verb, as RBAC names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verb {
+    /// Read one object.
+    Get,
+    /// Read all that match.
+    List,
+    /// Follow all that match.
+    Watch,
+    /// POST a new object.
+    Create,
+    /// PUT a whole object.
+    Update,
+    /// PATCH part of an object.
+    Patch,
+    /// DELETE one object.
+    Delete,
+    /// DELETE all that match.
+    DeleteCollection,
+}
+
+impl Verb {
+    /// `get`, `list` … as in RBAC rules and audit logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verb::Get => "get",
+            Verb::List => "list",
+            Verb::Watch => "watch",
+            Verb::Create => "create",
+            Verb::Update => "update",
+            Verb::Patch => "patch",
+            Verb::Delete => "delete",
+            Verb::DeleteCollection => "deletecollection",
+        }
+    }
+
+    /// Whether the verb may change what is stored.
+    pub fn writes(self) -> bool {
+        !matches!(self, Verb::Get | Verb::List | Verb::Watch)
+    }
+}
+
+/// A part of an object with an endpoint of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subresource {
+    /// What was seen, written by whoever sees it.
+    Status,
+    /// The replica count alone: `autoscaling/v1 Scale`.
+    Scale,
+    /// POST gives a Pod its node.
+    Binding,
+    /// POST asks for a service account's token.
+    Token,
+    /// What a container printed.
+    Log,
+}
+
+impl Subresource {
+    /// As in URLs and RBAC rules: `status`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Subresource::Status => "status",
+            Subresource::Scale => "scale",
+            Subresource::Binding => "binding",
+            Subresource::Token => "token",
+            Subresource::Log => "log",
+        }
+    }
+}
+
+/// Who asks: the identity that authentication finds behind a certificate or a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// `system:kube-scheduler`, `system:node:node-1`, `system:serviceaccount:kube-system:deployment-controller` …
+    pub name: String,
+    /// `system:authenticated` and others.
+    pub groups: Vec<String>,
+    /// The component, as traces name it: `deployment-controller`, `kubelet/node-1`, `user/kubectl`.
+    pub agent: Rc<str>,
+}
+
+impl User {
+    fn new(name: String, groups: &[&str], agent: &str) -> User {
+        let groups = groups.iter().map(|g| (*g).to_owned()).chain(["system:authenticated".to_owned()]).collect();
+        User { name, groups, agent: agent.into() }
+    }
+
+    /// A component by its client certificate: `system:kube-scheduler`.
+    pub fn component(name: &str, agent: &str) -> User {
+        User::new(name.to_owned(), &[], agent)
+    }
+
+    /// A controller by its service account's token.
+    pub fn service_account(namespace: &str, account: &str, agent: &str) -> User {
+        let group = format!("system:serviceaccounts:{namespace}");
+        let groups = ["system:serviceaccounts", &group];
+        User::new(format!("system:serviceaccount:{namespace}:{account}"), &groups, agent)
+    }
+
+    /// A kubelet by its client certificate.
+    pub fn node(node: &str) -> User {
+        User::new(format!("system:node:{node}"), &["system:nodes"], &format!("kubelet/{node}"))
+    }
+
+    /// The person at the keyboard, who may do everything.
+    pub fn admin() -> User {
+        User::new("kubernetes-admin".to_owned(), &["system:masters"], "user/kubectl")
+    }
+}
+
+/// One request.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Who asks.
+    pub user: Rc<User>,
+    /// What for.
+    pub verb: Verb,
+    /// Of which kind.
+    pub kind: Kind,
+    /// Which part of it.
+    pub subresource: Option<Subresource>,
+    /// Empty: cluster-scoped, or all namespaces.
+    pub namespace: String,
+    /// Empty: none named.
+    pub name: String,
+    /// What is sent along.
+    pub body: Body,
+    /// Query parameters.
+    pub options: Options,
+}
+
+impl Request {
+    /// The request in a line: `update deployments/status default/web`.
+    pub fn line(&self) -> String {
+        let mut line = format!("{} {}", self.verb.as_str(), self.kind.info().plural);
+        if let Some(subresource) = self.subresource {
+            line = format!("{line}/{}", subresource.as_str());
+        }
+        let name = match (&self.body, self.name.as_str()) {
+            (Body::Object(object), "") if !object.name().is_empty() => object.name(),
+            (Body::Object(object), "") => object.meta().generate_name.as_deref().unwrap_or(""),
+            (_, name) => name,
+        };
+        match (self.namespace.as_str(), name) {
+            ("", "") => line,
+            ("", name) => format!("{line} {name}"),
+            (namespace, "") => format!("{line} in {namespace}"),
+            (namespace, name) => format!("{line} {namespace}/{name}"),
+        }
+    }
+
+    /// Whether it is traffic that never stops: heartbeats, Events, tokens.
+    pub fn is_background(&self) -> bool {
+        matches!(self.kind, Kind::Lease | Kind::Event) || self.subresource == Some(Subresource::Token)
+    }
+}
+
+/// What a request carries.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// Nothing.
+    None,
+    /// A typed object from one of the cluster's own components.
+    Object(Object),
+    /// Bytes from outside, to be decoded.
+    Json(String),
+    /// A change to an object.
+    Patch(Patch),
+    /// How to delete.
+    Delete(DeleteOptions),
+    /// A Pod's node.
+    Binding(Binding),
+    /// A new replica count.
+    Scale {
+        /// Wanted replicas.
+        replicas: i32,
+        /// Refuse if the parent has another resourceVersion.
+        resource_version: Option<String>,
+    },
+    /// `authentication.k8s.io/v1 TokenRequest`.
+    Token {
+        /// Asked lifetime in seconds.
+        expiration_seconds: i64,
+        /// Name and uid of the Pod that the token is bound to.
+        pod: Option<(String, String)>,
+    },
+}
+
+/// The patch formats. Values are the patch documents.
+#[derive(Clone, Debug)]
+pub enum Patch {
+    /// RFC 6902.
+    Json(Value),
+    /// RFC 7386.
+    Merge(Value),
+    /// `application/strategic-merge-patch+json`.
+    Strategic(Value),
+    /// What a node agent sends as a strategic merge patch of a status, kept typed on its way.
+    Status(Box<StatusPatch>),
+}
+
+/// A status patch with its conditions merged by type, everything else replaced: what the strategic merge patch
+/// that the kubelet computes comes to.
+#[derive(Clone, Debug)]
+pub enum StatusPatch {
+    /// `pods/status`; the uid is a precondition.
+    Pod {
+        /// The Pod this status was made for.
+        uid: String,
+        /// The whole status as its writer sees it.
+        status: PodStatus,
+    },
+    /// `nodes/status`.
+    Node {
+        /// The whole status as its writer sees it.
+        status: NodeStatus,
+    },
+}
+
+/// `metav1.DeleteOptions`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeleteOptions {
+    /// Seconds; absent means the object's own.
+    pub grace_period_seconds: Option<i64>,
+    /// What happens to dependents.
+    pub propagation: Option<Propagation>,
+    /// Precondition: this uid.
+    pub uid: Option<String>,
+    /// Precondition: this resourceVersion.
+    pub resource_version: Option<String>,
+}
+
+/// `metav1.DeletionPropagation`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Propagation {
+    /// Dependents stay.
+    Orphan,
+    /// The object goes at once, dependents follow.
+    Background,
+    /// Dependents go first.
+    Foreground,
+}
+
+/// `core/v1 Binding`: a Pod gets its node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Binding {
+    /// Precondition: the Pod's uid.
+    pub uid: Option<String>,
+    /// The node's name.
+    pub node: String,
+    /// Labels that admission adds and binding copies to the Pod.
+    pub labels: std::collections::BTreeMap<String, String>,
+}
+
+/// What to do about unknown and duplicate fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FieldValidation {
+    /// Nothing.
+    Ignore,
+    /// Say so in a Warning header: the server's default.
+    #[default]
+    Warn,
+    /// Refuse: kubectl's default.
+    Strict,
+}
+
+/// Query parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// `app=web,tier in (a,b)`.
+    pub label_selector: String,
+    /// `spec.nodeName=node-1`.
+    pub field_selector: String,
+    /// For get, list and watch; empty means the newest.
+    pub resource_version: String,
+    /// `Exact` or `NotOlderThan`.
+    pub resource_version_match: String,
+    /// How to treat unknown fields.
+    pub field_validation: FieldValidation,
+    /// Do all but store.
+    pub dry_run: bool,
+    /// Who manages the fields written.
+    pub field_manager: String,
+    /// Page size of a list; 0 means all.
+    pub limit: u64,
+    /// Where the next page starts.
+    pub continue_token: String,
+    /// A watch begins with the state so far.
+    pub send_initial_events: bool,
+    /// A watch may carry bookmarks.
+    pub allow_watch_bookmarks: bool,
+}
+
+/// What a request that succeeded returns.
+#[derive(Clone, Debug)]
+pub enum Response {
+    /// One object.
+    Object(Object),
+    /// A list, and the revision at which it was taken.
+    List {
+        /// In key order.
+        items: Vec<Object>,
+        /// The list's resourceVersion.
+        revision: u64,
+        /// Where the next page starts; empty on the last.
+        continue_token: String,
+        /// How many more there are, when the server knows.
+        remaining: Option<u64>,
+    },
+    /// `Status` Success: a binding, or a delete that left no object.
+    Success {
+        /// The deleted object's uid, empty if none.
+        uid: String,
+    },
+    /// `autoscaling/v1 Scale`.
+    Scale(Box<k8s_openapi::api::autoscaling::v1::Scale>),
+    /// A token was issued.
+    Token {
+        /// Seconds until it expires.
+        expiration_seconds: i64,
+    },
+    /// The watch is open; its events follow.
+    Watching,
+}
+
+/// The answer to one request.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// HTTP status code.
+    pub code: u16,
+    /// The body.
+    pub result: Result<Response, Status>,
+    /// Texts of the `Warning` headers.
+    pub warnings: Vec<String>,
+    /// Whether the store was written.
+    pub wrote: bool,
+}

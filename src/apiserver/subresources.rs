@@ -1,0 +1,164 @@
+//! The endpoints of parts of objects: binding, scale, token.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
+use k8s_openapi::api::core::v1::PodCondition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::object::patch;
+use crate::object::selector::format_label_selector;
+use crate::object::{Kind, Object, Status};
+
+use super::admission;
+use super::request::{Binding, Body, Patch, Response, Verb};
+use super::{ApiServer, Handling, Outcome};
+
+impl ApiServer {
+    /// `POST pods/NAME/binding`: the Pod gets its node, once. Mirrors `pkg/registry/core/pod/storage`.
+    pub(super) fn bind(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        let Body::Binding(binding) = &request.body else {
+            return Err(Status::bad_request("the request carries no Binding"));
+        };
+        let mut binding = binding.clone();
+        admission::admit_binding(&mut binding, &self.store);
+        let old = self.stored(Kind::Pod, &request.namespace, &request.name)?;
+        let new = bound(&old, &binding, handling)?;
+        self.put(handling, old.revision(), new)?;
+        Ok((201, Response::Success { uid: String::new() }))
+    }
+
+    /// `POST serviceaccounts/NAME/token`: a token for a Pod, bound to it. No token is really made.
+    pub(super) fn create_token(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        self.stored(Kind::ServiceAccount, &request.namespace, &request.name)?;
+        let Body::Token { expiration_seconds, .. } = request.body else {
+            return Err(Status::bad_request("the request carries no TokenRequest"));
+        };
+        Ok((201, Response::Token { expiration_seconds }))
+    }
+
+    /// `scale`: the replica count of a Deployment or ReplicaSet, seen and changed alone.
+    pub(super) fn scale(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        let parent = self.stored(request.kind, &request.namespace, &request.name)?;
+        let scale = scale_of(&parent).ok_or_else(|| Status::not_found(request.kind, &request.name))?;
+        if request.verb == Verb::Get {
+            return Ok((200, Response::Scale(Box::new(scale))));
+        }
+        let (replicas, version) = wanted_scale(&scale, &request.body)?;
+        if version.is_some_and(|v| !v.is_empty() && Some(v) != parent.meta().resource_version) {
+            return Err(Status::modified(request.kind, &request.name));
+        }
+        let mut new = parent.clone();
+        set_replicas(&mut new, replicas);
+        let stored = self.store_update(handling, &parent, new)?;
+        let scale = scale_of(&stored).ok_or_else(|| Status::not_found(request.kind, &request.name))?;
+        Ok((200, Response::Scale(Box::new(scale))))
+    }
+}
+
+/// The Pod with its node, or why it cannot have it.
+fn bound(old: &Object, binding: &Binding, handling: &Handling) -> Result<Object, Status> {
+    let Object::Pod(pod) = old else { return Err(Status::bad_request("only Pods are bound")) };
+    let refuse = |why: String| {
+        let mut status = Status::conflict(Kind::Pod, old.name(), &why);
+        status.message = status.message.replacen("pods", "pods/binding", 1);
+        if let Some(details) = &mut status.details {
+            details.kind = "pods/binding".into();
+        }
+        Err(status)
+    };
+    let there = pod.metadata.uid.as_deref().unwrap_or_default();
+    if let Some(uid) = binding.uid.as_deref().filter(|uid| !uid.is_empty() && *uid != there) {
+        return refuse(format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {there}"));
+    }
+    if pod.metadata.deletion_timestamp.is_some() {
+        return refuse(format!("pod {} is being deleted, cannot be assigned to a host", old.name()));
+    }
+    let spec = pod.spec.clone().unwrap_or_default();
+    if let Some(node) = spec.node_name.as_deref().filter(|node| !node.is_empty()) {
+        return refuse(format!("pod {} is already assigned to node \"{node}\"", old.name()));
+    }
+    if spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty()) {
+        return refuse(format!("pod {} has non-empty .spec.schedulingGates", old.name()));
+    }
+    let mut pod = pod.clone();
+    let new = Arc::make_mut(&mut pod);
+    new.spec.get_or_insert_default().node_name = Some(binding.node.clone());
+    if !binding.labels.is_empty() {
+        let labels = new.metadata.labels.get_or_insert_default();
+        labels.extend(binding.labels.iter().map(|(k, v)| (k.clone(), v.clone())));
+    }
+    let status = new.status.get_or_insert_default();
+    status.nominated_node_name = None;
+    let conditions = status.conditions.get_or_insert_default();
+    let scheduled = PodCondition {
+        type_: "PodScheduled".into(),
+        status: "True".into(),
+        last_transition_time: Some(handling.now.time()),
+        ..PodCondition::default()
+    };
+    match conditions.iter_mut().find(|c| c.type_ == "PodScheduled") {
+        Some(condition) => *condition = scheduled,
+        None => conditions.push(scheduled),
+    }
+    Ok(Object::Pod(pod))
+}
+
+fn wanted_scale(scale: &Scale, body: &Body) -> Result<(i32, Option<String>), Status> {
+    let value = match body {
+        Body::Scale { replicas, resource_version } => return Ok((*replicas, resource_version.clone())),
+        Body::Patch(Patch::Merge(patch) | Patch::Strategic(patch)) => patch::merge(to_json(scale)?, patch),
+        Body::Patch(Patch::Json(patch)) => patch::json(to_json(scale)?, patch)?,
+        Body::Json(text) => serde_json::from_str(text).map_err(|e| Status::bad_request(e.to_string()))?,
+        _ => return Err(Status::bad_request("the request carries no Scale")),
+    };
+    let wanted: Scale = serde_json::from_value(value).map_err(|e| Status::bad_request(e.to_string()))?;
+    let version = wanted.metadata.resource_version.filter(|v| Some(v) != scale.metadata.resource_version.as_ref());
+    Ok((wanted.spec.and_then(|s| s.replicas).unwrap_or(0), version))
+}
+
+fn to_json(scale: &Scale) -> Result<serde_json::Value, Status> {
+    serde_json::to_value(scale).map_err(|e| Status::internal(&e.to_string()))
+}
+
+fn set_replicas(object: &mut Object, replicas: i32) {
+    match object {
+        Object::Deployment(d) => Arc::make_mut(d).spec.get_or_insert_default().replicas = Some(replicas),
+        Object::ReplicaSet(r) => Arc::make_mut(r).spec.get_or_insert_default().replicas = Some(replicas),
+        _ => {}
+    }
+}
+
+/// The `autoscaling/v1 Scale` of an object that has one.
+fn scale_of(object: &Object) -> Option<Scale> {
+    let (replicas, selector, seen) = match object {
+        Object::Deployment(d) => {
+            let spec = d.spec.as_ref()?;
+            (spec.replicas, &spec.selector, d.status.as_ref().and_then(|s| s.replicas))
+        }
+        Object::ReplicaSet(r) => {
+            let spec = r.spec.as_ref()?;
+            (spec.replicas, &spec.selector, r.status.as_ref().map(|s| s.replicas))
+        }
+        _ => return None,
+    };
+    let meta = object.meta();
+    Some(Scale {
+        metadata: ObjectMeta {
+            name: meta.name.clone(),
+            namespace: meta.namespace.clone(),
+            uid: meta.uid.clone(),
+            resource_version: meta.resource_version.clone(),
+            creation_timestamp: meta.creation_timestamp.clone(),
+            ..ObjectMeta::default()
+        },
+        spec: Some(ScaleSpec { replicas }),
+        status: Some(ScaleStatus {
+            replicas: seen.unwrap_or(0),
+            selector: Some(format_label_selector(Some(selector))),
+        }),
+    })
+}

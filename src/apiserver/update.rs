@@ -1,0 +1,197 @@
+//! PUT and PATCH, of an object or of its status. Mirrors `endpoints/handlers/{update,patch}.go` and
+//! `registry/generic/registry/store.go`.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{NodeCondition, PodCondition};
+
+use crate::object::patch;
+use crate::object::status::{Cause, Reason};
+use crate::object::{Object, Status};
+
+use super::admission::{self, Attributes};
+use super::create::{place_in_namespace, plugin_names};
+use super::request::{Body, Patch, Response, StatusPatch, Subresource, Verb};
+use super::{ApiServer, Handling, Outcome, decode, defaults, strategy, validation};
+
+impl ApiServer {
+    pub(super) fn update(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        let old = match self.stored(request.kind, &request.namespace, &request.name) {
+            Ok(old) => old,
+            Err(_) if creates_instead(handling) => return self.create(handling),
+            Err(status) => return Err(status),
+        };
+        let mut new = match &request.body {
+            Body::Patch(patch) => self.patched(handling, &old, patch)?,
+            _ => self.incoming(handling)?,
+        };
+        place_in_namespace(&mut new, &request.namespace)?;
+        check_name(&new, &request.name)?;
+        defaults::set_defaults(&mut new);
+        self.store_update(handling, &old, new).map(|stored| (200, Response::Object(stored)))
+    }
+
+    /// The rest of every update: preconditions, admission, strategy, validation, and the transaction.
+    pub(super) fn store_update(
+        &mut self,
+        handling: &mut Handling,
+        old: &Object,
+        mut new: Object,
+    ) -> Result<Object, Status> {
+        let request = handling.request;
+        check_preconditions(old, &new)?;
+        for (_, admit) in admission::MUTATING {
+            let mut attributes =
+                Attributes { request, old: Some(old), reader: &self.store, random: &mut self.random };
+            admit(&mut attributes, &mut new)?;
+        }
+        handling.stage("mutating admission", || plugin_names(admission::MUTATING.iter().map(|(name, _)| *name)));
+        strategy::carry_over_metadata(&mut new, old);
+        let causes = if request.subresource == Some(Subresource::Status) {
+            strategy::prepare_for_status_update(&mut new, old);
+            validation::validate_status_update(&new, old)
+        } else {
+            strategy::prepare_for_update(&mut new, old);
+            validation::validate_update(&new, old)
+        };
+        if !causes.is_empty() {
+            return Err(Status::invalid(new.kind(), new.name(), causes));
+        }
+        handling.stage("validation", String::new);
+        for (_, admit) in admission::VALIDATING {
+            let attributes =
+                Attributes { request, old: Some(old), reader: &self.store, random: &mut self.random };
+            admit(&attributes, &new)?;
+        }
+        self.write_or_finish(handling, old, new)
+    }
+
+    /// Stores the new state, unless nothing changed, or nothing holds a deleted object any more.
+    fn write_or_finish(&mut self, handling: &mut Handling, old: &Object, mut new: Object) -> Result<Object, Status> {
+        if new.meta().resource_version != old.meta().resource_version {
+            new.meta_mut().resource_version.clone_from(&old.meta().resource_version);
+        }
+        if new == *old {
+            handling.stage("etcd", || "nothing changed: no write".into());
+            return Ok(old.clone());
+        }
+        let meta = new.meta();
+        let held = !meta.finalizers.as_deref().unwrap_or_default().is_empty();
+        let was_held = !old.meta().finalizers.as_deref().unwrap_or_default().is_empty();
+        let graceless = meta.deletion_grace_period_seconds.unwrap_or(0) == 0;
+        if meta.deletion_timestamp.is_some() && graceless && was_held && !held {
+            return self.remove(handling, new);
+        }
+        self.put(handling, old.revision(), new)
+    }
+
+    /// `old` with the patch applied, still unchecked.
+    fn patched(&mut self, handling: &mut Handling, old: &Object, patch: &Patch) -> Result<Object, Status> {
+        let kind = old.kind();
+        handling.stage("patch", || patch_name(patch).into());
+        let value = match patch {
+            Patch::Status(patch) => return apply_status(old, patch),
+            Patch::Json(patch) => patch::json(old.to_json(), patch)?,
+            Patch::Merge(patch) => patch::merge(old.to_json(), patch),
+            Patch::Strategic(patch) => patch::strategic(kind, old.to_json(), patch)?,
+        };
+        let (object, warnings) = decode::decode_value(kind, value, handling.request.options.field_validation)?;
+        handling.warnings.extend(warnings);
+        Ok(object)
+    }
+}
+
+fn patch_name(patch: &Patch) -> &'static str {
+    match patch {
+        Patch::Json(_) => "JSON patch",
+        Patch::Merge(_) => "merge patch",
+        Patch::Strategic(_) | Patch::Status(_) => "strategic merge patch",
+    }
+}
+
+/// Whether a PUT of an absent object creates it. Mirrors the strategies' AllowCreateOnUpdate.
+fn creates_instead(handling: &Handling) -> bool {
+    let request = handling.request;
+    request.verb == Verb::Update && request.subresource.is_none() && strategy::allow_create_on_update(request.kind)
+}
+
+fn check_name(new: &Object, name: &str) -> Result<(), Status> {
+    if new.name() == name {
+        return Ok(());
+    }
+    let text =
+        format!("the name of the object ({}) does not match the name on the URL ({name})", new.name());
+    Err(Status::bad_request(text))
+}
+
+/// uid and resourceVersion, where the new state carries them.
+fn check_preconditions(old: &Object, new: &Object) -> Result<(), Status> {
+    let (there, sent) = (old.meta(), new.meta());
+    let (kind, name) = (old.kind(), old.name());
+    if let (Some(a), Some(b)) = (&sent.uid, &there.uid)
+        && !a.is_empty()
+        && a != b
+    {
+        let why = format!("Precondition failed: UID in precondition: {a}, UID in object meta: {b}");
+        return Err(Status::conflict(kind, name, &why));
+    }
+    match sent.resource_version.as_deref().unwrap_or_default() {
+        "" | "0" if !strategy::allow_unconditional_update(kind) => {
+            let message = "Invalid value: 0: must be specified for an update".to_owned();
+            let field = "metadata.resourceVersion".to_owned();
+            let cause = Cause { reason: "FieldValueInvalid".into(), message, field };
+            let mut status = Status::invalid(kind, name, vec![cause]);
+            status.message = status.message.replacen(&kind.info().qualified_kind(), &kind.info().qualified_plural(), 1);
+            Err(status)
+        }
+        "" | "0" => Ok(()),
+        version if Some(version) == there.resource_version.as_deref() => Ok(()),
+        version if version.parse::<u64>().is_err() => {
+            Err(Status::new(Reason::Unknown, format!("strconv.ParseUint: parsing \"{version}\": invalid syntax")))
+        }
+        _ => Err(Status::modified(kind, name)),
+    }
+}
+
+/// The typed form of the strategic merge patch a kubelet sends.
+fn apply_status(old: &Object, patch: &StatusPatch) -> Result<Object, Status> {
+    let mut new = old.clone();
+    match (&mut new, patch) {
+        (Object::Pod(pod), StatusPatch::Pod { uid, status }) => {
+            if pod.metadata.uid.as_deref() != Some(uid) {
+                let there = pod.metadata.uid.as_deref().unwrap_or_default();
+                let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {there}");
+                return Err(Status::conflict(old.kind(), old.name(), &why));
+            }
+            let pod = Arc::make_mut(pod);
+            let before = pod.status.take().unwrap_or_default();
+            let mut after = status.clone();
+            after.conditions = merge_by_type(before.conditions, after.conditions, |c: &PodCondition| c.type_.clone());
+            after.qos_class = before.qos_class.or(after.qos_class);
+            after.nominated_node_name = before.nominated_node_name;
+            pod.status = Some(after);
+        }
+        (Object::Node(node), StatusPatch::Node { status }) => {
+            let node = Arc::make_mut(node);
+            let before = node.status.take().unwrap_or_default();
+            let mut after = status.clone();
+            after.conditions = merge_by_type(before.conditions, after.conditions, |c: &NodeCondition| c.type_.clone());
+            after.volumes_attached = before.volumes_attached;
+            node.status = Some(after);
+        }
+        _ => return Err(Status::bad_request("the status patch is for another kind")),
+    }
+    Ok(new)
+}
+
+/// The sender's conditions in the sender's order, then those that only others wrote.
+fn merge_by_type<C>(old: Option<Vec<C>>, new: Option<Vec<C>>, of: impl Fn(&C) -> String) -> Option<Vec<C>> {
+    let mut merged = new.unwrap_or_default();
+    for condition in old.unwrap_or_default() {
+        if !merged.iter().any(|c| of(c) == of(&condition)) {
+            merged.push(condition);
+        }
+    }
+    (!merged.is_empty()).then_some(merged)
+}

@@ -1,0 +1,185 @@
+//! Watches: who is told of which change.
+//!
+//! Mirrors the API server's watch cache (`storage/cacher`): every change of the store is offered to the watchers of
+//! its kind, each of which sees it through its own selector. An object that begins to match arrives as ADDED, one
+//! that stops matching as DELETED. Watchers that name one node or one object are found by index, so that a Pod's
+//! change costs the same in a cluster of three nodes and of five thousand.
+
+use std::collections::BTreeMap;
+
+use crate::object::selector::Selector;
+use crate::object::selector::fields::FieldSelector;
+use crate::object::{Kind, Object, Status};
+
+/// One open watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WatchId(pub u64);
+
+/// What a watch is told.
+#[derive(Clone, Debug)]
+pub enum WatchEvent {
+    /// The object is new to this watch.
+    Added(Object),
+    /// It changed.
+    Modified(Object),
+    /// It is gone, or matches no more. Carries the last state, with the revision of the deletion.
+    Deleted(Object),
+    /// Nothing happened up to this revision.
+    Bookmark {
+        /// Of which kind the watch is.
+        kind: Kind,
+        /// The revision.
+        revision: u64,
+        /// Whether it ends the state that a watch with initial events begins with.
+        initial_events_end: bool,
+    },
+    /// The watch is over.
+    Error(Status),
+}
+
+impl WatchEvent {
+    /// `ADDED`, `MODIFIED` … as on the wire.
+    pub fn type_str(&self) -> &'static str {
+        match self {
+            WatchEvent::Added(_) => "ADDED",
+            WatchEvent::Modified(_) => "MODIFIED",
+            WatchEvent::Deleted(_) => "DELETED",
+            WatchEvent::Bookmark { .. } => "BOOKMARK",
+            WatchEvent::Error(_) => "ERROR",
+        }
+    }
+
+    /// The object that it is about.
+    pub fn object(&self) -> Option<&Object> {
+        match self {
+            WatchEvent::Added(o) | WatchEvent::Modified(o) | WatchEvent::Deleted(o) => Some(o),
+            WatchEvent::Bookmark { .. } | WatchEvent::Error(_) => None,
+        }
+    }
+
+    /// The kind of that object; none for bookmarks and errors.
+    pub fn kind(&self) -> Option<Kind> {
+        self.object().map(Object::kind)
+    }
+}
+
+/// What one watch asked for.
+#[derive(Clone, Debug)]
+pub struct Watcher {
+    /// Of which kind.
+    pub kind: Kind,
+    /// Empty: all namespaces.
+    pub namespace: String,
+    /// Empty: all names.
+    pub name: String,
+    /// Which labels.
+    pub labels: Selector,
+    /// Which fields.
+    pub fields: FieldSelector,
+}
+
+impl Watcher {
+    /// Whether `object` is among what it asked for.
+    pub fn matches(&self, object: &Object) -> bool {
+        (self.namespace.is_empty() || self.namespace == object.namespace())
+            && (self.name.is_empty() || self.name == object.name())
+            && self.labels.matches(object.meta().labels.as_ref())
+            && self.fields.matches(object)
+    }
+
+    /// What it is told of a change from `old` to `new`; both seen through its selectors.
+    pub(super) fn see(&self, old: Option<&Object>, new: &Object, deleted: bool) -> Option<WatchEvent> {
+        let before = old.is_some_and(|o| self.matches(o));
+        let after = !deleted && self.matches(new);
+        match (before, after) {
+            (false, true) => Some(WatchEvent::Added(new.clone())),
+            (true, true) => Some(WatchEvent::Modified(new.clone())),
+            (true, false) => Some(WatchEvent::Deleted(departed(old?, new))),
+            (false, false) => None,
+        }
+    }
+}
+
+/// The old object with the new revision: what a watch sees of an object that leaves it.
+fn departed(old: &Object, new: &Object) -> Object {
+    let mut last = old.clone();
+    last.meta_mut().resource_version.clone_from(&new.meta().resource_version);
+    last
+}
+
+/// All open watches.
+#[derive(Clone, Debug, Default)]
+pub struct Watchers {
+    all: BTreeMap<WatchId, Watcher>,
+    /// Watches with no single value to go by.
+    wide: BTreeMap<Kind, Vec<WatchId>>,
+    /// Watches of one node's Pods, or of one named object.
+    narrow: BTreeMap<(Kind, String), Vec<WatchId>>,
+}
+
+impl Watchers {
+    /// Opens a watch.
+    pub fn open(&mut self, id: WatchId, watcher: Watcher) {
+        match narrow_value(&watcher) {
+            Some(value) => self.narrow.entry((watcher.kind, value)).or_default().push(id),
+            None => self.wide.entry(watcher.kind).or_default().push(id),
+        }
+        self.all.insert(id, watcher);
+    }
+
+    /// Closes a watch; it is told nothing more.
+    pub fn close(&mut self, id: WatchId) {
+        let Some(watcher) = self.all.remove(&id) else { return };
+        let list = match narrow_value(&watcher) {
+            Some(value) => self.narrow.get_mut(&(watcher.kind, value)),
+            None => self.wide.get_mut(&watcher.kind),
+        };
+        if let Some(list) = list {
+            list.retain(|other| *other != id);
+        }
+    }
+
+    /// The open watches and what they asked for.
+    pub fn iter(&self) -> impl Iterator<Item = (WatchId, &Watcher)> {
+        self.all.iter().map(|(id, watcher)| (*id, watcher))
+    }
+
+    /// Who is told what of a change from `old` to `new`. After a delete, `new` is the last state with the
+    /// revision of the deletion.
+    pub fn fan_out(&self, old: Option<&Object>, new: &Object, deleted: bool, out: &mut Vec<(WatchId, WatchEvent)>) {
+        let kind = new.kind();
+        let first = out.len();
+        let lists = [
+            self.wide.get(&kind),
+            self.narrow.get(&(kind, format!("name={}", new.name()))),
+            node_of(new).and_then(|node| self.narrow.get(&(kind, format!("node={node}")))),
+        ];
+        for id in lists.into_iter().flatten().flatten() {
+            if let Some(event) = self.all[id].see(old, new, deleted) {
+                out.push((*id, event));
+            }
+        }
+        out[first..].sort_by_key(|(id, _)| *id);
+    }
+}
+
+fn narrow_value(watcher: &Watcher) -> Option<String> {
+    if !watcher.name.is_empty() {
+        return Some(format!("name={}", watcher.name));
+    }
+    if let Some(name) = watcher.fields.exact("metadata.name") {
+        return Some(format!("name={name}"));
+    }
+    match watcher.kind {
+        Kind::Pod => watcher.fields.exact("spec.nodeName").map(|node| format!("node={node}")),
+        _ => None,
+    }
+}
+
+/// A Pod's node. It never changes once set, so the new state alone finds every watch that saw the old one.
+fn node_of(object: &Object) -> Option<&str> {
+    match object {
+        Object::Pod(pod) => pod.spec.as_ref()?.node_name.as_deref(),
+        _ => None,
+    }
+}

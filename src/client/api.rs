@@ -1,0 +1,267 @@
+//! The typed handle to the API server. Mirrors a client-go clientset: who it is, how fast it may ask, and one
+//! method a verb.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use crate::apiserver::request::{
+    Answer, Binding, Body, DeleteOptions, Options, Patch, Request, Response, Subresource, User, Verb,
+};
+use crate::engine::hub::{HubCall, Sleep};
+use crate::engine::{ActorId, Hub};
+use crate::object::time::Instant;
+use crate::object::{Object, Resource, Status};
+
+use super::limiter::TokenBucket;
+
+/// A component's handle to the API server. Clones share the rate limit.
+#[derive(Clone)]
+pub struct Client {
+    hub: Hub,
+    actor: ActorId,
+    user: Rc<User>,
+    limiter: Rc<RefCell<TokenBucket>>,
+}
+
+impl Client {
+    /// A client of `actor`, asking as `user`, at most `qps` requests a second after a burst of `burst`.
+    pub fn new(hub: Hub, actor: ActorId, user: Rc<User>, qps: u32, burst: u32) -> Client {
+        Client { hub, actor, user, limiter: Rc::new(RefCell::new(TokenBucket::new(qps, burst))) }
+    }
+
+    /// The engine's handle.
+    pub fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// Whose client it is.
+    pub fn actor(&self) -> ActorId {
+        self.actor
+    }
+
+    /// Who it asks as.
+    pub fn user(&self) -> &Rc<User> {
+        &self.user
+    }
+
+    /// The virtual time.
+    pub fn now(&self) -> Instant {
+        self.hub.now()
+    }
+
+    /// Waits for `duration` of virtual time.
+    #[track_caller]
+    pub fn sleep(&self, duration: Duration) -> Sleep {
+        self.hub.sleep(duration)
+    }
+
+    /// Reads one object from the API server, not from a cache.
+    #[track_caller]
+    pub fn get<T: Resource>(&self, namespace: &str, name: &str) -> Call<Arc<T>> {
+        self.object_call(self.parts::<T>(Verb::Get, namespace, name, Body::None))
+    }
+
+    /// Lists from the API server, not from a cache.
+    #[track_caller]
+    pub fn list<T: Resource>(&self, namespace: &str, label_selector: &str) -> Call<List<T>> {
+        let mut request = self.parts::<T>(Verb::List, namespace, "", Body::None);
+        request.options.label_selector = label_selector.to_owned();
+        self.call(request, read_list::<T>)
+    }
+
+    /// POST. The namespace is the object's.
+    #[track_caller]
+    pub fn create<T: Resource>(&self, object: T) -> Call<Arc<T>> {
+        let meta = object.metadata();
+        let namespace = meta.namespace.clone().unwrap_or_default();
+        let body = Body::Object(Arc::new(object).into_object());
+        self.object_call(self.parts::<T>(Verb::Create, &namespace, "", body))
+    }
+
+    /// PUT. Refused with 409 if the object has changed since the version that this one was made from.
+    #[track_caller]
+    pub fn update<T: Resource>(&self, object: T) -> Call<Arc<T>> {
+        self.object_call(self.put(object))
+    }
+
+    /// PUT of the status alone.
+    #[track_caller]
+    pub fn update_status<T: Resource>(&self, object: T) -> Call<Arc<T>> {
+        let mut request = self.put(object);
+        request.subresource = Some(Subresource::Status);
+        self.object_call(request)
+    }
+
+    /// PATCH.
+    #[track_caller]
+    pub fn patch<T: Resource>(&self, namespace: &str, name: &str, patch: Patch) -> Call<Arc<T>> {
+        self.object_call(self.parts::<T>(Verb::Patch, namespace, name, Body::Patch(patch)))
+    }
+
+    /// PATCH of the status alone.
+    #[track_caller]
+    pub fn patch_status<T: Resource>(&self, namespace: &str, name: &str, patch: Patch) -> Call<Arc<T>> {
+        let mut request = self.parts::<T>(Verb::Patch, namespace, name, Body::Patch(patch));
+        request.subresource = Some(Subresource::Status);
+        self.object_call(request)
+    }
+
+    /// DELETE.
+    #[track_caller]
+    pub fn delete<T: Resource>(&self, namespace: &str, name: &str, options: DeleteOptions) -> Call<()> {
+        self.call(self.parts::<T>(Verb::Delete, namespace, name, Body::Delete(options)), read_nothing)
+    }
+
+    /// `POST pods/NAME/binding`.
+    #[track_caller]
+    pub fn bind(&self, namespace: &str, pod: &str, binding: Binding) -> Call<()> {
+        use k8s_openapi::api::core::v1::Pod;
+        let mut request = self.parts::<Pod>(Verb::Create, namespace, pod, Body::Binding(binding));
+        request.subresource = Some(Subresource::Binding);
+        self.call(request, read_nothing)
+    }
+
+    /// `POST serviceaccounts/NAME/token`, bound to a Pod.
+    #[track_caller]
+    pub fn create_token(&self, namespace: &str, account: &str, pod_name: &str, pod_uid: &str) -> Call<()> {
+        use k8s_openapi::api::core::v1::ServiceAccount;
+        // What the kubelet asks for: an hour, and seven seconds to tell the two apart.
+        let body = Body::Token { expiration_seconds: 3607, pod: Some((pod_name.into(), pod_uid.into())) };
+        let mut request = self.parts::<ServiceAccount>(Verb::Create, namespace, account, body);
+        request.subresource = Some(Subresource::Token);
+        self.call(request, read_nothing)
+    }
+
+    /// Any request, as kubectl sends it. The user is this client's.
+    #[track_caller]
+    pub fn request(&self, request: Request) -> Call<Answer> {
+        self.call(request, Ok)
+    }
+
+    /// A request of this client's with nothing in it but what is given.
+    pub fn parts<T: Resource>(&self, verb: Verb, namespace: &str, name: &str, body: Body) -> Request {
+        Request {
+            user: self.user.clone(),
+            verb,
+            kind: T::kind(),
+            subresource: None,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            body,
+            options: Options::default(),
+        }
+    }
+
+    fn put<T: Resource>(&self, object: T) -> Request {
+        let meta = object.metadata();
+        let (namespace, name) = (meta.namespace.clone().unwrap_or_default(), meta.name.clone().unwrap_or_default());
+        self.parts::<T>(Verb::Update, &namespace, &name, Body::Object(Arc::new(object).into_object()))
+    }
+
+    #[track_caller]
+    fn object_call<T: Resource>(&self, request: Request) -> Call<Arc<T>> {
+        self.call(request, read_object::<T>)
+    }
+
+    #[track_caller]
+    fn call<T>(&self, request: Request, read: fn(Answer) -> Result<T, Status>) -> Call<T> {
+        let delay = self.limiter.borrow_mut().reserve(self.hub.now());
+        Call { inner: self.hub.request(request, delay), read }
+    }
+}
+
+/// The objects of one list, and the revision at which it was taken.
+#[derive(Clone, Debug)]
+pub struct List<T> {
+    /// In key order.
+    pub items: Vec<Arc<T>>,
+    /// The list's resourceVersion.
+    pub revision: u64,
+}
+
+fn typed<T: Resource>(object: Object) -> Result<Arc<T>, Status> {
+    T::from_object(&object)
+        .cloned()
+        .ok_or_else(|| Status::internal(&format!("expected a {}, got a {}", T::kind(), object.kind())))
+}
+
+fn read_nothing(answer: Answer) -> Result<(), Status> {
+    answer.result.map(|_| ())
+}
+
+fn read_object<T: Resource>(answer: Answer) -> Result<Arc<T>, Status> {
+    match answer.result? {
+        Response::Object(object) => typed::<T>(object),
+        other => Err(Status::internal(&format!("expected an object, got {other:?}"))),
+    }
+}
+
+fn read_list<T: Resource>(answer: Answer) -> Result<List<T>, Status> {
+    match answer.result? {
+        Response::List { items, revision, .. } => {
+            Ok(List { items: items.into_iter().map(typed::<T>).collect::<Result<_, _>>()?, revision })
+        }
+        other => Err(Status::internal(&format!("expected a list, got {other:?}"))),
+    }
+}
+
+/// One call in flight: the future of its result.
+pub struct Call<T> {
+    inner: HubCall,
+    read: fn(Answer) -> Result<T, Status>,
+}
+
+impl<T> Future for Call<T> {
+    type Output = Result<T, Status>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.inner).poll(context).map(|answer| (self.read)(answer))
+    }
+}
+
+/// Waits for all of `futures`, which are under way together. Results come in the order given.
+pub fn join_all<F: Future>(futures: Vec<F>) -> JoinAll<F> {
+    let running = futures.into_iter().map(|future| Slot::Running(Box::pin(future))).collect();
+    JoinAll { slots: running }
+}
+
+/// The future of several futures.
+pub struct JoinAll<F: Future> {
+    slots: Vec<Slot<F>>,
+}
+
+enum Slot<F: Future> {
+    Running(Pin<Box<F>>),
+    Done(Option<F::Output>),
+}
+
+impl<F: Future> Unpin for JoinAll<F> {}
+
+impl<F: Future> Future for JoinAll<F> {
+    type Output = Vec<F::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut waiting = false;
+        for slot in &mut self.slots {
+            if let Slot::Running(future) = slot {
+                match future.as_mut().poll(context) {
+                    Poll::Ready(output) => *slot = Slot::Done(Some(output)),
+                    Poll::Pending => waiting = true,
+                }
+            }
+        }
+        if waiting {
+            return Poll::Pending;
+        }
+        let take = |slot: &mut Slot<F>| match slot {
+            Slot::Done(output) => output.take(),
+            Slot::Running(_) => None,
+        };
+        Poll::Ready(self.slots.iter_mut().filter_map(take).collect())
+    }
+}

@@ -1,0 +1,79 @@
+//! What a controller is: handlers that turn changes into keys, and a reconcile that works on one key.
+
+use std::rc::Rc;
+
+use crate::engine::LocalBoxFuture;
+use crate::object::{Key, Kind, Object, Resource, Status};
+
+use super::api::Client;
+use super::informer::{Change, Informer, Lister};
+use super::queue::Queue;
+use super::recorder::Recorder;
+
+/// A controller. Between reconciles it is plain data behind caches and a queue.
+pub trait Controller {
+    /// An informer's handler: computes keys and touches expectations, and calls no API.
+    fn on_change(&self, change: &Change);
+    /// Brings the object behind `key` one step closer to what it asks for. An error puts the key back, later.
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>>;
+}
+
+/// Why a reconcile failed. The key is queued again, rate-limited.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The API server refused.
+    #[error("{0}")]
+    Api(Status),
+    /// Anything else, as a sentence.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<Status> for Error {
+    fn from(status: Status) -> Error {
+        Error::Api(status)
+    }
+}
+
+/// One row of the table of controllers.
+pub struct Registration {
+    /// `deployment-controller`: queue, service account and user agent.
+    pub name: &'static str,
+    /// The kinds whose changes it is told.
+    pub watches: &'static [Kind],
+    /// How many keys it works on at once.
+    pub workers: usize,
+    /// After so many failures in a row a key is dropped; None: never.
+    pub max_retries: Option<u32>,
+    /// Makes the controller.
+    pub new: fn(&ControllerContext) -> Rc<dyn Controller>,
+}
+
+/// What a controller is made from.
+pub struct ControllerContext<'a> {
+    /// Asks as the controller's own service account.
+    pub client: Client,
+    /// Sends Events in the controller's name.
+    pub recorder: Recorder,
+    /// The controller's queue.
+    pub queue: Queue,
+    /// The process's informers, shared by its controllers.
+    pub informers: &'a [Informer],
+}
+
+impl ControllerContext<'_> {
+    /// A view of the cache of one kind, which the controller must have named in its row.
+    pub fn lister<T: Resource>(&self) -> Lister<T> {
+        self.informer(T::kind()).lister()
+    }
+
+    /// Adds an index to the cache of one kind. Controllers of one process share indexes of one name.
+    pub fn add_index<T: Resource>(&self, name: &'static str, of: fn(&Object) -> Vec<String>) {
+        self.informer(T::kind()).add_index(name, of);
+    }
+
+    fn informer(&self, kind: Kind) -> &Informer {
+        let found = self.informers.iter().find(|informer| informer.kind() == kind);
+        found.unwrap_or_else(|| panic!("{} reads {kind}s, so its row must name that kind", self.queue.name()))
+    }
+}

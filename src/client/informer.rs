@@ -1,0 +1,380 @@
+//! The informer: a cache of one kind that a watch keeps, and the changes it tells its handlers.
+//!
+//! Mirrors `client-go/tools/cache`: reflector (watch with initial events, watch again after an error), delta queue,
+//! indexer. Every watch event gives exactly one change; the cache is changed first.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::apiserver::request::{Body, Options, Request, User, Verb};
+use crate::apiserver::watch::{WatchEvent, WatchId};
+use crate::engine::{ActorId, Hub, Note};
+use crate::object::{Key, Kind, Object, Resource};
+
+/// Wake: a reflector tries again. The wake's key is the kind's plural.
+pub const RELIST: &str = "relist";
+
+/// The reflector's first wait after an error; the real one adds chance and grows to 30 seconds.
+const BACKOFF: Duration = Duration::from_millis(800);
+
+/// What an informer tells its handlers.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// New to the cache.
+    Added(Object),
+    /// Known, and now different (or listed anew).
+    Updated {
+        /// What the cache held.
+        old: Object,
+        /// What it holds now.
+        new: Object,
+    },
+    /// Gone from the cache. After a gap the last known state, which may be old.
+    Deleted(Object),
+}
+
+impl Change {
+    /// The object as it is now, or was last.
+    pub fn latest(&self) -> &Object {
+        match self {
+            Change::Added(object) | Change::Deleted(object) | Change::Updated { new: object, .. } => object,
+        }
+    }
+
+    /// The object's kind.
+    pub fn kind(&self) -> Kind {
+        self.latest().kind()
+    }
+
+    /// The object's key.
+    pub fn key(&self) -> Key {
+        Key::of(self.latest())
+    }
+}
+
+/// What an informer watches.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// Which kind.
+    pub kind: Kind,
+    /// Empty: all namespaces.
+    pub namespace: String,
+    /// `spec.nodeName=node-1`; empty: all.
+    pub field_selector: String,
+}
+
+impl Selection {
+    /// All objects of a kind.
+    pub fn all(kind: Kind) -> Selection {
+        Selection { kind, namespace: String::new(), field_selector: String::new() }
+    }
+
+    /// Those that the field selector chooses.
+    pub fn fields(kind: Kind, field_selector: impl Into<String>) -> Selection {
+        Selection { kind, namespace: String::new(), field_selector: field_selector.into() }
+    }
+}
+
+/// Where the reflector stands.
+#[derive(Clone, Debug)]
+enum Reflector {
+    /// Not started, or waiting before the next attempt.
+    Idle,
+    /// The state so far is arriving.
+    Initial(WatchId, BTreeMap<Key, Object>),
+    /// Live.
+    Watching(WatchId),
+}
+
+/// One informer of one process.
+pub struct Informer {
+    hub: Hub,
+    actor: ActorId,
+    user: Rc<User>,
+    selection: Selection,
+    reflector: Reflector,
+    cache: Rc<RefCell<Indexer>>,
+}
+
+impl Informer {
+    /// An informer of `actor`, watching as `user`. It does nothing until started.
+    pub fn new(hub: Hub, actor: ActorId, user: Rc<User>, selection: Selection) -> Informer {
+        Informer { hub, actor, user, selection, reflector: Reflector::Idle, cache: Rc::default() }
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> Kind {
+        self.selection.kind
+    }
+
+    /// What it watches.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// A typed view of the cache.
+    pub fn lister<T: Resource>(&self) -> Lister<T> {
+        debug_assert_eq!(T::kind(), self.selection.kind);
+        Lister { cache: self.cache.clone(), marker: PhantomData }
+    }
+
+    /// The cache itself.
+    pub fn cache(&self) -> &Rc<RefCell<Indexer>> {
+        &self.cache
+    }
+
+    /// Adds an index to the cache: each object is found under the values that `of` gives.
+    pub fn add_index(&self, name: &'static str, of: fn(&Object) -> Vec<String>) {
+        self.cache.borrow_mut().add_index(name, of);
+    }
+
+    /// Whether the cache has been filled once.
+    pub fn has_synced(&self) -> bool {
+        self.cache.borrow().synced
+    }
+
+    /// Whether this watch is the informer's own.
+    pub fn owns(&self, watch: WatchId) -> bool {
+        matches!(&self.reflector, Reflector::Initial(w, _) | Reflector::Watching(w) if *w == watch)
+    }
+
+    /// Opens the watch: the state so far first, then every change.
+    pub fn start(&mut self) {
+        let options = Options {
+            field_selector: self.selection.field_selector.clone(),
+            send_initial_events: true,
+            allow_watch_bookmarks: true,
+            ..Options::default()
+        };
+        let request = Request {
+            user: self.user.clone(),
+            verb: Verb::Watch,
+            kind: self.selection.kind,
+            subresource: None,
+            namespace: self.selection.namespace.clone(),
+            name: String::new(),
+            body: Body::None,
+            options,
+        };
+        let watch = self.hub.watch(self.actor, request);
+        self.reflector = Reflector::Initial(watch, BTreeMap::new());
+    }
+
+    /// Takes one watch event: changes the cache, and returns what handlers are to be told.
+    pub fn on_event(&mut self, event: WatchEvent) -> Vec<Change> {
+        match (&mut self.reflector, event) {
+            (_, WatchEvent::Error(_)) => {
+                self.reflector = Reflector::Idle;
+                self.hub.wake_background(self.actor, RELIST, self.selection.kind.info().plural, BACKOFF);
+                Vec::new()
+            }
+            (Reflector::Initial(_, state), WatchEvent::Added(object) | WatchEvent::Modified(object)) => {
+                state.insert(Key::of(&object), object);
+                Vec::new()
+            }
+            (Reflector::Initial(_, state), WatchEvent::Deleted(object)) => {
+                state.remove(&Key::of(&object));
+                Vec::new()
+            }
+            (Reflector::Initial(watch, state), WatchEvent::Bookmark { revision, initial_events_end, .. }) => {
+                if !initial_events_end {
+                    return Vec::new();
+                }
+                let (watch, state) = (*watch, std::mem::take(state));
+                self.reflector = Reflector::Watching(watch);
+                self.replace(state, revision)
+            }
+            (_, WatchEvent::Bookmark { revision, .. }) => {
+                self.cache.borrow_mut().revision = revision;
+                Vec::new()
+            }
+            (_, WatchEvent::Added(object) | WatchEvent::Modified(object)) => vec![self.put(object)],
+            (_, WatchEvent::Deleted(object)) => vec![self.delete(object)],
+        }
+    }
+
+    /// The whole cache is exchanged at once; then deletions are told first, in key order, and the rest after.
+    fn replace(&mut self, state: BTreeMap<Key, Object>, revision: u64) -> Vec<Change> {
+        let vanished: Vec<Object> = {
+            let cache = self.cache.borrow();
+            cache.objects.iter().filter(|(key, _)| !state.contains_key(*key)).map(|(_, o)| o.clone()).collect()
+        };
+        let mut changes: Vec<Change> = Vec::new();
+        for object in vanished {
+            self.cache.borrow_mut().remove(&Key::of(&object));
+            changes.push(self.noted(Change::Deleted(object)));
+        }
+        for object in state.into_values() {
+            changes.push(self.put(object));
+        }
+        let mut cache = self.cache.borrow_mut();
+        cache.synced = true;
+        cache.revision = cache.revision.max(revision);
+        changes
+    }
+
+    fn put(&self, object: Object) -> Change {
+        let old = self.cache.borrow_mut().insert(object.clone());
+        self.noted(match old {
+            Some(old) => Change::Updated { old, new: object },
+            None => Change::Added(object),
+        })
+    }
+
+    fn delete(&self, object: Object) -> Change {
+        let mut cache = self.cache.borrow_mut();
+        cache.remove(&Key::of(&object));
+        cache.revision = cache.revision.max(object.revision());
+        self.noted(Change::Deleted(object))
+    }
+
+    fn noted(&self, change: Change) -> Change {
+        self.hub.note(|| {
+            let (old, new) = match &change {
+                Change::Added(new) => (None, Some(new.clone())),
+                Change::Updated { old, new } => (Some(old.clone()), Some(new.clone())),
+                Change::Deleted(old) => (Some(old.clone()), None),
+            };
+            Note::Cache { actor: self.actor, kind: self.selection.kind, key: change.key(), old, new }
+        });
+        change
+    }
+}
+
+/// A cache with indexes. Mirrors `cache.ThreadSafeStore`.
+#[derive(Clone, Debug, Default)]
+pub struct Indexer {
+    objects: BTreeMap<Key, Object>,
+    indexes: Vec<Index>,
+    revision: u64,
+    synced: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Index {
+    name: &'static str,
+    of: fn(&Object) -> Vec<String>,
+    keys: BTreeMap<String, BTreeSet<Key>>,
+}
+
+impl Indexer {
+    /// All cached objects, in key order.
+    pub fn objects(&self) -> &BTreeMap<Key, Object> {
+        &self.objects
+    }
+
+    /// The newest revision that the cache has heard of.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    fn add_index(&mut self, name: &'static str, of: fn(&Object) -> Vec<String>) {
+        if self.indexes.iter().any(|index| index.name == name) {
+            return;
+        }
+        let mut index = Index { name, of, keys: BTreeMap::new() };
+        for (key, object) in &self.objects {
+            for value in of(object) {
+                index.keys.entry(value).or_default().insert(key.clone());
+            }
+        }
+        self.indexes.push(index);
+    }
+
+    fn insert(&mut self, object: Object) -> Option<Object> {
+        let key = Key::of(&object);
+        self.revision = self.revision.max(object.revision());
+        let old = self.objects.insert(key.clone(), object.clone());
+        for index in &mut self.indexes {
+            let (before, after) = (old.as_ref().map(index.of).unwrap_or_default(), (index.of)(&object));
+            if before == after {
+                continue;
+            }
+            for value in before {
+                index.forget(&value, &key);
+            }
+            for value in after {
+                index.keys.entry(value).or_default().insert(key.clone());
+            }
+        }
+        old
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<Object> {
+        let old = self.objects.remove(key)?;
+        for index in &mut self.indexes {
+            for value in (index.of)(&old) {
+                index.forget(&value, key);
+            }
+        }
+        Some(old)
+    }
+}
+
+impl Index {
+    fn forget(&mut self, value: &str, key: &Key) {
+        if let Some(keys) = self.keys.get_mut(value) {
+            keys.remove(key);
+            if keys.is_empty() {
+                self.keys.remove(value);
+            }
+        }
+    }
+}
+
+/// Reads a cache of typed objects. What it returns may be older than what the API server holds.
+pub struct Lister<T> {
+    cache: Rc<RefCell<Indexer>>,
+    marker: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Lister<T> {
+    fn clone(&self) -> Self {
+        Lister { cache: self.cache.clone(), marker: PhantomData }
+    }
+}
+
+impl<T: Resource> Lister<T> {
+    /// The cached object, if there is one.
+    pub fn get(&self, key: &Key) -> Option<Arc<T>> {
+        self.cache.borrow().objects.get(key).and_then(T::from_object).cloned()
+    }
+
+    /// All cached objects, in key order.
+    pub fn list(&self) -> Vec<Arc<T>> {
+        self.cache.borrow().objects.values().filter_map(T::from_object).cloned().collect()
+    }
+
+    /// The cached objects of a namespace, in key order.
+    pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<T>> {
+        let cache = self.cache.borrow();
+        let first = Key::new(namespace, "");
+        let from = cache.objects.range(first..).take_while(|(key, _)| key.namespace() == namespace);
+        from.filter_map(|(_, object)| T::from_object(object)).cloned().collect()
+    }
+
+    /// The cached objects with this value in this index, in key order.
+    pub fn by_index(&self, index: &'static str, value: &str) -> Vec<Arc<T>> {
+        let cache = self.cache.borrow();
+        let Some(index) = cache.indexes.iter().find(|i| i.name == index) else {
+            debug_assert!(false, "no index {index} was added to the cache");
+            return Vec::new();
+        };
+        let keys = index.keys.get(value).into_iter().flatten();
+        keys.filter_map(|key| T::from_object(cache.objects.get(key)?)).cloned().collect()
+    }
+
+    /// The newest revision that the cache has heard of.
+    pub fn revision(&self) -> u64 {
+        self.cache.borrow().revision
+    }
+
+    /// Whether the cache has been filled once.
+    pub fn has_synced(&self) -> bool {
+        self.cache.borrow().synced
+    }
+}

@@ -1,0 +1,30 @@
+//! What every component holds: a typed API handle, informers with their caches, a work queue, an event recorder.
+//!
+//! This is client-go in small. A component never sees the store, nor another component: it reads from caches that
+//! watches keep, puts the keys of what changed into a work queue, and a worker reconciles one key at a time with calls
+//! to the API server.
+//!
+//! - [`api`]: [`Client`], whose calls are the `.await`s at which a reconcile may be interrupted.
+//! - [`informer`]: reflector, delta queue and indexed cache of one kind; [`Lister`] reads it.
+//! - [`queue`]: de-duplicating, delaying, rate-limited work queue.
+//! - [`recorder`]: Events, sent without waiting.
+//! - [`controller`]: the trait that every controller implements.
+//!
+//! Must hold: the cache is changed before anyone is told; a key is never worked on twice at once; a cache may be old,
+//! and nothing here hides that.
+//!
+//! Left out: handlers of one informer run in one step, in the order of registration (in Go each has a goroutine of
+//! its own); watches do not time out by themselves.
+
+pub mod api;
+pub mod controller;
+pub mod informer;
+pub mod limiter;
+pub mod queue;
+pub mod recorder;
+
+pub use api::{Call, Client, List, join_all};
+pub use controller::{Controller, ControllerContext, Error, Registration};
+pub use informer::{Change, Informer, Lister, Selection};
+pub use queue::Queue;
+pub use recorder::{EventType, Recorder};

@@ -1,0 +1,162 @@
+//! The work queue. Mirrors `client-go/util/workqueue`: base queue, delaying queue and rate limiter.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::engine::{ActorId, Hub, Note, Queued};
+use crate::object::Key;
+use crate::object::time::Instant;
+
+use super::limiter::TokenBucket;
+
+/// Wake: a worker should look into the queue named by the wake's key.
+pub const WORK: &str = "work";
+/// Wake: a delayed key of the queue is ready. The wake's key is `queue key`.
+pub const READY: &str = "ready";
+
+/// The first failure waits this long, each further one twice as long.
+const BASE_DELAY: Duration = Duration::from_millis(5);
+const MAX_DELAY: Duration = Duration::from_secs(1000);
+
+/// A handle to a controller's queue of keys. Clones share it.
+#[derive(Clone)]
+pub struct Queue(Rc<Inner>);
+
+struct Inner {
+    hub: Hub,
+    actor: ActorId,
+    name: Rc<str>,
+    state: RefCell<State>,
+}
+
+/// All that a queue is: plain data, to be looked at and copied.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Waiting for a worker, oldest first.
+    pub queue: VecDeque<Key>,
+    /// Added, and not yet taken by a worker since.
+    pub dirty: BTreeSet<Key>,
+    /// Held by a worker.
+    pub processing: BTreeSet<Key>,
+    /// Added later, at this time.
+    pub delayed: BTreeMap<Key, Instant>,
+    /// Failures in a row.
+    pub failures: BTreeMap<Key, u32>,
+    bucket: TokenBucket,
+}
+
+impl Queue {
+    /// An empty queue of `actor`. Its wakes carry `name`.
+    pub fn new(hub: Hub, actor: ActorId, name: impl Into<Rc<str>>) -> Queue {
+        let state = State {
+            queue: VecDeque::new(),
+            dirty: BTreeSet::new(),
+            processing: BTreeSet::new(),
+            delayed: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            bucket: TokenBucket::new(10, 100),
+        };
+        Queue(Rc::new(Inner { hub, actor, name: name.into(), state: RefCell::new(state) }))
+    }
+
+    /// The queue's name: its controller's.
+    pub fn name(&self) -> &Rc<str> {
+        &self.0.name
+    }
+
+    /// Looks at the queue's state.
+    pub fn with<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.0.state.borrow())
+    }
+
+    /// Adds a key. It is queued once however often it is added; if a worker holds it, it is queued again after.
+    pub fn add(&self, key: Key) {
+        let mut state = self.0.state.borrow_mut();
+        if !state.dirty.insert(key.clone()) {
+            self.note(&key, Queued::AlreadyQueued);
+            return;
+        }
+        if state.processing.contains(&key) {
+            self.note(&key, Queued::WhileProcessing);
+            return;
+        }
+        state.queue.push_back(key.clone());
+        self.note(&key, Queued::Added);
+        self.0.hub.wake(self.0.actor, WORK, self.0.name.clone(), Duration::ZERO);
+    }
+
+    /// Adds a key after `delay`. Of several delays for one key the shortest counts.
+    pub fn add_after(&self, key: Key, delay: Duration) {
+        if delay.is_zero() {
+            return self.add(key);
+        }
+        let ready = self.0.hub.now() + delay;
+        let mut state = self.0.state.borrow_mut();
+        if state.delayed.get(&key).is_some_and(|there| *there <= ready) {
+            return;
+        }
+        state.delayed.insert(key.clone(), ready);
+        self.note(&key, Queued::Later(ready));
+        self.0.hub.wake(self.0.actor, READY, format!("{} {key}", self.0.name), delay);
+    }
+
+    /// Adds a key after as long as its failures in a row ask for.
+    pub fn add_rate_limited(&self, key: Key) {
+        let delay = {
+            let mut state = self.0.state.borrow_mut();
+            let failures = state.failures.entry(key.clone()).or_insert(0);
+            let exponential = BASE_DELAY.saturating_mul(1 << (*failures).min(18)).min(MAX_DELAY);
+            *failures += 1;
+            exponential.max(state.bucket.reserve(self.0.hub.now()))
+        };
+        self.add_after(key, delay);
+    }
+
+    /// Clears the key's failures.
+    pub fn forget(&self, key: &Key) {
+        self.0.state.borrow_mut().failures.remove(key);
+    }
+
+    /// How often the key has failed in a row.
+    pub fn num_requeues(&self, key: &Key) -> u32 {
+        self.0.state.borrow().failures.get(key).copied().unwrap_or(0)
+    }
+
+    /// A delayed key's time has come. A wake that an earlier one overtook does nothing.
+    pub fn ready(&self, key: &Key) {
+        let due = self.0.state.borrow().delayed.get(key).is_some_and(|ready| *ready <= self.0.hub.now());
+        if due {
+            self.0.state.borrow_mut().delayed.remove(key);
+            self.add(key.clone());
+        }
+    }
+
+    /// The oldest key, for a worker to hold until [`Queue::done`].
+    pub fn take(&self) -> Option<Key> {
+        let mut state = self.0.state.borrow_mut();
+        let key = state.queue.pop_front()?;
+        state.dirty.remove(&key);
+        state.processing.insert(key.clone());
+        self.note(&key, Queued::Taken);
+        Some(key)
+    }
+
+    /// A worker lets go of a key. If it was added meanwhile it is queued again.
+    pub fn done(&self, key: &Key) {
+        let mut state = self.0.state.borrow_mut();
+        state.processing.remove(key);
+        self.note(key, Queued::Done);
+        if state.dirty.contains(key) {
+            state.queue.push_back(key.clone());
+        }
+        if !state.queue.is_empty() {
+            self.0.hub.wake(self.0.actor, WORK, self.0.name.clone(), Duration::ZERO);
+        }
+    }
+
+    fn note(&self, key: &Key, how: Queued) {
+        self.0.hub.note(|| Note::Queue { queue: self.0.name.clone(), key: key.clone(), how });
+    }
+}

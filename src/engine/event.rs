@@ -1,0 +1,151 @@
+//! Pending events: every message in flight and every armed timer, visible and ordered.
+
+use std::any::Any;
+use std::fmt;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use crate::apiserver::request::{Answer, Request};
+use crate::apiserver::watch::{WatchEvent, WatchId};
+use crate::object::time::Instant;
+
+/// An actor: the API server is 0, the others follow in the order in which they were added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ActorId(pub u32);
+
+/// The API server's place among the actors.
+pub const APISERVER: ActorId = ActorId(0);
+
+/// A pending event, numbered in the order in which events were sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventId(pub u64);
+
+/// A delivered event, numbered from 1. 0 stands for the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepId(pub u64);
+
+/// A call that someone waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(pub u64);
+
+/// Something that will be delivered to one actor.
+#[derive(Debug)]
+pub struct Pending {
+    /// The event's number.
+    pub id: EventId,
+    /// When it is delivered if nobody chooses otherwise.
+    pub due: Instant,
+    /// The step that sent it.
+    pub cause: StepId,
+    /// Who sent it.
+    pub from: ActorId,
+    /// Who will get it.
+    pub to: ActorId,
+    /// Whether it belongs to the traffic that never stops: heartbeats, Events, tokens, resyncs.
+    pub background: bool,
+    /// What it is.
+    pub what: What,
+}
+
+/// All that can happen.
+#[derive(Debug)]
+pub enum What {
+    /// A client's request reaches the API server.
+    Request {
+        /// Who waits for the answer.
+        reply: ReplyTo,
+        /// What is asked.
+        request: Box<Request>,
+    },
+    /// The API server's answer reaches the client.
+    Response {
+        /// The call that it answers.
+        call: CallId,
+        /// The request's line, for whoever reads the trace: `create pods/web`.
+        about: Rc<str>,
+        /// The answer.
+        answer: Box<Answer>,
+    },
+    /// A watch event reaches an informer.
+    Notification {
+        /// The watch.
+        watch: WatchId,
+        /// What it says.
+        event: WatchEvent,
+    },
+    /// A timer goes off, or a worker has something to do.
+    Wake {
+        /// Which of the actor's timers.
+        what: &'static str,
+        /// What it is about; may be empty.
+        key: Rc<str>,
+    },
+    /// A sleep inside a reconcile is over.
+    Resume {
+        /// The call that slept.
+        call: CallId,
+    },
+    /// One part of a node calls another: CRI, CNI.
+    Rpc {
+        /// The call, to reply to.
+        call: CallId,
+        /// What is asked.
+        message: Rc<dyn Message>,
+    },
+    /// The answer to such a call.
+    Reply {
+        /// The call that it answers.
+        call: CallId,
+        /// The method that was called.
+        method: &'static str,
+        /// The answer, or the error's text.
+        result: Result<Rc<dyn Message>, RpcError>,
+    },
+}
+
+/// Where the API server's answer goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyTo {
+    /// To the task that made this call.
+    Call(CallId),
+    /// To nobody: the request opened a watch, whose events follow.
+    Watch(WatchId),
+}
+
+/// A typed message between the parts of a node. Printed as JSON only when somebody looks.
+pub trait Message: Any + fmt::Debug {
+    /// `RunPodSandbox`, `ADD` …
+    fn method(&self) -> &'static str;
+    /// The message as its protocol would print it.
+    fn json(&self) -> Value;
+}
+
+/// Why such a call failed: a gRPC code and a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RpcError {
+    /// `NotFound`, `Unknown`, `DeadlineExceeded` …
+    pub code: &'static str,
+    /// The description.
+    pub message: String,
+}
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rpc error: code = {} desc = {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for RpcError {}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "e{}", self.0)
+    }
+}
+
+impl fmt::Display for StepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}

@@ -1,0 +1,326 @@
+//! The handle through which every component reaches the engine: it sends, sleeps, arms timers and spawns here.
+//!
+//! Nothing sent through the hub happens at once. It is collected while an actor runs, and becomes pending events
+//! when the actor waits again.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use super::event::{ActorId, CallId, Message, ReplyTo, RpcError, StepId, What};
+use super::trace::Note;
+use crate::apiserver::request::{Answer, Request};
+use crate::apiserver::watch::WatchId;
+use crate::object::random::Random;
+use crate::object::time::Instant;
+
+/// A future of one component. It need not be sent anywhere: the engine has one thread.
+pub type LocalBoxFuture<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// A handle to the engine. Cloning copies a pointer.
+#[derive(Clone)]
+pub struct Hub(Rc<Inner>);
+
+struct Inner {
+    now: Cell<Instant>,
+    step: Cell<StepId>,
+    actor: Cell<ActorId>,
+    background: Cell<bool>,
+    recording: Cell<bool>,
+    next_call: Cell<u64>,
+    next_watch: Cell<u64>,
+    random: RefCell<Random>,
+    outbox: RefCell<Vec<Outgoing>>,
+    spawned: RefCell<Vec<Spawned>>,
+    waiting: RefCell<Vec<Waiting>>,
+    results: RefCell<BTreeMap<CallId, Outcome>>,
+    notes: RefCell<Vec<Note>>,
+}
+
+/// What the engine turns into a pending event.
+pub(super) struct Outgoing {
+    pub from: ActorId,
+    pub to: ActorId,
+    /// Added to the hop's own latency.
+    pub delay: Duration,
+    pub background: bool,
+    pub what: What,
+}
+
+/// A task to start.
+pub(super) struct Spawned {
+    pub actor: ActorId,
+    pub label: Rc<str>,
+    pub background: bool,
+    pub future: LocalBoxFuture<()>,
+}
+
+/// A call that the running task has just begun to wait for.
+pub(super) struct Waiting {
+    pub call: CallId,
+    pub at: &'static Location<'static>,
+    pub about: Rc<str>,
+}
+
+/// What a call came to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The API server answered.
+    Answer(Box<Answer>),
+    /// A part of the node answered.
+    Reply(Result<Rc<dyn Message>, RpcError>),
+    /// The time is over.
+    Elapsed,
+}
+
+impl Hub {
+    /// A hub at time zero. `seed` feeds names and uids that components make.
+    pub fn new(seed: u64) -> Hub {
+        Hub(Rc::new(Inner {
+            now: Cell::default(),
+            step: Cell::default(),
+            actor: Cell::default(),
+            background: Cell::new(false),
+            recording: Cell::new(true),
+            next_call: Cell::new(1),
+            next_watch: Cell::new(1),
+            random: RefCell::new(Random::new(seed)),
+            outbox: RefCell::default(),
+            spawned: RefCell::default(),
+            waiting: RefCell::default(),
+            results: RefCell::default(),
+            notes: RefCell::default(),
+        }))
+    }
+
+    /// The virtual time.
+    pub fn now(&self) -> Instant {
+        self.0.now.get()
+    }
+
+    /// The step that is running.
+    pub fn step(&self) -> StepId {
+        self.0.step.get()
+    }
+
+    /// Draws from the one seeded generator.
+    pub fn random<T>(&self, draw: impl FnOnce(&mut Random) -> T) -> T {
+        draw(&mut self.0.random.borrow_mut())
+    }
+
+    /// Leaves a note in the trace; `note` is not even made when nobody keeps notes.
+    pub fn note(&self, note: impl FnOnce() -> Note) {
+        if self.0.recording.get() {
+            self.0.notes.borrow_mut().push(note());
+        }
+    }
+
+    /// Whether notes are kept.
+    pub fn recording(&self) -> bool {
+        self.0.recording.get()
+    }
+
+    /// Starts a task of `actor`; it runs, within this step, until its first wait.
+    pub fn spawn(&self, actor: ActorId, label: impl Into<Rc<str>>, future: impl Future<Output = ()> + 'static) {
+        self.push_spawn(actor, label.into(), self.0.background.get(), Box::pin(future));
+    }
+
+    /// The same for traffic that never stops, such as lease renewals.
+    pub fn spawn_background(
+        &self,
+        actor: ActorId,
+        label: impl Into<Rc<str>>,
+        future: impl Future<Output = ()> + 'static,
+    ) {
+        self.push_spawn(actor, label.into(), true, Box::pin(future));
+    }
+
+    fn push_spawn(&self, actor: ActorId, label: Rc<str>, background: bool, future: LocalBoxFuture<()>) {
+        self.0.spawned.borrow_mut().push(Spawned { actor, label, background, future });
+    }
+
+    /// Arms a timer: `actor` gets `Wake { what, key }` after `after`.
+    pub fn wake(&self, actor: ActorId, what: &'static str, key: impl Into<Rc<str>>, after: Duration) {
+        self.send(actor, actor, after, false, What::Wake { what, key: key.into() });
+    }
+
+    /// The same for a timer that always runs, such as a heartbeat.
+    pub fn wake_background(&self, actor: ActorId, what: &'static str, key: impl Into<Rc<str>>, after: Duration) {
+        self.send(actor, actor, after, true, What::Wake { what, key: key.into() });
+    }
+
+    /// Opens a watch; its events come to `actor` as notifications. A refusal comes as an error event.
+    pub fn watch(&self, actor: ActorId, request: Request) -> WatchId {
+        let watch = WatchId(self.0.next_watch.get());
+        self.0.next_watch.set(watch.0 + 1);
+        let reply = ReplyTo::Watch(watch);
+        self.send(actor, super::APISERVER, Duration::ZERO, false, What::Request { reply, request: Box::new(request) });
+        watch
+    }
+
+    /// Sends a request of the running task, `delay` later, and returns the future of its answer.
+    #[track_caller]
+    pub fn request(&self, request: Request, delay: Duration) -> HubCall {
+        let about: Rc<str> = if self.recording() { request.line().into() } else { Rc::from("") };
+        HubCall::new(self.clone(), about, Ask::Api(Box::new(request), delay))
+    }
+
+    /// Calls another part of the node, and returns the future of its reply.
+    #[track_caller]
+    pub fn rpc(&self, to: ActorId, message: Rc<dyn Message>) -> RpcCall {
+        let about = message.method();
+        RpcCall(HubCall::new(self.clone(), about.into(), Ask::Rpc(to, message)))
+    }
+
+    /// Answers a call that was delivered as `Delivery::Rpc`.
+    pub fn reply(&self, from: ActorId, to: ActorId, call: CallId, method: &'static str, result: RpcResult) {
+        self.send(from, to, Duration::ZERO, false, What::Reply { call, method, result });
+    }
+
+    /// Waits for `duration` of virtual time.
+    #[track_caller]
+    pub fn sleep(&self, duration: Duration) -> Sleep {
+        Sleep(HubCall::new(self.clone(), "time".into(), Ask::Sleep(duration)))
+    }
+
+    fn send(&self, from: ActorId, to: ActorId, delay: Duration, background: bool, what: What) {
+        let background = background || self.0.background.get();
+        self.0.outbox.borrow_mut().push(Outgoing { from, to, delay, background, what });
+    }
+
+    fn next_call(&self) -> CallId {
+        let call = CallId(self.0.next_call.get());
+        self.0.next_call.set(call.0 + 1);
+        call
+    }
+
+    // What follows is the engine's side.
+
+    pub(super) fn enter(&self, now: Instant, step: StepId, actor: ActorId, background: bool) {
+        self.0.now.set(now);
+        self.0.step.set(step);
+        self.0.actor.set(actor);
+        self.0.background.set(background);
+    }
+
+    pub(super) fn set_actor(&self, actor: ActorId, background: bool) {
+        self.0.actor.set(actor);
+        self.0.background.set(background);
+    }
+
+    pub(super) fn set_recording(&self, on: bool) {
+        self.0.recording.set(on);
+    }
+
+    pub(super) fn put_result(&self, call: CallId, outcome: Outcome) {
+        self.0.results.borrow_mut().insert(call, outcome);
+    }
+
+    pub(super) fn forget_result(&self, call: CallId) {
+        self.0.results.borrow_mut().remove(&call);
+    }
+
+    pub(super) fn take_outbox(&self, into: &mut Vec<Outgoing>) {
+        into.append(&mut self.0.outbox.borrow_mut());
+    }
+
+    pub(super) fn take_spawned(&self) -> Vec<Spawned> {
+        std::mem::take(&mut self.0.spawned.borrow_mut())
+    }
+
+    pub(super) fn take_waiting(&self) -> Vec<Waiting> {
+        std::mem::take(&mut self.0.waiting.borrow_mut())
+    }
+
+    pub(super) fn take_notes(&self) -> Vec<Note> {
+        std::mem::take(&mut self.0.notes.borrow_mut())
+    }
+}
+
+/// What a reply to a call between parts of a node carries.
+pub type RpcResult = Result<Rc<dyn Message>, RpcError>;
+
+enum Ask {
+    Api(Box<Request>, Duration),
+    Rpc(ActorId, Rc<dyn Message>),
+    Sleep(Duration),
+    Asked(CallId),
+}
+
+/// The future of one call. It sends when first polled, and is ready when the engine has delivered the answer.
+pub struct HubCall {
+    hub: Hub,
+    at: &'static Location<'static>,
+    about: Rc<str>,
+    ask: Ask,
+}
+
+impl HubCall {
+    #[track_caller]
+    fn new(hub: Hub, about: Rc<str>, ask: Ask) -> HubCall {
+        HubCall { hub, at: Location::caller(), about, ask }
+    }
+
+    fn poll_outcome(&mut self) -> Poll<Outcome> {
+        if let Ask::Asked(call) = self.ask {
+            return match self.hub.0.results.borrow_mut().remove(&call) {
+                Some(outcome) => Poll::Ready(outcome),
+                None => Poll::Pending,
+            };
+        }
+        let call = self.hub.next_call();
+        let me = self.hub.0.actor.get();
+        let (to, delay, what) = match std::mem::replace(&mut self.ask, Ask::Asked(call)) {
+            Ask::Api(request, delay) => {
+                (super::APISERVER, delay, What::Request { reply: ReplyTo::Call(call), request })
+            }
+            Ask::Rpc(to, message) => (to, Duration::ZERO, What::Rpc { call, message }),
+            Ask::Sleep(duration) => (me, duration, What::Resume { call }),
+            Ask::Asked(_) => unreachable!("handled above"),
+        };
+        self.hub.send(me, to, delay, false, what);
+        self.hub.0.waiting.borrow_mut().push(Waiting { call, at: self.at, about: self.about.clone() });
+        Poll::Pending
+    }
+}
+
+impl Future for HubCall {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Answer> {
+        self.poll_outcome().map(|outcome| match outcome {
+            Outcome::Answer(answer) => *answer,
+            other => unreachable!("an API call is answered by the API server, not by {other:?}"),
+        })
+    }
+}
+
+/// The future of a call to another part of the node.
+pub struct RpcCall(HubCall);
+
+impl Future for RpcCall {
+    type Output = RpcResult;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<RpcResult> {
+        self.0.poll_outcome().map(|outcome| match outcome {
+            Outcome::Reply(result) => result,
+            other => unreachable!("a call between parts of a node is answered by a reply, not by {other:?}"),
+        })
+    }
+}
+
+/// The future of a wait for virtual time.
+pub struct Sleep(HubCall);
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        self.0.poll_outcome().map(|_| ())
+    }
+}

@@ -1,0 +1,456 @@
+//! The engine: virtual clock, pending events, and the one loop that delivers them.
+//!
+//! In a real cluster a few dozen processes run at once and nobody can say what happens next. Here every message
+//! in flight and every armed timer is a [`Pending`] event, ordered by the virtual time at which it is due and
+//! then by the order of sending. [`Engine::deliver`] takes one, moves the clock to it, runs exactly one actor until
+//! it waits again, and turns what the actor sent into new pending events. Nothing else ever happens.
+//!
+//! Components are written as straight async code. A task is one reconcile, one pod sync or one command; each of its
+//! `.await`s on the API, the runtime or time is a place at which other actors may run. The executor below polls a
+//! task exactly when the answer it waits for is delivered.
+//!
+//! - [`event`]: what a pending event can be, as one closed enum.
+//! - [`hub`]: the handle by which components send, sleep, arm timers and spawn.
+//! - [`latency`]: how long each hop takes.
+//! - [`trace`]: what a step leaves behind.
+//!
+//! Must hold: the same actors, seed and choices give the same steps, byte for byte; the work per event does not
+//! grow with the number of objects; only the engine owns time and chance; events of one watch stay in order.
+//!
+//! Left out: real sockets, real threads, and the preemption of a running goroutine between two calls. Go may switch
+//! goroutines anywhere; here a component runs undisturbed between two waits.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use crate::apiserver::ApiServer;
+use crate::apiserver::watch::{WatchEvent, WatchId};
+use crate::object::Kind;
+use crate::object::time::Instant;
+
+pub mod event;
+pub mod hub;
+pub mod latency;
+pub mod trace;
+
+pub use event::{APISERVER, ActorId, CallId, EventId, Message, Pending, ReplyTo, RpcError, StepId, What};
+pub use hub::{Hub, LocalBoxFuture, RpcResult};
+pub use latency::Latency;
+pub use trace::{Note, Queued, Step, Table};
+
+use hub::{Outcome, Outgoing, Spawned};
+
+/// What the engine hands to an actor.
+#[derive(Debug)]
+pub enum Delivery {
+    /// One of its watches says something.
+    Notification {
+        /// Which watch.
+        watch: WatchId,
+        /// What it says.
+        event: WatchEvent,
+    },
+    /// One of its timers went off.
+    Wake {
+        /// Which timer.
+        what: &'static str,
+        /// What it is about.
+        key: Rc<str>,
+    },
+    /// Another part of the node calls.
+    Rpc {
+        /// To answer with [`Hub::reply`].
+        call: CallId,
+        /// Who calls.
+        from: ActorId,
+        /// What is asked.
+        message: Rc<dyn Message>,
+    },
+}
+
+/// A process of the cluster.
+pub trait Actor {
+    /// `kube-scheduler`, `kubelet/node-1` …
+    fn name(&self) -> &str;
+    /// Called once, at the start of the run or when the process joins it.
+    fn start(&mut self) {}
+    /// Takes one delivery. What it sends goes through its [`Hub`].
+    fn deliver(&mut self, delivery: Delivery);
+    /// For whoever looks inside: the component's caches and queues, see [`Actor`]'s implementors.
+    fn as_any(&self) -> &dyn std::any::Any;
+    /// The same, to change a simulated process from outside.
+    fn as_any_mut(&mut self) -> &mut dyn std::any::Any;
+}
+
+/// A task of the executor: one reconcile, pod sync or command in flight.
+pub struct Task {
+    /// Whose it is.
+    pub actor: ActorId,
+    /// `replicaset-controller default/web-cc544bdcc`.
+    pub label: Rc<str>,
+    /// What it waits for, and where.
+    pub waits: Vec<Wait>,
+    background: bool,
+    future: LocalBoxFuture<()>,
+}
+
+/// One call that a task waits for.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    /// The call.
+    pub call: CallId,
+    /// The line of source that made it.
+    pub at: &'static Location<'static>,
+    /// What is awaited: `create pods`.
+    pub about: Rc<str>,
+    /// Since when.
+    pub since: Instant,
+}
+
+/// The engine and everything that runs on it.
+pub struct Engine {
+    /// The API server, and behind it the store.
+    pub api: ApiServer,
+    hub: Hub,
+    latency: Latency,
+    actors: Vec<Option<Box<dyn Actor>>>,
+    names: Vec<Rc<str>>,
+    pending: BTreeMap<(Instant, EventId), Pending>,
+    watches: BTreeMap<WatchId, Stream>,
+    tasks: BTreeMap<u64, Task>,
+    calls: BTreeMap<CallId, u64>,
+    next_task: u64,
+    next_event: u64,
+    steps: u64,
+    now: Instant,
+    foreground: usize,
+    crashes: Vec<(ActorId, Rc<str>, String)>,
+    scratch: Vec<Outgoing>,
+}
+
+/// A watch's connection: whose it is, and when its last event is due, so that events stay in order.
+struct Stream {
+    actor: ActorId,
+    last_due: Instant,
+}
+
+impl Engine {
+    /// An engine with its API server and nothing else. `seed` 0 gives every hop its plain length.
+    pub fn new(api: ApiServer, seed: u64) -> Engine {
+        Engine {
+            api,
+            hub: Hub::new(seed ^ 0x6b75_6265),
+            latency: Latency::new(seed),
+            actors: vec![None],
+            names: vec!["kube-apiserver".into()],
+            pending: BTreeMap::new(),
+            watches: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            next_task: 1,
+            next_event: 1,
+            steps: 0,
+            now: Instant::default(),
+            foreground: 0,
+            crashes: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The handle that components hold.
+    pub fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// The virtual time of the last step.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// How many steps have run.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Whether steps keep notes. A run that nobody looks at is faster without.
+    pub fn keep_notes(&mut self, on: bool) {
+        self.hub.set_recording(on);
+        self.api.keep_stages(on);
+    }
+
+    /// The next free place among the actors; a component needs it before it is made.
+    pub fn next_actor(&self) -> ActorId {
+        ActorId(self.actors.len() as u32)
+    }
+
+    /// Adds a process and starts it.
+    pub fn add(&mut self, actor: Box<dyn Actor>) -> ActorId {
+        let id = self.next_actor();
+        self.names.push(actor.name().into());
+        self.actors.push(Some(actor));
+        self.outside(id, |engine| {
+            if let Some(actor) = &mut engine.actors[id.0 as usize] {
+                actor.start();
+            }
+        });
+        id
+    }
+
+    /// Stops a process: its watches break, its tasks end where they stand, its timers never go off.
+    pub fn remove(&mut self, id: ActorId) -> Option<Box<dyn Actor>> {
+        let actor = self.actors.get_mut(id.0 as usize)?.take()?;
+        self.tasks.retain(|_, task| task.actor != id);
+        self.calls.retain(|_, task| self.tasks.contains_key(task));
+        let gone: Vec<WatchId> = self.watches.iter().filter(|(_, s)| s.actor == id).map(|(w, _)| *w).collect();
+        for watch in gone {
+            self.watches.remove(&watch);
+            self.api.close_watch(watch);
+        }
+        let lost: Vec<_> = self.pending.iter().filter(|(_, p)| p.to == id).map(|(k, _)| *k).collect();
+        for key in lost {
+            self.take_pending(key);
+        }
+        Some(actor)
+    }
+
+    /// An actor's name.
+    pub fn name(&self, id: ActorId) -> &str {
+        &self.names[id.0 as usize]
+    }
+
+    /// The actor with this name that still runs; the newest, if it was restarted.
+    pub fn find(&self, name: &str) -> Option<ActorId> {
+        (0..self.actors.len())
+            .rev()
+            .find(|&i| &*self.names[i] == name && (i == 0 || self.actors[i].is_some()))
+            .map(|i| ActorId(i as u32))
+    }
+
+    /// The process behind an id.
+    pub fn actor(&self, id: ActorId) -> Option<&dyn Actor> {
+        self.actors.get(id.0 as usize)?.as_deref()
+    }
+
+    /// All processes that run, without the API server.
+    pub fn actors(&self) -> impl Iterator<Item = (ActorId, &dyn Actor)> {
+        self.actors.iter().enumerate().filter_map(|(i, a)| Some((ActorId(i as u32), a.as_deref()?)))
+    }
+
+    /// Events in flight, in the order in which they would be delivered.
+    pub fn pending(&self) -> impl Iterator<Item = &Pending> {
+        self.pending.values()
+    }
+
+    /// The next event, if nobody chooses otherwise.
+    pub fn peek(&self) -> Option<&Pending> {
+        self.pending.values().next()
+    }
+
+    /// How many pending events are not background traffic.
+    pub fn foreground(&self) -> usize {
+        self.foreground
+    }
+
+    /// Tasks in flight, in the order in which they began.
+    pub fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.values()
+    }
+
+    /// Tasks that panicked since this was last asked: whose, which, and with what message.
+    pub fn take_crashes(&mut self) -> Vec<(ActorId, Rc<str>, String)> {
+        std::mem::take(&mut self.crashes)
+    }
+
+    /// Runs `change` as the outside world: what it sends through the hub becomes pending, in the name of `actor`.
+    pub fn outside<T>(&mut self, actor: ActorId, change: impl FnOnce(&mut Engine) -> T) -> T {
+        self.hub.enter(self.now, StepId(self.steps), actor, false);
+        let result = change(self);
+        self.settle(&mut Vec::new());
+        result
+    }
+
+    /// Changes a process from outside, as a fault or a scenario does.
+    pub fn with_actor<T>(&mut self, id: ActorId, change: impl FnOnce(&mut dyn Actor) -> T) -> Option<T> {
+        self.outside(id, |engine| {
+            let actor = engine.actors.get_mut(id.0 as usize)?.as_deref_mut()?;
+            Some(change(actor))
+        })
+    }
+
+    /// Delivers the event that is due first. None: nothing will ever happen again.
+    pub fn step(&mut self) -> Option<Step> {
+        let key = *self.pending.keys().next()?;
+        Some(self.deliver(key))
+    }
+
+    /// Delivers the pending event with this number, out of order if need be. None if it is not pending.
+    pub fn choose(&mut self, id: EventId) -> Option<Step> {
+        let key = *self.pending.keys().find(|(_, event)| *event == id)?;
+        Some(self.deliver(key))
+    }
+
+    fn deliver(&mut self, key: (Instant, EventId)) -> Step {
+        let mut event = self.take_pending(key);
+        self.now = self.now.max(event.due);
+        self.steps += 1;
+        let id = StepId(self.steps);
+        self.hub.enter(self.now, id, event.to, event.background);
+        self.dispatch(&mut event);
+        let mut sent = Vec::new();
+        self.settle(&mut sent);
+        Step { id, time: self.now, event, notes: self.hub.take_notes(), sent }
+    }
+
+    /// The one place that says what each kind of event does.
+    fn dispatch(&mut self, event: &mut Pending) {
+        match &event.what {
+            What::Request { reply, request } => self.handle_request(event.from, *reply, request, event.background),
+            What::Response { call, answer, .. } => self.resume(*call, Outcome::Answer(answer.clone())),
+            What::Resume { call } => self.resume(*call, Outcome::Elapsed),
+            What::Reply { call, result, .. } => self.resume(*call, Outcome::Reply(result.clone())),
+            What::Notification { watch, event: said } => {
+                self.hand_over(event.to, Delivery::Notification { watch: *watch, event: said.clone() });
+            }
+            What::Wake { what, key } => self.hand_over(event.to, Delivery::Wake { what, key: key.clone() }),
+            What::Rpc { call, message } => {
+                let delivery = Delivery::Rpc { call: *call, from: event.from, message: message.clone() };
+                self.hand_over(event.to, delivery);
+            }
+        }
+    }
+
+    fn hand_over(&mut self, to: ActorId, delivery: Delivery) {
+        if let Some(Some(actor)) = self.actors.get_mut(to.0 as usize) {
+            actor.deliver(delivery);
+        }
+    }
+
+    fn handle_request(
+        &mut self,
+        from: ActorId,
+        reply: ReplyTo,
+        request: &crate::apiserver::request::Request,
+        background: bool,
+    ) {
+        let watch = match reply {
+            ReplyTo::Watch(watch) => Some(watch),
+            ReplyTo::Call(_) => None,
+        };
+        if let Some(watch) = watch {
+            self.watches.insert(watch, Stream { actor: from, last_due: Instant::default() });
+        }
+        let handled = self.api.handle(request, watch, self.now);
+        for stage in handled.stages {
+            self.hub.note(|| stage);
+        }
+        if let ReplyTo::Call(call) = reply {
+            let about: Rc<str> = if self.hub.recording() { request.line().into() } else { Rc::from("") };
+            let what = What::Response { call, about, answer: Box::new(handled.answer) };
+            self.scratch.push(Outgoing { from: APISERVER, to: from, delay: Default::default(), background, what });
+        }
+        for (watch, said) in handled.fanout {
+            let Some(stream) = self.watches.get(&watch) else { continue };
+            let quiet = background_kind(said.kind());
+            let what = What::Notification { watch, event: said };
+            let to = stream.actor;
+            self.scratch.push(Outgoing { from: APISERVER, to, delay: Default::default(), background: quiet, what });
+        }
+    }
+
+    /// Gives a task the answer it waits for and runs it until it waits again.
+    fn resume(&mut self, call: CallId, outcome: Outcome) {
+        let Some(id) = self.calls.remove(&call) else { return };
+        let Some(mut task) = self.tasks.remove(&id) else { return };
+        task.waits.retain(|wait| wait.call != call);
+        self.hub.put_result(call, outcome);
+        self.poll(id, task);
+        self.hub.forget_result(call);
+    }
+
+    fn poll(&mut self, id: u64, mut task: Task) {
+        self.hub.set_actor(task.actor, task.background);
+        let mut context = Context::from_waker(Waker::noop());
+        let polled = catch_unwind(AssertUnwindSafe(|| task.future.as_mut().poll(&mut context)));
+        for waiting in self.hub.take_waiting() {
+            self.calls.insert(waiting.call, id);
+            let (actor, label, at, about) = (task.actor, task.label.clone(), waiting.at, waiting.about.clone());
+            self.hub.note(|| Note::Waits { actor, task: label, at, awaits: about });
+            task.waits.push(Wait { call: waiting.call, at, about: waiting.about, since: self.now });
+        }
+        match polled {
+            Ok(Poll::Pending) => {
+                self.tasks.insert(id, task);
+            }
+            Ok(Poll::Ready(())) => self.hub.note(|| Note::Finished { actor: task.actor, task: task.label }),
+            Err(panic) => self.crashes.push((task.actor, task.label, panic_text(&*panic))),
+        }
+    }
+
+    /// Starts what was spawned and turns what was sent into pending events.
+    fn settle(&mut self, sent: &mut Vec<EventId>) {
+        loop {
+            let spawned = self.hub.take_spawned();
+            if spawned.is_empty() {
+                break;
+            }
+            for Spawned { actor, label, background, future } in spawned {
+                let id = self.next_task;
+                self.next_task += 1;
+                self.poll(id, Task { actor, label, waits: Vec::new(), background, future });
+            }
+        }
+        let mut outgoing = std::mem::take(&mut self.scratch);
+        self.hub.take_outbox(&mut outgoing);
+        for out in outgoing.drain(..) {
+            let id = self.enqueue(out);
+            if self.hub.recording() {
+                sent.push(id);
+            }
+        }
+        self.scratch = outgoing;
+    }
+
+    fn enqueue(&mut self, out: Outgoing) -> EventId {
+        let id = EventId(self.next_event);
+        self.next_event += 1;
+        let mut due = self.now + out.delay + self.latency.of(&out.what);
+        let mut background = out.background;
+        match &out.what {
+            What::Notification { watch, .. } => {
+                if let Some(stream) = self.watches.get_mut(watch) {
+                    due = due.max(stream.last_due);
+                    stream.last_due = due;
+                }
+            }
+            What::Request { request, .. } => background |= request.is_background(),
+            _ => {}
+        }
+        let cause = StepId(self.steps);
+        self.foreground += usize::from(!background);
+        let pending = Pending { id, due, cause, from: out.from, to: out.to, background, what: out.what };
+        self.pending.insert((due, id), pending);
+        id
+    }
+
+    fn take_pending(&mut self, key: (Instant, EventId)) -> Pending {
+        let event = self.pending.remove(&key).expect("the key was just read from the pending events");
+        self.foreground -= usize::from(!event.background);
+        event
+    }
+}
+
+/// Kinds whose changes are traffic that never stops.
+fn background_kind(kind: Option<Kind>) -> bool {
+    matches!(kind, None | Some(Kind::Event | Kind::Lease))
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
+}

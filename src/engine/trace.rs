@@ -1,0 +1,123 @@
+//! What a step leaves behind for whoever looks: the delivered event and notes on what it changed.
+
+use std::panic::Location;
+use std::rc::Rc;
+
+use super::event::{ActorId, EventId, Pending, StepId};
+use crate::object::time::Instant;
+use crate::object::{Key, Kind, Object};
+
+/// One delivery and what came of it.
+#[derive(Debug)]
+pub struct Step {
+    /// The step's number, from 1.
+    pub id: StepId,
+    /// The virtual time at which it ran.
+    pub time: Instant,
+    /// What was delivered; its `cause` is the step that sent it.
+    pub event: Pending,
+    /// What changed, in order. Empty unless notes are kept.
+    pub notes: Vec<Note>,
+    /// What became pending. Empty unless notes are kept.
+    pub sent: Vec<EventId>,
+}
+
+/// One thing that a step did.
+#[derive(Clone, Debug)]
+pub enum Note {
+    /// A stage of the API server's request pipeline.
+    Stage {
+        /// `authentication`, `authorization`, `mutating admission` …
+        name: &'static str,
+        /// What it decided.
+        detail: String,
+    },
+    /// The store changed.
+    Stored {
+        /// The etcd key.
+        key: String,
+        /// The new revision.
+        revision: u64,
+        /// What was there.
+        old: Option<Object>,
+        /// What is there now.
+        new: Option<Object>,
+    },
+    /// An informer's cache changed.
+    Cache {
+        /// Whose informer.
+        actor: ActorId,
+        /// Of which kind.
+        kind: Kind,
+        /// Which object.
+        key: Key,
+        /// The cached object before.
+        old: Option<Object>,
+        /// And after.
+        new: Option<Object>,
+    },
+    /// A work queue was given a key, or handed one out.
+    Queue {
+        /// Whose queue: `replicaset-controller`.
+        queue: Rc<str>,
+        /// The key.
+        key: Key,
+        /// What happened to it.
+        how: Queued,
+    },
+    /// A reconcile or pod worker stopped at an `.await`.
+    Waits {
+        /// Whose.
+        actor: ActorId,
+        /// Which: `replicaset-controller default/web`.
+        task: Rc<str>,
+        /// The line of source it waits at.
+        at: &'static Location<'static>,
+        /// What it waits for.
+        awaits: Rc<str>,
+    },
+    /// A reconcile or pod worker came to its end.
+    Finished {
+        /// Whose.
+        actor: ActorId,
+        /// Which.
+        task: Rc<str>,
+    },
+    /// A table, as the scheduler's verdicts.
+    Table(Rc<Table>),
+    /// Anything else worth a line.
+    Text {
+        /// What it is about: `cni`, `containerd` …
+        topic: &'static str,
+        /// The line.
+        text: String,
+    },
+}
+
+/// What happened to a key in a work queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queued {
+    /// It was added.
+    Added,
+    /// It was there already.
+    AlreadyQueued,
+    /// A worker holds it; it will be queued again when that one is done.
+    WhileProcessing,
+    /// It will be added at this time.
+    Later(Instant),
+    /// A worker took it.
+    Taken,
+    /// A worker is done with it.
+    Done,
+}
+
+/// A small table to show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// Column heads.
+    pub columns: Vec<String>,
+    /// Rows, one cell a column.
+    pub rows: Vec<Vec<String>>,
+}

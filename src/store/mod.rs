@@ -1,0 +1,234 @@
+//! etcd: one ordered map of keys, every change of which gets the next revision.
+//!
+//! Kubernetes keeps all state here and nowhere else. A key is a path (`/registry/pods/default/web`); each value
+//! knows the revision that made it, the one that last changed it, and how often it changed. A transaction
+//! compares a key's mod revision and then writes, which is all that optimistic concurrency needs. The log of
+//! changes, from the last compaction on, feeds watches and reads of the past.
+//!
+//! Must hold: revisions only grow, one step a write; a refused transaction changes nothing; whatever lies before
+//! the compacted revision is gone and says so.
+//!
+//! Left out: leases on keys (the API server expires Events itself), multi-key transactions, members and raft.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+
+use crate::object::Object;
+
+/// A value with etcd's bookkeeping.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The revision that created the key.
+    pub create_revision: u64,
+    /// The revision that last changed it; an object's resourceVersion.
+    pub mod_revision: u64,
+    /// 1 when created, one more with each change.
+    pub version: u64,
+    /// The object, carrying its resourceVersion already.
+    pub value: Object,
+}
+
+/// One change in the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The revision that the change made.
+    pub revision: u64,
+    /// The key that changed.
+    pub key: String,
+    /// What was there, if anything.
+    pub old: Option<Entry>,
+    /// What is there now; none after a delete.
+    pub new: Option<Entry>,
+}
+
+/// Why a transaction or a read was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The comparison failed: the key's mod revision is another one (0 when the key is absent).
+    #[error("the key is at revision {actual}, not {expected}")]
+    Compare {
+        /// The revision asked for.
+        expected: u64,
+        /// The revision there.
+        actual: u64,
+    },
+    /// The revision asked for has been compacted away.
+    #[error("mvcc: required revision has been compacted")]
+    Compacted {
+        /// The oldest revision that can still be read.
+        oldest: u64,
+    },
+    /// The revision asked for is not written yet.
+    #[error("mvcc: required revision is a future revision")]
+    Future,
+}
+
+/// The store. Revision 1 is the empty store, as in etcd.
+#[derive(Clone, Debug)]
+pub struct Store {
+    keys: BTreeMap<String, Entry>,
+    revision: u64,
+    /// Changes with a revision above this are still in the log.
+    compacted: u64,
+    log: VecDeque<Change>,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Store { keys: BTreeMap::new(), revision: 1, compacted: 0, log: VecDeque::new() }
+    }
+}
+
+impl Store {
+    /// The newest revision.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether nothing is stored.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The entry at `key` now.
+    pub fn get(&self, key: &str) -> Option<&Entry> {
+        self.keys.get(key)
+    }
+
+    /// All entries whose key starts with `prefix`, in key order.
+    pub fn prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
+        self.keys
+            .range::<str, _>((Bound::Included(prefix), Bound::Unbounded))
+            .take_while(move |(key, _)| key.starts_with(prefix))
+            .map(|(key, entry)| (key.as_str(), entry))
+    }
+
+    /// The entries under `prefix` as they were right after `revision`.
+    pub fn prefix_at(&self, prefix: &str, revision: u64) -> Result<BTreeMap<String, Entry>, Error> {
+        if revision > self.revision {
+            return Err(Error::Future);
+        }
+        if revision < self.compacted {
+            return Err(Error::Compacted { oldest: self.compacted });
+        }
+        let mut then: BTreeMap<String, Entry> =
+            self.prefix(prefix).map(|(key, entry)| (key.to_owned(), entry.clone())).collect();
+        for change in self.log.iter().rev().take_while(|c| c.revision > revision) {
+            if !change.key.starts_with(prefix) {
+                continue;
+            }
+            match &change.old {
+                Some(old) => then.insert(change.key.clone(), old.clone()),
+                None => then.remove(&change.key),
+            };
+        }
+        Ok(then)
+    }
+
+    /// Transaction: if `key` is at `expected` (0: absent), put `value` there. The value's resourceVersion becomes
+    /// the new revision. Returns the change.
+    pub fn put(&mut self, key: &str, expected: u64, mut value: Object) -> Result<&Change, Error> {
+        self.compare(key, expected)?;
+        self.revision += 1;
+        value.meta_mut().resource_version = Some(self.revision.to_string());
+        let old = self.keys.get(key).cloned();
+        let (create_revision, version) = old.as_ref().map_or((self.revision, 1), |o| (o.create_revision, o.version + 1));
+        let new = Entry { create_revision, mod_revision: self.revision, version, value };
+        self.keys.insert(key.to_owned(), new.clone());
+        Ok(self.append(Change { revision: self.revision, key: key.to_owned(), old, new: Some(new) }))
+    }
+
+    /// Transaction: if `key` is at `expected`, delete it. Returns the change.
+    pub fn delete(&mut self, key: &str, expected: u64) -> Result<&Change, Error> {
+        self.compare(key, expected)?;
+        self.revision += 1;
+        let old = self.keys.remove(key);
+        Ok(self.append(Change { revision: self.revision, key: key.to_owned(), old, new: None }))
+    }
+
+    /// The changes after `revision`, oldest first: what a watch from there is sent.
+    pub fn changes_after(&self, revision: u64) -> Result<impl Iterator<Item = &Change>, Error> {
+        if revision < self.compacted {
+            return Err(Error::Compacted { oldest: self.compacted });
+        }
+        let start = self.log.partition_point(|c| c.revision <= revision);
+        Ok(self.log.range(start..))
+    }
+
+    /// Forgets all changes up to and including `revision`.
+    pub fn compact(&mut self, revision: u64) {
+        let revision = revision.min(self.revision);
+        self.compacted = self.compacted.max(revision);
+        let keep_from = self.log.partition_point(|c| c.revision <= revision);
+        self.log.drain(..keep_from);
+    }
+
+    /// The oldest revision from which a watch can still start.
+    pub fn compacted(&self) -> u64 {
+        self.compacted
+    }
+
+    fn compare(&self, key: &str, expected: u64) -> Result<(), Error> {
+        let actual = self.keys.get(key).map_or(0, |entry| entry.mod_revision);
+        if actual == expected { Ok(()) } else { Err(Error::Compare { expected, actual }) }
+    }
+
+    fn append(&mut self, change: Change) -> &Change {
+        self.log.push_back(change);
+        self.log.back().expect("a change was just pushed")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+
+    fn value(name: &str) -> Object {
+        let mut object = Object::ConfigMap(Arc::new(ConfigMap::default()));
+        object.meta_mut().name = Some(name.into());
+        object
+    }
+
+    #[test]
+    fn a_key_counts_its_revisions() {
+        let mut store = Store::default();
+        store.put("/a", 0, value("one")).unwrap();
+        store.put("/b", 0, value("b")).unwrap();
+        store.put("/a", 2, value("two")).unwrap();
+        let entry = store.get("/a").unwrap();
+        assert_eq!((entry.create_revision, entry.mod_revision, entry.version), (2, 4, 2));
+        assert_eq!(entry.value.revision(), 4);
+    }
+
+    #[test]
+    fn a_failed_comparison_changes_nothing() {
+        let mut store = Store::default();
+        store.put("/a", 0, value("one")).unwrap();
+        assert_eq!(store.put("/a", 0, value("x")).unwrap_err(), Error::Compare { expected: 0, actual: 2 });
+        assert_eq!(store.delete("/a", 9).unwrap_err(), Error::Compare { expected: 9, actual: 2 });
+        assert_eq!(store.revision(), 2);
+    }
+
+    #[test]
+    fn the_past_can_be_read_until_it_is_compacted() {
+        let mut store = Store::default();
+        store.put("/a", 0, value("one")).unwrap();
+        store.put("/a", 2, value("two")).unwrap();
+        store.delete("/a", 3).unwrap();
+        assert_eq!(store.prefix_at("/", 2).unwrap()["/a"].value.name(), "one");
+        assert_eq!(store.prefix_at("/", 3).unwrap()["/a"].value.name(), "two");
+        assert!(store.prefix_at("/", 4).unwrap().is_empty());
+        store.compact(3);
+        assert_eq!(store.prefix_at("/", 2).unwrap_err(), Error::Compacted { oldest: 3 });
+        assert_eq!(store.changes_after(3).unwrap().count(), 1);
+    }
+}
