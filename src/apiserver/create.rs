@@ -142,8 +142,7 @@ pub(super) fn place_in_namespace(object: &mut Object, namespace: &str) -> Result
     if object.namespace().is_empty() {
         object.meta_mut().namespace = Some(namespace.to_owned());
     } else if object.namespace() != namespace {
-        const TEXT: &str =
-            "the namespace of the provided object does not match the namespace sent on the request";
+        const TEXT: &str = "the namespace of the provided object does not match the namespace sent on the request";
         return Err(Status::bad_request(TEXT));
     }
     Ok(())

@@ -61,8 +61,7 @@ impl ApiServer {
         }
         mark_deleted(&mut dying, &object, grace, handling);
         strategy::prepare_for_deletion(&mut dying);
-        let stored =
-            if dying == object { object } else { self.put(handling, object.revision(), dying)? };
+        let stored = if dying == object { object } else { self.put(handling, object.revision(), dying)? };
         let _ = kind;
         Ok((200, Response::Object(stored)))
     }
@@ -136,13 +135,15 @@ fn finalizers_for(object: &Object, options: &DeleteOptions) -> Vec<String> {
 
 fn check_preconditions(object: &Object, options: &DeleteOptions) -> Result<(), Status> {
     let meta = object.meta();
-    let checks = [("UID", &options.uid, &meta.uid), ("ResourceVersion", &options.resource_version, &meta.resource_version)];
+    let checks =
+        [("UID", &options.uid, &meta.uid), ("ResourceVersion", &options.resource_version, &meta.resource_version)];
     for (what, wanted, there) in checks {
         if let Some(wanted) = wanted
             && Some(wanted) != there.as_ref()
         {
             let there = there.as_deref().unwrap_or_default();
-            let mut why = format!("the {what} in the precondition ({wanted}) does not match the {what} in record ({there}).");
+            let mut why =
+                format!("the {what} in the precondition ({wanted}) does not match the {what} in record ({there}).");
             why += " The object might have been deleted and then recreated";
             let mut status = Status::conflict(object.kind(), object.name(), &why);
             // Unlike other conflicts this one names the Go type's kind, not the resource.

@@ -103,9 +103,9 @@ impl ApiServer {
 }
 
 fn parse_version(version: &str) -> Result<u64, Status> {
-    version.parse().map_err(|_| {
-        Status::new(Reason::Unknown, format!("strconv.ParseUint: parsing \"{version}\": invalid syntax"))
-    })
+    version
+        .parse()
+        .map_err(|_| Status::new(Reason::Unknown, format!("strconv.ParseUint: parsing \"{version}\": invalid syntax")))
 }
 
 fn watcher_for(request: &Request) -> Result<Watcher, Status> {

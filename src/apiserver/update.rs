@@ -42,8 +42,7 @@ impl ApiServer {
         let request = handling.request;
         check_preconditions(old, &new)?;
         for (_, admit) in admission::MUTATING {
-            let mut attributes =
-                Attributes { request, old: Some(old), reader: &self.store, random: &mut self.random };
+            let mut attributes = Attributes { request, old: Some(old), reader: &self.store, random: &mut self.random };
             admit(&mut attributes, &mut new)?;
         }
         handling.stage("mutating admission", || plugin_names(admission::MUTATING.iter().map(|(name, _)| *name)));
@@ -60,8 +59,7 @@ impl ApiServer {
         }
         handling.stage("validation", String::new);
         for (_, admit) in admission::VALIDATING {
-            let attributes =
-                Attributes { request, old: Some(old), reader: &self.store, random: &mut self.random };
+            let attributes = Attributes { request, old: Some(old), reader: &self.store, random: &mut self.random };
             admit(&attributes, &new)?;
         }
         self.write_or_finish(handling, old, new)
@@ -120,8 +118,7 @@ fn check_name(new: &Object, name: &str) -> Result<(), Status> {
     if new.name() == name {
         return Ok(());
     }
-    let text =
-        format!("the name of the object ({}) does not match the name on the URL ({name})", new.name());
+    let text = format!("the name of the object ({}) does not match the name on the URL ({name})", new.name());
     Err(Status::bad_request(text))
 }
 

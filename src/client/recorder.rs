@@ -185,8 +185,14 @@ impl Recorder {
 
 fn object_id(involved: &ObjectReference) -> String {
     let part = |field: &Option<String>| field.clone().unwrap_or_default();
-    [part(&involved.kind), part(&involved.namespace), part(&involved.name), part(&involved.uid), part(&involved.field_path)]
-        .join("/")
+    [
+        part(&involved.kind),
+        part(&involved.namespace),
+        part(&involved.name),
+        part(&involved.uid),
+        part(&involved.field_path),
+    ]
+    .join("/")
 }
 
 impl State {
@@ -223,4 +229,3 @@ impl State {
         if messages.len() >= AGGREGATE_AT { format!("(combined from similar events): {message}") } else { message }
     }
 }
-

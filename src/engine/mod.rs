@@ -21,7 +21,6 @@
 //! goroutines anywhere; here a component runs undisturbed between two waits.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -343,8 +342,12 @@ impl Engine {
             self.watches.insert(watch, Stream { actor: from, last_due: Instant::default() });
         }
         let handled = self.api.handle(request, watch, self.now);
-        for stage in handled.stages {
-            self.hub.note(|| stage);
+        for (name, detail) in handled.stages {
+            self.hub.note(|| Note::Stage { name, detail });
+        }
+        for change in handled.changes {
+            let (old, new) = (change.old.map(|e| e.value), change.new.map(|e| e.value));
+            self.hub.note(|| Note::Stored { key: change.key, revision: change.revision, old, new });
         }
         if let ReplyTo::Call(call) = reply {
             let about: Rc<str> = if self.hub.recording() { request.line().into() } else { Rc::from("") };

@@ -137,7 +137,8 @@ impl Store {
         self.revision += 1;
         value.meta_mut().resource_version = Some(self.revision.to_string());
         let old = self.keys.get(key).cloned();
-        let (create_revision, version) = old.as_ref().map_or((self.revision, 1), |o| (o.create_revision, o.version + 1));
+        let (create_revision, version) =
+            old.as_ref().map_or((self.revision, 1), |o| (o.create_revision, o.version + 1));
         let new = Entry { create_revision, mod_revision: self.revision, version, value };
         self.keys.insert(key.to_owned(), new.clone());
         Ok(self.append(Change { revision: self.revision, key: key.to_owned(), old, new: Some(new) }))
