@@ -13,3 +13,5 @@ pub mod engine;
 pub mod client;
 
 pub mod controllers;
+
+pub mod cluster;

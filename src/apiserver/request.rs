@@ -114,6 +114,11 @@ impl User {
         User::new(format!("system:node:{node}"), &["system:nodes"], &format!("kubelet/{node}"))
     }
 
+    /// The API server itself, when it writes what it always writes.
+    pub fn loopback() -> User {
+        User::new("system:apiserver".to_owned(), &["system:masters"], "kube-apiserver")
+    }
+
     /// The person at the keyboard, who may do everything.
     pub fn admin() -> User {
         User::new("kubernetes-admin".to_owned(), &["system:masters"], "user/kubectl")

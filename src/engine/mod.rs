@@ -180,6 +180,14 @@ impl Engine {
         self.api.keep_stages(on);
     }
 
+    /// The cluster is up: what is pending counts as there from the start, and steps count from 1.
+    pub fn begin(&mut self) {
+        self.steps = 0;
+        for event in self.pending.values_mut() {
+            event.cause = StepId(0);
+        }
+    }
+
     /// The next free place among the actors; a component needs it before it is made.
     pub fn next_actor(&self) -> ActorId {
         ActorId(self.actors.len() as u32)

@@ -1,0 +1,189 @@
+//! The cluster: everything put together, and brought up to the point at which a user finds it.
+//!
+//! A run starts the way a real cluster does. The store is empty; the API server writes what it always writes first
+//! (namespaces, roles, priority classes); then controller manager, scheduler and nodes join, list, watch and settle.
+//! Only then does the user's part begin, and steps count from 1.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::apiserver::ApiServer;
+use crate::apiserver::request::{Body, Options, Request, User, Verb};
+use crate::client::Client;
+use crate::controllers::{self, ControllerManager};
+use crate::engine::{Actor, ActorId, Delivery, Engine, Step};
+use crate::object::Object;
+
+/// What a cluster is made of.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The nodes it starts with.
+    pub nodes: Vec<NodeConfig>,
+    /// 0: every hop takes its plain time. Others make hops vary, and with them the order of events.
+    pub seed: u64,
+    /// Requests a second and burst of every component's client; the shipped limits unless given.
+    pub client_limits: Option<(u32, u32)>,
+}
+
+/// One node.
+#[derive(Clone, Debug)]
+pub struct NodeConfig {
+    /// `node-1`.
+    pub name: String,
+    /// Cores.
+    pub cpu: u32,
+    /// Memory in GiB.
+    pub memory_gi: u32,
+    /// How many Pods it takes.
+    pub pods: u32,
+    /// Its labels beside those every kubelet sets.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl NodeConfig {
+    /// Node number `n`, counted from 1: 4 cores, 8 GiB, 110 Pods, in one of three zones.
+    pub fn numbered(n: usize) -> NodeConfig {
+        let zone = ["zone-a", "zone-b", "zone-c"][(n - 1) % 3];
+        let labels = BTreeMap::from([
+            ("topology.kubernetes.io/zone".to_owned(), zone.to_owned()),
+            ("topology.kubernetes.io/region".to_owned(), "region-1".to_owned()),
+        ]);
+        NodeConfig { name: format!("node-{n}"), cpu: 4, memory_gi: 8, pods: 110, labels }
+    }
+}
+
+impl Default for Config {
+    /// Three nodes, no chance.
+    fn default() -> Config {
+        Config { nodes: (1..=3).map(NodeConfig::numbered).collect(), seed: 0, client_limits: None }
+    }
+}
+
+/// A running cluster.
+pub struct Cluster {
+    /// The engine and everything on it.
+    pub engine: Engine,
+    /// The person at the keyboard.
+    pub user: Client,
+    config: Config,
+}
+
+impl Cluster {
+    /// A cluster that has come up: nodes are Ready and nothing is going on.
+    pub fn start(config: Config) -> Cluster {
+        let mut engine = Engine::new(ApiServer::new(config.seed), config.seed);
+        engine.keep_notes(false);
+        bootstrap(&mut engine);
+        let user_id = engine.add(Box::new(UserActor));
+        let user = Client::new(engine.hub().clone(), user_id, Rc::new(User::admin()), 50, 300);
+        let mut cluster = Cluster { engine, user, config };
+        cluster.add_control_plane();
+        for node in cluster.config.nodes.clone() {
+            cluster.add_node(&node);
+        }
+        cluster.settle(Duration::from_secs(60));
+        cluster.engine.begin();
+        cluster.engine.keep_notes(true);
+        cluster
+    }
+
+    /// What it was made of.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn add_control_plane(&mut self) {
+        let (hub, limits) = (self.engine.hub().clone(), self.config.client_limits);
+        let id = self.engine.next_actor();
+        self.engine.add(Box::new(ControllerManager::new(hub, id, controllers::TABLE, limits)));
+    }
+
+    /// A node joins.
+    pub fn add_node(&mut self, _node: &NodeConfig) {}
+
+    /// Runs until nothing but background traffic is pending, for `limit` of virtual time at most.
+    pub fn settle(&mut self, limit: Duration) -> u64 {
+        let end = self.engine.now() + limit;
+        let mut steps = 0;
+        while !self.is_quiet() && self.engine.peek().is_some_and(|next| next.due <= end) {
+            self.engine.step();
+            steps += 1;
+        }
+        steps
+    }
+
+    /// Whether nothing but background traffic is pending.
+    pub fn is_quiet(&self) -> bool {
+        self.engine.foreground() == 0
+    }
+
+    /// Starts a command of the user's; it runs as the cluster steps.
+    pub fn run_command(&mut self, label: &str, command: impl Future<Output = ()> + 'static) {
+        let id = self.user.actor();
+        let label = label.to_owned();
+        self.engine.outside(id, |engine| engine.hub().spawn(id, label, command));
+    }
+
+    /// One step.
+    pub fn step(&mut self) -> Option<Step> {
+        self.engine.step()
+    }
+}
+
+/// The person at the keyboard: all they do is start commands.
+struct UserActor;
+
+impl Actor for UserActor {
+    fn name(&self) -> &str {
+        "user/kubectl"
+    }
+
+    fn deliver(&mut self, _: Delivery) {}
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// What the API server writes into an empty store. Mirrors its post-start hooks: system namespaces, priority classes,
+/// RBAC bootstrap policy.
+fn bootstrap(engine: &mut Engine) {
+    let now = engine.now();
+    for object in bootstrap_objects() {
+        let request = Request {
+            user: Rc::new(User::loopback()),
+            verb: Verb::Create,
+            kind: object.kind(),
+            subresource: None,
+            namespace: object.namespace().to_owned(),
+            name: String::new(),
+            body: Body::Object(object),
+            options: Options::default(),
+        };
+        let answer = engine.api.handle(&request, None, now).answer;
+        debug_assert!(answer.result.is_ok(), "{}: {:?}", request.line(), answer.result);
+    }
+}
+
+fn bootstrap_objects() -> Vec<Object> {
+    let named = |name: &str| ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+    let namespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
+    let namespaces = namespaces.map(|n| Namespace { metadata: named(n), ..Namespace::default() });
+    let classes = [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
+    let classes =
+        classes.map(|(name, value)| PriorityClass { metadata: named(name), value: Some(value), ..Default::default() });
+    let mut objects: Vec<Object> = namespaces.map(|n| Object::Namespace(Arc::new(n))).into();
+    objects.extend(classes.map(|c| Object::PriorityClass(Arc::new(c))));
+    objects
+}
