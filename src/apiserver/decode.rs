@@ -1,19 +1,293 @@
-//! From JSON to a typed object.
+//! From the bytes a client sent to a typed object, with every complaint the real decoder has.
+//!
+//! What happens to a body: it is parsed ([`json`]), asked for its `apiVersion` and `kind`, and read field by field
+//! into the Go type of that kind ([`typed`]); here the types are those of `k8s-openapi`. Unknown and duplicate fields
+//! are collected on the way; `fieldValidation` decides whether they are an error, warnings, or nothing.
+//!
+//! Mirrors the JSON serializer of `k8s.io/apimachinery/pkg/runtime/serializer/json` over `sigs.k8s.io/json`, and
+//! `transformDecodeError` of `k8s.io/apiserver/pkg/endpoints/handlers`. Field names are case-sensitive.
+//!
+//! Left out: duplicates of a nested struct are not merged, the last one counts.
 
 use serde_json::Value;
 
+use crate::object::status::{Cause, Details, Reason};
 use crate::object::{Kind, Object, Status};
 
 use super::request::FieldValidation;
 
-/// Decodes the body of a request. Returns the object and warnings.
+pub mod json;
+mod omit;
+mod text;
+mod typed;
+
+use json::Json;
+
+/// How many bytes of an unrecognisable body its error shows.
+const SUMMARY_LEN: usize = 30;
+
+/// Reads `body` as an object of `kind`. Also gives the warnings of mode `Warn`.
 pub fn decode(kind: Kind, body: &str, mode: FieldValidation) -> Result<(Object, Vec<String>), Status> {
-    let value = serde_json::from_str(body).map_err(|e| Status::bad_request(e.to_string()))?;
-    decode_value(kind, value, mode)
+    let unrecognized = |why: String| {
+        let summary = summarize(body);
+        Status::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why} ({summary})"))
+    };
+    let json =
+        json::parse(body).map_err(|why| unrecognized(format!("couldn't get version/kind; json parse error: {why}")))?;
+    let (api_version, kind_name) = version_and_kind(&json).map_err(unrecognized)?;
+    let named = Named::with_defaults(&api_version, &kind_name, kind);
+    let refused = |why: String| {
+        let Named { kind: name, version, .. } = &named;
+        Status::bad_request(format!("{name} in version {version:?} cannot be handled as a {kind}: {why}"))
+    };
+    let sent = Kind::from_manifest(&named.api_version(), &named.kind).ok_or_else(|| refused(named.not_registered()))?;
+    let (object, problems) = typed::object(sent, &json).map_err(&refused)?;
+    if sent != kind {
+        let from = format!("{}.{sent}", sent.info().version);
+        return Err(refused(format!("converting ({from}) to ({}.{kind}): unknown conversion", internal_package(kind))));
+    }
+    match mode {
+        FieldValidation::Ignore => Ok((object, Vec::new())),
+        FieldValidation::Warn => Ok((object, problems)),
+        FieldValidation::Strict if problems.is_empty() => Ok((object, problems)),
+        FieldValidation::Strict => Err(refused(format!("strict decoding error: {}", problems.join(", ")))),
+    }
 }
 
-/// The same for a body that is parsed already.
-pub fn decode_value(kind: Kind, value: Value, _: FieldValidation) -> Result<(Object, Vec<String>), Status> {
-    let object = kind.decode(value).map_err(|e| Status::bad_request(e.to_string()))?;
-    Ok((object, Vec::new()))
+/// Reads what a patch made of an object of `kind`. `shown` is the patch, or its result, as the error quotes it.
+/// Mirrors `applyPatchToCurrentObject` of `endpoints/handlers/patch.go`.
+pub fn decode_patched(
+    kind: Kind,
+    patched: &Value,
+    shown: impl FnOnce() -> String,
+    mode: FieldValidation,
+) -> Result<(Object, Vec<String>), Status> {
+    let json = Json::of(patched);
+    let why = match typed::object(kind, &json) {
+        Ok((object, _)) if mode == FieldValidation::Ignore => return Ok((object, Vec::new())),
+        Ok((object, problems)) if mode == FieldValidation::Warn || problems.is_empty() => {
+            return Ok((object, problems));
+        }
+        Ok((_, problems)) => format!("strict decoding error: {}", problems.join(", ")),
+        Err(why) => why,
+    };
+    let message = format!("Invalid value: {:?}: {why}", shown());
+    let cause = Cause { reason: "FieldValueInvalid".into(), message: message.clone(), field: "patch".into() };
+    let mut status = Status::new(Reason::Invalid, format!(" \"\" is invalid: patch: {message}"));
+    status.details = Some(Box::new(Details { causes: vec![cause], ..Details::default() }));
+    Err(status)
+}
+
+/// The `apiVersion` and `kind` of a body; both are empty when missing. Mirrors `SimpleMetaFactory.Interpret`.
+fn version_and_kind(json: &Json) -> Result<(String, String), String> {
+    const WRONG: &str = "couldn't get version/kind; json parse error: json: cannot unmarshal";
+    let fields = match json {
+        Json::Object(fields) => fields.as_slice(),
+        Json::Null => &[],
+        other => {
+            const GO_TYPE: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+            return Err(format!("{WRONG} {} into Go value of type {GO_TYPE}", other.type_name()));
+        }
+    };
+    let text = |field: &str| match fields.iter().rev().find(|(name, _)| name == field) {
+        None | Some((_, Json::Null)) => Ok(String::new()),
+        Some((_, Json::String(text))) => Ok(text.clone()),
+        Some((_, other)) => Err(format!("{WRONG} {} into Go struct field .{field} of type string", other.type_name())),
+    };
+    let (api_version, kind) = (text("apiVersion")?, text("kind")?);
+    if api_version.matches('/').count() > 1 {
+        return Err(format!("unexpected GroupVersion string: {api_version}"));
+    }
+    Ok((api_version, kind))
+}
+
+/// The kind a body says it is of.
+struct Named {
+    group: String,
+    version: String,
+    kind: String,
+}
+
+impl Named {
+    /// What the body says, and where it says nothing, what the path asks for. Mirrors `gvkWithDefaults`.
+    fn with_defaults(api_version: &str, kind: &str, default: Kind) -> Named {
+        let info = default.info();
+        let (mut group, mut version) = api_version.split_once('/').unwrap_or(("", api_version));
+        if version.is_empty() && (group.is_empty() || group == info.group) {
+            (group, version) = (info.group, info.version);
+        }
+        let kind = if kind.is_empty() { info.kind } else { kind };
+        Named { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
+    }
+
+    fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    fn not_registered(&self) -> String {
+        const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
+        let Named { kind, .. } = self;
+        format!("no kind {kind:?} is registered for version {:?} in scheme {SCHEME:?}", self.api_version())
+    }
+}
+
+/// The Go package of a kind's internal type: `core.Pod`, `rbac.Role`.
+fn internal_package(kind: Kind) -> &'static str {
+    match kind.info().group {
+        "" => "core",
+        group => group.split('.').next().unwrap_or_default(),
+    }
+}
+
+/// The beginning of a body, for an error about it. Mirrors `summarizeData`.
+fn summarize(body: &str) -> String {
+    let shown = &body.as_bytes()[..body.len().min(SUMMARY_LEN)];
+    let rest = if shown.len() < body.len() { " ..." } else { "" };
+    match shown.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{rest}", String::from_utf8_lossy(shown)),
+        Some(_) => {
+            let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+            hex + rest
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(kind: Kind, body: &str) -> String {
+        match decode(kind, body, FieldValidation::Strict) {
+            Ok((object, _)) => format!("decoded {}", object.to_json()),
+            Err(status) => {
+                assert_eq!(status.code, 400);
+                status.message
+            }
+        }
+    }
+
+    #[test]
+    fn bodies_that_are_no_deployment() {
+        const PREFIX: &str = "the object provided is unrecognized (must be of type Deployment): ";
+        const PARSE: &str = "couldn't get version/kind; json parse error: ";
+        #[rustfmt::skip]
+        let cases = [
+            ("", format!("{PREFIX}{PARSE}unexpected end of JSON input (<empty>)")),
+            ("hello", format!("{PREFIX}{PARSE}invalid character 'h' looking for beginning of value (68656c6c6f)")),
+            ("{\"a\":1,}", format!("{PREFIX}{PARSE}invalid character '}}' looking for beginning of object key string ({{\"a\":1,}})")),
+            ("{\"kind\":1}", format!("{PREFIX}{PARSE}json: cannot unmarshal number into Go struct field .kind of type string ({{\"kind\":1}})")),
+            (r#"{"apiVersion":"a/b/c"}"#, format!("{PREFIX}unexpected GroupVersion string: a/b/c ({{\"apiVersion\":\"a/b/c\"}})")),
+            (r#"{"apiVersion":"v1","kind":"Pod","spec":{"containers":[]}}"#,
+                "Pod in version \"v1\" cannot be handled as a Deployment: converting (v1.Pod) to (apps.Deployment): unknown conversion".into()),
+            (r#"{"apiVersion":"apps/v1","kind":"Deploymint"}"#, "Deploymint in version \"v1\" cannot be handled as a \
+                Deployment: no kind \"Deploymint\" is registered for version \"apps/v1\" in scheme \"pkg/api/legacyscheme/scheme.go:30\"".into()),
+        ];
+        for (body, want) in cases {
+            assert_eq!(error(Kind::Deployment, body), want, "{body}");
+        }
+        assert!(error(Kind::Deployment, "[]").contains("json: cannot unmarshal array into Go value of type struct {"));
+    }
+
+    #[test]
+    fn a_patch_that_spoils_an_object_is_quoted() {
+        let patched = serde_json::json!({"metadata": {"name": "web"}, "spec": {"replica": 1}});
+        let shown = || "map[spec:map[replica:1]]".to_owned();
+        let status = decode_patched(Kind::Deployment, &patched, shown, FieldValidation::Strict).unwrap_err();
+        const WANT: &str = " \"\" is invalid: patch: Invalid value: \"map[spec:map[replica:1]]\": \
+            strict decoding error: unknown field \"spec.replica\"";
+        assert_eq!((status.code, status.message.as_str()), (422, WANT));
+        let (_, warnings) = decode_patched(Kind::Deployment, &patched, shown, FieldValidation::Warn).unwrap();
+        assert_eq!(warnings, ["unknown field \"spec.replica\""]);
+    }
+
+    #[test]
+    fn kind_and_version_come_from_the_path_when_missing() {
+        let (object, warnings) =
+            decode(Kind::Deployment, "{\"metadata\":{\"name\":\"web\"}}", FieldValidation::Strict).unwrap();
+        assert_eq!((object.kind(), object.name(), warnings.len()), (Kind::Deployment, "web", 0));
+        assert!(decode(Kind::Pod, "{\"kind\":null}", FieldValidation::Strict).is_ok());
+    }
+
+    #[test]
+    fn unknown_and_duplicate_fields_are_named_by_path() {
+        #[rustfmt::skip]
+        let cases = [
+            (r#"{"spec":{"replica":3}}"#, vec!["unknown field \"spec.replica\""]),
+            (r#"{"metadata":{"name":"a","name":"b"},"foo":1}"#, vec!["duplicate field \"metadata.name\"", "unknown field \"foo\""]),
+            (r#"{"spec":{"template":{"spec":{"containers":[{"name":"a"},{"Image":"x","env":[{"nam":1}]}]}}}}"#, vec![
+                "unknown field \"spec.template.spec.containers[1].Image\"", "unknown field \"spec.template.spec.containers[1].env[0].nam\""]),
+            (r#"{"metadata":{"labels":{"a":"1","a":"2"}}}"#, vec!["duplicate field \"metadata.labels.a\""]),
+            (r#"{"spec":{"selector":{"matchLabel":{}}},"status":{}}"#, vec!["unknown field \"spec.selector.matchLabel\""]),
+            (r#"{"metadata":{"creationTimestamp":null,"labels":{},"finalizers":[]},"spec":{"replicas":0,"minReadySeconds":0}}"#, vec![]),
+        ];
+        for (body, want) in cases {
+            let (_, warnings) = decode(Kind::Deployment, body, FieldValidation::Warn).unwrap();
+            assert_eq!(warnings, want, "{body}");
+            let (_, warnings) = decode(Kind::Deployment, body, FieldValidation::Ignore).unwrap();
+            assert!(warnings.is_empty());
+            if !want.is_empty() {
+                let message = error(Kind::Deployment, body);
+                let strict = format!("cannot be handled as a Deployment: strict decoding error: {}", want.join(", "));
+                assert!(message.ends_with(&strict), "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_types_are_named_as_go_names_them() {
+        const FIELD: &str = "into Go struct field";
+        #[rustfmt::skip]
+        let cases = [
+            (r#"{"spec":{"replicas":"three"}}"#, format!("string {FIELD} DeploymentSpec.spec.replicas of type int32")),
+            (r#"{"spec":{"replicas":1.5}}"#, format!("number 1.5 {FIELD} DeploymentSpec.spec.replicas of type int32")),
+            (r#"{"spec":{"replicas":3000000000}}"#, format!("number 3000000000 {FIELD} DeploymentSpec.spec.replicas of type int32")),
+            (r#"{"spec":5}"#, format!("number {FIELD} Deployment.spec of type v1.DeploymentSpec")),
+            (r#"{"metadata":{"labels":{"a":1}}}"#, format!("number {FIELD} ObjectMeta.metadata.labels of type string")),
+            (r#"{"metadata":{"labels":["a"]}}"#, format!("array {FIELD} ObjectMeta.metadata.labels of type map[string]string")),
+            (r#"{"spec":{"template":{"spec":{"containers":{}}}}}"#, format!("object {FIELD} PodSpec.spec.template.spec.containers of type []v1.Container")),
+            (r#"{"spec":{"template":{"spec":{"containers":["a"]}}}}"#, format!("string {FIELD} PodSpec.spec.template.spec.containers of type v1.Container")),
+            (r#"{"spec":{"template":{"spec":{"containers":[{"env":[{"value":1}]}]}}}}"#, format!("number {FIELD} EnvVar.spec.template.spec.containers.env.value of type string")),
+            (r#"{"spec":{"template":{"spec":{"containers":[{"args":"a"}]}}}}"#, format!("string {FIELD} Container.spec.template.spec.containers.args of type []string")),
+            (r#"{"spec":{"template":{"spec":{"restartPolicy":true}}}}"#, format!("bool {FIELD} PodSpec.spec.template.spec.restartPolicy of type v1.RestartPolicy")),
+            (r#"{"spec":{"template":{"spec":{"containers":[{"resources":{"limits":"1"}}]}}}}"#, format!("string {FIELD} ResourceRequirements.spec.template.spec.containers.resources.limits of type v1.ResourceList")),
+            (r#"{"spec":{"strategy":{"rollingUpdate":{"maxSurge":true}}}}"#, format!("bool {FIELD} RollingUpdateDeployment.spec.strategy.rollingUpdate.maxSurge of type int32")),
+            (r#"{"metadata":{"creationTimestamp":5}}"#, format!("number {FIELD} ObjectMeta.metadata.creationTimestamp of type string")),
+        ];
+        for (body, want) in cases {
+            let message = error(Kind::Deployment, body);
+            let (_, why) = message.split_once("cannot be handled as a Deployment: ").unwrap_or_default();
+            assert_eq!(why, format!("json: cannot unmarshal {want}"), "{body}: {message}");
+        }
+    }
+
+    #[test]
+    fn texts_inside_fields_are_checked_too() {
+        #[rustfmt::skip]
+        let cases = [
+            (Kind::Pod, r#"{"spec":{"containers":[{"resources":{"limits":{"cpu":"lots"}}}]}}"#,
+                "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"),
+            (Kind::Secret, r#"{"data":{"a":"b c"}}"#, "illegal base64 data at input byte 1"),
+            (Kind::Secret, r#"{"data":{"a":"abc"}}"#, "illegal base64 data at input byte 0"),
+            (Kind::Pod, r#"{"metadata":{"deletionTimestamp":"now"}}"#,
+                "parsing time \"now\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"now\" as \"2006\""),
+        ];
+        for (kind, body, want) in cases {
+            let message = error(kind, body);
+            assert!(message.ends_with(&format!("cannot be handled as a {kind}: {want}")), "{message}");
+        }
+    }
+
+    #[test]
+    fn values_become_what_go_would_print() {
+        let body = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","labels":{},"annotations":null},"spec":{
+            "hostNetwork":false,"nodeName":"","enableServiceLinks":false,"containers":[{"name":"a","args":[],"env":[null],
+            "resources":{"limits":{"cpu":0.5,"memory":"1024Mi","pods":1}},"securityContext":{}}],"volumes":[{"name":"v","emptyDir":{}}]}}"#;
+        let (object, warnings) = decode(Kind::Pod, body, FieldValidation::Strict).unwrap();
+        assert!(warnings.is_empty(), "{warnings:?}");
+        let want = serde_json::json!({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{
+            "enableServiceLinks":false,"containers":[{"name":"a","env":[{"name":""}],
+            "resources":{"limits":{"cpu":"500m","memory":"1Gi","pods":"1"}},"securityContext":{}}],"volumes":[{"name":"v","emptyDir":{}}]}});
+        assert_eq!(object.to_json(), want);
+    }
 }

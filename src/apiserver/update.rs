@@ -94,7 +94,10 @@ impl ApiServer {
             Patch::Merge(patch) => patch::merge(old.to_json(), patch),
             Patch::Strategic(patch) => patch::strategic(kind, old.to_json(), patch)?,
         };
-        let (object, warnings) = decode::decode_value(kind, value, handling.request.options.field_validation)?;
+        // The error about a strategic patch quotes the patch, the others what it made of the object.
+        let shown = || if let Patch::Strategic(patch) = patch { patch::go_text(patch) } else { value.to_string() };
+        let mode = handling.request.options.field_validation;
+        let (object, warnings) = decode::decode_patched(kind, &value, shown, mode)?;
         handling.warnings.extend(warnings);
         Ok(object)
     }

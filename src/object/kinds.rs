@@ -85,9 +85,16 @@ macro_rules! kinds {
                 }
             }
 
+            /// Reads an object of this kind from anything `serde` reads.
+            pub fn deserialize<'de, D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Object, D::Error> {
+                match self {
+                    $(Kind::$kind => Ok(Object::$kind(Arc::new(serde::Deserialize::deserialize(deserializer)?))),)*
+                }
+            }
+
             /// Reads an object of this kind from JSON, leniently: unknown fields are dropped.
             pub fn decode(self, value: Value) -> Result<Object, serde_json::Error> {
-                match self { $(Kind::$kind => Ok(Object::$kind(Arc::new(serde_json::from_value::<$path>(value)?))),)* }
+                self.deserialize(value)
             }
         }
 

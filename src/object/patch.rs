@@ -22,3 +22,17 @@ pub fn merge(mut value: Value, patch: &Value) -> Value {
 pub fn strategic(_: Kind, value: Value, patch: &Value) -> Result<Value, Status> {
     Ok(merge(value, patch))
 }
+
+/// A value as Go's `%+v` prints it: `map[spec:map[replicas:3]]`.
+pub fn go_text(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => format!("[{}]", items.iter().map(go_text).collect::<Vec<_>>().join(" ")),
+        Value::Object(fields) => {
+            let fields: Vec<String> = fields.iter().map(|(key, value)| format!("{key}:{}", go_text(value))).collect();
+            format!("map[{}]", fields.join(" "))
+        }
+        other => other.to_string(),
+    }
+}

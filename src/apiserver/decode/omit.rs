@@ -1,0 +1,63 @@
+//! Which zero values Go leaves out when it prints an object.
+//!
+//! A Go field that is no pointer and says `omitempty` cannot tell `""` or `0` from nothing, so the real API server
+//! forgets that they were written: `labels: {}` and `hostNetwork: false` are gone from its answer, while
+//! `replicas: 0` and `emptyDir: {}`, behind pointers, stay. The typed objects here are all `Option`s; these tables say
+//! which of them are pointers in `k8s.io/api`.
+
+use super::json::Json;
+
+/// Whether `value`, written into the optional `field` of `struct_name`, is the same as nothing.
+pub fn is_omitted(struct_name: &str, field: &str, value: &Json) -> bool {
+    match value {
+        Json::Null => true,
+        Json::Array(items) => items.is_empty(),
+        Json::Object(fields) => fields.is_empty() && is_map(struct_name, field),
+        Json::String(text) => text.is_empty() && !POINTERS_TO_STRING.contains(&field),
+        Json::Bool(false) => PLAIN_BOOLS.contains(&field),
+        Json::Number(number) if number == "0" => {
+            PLAIN_INTEGERS.contains(&field) || (field == "replicas" && struct_name == "DeploymentStatus")
+        }
+        _ => false,
+    }
+}
+
+/// Whether the field is a map. An empty struct behind a pointer, such as `emptyDir: {}`, means something.
+fn is_map(struct_name: &str, field: &str) -> bool {
+    match field {
+        // A Service selects by labels, a Deployment by a struct.
+        "selector" => struct_name == "ServiceSpec",
+        _ => MAPS.contains(&field),
+    }
+}
+
+#[rustfmt::skip]
+const MAPS: [&str; 17] = [
+    "allocatable", "annotations", "binaryData", "capacity", "data", "hard", "labels", "limits", "matchLabels",
+    "nodeSelector", "overhead", "parameters", "requests", "stringData", "used", "allocatedResources", "volumeAttributes",
+];
+
+/// Strings behind pointers: empty means something.
+#[rustfmt::skip]
+const POINTERS_TO_STRING: [&str; 22] = [
+    "apiGroup", "appProtocol", "completionMode", "deviceRequest", "externalTrafficPolicy", "fsGroupChangePolicy",
+    "holderIdentity", "hostnameOverride", "ingressClassName", "internalTrafficPolicy", "ipFamilyPolicy",
+    "loadBalancerClass", "managedBy", "podReplacementPolicy", "preemptionPolicy", "restartPolicyRule",
+    "runtimeClassName", "storageClassName", "strategy", "timeZone", "volumeAttributesClassName", "volumeMode",
+];
+
+/// Booleans that are no pointers: false means nothing.
+#[rustfmt::skip]
+const PLAIN_BOOLS: [&str; 13] = [
+    "globalDefault", "hostIPC", "hostNetwork", "hostPID", "orphanDependents", "paused", "publishNotReadyAddresses",
+    "readOnly", "stdin", "stdinOnce", "tty", "unschedulable", "attachRequired",
+];
+
+/// Integers that are no pointers: zero means nothing.
+#[rustfmt::skip]
+const PLAIN_INTEGERS: [&str; 22] = [
+    "active", "availableReplicas", "count", "currentReplicas", "failed", "failureThreshold", "fullyLabeledReplicas",
+    "generation", "hostPort", "initialDelaySeconds", "minReadySeconds", "nodePort", "numberAvailable",
+    "numberUnavailable", "observedGeneration", "periodSeconds", "readyReplicas", "succeeded", "successThreshold",
+    "timeoutSeconds", "unavailableReplicas", "updatedReplicas",
+];
