@@ -5,7 +5,8 @@
 //! Only then does the user's part begin, and steps count from 1.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use crate::apiserver::request::{Body, Options, Request, User, Verb};
 use crate::client::Client;
 use crate::controllers::{self, ControllerManager};
 use crate::engine::{Actor, ActorId, Delivery, Engine, Step};
-use crate::object::Object;
+use crate::object::{Key, Object};
 
 /// What a cluster is made of.
 #[derive(Clone, Debug)]
@@ -66,12 +67,41 @@ impl Default for Config {
     }
 }
 
+/// Something that the outside world does to the cluster, beside sending requests.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// A node joins, or comes back.
+    StartNode(NodeConfig),
+    /// A node is cut off the power: kubelet and runtime stop.
+    StopNode(String),
+    /// What the exec probe `cat FILE` in a Pod sees.
+    SetFile {
+        /// The Pod.
+        pod: Key,
+        /// The file's path.
+        file: String,
+        /// Whether it is there.
+        present: bool,
+    },
+    /// A container's process is killed.
+    KillContainer {
+        /// The Pod.
+        pod: Key,
+        /// The container's name; empty: the first.
+        container: String,
+    },
+}
+
+/// Actions that wait for the step in progress to end. Commands put them here.
+pub type Actions = Rc<RefCell<VecDeque<Action>>>;
+
 /// A running cluster.
 pub struct Cluster {
     /// The engine and everything on it.
     pub engine: Engine,
     /// The person at the keyboard.
     pub user: Client,
+    actions: Actions,
     config: Config,
 }
 
@@ -83,7 +113,7 @@ impl Cluster {
         bootstrap(&mut engine);
         let user_id = engine.add(Box::new(UserActor));
         let user = Client::new(engine.hub().clone(), user_id, Rc::new(User::admin()), 50, 300);
-        let mut cluster = Cluster { engine, user, config };
+        let mut cluster = Cluster { engine, user, actions: Actions::default(), config };
         cluster.add_control_plane();
         for node in cluster.config.nodes.clone() {
             cluster.add_node(&node);
@@ -113,7 +143,7 @@ impl Cluster {
         let end = self.engine.now() + limit;
         let mut steps = 0;
         while !self.is_quiet() && self.engine.peek().is_some_and(|next| next.due <= end) {
-            self.engine.step();
+            self.step();
             steps += 1;
         }
         steps
@@ -131,9 +161,29 @@ impl Cluster {
         self.engine.outside(id, |engine| engine.hub().spawn(id, label, command));
     }
 
-    /// One step.
+    /// Where commands put what the outside world is to do.
+    pub fn actions(&self) -> &Actions {
+        &self.actions
+    }
+
+    /// One step, and then what commands asked the outside world to do.
     pub fn step(&mut self) -> Option<Step> {
-        self.engine.step()
+        let step = self.engine.step();
+        self.act();
+        step
+    }
+
+    /// Does what commands asked for.
+    pub fn act(&mut self) {
+        loop {
+            let Some(action) = self.actions.borrow_mut().pop_front() else { return };
+            match action {
+                Action::StartNode(node) => self.add_node(&node),
+                Action::StopNode(_name) => {}
+                Action::SetFile { .. } => {}
+                Action::KillContainer { .. } => {}
+            }
+        }
     }
 }
 

@@ -26,6 +26,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use crate::apiserver::ApiServer;
+use crate::apiserver::request::{Answer, Request, Response};
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::object::Kind;
 use crate::object::time::Instant;
@@ -335,13 +336,7 @@ impl Engine {
         }
     }
 
-    fn handle_request(
-        &mut self,
-        from: ActorId,
-        reply: ReplyTo,
-        request: &crate::apiserver::request::Request,
-        background: bool,
-    ) {
+    fn handle_request(&mut self, from: ActorId, reply: ReplyTo, request: &Request, background: bool) {
         let watch = match reply {
             ReplyTo::Watch(watch) => Some(watch),
             ReplyTo::Call(_) => None,
@@ -357,6 +352,7 @@ impl Engine {
             let (old, new) = (change.old.map(|e| e.value), change.new.map(|e| e.value));
             self.hub.note(|| Note::Stored { key: change.key, revision: change.revision, old, new });
         }
+        self.hub.note(|| answered(&handled.answer));
         if let ReplyTo::Call(call) = reply {
             let about: Rc<str> = if self.hub.recording() { request.line().into() } else { Rc::from("") };
             let what = What::Response { call, about, answer: Box::new(handled.answer) };
@@ -451,6 +447,16 @@ impl Engine {
         self.foreground -= usize::from(!event.background);
         event
     }
+}
+
+fn answered(answer: &Answer) -> Note {
+    let (name, revision) = match &answer.result {
+        Ok(Response::Object(object)) => (object.name().to_owned(), object.revision()),
+        Ok(Response::List { revision, .. }) => (String::new(), *revision),
+        _ => (String::new(), 0),
+    };
+    let error = answer.result.as_ref().err().map(|status| status.message.clone());
+    Note::Answered { code: answer.code, name, revision, error }
 }
 
 /// Kinds whose changes are traffic that never stops.

@@ -32,6 +32,17 @@ pub enum Note {
         /// What it decided.
         detail: String,
     },
+    /// The API server answered a request.
+    Answered {
+        /// HTTP status code.
+        code: u16,
+        /// The name of the object it was about, where the answer has one: a generated name shows here first.
+        name: String,
+        /// The answer's resourceVersion; 0 if it has none.
+        revision: u64,
+        /// The error's text.
+        error: Option<String>,
+    },
     /// The store changed.
     Stored {
         /// The etcd key.
