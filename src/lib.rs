@@ -14,4 +14,6 @@ pub mod client;
 
 pub mod controllers;
 
+pub mod node;
+
 pub mod cluster;

@@ -1,0 +1,222 @@
+//! What one sync has to do to a pod: make a sandbox, kill this, start that.
+//!
+//! Mirrors `computePodActions` (`pkg/kubelet/kuberuntime/kuberuntime_manager.go`): a comparison of the spec with
+//! what the runtime has, made afresh in every sync. Init containers run one after another, each sync starting at
+//! most the next one; sidecars among them keep running; the pod's own containers start when initialization is over.
+
+use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
+
+use super::restart::{is_sidecar, restarts_after, should_start};
+use super::runtime_pod::{RunState, RuntimePod};
+
+/// The work of one sync, in the order in which it is done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Actions {
+    /// Stop everything the pod has, sandbox included.
+    pub kill_pod: bool,
+    /// Make a sandbox, as this attempt.
+    pub create_sandbox: Option<u32>,
+    /// Containers to stop: runtime id, name, and the text of the Killing event.
+    pub kill: Vec<(String, String, String)>,
+    /// Indexes into `spec.initContainers`.
+    pub start_init: Vec<usize>,
+    /// Indexes into `spec.containers`.
+    pub start: Vec<usize>,
+}
+
+/// A liveness or startup probe that gave up on a container.
+pub struct Failed<'a> {
+    /// Whether the running container with that id failed its startup or liveness probe; the probe's name.
+    pub probe: &'a dyn Fn(&str) -> Option<&'static str>,
+    /// Whether the running container with that id has passed its startup probe, or has none.
+    pub started: &'a dyn Fn(&str, &str) -> bool,
+}
+
+impl Actions {
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        *self == Actions::default()
+    }
+}
+
+/// Compares the pod with what the runtime has.
+pub fn compute(pod: &Pod, runtime: &RuntimePod, failed: &Failed) -> Actions {
+    let empty = PodSpec::default();
+    let spec = pod.spec.as_ref().unwrap_or(&empty);
+    match runtime.sandbox_needed(spec.host_network == Some(true)) {
+        Some(attempt) => with_new_sandbox(pod, spec, runtime, attempt),
+        None => in_sandbox(pod, spec, runtime, failed),
+    }
+}
+
+/// A new sandbox means that everything starts over, unless nothing is to run again at all.
+fn with_new_sandbox(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod, attempt: u32) -> Actions {
+    let never = spec.restart_policy.as_deref() == Some("Never") && attempt > 0 && !runtime.containers.is_empty();
+    let start: Vec<usize> = wanted(pod, spec, runtime);
+    let all_done = attempt > 0 && start.is_empty();
+    if never || all_done {
+        return Actions { kill_pod: true, ..Actions::default() };
+    }
+    let replaced = !runtime.sandboxes.is_empty();
+    let inits = spec.init_containers.as_deref().unwrap_or_default();
+    if inits.is_empty() {
+        return Actions { kill_pod: replaced, create_sandbox: Some(attempt), start, ..Actions::default() };
+    }
+    Actions { kill_pod: replaced, create_sandbox: Some(attempt), start_init: vec![0], ..Actions::default() }
+}
+
+/// In a sandbox that stands: next init container, or the containers that should run and do not.
+fn in_sandbox(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod, failed: &Failed) -> Actions {
+    let mut actions = Actions::default();
+    if !initialize(pod, spec, runtime, failed, &mut actions) {
+        return actions;
+    }
+    let mut keep = 0;
+    for (index, container) in spec.containers.iter().enumerate() {
+        match runtime.container(&container.name) {
+            Some(last) if last.state == RunState::Running => match (failed.probe)(&last.id) {
+                None => keep += 1,
+                Some(probe) => {
+                    kill_for_probe(&mut actions, container, &last.id, probe);
+                    if restarts_after(pod, container, 137) {
+                        actions.start.push(index);
+                    }
+                }
+            },
+            Some(last) if last.state == RunState::Unknown => {
+                let why = format!("Container {} is in unknown state, try killing it before restart", container.name);
+                actions.kill.push((last.id.clone(), container.name.clone(), why));
+                actions.start.push(index);
+            }
+            _ if should_start(pod, container, runtime) => actions.start.push(index),
+            _ => {}
+        }
+    }
+    if keep == 0 && actions.start.is_empty() {
+        return Actions { kill_pod: true, ..Actions::default() };
+    }
+    actions
+}
+
+/// Advances the init containers (`computeInitContainerActions`); true once the pod's containers may start.
+fn initialize(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod, failed: &Failed, actions: &mut Actions) -> bool {
+    let inits = spec.init_containers.as_deref().unwrap_or_default();
+    let initialized = spec.containers.iter().any(|c| runtime.container(&c.name).is_some());
+    for (index, container) in inits.iter().enumerate() {
+        let last = runtime.container(&container.name);
+        if is_sidecar(container) {
+            match last {
+                Some(last) if last.state == RunState::Running => {
+                    if let Some(probe) = (failed.probe)(&last.id) {
+                        kill_for_probe(actions, container, &last.id, probe);
+                        actions.start_init.push(index);
+                    }
+                    if !(failed.started)(&container.name, &last.id) && !initialized {
+                        return false;
+                    }
+                }
+                _ => {
+                    actions.start_init.push(index);
+                    if !initialized {
+                        return false;
+                    }
+                }
+            }
+            continue;
+        }
+        if initialized {
+            continue;
+        }
+        match last {
+            Some(last) if last.state == RunState::Exited && last.exit_code == 0 => {}
+            Some(last) if last.state == RunState::Running => return false,
+            Some(last) if last.state == RunState::Exited && !restarts_init(pod, container, last.exit_code) => {
+                *actions = Actions { kill_pod: true, ..Actions::default() };
+                return false;
+            }
+            _ => {
+                actions.start_init.push(index);
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// An init container that failed is run again unless the policy is Never; one that succeeded never is.
+fn restarts_init(pod: &Pod, container: &Container, exit_code: i32) -> bool {
+    exit_code != 0 && restarts_after(pod, container, exit_code)
+}
+
+fn kill_for_probe(actions: &mut Actions, container: &Container, id: &str, probe: &str) {
+    let why = format!("Container {} failed {probe} probe, will be restarted", container.name);
+    actions.kill.push((id.to_owned(), container.name.clone(), why));
+}
+
+/// The containers that should be started, as far as their history says.
+fn wanted(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod) -> Vec<usize> {
+    let wanted = |(_, container): &(usize, &Container)| match runtime.container(&container.name) {
+        // Running in a sandbox that is gone: it has to be started anew.
+        Some(last) if last.state == RunState::Running => true,
+        Some(_) => should_start(pod, container, runtime),
+        None => true,
+    };
+    spec.containers.iter().enumerate().filter(wanted).map(|(index, _)| index).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::runtime_pod::RuntimeContainer;
+    use super::super::testing::{container, exited, pod, running, sandboxed};
+    use super::*;
+
+    fn actions(pod: &Pod, runtime: &RuntimePod) -> Actions {
+        compute(pod, runtime, &Failed { probe: &|_| None, started: &|_, _| true })
+    }
+
+    #[test]
+    fn a_new_pod_gets_a_sandbox_and_its_containers() {
+        let made = actions(&pod(&["a", "b"]), &RuntimePod::default());
+        assert_eq!(made, Actions { create_sandbox: Some(0), start: vec![0, 1], ..Actions::default() });
+    }
+
+    #[test]
+    fn what_has_ended_starts_again_or_ends_the_pod() {
+        let table: [(&str, Vec<RuntimeContainer>, Actions); 4] = [
+            ("Always", vec![running("a"), running("b")], Actions::default()),
+            ("Always", vec![running("a"), exited("b", 1)], Actions { start: vec![1], ..Actions::default() }),
+            ("Never", vec![running("a"), exited("b", 1)], Actions::default()),
+            ("Never", vec![exited("a", 0), exited("b", 1)], Actions { kill_pod: true, ..Actions::default() }),
+        ];
+        for (policy, containers, expected) in table {
+            let mut pod = pod(&["a", "b"]);
+            pod.spec.as_mut().unwrap().restart_policy = Some(policy.into());
+            assert_eq!(actions(&pod, &sandboxed(containers)), expected, "{policy}");
+        }
+    }
+
+    #[test]
+    fn init_containers_run_one_after_another() {
+        let mut pod = pod(&["web"]);
+        pod.spec.as_mut().unwrap().init_containers = Some(vec![container("one"), container("two")]);
+        let table = [
+            (vec![], vec![0], vec![]),
+            (vec![running("one")], vec![], vec![]),
+            (vec![exited("one", 0)], vec![1], vec![]),
+            (vec![exited("one", 1)], vec![0], vec![]),
+            (vec![exited("one", 0), exited("two", 0)], vec![], vec![0]),
+        ];
+        for (containers, start_init, start) in table {
+            let made = actions(&pod, &sandboxed(containers.clone()));
+            assert_eq!((made.start_init, made.start), (start_init, start), "{containers:?}");
+        }
+    }
+
+    #[test]
+    fn a_lost_sandbox_is_made_again_with_everything_in_it() {
+        let mut runtime = sandboxed(vec![exited("web", 137)]);
+        runtime.sandboxes[0].ready = false;
+        let made = actions(&pod(&["web"]), &runtime);
+        assert_eq!(made, Actions { kill_pod: true, create_sandbox: Some(1), start: vec![0], ..Actions::default() });
+    }
+}

@@ -1,0 +1,180 @@
+//! The Node object: what the machine is, and that it is well.
+//!
+//! Mirrors `initialNode` (`pkg/kubelet/kubelet_node_status.go`) and the setters of `pkg/kubelet/nodestatus`. The
+//! kubelet makes its Node already Ready; that nothing is scheduled on it at once is the doing of the admission
+//! plugin TaintNodesByCondition, whose taint the node-lifecycle controller takes away.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{
+    ContainerImage, DaemonEndpoint, Node, NodeAddress, NodeCondition, NodeDaemonEndpoints, NodeSpec, NodeStatus,
+    NodeSystemInfo,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::params::{IMAGES_REPORTED_MAX, KUBELET_PORT, KUBELET_VERSION};
+use crate::object::time::Instant;
+
+/// What a node is made of: the machine and the kubelet's flags.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeConfig {
+    /// The node's name and hostname.
+    pub name: String,
+    /// Its InternalIP.
+    pub ip: String,
+    /// Labels on top of the ones every node has.
+    pub labels: BTreeMap<String, String>,
+    /// `cpu`, `memory`, `ephemeral-storage`, `pods`.
+    pub capacity: BTreeMap<String, Quantity>,
+}
+
+impl NodeConfig {
+    /// A node like those of the recordings: 4 CPUs, 8Gi, 100Gi of disk, 110 pods.
+    pub fn new(name: &str, ip: &str) -> NodeConfig {
+        let capacity = [("cpu", "4"), ("ephemeral-storage", "100Gi"), ("memory", "8Gi"), ("pods", "110")];
+        let capacity = capacity.map(|(key, value)| (key.to_owned(), Quantity(value.to_owned())));
+        NodeConfig { name: name.into(), ip: ip.into(), labels: BTreeMap::new(), capacity: capacity.into() }
+    }
+}
+
+/// The Node the kubelet registers.
+pub fn initial(config: &NodeConfig, runtime_version: &str, now: Instant) -> Node {
+    let mut labels = config.labels.clone();
+    for (key, value) in [("kubernetes.io/arch", "amd64"), ("kubernetes.io/os", "linux")] {
+        labels.insert(key.into(), value.into());
+        labels.insert(format!("beta.{key}"), value.into());
+    }
+    labels.insert("kubernetes.io/hostname".into(), config.name.clone());
+    let annotation = ("volumes.kubernetes.io/controller-managed-attach-detach".to_owned(), "true".to_owned());
+    Node {
+        metadata: ObjectMeta {
+            name: Some(config.name.clone()),
+            labels: Some(labels),
+            annotations: Some([annotation].into()),
+            ..ObjectMeta::default()
+        },
+        spec: Some(NodeSpec::default()),
+        status: Some(status(config, runtime_version, &[], None, now)),
+    }
+}
+
+/// The node's status now, with condition times carried over from `old`.
+pub fn status(
+    config: &NodeConfig,
+    runtime_version: &str,
+    images: &[ContainerImage],
+    old: Option<&NodeStatus>,
+    now: Instant,
+) -> NodeStatus {
+    NodeStatus {
+        capacity: Some(config.capacity.clone()),
+        allocatable: Some(config.capacity.clone()),
+        conditions: Some(conditions(old, now)),
+        addresses: Some(vec![address("InternalIP", &config.ip), address("Hostname", &config.name)]),
+        daemon_endpoints: Some(NodeDaemonEndpoints { kubelet_endpoint: Some(DaemonEndpoint { port: KUBELET_PORT }) }),
+        node_info: Some(system_info(runtime_version)),
+        images: (!images.is_empty()).then(|| images.iter().take(IMAGES_REPORTED_MAX).cloned().collect()),
+        declared_features: Some(DECLARED_FEATURES.map(str::to_owned).to_vec()),
+        volumes_attached: old.and_then(|o| o.volumes_attached.clone()),
+        volumes_in_use: old.and_then(|o| o.volumes_in_use.clone()),
+        ..NodeStatus::default()
+    }
+}
+
+/// Feature gates that pods may depend on (`NodeDeclaredFeatures`).
+const DECLARED_FEATURES: [&str; 4] = [
+    "ExtendWebSocketsToKubelet",
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    "RestartAllContainersOnContainerExits",
+];
+
+/// Type, status, reason and message of the conditions of a node that is well, in the kubelet's order.
+const WELL: [(&str, &str, &str, &str); 4] = [
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+];
+
+/// The Events of a node's first good conditions, in order.
+pub const WELL_EVENTS: [&str; 4] =
+    ["NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID", "NodeReady"];
+
+fn conditions(old: Option<&NodeStatus>, now: Instant) -> Vec<NodeCondition> {
+    let old = old.and_then(|o| o.conditions.as_deref()).unwrap_or_default();
+    let condition = |&(type_, status, reason, message): &(&str, &str, &str, &str)| {
+        let before = old.iter().find(|c| c.type_ == type_ && c.status == status);
+        NodeCondition {
+            type_: type_.into(),
+            status: status.into(),
+            reason: Some(reason.into()),
+            message: Some(message.into()),
+            last_heartbeat_time: Some(now.time()),
+            last_transition_time: before.and_then(|c| c.last_transition_time.clone()).or_else(|| Some(now.time())),
+        }
+    };
+    let ours = WELL.iter().map(condition);
+    let others = old.iter().filter(|c| WELL.iter().all(|w| w.0 != c.type_)).cloned();
+    ours.chain(others).collect()
+}
+
+/// Which Events say what has changed between two statuses: a condition that turned, in the kubelet's words.
+pub fn turned(old: Option<&NodeStatus>) -> Vec<&'static str> {
+    let Some(old) = old.and_then(|o| o.conditions.as_deref()) else { return WELL_EVENTS.to_vec() };
+    let turned = |(well, event): (&(&str, &str, &str, &str), &'static str)| {
+        let same = old.iter().any(|c| c.type_ == well.0 && c.status == well.1);
+        (!same).then_some(event)
+    };
+    WELL.iter().zip(WELL_EVENTS).filter_map(turned).collect()
+}
+
+/// Whether two statuses differ in anything but heartbeats (`nodeStatusHasChanged`).
+pub fn changed(old: &NodeStatus, new: &NodeStatus) -> bool {
+    let still = |status: &NodeStatus| {
+        let mut status = status.clone();
+        for condition in status.conditions.iter_mut().flatten() {
+            condition.last_heartbeat_time = None;
+        }
+        status
+    };
+    still(old) != still(new)
+}
+
+/// The machine the recordings ran on: a fake cAdvisor says so. The runtime gives its own version.
+fn system_info(runtime_version: &str) -> NodeSystemInfo {
+    NodeSystemInfo {
+        kernel_version: "3.16.0-0.bpo.4-amd64".into(),
+        os_image: "Debian GNU/Linux 7 (wheezy)".into(),
+        container_runtime_version: format!("containerd://{runtime_version}"),
+        kubelet_version: KUBELET_VERSION.into(),
+        operating_system: "linux".into(),
+        architecture: "amd64".into(),
+        ..NodeSystemInfo::default()
+    }
+}
+
+fn address(type_: &str, address: &str) -> NodeAddress {
+    NodeAddress { type_: type_.into(), address: address.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_registers_ready_and_only_heartbeats_change() {
+        let config = NodeConfig::new("node-1", "172.18.0.11");
+        let node = initial(&config, "0.1.0", Instant(0));
+        let first = node.status.unwrap();
+        assert_eq!(first.conditions.as_ref().unwrap()[3].status, "True");
+        assert_eq!(node.metadata.labels.unwrap().len(), 5);
+        let later = status(&config, "0.1.0", &[], Some(&first), Instant(10_000_000_000));
+        assert!(!changed(&first, &later));
+        assert_ne!(first, later);
+        let image = ContainerImage { names: Some(vec!["nginx:1.27".into()]), size_bytes: Some(75_497_472) };
+        let pulled = status(&config, "0.1.0", &[image], Some(&first), Instant(10_000_000_000));
+        assert!(changed(&first, &pulled), "an image that was pulled is reported at once");
+    }
+}

@@ -1,0 +1,56 @@
+//! Every number of the kubelet in one place, with the field or constant of Kubernetes that it stands for.
+
+use std::time::Duration;
+
+/// `pkg/kubelet/kubelet.go` `plegRelistPeriod` of `genericPlegRelistPeriod`: the runtime is listed this often.
+pub const RELIST_PERIOD: Duration = Duration::from_secs(1);
+/// `syncFrequency`: a pod is synced at least this often (plus up to half of it, so that pods spread out).
+pub const SYNC_FREQUENCY: Duration = Duration::from_secs(60);
+/// `backOffPeriod`: how soon a failed sync is tried again (plus up to half of it).
+pub const BACK_OFF_PERIOD: Duration = Duration::from_secs(10);
+/// A sync that failed because the network is not ready is tried again this soon.
+pub const NETWORK_NOT_READY_PERIOD: Duration = Duration::from_secs(1);
+/// A back-off carried by the error counts up to here (`pod_workers.go` `completeWork`).
+pub const CARRIED_BACK_OFF_MAX: Duration = Duration::from_secs(60);
+/// `MaxCrashLoopBackOff` and `imageBackOff`: the first delay.
+pub const BACK_OFF_INITIAL: Duration = Duration::from_secs(10);
+/// The longest delay between two starts of a container, or two pulls of an image.
+pub const BACK_OFF_MAX: Duration = Duration::from_secs(300);
+/// `nodeStatusUpdateFrequency`: the node's status is computed this often.
+pub const NODE_STATUS_PERIOD: Duration = Duration::from_secs(10);
+/// `nodeStatusReportFrequency`: an unchanged status is written this often.
+pub const NODE_REPORT_PERIOD: Duration = Duration::from_secs(300);
+/// `nodeLeaseDurationSeconds`.
+pub const LEASE_DURATION_SECONDS: i32 = 40;
+/// The lease is renewed after a quarter of its duration.
+pub const LEASE_RENEW_PERIOD: Duration = Duration::from_secs(10);
+/// `pkg/kubelet/status` `syncPeriod`: statuses that could not be written are tried again this often.
+pub const STATUS_SYNC_PERIOD: Duration = Duration::from_secs(10);
+/// `podAttachAndMountRetryInterval`: the worker looks this often whether its volumes are mounted.
+pub const MOUNT_POLL_PERIOD: Duration = Duration::from_millis(300);
+/// `podAttachAndMountTimeout`: how long a sync waits for its volumes.
+pub const MOUNT_TIMEOUT: Duration = Duration::from_secs(123);
+/// First delay after a failed mount, doubling (`pkg/util/goroutinemap/exponentialbackoff`).
+pub const MOUNT_RETRY_INITIAL: Duration = Duration::from_millis(500);
+/// Longest delay after a failed mount.
+pub const MOUNT_RETRY_MAX: Duration = Duration::from_secs(122);
+/// First pause between two tries to register the node, doubling up to [`REGISTER_PAUSE_MAX`].
+pub const REGISTER_PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause between two tries to register.
+pub const REGISTER_PAUSE_MAX: Duration = Duration::from_secs(7);
+/// `defaultPodGracePeriod` of the API, used when a pod says nothing.
+pub const GRACE_SECONDS: i64 = 30;
+/// The shortest grace a container gets (`minimumGracePeriodInSeconds`).
+pub const GRACE_SECONDS_MIN: i64 = 1;
+/// `kubeAPIQPS` and `kubeAPIBurst`.
+pub const QPS: u32 = 50;
+/// See [`QPS`].
+pub const BURST: u32 = 100;
+/// A probe that cannot be run is tried this many times before it is given up for this period.
+pub const PROBE_TRIES: u32 = 3;
+/// `nodeStatusMaxImages`.
+pub const IMAGES_REPORTED_MAX: usize = 50;
+/// The port that a node's status gives for its kubelet.
+pub const KUBELET_PORT: i32 = 10250;
+/// What the kubelet calls itself in `nodeInfo`.
+pub const KUBELET_VERSION: &str = "v1.36.2";

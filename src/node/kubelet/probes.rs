@@ -1,0 +1,233 @@
+//! Probes: what counts as success, and after how many results anything follows from them.
+//!
+//! Mirrors one worker of `pkg/kubelet/prober/worker.go`, as plain data: [`Probe::before`] says whether to probe now,
+//! [`Probe::after`] takes the result in. Who wakes it each period and makes the call is the kubelet actor.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Container, ContainerStatus, Probe as Spec};
+
+use super::status::containers::runtime_id;
+use crate::object::time::Instant;
+
+/// Which of a container's three probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Failing restarts the container.
+    Liveness,
+    /// Failing takes the pod out of service.
+    Readiness,
+    /// Until it succeeds, the other two wait; failing restarts the container.
+    Startup,
+}
+
+impl Kind {
+    /// All, in the order in which `AddPod` starts their workers.
+    pub const ALL: [Kind; 3] = [Kind::Startup, Kind::Readiness, Kind::Liveness];
+
+    /// As in Events: `Readiness probe failed: …`.
+    pub fn title(self) -> &'static str {
+        match self {
+            Kind::Liveness => "Liveness",
+            Kind::Readiness => "Readiness",
+            Kind::Startup => "Startup",
+        }
+    }
+
+    /// As in the Killing event: `failed liveness probe`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Liveness => "liveness",
+            Kind::Readiness => "readiness",
+            Kind::Startup => "startup",
+        }
+    }
+
+    /// The container's probe of this kind, if it has one.
+    pub fn of(self, container: &Container) -> Option<&Spec> {
+        match self {
+            Kind::Liveness => container.liveness_probe.as_ref(),
+            Kind::Readiness => container.readiness_probe.as_ref(),
+            Kind::Startup => container.startup_probe.as_ref(),
+        }
+    }
+
+    /// What is assumed of a container that has not been probed yet: alive, not ready, not started.
+    fn initial(self) -> Option<bool> {
+        match self {
+            Kind::Liveness => Some(true),
+            Kind::Readiness => Some(false),
+            Kind::Startup => None,
+        }
+    }
+}
+
+/// One probe of one container.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    kind: Kind,
+    initial_delay: Duration,
+    /// How often it runs.
+    pub period: Duration,
+    success_threshold: u32,
+    failure_threshold: u32,
+    /// The container the results below are about, by runtime id.
+    pub container_id: String,
+    /// What the rest of the kubelet sees; None is "unknown".
+    pub published: Option<bool>,
+    last: Option<bool>,
+    /// How often `last` came in a row.
+    run: u32,
+    /// The container is being restarted for this probe: wait for its successor.
+    on_hold: bool,
+}
+
+/// What to do at a tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing this time.
+    Wait,
+    /// Nothing ever again.
+    Stop,
+    /// Make the call.
+    Run,
+}
+
+/// What the rest of the kubelet has to hear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// Success or failure.
+    pub success: bool,
+}
+
+impl Probe {
+    /// A worker for `spec` that has seen no container yet.
+    pub fn new(kind: Kind, spec: &Spec) -> Probe {
+        let or = |value: Option<i32>, default: i32| value.filter(|v| *v > 0).unwrap_or(default) as u32;
+        Probe {
+            kind,
+            initial_delay: Duration::from_secs(u64::from(or(spec.initial_delay_seconds, 0))),
+            period: Duration::from_secs(u64::from(or(spec.period_seconds, 10))),
+            success_threshold: or(spec.success_threshold, 1),
+            failure_threshold: or(spec.failure_threshold, 3),
+            container_id: String::new(),
+            published: kind.initial(),
+            last: None,
+            run: 0,
+            on_hold: false,
+        }
+    }
+
+    /// Looks at the container's status before a run. The second value is set when the container is a new one, for
+    /// which the initial result counts again.
+    pub fn before(&mut self, status: &ContainerStatus, restarts: bool, deleting: bool, now: Instant) -> (Step, bool) {
+        let id = runtime_id(status).to_owned();
+        if id.is_empty() {
+            return (Step::Wait, false);
+        }
+        let renewed = id != self.container_id;
+        if renewed {
+            *self = Probe {
+                container_id: id,
+                published: self.kind.initial(),
+                last: None,
+                run: 0,
+                on_hold: false,
+                ..self.clone()
+            };
+        }
+        (self.step(status, restarts, deleting, now), renewed)
+    }
+
+    fn step(&mut self, status: &ContainerStatus, restarts: bool, deleting: bool, now: Instant) -> Step {
+        if self.on_hold {
+            return Step::Wait;
+        }
+        let state = status.state.as_ref();
+        let Some(running) = state.and_then(|s| s.running.as_ref()) else {
+            self.published = Some(false);
+            let ended = state.is_some_and(|s| s.terminated.is_some());
+            return if ended && !restarts { Step::Stop } else { Step::Wait };
+        };
+        if deleting && self.kind != Kind::Readiness {
+            self.published = Some(true);
+            return Step::Stop;
+        }
+        let since = running.started_at.as_ref().map_or(Duration::ZERO, |t| now - Instant::from_time(t));
+        let started = status.started == Some(true);
+        let its_turn = started != (self.kind == Kind::Startup);
+        if since < self.initial_delay || !its_turn { Step::Wait } else { Step::Run }
+    }
+
+    /// Takes one result in. Says so once a threshold is reached and the published result changes.
+    pub fn after(&mut self, success: bool) -> Option<Published> {
+        self.run = if self.last == Some(success) { self.run + 1 } else { 1 };
+        self.last = Some(success);
+        let threshold = if success { self.success_threshold } else { self.failure_threshold };
+        if self.run < threshold {
+            return None;
+        }
+        let changed = self.published != Some(success);
+        self.published = Some(success);
+        if self.kind != Kind::Readiness && !success {
+            // The container is about to be restarted; no further probe may count against it.
+            self.on_hold = true;
+            self.run = 0;
+        }
+        changed.then_some(Published { success })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::status::containers::RUNTIME_SCHEME;
+    use super::*;
+    use k8s_openapi::api::core::v1::{ContainerState, ContainerStateRunning};
+
+    fn spec(success: i32, failure: i32) -> Spec {
+        Spec { success_threshold: Some(success), failure_threshold: Some(failure), ..Spec::default() }
+    }
+
+    fn status(id: &str, started: bool) -> ContainerStatus {
+        let running = ContainerStateRunning { started_at: Some(Instant(0).time()) };
+        ContainerStatus {
+            container_id: Some(format!("{RUNTIME_SCHEME}{id}")),
+            state: Some(ContainerState { running: Some(running), ..ContainerState::default() }),
+            started: Some(started),
+            ..ContainerStatus::default()
+        }
+    }
+
+    #[test]
+    fn results_count_in_a_row() {
+        let mut probe = Probe::new(Kind::Readiness, &spec(2, 3));
+        let published: Vec<Option<bool>> = [true, true, false, true, false, false, false]
+            .map(|result| probe.after(result).map(|p| p.success))
+            .to_vec();
+        assert_eq!(published, [None, Some(true), None, None, None, None, Some(false)]);
+    }
+
+    #[test]
+    fn a_failed_liveness_probe_waits_for_the_next_container() {
+        let mut probe = Probe::new(Kind::Liveness, &spec(1, 1));
+        let now = Instant(60_000_000_000);
+        assert_eq!(probe.before(&status("a", true), true, false, now), (Step::Run, true));
+        assert_eq!(probe.after(false), Some(Published { success: false }));
+        assert_eq!(probe.before(&status("a", true), true, false, now), (Step::Wait, false));
+        assert_eq!(probe.before(&status("b", true), true, false, now), (Step::Run, true));
+        assert_eq!(probe.published, Some(true), "a new container is alive until proven otherwise");
+    }
+
+    #[test]
+    fn only_the_startup_probe_runs_before_the_container_has_started() {
+        for (kind, started, step) in [
+            (Kind::Startup, false, Step::Run),
+            (Kind::Startup, true, Step::Wait),
+            (Kind::Readiness, false, Step::Wait),
+            (Kind::Readiness, true, Step::Run),
+        ] {
+            let mut probe = Probe::new(kind, &spec(1, 1));
+            assert_eq!(probe.before(&status("a", started), true, false, Instant(0)).0, step, "{kind:?} {started}");
+        }
+    }
+}

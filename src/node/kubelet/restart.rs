@@ -1,0 +1,84 @@
+//! Whether a container that is not running should be.
+//!
+//! Mirrors `kubecontainer.ShouldContainerBeRestarted` (`pkg/kubelet/container/helpers.go`): a container's own
+//! `restartPolicyRules`, then its own `restartPolicy`, then the pod's.
+
+use k8s_openapi::api::core::v1::{Container, Pod};
+
+use super::runtime_pod::{RunState, RuntimePod};
+
+/// Whether the next sync should start this container (again).
+pub fn should_start(pod: &Pod, container: &Container, runtime: &RuntimePod) -> bool {
+    if pod.metadata.deletion_timestamp.is_some() {
+        return false;
+    }
+    match runtime.container(&container.name) {
+        None => true,
+        Some(last) => match last.state {
+            RunState::Running => false,
+            RunState::Unknown | RunState::Created => true,
+            RunState::Exited => restarts_after(pod, container, last.exit_code),
+        },
+    }
+}
+
+/// Whether this container is started again after it ended with `exit_code`.
+pub fn restarts_after(pod: &Pod, container: &Container, exit_code: i32) -> bool {
+    if let Some(action) = rule_action(container, exit_code) {
+        return action;
+    }
+    let pod_policy = pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref()).unwrap_or("Always");
+    match container.restart_policy.as_deref().unwrap_or(pod_policy) {
+        "Never" => false,
+        "OnFailure" => exit_code != 0,
+        _ => true,
+    }
+}
+
+/// The first rule that speaks about `exit_code` (`podutil.FindMatchingContainerRestartRule`).
+fn rule_action(container: &Container, exit_code: i32) -> Option<bool> {
+    container.restart_policy_rules.iter().flatten().find_map(|rule| {
+        let codes = rule.exit_codes.as_ref()?;
+        let listed = codes.values.as_deref().unwrap_or_default().contains(&exit_code);
+        let matches = if codes.operator == "NotIn" { !listed } else { listed };
+        matches.then(|| rule.action == "Restart" || rule.action == "RestartAllContainers")
+    })
+}
+
+/// An init container that runs beside the others: a sidecar (`podutil.IsRestartableInitContainer`).
+pub fn is_sidecar(container: &Container) -> bool {
+    container.restart_policy.as_deref() == Some("Always")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{container, exited, pod, running};
+    use super::*;
+
+    #[test]
+    fn the_policy_decides() {
+        let table = [
+            ("Always", Some(exited("web", 0)), true),
+            ("Always", Some(exited("web", 1)), true),
+            ("Always", Some(running("web")), false),
+            ("Always", None, true),
+            ("OnFailure", Some(exited("web", 0)), false),
+            ("OnFailure", Some(exited("web", 3)), true),
+            ("Never", Some(exited("web", 3)), false),
+            ("Never", None, true),
+        ];
+        for (policy, last, expected) in table {
+            let mut pod = pod(&["web"]);
+            pod.spec.as_mut().unwrap().restart_policy = Some(policy.into());
+            let runtime = RuntimePod { containers: last.clone().into_iter().collect(), ..RuntimePod::default() };
+            assert_eq!(should_start(&pod, &container("web"), &runtime), expected, "{policy} {last:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_starts_in_a_pod_that_is_being_deleted() {
+        let mut pod = pod(&["web"]);
+        pod.metadata.deletion_timestamp = Some(crate::object::time::Instant(0).time());
+        assert!(!should_start(&pod, &container("web"), &RuntimePod::default()));
+    }
+}

@@ -1,0 +1,99 @@
+//! What the runtime last said of one pod: the kubelet's own picture, made from CRI answers.
+//!
+//! Mirrors `kubecontainer.PodStatus` (`pkg/kubelet/container/runtime.go`). Everything the kubelet decides is
+//! decided from a pod's spec and this, never from what it remembers having started: that is why a kubelet can
+//! be restarted at any moment.
+
+use crate::object::time::Instant;
+
+/// A pod's sandboxes and containers, dead ones included, each newest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RuntimePod {
+    /// Addresses of the newest sandbox, if it is ready.
+    pub ips: Vec<String>,
+    /// Newest first.
+    pub sandboxes: Vec<RuntimeSandbox>,
+    /// Newest first.
+    pub containers: Vec<RuntimeContainer>,
+    /// When the runtime was asked.
+    pub seen_at: Instant,
+}
+
+/// One pod sandbox.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RuntimeSandbox {
+    /// The runtime's id.
+    pub id: String,
+    /// 0 for a pod's first sandbox.
+    pub attempt: u32,
+    /// `SANDBOX_READY`.
+    pub ready: bool,
+    /// The address that CNI gave; empty on the host's network.
+    pub ip: String,
+    /// When it was made.
+    pub created_at: Instant,
+}
+
+/// `kubecontainer.State`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunState {
+    /// Made, not started.
+    Created,
+    /// Its process runs.
+    Running,
+    /// Its process is gone.
+    Exited,
+    /// The runtime does not know.
+    #[default]
+    Unknown,
+}
+
+/// One container, running or dead.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RuntimeContainer {
+    /// The runtime's id, without `containerd://`.
+    pub id: String,
+    /// Its name in the pod's spec.
+    pub name: String,
+    /// Where it is in its life.
+    pub state: RunState,
+    /// How many came before it: the CRI attempt.
+    pub restart_count: i32,
+    /// The image as the spec names it.
+    pub image: String,
+    /// The image as the runtime knows it.
+    pub image_id: String,
+    /// When it was made.
+    pub created_at: Instant,
+    /// When its process began; meaningless in state Created.
+    pub started_at: Instant,
+    /// When its process ended; meaningful in state Exited.
+    pub finished_at: Instant,
+    /// The process's exit code.
+    pub exit_code: i32,
+    /// Why it ended, in the runtime's word: `Completed`, `Error`, `OOMKilled`.
+    pub reason: String,
+    /// What the runtime has to say about the end.
+    pub message: String,
+}
+
+impl RuntimePod {
+    /// The newest container of that name (`FindContainerStatusByName`).
+    pub fn container(&self, name: &str) -> Option<&RuntimeContainer> {
+        self.containers.iter().find(|c| c.name == name)
+    }
+
+    /// Whether any container still runs.
+    pub fn any_running(&self) -> bool {
+        self.containers.iter().any(|c| c.state == RunState::Running)
+    }
+
+    /// Whether the next sync has to make a sandbox, and as which attempt.
+    /// Mirrors `runtimeutil.PodSandboxChanged`.
+    pub fn sandbox_needed(&self, host_network: bool) -> Option<u32> {
+        let Some(newest) = self.sandboxes.first() else { return Some(0) };
+        let ready = self.sandboxes.iter().filter(|s| s.ready).count();
+        let no_address = !host_network && newest.ip.is_empty();
+        (ready > 1 || !newest.ready || no_address).then_some(newest.attempt + 1)
+    }
+}

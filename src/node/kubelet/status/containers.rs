@@ -1,0 +1,210 @@
+//! The status of each container.
+//!
+//! Mirrors `convertToAPIContainerStatuses` (`pkg/kubelet/kubelet_pods.go`): a default waiting state, over it
+//! what the runtime has (newest as `state`, the one before as `lastState`), over it the reason why a container
+//! that should run could not be started.
+
+use k8s_openapi::api::core::v1::{
+    Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus,
+    PodSpec, ResourceRequirements, VolumeMountStatus,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+use super::super::restart::{is_sidecar, should_start};
+use super::super::runtime_pod::{RunState, RuntimeContainer};
+use super::{Inputs, WaitingReason};
+
+/// The scheme of container ids, as the runtime calls itself.
+pub const RUNTIME_SCHEME: &str = "containerd://";
+
+/// `status.containerStatuses`, by name.
+pub fn regular(inputs: &Inputs, spec: &PodSpec) -> Option<Vec<ContainerStatus>> {
+    let has_init = spec.init_containers.as_ref().is_some_and(|list| !list.is_empty());
+    let mut statuses = all(inputs, spec, &spec.containers, inputs.old.container_statuses.as_deref(), has_init, false);
+    statuses.sort_by(|a, b| a.name.cmp(&b.name));
+    Some(statuses)
+}
+
+/// `status.initContainerStatuses`, in the order of the spec.
+pub fn init(inputs: &Inputs, spec: &PodSpec) -> Option<Vec<ContainerStatus>> {
+    let containers = spec.init_containers.as_ref().filter(|list| !list.is_empty())?;
+    Some(all(inputs, spec, containers, inputs.old.init_container_statuses.as_deref(), true, true))
+}
+
+fn all(
+    inputs: &Inputs,
+    spec: &PodSpec,
+    containers: &[Container],
+    old: Option<&[ContainerStatus]>,
+    has_init: bool,
+    is_init: bool,
+) -> Vec<ContainerStatus> {
+    let default_reason = if has_init { "PodInitializing" } else { "ContainerCreating" };
+    let initialized = is_init && any_regular_started(spec, inputs.old.container_statuses.as_deref());
+    let one = |container: &Container| {
+        let old = old.unwrap_or_default().iter().find(|s| s.name == container.name);
+        let mut seen = inputs.runtime.containers.iter().filter(|c| c.name == container.name);
+        let mut status = match seen.next() {
+            Some(newest) => from_runtime(container, newest, seen.next()),
+            None => unseen(inputs, container, old, default_reason, initialized && !is_sidecar(container)),
+        };
+        let done = is_init && !is_sidecar(container) && exit_code(&status) == Some(0);
+        if !done && should_start(inputs.pod, container, inputs.runtime) {
+            explain_waiting(&mut status, inputs.reasons.get(&container.name));
+        }
+        status.volume_mounts = volume_mounts(container);
+        status
+    };
+    containers.iter().map(one).collect()
+}
+
+/// A container that the runtime has: its state, and as last state the end of the one before it.
+fn from_runtime(
+    container: &Container,
+    newest: &RuntimeContainer,
+    before: Option<&RuntimeContainer>,
+) -> ContainerStatus {
+    let requests = container.resources.as_ref().and_then(|r| r.requests.clone()).filter(|r| !r.is_empty());
+    let limits = container.resources.as_ref().and_then(|r| r.limits.clone()).filter(|l| !l.is_empty());
+    let shown = requests.clone().map(|mut requests| {
+        // The kubelet asks the runtime for the memory in force, and a container without a memory request has 0.
+        requests.entry("memory".into()).or_insert_with(|| Quantity("0".into()));
+        requests
+    });
+    ContainerStatus {
+        name: newest.name.clone(),
+        container_id: Some(format!("{RUNTIME_SCHEME}{}", newest.id)),
+        image: newest.image.clone(),
+        image_id: newest.image_id.clone(),
+        restart_count: newest.restart_count,
+        state: Some(state(newest)),
+        last_state: Some(before.map(state).unwrap_or_default()),
+        allocated_resources: requests,
+        resources: Some(ResourceRequirements { requests: shown, limits, ..ResourceRequirements::default() }),
+        ..ContainerStatus::default()
+    }
+}
+
+/// One container's state. A container made but not started waits.
+fn state(container: &RuntimeContainer) -> ContainerState {
+    match container.state {
+        RunState::Running => ContainerState {
+            running: Some(ContainerStateRunning { started_at: Some(container.started_at.time()) }),
+            ..ContainerState::default()
+        },
+        RunState::Exited => terminated(ContainerStateTerminated {
+            exit_code: container.exit_code,
+            reason: some(&container.reason),
+            message: some(&container.message),
+            started_at: Some(container.started_at.time()),
+            finished_at: Some(container.finished_at.time()),
+            container_id: Some(format!("{RUNTIME_SCHEME}{}", container.id)),
+            signal: None,
+        }),
+        RunState::Created | RunState::Unknown => {
+            ContainerState { waiting: Some(ContainerStateWaiting::default()), ..ContainerState::default() }
+        }
+    }
+}
+
+/// A container that the runtime does not have: not made yet, or gone without a trace.
+fn unseen(
+    inputs: &Inputs,
+    container: &Container,
+    old: Option<&ContainerStatus>,
+    default_reason: &str,
+    treat_as_done: bool,
+) -> ContainerStatus {
+    if let Some(old) = old.filter(|old| old.state.as_ref().is_some_and(|s| s.terminated.is_some())) {
+        return old.clone();
+    }
+    let waiting = ContainerStateWaiting { reason: Some(default_reason.into()), message: None };
+    let mut status = ContainerStatus {
+        name: container.name.clone(),
+        image: container.image.clone().unwrap_or_default(),
+        restart_count: old.map_or(0, |old| old.restart_count),
+        last_state: Some(old.and_then(|old| old.last_state.clone()).unwrap_or_default()),
+        state: Some(ContainerState { waiting: Some(waiting), ..ContainerState::default() }),
+        ..ContainerStatus::default()
+    };
+    if treat_as_done {
+        let message = "Unable to get init container status from container runtime and pod has been initialized, \
+                       treat it as exit code 0";
+        status.state = Some(terminated(ContainerStateTerminated {
+            reason: Some("Completed".into()),
+            message: Some(message.into()),
+            ..ContainerStateTerminated::default()
+        }));
+    } else if old.and_then(|old| old.state.as_ref()).is_some_and(|s| s.running.is_some()) {
+        let message = "The container could not be located when the pod was deleted.  The container used to be Running";
+        status.last_state = Some(terminated(lost(message)));
+        if inputs.pod.metadata.deletion_timestamp.is_none() {
+            status.restart_count += 1;
+        }
+    }
+    status
+}
+
+/// A container that should run but could not be started says why; its end, if it had one, becomes its last state.
+fn explain_waiting(status: &mut ContainerStatus, reason: Option<&WaitingReason>) {
+    let Some(reason) = reason else { return };
+    if let Some(state) = status.state.take().filter(|s| s.terminated.is_some()) {
+        status.last_state = Some(state);
+    }
+    let waiting = ContainerStateWaiting { reason: some(&reason.reason), message: some(&reason.message) };
+    status.state = Some(ContainerState { waiting: Some(waiting), ..ContainerState::default() });
+}
+
+/// `volumeMounts`: what is mounted where, and that read-only is not recursive.
+fn volume_mounts(container: &Container) -> Option<Vec<VolumeMountStatus>> {
+    let mounts = container.volume_mounts.as_ref().filter(|mounts| !mounts.is_empty())?;
+    let mount = |m: &k8s_openapi::api::core::v1::VolumeMount| VolumeMountStatus {
+        mount_path: m.mount_path.clone(),
+        name: m.name.clone(),
+        read_only: m.read_only,
+        recursive_read_only: (m.read_only == Some(true)).then(|| "Disabled".into()),
+        volume_status: None,
+    };
+    Some(mounts.iter().map(mount).collect())
+}
+
+/// How a container ends of which nothing is known: 137, ContainerStatusUnknown.
+pub fn lost(message: &str) -> ContainerStateTerminated {
+    ContainerStateTerminated {
+        exit_code: 137,
+        reason: Some("ContainerStatusUnknown".into()),
+        message: Some(message.into()),
+        ..ContainerStateTerminated::default()
+    }
+}
+
+/// The state of a container that has ended.
+pub fn terminated(end: ContainerStateTerminated) -> ContainerState {
+    ContainerState { terminated: Some(end), ..ContainerState::default() }
+}
+
+/// The exit code of a container that has ended.
+pub fn exit_code(status: &ContainerStatus) -> Option<i32> {
+    status.state.as_ref()?.terminated.as_ref().map(|t| t.exit_code)
+}
+
+/// The container's id without the runtime's scheme, empty before it is made.
+pub fn runtime_id(status: &ContainerStatus) -> &str {
+    let id = status.container_id.as_deref().unwrap_or_default();
+    id.strip_prefix(RUNTIME_SCHEME).unwrap_or(id)
+}
+
+/// Whether any container of the pod proper has ever run, so that initialization is over
+/// (`kubecontainer.HasAnyRegularContainerStarted`).
+pub fn any_regular_started(spec: &PodSpec, statuses: Option<&[ContainerStatus]>) -> bool {
+    let statuses = statuses.unwrap_or_default();
+    let started = |status: &ContainerStatus| {
+        let ran = |s: &ContainerState| s.running.is_some() || s.terminated.is_some();
+        status.state.as_ref().is_some_and(ran) || status.last_state.as_ref().is_some_and(|s| s.terminated.is_some())
+    };
+    spec.containers.iter().any(|c| statuses.iter().any(|s| s.name == c.name && started(s)))
+}
+
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}

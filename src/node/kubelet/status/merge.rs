@@ -1,0 +1,104 @@
+//! Times of conditions, and the status as it is written over what the API server holds.
+//!
+//! Mirrors `updateStatusInternal`, `mergePodStatus` and `TerminatePod` (`pkg/kubelet/status/status_manager.go`).
+
+use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
+
+use super::super::restart::is_sidecar;
+use super::conditions::{self, CONTAINERS_READY, OWNED, READY};
+use super::containers::{lost, terminated};
+use super::phase;
+use crate::object::time::Instant;
+
+/// Sets the start time once, and each condition's time whenever its value has changed.
+pub fn stamp(status: &mut PodStatus, old: &PodStatus, now: Instant) {
+    status.start_time = old.start_time.clone().or_else(|| status.start_time.clone()).or_else(|| Some(now.time()));
+    let old = old.conditions.as_deref().unwrap_or_default();
+    for condition in status.conditions.iter_mut().flatten().filter(|c| OWNED.contains(&c.type_.as_str())) {
+        let before = old.iter().find(|c| c.type_ == condition.type_ && c.status == condition.status);
+        let since = before.and_then(|c| c.last_transition_time.clone());
+        condition.last_transition_time = since.or_else(|| Some(now.time()));
+    }
+}
+
+/// What to write, given what the API server holds. Three rules:
+/// conditions that others own are theirs; a pod does not become Succeeded or Failed while a container may still
+/// run; and once it has, it is not ready.
+pub fn merge(pod: &Pod, new: &PodStatus, may_run: bool, now: Instant) -> PodStatus {
+    let empty = PodStatus::default();
+    let held = pod.status.as_ref().unwrap_or(&empty);
+    let mut merged = new.clone();
+    let others = held.conditions.iter().flatten().filter(|c| !OWNED.contains(&c.type_.as_str()));
+    let own = new.conditions.iter().flatten().filter(|c| OWNED.contains(&c.type_.as_str()));
+    merged.conditions = Some(others.chain(own).cloned().collect());
+    keep_fields_of_others(&mut merged, held);
+    let held_phase = held.phase.as_deref().unwrap_or_default();
+    let new_phase = new.phase.as_deref().unwrap_or_default();
+    if may_run && phase::is_terminal(new_phase) && !phase::is_terminal(held_phase) {
+        merged.phase = held.phase.clone();
+        merged.reason = held.reason.clone();
+        merged.message = held.message.clone();
+    }
+    if merged.phase.as_deref().is_some_and(phase::is_terminal) {
+        not_ready(pod, &mut merged, now);
+    }
+    merged
+}
+
+/// Marks a pod as torn down: what has no known end ended with 137, and the phase is terminal.
+pub fn finish(pod: &Pod, status: &mut PodStatus) {
+    const GONE: &str = "The container could not be located when the pod was terminated";
+    let Some(spec) = &pod.spec else { return };
+    for status in status.container_statuses.iter_mut().flatten() {
+        if status.state.as_ref().is_none_or(|s| s.terminated.is_none()) {
+            status.state = Some(terminated(lost(GONE)));
+        }
+    }
+    // Init containers count only as far as they got: those after the first that did not finish never ran.
+    if containers_began(status) {
+        let sidecar = |name: &str| spec.init_containers.iter().flatten().any(|c| c.name == name && is_sidecar(c));
+        for status in status.init_container_statuses.iter_mut().flatten() {
+            if status.state.as_ref().is_none_or(|s| s.terminated.is_none()) && !sidecar(&status.name) {
+                status.state = Some(terminated(lost(GONE)));
+            }
+        }
+    }
+    if !status.phase.as_deref().is_some_and(phase::is_terminal) {
+        status.phase = Some(phase::FAILED.into());
+    }
+}
+
+/// Whether initialization is over.
+fn containers_began(status: &PodStatus) -> bool {
+    let initialized = status.conditions.iter().flatten().find(|c| c.type_ == conditions::INITIALIZED);
+    initialized.is_some_and(|c| c.status == "True")
+}
+
+/// Fields of the status that the scheduler or a resource driver writes.
+fn keep_fields_of_others(merged: &mut PodStatus, held: &PodStatus) {
+    merged.nominated_node_name = held.nominated_node_name.clone();
+    merged.resource_claim_statuses = held.resource_claim_statuses.clone();
+    merged.extended_resource_claim_status = held.extended_resource_claim_status.clone();
+    merged.qos_class = held.qos_class.clone().or_else(|| merged.qos_class.clone());
+}
+
+/// `generateContainersReadyConditionForTerminalPhase` and its twin for Ready.
+fn not_ready(pod: &Pod, status: &mut PodStatus, now: Instant) {
+    let reason = if status.phase.as_deref() == Some(phase::FAILED) { "PodFailed" } else { "PodCompleted" };
+    let list = status.conditions.get_or_insert_default();
+    for type_ in [CONTAINERS_READY, READY] {
+        let wanted = PodCondition {
+            observed_generation: pod.metadata.generation,
+            last_transition_time: Some(now.time()),
+            ..conditions::terminal(type_, reason)
+        };
+        match list.iter_mut().find(|c| c.type_ == type_) {
+            Some(found) if found.status == "False" && found.reason.as_deref() == Some(reason) => {}
+            Some(found) => {
+                let since = found.last_transition_time.clone().filter(|_| found.status == "False");
+                *found = PodCondition { last_transition_time: since.or(wanted.last_transition_time.clone()), ..wanted };
+            }
+            None => list.push(wanted),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! A pod's status: what the kubelet tells the API about a pod, computed from the spec, the runtime and the probes.
+//!
+//! `generate` mirrors `generateAPIPodStatus` (`pkg/kubelet/kubelet_pods.go`) and is a plain function: the same
+//! pod, the same runtime picture and the same previous status give the same answer. What happens to the answer
+//! on its way to the API server (coalescing, merging, the final DELETE) is [`merge`] and [`manager`].
+//!
+//! - [`containers`]: waiting, running or terminated, and the last state, for each container.
+//! - [`phase`]: Pending, Running, Succeeded or Failed.
+//! - [`conditions`]: PodReadyToStartContainers, Initialized, Ready, ContainersReady, PodScheduled.
+//! - [`merge`]: the status as written, seen against what the API server holds.
+//! - [`manager`]: which statuses wait to be written.
+
+pub mod conditions;
+pub mod containers;
+pub mod manager;
+pub mod merge;
+pub mod phase;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{ContainerStatus, HostIP, Pod, PodIP, PodSpec, PodStatus, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+use super::restart::is_sidecar;
+use super::runtime_pod::RuntimePod;
+use crate::object::quantity::Amount;
+
+/// Why the last attempt to start a container failed: an entry of the kubelet's reason cache
+/// (`pkg/kubelet/reason_cache.go`). It becomes the container's waiting reason in the *next* status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingReason {
+    /// `CrashLoopBackOff`, `ErrImagePull`, …
+    pub reason: String,
+    /// The error's text.
+    pub message: String,
+}
+
+/// Reasons by container name.
+pub type Reasons = BTreeMap<String, WaitingReason>;
+
+/// What the probes say of one running container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// The startup probe succeeded, or there is none.
+    pub started: bool,
+    /// The readiness probe's last result is success, or there is none.
+    pub ready: bool,
+}
+
+/// Everything a status is computed from.
+pub struct Inputs<'a> {
+    /// The pod as the API server has it.
+    pub pod: &'a Pod,
+    /// The pod as the runtime has it.
+    pub runtime: &'a RuntimePod,
+    /// The status last computed, or the API server's if there is none.
+    pub old: &'a PodStatus,
+    /// Why containers wait.
+    pub reasons: &'a Reasons,
+    /// The pod is being torn down: no container will be started again.
+    pub terminal: bool,
+    /// The node's address.
+    pub host_ip: &'a str,
+    /// The probes' opinion of the running container with that name and id.
+    pub probed: &'a dyn Fn(&str, &str) -> Probed,
+}
+
+/// The pod's status now.
+pub fn generate(inputs: &Inputs) -> PodStatus {
+    let pod = inputs.pod;
+    let spec = pod.spec.clone().unwrap_or_default();
+    let mut status = PodStatus {
+        container_statuses: containers::regular(inputs, &spec),
+        init_container_statuses: containers::init(inputs, &spec),
+        qos_class: pod.status.as_ref().and_then(|s| s.qos_class.clone()),
+        nominated_node_name: pod.status.as_ref().and_then(|s| s.nominated_node_name.clone()),
+        observed_generation: pod.metadata.generation,
+        ..PodStatus::default()
+    };
+    set_phase(&mut status, inputs, &spec);
+    apply_probes(&mut status, inputs, &spec);
+    set_addresses(&mut status, inputs, &spec);
+    let requests = pod_requests(&spec);
+    status.allocated_resources = (!requests.is_empty()).then(|| requests.clone());
+    status.resources = Some(ResourceRequirements {
+        requests: (!requests.is_empty()).then_some(requests),
+        ..ResourceRequirements::default()
+    });
+    status.conditions = Some(conditions::all(inputs, &status, &spec));
+    status
+}
+
+/// The computed phase, except that Succeeded and Failed are never left again.
+fn set_phase(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
+    let all = status.container_statuses.iter().chain(&status.init_container_statuses).flatten();
+    let all: Vec<&ContainerStatus> = all.collect();
+    let computed = phase::of(spec, &all, inputs.terminal);
+    let api = inputs.pod.status.as_ref();
+    let earlier = [Some(inputs.old), api].into_iter().flatten().filter_map(|s| s.phase.as_deref());
+    let sticky = earlier.into_iter().find(|p| phase::is_terminal(p));
+    let phase = if phase::is_terminal(computed) { computed } else { sticky.unwrap_or(computed) };
+    if inputs.old.phase.as_deref() == Some(phase) {
+        status.reason = inputs.old.reason.clone();
+        status.message = inputs.old.message.clone();
+    }
+    status.phase = Some(phase.to_owned());
+}
+
+/// Fills in `started` and `ready` (`prober_manager.go` `UpdatePodStatus`).
+fn apply_probes(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
+    let probe = |status: &mut ContainerStatus| {
+        let running = status.state.as_ref().is_some_and(|s| s.running.is_some());
+        let id = containers::runtime_id(status);
+        let probed = if running { (inputs.probed)(&status.name, id) } else { Probed { started: false, ready: false } };
+        status.started = Some(probed.started);
+        status.ready = probed.started && probed.ready;
+    };
+    for status in status.container_statuses.iter_mut().flatten() {
+        probe(status);
+    }
+    for status in status.init_container_statuses.iter_mut().flatten() {
+        probe(status);
+        let sidecar = spec.init_containers.iter().flatten().any(|c| c.name == status.name && is_sidecar(c));
+        if !sidecar {
+            status.ready = containers::exit_code(status) == Some(0);
+        }
+    }
+}
+
+/// The node's address from the first status on; the pod's own once its sandbox has one, and for good.
+fn set_addresses(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
+    let hosts = |ip: &str| (!ip.is_empty()).then(|| vec![HostIP { ip: ip.to_owned() }]);
+    status.host_ips = hosts(inputs.host_ip);
+    status.host_ip = (!inputs.host_ip.is_empty()).then(|| inputs.host_ip.to_owned());
+    let mut ips = inputs.runtime.ips.clone();
+    if ips.is_empty() && spec.host_network == Some(true) {
+        ips = vec![inputs.host_ip.to_owned()];
+    }
+    if ips.is_empty() {
+        status.pod_ip = inputs.old.pod_ip.clone();
+        status.pod_ips = inputs.old.pod_ips.clone();
+        return;
+    }
+    status.pod_ip = Some(ips[0].clone());
+    status.pod_ips = Some(ips.into_iter().map(|ip| PodIP { ip }).collect());
+}
+
+/// The containers' requests summed, as `status.allocatedResources` of a pod gives them.
+/// Left out: init containers, overhead and pod-level requests.
+pub fn pod_requests(spec: &PodSpec) -> BTreeMap<String, Quantity> {
+    let mut sums: BTreeMap<String, Amount> = BTreeMap::new();
+    for container in &spec.containers {
+        for (name, quantity) in container.resources.iter().flat_map(|r| r.requests.iter().flatten()) {
+            let amount = Amount::of(quantity);
+            sums.entry(name.clone()).and_modify(|sum| *sum += amount).or_insert(amount);
+        }
+    }
+    sums.into_iter().map(|(name, sum)| (name, sum.to_quantity())).collect()
+}

@@ -1,0 +1,150 @@
+//! Statuses as the recordings have them.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Pod, PodStatus};
+
+use super::super::runtime_pod::RuntimePod;
+use super::super::testing::{container, exited, pod, running, sandboxed};
+use super::*;
+use crate::object::time::Instant;
+
+fn status(pod: &Pod, runtime: &RuntimePod, old: &PodStatus, reasons: &Reasons, terminal: bool) -> PodStatus {
+    let probed = |_: &str, _: &str| Probed { started: true, ready: true };
+    generate(&Inputs { pod, runtime, old, reasons, terminal, host_ip: "172.18.0.11", probed: &probed })
+}
+
+/// Phase, then `type=status/reason` of each condition, then the first container's state.
+fn summary(status: &PodStatus) -> String {
+    let conditions = status
+        .conditions
+        .iter()
+        .flatten()
+        .map(|c| format!("{}={}/{}", c.type_, c.status, c.reason.as_deref().unwrap_or("-")));
+    let conditions: Vec<String> = conditions.collect();
+    let first = &status.container_statuses.as_ref().unwrap()[0];
+    let state = first.state.as_ref().unwrap();
+    let state = match (&state.waiting, &state.running, &state.terminated) {
+        (Some(w), _, _) => format!("waiting {}", w.reason.as_deref().unwrap_or("-")),
+        (_, Some(_), _) => "running".to_owned(),
+        (_, _, Some(t)) => format!("terminated {}", t.exit_code),
+        _ => "nothing".to_owned(),
+    };
+    format!("{} | {} | {state} ready={}", status.phase.as_deref().unwrap(), conditions.join(" "), first.ready)
+}
+
+#[test]
+fn a_normal_start_goes_from_creating_to_ready() {
+    let pod = pod(&["web"]);
+    let none = Reasons::new();
+    let first = status(&pod, &RuntimePod::default(), pod.status.as_ref().unwrap(), &none, false);
+    let expected = "Pending | PodReadyToStartContainers=False/- Initialized=True/- Ready=False/ContainersNotReady \
+                    ContainersReady=False/ContainersNotReady PodScheduled=True/- | waiting ContainerCreating ready=false";
+    assert_eq!(summary(&first), expected);
+    let message = first.conditions.as_ref().unwrap()[2].message.as_deref();
+    assert_eq!(message, Some("containers with unready status: [web]"));
+    assert_eq!((first.host_ip.as_deref(), first.pod_ip.as_deref()), (Some("172.18.0.11"), None));
+    let last = status(&pod, &sandboxed(vec![running("web")]), &first, &none, false);
+    let expected = "Running | PodReadyToStartContainers=True/- Initialized=True/- Ready=True/- ContainersReady=True/- \
+                    PodScheduled=True/- | running ready=true";
+    assert_eq!(summary(&last), expected);
+    assert_eq!(last.pod_ip.as_deref(), Some("10.244.1.2"));
+}
+
+#[test]
+fn a_crash_shows_terminated_first_and_the_back_off_in_the_next_status() {
+    let pod = pod(&["web"]);
+    let old = PodStatus::default();
+    let crashed = sandboxed(vec![exited("web", 1)]);
+    let first = status(&pod, &crashed, &old, &Reasons::new(), false);
+    assert!(summary(&first).starts_with("Running |") && summary(&first).ends_with("terminated 1 ready=false"));
+    let waiting = WaitingReason { reason: "CrashLoopBackOff".into(), message: "back-off 10s …".into() };
+    let reasons = BTreeMap::from([("web".to_owned(), waiting)]);
+    let second = status(&pod, &crashed, &first, &reasons, false);
+    assert!(summary(&second).starts_with("Running |"), "a crash loop stays Running: {}", summary(&second));
+    assert!(summary(&second).ends_with("waiting CrashLoopBackOff ready=false"));
+    let last = second.container_statuses.unwrap()[0].last_state.clone().unwrap();
+    assert_eq!(last.terminated.unwrap().exit_code, 1);
+}
+
+#[test]
+fn phases_follow_the_restart_policy() {
+    let table = [
+        ("Always", vec![exited("a", 0), exited("b", 0)], false, "Running"),
+        ("Always", vec![exited("a", 0), exited("b", 0)], true, "Succeeded"),
+        ("Always", vec![exited("a", 0), exited("b", 1)], true, "Failed"),
+        ("OnFailure", vec![exited("a", 0), exited("b", 1)], false, "Running"),
+        ("OnFailure", vec![exited("a", 0), exited("b", 0)], false, "Succeeded"),
+        ("Never", vec![exited("a", 0), exited("b", 1)], false, "Failed"),
+        ("Never", vec![exited("a", 1), running("b")], false, "Running"),
+        ("Never", vec![running("b")], false, "Pending"),
+    ];
+    for (policy, containers, terminal, phase) in table {
+        let mut pod = pod(&["a", "b"]);
+        pod.spec.as_mut().unwrap().restart_policy = Some(policy.into());
+        let runtime = sandboxed(containers.clone());
+        let made = status(&pod, &runtime, &PodStatus::default(), &Reasons::new(), terminal);
+        assert_eq!(made.phase.as_deref(), Some(phase), "{policy} terminal={terminal} {containers:?}");
+    }
+}
+
+#[test]
+fn init_containers_hold_the_pod() {
+    let mut pod = pod(&["web"]);
+    pod.spec.as_mut().unwrap().init_containers = Some(vec![container("setup")]);
+    let none = Reasons::new();
+    let made = status(&pod, &sandboxed(vec![running("setup")]), &PodStatus::default(), &none, false);
+    let initialized = &made.conditions.as_ref().unwrap()[1];
+    assert_eq!(initialized.message.as_deref(), Some("containers with incomplete status: [setup]"));
+    assert!(summary(&made).ends_with("waiting PodInitializing ready=false"));
+    let done = sandboxed(vec![running("web"), exited("setup", 0)]);
+    let made = status(&pod, &done, &made, &none, false);
+    assert_eq!(made.phase.as_deref(), Some("Running"));
+    assert!(made.init_container_statuses.unwrap()[0].ready);
+}
+
+#[test]
+fn a_terminal_phase_waits_until_nothing_can_run() {
+    let mut pod = pod(&["work"]);
+    pod.spec.as_mut().unwrap().restart_policy = Some("Never".into());
+    pod.status.as_mut().unwrap().phase = Some("Running".into());
+    let now = Instant(5_000_000_000);
+    let failed = sandboxed(vec![exited("work", 3)]);
+    let mut made = status(&pod, &failed, &PodStatus::default(), &Reasons::new(), false);
+    merge::stamp(&mut made, &PodStatus::default(), now);
+    let held = merge::merge(&pod, &made, true, now);
+    assert_eq!(held.phase.as_deref(), Some("Running"));
+    assert_eq!(held.conditions.as_ref().unwrap()[2].reason.as_deref(), Some("PodFailed"));
+    assert_eq!(merge::merge(&pod, &made, false, now).phase.as_deref(), Some("Failed"));
+}
+
+#[test]
+fn a_pod_deleted_before_it_ran_ends_as_failed_with_137() {
+    let mut pod = pod(&["web"]);
+    pod.metadata.deletion_timestamp = Some(Instant(0).time());
+    pod.metadata.generation = Some(2);
+    let reasons = BTreeMap::from([("web".to_owned(), super::super::images::pull_failed("not found"))]);
+    let mut made = status(&pod, &RuntimePod::default(), &PodStatus::default(), &reasons, true);
+    assert!(summary(&made).ends_with("waiting ContainerCreating ready=false"), "no reason once it is deleted");
+    assert_eq!(made.phase.as_deref(), Some("Pending"));
+    merge::finish(&pod, &mut made);
+    assert_eq!(made.phase.as_deref(), Some("Failed"));
+    let end = made.container_statuses.unwrap()[0].state.clone().unwrap().terminated.unwrap();
+    assert_eq!((end.exit_code, end.reason.as_deref()), (137, Some("ContainerStatusUnknown")));
+}
+
+#[test]
+fn equal_statuses_are_written_once_and_changes_coalesce() {
+    let pod = pod(&["web"]);
+    let mut manager = manager::StatusManager::default();
+    let now = Instant(1_000_000_000);
+    let make = |runtime: &RuntimePod| status(&pod, runtime, &PodStatus::default(), &Reasons::new(), false);
+    assert!(manager.set(&pod, make(&RuntimePod::default()), now));
+    assert!(!manager.set(&pod, make(&RuntimePod::default()), now));
+    assert!(manager.set(&pod, make(&sandboxed(vec![running("web")])), now));
+    let batch = manager.batch();
+    assert_eq!(batch.len(), 1);
+    assert_eq!(batch[0].status.phase.as_deref(), Some("Running"));
+    manager.written("u1", batch[0].version);
+    assert!(manager.batch().is_empty());
+}

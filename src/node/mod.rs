@@ -1,0 +1,2 @@
+//! Nodes.
+pub mod kubelet;
