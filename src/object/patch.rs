@@ -1,26 +1,101 @@
-//! Patches.
+//! Patches: changes to an object, in the three languages the API server speaks.
+//!
+//! - [`json`]: RFC 6902, a list of operations.
+//! - [`merge`]: RFC 7386, an object laid over another; lists are replaced whole.
+//! - [`strategic`]: Kubernetes' own. Like a merge patch, but lists of named things are merged item by item: a patch
+//!   that names one container changes that container. [`schema`] says which list goes by which key.
+//!
+//! [`diff`] makes strategic patches, from two versions of an object or, for `kubectl apply`, from three.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::status::{Details, Reason};
 use super::{Kind, Status};
 
-/// RFC 6902.
+pub mod diff;
+pub mod schema;
+mod strategic;
+
+pub use diff::{diff_merge, diff_strategic, three_way_strategic};
+
+/// Applies an RFC 6902 patch.
 pub fn json(mut value: Value, patch: &Value) -> Result<Value, Status> {
     let patch: json_patch::Patch =
-        serde_json::from_value(patch.clone()).map_err(|e| Status::bad_request(e.to_string()))?;
-    json_patch::patch(&mut value, &patch).map_err(|e| Status::bad_request(e.to_string()))?;
+        serde_json::from_value(patch.clone()).map_err(|why| Status::bad_request(why.to_string()))?;
+    json_patch::patch(&mut value, &patch).map_err(|_| rejected())?;
     Ok(value)
 }
 
-/// RFC 7386.
+/// Applies an RFC 7386 patch.
 pub fn merge(mut value: Value, patch: &Value) -> Value {
     json_patch::merge(&mut value, patch);
     value
 }
 
-/// Strategic merge patch.
-pub fn strategic(_: Kind, value: Value, patch: &Value) -> Result<Value, Status> {
-    Ok(merge(value, patch))
+/// Applies a strategic merge patch to an object of `kind`.
+pub fn strategic(kind: Kind, value: Value, patch: &Value) -> Result<Value, Status> {
+    let (Value::Object(value), Value::Object(patch)) = (value, patch) else {
+        let type_name = go_type(patch);
+        let text = format!("json: cannot unmarshal {type_name} into Go value of type map[string]interface {{}}");
+        return Err(Status::bad_request(text));
+    };
+    strategic::apply(kind, value, patch.clone()).map(Value::Object).map_err(Status::from)
+}
+
+/// A patch that cannot be applied: 422 in words that tell nothing, as the real server has it.
+fn rejected() -> Status {
+    let mut status = Status::new(Reason::Invalid, "the server rejected our request due to an error in our request");
+    status.details = Some(Box::new(Details::default()));
+    status
+}
+
+/// Why a strategic merge patch cannot be applied. The texts are `k8s.io/apimachinery/pkg/util/mergepatch`'s.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatchError {
+    /// `$deleteFromPrimitiveList/…` is no list.
+    #[error("invalid patch format of primitive list")]
+    PrimitiveList,
+    /// `$retainKeys` is no list, or misses a key that the patch sets.
+    #[error("invalid patch format of retainKeys")]
+    RetainKeys,
+    /// `$setElementOrder/…` is no list, or contradicts the patch.
+    #[error("invalid patch format of setElementOrder list")]
+    SetElementOrder,
+    /// A list in a list that is merged.
+    #[error("lists of lists are not supported")]
+    ListOfLists,
+    /// An item of a merged list does not say which one it is.
+    #[error("map: {map} does not contain declared merge key: {key}")]
+    NoMergeKey {
+        /// The item, as Go prints it.
+        map: String,
+        /// The key it should have.
+        key: &'static str,
+    },
+    /// `$patch` says something unknown.
+    #[error("unknown patch type: {directive} in map: {map}")]
+    UnknownDirective {
+        /// What it says.
+        directive: String,
+        /// Where, as Go prints it.
+        map: String,
+    },
+    /// `$patch: merge` on an item of a list.
+    #[error("merging lists cannot yet be specified in the patch")]
+    MergeDirective,
+}
+
+impl From<PatchError> for Status {
+    /// Mirrors `interpretStrategicMergePatchError`.
+    fn from(error: PatchError) -> Status {
+        match error {
+            PatchError::PrimitiveList | PatchError::RetainKeys | PatchError::SetElementOrder => {
+                Status::bad_request(error.to_string())
+            }
+            PatchError::ListOfLists => rejected(),
+            _ => Status::new(Reason::Unknown, error.to_string()),
+        }
+    }
 }
 
 /// A value as Go's `%+v` prints it: `map[spec:map[replicas:3]]`.
@@ -29,10 +104,59 @@ pub fn go_text(value: &Value) -> String {
         Value::Null => "<nil>".to_owned(),
         Value::String(text) => text.clone(),
         Value::Array(items) => format!("[{}]", items.iter().map(go_text).collect::<Vec<_>>().join(" ")),
-        Value::Object(fields) => {
-            let fields: Vec<String> = fields.iter().map(|(key, value)| format!("{key}:{}", go_text(value))).collect();
-            format!("map[{}]", fields.join(" "))
-        }
+        Value::Object(fields) => go_map(fields),
         other => other.to_string(),
+    }
+}
+
+fn go_map(fields: &Map<String, Value>) -> String {
+    let fields: Vec<String> = fields.iter().map(|(key, value)| format!("{key}:{}", go_text(value))).collect();
+    format!("map[{}]", fields.join(" "))
+}
+
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_failed_test_of_a_json_patch_tells_nothing() {
+        let status = json(json!({"a": 1}), &json!([{"op": "test", "path": "/a", "value": 2}])).unwrap_err();
+        assert_eq!(status.code, 422);
+        assert_eq!(status.message, "the server rejected our request due to an error in our request");
+        assert_eq!(status.to_json()["details"], json!({}));
+        assert_eq!(json(json!({"a": 1}), &json!([{"op": "zap", "path": "/a"}])).unwrap_err().code, 400);
+        assert_eq!(json(json!({"a": 1}), &json!([{"op": "remove", "path": "/a"}])).unwrap(), json!({}));
+    }
+
+    #[test]
+    fn a_merge_patch_replaces_lists() {
+        let merged = merge(json!({"a": [1], "b": {"c": 1, "d": 2}}), &json!({"a": [2], "b": {"c": null}}));
+        assert_eq!(merged, json!({"a": [2], "b": {"d": 2}}));
+    }
+
+    #[test]
+    fn a_strategic_patch_is_an_object() {
+        let status = strategic(Kind::Pod, json!({}), &json!([])).unwrap_err();
+        assert_eq!(status.code, 400);
+        assert_eq!(status.message, "json: cannot unmarshal array into Go value of type map[string]interface {}");
+    }
+
+    #[test]
+    fn values_print_as_go_prints_them() {
+        let value = json!({"spec": {"b": [1, "x"], "a": null}, "ok": true});
+        assert_eq!(go_text(&value), "map[ok:true spec:map[a:<nil> b:[1 x]]]");
     }
 }
