@@ -17,3 +17,7 @@ pub mod controllers;
 pub mod node;
 
 pub mod cluster;
+
+pub mod debugger;
+
+pub mod cli;

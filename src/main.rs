@@ -1,1 +1,7 @@
-fn main() {}
+//! The program's entry: one command line, see [`kubestep::cli`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kubestep::cli::main()
+}

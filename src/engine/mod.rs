@@ -97,6 +97,13 @@ pub struct Task {
     future: LocalBoxFuture<()>,
 }
 
+impl Task {
+    /// Whether it is traffic that never stops, as the sending of Events.
+    pub fn is_background(&self) -> bool {
+        self.background
+    }
+}
+
 /// One call that a task waits for.
 #[derive(Clone, Debug)]
 pub struct Wait {

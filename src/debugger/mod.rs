@@ -1,0 +1,18 @@
+//! The debugger: a session over a running cluster. It knows no screen.
+//!
+//! A session steps the cluster, keeps every step that ran, and answers questions about them. The terminal is one face
+//! of it; whatever a face shows comes from here.
+//!
+//! - [`session`]: stepping, history, causes.
+//! - [`describe`]: one event, or one task, in words.
+//! - [`diff`]: what changed between two versions of an object, field by field.
+//! - [`source`]: the lines of code at which a component waits.
+//!
+//! Must hold: looking changes nothing; the same commands on the same scenario give the same stops.
+
+pub mod describe;
+pub mod diff;
+pub mod session;
+pub mod source;
+
+pub use session::{Advance, Session, StopAt};
