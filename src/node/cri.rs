@@ -1,0 +1,374 @@
+//! The Container Runtime Interface: what a kubelet asks of a container runtime, and what it is told.
+//!
+//! Mirrors `k8s.io/cri-api/pkg/apis/runtime/v1`: the runtime service and the image service, with the fields that this
+//! cluster uses. The types travel as they are; they are printed as JSON only when somebody looks.
+//!
+//! Left out: streaming (exec, attach, port-forward), metrics, checkpoints, user namespaces, resource updates.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::engine::{Message, RpcError};
+use crate::object::time::Instant;
+
+/// `PodSandboxMetadata`, with what else identifies a pod to the runtime.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodSandboxConfig {
+    /// The Pod's name.
+    pub name: String,
+    /// The Pod's namespace.
+    pub namespace: String,
+    /// The Pod's uid.
+    pub uid: String,
+    /// 0 for the Pod's first sandbox.
+    pub attempt: u32,
+    /// The hostname inside.
+    pub hostname: String,
+    /// The Pod shares the node's network; no CNI call is made.
+    pub host_network: bool,
+    /// The Pod's labels.
+    pub labels: BTreeMap<String, String>,
+    /// Ports that the node forwards: host port, container port, protocol.
+    pub port_mappings: Vec<(i32, i32, String)>,
+}
+
+/// `PodSandboxStatus`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodSandboxStatus {
+    /// The runtime's id: 64 hex digits.
+    pub id: String,
+    /// What it was made from.
+    pub config: PodSandboxConfig,
+    /// `SANDBOX_READY`, or not any more.
+    pub ready: bool,
+    /// Nanoseconds since the run started.
+    #[serde(serialize_with = "nanos")]
+    pub created_at: Instant,
+    /// The address that CNI gave; empty on the host's network and after the sandbox stopped.
+    pub ip: String,
+}
+
+/// `ContainerConfig`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerConfig {
+    /// Its name in the Pod's spec.
+    pub name: String,
+    /// How many came before it.
+    pub attempt: u32,
+    /// The image as the spec names it.
+    pub image: String,
+    /// Replaces the image's entrypoint, if not empty.
+    pub command: Vec<String>,
+    /// Replaces the image's arguments, if not empty.
+    pub args: Vec<String>,
+    /// Environment variables, resolved.
+    pub envs: Vec<(String, String)>,
+    /// Where files are mounted: container path, host path.
+    pub mounts: Vec<(String, String)>,
+    /// Bytes; None: no limit.
+    pub memory_limit_bytes: Option<i64>,
+}
+
+/// `ContainerState`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ContainerState {
+    /// Made, not started.
+    ContainerCreated,
+    /// Its process runs.
+    ContainerRunning,
+    /// Its process is gone.
+    ContainerExited,
+}
+
+/// `ContainerStatus`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerStatus {
+    /// The runtime's id, without `containerd://`.
+    pub id: String,
+    /// Its sandbox.
+    pub sandbox_id: String,
+    /// The Pod's uid, from the sandbox.
+    pub pod_uid: String,
+    /// Its name in the Pod's spec.
+    pub name: String,
+    /// How many came before it.
+    pub attempt: u32,
+    /// Where it is in its life.
+    pub state: ContainerState,
+    /// The image as the spec names it.
+    pub image: String,
+    /// The image as the runtime knows it: `docker.io/library/nginx@sha256:…`.
+    pub image_ref: String,
+    /// When it was made.
+    #[serde(serialize_with = "nanos")]
+    pub created_at: Instant,
+    /// When its process began; the start of the run before that.
+    #[serde(serialize_with = "nanos")]
+    pub started_at: Instant,
+    /// When its process ended; the start of the run before that.
+    #[serde(serialize_with = "nanos")]
+    pub finished_at: Instant,
+    /// The process's exit code.
+    pub exit_code: i32,
+    /// `Completed`, `Error`, `OOMKilled`; empty while it runs.
+    pub reason: String,
+    /// What there is to say about its end.
+    pub message: String,
+}
+
+/// `Image`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Image {
+    /// `docker.io/library/nginx@sha256:…`.
+    pub id: String,
+    /// The names it was pulled by.
+    pub repo_tags: Vec<String>,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// How a probe reaches into a Pod, other than by running a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum ProbeTarget {
+    /// An HTTP GET of a path at a port.
+    HttpGet {
+        /// The port.
+        port: i32,
+        /// The path.
+        path: String,
+    },
+    /// A TCP connection.
+    TcpSocket {
+        /// The port.
+        port: i32,
+    },
+    /// A gRPC health check.
+    Grpc {
+        /// The port.
+        port: i32,
+    },
+}
+
+/// What a kubelet asks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub enum CriRequest {
+    /// Which runtime are you?
+    Version,
+    /// Are you, and the Pods' network, ready?
+    Status,
+    /// Make a Pod's network and keep it alive.
+    RunPodSandbox(PodSandboxConfig),
+    /// How is a sandbox?
+    PodSandboxStatus {
+        /// The sandbox.
+        id: String,
+    },
+    /// The sandboxes of a Pod, or (empty) all of them.
+    ListPodSandbox {
+        /// The Pod's uid.
+        pod_uid: String,
+    },
+    /// Stop what runs in a sandbox and give its network back.
+    StopPodSandbox {
+        /// The sandbox.
+        id: String,
+    },
+    /// Forget a sandbox.
+    RemovePodSandbox {
+        /// The sandbox.
+        id: String,
+    },
+    /// Make a container in a sandbox.
+    CreateContainer {
+        /// The sandbox.
+        sandbox_id: String,
+        /// What to make.
+        config: ContainerConfig,
+    },
+    /// Start a container's process.
+    StartContainer {
+        /// The container.
+        id: String,
+    },
+    /// SIGTERM, and SIGKILL after the timeout.
+    StopContainer {
+        /// The container.
+        id: String,
+        /// Seconds.
+        timeout: i64,
+    },
+    /// Forget a container.
+    RemoveContainer {
+        /// The container.
+        id: String,
+    },
+    /// The containers of a Pod, or (empty) all of them.
+    ListContainers {
+        /// The Pod's uid.
+        pod_uid: String,
+    },
+    /// How is a container?
+    ContainerStatus {
+        /// The container.
+        id: String,
+    },
+    /// Run a command in a container and wait for it.
+    ExecSync {
+        /// The container.
+        id: String,
+        /// The command.
+        command: Vec<String>,
+    },
+    /// Not CRI: the kubelet connects to the Pod itself; the runtime knows what listens there.
+    Probe {
+        /// The container.
+        id: String,
+        /// How.
+        target: ProbeTarget,
+    },
+    /// Is an image there?
+    ImageStatus {
+        /// Its name.
+        image: String,
+    },
+    /// All images.
+    ListImages,
+    /// Fetch an image.
+    PullImage {
+        /// Its name.
+        image: String,
+    },
+}
+
+/// What the runtime answers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub enum CriResponse {
+    /// Done, with nothing to say.
+    Done,
+    /// To Version: name and version.
+    Version {
+        /// `containerd`.
+        runtime_name: String,
+        /// `2.1.4`.
+        runtime_version: String,
+    },
+    /// To Status.
+    Status {
+        /// Whether the runtime is up.
+        runtime_ready: bool,
+        /// Whether a network plugin is configured.
+        network_ready: bool,
+    },
+    /// To RunPodSandbox and CreateContainer: the new id.
+    Id(String),
+    /// To PodSandboxStatus.
+    Sandbox(PodSandboxStatus),
+    /// To ListPodSandbox, newest first.
+    Sandboxes(Vec<PodSandboxStatus>),
+    /// To ContainerStatus.
+    Container(ContainerStatus),
+    /// To ListContainers, newest first.
+    Containers(Vec<ContainerStatus>),
+    /// To ExecSync.
+    Exec {
+        /// What it printed.
+        output: String,
+        /// Its exit code.
+        exit_code: i32,
+    },
+    /// To Probe: whether something answered well, and what.
+    Probed {
+        /// Whether it did.
+        success: bool,
+        /// What came back.
+        output: String,
+    },
+    /// To ImageStatus.
+    Image(Option<Image>),
+    /// To ListImages.
+    Images(Vec<Image>),
+    /// To PullImage: the image as the runtime knows it.
+    Pulled {
+        /// `docker.io/library/nginx@sha256:…`.
+        image_ref: String,
+    },
+}
+
+/// What the runtime tells the kubelet unasked: `GetContainerEvents`. No reply is expected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ContainerEvent {
+    /// The Pod's uid.
+    pub pod_uid: String,
+    /// The container.
+    pub id: String,
+}
+
+/// Why a call failed: gRPC code and description.
+pub fn error(code: &'static str, message: impl Into<String>) -> RpcError {
+    RpcError { code, message: message.into() }
+}
+
+impl Message for CriRequest {
+    fn method(&self) -> &'static str {
+        match self {
+            CriRequest::Version => "Version",
+            CriRequest::Status => "Status",
+            CriRequest::RunPodSandbox(_) => "RunPodSandbox",
+            CriRequest::PodSandboxStatus { .. } => "PodSandboxStatus",
+            CriRequest::ListPodSandbox { .. } => "ListPodSandbox",
+            CriRequest::StopPodSandbox { .. } => "StopPodSandbox",
+            CriRequest::RemovePodSandbox { .. } => "RemovePodSandbox",
+            CriRequest::CreateContainer { .. } => "CreateContainer",
+            CriRequest::StartContainer { .. } => "StartContainer",
+            CriRequest::StopContainer { .. } => "StopContainer",
+            CriRequest::RemoveContainer { .. } => "RemoveContainer",
+            CriRequest::ListContainers { .. } => "ListContainers",
+            CriRequest::ContainerStatus { .. } => "ContainerStatus",
+            CriRequest::ExecSync { .. } => "ExecSync",
+            CriRequest::Probe { .. } => "Probe",
+            CriRequest::ImageStatus { .. } => "ImageStatus",
+            CriRequest::ListImages => "ListImages",
+            CriRequest::PullImage { .. } => "PullImage",
+        }
+    }
+
+    fn json(&self) -> Value {
+        printed(self)
+    }
+}
+
+impl Message for CriResponse {
+    fn method(&self) -> &'static str {
+        "response"
+    }
+
+    fn json(&self) -> Value {
+        printed(self)
+    }
+}
+
+impl Message for ContainerEvent {
+    fn method(&self) -> &'static str {
+        "ContainerEvent"
+    }
+
+    fn json(&self) -> Value {
+        printed(self)
+    }
+}
+
+fn printed<T: Serialize>(message: &T) -> Value {
+    serde_json::to_value(message).unwrap_or_else(|error| json!({ "unprintable": error.to_string() }))
+}
+
+fn nanos<S: serde::Serializer>(at: &Instant, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(at.0)
+}
