@@ -1,6 +1,245 @@
-//! Defaults.
+//! Defaults: what the API server fills in when a manifest leaves it out.
+//!
+//! Mirrors `pkg/apis/*/v1/defaults.go`. An object is copied only when a default is really missing.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
+use k8s_openapi::api::core::v1::{
+    Container, EmptyDirVolumeSource, Pod, PodSecurityContext, PodSpec, Probe, ResourceRequirements, Secret, Service,
+    Volume,
+};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::object::Object;
 
+/// Bits of a file that holds configuration: 0644.
+const FILE_MODE: i32 = 0o644;
+
 /// Fills in what the sender left out.
-pub fn set_defaults(_: &mut Object) {}
+pub fn set_defaults(object: &mut Object) {
+    match object {
+        Object::Pod(pod) => change(pod, pod_defaults),
+        Object::Deployment(deployment) => change(deployment, deployment_defaults),
+        Object::ReplicaSet(set) => change(set, replica_set_defaults),
+        Object::Service(service) => change(service, service_defaults),
+        Object::Secret(secret) => change(secret, secret_defaults),
+        Object::PriorityClass(class) => change(class, priority_class_defaults),
+        _ => {}
+    }
+}
+
+/// Defaults are idempotent, and most objects that arrive have them already: look at a copy only if shared.
+fn change<T: Clone>(object: &mut Arc<T>, set: fn(&mut T)) {
+    set(Arc::make_mut(object));
+}
+
+/// Sets a field that is absent.
+fn or<T>(field: &mut Option<T>, default: T) {
+    if field.is_none() {
+        *field = Some(default);
+    }
+}
+
+fn or_text(field: &mut Option<String>, default: &str) {
+    if field.is_none() {
+        *field = Some(default.to_owned());
+    }
+}
+
+fn pod_defaults(pod: &mut Pod) {
+    let Some(spec) = &mut pod.spec else { return };
+    for container in spec.containers.iter_mut().chain(spec.init_containers.iter_mut().flatten()) {
+        if let Some(resources) = &mut container.resources {
+            request_what_is_limited(resources);
+        }
+    }
+    pod_spec_defaults(spec);
+    or(&mut spec.enable_service_links, true);
+    if spec.host_network == Some(true) {
+        for port in spec.containers.iter_mut().flat_map(|c| c.ports.iter_mut().flatten()) {
+            or(&mut port.host_port, port.container_port);
+        }
+    }
+}
+
+/// A container that limits a resource without requesting it requests the limit. Pods only, not templates.
+fn request_what_is_limited(resources: &mut ResourceRequirements) {
+    let Some(limits) = &resources.limits else { return };
+    let requests = resources.requests.get_or_insert_default();
+    for (name, quantity) in limits {
+        requests.entry(name.clone()).or_insert_with(|| quantity.clone());
+    }
+}
+
+fn pod_spec_defaults(spec: &mut PodSpec) {
+    or_text(&mut spec.dns_policy, "ClusterFirst");
+    or_text(&mut spec.restart_policy, "Always");
+    or_text(&mut spec.scheduler_name, "default-scheduler");
+    or(&mut spec.security_context, PodSecurityContext::default());
+    or(&mut spec.termination_grace_period_seconds, 30);
+    if spec.service_account_name.is_some() {
+        spec.service_account.clone_from(&spec.service_account_name);
+    } else if spec.service_account.is_some() {
+        spec.service_account_name.clone_from(&spec.service_account);
+    }
+    for container in spec.containers.iter_mut().chain(spec.init_containers.iter_mut().flatten()) {
+        container_defaults(container);
+    }
+    for volume in spec.volumes.iter_mut().flatten() {
+        volume_defaults(volume);
+    }
+}
+
+fn container_defaults(container: &mut Container) {
+    if container.image_pull_policy.is_none() {
+        let policy =
+            if names_latest(container.image.as_deref().unwrap_or_default()) { "Always" } else { "IfNotPresent" };
+        container.image_pull_policy = Some(policy.to_owned());
+    }
+    or_text(&mut container.termination_message_path, "/dev/termination-log");
+    or_text(&mut container.termination_message_policy, "File");
+    or(&mut container.resources, ResourceRequirements::default());
+    for port in container.ports.iter_mut().flatten() {
+        or_text(&mut port.protocol, "TCP");
+    }
+    for env in container.env.iter_mut().flatten() {
+        if let Some(field) = env.value_from.as_mut().and_then(|from| from.field_ref.as_mut()) {
+            or_text(&mut field.api_version, "v1");
+        }
+    }
+    for probe in [&mut container.liveness_probe, &mut container.readiness_probe, &mut container.startup_probe] {
+        if let Some(probe) = probe {
+            probe_defaults(probe);
+        }
+    }
+}
+
+/// Whether an image's tag is `latest`, said or unsaid.
+fn names_latest(image: &str) -> bool {
+    if image.contains('@') {
+        return false;
+    }
+    let last = image.rsplit('/').next().unwrap_or(image);
+    last.split_once(':').is_none_or(|(_, tag)| tag == "latest")
+}
+
+fn probe_defaults(probe: &mut Probe) {
+    or(&mut probe.timeout_seconds, 1);
+    or(&mut probe.period_seconds, 10);
+    or(&mut probe.success_threshold, 1);
+    or(&mut probe.failure_threshold, 3);
+    if let Some(http) = &mut probe.http_get {
+        or_text(&mut http.path, "/");
+        or_text(&mut http.scheme, "HTTP");
+    }
+    if let Some(grpc) = &mut probe.grpc {
+        or_text(&mut grpc.service, "");
+    }
+}
+
+fn volume_defaults(volume: &mut Volume) {
+    let sourceless = Volume { name: volume.name.clone(), ..Volume::default() };
+    if *volume == sourceless {
+        volume.empty_dir = Some(EmptyDirVolumeSource::default());
+    }
+    if let Some(source) = &mut volume.config_map {
+        or(&mut source.default_mode, FILE_MODE);
+    }
+    if let Some(source) = &mut volume.secret {
+        or(&mut source.default_mode, FILE_MODE);
+    }
+    if let Some(source) = &mut volume.downward_api {
+        or(&mut source.default_mode, FILE_MODE);
+        for item in source.items.iter_mut().flatten() {
+            if let Some(field) = &mut item.field_ref {
+                or_text(&mut field.api_version, "v1");
+            }
+        }
+    }
+    if let Some(source) = &mut volume.host_path {
+        or_text(&mut source.type_, "");
+    }
+    if let Some(source) = &mut volume.projected {
+        or(&mut source.default_mode, FILE_MODE);
+        for part in source.sources.iter_mut().flatten() {
+            if let Some(token) = &mut part.service_account_token {
+                or(&mut token.expiration_seconds, 3600);
+            }
+            for item in part.downward_api.iter_mut().flat_map(|api| api.items.iter_mut().flatten()) {
+                if let Some(field) = &mut item.field_ref {
+                    or_text(&mut field.api_version, "v1");
+                }
+            }
+        }
+    }
+}
+
+fn deployment_defaults(deployment: &mut Deployment) {
+    let Some(spec) = &mut deployment.spec else { return };
+    or(&mut spec.replicas, 1);
+    or(&mut spec.revision_history_limit, 10);
+    or(&mut spec.progress_deadline_seconds, 600);
+    let strategy = spec.strategy.get_or_insert_with(DeploymentStrategy::default);
+    or_text(&mut strategy.type_, "RollingUpdate");
+    if strategy.type_.as_deref() == Some("RollingUpdate") {
+        let rolling = strategy.rolling_update.get_or_insert_with(RollingUpdateDeployment::default);
+        or(&mut rolling.max_unavailable, IntOrString::String("25%".into()));
+        or(&mut rolling.max_surge, IntOrString::String("25%".into()));
+    }
+    if let Some(pod) = &mut spec.template.spec {
+        pod_spec_defaults(pod);
+    }
+}
+
+fn replica_set_defaults(set: &mut ReplicaSet) {
+    let Some(spec) = &mut set.spec else { return };
+    or(&mut spec.replicas, 1);
+    if let Some(pod) = spec.template.as_mut().and_then(|template| template.spec.as_mut()) {
+        pod_spec_defaults(pod);
+    }
+}
+
+fn service_defaults(service: &mut Service) {
+    let Some(spec) = &mut service.spec else { return };
+    or_text(&mut spec.type_, "ClusterIP");
+    or_text(&mut spec.session_affinity, "None");
+    let type_ = spec.type_.clone().unwrap_or_default();
+    if type_ != "ExternalName" {
+        or_text(&mut spec.internal_traffic_policy, "Cluster");
+    }
+    if matches!(type_.as_str(), "NodePort" | "LoadBalancer") {
+        or_text(&mut spec.external_traffic_policy, "Cluster");
+    }
+    for port in spec.ports.iter_mut().flatten() {
+        or_text(&mut port.protocol, "TCP");
+        or(&mut port.target_port, IntOrString::Int(port.port));
+    }
+}
+
+fn secret_defaults(secret: &mut Secret) {
+    or_text(&mut secret.type_, "Opaque");
+}
+
+fn priority_class_defaults(class: &mut PriorityClass) {
+    or_text(&mut class.preemption_policy, "PreemptLowerPriority");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_without_a_tag_means_latest() {
+        for (image, latest) in [
+            ("nginx", true),
+            ("nginx:latest", true),
+            ("nginx:1.27", false),
+            ("registry:5000/nginx", true),
+            ("nginx@sha256:0", false),
+        ] {
+            assert_eq!(names_latest(image), latest, "{image}");
+        }
+    }
+}

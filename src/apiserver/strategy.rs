@@ -1,27 +1,179 @@
-//! What each kind's strategy does before validation.
+//! What each kind's strategy does to an object between admission and validation.
+//!
+//! Mirrors `pkg/registry/*/strategy.go`: what a client may not set is reset or kept, and `metadata.generation` counts
+//! the versions of what is asked for.
 
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::{DeploymentStatus, ReplicaSetStatus};
+use k8s_openapi::api::core::v1::{NamespaceSpec, NamespaceStatus, Pod, PodCondition, PodStatus};
+
+use crate::object::quantity::Amount;
 use crate::object::{Kind, Object};
 
-/// Before a create.
-pub fn prepare_for_create(_: &mut Object) {}
+/// Before a create: the status is the server's, the generation 1.
+pub fn prepare_for_create(object: &mut Object) {
+    if counts_generations(object.kind()) {
+        object.meta_mut().generation = Some(1);
+    } else if object.meta().generation.is_some() {
+        object.meta_mut().generation = None;
+    }
+    match object {
+        Object::Pod(pod) => {
+            let pod = Arc::make_mut(pod);
+            pod.status = Some(new_pod_status(pod));
+        }
+        Object::Deployment(deployment) => {
+            Arc::make_mut(deployment).status = Some(DeploymentStatus::default());
+        }
+        Object::ReplicaSet(set) => Arc::make_mut(set).status = Some(ReplicaSetStatus::default()),
+        Object::Namespace(namespace) => {
+            let namespace = Arc::make_mut(namespace);
+            namespace.status = Some(NamespaceStatus { phase: Some("Active".into()), ..NamespaceStatus::default() });
+            let spec = namespace.spec.get_or_insert_with(NamespaceSpec::default);
+            let finalizers = spec.finalizers.get_or_insert_default();
+            if !finalizers.iter().any(|f| f == "kubernetes") {
+                finalizers.push("kubernetes".into());
+            }
+            let name = namespace.metadata.name.clone().unwrap_or_default();
+            namespace.metadata.labels.get_or_insert_default().insert("kubernetes.io/metadata.name".into(), name);
+        }
+        _ => {}
+    }
+}
 
-/// Before an update of the main resource.
-pub fn prepare_for_update(_: &mut Object, _: &Object) {}
+fn new_pod_status(pod: &Pod) -> PodStatus {
+    let gated = pod.spec.as_ref().is_some_and(|s| s.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty()));
+    let condition = PodCondition {
+        type_: "PodScheduled".into(),
+        status: "False".into(),
+        reason: Some("SchedulingGated".into()),
+        message: Some("Scheduling is blocked due to non-empty scheduling gates".into()),
+        ..PodCondition::default()
+    };
+    PodStatus {
+        phase: Some("Pending".into()),
+        qos_class: Some(qos_class(pod).into()),
+        conditions: gated.then(|| vec![condition]),
+        ..PodStatus::default()
+    }
+}
 
-/// Before an update of the status.
-pub fn prepare_for_status_update(_: &mut Object, _: &Object) {}
+/// `Guaranteed`, `Burstable` or `BestEffort`. Mirrors `pkg/apis/core/v1/helper/qos`.
+pub fn qos_class(pod: &Pod) -> &'static str {
+    let Some(spec) = &pod.spec else { return "BestEffort" };
+    let containers = || spec.containers.iter().chain(spec.init_containers.iter().flatten());
+    let amount = |map: Option<&std::collections::BTreeMap<_, _>>, name: &str| {
+        map.and_then(|m| m.get(name)).map(Amount::of).filter(|q| !q.is_zero())
+    };
+    let (mut any, mut all) = (false, true);
+    for container in containers() {
+        let resources = container.resources.as_ref();
+        for name in ["cpu", "memory"] {
+            let limit = amount(resources.and_then(|r| r.limits.as_ref()), name);
+            let request = amount(resources.and_then(|r| r.requests.as_ref()), name);
+            any |= limit.is_some() || request.is_some();
+            all &= limit.is_some() && (request.is_none() || request == limit);
+        }
+    }
+    match (any, all) {
+        (false, _) => "BestEffort",
+        (true, true) => "Guaranteed",
+        (true, false) => "Burstable",
+    }
+}
 
-/// When an object is marked as being deleted (a Namespace's phase becomes Terminating).
-pub fn prepare_for_deletion(_: &mut Object) {}
+/// Before an update of the main resource: the status stays, a change of what is asked for counts as a generation.
+pub fn prepare_for_update(new: &mut Object, old: &Object) {
+    let changed = match (&mut *new, old) {
+        (Object::Pod(new), Object::Pod(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            new.spec != old.spec
+        }
+        (Object::Deployment(new), Object::Deployment(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            new.spec != old.spec || new.metadata.annotations != old.metadata.annotations
+        }
+        (Object::ReplicaSet(new), Object::ReplicaSet(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            new.spec != old.spec
+        }
+        (Object::Namespace(new), Object::Namespace(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            keep(new, |n| &mut n.spec, &old.spec);
+            false
+        }
+        (Object::Node(new), Object::Node(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            false
+        }
+        (Object::Service(new), Object::Service(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            false
+        }
+        _ => false,
+    };
+    if changed && counts_generations(new.kind()) {
+        new.meta_mut().generation = Some(old.meta().generation.unwrap_or(0) + 1);
+    }
+}
 
-/// Metadata that an update may leave out: uid, creationTimestamp, deletionTimestamp …
+/// Before an update of the status: all else stays.
+pub fn prepare_for_status_update(new: &mut Object, old: &Object) {
+    match (&mut *new, old) {
+        (Object::Pod(new), Object::Pod(old)) => {
+            keep(new, |n| &mut n.spec, &old.spec);
+            keep(new, |n| &mut n.metadata.owner_references, &old.metadata.owner_references);
+        }
+        (Object::Deployment(new), Object::Deployment(old)) => {
+            keep(new, |n| &mut n.spec, &old.spec);
+            keep(new, |n| &mut n.metadata.labels, &old.metadata.labels);
+        }
+        (Object::ReplicaSet(new), Object::ReplicaSet(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::Node(new), Object::Node(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::Namespace(new), Object::Namespace(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::Service(new), Object::Service(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        _ => {}
+    }
+}
+
+/// Puts a field back to what it was, if it differs.
+fn keep<T: Clone, F: Clone + PartialEq>(new: &mut Arc<T>, field: fn(&mut T) -> &mut F, old: &F) {
+    let there = field(Arc::make_mut(new));
+    if there != old {
+        *there = old.clone();
+    }
+}
+
+/// When an object is marked as being deleted: a Namespace's phase becomes Terminating.
+pub fn prepare_for_deletion(object: &mut Object) {
+    if let Object::Namespace(namespace) = object {
+        Arc::make_mut(namespace).status.get_or_insert_default().phase = Some("Terminating".into());
+    }
+}
+
+/// Metadata that an update may leave out, and what it may not change. Mirrors `rest.BeforeUpdate`.
 pub fn carry_over_metadata(new: &mut Object, old: &Object) {
-    let (new, old) = (new.meta_mut(), old.meta());
-    new.uid.clone_from(&old.uid);
-    new.creation_timestamp.clone_from(&old.creation_timestamp);
-    new.deletion_timestamp.clone_from(&old.deletion_timestamp);
-    new.deletion_grace_period_seconds = old.deletion_grace_period_seconds;
-    new.generation = old.generation;
+    let (there, sent) = (old.meta(), new.meta());
+    let same = sent.uid == there.uid
+        && sent.creation_timestamp == there.creation_timestamp
+        && sent.deletion_timestamp == there.deletion_timestamp
+        && sent.deletion_grace_period_seconds == there.deletion_grace_period_seconds
+        && sent.generation == there.generation;
+    if same {
+        return;
+    }
+    let sent = new.meta_mut();
+    sent.uid.clone_from(&there.uid);
+    sent.creation_timestamp.clone_from(&there.creation_timestamp);
+    sent.deletion_timestamp.clone_from(&there.deletion_timestamp);
+    sent.deletion_grace_period_seconds = there.deletion_grace_period_seconds;
+    sent.generation = there.generation;
+}
+
+/// Kinds whose `metadata.generation` counts.
+fn counts_generations(kind: Kind) -> bool {
+    matches!(kind, Kind::Pod | Kind::Deployment | Kind::ReplicaSet)
 }
 
 /// Whether a PUT without resourceVersion is accepted.
@@ -31,7 +183,16 @@ pub fn allow_unconditional_update(kind: Kind) -> bool {
 
 /// Whether a PUT of an absent object creates it.
 pub fn allow_create_on_update(kind: Kind) -> bool {
-    matches!(kind, Kind::Lease | Kind::Event)
+    matches!(
+        kind,
+        Kind::Lease
+            | Kind::Event
+            | Kind::Service
+            | Kind::Role
+            | Kind::RoleBinding
+            | Kind::ClusterRole
+            | Kind::ClusterRoleBinding
+    )
 }
 
 /// Whether deletion takes a grace period.
@@ -44,7 +205,8 @@ pub fn returns_object_on_delete(kind: Kind) -> bool {
     matches!(kind, Kind::Pod | Kind::Service | Kind::ServiceAccount | Kind::Namespace)
 }
 
-/// Whether finalizers in the spec still hold the object (Namespaces).
-pub fn has_spec_finalizers(_: &Object) -> bool {
-    false
+/// Whether finalizers in the spec still hold the object: those of a Namespace.
+pub fn has_spec_finalizers(object: &Object) -> bool {
+    let Object::Namespace(namespace) = object else { return false };
+    namespace.spec.as_ref().is_some_and(|spec| spec.finalizers.as_ref().is_some_and(|f| !f.is_empty()))
 }
