@@ -54,6 +54,18 @@ pub fn decode(kind: Kind, body: &str, mode: FieldValidation) -> Result<(Object, 
     }
 }
 
+/// Reads the body of a subresource, which has a Go type but no row in the table of kinds: `Binding`, `DeleteOptions`.
+pub fn body<T: serde::de::DeserializeOwned>(kind: &str, text: &str) -> Result<T, Status> {
+    let refused =
+        |why: String| Status::bad_request(format!("{kind} in version \"v1\" cannot be handled as a {kind}: {why}"));
+    let json = json::parse(text).map_err(|why| {
+        let why = format!("couldn't get version/kind; json parse error: {why}");
+        let summary = summarize(text);
+        Status::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why} ({summary})"))
+    })?;
+    typed::value(&json).map(|(value, _)| value).map_err(refused)
+}
+
 /// Reads what a patch made of an object of `kind`. `shown` is the patch, or its result, as the error quotes it.
 /// Mirrors `applyPatchToCurrentObject` of `endpoints/handlers/patch.go`.
 pub fn decode_patched(

@@ -9,7 +9,8 @@
 //! It does no I/O and knows no clock but the one handed in.
 //!
 //! - [`request`]: what can be asked and answered.
-//! - [`read`], [`create`], [`update`], [`delete`], [`subresources`]: the handlers.
+//! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`]: the handlers.
+//! - [`rest`]: the same over HTTP.
 //! - [`registry`]: etcd keys, and reading objects from the store.
 //! - [`watch`]: who is told of which change.
 //!
@@ -26,13 +27,16 @@ use crate::store::{Change, Store};
 
 pub mod admission;
 pub mod authorization;
+pub mod continue_token;
 pub mod create;
 pub mod decode;
 pub mod defaults;
 pub mod delete;
+pub mod list;
 pub mod read;
 pub mod registry;
 pub mod request;
+pub mod rest;
 pub mod strategy;
 pub mod subresources;
 pub mod update;

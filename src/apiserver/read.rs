@@ -1,9 +1,9 @@
-//! GET, LIST and WATCH. Mirrors `storage/cacher`.
+//! GET and WATCH. Mirrors `storage/cacher`.
 
 use crate::object::selector::Selector;
 use crate::object::selector::fields::FieldSelector;
 use crate::object::status::Reason;
-use crate::object::{Object, Status};
+use crate::object::{Kind, Object, Status};
 
 use super::request::{Request, Response};
 use super::watch::{WatchEvent, WatchId, Watcher};
@@ -14,15 +14,6 @@ impl ApiServer {
         let request = handling.request;
         let object = self.stored(request.kind, &request.namespace, &request.name)?;
         Ok((200, Response::Object(object)))
-    }
-
-    pub(super) fn list(&mut self, handling: &mut Handling) -> Outcome {
-        let request = handling.request;
-        self.check_not_future(&request.options.resource_version)?;
-        let items = self.matching(request)?;
-        let revision = self.store.revision();
-        handling.stage("watch cache", || format!("{} objects at revision {revision}", items.len()));
-        Ok((200, Response::List { items, revision, continue_token: String::new(), remaining: None }))
     }
 
     /// All objects that the request's namespace and selectors choose, in key order.
@@ -40,6 +31,7 @@ impl ApiServer {
         };
         let watcher = watcher_for(request)?;
         match request.options.resource_version.as_str() {
+            _ if request.options.send_initial_events => self.send_initial(handling, id, &watcher),
             "" | "0" => self.send_initial(handling, id, &watcher),
             version => self.send_missed(handling, id, &watcher, version)?,
         }
@@ -69,7 +61,12 @@ impl ApiServer {
         let revision = parse_version(version)?;
         let Ok(changes) = self.store.changes_after(revision) else {
             let oldest = self.store.compacted();
-            return Err(Status::new(Reason::Expired, format!("too old resource version: {revision} ({oldest})")));
+            // Events are served from etcd itself, without a watch cache in between.
+            let text = match watcher.kind {
+                Kind::Event => "The resourceVersion for the provided watch is too old.".to_owned(),
+                _ => format!("too old resource version: {revision} ({oldest})"),
+            };
+            return Err(Status::new(Reason::Expired, text));
         };
         for change in changes {
             let old = change.old.as_ref().map(|entry| &entry.value);
@@ -87,28 +84,18 @@ impl ApiServer {
         }
         Ok(())
     }
-
-    /// A read at a revision that is not written yet times out in a real cluster.
-    fn check_not_future(&self, version: &str) -> Result<(), Status> {
-        if version.is_empty() {
-            return Ok(());
-        }
-        let (wanted, current) = (parse_version(version)?, self.store.revision());
-        if wanted <= current {
-            return Ok(());
-        }
-        let text = format!("Timeout: Too large resource version: {wanted}, current: {current}");
-        Err(Status::new(Reason::Timeout, text))
-    }
 }
 
-fn parse_version(version: &str) -> Result<u64, Status> {
-    version
-        .parse()
-        .map_err(|_| Status::new(Reason::Unknown, format!("strconv.ParseUint: parsing \"{version}\": invalid syntax")))
+/// A resourceVersion as a number.
+pub(super) fn parse_version(version: &str) -> Result<u64, Status> {
+    version.parse().map_err(|_| {
+        let why = format!("strconv.ParseUint: parsing {version:?}: invalid syntax");
+        Status::new(Reason::Unknown, format!("resourceVersion: Invalid value: {version:?}: {why}"))
+    })
 }
 
-fn watcher_for(request: &Request) -> Result<Watcher, Status> {
+/// What a list or a watch asks for.
+pub(super) fn watcher_for(request: &Request) -> Result<Watcher, Status> {
     let options = &request.options;
     Ok(Watcher {
         kind: request.kind,

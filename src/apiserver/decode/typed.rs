@@ -22,10 +22,21 @@ const PROBLEMS_MAX: usize = 100;
 
 /// The object in `json`, and its unknown and duplicate fields as sentences.
 pub fn object(kind: Kind, json: &Json) -> Result<(Object, Vec<String>), String> {
+    read(json, |node| kind.deserialize(node))
+}
+
+/// The same for any type that is read from JSON.
+pub fn value<T: serde::de::DeserializeOwned>(json: &Json) -> Result<(T, Vec<String>), String> {
+    read(json, |node| T::deserialize(node))
+}
+
+fn read<'a, T>(
+    json: &'a Json,
+    read: impl FnOnce(Node<'a, '_>) -> Result<T, Error>,
+) -> Result<(T, Vec<String>), String> {
     let context = RefCell::new(Context::default());
-    let node = Node { json, context: &context };
-    let object = kind.deserialize(node).map_err(|error| error.0)?;
-    Ok((object, context.into_inner().problems))
+    let value = read(Node { json, context: &context }).map_err(|error| error.0)?;
+    Ok((value, context.into_inner().problems))
 }
 
 /// Why the object cannot be read.

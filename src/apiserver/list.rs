@@ -1,0 +1,131 @@
+//! LIST: all that match, at one revision, whole or in pages. Mirrors `storage/etcd3/store.go`'s `GetList`.
+
+use std::collections::BTreeMap;
+
+use crate::object::status::{Cause, Details, Reason};
+use crate::object::{Object, Status};
+use crate::store::Entry;
+
+use super::read::{parse_version, watcher_for};
+use super::request::{Request, Response};
+use super::watch::Watcher;
+use super::{ApiServer, Handling, Outcome, continue_token, registry};
+
+/// Which state of the store a list is of, and where in it the list starts.
+struct Snapshot {
+    /// None: as it is now.
+    revision: Option<u64>,
+    /// The first key; empty for the first of all.
+    start: String,
+}
+
+impl ApiServer {
+    pub(super) fn list(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        let prefix = registry::list_prefix(request.kind, &request.namespace);
+        let watcher = watcher_for(request)?;
+        let snapshot = self.snapshot(request, &prefix)?;
+        let revision = snapshot.revision.unwrap_or(self.store.revision());
+        let page = match snapshot.revision {
+            None => Page::take(self.store.prefix(&prefix), &prefix, &snapshot.start, &watcher, request),
+            Some(revision) => {
+                let then = self.entries_at(&prefix, revision, request)?;
+                let entries = then.iter().map(|(key, entry)| (key.as_str(), entry));
+                Page::take(entries, &prefix, &snapshot.start, &watcher, request)
+            }
+        };
+        handling.stage("watch cache", || format!("{} objects at revision {revision}", page.items.len()));
+        let continue_token = page.last.map_or(String::new(), |last| continue_token::encode(&last, revision));
+        Ok((200, Response::List { items: page.items, revision, continue_token, remaining: page.remaining }))
+    }
+
+    /// Which state the options ask for.
+    fn snapshot(&self, request: &Request, prefix: &str) -> Result<Snapshot, Status> {
+        let options = &request.options;
+        let version = options.resource_version.as_str();
+        if !options.continue_token.is_empty() {
+            if !matches!(version, "" | "0") {
+                return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+            }
+            let (revision, start) = continue_token::decode(&options.continue_token)
+                .map_err(|why| Status::bad_request(format!("invalid continue token: {why}")))?;
+            return Ok(Snapshot { revision: Some(revision), start: format!("{prefix}{start}") });
+        }
+        self.check_not_future(version)?;
+        let exact = match options.resource_version_match.as_str() {
+            "Exact" => true,
+            // A page of a named version is of just that version.
+            "" => options.limit > 0 && !matches!(version, "" | "0"),
+            _ => false,
+        };
+        let revision = if exact { Some(parse_version(version)?) } else { None };
+        Ok(Snapshot { revision, start: String::new() })
+    }
+
+    fn entries_at(&self, prefix: &str, revision: u64, request: &Request) -> Result<BTreeMap<String, Entry>, Status> {
+        self.store.prefix_at(prefix, revision).map_err(|_| {
+            let text = match request.options.continue_token.as_str() {
+                "" => "The resourceVersion for the provided list is too old.",
+                _ => TOKEN_TOO_OLD,
+            };
+            Status::new(Reason::Expired, text)
+        })
+    }
+
+    /// A read at a revision that is not written yet times out in a real cluster.
+    fn check_not_future(&self, version: &str) -> Result<(), Status> {
+        if version.is_empty() {
+            return Ok(());
+        }
+        let (wanted, current) = (parse_version(version)?, self.store.revision());
+        if wanted <= current {
+            return Ok(());
+        }
+        let cause = Cause {
+            reason: "ResourceVersionTooLarge".into(),
+            message: "Too large resource version".into(),
+            ..Cause::default()
+        };
+        let details = Details { causes: vec![cause], retry_after_seconds: 1, ..Details::default() };
+        let text = format!("Timeout: Too large resource version: {wanted}, current: {current}");
+        Err(Status { details: Some(Box::new(details)), ..Status::new(Reason::Timeout, text) })
+    }
+}
+
+const TOKEN_TOO_OLD: &str = "The provided continue parameter is too old to display a consistent list result. You can \
+    start a new list without the continue parameter.";
+
+/// A part of a list.
+struct Page {
+    items: Vec<Object>,
+    /// The last key looked at, below the list's prefix, if there are more.
+    last: Option<String>,
+    /// How many more; unknown when selectors choose.
+    remaining: Option<u64>,
+}
+
+impl Page {
+    fn take<'a>(
+        entries: impl Iterator<Item = (&'a str, &'a Entry)>,
+        prefix: &str,
+        start: &str,
+        watcher: &Watcher,
+        request: &Request,
+    ) -> Page {
+        let mut page = Page { items: Vec::new(), last: None, remaining: None };
+        let limit = usize::try_from(request.options.limit).unwrap_or(usize::MAX);
+        let mut entries = entries.skip_while(|(key, _)| *key < start).peekable();
+        while let Some((key, entry)) = entries.next() {
+            if watcher.matches(&entry.value) {
+                page.items.push(entry.value.clone());
+            }
+            if limit > 0 && page.items.len() == limit && entries.peek().is_some() {
+                page.last = Some(key.strip_prefix(prefix).unwrap_or(key).to_owned());
+                let unselected = watcher.labels.is_everything() && watcher.fields.is_everything();
+                page.remaining = unselected.then(|| entries.count() as u64);
+                break;
+            }
+        }
+        page
+    }
+}

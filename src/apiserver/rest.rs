@@ -1,0 +1,155 @@
+//! The API over HTTP: raw requests to [`Request`]s, and [`Answer`]s to raw answers.
+//!
+//! Everything that the real server decides before and after the request handlers is here: which path is which kind,
+//! which method is which verb, what may be sent and accepted, and how an answer looks as bytes. No socket is; the
+//! front end that has one calls [`call`], hands the request to the API server, and sends what [`respond`] makes of
+//! the answer. A watch goes on with one [`watch_line`] an event.
+//!
+//! - [`path`]: `/apis/apps/v1/namespaces/default/deployments/web/scale`.
+//! - [`options`]: what follows the question mark.
+//! - [`body`]: objects, patches, and the bodies of subresources.
+//! - [`encode`]: answers.
+//!
+//! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
+//!
+//! Left out: discovery and OpenAPI documents, tables, protobuf, server-side apply, aggregation. A request that is
+//! refused here for its media type is refused before it is authorised, the other way round than in a real server.
+
+use std::rc::Rc;
+
+use crate::object::Status;
+use crate::object::status::{Details, Reason};
+
+use super::request::{Answer, Request, User, Verb};
+use super::watch::WatchEvent;
+
+pub mod body;
+pub mod encode;
+pub mod options;
+pub mod path;
+
+pub use encode::HttpAnswer;
+
+/// A raw request.
+#[derive(Clone, Debug, Default)]
+pub struct HttpRequest<'a> {
+    /// `GET`, `POST` …
+    pub method: &'a str,
+    /// Path and query.
+    pub target: &'a str,
+    /// The `Content-Type` header, empty if missing.
+    pub content_type: &'a str,
+    /// The `Accept` header, empty if missing.
+    pub accept: &'a str,
+    /// What was sent.
+    pub body: &'a str,
+    /// Who asks; none if the credentials are wrong.
+    pub user: Option<Rc<User>>,
+}
+
+/// A request that made sense, and how its answer shall look.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// For [`super::ApiServer::handle`].
+    pub request: Request,
+    /// The format of the answer.
+    pub format: Format,
+    /// When a watch ends.
+    pub timeout_seconds: Option<u64>,
+}
+
+/// The formats of answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// `application/json`
+    #[default]
+    Json,
+    /// `application/yaml`
+    Yaml,
+}
+
+/// What the raw request asks for, or the answer that ends it at once.
+pub fn call(http: &HttpRequest) -> Result<Call, HttpAnswer> {
+    let Some(user) = &http.user else { return Err(refuse(Status::new(Reason::Unauthorized, "Unauthorized"))) };
+    let (path, query) = http.target.split_once('?').unwrap_or((http.target, ""));
+    let query = options::Query::parse(query);
+    let shape = path::Shape::parse(path).ok_or_else(HttpAnswer::page_not_found)?;
+    let verb = shape.verb(http.method, &query).ok_or_else(|| {
+        refuse(with_empty_details(
+            Reason::MethodNotAllowed,
+            "the server does not allow this method on the requested resource",
+        ))
+    })?;
+    let format = accepted(http.accept, verb).map_err(refuse)?;
+    let mut options = options::parse(&query, verb).map_err(refuse)?;
+    let body = body::parse(http, &shape, verb, &query, &mut options).map_err(refuse)?;
+    let mut request = Request {
+        user: user.clone(),
+        verb,
+        kind: shape.kind,
+        subresource: shape.subresource,
+        namespace: shape.namespace,
+        name: shape.name,
+        body,
+        options,
+    };
+    name_from_selector(&mut request);
+    Ok(Call { request, format, timeout_seconds: query.get("timeoutSeconds").and_then(|seconds| seconds.parse().ok()) })
+}
+
+/// The answer as bytes. A watch that is open begins with status 200 and no body.
+pub fn respond(call: &Call, answer: &Answer) -> HttpAnswer {
+    encode::answer(call, answer)
+}
+
+/// One event of a watch as a line, if this client is told of it.
+pub fn watch_line(call: &Call, event: &WatchEvent) -> Option<String> {
+    let bookmark = matches!(event, WatchEvent::Bookmark { .. });
+    (!bookmark || call.request.options.allow_watch_bookmarks).then(|| encode::watch_event(event).to_string() + "\n")
+}
+
+fn refuse(status: Status) -> HttpAnswer {
+    HttpAnswer::status(&status, Format::Json)
+}
+
+/// Errors of the HTTP layer itself have details, but nothing in them.
+fn with_empty_details(reason: Reason, message: impl Into<String>) -> Status {
+    Status { details: Some(Box::new(Details::default())), ..Status::new(reason, message) }
+}
+
+/// A list or watch by `metadata.name` is authorised like a request for that object.
+fn name_from_selector(request: &mut Request) {
+    if !matches!(request.verb, Verb::List | Verb::Watch) || !request.name.is_empty() {
+        return;
+    }
+    let fields = crate::object::selector::FieldSelector::parse(request.kind, &request.options.field_selector);
+    if let Some(name) = fields.ok().as_ref().and_then(|fields| fields.exact("metadata.name")) {
+        request.name = name.to_owned();
+    }
+}
+
+/// The best format that both sides know.
+fn accepted(accept: &str, verb: Verb) -> Result<Format, Status> {
+    let ranges = accept.split(',').map(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        // A client that asks for a table or a partial object takes the plain one as its next choice.
+        (parts.next().unwrap_or_default(), parts.any(|parameter| parameter.starts_with("as=")))
+    });
+    for (media_type, transformed) in ranges {
+        match media_type {
+            _ if transformed => {}
+            "" | "*/*" | "application/*" | "application/json" => return Ok(Format::Json),
+            "application/yaml" => return Ok(Format::Yaml),
+            _ => {}
+        }
+    }
+    let mut available = "application/json, application/yaml, application/vnd.kubernetes.protobuf".to_owned();
+    if matches!(verb, Verb::List | Verb::Watch) {
+        available += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+    }
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {available}");
+    Err(with_empty_details(Reason::NotAcceptable, message))
+}
+
+#[cfg(test)]
+mod tests;

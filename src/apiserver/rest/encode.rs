@@ -1,0 +1,157 @@
+//! Answers as bytes.
+
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec, TokenRequestStatus};
+use serde_json::{Value, json};
+
+use super::{Call, Format};
+use crate::apiserver::request::{Answer, Request, Response, Verb};
+use crate::apiserver::watch::WatchEvent;
+use crate::object::status::Reason;
+use crate::object::{Kind, Object, Status};
+
+/// A raw answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpAnswer {
+    /// The HTTP status.
+    pub code: u16,
+    /// The `Content-Type` header.
+    pub content_type: &'static str,
+    /// Other headers: `Warning`, `Retry-After`.
+    pub headers: Vec<(&'static str, String)>,
+    /// What is sent.
+    pub body: String,
+}
+
+impl HttpAnswer {
+    /// Nothing is served at this path. Not even a Status, just as Go's server has it.
+    pub fn page_not_found() -> HttpAnswer {
+        let body = "404 page not found\n".to_owned();
+        HttpAnswer { code: 404, content_type: "text/plain; charset=utf-8", headers: Vec::new(), body }
+    }
+
+    /// A failure.
+    pub fn status(status: &Status, format: Format) -> HttpAnswer {
+        let mut answer = HttpAnswer::value(status.code, &status.to_json(), format);
+        let retry_after = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+        if retry_after > 0 {
+            answer.headers.push(("Retry-After", retry_after.to_string()));
+        }
+        answer
+    }
+
+    fn value(code: u16, value: &Value, format: Format) -> HttpAnswer {
+        let (content_type, body) = match format {
+            Format::Json => ("application/json", value.to_string() + "\n"),
+            Format::Yaml => ("application/yaml", serde_yaml::to_string(value).unwrap_or_default()),
+        };
+        HttpAnswer { code, content_type, headers: Vec::new(), body }
+    }
+}
+
+/// The answer to a call.
+pub(super) fn answer(call: &Call, answer: &Answer) -> HttpAnswer {
+    let mut http = match &answer.result {
+        Ok(response) => HttpAnswer::value(answer.code, &body(&call.request, answer.code, response), call.format),
+        // A watch of the forgotten past begins like any other, and its only event says so.
+        Err(status) if call.request.verb == Verb::Watch && status.reason == Reason::Expired => {
+            let event = watch_event(&WatchEvent::Error(status.clone()));
+            HttpAnswer::value(200, &event, Format::Json)
+        }
+        Err(status) => HttpAnswer::status(status, call.format),
+    };
+    if let Ok(Response::Watching) = answer.result {
+        http.body.clear();
+    }
+    let warnings = answer.warnings.iter().map(|text| ("Warning", format!("299 - {text:?}")));
+    http.headers.splice(0..0, warnings);
+    http
+}
+
+fn body(request: &Request, code: u16, response: &Response) -> Value {
+    match response {
+        Response::Object(object) => object.to_json(),
+        Response::List { items, revision, continue_token, remaining } => {
+            let info = request.kind.info();
+            let mut metadata = json!({"resourceVersion": revision.to_string()});
+            if !continue_token.is_empty() {
+                metadata["continue"] = json!(continue_token);
+            }
+            if let Some(remaining) = remaining {
+                metadata["remainingItemCount"] = json!(remaining);
+            }
+            let items: Vec<Value> = items.iter().map(item).collect();
+            json!({"kind": format!("{}List", info.kind), "apiVersion": info.api_version, "metadata": metadata, "items": items})
+        }
+        Response::Success { uid } => success(request, code, uid),
+        Response::Scale(scale) => serde_json::to_value(scale).unwrap_or_default(),
+        Response::Token { expiration_seconds } => token(*expiration_seconds),
+        Response::Watching => Value::Null,
+    }
+}
+
+/// An object in a list does not repeat its kind.
+fn item(object: &Object) -> Value {
+    let mut value = object.to_json();
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("kind");
+        fields.remove("apiVersion");
+    }
+    value
+}
+
+fn success(request: &Request, code: u16, uid: &str) -> Value {
+    let mut status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+    if request.verb == Verb::Create {
+        status["code"] = json!(code);
+        return status;
+    }
+    let info = request.kind.info();
+    let mut details = json!({"name": request.name, "kind": info.plural, "uid": uid});
+    if !info.group.is_empty() {
+        details["group"] = json!(info.group);
+    }
+    status["details"] = details;
+    status
+}
+
+fn token(expiration_seconds: i64) -> Value {
+    let spec = TokenRequestSpec { expiration_seconds: Some(expiration_seconds), ..TokenRequestSpec::default() };
+    let request =
+        TokenRequest { spec: Some(spec), status: Some(TokenRequestStatus::default()), ..TokenRequest::default() };
+    serde_json::to_value(request).unwrap_or_default()
+}
+
+/// One event of a watch.
+pub(super) fn watch_event(event: &WatchEvent) -> Value {
+    let object = match event {
+        WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => object.to_json(),
+        WatchEvent::Bookmark { kind, revision, initial_events_end } => bookmark(*kind, *revision, *initial_events_end),
+        WatchEvent::Error(status) => status.to_json(),
+    };
+    json!({"type": event.type_str(), "object": object})
+}
+
+/// An object with nothing but a resourceVersion, printed with all that Go prints of an empty one.
+fn bookmark(kind: Kind, revision: u64, initial_events_end: bool) -> Value {
+    let info = kind.info();
+    let mut metadata = json!({"resourceVersion": revision.to_string()});
+    if initial_events_end {
+        metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+    }
+    let mut object = json!({"kind": info.kind, "apiVersion": info.api_version, "metadata": metadata});
+    let (spec, status) = match kind {
+        Kind::Pod => (json!({"containers": null}), json!({})),
+        Kind::Node | Kind::Namespace => (json!({}), json!({})),
+        Kind::Service => (json!({}), json!({"loadBalancer": {}})),
+        Kind::Deployment => (json!({"selector": null, "template": empty_template(), "strategy": {}}), json!({})),
+        Kind::ReplicaSet => (json!({"selector": null, "template": empty_template()}), json!({"replicas": 0})),
+        _ => return object,
+    };
+    object["spec"] = spec;
+    object["status"] = status;
+    object
+}
+
+fn empty_template() -> Value {
+    json!({"metadata": {}, "spec": {"containers": null}})
+}

@@ -1,0 +1,164 @@
+//! Paths: `/api/v1/namespaces/default/pods/web/status`. Mirrors `RequestInfoFactory.NewRequestInfo` and the routes
+//! that `installer.go` registers.
+
+use super::options::{Query, decode_percent};
+use crate::apiserver::request::{Subresource, Verb};
+use crate::object::Kind;
+
+/// What a path names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Of which kind.
+    pub kind: Kind,
+    /// Empty: cluster-scoped, or all namespaces.
+    pub namespace: String,
+    /// Empty: all of them.
+    pub name: String,
+    /// Which part of it.
+    pub subresource: Option<Subresource>,
+}
+
+impl Shape {
+    /// Reads a path; none if nothing is served there.
+    pub fn parse(path: &str) -> Option<Shape> {
+        let segments: Vec<String> =
+            path.strip_prefix('/')?.trim_end_matches('/').split('/').map(decode_percent).collect();
+        let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+        let (group, version, rest) = match segments[..] {
+            ["api", version, ref rest @ ..] => ("", version, rest),
+            ["apis", group, version, ref rest @ ..] => (group, version, rest),
+            _ => return None,
+        };
+        let kind_of = |plural: &str| {
+            Kind::ALL.iter().copied().find(|kind| {
+                let info = kind.info();
+                (info.group, info.version, info.plural) == (group, version, plural)
+            })
+        };
+        let (kind, namespace, name, subresource) = match *rest {
+            // A namespace is an object too; below it lie the objects in it.
+            ["namespaces", name] => (Kind::Namespace, "", name, ""),
+            ["namespaces", name, part @ ("status" | "finalize")] => (Kind::Namespace, "", name, part),
+            ["namespaces", namespace, plural] => (kind_of(plural)?, namespace, "", ""),
+            ["namespaces", namespace, plural, name] => (kind_of(plural)?, namespace, name, ""),
+            ["namespaces", namespace, plural, name, part] => (kind_of(plural)?, namespace, name, part),
+            [plural] => (kind_of(plural)?, "", "", ""),
+            [plural, name] => (kind_of(plural)?, "", name, ""),
+            [plural, name, part] => (kind_of(plural)?, "", name, part),
+            _ => return None,
+        };
+        let namespaced = kind.info().namespaced;
+        let wrong_scope = if namespace.is_empty() { namespaced && !name.is_empty() } else { !namespaced };
+        if wrong_scope || (kind == Kind::Namespace && (group, version) != ("", "v1")) {
+            return None;
+        }
+        let subresource = match subresource {
+            "" => None,
+            part => Some(served_subresource(kind, part)?),
+        };
+        Some(Shape { kind, namespace: namespace.to_owned(), name: name.to_owned(), subresource })
+    }
+
+    /// The verb of a method here; none if it is not allowed.
+    pub fn verb(&self, method: &str, query: &Query) -> Option<Verb> {
+        let one = !self.name.is_empty();
+        let everywhere = self.kind.info().namespaced && self.namespace.is_empty();
+        match (method, self.subresource) {
+            ("GET", None) if !one => Some(if query.flag("watch") { Verb::Watch } else { Verb::List }),
+            (_, None) if everywhere => None,
+            ("GET", None | Some(Subresource::Status | Subresource::Scale | Subresource::Log)) => Some(Verb::Get),
+            ("POST", None) if !one => Some(Verb::Create),
+            ("PUT", None | Some(Subresource::Status | Subresource::Scale)) if one => Some(Verb::Update),
+            ("PATCH", None | Some(Subresource::Status | Subresource::Scale)) if one => Some(Verb::Patch),
+            ("DELETE", None) if one => Some(Verb::Delete),
+            // Namespaces are deleted one by one.
+            ("DELETE", None) if self.kind != Kind::Namespace => Some(Verb::DeleteCollection),
+            ("POST", Some(Subresource::Binding | Subresource::Token)) => Some(Verb::Create),
+            _ => None,
+        }
+    }
+}
+
+fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
+    let name = kind.info().kind;
+    match part {
+        "status" if !STATUSLESS.contains(&name) => Some(Subresource::Status),
+        "scale" if matches!(name, "Deployment" | "ReplicaSet" | "StatefulSet") => Some(Subresource::Scale),
+        "binding" if name == "Pod" => Some(Subresource::Binding),
+        "log" if name == "Pod" => Some(Subresource::Log),
+        "token" if name == "ServiceAccount" => Some(Subresource::Token),
+        _ => None,
+    }
+}
+
+/// Kinds without a status, or without an endpoint for it.
+const STATUSLESS: [&str; 15] = [
+    "ConfigMap",
+    "Secret",
+    "ServiceAccount",
+    "Event",
+    "Lease",
+    "PriorityClass",
+    "Role",
+    "RoleBinding",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Endpoints",
+    "EndpointSlice",
+    "ControllerRevision",
+    "StorageClass",
+    "LimitRange",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_name_kinds() {
+        #[rustfmt::skip]
+        let cases = [
+            ("/api/v1/pods", "Pod  ", None), ("/api/v1/namespaces/a/pods/b", "Pod a b", None),
+            ("/api/v1/namespaces", "Namespace  ", None), ("/api/v1/namespaces/a", "Namespace  a", None),
+            ("/api/v1/namespaces/a/status", "Namespace  a", Some(Subresource::Status)), ("/api/v1/nodes/n/", "Node  n", None),
+            ("/apis/apps/v1/namespaces/a/deployments/b/scale", "Deployment a b", Some(Subresource::Scale)),
+            ("/api/v1/namespaces/a/pods/b/binding", "Pod a b", Some(Subresource::Binding)),
+            ("/api/v1/namespaces/a%20b/pods", "Pod a b ", None),
+        ];
+        for (path, want, subresource) in cases {
+            let shape = Shape::parse(path).unwrap_or_else(|| panic!("{path} is served"));
+            let got = format!("{} {} {}", shape.kind, shape.namespace, shape.name);
+            assert_eq!((got.as_str(), shape.subresource), (want, subresource), "{path}");
+        }
+    }
+
+    #[test]
+    fn other_paths_are_not_served() {
+        #[rustfmt::skip]
+        let paths = [
+            "/", "", "/api", "/api/v1", "/api/v2/pods", "/apis/extensions/v1beta1/deployments", "/api/v1/podz", "/api/v1/pods/a",
+            "/api/v1/namespaces/a/nodes/b", "/api/v1/namespaces/a/pods/b/zap", "/apis/apps/v1/namespaces/a", "/api/v1/pods/a/b/c/d/e",
+            "/api/v1/namespaces/a/configmaps/b/status",
+        ];
+        for path in paths {
+            assert_eq!(Shape::parse(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn methods_are_verbs() {
+        let verb = |method: &str, path: &str, query: &str| Shape::parse(path)?.verb(method, &Query::parse(query));
+        #[rustfmt::skip]
+        let cases = [
+            ("GET", "/api/v1/pods", "", Some(Verb::List)), ("GET", "/api/v1/pods", "watch=1", Some(Verb::Watch)),
+            ("GET", "/api/v1/pods", "watch=false", Some(Verb::List)), ("POST", "/api/v1/pods", "", None),
+            ("POST", "/api/v1/namespaces/a/pods/b", "", None), ("DELETE", "/api/v1/namespaces", "", None),
+            ("DELETE", "/api/v1/namespaces/a/pods", "", Some(Verb::DeleteCollection)), ("PUT", "/api/v1/namespaces/a/pods", "", None),
+            ("PATCH", "/api/v1/nodes/a/status", "", Some(Verb::Patch)), ("GET", "/api/v1/namespaces/a/pods/b/binding", "", None),
+            ("BREW", "/api/v1/pods", "", None),
+        ];
+        for (method, path, query, want) in cases {
+            assert_eq!(verb(method, path, query), want, "{method} {path}?{query}");
+        }
+    }
+}
