@@ -177,6 +177,12 @@ impl Hub {
         RpcCall(HubCall::new(self.clone(), about.into(), Ask::Rpc(to, message)))
     }
 
+    /// Tells another part of the node something; no reply is awaited.
+    pub fn tell(&self, from: ActorId, to: ActorId, message: Rc<dyn Message>) {
+        let call = self.next_call();
+        self.send(from, to, Duration::ZERO, false, What::Rpc { call, message });
+    }
+
     /// Answers a call that was delivered as `Delivery::Rpc`.
     pub fn reply(&self, from: ActorId, to: ActorId, call: CallId, method: &'static str, result: RpcResult) {
         self.send(from, to, Duration::ZERO, false, What::Reply { call, method, result });

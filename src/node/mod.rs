@@ -3,5 +3,7 @@
 //! A node is a handful of processes that meet at narrow interfaces: the kubelet, which follows the API server; the
 //! container runtime, which it calls through CRI; and the network plugins, which the runtime calls through CNI.
 
+pub mod cni;
 pub mod cri;
 pub mod kubelet;
+pub mod runtime;

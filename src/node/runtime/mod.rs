@@ -1,0 +1,403 @@
+//! containerd, simulated: sandboxes, images, and containers whose processes live in virtual time.
+//!
+//! The kubelet asks through CRI. Making a sandbox means: a network namespace, the network plugins called through CNI,
+//! and a pause container that holds both open. A container is made in a sandbox from an image that was pulled before,
+//! and started as a separate call. When a process ends the runtime says so in its event stream, and the kubelet asks
+//! what became of it.
+//!
+//! - [`process`]: what runs inside a container.
+//! - [`state`]: sandboxes, containers, images.
+//!
+//! Must hold: a failed CNI ADD is followed by a DEL; a container starts only in a sandbox that is ready; ids are never
+//! used twice.
+//!
+//! Left out: layers and snapshots, shims, cgroups, real processes. An image is a name and a size; pulling takes the
+//! time that [`PULL`] says. The default times are those of the fake runtime in the reference recordings.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, Note, RpcError, RpcResult};
+use crate::node::cni::{CniRequest, CniResult, Command};
+use crate::object::Key;
+use crate::object::time::Instant;
+
+use super::cri::{self, ContainerEvent, CriRequest, CriResponse, Image, PodSandboxConfig, PodSandboxStatus};
+use super::cri::{ContainerConfig, ContainerState, ContainerStatus};
+
+pub mod process;
+pub mod state;
+
+use state::{Container, State};
+
+/// Making a sandbox takes this long, the network included.
+pub const SANDBOX: Duration = Duration::from_millis(150);
+/// Pulling an image takes this long.
+pub const PULL: Duration = Duration::from_millis(400);
+/// Every image is this large: the size that nginx 1.27 has.
+const IMAGE_BYTES: u64 = 75_497_472;
+/// Exit code of a process that was killed by SIGKILL.
+const SIGKILLED: i32 = 137;
+
+/// Wake: a process ends by itself. The wake's key is the container's id.
+const EXIT: &str = "process exits";
+
+/// The container runtime of one node.
+pub struct Runtime {
+    name: String,
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    hub: Hub,
+    actor: ActorId,
+    cni: ActorId,
+    kubelet: std::cell::Cell<Option<ActorId>>,
+    state: RefCell<State>,
+}
+
+impl Runtime {
+    /// The runtime of `node`, which calls the network plugins behind `cni`.
+    pub fn new(hub: Hub, actor: ActorId, node: &str, cni: ActorId) -> Runtime {
+        let inner = Inner { hub, actor, cni, kubelet: Default::default(), state: RefCell::default() };
+        Runtime { name: format!("containerd/{node}"), inner: Rc::new(inner) }
+    }
+
+    /// Who follows its event stream.
+    pub fn serve(&self, kubelet: ActorId) {
+        self.inner.kubelet.set(Some(kubelet));
+    }
+
+    /// Looks at what it knows.
+    pub fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+        look(&mut self.inner.state.borrow_mut())
+    }
+
+    /// Kills the process of a Pod's container, as `kill -9` on the node would. False if none runs.
+    pub fn kill(&self, pod: &Key, name: &str) -> bool {
+        let found = {
+            let state = self.inner.state.borrow();
+            let of_pod = |c: &&Container| {
+                let sandbox = state.sandboxes.get(&c.status.sandbox_id);
+                sandbox.is_some_and(|s| s.config.name == pod.name() && s.config.namespace == pod.namespace())
+                    && c.status.state == ContainerState::ContainerRunning
+                    && (name.is_empty() || c.status.name == name)
+            };
+            state.containers.values().find(of_pod).map(|c| c.status.id.clone())
+        };
+        found.is_some_and(|id| self.inner.ended(&id, SIGKILLED, "Error"))
+    }
+}
+
+impl Actor for Runtime {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn deliver(&mut self, delivery: Delivery) {
+        match delivery {
+            Delivery::Rpc { call, from, message } => {
+                let any: &dyn Any = &*message;
+                if let Some(request) = any.downcast_ref::<CriRequest>() {
+                    self.inner.clone().serve(call, from, request.clone());
+                }
+            }
+            Delivery::Wake { what: EXIT, key } => self.inner.exits(&key),
+            Delivery::Wake { .. } | Delivery::Notification { .. } => {}
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+impl Inner {
+    /// Quick calls are answered at once; the others are tasks of their own.
+    fn serve(self: Rc<Self>, call: CallId, from: ActorId, request: CriRequest) {
+        let method = request.method();
+        if let Some(result) = self.at_once(&request) {
+            return self.reply(from, call, method, result);
+        }
+        let me = self.clone();
+        self.hub.spawn(self.actor, format!("{method} on {}", self.actor.0), async move {
+            let result = match request {
+                CriRequest::RunPodSandbox(config) => me.run_sandbox(config).await,
+                CriRequest::StopPodSandbox { id } => me.stop_sandbox(&id).await,
+                CriRequest::StopContainer { id, timeout } => me.stop_container(&id, timeout).await,
+                CriRequest::PullImage { image } => me.pull(&image).await,
+                other => Err(cri::error("Unimplemented", format!("unknown method {}", other.method()))),
+            };
+            me.reply(from, call, method, result);
+        });
+    }
+
+    fn reply(&self, to: ActorId, call: CallId, method: &'static str, result: Result<CriResponse, RpcError>) {
+        let result: RpcResult = result.map(|response| Rc::new(response) as Rc<dyn Message>);
+        self.hub.reply(self.actor, to, call, method, result);
+    }
+
+    fn at_once(&self, request: &CriRequest) -> Option<Result<CriResponse, RpcError>> {
+        let mut state = self.state.borrow_mut();
+        Some(match request {
+            CriRequest::Version => {
+                Ok(CriResponse::Version { runtime_name: "containerd".into(), runtime_version: "2.1.4".into() })
+            }
+            CriRequest::Status => Ok(CriResponse::Status { runtime_ready: true, network_ready: true }),
+            CriRequest::PodSandboxStatus { id } => match state.sandboxes.get(id) {
+                Some(sandbox) => Ok(CriResponse::Sandbox(sandbox.clone())),
+                None => Err(cri::error(
+                    "NotFound",
+                    format!("an error occurred when try to find sandbox \"{id}\": not found"),
+                )),
+            },
+            CriRequest::ListPodSandbox { pod_uid } if pod_uid.is_empty() => {
+                Ok(CriResponse::Sandboxes(state.sandboxes.values().cloned().collect()))
+            }
+            CriRequest::ListPodSandbox { pod_uid } => Ok(CriResponse::Sandboxes(state.sandboxes_of(pod_uid))),
+            CriRequest::ListContainers { pod_uid } if pod_uid.is_empty() => {
+                Ok(CriResponse::Containers(state.containers.values().map(|c| c.status.clone()).collect()))
+            }
+            CriRequest::ListContainers { pod_uid } => Ok(CriResponse::Containers(state.containers_of(pod_uid))),
+            CriRequest::ContainerStatus { id } => match state.containers.get(id) {
+                Some(container) => Ok(CriResponse::Container(container.status.clone())),
+                None => Err(no_container(id)),
+            },
+            CriRequest::ImageStatus { image } => Ok(CriResponse::Image(state.images.get(image).cloned())),
+            CriRequest::ListImages => Ok(CriResponse::Images(state.images.values().cloned().collect())),
+            CriRequest::RemoveContainer { id } => {
+                state.remove_container(id);
+                Ok(CriResponse::Done)
+            }
+            CriRequest::RemovePodSandbox { id } => {
+                state.remove_sandbox(id);
+                Ok(CriResponse::Done)
+            }
+            CriRequest::ExecSync { id, command } => self.exec(&state, id, command),
+            CriRequest::Probe { id, .. } => self.probe(&state, id),
+            CriRequest::CreateContainer { sandbox_id, config } => {
+                drop(state);
+                self.create_container(sandbox_id, config)
+            }
+            CriRequest::StartContainer { id } => {
+                drop(state);
+                self.start_container(id)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Namespace, network, pause container. Mirrors containerd's `RunPodSandbox`.
+    async fn run_sandbox(&self, config: PodSandboxConfig) -> Result<CriResponse, RpcError> {
+        let id = self.new_id();
+        self.text(|| format!("network namespace {} for {}/{}", netns(&id), config.namespace, config.name));
+        self.hub.sleep(SANDBOX).await;
+        let mut ip = String::new();
+        if !config.host_network {
+            match self.cni(Command::Add, &id, &config).await {
+                Ok(address) => ip = address,
+                Err(error) => {
+                    let _ = self.cni(Command::Del, &id, &config).await;
+                    let text = format!("failed to setup network for sandbox \"{id}\": {}", error.message);
+                    return Err(cri::error("Unknown", format!("failed to create pod sandbox: {text}")));
+                }
+            }
+        }
+        self.text(|| format!("pause container {} holds the namespace open", &id[..13]));
+        let mut state = self.state.borrow_mut();
+        state.sandboxes_of.entry(config.uid.clone()).or_default().push(id.clone());
+        let created_at = self.hub.now();
+        state.sandboxes.insert(id.clone(), PodSandboxStatus { id: id.clone(), config, ready: true, created_at, ip });
+        Ok(CriResponse::Id(id))
+    }
+
+    /// Kills what still runs, gives the network back, forgets the address.
+    async fn stop_sandbox(&self, id: &str) -> Result<CriResponse, RpcError> {
+        let Some(sandbox) = self.state.borrow().sandboxes.get(id).cloned() else { return Ok(CriResponse::Done) };
+        let containers = self.state.borrow().containers_of(&sandbox.config.uid);
+        for container in containers.iter().filter(|c| c.sandbox_id == id) {
+            self.ended(&container.id, SIGKILLED, "Error");
+        }
+        if sandbox.ready && !sandbox.config.host_network {
+            self.cni(Command::Del, id, &sandbox.config).await?;
+        }
+        if let Some(sandbox) = self.state.borrow_mut().sandboxes.get_mut(id) {
+            sandbox.ready = false;
+        }
+        Ok(CriResponse::Done)
+    }
+
+    async fn cni(&self, command: Command, id: &str, config: &PodSandboxConfig) -> Result<String, RpcError> {
+        let request = CniRequest {
+            command,
+            container_id: id.to_owned(),
+            netns: netns(id),
+            ifname: "eth0".into(),
+            pod_namespace: config.namespace.clone(),
+            pod_name: config.name.clone(),
+            pod_uid: config.uid.clone(),
+        };
+        let reply = self.hub.rpc(self.cni, Rc::new(request)).await?;
+        let any: &dyn Any = &*reply;
+        Ok(any.downcast_ref::<CniResult>().map(CniResult::address).unwrap_or_default())
+    }
+
+    fn create_container(&self, sandbox_id: &str, config: &ContainerConfig) -> Result<CriResponse, RpcError> {
+        let id = self.new_id();
+        let mut state = self.state.borrow_mut();
+        let Some(sandbox) = state.sandboxes.get(sandbox_id).filter(|s| s.ready) else {
+            return Err(cri::error("NotFound", format!("failed to find sandbox id \"{sandbox_id}\": not found")));
+        };
+        let pod_uid = sandbox.config.uid.clone();
+        let Some(image) = state.images.get(&config.image) else {
+            return Err(cri::error("NotFound", format!("failed to resolve image \"{}\": not found", config.image)));
+        };
+        let status = ContainerStatus {
+            id: id.clone(),
+            sandbox_id: sandbox_id.to_owned(),
+            pod_uid: pod_uid.clone(),
+            name: config.name.clone(),
+            attempt: config.attempt,
+            state: ContainerState::ContainerCreated,
+            image: config.image.clone(),
+            image_ref: image.id.clone(),
+            created_at: self.hub.now(),
+            started_at: Instant::default(),
+            finished_at: Instant::default(),
+            exit_code: 0,
+            reason: String::new(),
+            message: String::new(),
+        };
+        let mut plan = process::plan(&config.image, &config.command, &config.args);
+        if let Some(script) = state.script(&config.image) {
+            plan.ends = script.exits.or(plan.ends);
+            plan.prints.extend(script.logs.iter().map(|line| (Duration::ZERO, line.clone())));
+        }
+        let container = Container { status, config: config.clone(), plan, logs: Vec::new() };
+        state.containers.insert(id.clone(), container);
+        state.containers_of.entry(pod_uid).or_default().push(id.clone());
+        Ok(CriResponse::Id(id))
+    }
+
+    fn start_container(&self, id: &str) -> Result<CriResponse, RpcError> {
+        let mut state = self.state.borrow_mut();
+        let container = state.containers.get_mut(id).ok_or_else(|| no_container(id))?;
+        let now = self.hub.now();
+        container.status.state = ContainerState::ContainerRunning;
+        container.status.started_at = now;
+        container.logs = container.plan.prints.iter().map(|(after, line)| (now + *after, line.clone())).collect();
+        if let Some((after, _)) = container.plan.ends {
+            self.hub.wake(self.actor, EXIT, id, after);
+        }
+        Ok(CriResponse::Done)
+    }
+
+    /// A process ends by itself, if it is still there.
+    fn exits(&self, id: &str) {
+        let code = self.state.borrow().containers.get(id).and_then(|c| c.plan.ends).map_or(0, |(_, code)| code);
+        self.ended(id, code, if code == 0 { "Completed" } else { "Error" });
+    }
+
+    /// Notes the end of a process and tells the kubelet. False if it was not running.
+    fn ended(&self, id: &str, code: i32, reason: &str) -> bool {
+        if !self.state.borrow_mut().exit(id, code, reason, self.hub.now()) {
+            return false;
+        }
+        self.text(|| format!("process of container {} ended with code {code}", &id[..13]));
+        let pod_uid = self.state.borrow().containers.get(id).map(|c| c.status.pod_uid.clone()).unwrap_or_default();
+        if let Some(kubelet) = self.kubelet.get() {
+            let event = ContainerEvent { pod_uid, id: id.to_owned() };
+            self.hub.tell(self.actor, kubelet, Rc::new(event));
+        }
+        true
+    }
+
+    /// SIGTERM, then SIGKILL when the timeout is over.
+    async fn stop_container(&self, id: &str, timeout: i64) -> Result<CriResponse, RpcError> {
+        let found = self.state.borrow().containers.get(id).map(|c| (c.status.state, c.plan.clone()));
+        let Some((ContainerState::ContainerRunning, plan)) = found else { return Ok(CriResponse::Done) };
+        let timeout = Duration::from_secs(u64::try_from(timeout).unwrap_or(0));
+        match plan.on_sigterm.filter(|(after, _)| *after <= timeout) {
+            Some((after, code)) => {
+                self.hub.sleep(after).await;
+                self.ended(id, code, if code == 0 { "Completed" } else { "Error" });
+            }
+            None => {
+                self.hub.sleep(timeout).await;
+                self.ended(id, SIGKILLED, "Error");
+            }
+        }
+        Ok(CriResponse::Done)
+    }
+
+    async fn pull(&self, image: &str) -> Result<CriResponse, RpcError> {
+        let (time, scripted) = {
+            let state = self.state.borrow();
+            let script = state.script(image);
+            (script.and_then(|s| s.pull_time).unwrap_or(PULL), script.and_then(|s| s.pull_error.clone()))
+        };
+        self.hub.sleep(time).await;
+        if let Some(text) = scripted {
+            return Err(cri::error("Unknown", format!("failed to pull and unpack image \"{image}\": {text}")));
+        }
+        if image.rsplit_once(':').is_some_and(|(_, tag)| tag.starts_with("no-such")) {
+            return Err(cri::error("NotFound", format!("failed to pull and unpack image \"{image}\": not found")));
+        }
+        let pulled = Image { id: image.to_owned(), repo_tags: vec![image.to_owned()], size: IMAGE_BYTES };
+        self.state.borrow_mut().images.insert(image.to_owned(), pulled);
+        Ok(CriResponse::Pulled { image_ref: image.to_owned() })
+    }
+
+    /// `cat FILE` sees the files that the scenario put there; `true` and `false` are themselves.
+    fn exec(&self, state: &State, id: &str, command: &[String]) -> Result<CriResponse, RpcError> {
+        let container = state.containers.get(id).ok_or_else(|| no_container(id))?;
+        let sandbox = state.sandboxes.get(&container.status.sandbox_id).ok_or_else(|| no_container(id))?;
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let (output, exit_code) = match words.as_slice() {
+            ["cat", file] => {
+                let pod = format!("{}/{}", sandbox.config.namespace, sandbox.config.name);
+                if state.files.contains(&(pod, (*file).to_owned())) {
+                    (String::new(), 0)
+                } else {
+                    (format!("cat: can't open '{file}': No such file or directory\n"), 1)
+                }
+            }
+            _ => (String::new(), process::plan("", command, &[]).ends.map_or(0, |(_, code)| code)),
+        };
+        Ok(CriResponse::Exec { output, exit_code })
+    }
+
+    /// A server answers once it runs, or once its script says it does.
+    fn probe(&self, state: &State, id: &str) -> Result<CriResponse, RpcError> {
+        let container = state.containers.get(id).ok_or_else(|| no_container(id))?;
+        let running = container.status.state == ContainerState::ContainerRunning;
+        let wait = state.script(&container.config.image).and_then(|s| s.ready_after).unwrap_or_default();
+        let success = running && self.hub.now() >= container.status.started_at + wait;
+        let output = if success { "ok" } else { "connection refused" };
+        Ok(CriResponse::Probed { success, output: output.to_owned() })
+    }
+
+    /// 64 hex digits.
+    fn new_id(&self) -> String {
+        (0..4).map(|_| format!("{:016x}", self.hub.random(|random| random.next_u64()))).collect()
+    }
+
+    fn text(&self, text: impl FnOnce() -> String) {
+        self.hub.note(|| Note::Text { topic: "runtime", text: text() });
+    }
+}
+
+/// Where a sandbox's network namespace is mounted.
+fn netns(id: &str) -> String {
+    format!("/var/run/netns/cni-{}", &id[..8])
+}
+
+fn no_container(id: &str) -> RpcError {
+    cri::error("NotFound", format!("an error occurred when try to find container \"{id}\": not found"))
+}

@@ -1,0 +1,145 @@
+//! What runs inside a container: a process that ends, or does not, in virtual time.
+//!
+//! No program is run. An image without a command serves for ever and ends well when asked to, as nginx does. A few
+//! shell commands are understood, so that a manifest can say how its container behaves.
+
+use std::time::Duration;
+
+/// What a process will do if nobody interferes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// When it ends by itself, and with what code; None: never.
+    pub ends: Option<(Duration, i32)>,
+    /// What it prints, and when.
+    pub prints: Vec<(Duration, String)>,
+    /// What it does on SIGTERM: ends with this code after so long; None: it ignores the signal.
+    pub on_sigterm: Option<(Duration, i32)>,
+}
+
+/// How long a server takes to end well.
+const SHUTDOWN: Duration = Duration::from_millis(150);
+
+/// Images that end at once when they are given nothing to do.
+const SHORT_LIVED: &[(&str, &str)] = &[("busybox", ""), ("alpine", ""), ("hello-world", "Hello from Docker!")];
+
+/// What a container with this image and command does.
+pub fn plan(image: &str, command: &[String], args: &[String]) -> Plan {
+    let words: Vec<&str> = command.iter().chain(args).map(String::as_str).collect();
+    match words.as_slice() {
+        [] => of_image(image),
+        [shell, "-c", script, ..] if is_shell(shell) => of_script(script),
+        [shell, "-ec" | "-ce", script, ..] if is_shell(shell) => of_script(script),
+        _ => of_script(&words.join(" ")),
+    }
+}
+
+fn of_image(image: &str) -> Plan {
+    let name = image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or(image);
+    match SHORT_LIVED.iter().find(|(short, _)| *short == name) {
+        Some((_, "")) => Plan { ends: Some((Duration::ZERO, 0)), ..Plan::default() },
+        Some((_, says)) => {
+            let prints = vec![(Duration::ZERO, (*says).to_owned())];
+            Plan { ends: Some((Duration::ZERO, 0)), prints, on_sigterm: None }
+        }
+        None => Plan { on_sigterm: Some((SHUTDOWN, 0)), ..Plan::default() },
+    }
+}
+
+fn is_shell(word: &str) -> bool {
+    matches!(word.rsplit('/').next(), Some("sh" | "bash" | "ash"))
+}
+
+/// A row of commands joined by `;` and `&&`. A command that is not known runs for ever. As process 1 of a container a
+/// shell ignores SIGTERM.
+fn of_script(script: &str) -> Plan {
+    let mut plan = Plan::default();
+    let (mut clock, mut code) = (Duration::ZERO, 0);
+    for (joint, command) in commands(script) {
+        if joint == "&&" && code != 0 {
+            continue;
+        }
+        let words: Vec<&str> = command.split_whitespace().collect();
+        match words.as_slice() {
+            [] => {}
+            ["true" | ":"] => code = 0,
+            ["false"] => code = 1,
+            ["exit"] => break,
+            ["exit", wanted] => {
+                code = wanted.parse().unwrap_or(2);
+                break;
+            }
+            ["sleep", time] => match seconds(time) {
+                Some(time) => {
+                    clock += time;
+                    code = 0;
+                }
+                None => return plan,
+            },
+            ["echo", words @ ..] => {
+                plan.prints.push((clock, words.join(" ").trim_matches(['"', '\'']).to_owned()));
+                code = 0;
+            }
+            _ => return plan,
+        }
+    }
+    plan.ends = Some((clock, code));
+    plan
+}
+
+/// The commands of a script, each with what joins it to the one before.
+fn commands(script: &str) -> Vec<(&str, &str)> {
+    let mut out = Vec::new();
+    for part in script.split([';', '\n']) {
+        for (i, command) in part.split("&&").enumerate() {
+            out.push((if i == 0 { ";" } else { "&&" }, command.trim()));
+        }
+    }
+    out
+}
+
+/// `3`, `0.5`, `2m`, `1h`; None for `infinity` and whatever is no time.
+fn seconds(text: &str) -> Option<Duration> {
+    let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
+        Some(number) => (number, &text[number.len()..]),
+        None => (text, "s"),
+    };
+    let scale = match unit {
+        "m" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => 1.0,
+    };
+    Duration::try_from_secs_f64(number.parse::<f64>().ok()? * scale).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(script: &str) -> Option<(u64, i32)> {
+        let words: Vec<String> = ["sh", "-c", script].map(str::to_owned).into();
+        plan("busybox:1.36", &words, &[]).ends.map(|(after, code)| (after.as_secs(), code))
+    }
+
+    #[test]
+    fn scripts_end_as_a_shell_would() {
+        for (script, expected) in [
+            ("sleep 3", Some((3, 0))),
+            ("sleep 1; exit 3", Some((1, 3))),
+            ("false && sleep 5", Some((0, 1))),
+            ("true && sleep 2m; false", Some((120, 1))),
+            ("echo hello; sleep infinity", None),
+            ("nginx -g 'daemon off;'", None),
+            ("sleep nan", None),
+        ] {
+            assert_eq!(ends(script), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn a_server_runs_until_it_is_told_to_stop() {
+        let server = plan("nginx:1.27", &[], &[]);
+        assert_eq!((server.ends, server.on_sigterm), (None, Some((SHUTDOWN, 0))));
+        assert_eq!(plan("docker.io/library/busybox", &[], &[]).ends, Some((Duration::ZERO, 0)));
+    }
+}

@@ -1,0 +1,114 @@
+//! What the runtime knows: sandboxes, containers, images. Plain data.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::node::cri::{ContainerConfig, ContainerState, ContainerStatus, Image, PodSandboxStatus};
+use crate::object::time::Instant;
+
+use super::process::Plan;
+
+/// How one image behaves, where a scenario says so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageScript {
+    /// Pulling it fails with this text.
+    pub pull_error: Option<String>,
+    /// Pulling it takes this long.
+    pub pull_time: Option<Duration>,
+    /// Its process ends after so long with this code.
+    pub exits: Option<(Duration, i32)>,
+    /// Probes of it succeed only after so long.
+    pub ready_after: Option<Duration>,
+    /// What it prints when it starts.
+    pub logs: Vec<String>,
+}
+
+/// One container.
+#[derive(Clone, Debug)]
+pub struct Container {
+    /// As the CRI tells it.
+    pub status: ContainerStatus,
+    /// What it was made from.
+    pub config: ContainerConfig,
+    /// What its process will do.
+    pub plan: Plan,
+    /// Lines it printed, with their time.
+    pub logs: Vec<(Instant, String)>,
+}
+
+/// Everything the runtime of one node knows.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// By id.
+    pub sandboxes: BTreeMap<String, PodSandboxStatus>,
+    /// By id.
+    pub containers: BTreeMap<String, Container>,
+    /// Ids of a Pod's sandboxes, oldest first, by the Pod's uid.
+    pub sandboxes_of: BTreeMap<String, Vec<String>>,
+    /// Ids of a Pod's containers, oldest first, by the Pod's uid.
+    pub containers_of: BTreeMap<String, Vec<String>>,
+    /// Pulled images by name.
+    pub images: BTreeMap<String, Image>,
+    /// How images behave, by name or by name without tag.
+    pub scripts: BTreeMap<String, ImageScript>,
+    /// Files that exec probes see: `namespace/pod` and path.
+    pub files: BTreeSet<(String, String)>,
+}
+
+impl State {
+    /// The script for an image, if a scenario gave one.
+    pub fn script(&self, image: &str) -> Option<&ImageScript> {
+        let untagged = image.split(['@']).next().unwrap_or(image);
+        let untagged = untagged.rsplit_once(':').map_or(untagged, |(name, _)| name);
+        self.scripts.get(image).or_else(|| self.scripts.get(untagged))
+    }
+
+    /// The containers of a Pod, newest first.
+    pub fn containers_of(&self, pod_uid: &str) -> Vec<ContainerStatus> {
+        let ids = self.containers_of.get(pod_uid).into_iter().flatten().rev();
+        ids.filter_map(|id| Some(self.containers.get(id)?.status.clone())).collect()
+    }
+
+    /// The sandboxes of a Pod, newest first.
+    pub fn sandboxes_of(&self, pod_uid: &str) -> Vec<PodSandboxStatus> {
+        let ids = self.sandboxes_of.get(pod_uid).into_iter().flatten().rev();
+        ids.filter_map(|id| self.sandboxes.get(id).cloned()).collect()
+    }
+
+    /// Marks a container's process as ended. False if it was not running.
+    pub fn exit(&mut self, id: &str, code: i32, reason: &str, now: Instant) -> bool {
+        let Some(container) = self.containers.get_mut(id) else { return false };
+        let status = &mut container.status;
+        if status.state != ContainerState::ContainerRunning {
+            return false;
+        }
+        status.state = ContainerState::ContainerExited;
+        status.exit_code = code;
+        status.finished_at = now;
+        status.reason = reason.to_owned();
+        true
+    }
+
+    /// Forgets a container.
+    pub fn remove_container(&mut self, id: &str) {
+        if let Some(container) = self.containers.remove(id) {
+            forget(&mut self.containers_of, &container.status.pod_uid, id);
+        }
+    }
+
+    /// Forgets a sandbox.
+    pub fn remove_sandbox(&mut self, id: &str) {
+        if let Some(sandbox) = self.sandboxes.remove(id) {
+            forget(&mut self.sandboxes_of, &sandbox.config.uid, id);
+        }
+    }
+}
+
+fn forget(index: &mut BTreeMap<String, Vec<String>>, uid: &str, id: &str) {
+    if let Some(ids) = index.get_mut(uid) {
+        ids.retain(|other| other != id);
+        if ids.is_empty() {
+            index.remove(uid);
+        }
+    }
+}
