@@ -5,12 +5,28 @@
 //! ReplicaSet controller finds out by its watch.
 //!
 //! Adding a controller takes one file and one row in [`TABLE`].
+//!
+//! What several of them need:
+//!
+//! - [`claim`]: who owns what a selector selects.
+//! - [`expectations`] and [`consistency`]: guards against acting on an old cache.
+//! - [`pods`]: which Pods count, and making them from a template.
+//! - [`hash`]: the name of a template.
 
 pub mod manager;
+
+pub mod deployment;
+pub mod replicaset;
+
+pub mod claim;
+pub mod consistency;
+pub mod expectations;
+pub mod hash;
+pub mod pods;
 
 pub use manager::ControllerManager;
 
 use crate::client::Registration;
 
 /// The controllers of kube-controller-manager.
-pub static TABLE: &[Registration] = &[];
+pub static TABLE: &[Registration] = &[deployment::REGISTRATION, replicaset::REGISTRATION];

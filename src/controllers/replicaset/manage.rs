@@ -1,0 +1,89 @@
+//! Creating what is missing and deleting what is too much. Mirrors `manageReplicas`.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
+
+use crate::client::{Error, join_all};
+use crate::controllers::pods::{BY_CONTROLLER, is_namespace_terminating, owned_by, slow_start};
+use crate::object::meta::{controller_of, controller_ref};
+use crate::object::{Key, Kind};
+
+use super::rank::{Related, victims};
+use super::{ReplicaSets, keys_of};
+
+/// At most so many Pods are created or deleted in one reconcile.
+const BURST_REPLICAS: usize = 500;
+
+/// Where the index has the objects that the same controller owns, if one owns `rs`.
+fn siblings_of(rs: &ReplicaSet) -> Option<String> {
+    let owner = controller_of(&rs.metadata)?;
+    let namespace = rs.metadata.namespace.as_deref().unwrap_or_default();
+    Some(format!("{namespace}/{}/{}/{}", owner.kind, owner.name, owner.uid))
+}
+
+impl ReplicaSets {
+    /// One step towards `spec.replicas`.
+    pub(super) async fn manage_replicas(&self, key: &Key, rs: &ReplicaSet, active: &[Arc<Pod>]) -> Result<(), Error> {
+        let wanted = rs.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+        let wanted = usize::try_from(wanted).unwrap_or(0);
+        if active.len() < wanted {
+            self.create_pods(key, rs, (wanted - active.len()).min(BURST_REPLICAS)).await
+        } else if active.len() > wanted {
+            self.delete_pods(key, rs, active, (active.len() - wanted).min(BURST_REPLICAS)).await
+        } else {
+            Ok(())
+        }
+    }
+
+    async fn create_pods(&self, key: &Key, rs: &ReplicaSet, count: usize) -> Result<(), Error> {
+        let no_template = PodTemplateSpec::default();
+        let template = rs.spec.as_ref().and_then(|spec| spec.template.as_ref()).unwrap_or(&no_template);
+        self.expectations.expect_creations(key, count, self.client.now());
+        let create = || async {
+            match self.pod_control.create(rs, template, controller_ref(rs)).await {
+                Ok(pod) => self.consistency.wrote(key, Kind::Pod, pod.metadata.resource_version.as_deref()),
+                // No creation can succeed here any more, and the ReplicaSet is about to go: not an error. The
+                // expectation stays open, so that nothing more is tried.
+                Err(Error::Api(status)) if is_namespace_terminating(&status) => {}
+                Err(error) => return Err(error),
+            }
+            Ok(())
+        };
+        let (successes, result) = slow_start(count, create).await;
+        // What failed or was not tried will bring no event.
+        for _ in successes..count {
+            self.expectations.creation_observed(key);
+        }
+        result
+    }
+
+    async fn delete_pods(&self, key: &Key, rs: &ReplicaSet, active: &[Arc<Pod>], count: usize) -> Result<(), Error> {
+        let related = self.related_pods(rs);
+        let victims = victims(active, &Related::new(&related), count, self.client.now());
+        self.expectations.expect_deletions_of(key, keys_of(&victims), self.client.now());
+        let delete = |pod: &Arc<Pod>| {
+            let pod = pod.clone();
+            async move {
+                let result = self.pod_control.delete(rs, &pod).await;
+                if result.is_err() {
+                    self.expectations.deletion_of_observed(key, &Key::of_meta(&pod.metadata));
+                }
+                match result {
+                    Err(Error::Api(status)) if status.is_not_found() => Ok(()),
+                    result => result,
+                }
+            }
+        };
+        let results = join_all(victims.iter().map(delete).collect()).await;
+        results.into_iter().find(Result::is_err).unwrap_or(Ok(()))
+    }
+
+    /// The Pods of all ReplicaSets of the same Deployment. Mirrors `getIndirectlyRelatedPods`.
+    fn related_pods(&self, rs: &ReplicaSet) -> Vec<Arc<Pod>> {
+        let Some(siblings) = siblings_of(rs) else { return Vec::new() };
+        let siblings = self.replica_sets.by_index(BY_CONTROLLER, &siblings);
+        siblings.iter().flat_map(|sibling| self.pods.by_index(BY_CONTROLLER, &owned_by(&**sibling))).collect()
+    }
+}

@@ -1,0 +1,279 @@
+//! The ReplicaSet controller: keeps as many Pods as a ReplicaSet asks for.
+//!
+//! # How a change flows
+//!
+//! A ReplicaSet says `replicas: 3`, a selector and a template. The controller watches ReplicaSets and Pods. Whatever
+//! happens to a Pod, its handler puts the key of the ReplicaSet that owns it into the queue (one that nobody owns:
+//! of every ReplicaSet that selects it). A worker takes the key and *reconciles*:
+//!
+//! 1. **Which Pods are mine?** From the cache, the ones with an owner reference to this ReplicaSet and the ones with
+//!    none. [Claiming](super::claim) adopts and releases. Pods that ended or are being deleted do not count.
+//! 2. **Too few or too many?** The difference to `spec.replicas` is created in growing batches, or deleted
+//!    ([`manage`]); whom to delete is a question of [`rank`].
+//! 3. **What is there now?** The counts go into the status ([`status`]), as they were *before* step 2: what was just
+//!    created is not in the cache yet. Its watch event brings the key back, and so the next counts.
+//!
+//! It does not remember what it did: each reconcile compares the world, as the cache has it, with what is asked for.
+//! The cache may be old, though, and here that would cost Pods: whoever counts before the last three have arrived
+//! creates three more. Two guards prevent it. *Expectations* ([`super::expectations`]) stop creation and deletion until
+//! all that was asked for has been seen; the *consistency guard* ([`super::consistency`]) stops the whole reconcile until
+//! the cache has come as far as this controller's own last write.
+//!
+//! # Must hold
+//!
+//! - No Pod is created or deleted while an expectation is open.
+//! - A Pod of another controller is never touched.
+//! - The status is written even when creating failed: that is where people learn of it.
+//!
+//! Mirrors `pkg/controller/replicaset/replica_set.go` and `replica_set_utils.go`.
+//!
+//! # Left out
+//!
+//! - Related Pods, for ranking victims, are those that related ReplicaSets own, not all that their selectors match
+//!   (`getIndirectlyRelatedPods`): the same unless selectors overlap, and no scan of the namespace.
+//! - `ReplicationController`, which in Kubernetes runs this same code through adapters.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use crate::engine::LocalBoxFuture;
+use crate::object::meta::controller_of;
+use crate::object::selector::{Selector, selects};
+use crate::object::{Key, Kind, Object, Resource};
+
+use super::claim::Claimer;
+use super::consistency::Consistency;
+use super::expectations::Expectations;
+use super::pods::{self, BY_CONTROLLER, PodControl, index_by_controller, orphans_of, owned_by};
+
+mod manage;
+pub mod rank;
+pub mod status;
+
+/// The row of the ReplicaSet controller.
+pub const REGISTRATION: Registration = Registration {
+    name: "replicaset-controller",
+    watches: &[Kind::ReplicaSet, Kind::Pod],
+    workers: 5,
+    max_retries: None,
+    new: |context| Rc::new(ReplicaSets::new(context)),
+};
+
+/// The ReplicaSet controller.
+pub struct ReplicaSets {
+    client: Client,
+    pod_control: PodControl,
+    queue: Queue,
+    replica_sets: Lister<ReplicaSet>,
+    pods: Lister<Pod>,
+    expectations: Expectations,
+    consistency: Consistency,
+}
+
+impl ReplicaSets {
+    /// The controller, on these caches.
+    pub fn new(context: &ControllerContext) -> ReplicaSets {
+        context.add_index::<Pod>(BY_CONTROLLER, index_by_controller);
+        context.add_index::<ReplicaSet>(BY_CONTROLLER, index_by_controller);
+        ReplicaSets {
+            client: context.client.clone(),
+            pod_control: PodControl { client: context.client.clone(), recorder: context.recorder.clone() },
+            queue: context.queue.clone(),
+            replica_sets: context.lister(),
+            pods: context.lister(),
+            expectations: Expectations::new(),
+            consistency: Consistency::new(),
+        }
+    }
+
+    /// One reconcile. Mirrors `syncReplicaSet`.
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let caches = [(Kind::ReplicaSet, self.replica_sets.revision()), (Kind::Pod, self.pods.revision())];
+        self.consistency.ensure_ready(&key, &caches)?;
+        let Some(rs) = self.replica_sets.get(&key) else {
+            self.expectations.forget(&key);
+            self.consistency.forget(&key);
+            return Ok(());
+        };
+        let may_act = self.expectations.satisfied(&key, self.client.now());
+        // An invalid selector cannot be mended by trying again.
+        let Ok(selector) = Selector::of_option(rs.spec.as_ref().map(|spec| &spec.selector)) else { return Ok(()) };
+
+        let (active, terminating) = self.own_pods(&key, &rs, &selector).await?;
+        let managed = if may_act && rs.metadata.deletion_timestamp.is_none() {
+            self.manage_replicas(&key, &rs, &active).await
+        } else {
+            Ok(())
+        };
+
+        // Written even when managing failed, and even when it was not tried.
+        let now = self.client.now();
+        let status = status::calculate(&rs, &active, terminating, managed.as_ref().err(), now);
+        let updated = self.update_status(&key, &rs, status).await?;
+        managed?;
+        self.plan_availability_check(&key, &updated, &active);
+        Ok(())
+    }
+
+    /// The Pods that count, claimed, and the number of those on their way out.
+    async fn own_pods(&self, key: &Key, rs: &ReplicaSet, selector: &Selector) -> Result<(Vec<Arc<Pod>>, usize), Error> {
+        let mut candidates = self.pods.by_index(BY_CONTROLLER, &owned_by(rs));
+        let terminating = |pod: &&Arc<Pod>| pods::is_terminating(pod) && selector.matches(pod.metadata.labels.as_ref());
+        let terminating = candidates.iter().filter(terminating).count();
+        candidates.extend(self.pods.by_index(BY_CONTROLLER, &orphans_of(key.namespace())));
+        candidates.retain(|pod| pods::is_active(pod));
+        let claimer = Claimer {
+            client: &self.client,
+            owner: rs,
+            selector,
+            finalizers: &[],
+            patched: &|version| self.consistency.wrote(key, Kind::Pod, version),
+        };
+        Ok((claimer.claim(candidates).await?, terminating))
+    }
+
+    /// A Pod that is ready becomes available by the mere passing of time, which no watch tells.
+    fn plan_availability_check(&self, key: &Key, rs: &ReplicaSet, active: &[Arc<Pod>]) {
+        let min_ready = rs.spec.as_ref().and_then(|spec| spec.min_ready_seconds).unwrap_or(0);
+        let Some(status) = &rs.status else { return };
+        if min_ready > 0 && status.ready_replicas.unwrap_or(0) != status.available_replicas.unwrap_or(0) {
+            let next = pods::next_availability_check(active, min_ready, self.client.now());
+            self.queue.add_after(key.clone(), next.unwrap_or(pods::seconds(min_ready)));
+        }
+    }
+}
+
+/// The handlers: they compute keys and touch expectations.
+impl ReplicaSets {
+    fn replica_set_changed(&self, change: &Change) {
+        match change {
+            // The same name with another uid: the old one was deleted while nobody looked.
+            Change::Updated { old, new } if old.meta().uid != new.meta().uid => self.replica_set_deleted(old),
+            Change::Deleted(old) => self.replica_set_deleted(old),
+            Change::Added(_) | Change::Updated { .. } => {}
+        }
+        self.queue.add(change.key());
+    }
+
+    fn replica_set_deleted(&self, old: &Object) {
+        let key = Key::of(old);
+        self.expectations.forget(&key);
+        self.consistency.forget(&key);
+    }
+
+    fn pod_added(&self, pod: &Pod) {
+        // After a restart Pods may show up that are being deleted already.
+        if pod.metadata.deletion_timestamp.is_some() {
+            return self.pod_deleted(pod);
+        }
+        match controller_of(&pod.metadata) {
+            Some(owner) => {
+                if let Some(rs) = self.resolve(pod, owner) {
+                    let key = Key::of_meta(&rs.metadata);
+                    self.expectations.creation_observed(&key);
+                    self.queue.add(key);
+                }
+            }
+            None => self.enqueue_selecting(pod),
+        }
+    }
+
+    fn pod_updated(&self, old: &Pod, new: &Pod) {
+        if old.metadata.resource_version == new.metadata.resource_version {
+            return;
+        }
+        let labels_changed = old.metadata.labels != new.metadata.labels;
+        if new.metadata.deletion_timestamp.is_some() {
+            // Do not wait for the Pod to go: its replacement may be made now.
+            self.pod_deleted(new);
+            if labels_changed {
+                self.pod_deleted(old);
+            }
+            return;
+        }
+        let (old_owner, new_owner) = (controller_of(&old.metadata), controller_of(&new.metadata));
+        if old_owner != new_owner
+            && let Some(rs) = old_owner.and_then(|owner| self.resolve(old, owner))
+        {
+            self.queue.add(Key::of_meta(&rs.metadata));
+        }
+        match new_owner {
+            Some(owner) => {
+                let Some(rs) = self.resolve(new, owner) else { return };
+                let key = Key::of_meta(&rs.metadata);
+                self.queue.add(key.clone());
+                let min_ready = rs.spec.as_ref().and_then(|spec| spec.min_ready_seconds).unwrap_or(0);
+                if min_ready > 0 && !pods::is_ready(old) && pods::is_ready(new) {
+                    self.queue.add_after(key, Duration::from_secs(min_ready.unsigned_abs().into()));
+                }
+            }
+            None if labels_changed || old_owner != new_owner => self.enqueue_selecting(new),
+            None => {}
+        }
+    }
+
+    fn pod_deleted(&self, pod: &Pod) {
+        let Some(owner) = controller_of(&pod.metadata) else { return };
+        if let Some(rs) = self.resolve(pod, owner) {
+            let key = Key::of_meta(&rs.metadata);
+            self.expectations.deletion_of_observed(&key, &Key::of_meta(&pod.metadata));
+            self.queue.add(key);
+        }
+    }
+
+    /// The cached ReplicaSet that `owner` means, if it is still the same one. Mirrors `resolveControllerRef`.
+    fn resolve(&self, pod: &Pod, owner: &OwnerReference) -> Option<Arc<ReplicaSet>> {
+        if owner.kind != ReplicaSet::kind().info().kind {
+            return None;
+        }
+        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let rs = self.replica_sets.get(&Key::new(namespace, &owner.name))?;
+        (rs.metadata.uid.as_ref() == Some(&owner.uid)).then_some(rs)
+    }
+
+    /// Nobody owns the Pod: every ReplicaSet that selects it may adopt it. Mirrors `getPodReplicaSets`.
+    fn enqueue_selecting(&self, pod: &Pod) {
+        let labels = pod.metadata.labels.as_ref().filter(|labels| !labels.is_empty());
+        let Some(labels) = labels else { return };
+        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        for rs in self.replica_sets.list_namespace(namespace) {
+            let selector = rs.spec.as_ref().map(|spec| &spec.selector);
+            if selector.is_some_and(|selector| !is_empty(selector) && selects(selector, Some(labels))) {
+                self.queue.add(Key::of_meta(&rs.metadata));
+            }
+        }
+    }
+}
+
+/// Whether a selector has no condition. Such a one selects everything, and is not meant to adopt it.
+fn is_empty(selector: &k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector) -> bool {
+    selector.match_labels.as_ref().is_none_or(|labels| labels.is_empty())
+        && selector.match_expressions.as_ref().is_none_or(|expressions| expressions.is_empty())
+}
+
+/// `namespace/name` of each Pod.
+fn keys_of(pods: &[Arc<Pod>]) -> BTreeSet<Key> {
+    pods.iter().map(|pod| Key::of_meta(&pod.metadata)).collect()
+}
+
+impl Controller for ReplicaSets {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Added(Object::Pod(pod)) => self.pod_added(pod),
+            Change::Updated { old: Object::Pod(old), new: Object::Pod(new) } => self.pod_updated(old, new),
+            Change::Deleted(Object::Pod(pod)) => self.pod_deleted(pod),
+            other => self.replica_set_changed(other),
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}

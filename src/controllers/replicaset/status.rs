@@ -1,0 +1,152 @@
+//! What a ReplicaSet's status says. Mirrors `pkg/controller/replicaset/replica_set_utils.go`.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetCondition, ReplicaSetStatus};
+use k8s_openapi::api::core::v1::Pod;
+
+use crate::client::Error;
+use crate::controllers::pods::{is_available, is_ready};
+use crate::object::selector::{Labels, Selector};
+use crate::object::time::Instant;
+use crate::object::{Key, Kind};
+
+use super::ReplicaSets;
+
+/// Pods could not be created or deleted.
+const REPLICA_FAILURE: &str = "ReplicaFailure";
+
+/// A refused status write is tried again this often, from the newest version.
+const STATUS_UPDATE_RETRIES: usize = 1;
+
+/// The status of `rs` with these Pods. `failure` is what went wrong when Pods were created or deleted.
+pub fn calculate(
+    rs: &ReplicaSet,
+    active: &[Arc<Pod>],
+    terminating: usize,
+    failure: Option<&Error>,
+    now: Instant,
+) -> ReplicaSetStatus {
+    let spec = rs.spec.clone().unwrap_or_default();
+    let template = spec.template.and_then(|template| template.metadata).and_then(|meta| meta.labels);
+    let template = Selector::of_labels(&template.unwrap_or_else(Labels::new));
+    let min_ready = spec.min_ready_seconds.unwrap_or(0);
+    let count = |has: &dyn Fn(&Pod) -> bool| active.iter().filter(|pod| has(pod)).count() as i32;
+
+    let old = rs.status.clone().unwrap_or_default();
+    ReplicaSetStatus {
+        replicas: active.len() as i32,
+        fully_labeled_replicas: nonzero(count(&|pod| template.matches(pod.metadata.labels.as_ref()))),
+        ready_replicas: nonzero(count(&is_ready)),
+        available_replicas: nonzero(count(&|pod| is_available(pod, min_ready, now))),
+        terminating_replicas: Some(terminating as i32),
+        conditions: conditions(old.conditions, active.len() as i32 - spec.replicas.unwrap_or(1), failure, now),
+        observed_generation: old.observed_generation,
+    }
+}
+
+/// A count as the API prints it: zero is left out.
+fn nonzero(count: i32) -> Option<i32> {
+    (count != 0).then_some(count)
+}
+
+/// The condition comes with the first failure and goes when all is well; it is not written anew in between.
+fn conditions(
+    old: Option<Vec<ReplicaSetCondition>>,
+    surplus: i32,
+    failure: Option<&Error>,
+    now: Instant,
+) -> Option<Vec<ReplicaSetCondition>> {
+    let mut conditions = old.unwrap_or_default();
+    let there = conditions.iter().any(|condition| condition.type_ == REPLICA_FAILURE);
+    match failure {
+        Some(error) if !there => conditions.push(ReplicaSetCondition {
+            type_: REPLICA_FAILURE.into(),
+            status: "True".into(),
+            reason: Some(if surplus < 0 { "FailedCreate" } else { "FailedDelete" }.into()),
+            message: Some(error.to_string()),
+            last_transition_time: Some(now.time()),
+        }),
+        None if there => conditions.retain(|condition| condition.type_ != REPLICA_FAILURE),
+        _ => {}
+    }
+    (!conditions.is_empty()).then_some(conditions)
+}
+
+impl ReplicaSets {
+    /// Writes the status if it says anything new, and returns the ReplicaSet as it is then.
+    /// Mirrors `updateReplicaSetStatus`.
+    pub(super) async fn update_status(
+        &self,
+        key: &Key,
+        rs: &Arc<ReplicaSet>,
+        mut status: ReplicaSetStatus,
+    ) -> Result<Arc<ReplicaSet>, Error> {
+        let generation = rs.metadata.generation;
+        if rs.status.as_ref() == Some(&status) && status.observed_generation == generation {
+            return Ok(rs.clone());
+        }
+        // The generation acted on, even if a retry meets a newer one.
+        status.observed_generation = generation;
+        let mut newest = rs.clone();
+        let mut retries = 0;
+        loop {
+            let update = ReplicaSet { status: Some(status.clone()), ..(*newest).clone() };
+            match self.client.update_status(update).await {
+                Ok(updated) => {
+                    self.consistency.wrote(key, Kind::ReplicaSet, updated.metadata.resource_version.as_deref());
+                    return Ok(updated);
+                }
+                Err(status) if retries == STATUS_UPDATE_RETRIES => return Err(status.into()),
+                Err(_) => retries += 1,
+            }
+            newest = self.client.get(key.namespace(), key.name()).await?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn replica_set(status: Value) -> ReplicaSet {
+        let template = json!({"metadata": {"labels": {"app": "web", "hash": "1"}}});
+        let spec = json!({"replicas": 3, "minReadySeconds": 10, "selector": {}, "template": template});
+        serde_json::from_value(json!({"metadata": {"generation": 2}, "spec": spec, "status": status})).unwrap()
+    }
+
+    fn pod(labels: Value, ready_since: Option<u64>) -> Arc<Pod> {
+        let conditions = ready_since.map(|second| {
+            let since = Instant(second * 1_000_000_000).time();
+            json!([{"type": "Ready", "status": "True", "lastTransitionTime": since}])
+        });
+        let pod = json!({"metadata": {"labels": labels}, "status": {"phase": "Running", "conditions": conditions}});
+        Arc::new(serde_json::from_value(pod).unwrap())
+    }
+
+    #[test]
+    fn counts_pods() {
+        let all = json!({"app": "web", "hash": "1"});
+        let pods =
+            [pod(all.clone(), Some(0)), pod(all.clone(), Some(15)), pod(all, None), pod(json!({"app": "web"}), None)];
+        let rs = replica_set(json!({"replicas": 0, "observedGeneration": 1}));
+        let status = calculate(&rs, &pods, 1, None, Instant(20_000_000_000));
+        let want = json!({"replicas": 4, "fullyLabeledReplicas": 3, "readyReplicas": 2, "availableReplicas": 1,
+            "terminatingReplicas": 1, "observedGeneration": 1});
+        assert_eq!(serde_json::to_value(status).unwrap(), want);
+    }
+
+    #[test]
+    fn a_failure_is_told_once_and_taken_back() {
+        let failure = |text: &str| Error::Other(text.into());
+        let told = calculate(&replica_set(json!({"replicas": 0})), &[], 0, Some(&failure("no")), Instant(0));
+        let condition = &told.conditions.as_ref().unwrap()[0];
+        assert_eq!((condition.reason.as_deref(), condition.message.as_deref()), (Some("FailedCreate"), Some("no")));
+
+        let rs = replica_set(serde_json::to_value(&told).unwrap());
+        let again = calculate(&rs, &[], 0, Some(&failure("still no")), Instant(5_000_000_000));
+        assert_eq!(again.conditions, told.conditions);
+        assert_eq!(calculate(&rs, &[], 0, None, Instant(0)).conditions, None);
+    }
+}
