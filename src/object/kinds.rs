@@ -16,11 +16,13 @@ pub struct KindInfo {
     pub kind: &'static str,
     /// API group, empty for core.
     pub group: &'static str,
+    /// API version: `v1`.
     pub version: &'static str,
     /// `group/version`, or just the version for core.
     pub api_version: &'static str,
     /// Lowercase plural, as in URLs: `deployments`.
     pub plural: &'static str,
+    /// Whether its objects live in namespaces.
     pub namespaced: bool,
     /// What kubectl also accepts: `deploy`.
     pub short_names: &'static [&'static str],
@@ -55,9 +57,11 @@ pub trait Resource:
     + Sync
     + 'static
 {
+    /// The kind.
     fn kind() -> Kind;
     /// The typed object inside `object`, if it is of this kind.
     fn from_object(object: &Object) -> Option<&Arc<Self>>;
+    /// The object as one of any kind.
     fn into_object(self: Arc<Self>) -> Object;
 }
 
@@ -65,7 +69,7 @@ macro_rules! kinds {
     ($($kind:ident: $path:path, $plural:literal, $namespaced:literal, [$($short:literal),*];)*) => {
         /// A kind of object, in the order of the table.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Kind { $($kind,)* }
+        pub enum Kind { $(#[doc = concat!("`", stringify!($kind), "`")] $kind,)* }
 
         impl Kind {
             /// Every kind, in table order.
@@ -100,13 +104,15 @@ macro_rules! kinds {
 
         /// One object of any kind, shared. Cloning it copies a pointer.
         #[derive(Clone, Debug, PartialEq)]
-        pub enum Object { $($kind(Arc<$path>),)* }
+        pub enum Object { $(#[doc = concat!("A `", stringify!($kind), "`")] $kind(Arc<$path>),)* }
 
         impl Object {
+            /// Its kind.
             pub fn kind(&self) -> Kind {
                 match self { $(Object::$kind(_) => Kind::$kind,)* }
             }
 
+            /// Its metadata.
             pub fn meta(&self) -> &ObjectMeta {
                 match self { $(Object::$kind(o) => &o.metadata,)* }
             }
@@ -164,6 +170,7 @@ kinds! {
 }
 
 impl Object {
+    /// The name; empty before it has one.
     pub fn name(&self) -> &str {
         self.meta().name.as_deref().unwrap_or_default()
     }

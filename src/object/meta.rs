@@ -28,6 +28,7 @@ impl Key {
         Key::of_meta(object.meta())
     }
 
+    /// The key of an object with this metadata.
     pub fn of_meta(meta: &ObjectMeta) -> Key {
         Key::new(meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default())
     }
@@ -37,10 +38,12 @@ impl Key {
         self.0.split_once('/').map_or("", |(namespace, _)| namespace)
     }
 
+    /// The name without the namespace.
     pub fn name(&self) -> &str {
         self.0.split_once('/').map_or(&self.0, |(_, name)| name)
     }
 
+    /// The key as it is printed.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -11,22 +11,39 @@ use super::Kind;
 pub enum Reason {
     /// A Go error without a reason: code 500 and an empty `reason`.
     Unknown,
+    /// 400: what was sent cannot be understood.
     BadRequest,
+    /// 401: who are you?
     Unauthorized,
+    /// 403: you may not.
     Forbidden,
+    /// 404.
     NotFound,
+    /// 405: not this verb here.
     MethodNotAllowed,
+    /// 406: no such output format.
     NotAcceptable,
+    /// 415: no such input format.
     UnsupportedMediaType,
+    /// 409: the name is taken.
     AlreadyExists,
+    /// 409: made from an old version, or against a precondition.
     Conflict,
+    /// 410.
     Gone,
+    /// 410: that revision is compacted away.
     Expired,
+    /// 413.
     RequestEntityTooLarge,
+    /// 422: understood, and refused by validation.
     Invalid,
+    /// 429.
     TooManyRequests,
+    /// 500.
     InternalError,
+    /// 503.
     ServiceUnavailable,
+    /// 504.
     Timeout,
 }
 
@@ -58,6 +75,7 @@ impl Reason {
 pub struct Cause {
     /// `FieldValueInvalid`, `NamespaceTerminating` …
     pub reason: String,
+    /// What is wrong, without the field.
     pub message: String,
     /// The path of the field: `spec.containers[0].image`.
     pub field: String,
@@ -66,21 +84,30 @@ pub struct Cause {
 /// A failed request's answer: `metav1.Status` with status Failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
+    /// HTTP status code.
     pub code: u16,
+    /// The machine's word for it.
     pub reason: Reason,
+    /// The sentence for people.
     pub message: String,
+    /// What it is about.
     pub details: Option<Box<Details>>,
 }
 
 /// `metav1.StatusDetails`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
+    /// The object's name.
     pub name: String,
+    /// Its API group.
     pub group: String,
     /// The plural resource, or the CamelCase kind in validation errors.
     pub kind: String,
+    /// Its uid.
     pub uid: String,
+    /// Everything wrong with it.
     pub causes: Vec<Cause>,
+    /// When to try again; 0: not said.
     pub retry_after_seconds: u32,
 }
 
@@ -97,15 +124,18 @@ impl Status {
         Status { details: Some(Box::new(details)), ..Status::new(reason, message) }
     }
 
+    /// 400.
     pub fn bad_request(message: impl Into<String>) -> Status {
         Status::new(Reason::BadRequest, message)
     }
 
+    /// 404: `deployments.apps "web" not found`.
     pub fn not_found(kind: Kind, name: &str) -> Status {
         let message = format!("{} \"{name}\" not found", kind.info().qualified_plural());
         Status::about(kind, name, Reason::NotFound, message)
     }
 
+    /// 409: `pods "web" already exists`.
     pub fn already_exists(kind: Kind, name: &str) -> Status {
         let message = format!("{} \"{name}\" already exists", kind.info().qualified_plural());
         Status::about(kind, name, Reason::AlreadyExists, message)
@@ -159,14 +189,17 @@ impl Status {
         Status { details: Some(Box::new(details)), ..Status::new(Reason::InternalError, message) }
     }
 
+    /// Whether the object is not there.
     pub fn is_not_found(&self) -> bool {
         self.reason == Reason::NotFound
     }
 
+    /// Whether it was made from an old version.
     pub fn is_conflict(&self) -> bool {
         self.reason == Reason::Conflict
     }
 
+    /// Whether the name is taken.
     pub fn is_already_exists(&self) -> bool {
         self.reason == Reason::AlreadyExists
     }

@@ -15,6 +15,7 @@ const EPOCH_SECONDS: i64 = 1_767_225_600;
 pub struct Instant(pub u64);
 
 impl Instant {
+    /// The time since the run started.
     pub fn since_start(self) -> Duration {
         Duration::from_nanos(self.0)
     }

@@ -1,0 +1,100 @@
+//! The floors of the house: a module may use only those below its own, and components never use one another.
+//! ARCHITECTURE.md says the same in words.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// From the ground up.
+const FLOORS: &[&[&str]] = &[
+    &["object"],
+    &["store"],
+    &["apiserver"],
+    &["engine"],
+    &["client"],
+    // Components, side by side: none may use another.
+    &["controllers", "scheduler", "node"],
+    &["cluster"],
+    &["debugger"],
+    &["lab"],
+    &["book", "serve"],
+    &["cli"],
+];
+
+/// What components may name of the API server: the shape of requests and watch events, nothing behind them.
+const APISERVER_FOR_COMPONENTS: &[&str] = &["request", "watch"];
+
+#[test]
+fn modules_use_only_floors_below() {
+    let mut wrong = Vec::new();
+    for file in sources(Path::new("src")) {
+        let Some((module, floor)) = place_of(&file) else { continue };
+        let text = fs::read_to_string(&file).expect("a file just listed can be read");
+        for (line, used) in uses(&text) {
+            let Some(other) = FLOORS.iter().position(|modules| modules.contains(&used.0.as_str())) else { continue };
+            let beside = other == floor && used.0 != module;
+            let hidden = floor == 5 && used.0 == "apiserver" && !APISERVER_FOR_COMPONENTS.contains(&used.1.as_str());
+            let store =
+                used.0 == "store" && floor > 2 && !(module == "cli" || module == "debugger" || module == "engine");
+            if other > floor || beside || hidden || store {
+                wrong.push(format!("{}:{line}: {module} may not use {}::{}", file.display(), used.0, used.1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_faces_print() {
+    let mut wrong = Vec::new();
+    for file in sources(Path::new("src")) {
+        let Some((module, _)) = place_of(&file) else { continue };
+        if ["cli", "book", "serve", "lab"].contains(&module.as_str()) {
+            continue;
+        }
+        let text = fs::read_to_string(&file).expect("a file just listed can be read");
+        for (n, line) in (1..).zip(text.lines()) {
+            if ["println!(", "eprintln!(", "print!(", "dbg!("].iter().any(|word| line.trim_start().starts_with(word)) {
+                wrong.push(format!("{}:{n}: {module} prints", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let entries = fs::read_dir(folder).expect("tests run in the project's folder");
+    for path in entries.map(|entry| entry.expect("a folder can be listed").path()) {
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The module that a file belongs to, and its floor.
+fn place_of(file: &Path) -> Option<(String, usize)> {
+    let module = file.strip_prefix("src").ok()?.iter().next()?.to_str()?.trim_end_matches(".rs").to_owned();
+    let floor = FLOORS.iter().position(|modules| modules.contains(&module.as_str()))?;
+    Some((module, floor))
+}
+
+/// Each `crate::module::part` of a file, with its line. Documentation may name what code may not.
+fn uses(text: &str) -> Vec<(usize, (String, String))> {
+    let mut found = Vec::new();
+    for (n, line) in (1..).zip(text.lines()) {
+        if line.trim_start().starts_with("//") {
+            continue;
+        }
+        for rest in line.split("crate::").skip(1) {
+            let mut parts =
+                rest.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).next().unwrap_or("").split("::");
+            let (module, part) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+            found.push((n, (module.to_owned(), part.to_owned())));
+        }
+    }
+    found
+}
