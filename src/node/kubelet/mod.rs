@@ -1,13 +1,268 @@
-//! The kubelet.
+//! The kubelet: the agent on every node that makes pods real and says how they are.
+//!
+//! A kubelet watches the pods that are bound to its node and holds, for each, a *worker*: a small state machine that
+//! syncs the pod again and again. A sync compares what the pod asks for with what the container runtime has, does
+//! what is missing, and sets a status. Nothing else in Kubernetes starts a container, and nobody else writes
+//! containerStatuses.
+//!
+//! How a pod comes to run here:
+//! 1. The pod informer (field selector `spec.nodeName`) tells of a pod: it is admitted or refused ([`pods`],
+//!    [`admission`]), and gets a worker ([`workers`]).
+//! 2. The first sync ([`sync`]) computes the status, which the status loop writes: GET, then PATCH `pods/status`
+//!    (ContainerCreating; [`status`], [`status_loop`]). Meanwhile volumes are mounted ([`volumes`]): ConfigMaps are
+//!    watched, a token is asked for.
+//! 3. The runtime makes the sandbox, and with it the network; PodReadyToStartContainers=True is written at once.
+//! 4. For each container: back-off, image ([`images`]), create, start ([`start`], [`backoff`]), with an Event each.
+//! 5. The pod is looked at in the runtime ([`pleg`]); what is seen leads to the next sync, whose status says Running
+//!    and Ready.
+//!
+//! A container that ends is noticed by the next relist, and the same loop decides whether it starts again
+//! ([`restart`], [`actions`]). A pod that is deleted goes through [`teardown`]: stop, report, and at last the DELETE
+//! that removes the object. Beside all that the kubelet registers its node, renews its lease and reports its status
+//! ([`agent`], [`node_status`]), and probes containers ([`probes`], [`prober`]).
+//!
+//! Must hold: a sync decides from the spec and the runtime's state alone, so a restarted kubelet picks up where the
+//! old one stopped; one sync of a pod at a time; stages only go forward; a terminal phase is written only when no
+//! container can run; the kubelet speaks to the runtime by CRI messages and to the rest of the cluster through the
+//! API server, and to nothing else.
+//!
+//! Left out: static and mirror pods, cgroups and QoS enforcement, eviction under pressure, node shutdown, device and
+//! resource managers, in-place resize, ephemeral containers, image and disk garbage collection, credentials of
+//! registries, Services as environment variables, the periodic resync of pods in which nothing has changed (once a
+//! minute, `syncFrequency`), token refresh, and updates of mounted ConfigMaps. Watches of ConfigMaps stay open when
+//! the last pod that needs them is gone. A relist that would find nothing is not made; see [`pleg`].
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Node;
+
+use crate::apiserver::request::User;
+use crate::apiserver::watch::{WatchEvent, WatchId};
+use crate::client::informer::RELIST;
+use crate::client::{Client, Informer, Lister, Recorder, Selection};
+use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message};
+use crate::object::time::Instant;
+use crate::object::{Key, Kind};
+
 pub mod actions;
 pub mod admission;
+pub mod agent;
 pub mod backoff;
 pub mod images;
 pub mod node_status;
 pub mod params;
+pub mod pleg;
+pub mod pods;
+pub mod prober;
 pub mod probes;
 pub mod restart;
+pub mod runtime_client;
 pub mod runtime_pod;
+pub mod start;
 pub mod status;
+pub mod status_loop;
+pub mod sync;
+pub mod teardown;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod volumes;
+pub mod workers;
+
+pub use node_status::NodeConfig;
+
+use backoff::Backoff;
+use pleg::Pleg;
+use status::manager::StatusManager;
+use workers::Worker;
+
+/// Wake: list the runtime.
+const RELIST_TICK: &str = "pleg relist";
+/// Wake: a pod's turn in the work queue. The key is its uid.
+const WORK: &str = "pod work queue";
+/// Wake: statuses that could not be written are tried again.
+const STATUS: &str = "status manager";
+/// Wake: renew the node's lease.
+const LEASE: &str = "node lease";
+/// Wake: compute, and if need be report, the node's status.
+const NODE_STATUS: &str = "node status";
+/// Wake: a probe's period is over. The key is uid, container, kind and timer.
+const PROBE: &str = "probe";
+
+/// The kubelet of one node.
+pub struct Kubelet {
+    name: String,
+    shared: Rc<Shared>,
+    pods: Informer,
+    node: Informer,
+}
+
+/// What the kubelet's handlers and its syncs share.
+pub struct Shared {
+    config: NodeConfig,
+    hub: Hub,
+    actor: ActorId,
+    /// The container runtime on this node.
+    runtime: ActorId,
+    client: Client,
+    /// Leases and node status go through a client of their own, which pods cannot slow down.
+    heartbeat: Client,
+    recorder: Recorder,
+    user: Rc<User>,
+    nodes: Lister<Node>,
+    /// When the kubelet's one-second loops began to tick.
+    started: Cell<Instant>,
+    state: RefCell<State>,
+}
+
+/// All that changes. It can be lost: everything in it is found again in the API server and in the runtime.
+#[derive(Default)]
+struct State {
+    /// By pod uid.
+    workers: BTreeMap<String, Worker>,
+    status: StatusManager,
+    pleg: Pleg,
+    /// Restarts of containers.
+    crashes: Backoff,
+    /// Pulls of images.
+    pulls: Backoff,
+    /// The error of the last failed pull, by the key of its back-off.
+    pull_errors: BTreeMap<String, String>,
+    /// A pull is under way; the others wait for their turn in this order.
+    pulling: bool,
+    pull_turns: VecDeque<CallId>,
+    /// Watches of single ConfigMaps and Secrets.
+    objects: BTreeMap<(Kind, Key), Informer>,
+    agent: agent::Agent,
+}
+
+impl Kubelet {
+    /// The kubelet of the node `config` describes, with the container runtime `runtime`. `limits` are requests a second
+    /// and burst of its client, the shipped ones unless given.
+    pub fn new(hub: Hub, actor: ActorId, config: NodeConfig, runtime: ActorId, limits: Option<(u32, u32)>) -> Kubelet {
+        let user = Rc::new(User::node(&config.name));
+        let (qps, burst) = limits.unwrap_or((params::QPS, params::BURST));
+        let client = || Client::new(hub.clone(), actor, user.clone(), qps, burst);
+        let watch = |selection| Informer::new(hub.clone(), actor, user.clone(), selection);
+        let pods = watch(Selection::fields(Kind::Pod, format!("spec.nodeName={}", config.name)));
+        let node = watch(Selection::fields(Kind::Node, format!("metadata.name={}", config.name)));
+        let shared = Shared {
+            recorder: Recorder::new(client(), "kubelet", &config.name),
+            client: client(),
+            heartbeat: client(),
+            nodes: node.lister(),
+            started: Cell::default(),
+            state: RefCell::default(),
+            hub: hub.clone(),
+            user: user.clone(),
+            actor,
+            runtime,
+            config,
+        };
+        Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node }
+    }
+
+    /// The pods on this node, by uid, each with its stage: for whoever looks inside.
+    pub fn stages(&self) -> Vec<(Key, workers::Stage)> {
+        let state = self.shared.state.borrow();
+        state.workers.values().map(|w| (Key::of_meta(&w.pod.metadata), w.stage)).collect()
+    }
+
+    /// Its informers.
+    pub fn informers(&self) -> [&Informer; 2] {
+        [&self.node, &self.pods]
+    }
+
+    fn notify(&mut self, watch: WatchId, event: WatchEvent) {
+        if self.pods.owns(watch) {
+            let changes = self.pods.on_event(event);
+            self.shared.pods_changed(changes);
+        } else if self.node.owns(watch) {
+            self.node.on_event(event);
+            if self.node.has_synced() && !self.shared.state.borrow().agent.following_pods {
+                self.shared.state.borrow_mut().agent.following_pods = true;
+                self.pods.start();
+            }
+        } else {
+            self.shared.object_changed(watch, event);
+        }
+    }
+
+    fn relist(&mut self, plural: &str) {
+        for informer in [&mut self.pods, &mut self.node] {
+            if informer.kind().info().plural == plural {
+                informer.start();
+            }
+        }
+        self.shared.watch_objects_again(plural);
+    }
+}
+
+impl Actor for Kubelet {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn start(&mut self) {
+        self.node.start();
+        self.shared.begin();
+    }
+
+    fn deliver(&mut self, delivery: Delivery) {
+        let me = &self.shared;
+        match delivery {
+            Delivery::Notification { watch, event } => self.notify(watch, event),
+            Delivery::Wake { what: RELIST, key } => self.relist(&key),
+            Delivery::Wake { what: RELIST_TICK, .. } => {
+                me.hub.spawn(me.actor, format!("{} pleg", self.name), me.clone().relist());
+            }
+            Delivery::Wake { what: WORK, key } => me.retry(&key),
+            Delivery::Wake { what: STATUS, .. } => me.write_statuses_again(),
+            Delivery::Wake { what: LEASE, .. } => me.renew_lease(),
+            Delivery::Wake { what: NODE_STATUS, .. } => me.node_status_tick(),
+            Delivery::Wake { what: PROBE, key } => me.probe_tick(&key),
+            Delivery::Wake { .. } => {}
+            Delivery::Rpc { call, from, message } => me.called(call, from, &*message),
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+impl Shared {
+    /// The kubelet starts: it lists the runtime for the first time and registers its node.
+    fn begin(self: &Rc<Self>) {
+        let period = params::RELIST_PERIOD.as_nanos() as u64;
+        let phase = self.hub.random(|random| random.below(period));
+        self.started.set(self.hub.now() + Duration::from_nanos(phase));
+        self.state.borrow_mut().pleg.armed = true;
+        self.hub.spawn(self.actor, format!("kubelet {} pleg", self.config.name), self.clone().relist());
+        self.hub.spawn(self.actor, format!("kubelet {} register", self.config.name), self.clone().register());
+    }
+
+    /// A call from the runtime, or from one of this kubelet's own syncs.
+    fn called(&self, call: CallId, from: ActorId, message: &dyn Message) {
+        if from == self.actor {
+            self.queue_for_pull(call);
+            return;
+        }
+        self.container_ended();
+        let answer = Rc::new(start::Turn);
+        self.hub.reply(self.actor, from, call, message.method(), Ok(answer));
+    }
+
+    /// The pod's namespace and name, for labels.
+    fn pod_key(&self, uid: &str) -> String {
+        let state = self.state.borrow();
+        state.workers.get(uid).map_or_else(|| uid.to_owned(), |w| Key::of_meta(&w.pod.metadata).to_string())
+    }
+}

@@ -4,12 +4,8 @@ use std::time::Duration;
 
 /// `pkg/kubelet/kubelet.go` `plegRelistPeriod` of `genericPlegRelistPeriod`: the runtime is listed this often.
 pub const RELIST_PERIOD: Duration = Duration::from_secs(1);
-/// `syncFrequency`: a pod is synced at least this often (plus up to half of it, so that pods spread out).
-pub const SYNC_FREQUENCY: Duration = Duration::from_secs(60);
 /// `backOffPeriod`: how soon a failed sync is tried again (plus up to half of it).
 pub const BACK_OFF_PERIOD: Duration = Duration::from_secs(10);
-/// A sync that failed because the network is not ready is tried again this soon.
-pub const NETWORK_NOT_READY_PERIOD: Duration = Duration::from_secs(1);
 /// A back-off carried by the error counts up to here (`pod_workers.go` `completeWork`).
 pub const CARRIED_BACK_OFF_MAX: Duration = Duration::from_secs(60);
 /// `MaxCrashLoopBackOff` and `imageBackOff`: the first delay.
@@ -26,6 +22,8 @@ pub const LEASE_DURATION_SECONDS: i32 = 40;
 pub const LEASE_RENEW_PERIOD: Duration = Duration::from_secs(10);
 /// `pkg/kubelet/status` `syncPeriod`: statuses that could not be written are tried again this often.
 pub const STATUS_SYNC_PERIOD: Duration = Duration::from_secs(10);
+/// `reconcilerLoopSleepPeriod` of the volume manager: how long it takes until new volumes are looked at.
+pub const VOLUME_RECONCILE_PERIOD: Duration = Duration::from_millis(100);
 /// `podAttachAndMountRetryInterval`: the worker looks this often whether its volumes are mounted.
 pub const MOUNT_POLL_PERIOD: Duration = Duration::from_millis(300);
 /// `podAttachAndMountTimeout`: how long a sync waits for its volumes.
@@ -46,8 +44,6 @@ pub const GRACE_SECONDS_MIN: i64 = 1;
 pub const QPS: u32 = 50;
 /// See [`QPS`].
 pub const BURST: u32 = 100;
-/// A probe that cannot be run is tried this many times before it is given up for this period.
-pub const PROBE_TRIES: u32 = 3;
 /// `nodeStatusMaxImages`.
 pub const IMAGES_REPORTED_MAX: usize = 50;
 /// The port that a node's status gives for its kubelet.

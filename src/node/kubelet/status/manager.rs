@@ -19,6 +19,10 @@ pub struct StatusManager {
     entries: BTreeMap<String, Entry>,
     /// The loop is writing, or about to.
     pub writing: bool,
+    /// Something was set since the loop last made a batch.
+    pub again: bool,
+    /// The tick that tries again is armed.
+    pub retrying: bool,
     clock: u64,
 }
 

@@ -1,0 +1,211 @@
+//! The node's own affairs: registration, lease, status.
+//!
+//! Mirrors `registerWithAPIServer` and `syncNodeStatus` (`pkg/kubelet/kubelet_node_status.go`) and the lease controller
+//! (`k8s.io/component-helpers/apimachinery/lease`). The lease is the heartbeat: renewed every 10 s, it is what the
+//! node-lifecycle controller looks at. The status is computed every 10 s but written only when something changed, or
+//! after five minutes.
+//!
+//! Simplified: the status is not computed while nothing on the node has changed; the timer then waits for the report
+//! that is due.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::api::core::v1::{Node, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
+use super::node_status;
+use super::params::{
+    LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD, REGISTER_PAUSE,
+    REGISTER_PAUSE_MAX,
+};
+use super::{LEASE, NODE_STATUS, Shared};
+use crate::apiserver::request::{Patch, StatusPatch};
+use crate::client::recorder::EventType;
+use crate::object::time::Instant;
+use crate::object::{Key, Status};
+
+/// The namespace of all node leases.
+const LEASES: &str = "kube-node-lease";
+
+/// What the kubelet remembers about its node.
+#[derive(Clone, Debug, Default)]
+pub struct Agent {
+    /// The pod informer has been started.
+    pub following_pods: bool,
+    /// Containers of pods that are gone have been looked for.
+    pub orphans_looked_for: bool,
+    /// The runtime's version.
+    runtime_version: String,
+    /// The lease as last written.
+    lease: Option<Arc<Lease>>,
+    /// When the node's status was last written.
+    reported: Instant,
+    /// When the next status is computed; timers for other times are void.
+    next_status: Instant,
+}
+
+impl Shared {
+    /// Makes the Node, or takes over the one that is there; then lease and status begin.
+    pub(super) async fn register(self: Rc<Self>) {
+        let version = self.runtime_version().await;
+        self.state.borrow_mut().agent.runtime_version = version.clone();
+        self.tell_node("Starting", "Starting kubelet.");
+        let mut pause = REGISTER_PAUSE;
+        loop {
+            self.hub.sleep(pause).await;
+            let node = node_status::initial(&self.config, &version, self.hub.now());
+            match self.client.create(node).await {
+                Ok(_) => {
+                    for event in &node_status::WELL_EVENTS[..3] {
+                        self.tell_turned(event);
+                    }
+                    break;
+                }
+                Err(status) if status.is_already_exists() => break,
+                Err(_) => pause = (pause * 2).min(REGISTER_PAUSE_MAX),
+            }
+        }
+        self.renew_lease();
+        self.report_status().await;
+        // The report right after the start; from then on the status is written when it changes.
+        self.arm_node_status(NODE_STATUS_PERIOD);
+    }
+
+    /// An image was pulled: the next status will say so.
+    pub(super) fn images_changed(self: &Rc<Self>) {
+        let now = self.hub.now();
+        let (next, reported) = {
+            let state = self.state.borrow();
+            (state.agent.next_status, state.agent.reported)
+        };
+        let period = NODE_STATUS_PERIOD.as_nanos() as u64;
+        let wait = Duration::from_nanos(period - (now - reported).as_nanos() as u64 % period);
+        if now + wait < next {
+            self.arm_node_status(wait);
+        }
+    }
+
+    fn arm_node_status(&self, wait: Duration) {
+        let at = self.hub.now() + wait;
+        self.state.borrow_mut().agent.next_status = at;
+        self.hub.wake_background(self.actor, NODE_STATUS, at.0.to_string(), wait);
+    }
+
+    /// The status is computed and, if need be, written.
+    pub(super) fn node_status_tick(self: &Rc<Self>) {
+        let now = self.hub.now();
+        if self.state.borrow().agent.next_status > now {
+            return;
+        }
+        self.arm_node_status(NODE_REPORT_PERIOD);
+        let me = self.clone();
+        let label = format!("kubelet {} node status", self.config.name);
+        self.hub.spawn_background(self.actor, label, async move { me.report_status().await });
+    }
+
+    /// `updateNodeStatus`: up to five tries, the first against the cached Node.
+    async fn report_status(&self) {
+        for attempt in 0..5 {
+            if self.try_report_status(attempt).await.is_ok() {
+                return;
+            }
+        }
+    }
+
+    async fn try_report_status(&self, attempt: u32) -> Result<(), Status> {
+        let name = &self.config.name;
+        let cached = (attempt == 0).then(|| self.nodes.get(&Key::new("", name))).flatten();
+        let node = match cached {
+            Some(node) => node,
+            None => self.heartbeat.get::<Node>("", name).await?,
+        };
+        let images = self.images().await;
+        let version = self.state.borrow().agent.runtime_version.clone();
+        let now = self.hub.now();
+        let status = node_status::status(&self.config, &version, &images, node.status.as_ref(), now);
+        let events = node_status::turned(node.status.as_ref());
+        let patch = Patch::Status(Box::new(StatusPatch::Node { status }));
+        self.heartbeat.patch_status::<Node>("", name, patch).await?;
+        self.state.borrow_mut().agent.reported = now;
+        for event in events {
+            self.tell_turned(event);
+        }
+        Ok(())
+    }
+
+    /// Renews the lease, and sees to it that it is renewed again.
+    pub(super) fn renew_lease(self: &Rc<Self>) {
+        self.hub.wake_background(self.actor, LEASE, "", LEASE_RENEW_PERIOD);
+        let me = self.clone();
+        let label = format!("kubelet {} lease", self.config.name);
+        self.hub.spawn_background(self.actor, label, async move {
+            // The next period will try again, and forty seconds are enough for three.
+            let _ = me.write_lease().await;
+        });
+    }
+
+    /// The first time GET and, if there is none, POST; afterwards PUT of what was last written.
+    async fn write_lease(&self) -> Result<(), Status> {
+        let held = self.state.borrow().agent.lease.clone();
+        let held = match held {
+            Some(lease) => Some(lease),
+            None => match self.heartbeat.get::<Lease>(LEASES, &self.config.name).await {
+                Ok(lease) => Some(lease),
+                Err(status) if status.is_not_found() => None,
+                Err(status) => return Err(status),
+            },
+        };
+        let written = match held {
+            None => self.heartbeat.create(self.new_lease()).await,
+            Some(held) => {
+                let mut lease = (*held).clone();
+                lease.spec.get_or_insert_default().renew_time = Some(self.hub.now().micro_time());
+                self.heartbeat.update(lease).await
+            }
+        };
+        // After a conflict the next try reads the lease first.
+        self.state.borrow_mut().agent.lease = written.as_ref().ok().cloned();
+        written.map(|_| ())
+    }
+
+    fn new_lease(&self) -> Lease {
+        let name = self.config.name.clone();
+        let node = self.nodes.get(&Key::new("", &name));
+        let owner = node.and_then(|node| node.metadata.uid.clone()).map(|uid| OwnerReference {
+            api_version: "v1".into(),
+            kind: "Node".into(),
+            name: name.clone(),
+            uid,
+            ..OwnerReference::default()
+        });
+        Lease {
+            metadata: ObjectMeta {
+                name: Some(name.clone()),
+                namespace: Some(LEASES.into()),
+                owner_references: owner.map(|owner| vec![owner]),
+                ..ObjectMeta::default()
+            },
+            spec: Some(LeaseSpec {
+                holder_identity: Some(name),
+                lease_duration_seconds: Some(LEASE_DURATION_SECONDS),
+                renew_time: Some(self.hub.now().micro_time()),
+                ..LeaseSpec::default()
+            }),
+        }
+    }
+
+    fn tell_turned(&self, event: &str) {
+        self.tell_node(event, &format!("Node {} status is now: {event}", self.config.name));
+    }
+
+    /// Events about the node name it by its name as uid, since it may not exist yet.
+    fn tell_node(&self, reason: &str, message: &str) {
+        let name = Some(self.config.name.clone());
+        let involved =
+            ObjectReference { kind: Some("Node".into()), name: name.clone(), uid: name, ..ObjectReference::default() };
+        self.recorder.event_about(involved, EventType::Normal, reason, message.to_owned());
+    }
+}

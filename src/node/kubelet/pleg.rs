@@ -1,0 +1,150 @@
+//! The pod lifecycle event generator: how the kubelet learns what has become of containers.
+//!
+//! Mirrors `pkg/kubelet/pleg/generic.go`. The runtime is listed once a second, the list is compared with the one
+//! before, and each pod with a difference is looked at closely and synced. Since 1.36 (PLEGOnDemandRelist) a sync
+//! that did something has its own pod looked at at once, so that Running is reported without waiting for the tick.
+//!
+//! Simplified: a relist that would find nothing is not made. It is made at the next tick when a sync waits for news,
+//! or when the runtime has said that a container has ended; a real kubelet asks every second in any case.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::runtime_pod::{RunState, RuntimePod};
+use super::{RELIST_TICK, Shared};
+use crate::object::time::Instant;
+
+/// What the last relist saw, and who waits for the next.
+#[derive(Clone, Debug, Default)]
+pub struct Pleg {
+    /// When the runtime was last listed as a whole.
+    pub relisted: Instant,
+    /// Pods whose next sync waits for the next relist.
+    pub waiting: BTreeSet<String>,
+    /// A timer for the next relist is armed.
+    pub armed: bool,
+    /// A relist is under way.
+    pub busy: bool,
+    /// The runtime has said that a container ended, after the relist under way began.
+    pub exited: bool,
+    /// State by id of every sandbox and container, by pod uid.
+    records: BTreeMap<String, Record>,
+}
+
+/// The states of one pod's sandboxes and containers, by id.
+pub type Record = BTreeMap<String, Seen>;
+
+/// A state as lists show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// A sandbox, ready or not.
+    Sandbox(bool),
+    /// A container.
+    Container(RunState),
+}
+
+impl Pleg {
+    /// Takes a whole list in, and says which pods differ from the list before.
+    pub fn take(&mut self, list: BTreeMap<String, Record>, now: Instant) -> Vec<String> {
+        let known = self.records.keys().chain(list.keys()).cloned().collect::<BTreeSet<String>>();
+        let changed = known.into_iter().filter(|uid| self.records.get(uid) != list.get(uid)).collect();
+        self.records = list;
+        self.relisted = now;
+        changed
+    }
+
+    /// Takes one pod's list in.
+    pub fn take_pod(&mut self, uid: &str, record: Record) {
+        self.records.insert(uid.to_owned(), record);
+    }
+
+    /// Whether the runtime has anything of the pod.
+    pub fn knows(&self, uid: &str) -> bool {
+        self.records.contains_key(uid)
+    }
+
+    /// Pods that the runtime has something of.
+    pub fn known(&self) -> Vec<String> {
+        self.records.keys().cloned().collect()
+    }
+
+    /// Nothing of the pod is left in the runtime.
+    pub fn forget(&mut self, uid: &str) {
+        self.records.remove(uid);
+        self.waiting.remove(uid);
+    }
+}
+
+impl Shared {
+    /// Makes sure that there is a relist at the next tick.
+    pub(super) fn arm_relist(&self) {
+        let mut state = self.state.borrow_mut();
+        if state.pleg.armed || state.pleg.busy {
+            return;
+        }
+        state.pleg.armed = true;
+        let now = self.hub.now();
+        let tick = self.next_tick(now + Duration::from_nanos(1));
+        self.hub.wake(self.actor, RELIST_TICK, "", tick - now);
+    }
+
+    /// The runtime says that a container has ended: the next relist will find it.
+    pub(super) fn container_ended(&self) {
+        self.state.borrow_mut().pleg.exited = true;
+        self.arm_relist();
+    }
+
+    /// The tick: lists the runtime, looks closely at pods that differ, and lets waiting syncs begin.
+    pub(super) async fn relist(self: Rc<Self>) {
+        {
+            let mut state = self.state.borrow_mut();
+            state.pleg.armed = false;
+            state.pleg.busy = true;
+            state.pleg.exited = false;
+        }
+        let listed = self.list_runtime(None).await;
+        let mut changed = Vec::new();
+        if let Ok(list) = listed {
+            changed = self.state.borrow_mut().pleg.take(list, self.hub.now());
+            for uid in &changed {
+                self.look_at(uid).await;
+            }
+        }
+        let waiting = {
+            let mut state = self.state.borrow_mut();
+            state.pleg.busy = false;
+            std::mem::take(&mut state.pleg.waiting)
+        };
+        for uid in &changed {
+            self.mark(uid);
+        }
+        for uid in waiting.iter().filter(|uid| !changed.contains(uid)) {
+            self.start_if_due(uid);
+        }
+        let again = {
+            let mut state = self.state.borrow_mut();
+            std::mem::take(&mut state.pleg.exited) || !state.pleg.waiting.is_empty()
+        };
+        if again {
+            self.arm_relist();
+        }
+    }
+
+    /// The relist of one pod, right after a sync that did something.
+    pub(super) async fn relist_pod(&self, uid: &str) {
+        if let Ok(mut list) = self.list_runtime(Some(uid)).await {
+            let record = list.remove(uid).unwrap_or_default();
+            self.state.borrow_mut().pleg.take_pod(uid, record);
+            self.look_at(uid).await;
+        }
+    }
+
+    /// Reads a pod's newest sandbox and all its containers, and keeps the picture (`updateCache`).
+    pub(super) async fn look_at(&self, uid: &str) {
+        let Ok(pod) = self.read_runtime_pod(uid).await else { return };
+        if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid) {
+            worker.runtime = Rc::new(RuntimePod { seen_at: self.hub.now(), ..pod });
+        }
+    }
+}

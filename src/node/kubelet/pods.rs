@@ -1,0 +1,185 @@
+//! Pods come and go: what the pod informer says, turned into work for the workers.
+//!
+//! Mirrors `pkg/kubelet/config` and the `HandlePod…` functions of `pkg/kubelet/kubelet.go`. A change of the spec, the
+//! labels or the deletion time is an UPDATE or DELETE and leads to a sync; a change of the status alone (the kubelet's
+//! own patch coming back) is a RECONCILE and leads to nothing.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Pod, PodStatus};
+
+use super::admission::{self, Rejection};
+use super::status::phase;
+use super::workers::{Stage, Worker};
+use super::Shared;
+use crate::client::informer::Change;
+use crate::client::recorder::EventType;
+use crate::object::{Key, Resource};
+
+impl Shared {
+    /// Handles what one watch event, or the first list, has brought: removals first, new pods by age.
+    pub(super) fn pods_changed(self: &Rc<Self>, changes: Vec<Change>) {
+        let mut added: Vec<Arc<Pod>> = Vec::new();
+        for change in &changes {
+            match change {
+                Change::Deleted(object) => {
+                    if let Some(pod) = Pod::from_object(object) {
+                        self.pod_removed(pod);
+                    }
+                }
+                Change::Added(object) => added.extend(Pod::from_object(object).cloned()),
+                Change::Updated { old, new } => {
+                    let (Some(old), Some(new)) = (Pod::from_object(old), Pod::from_object(new)) else { continue };
+                    if old.metadata.uid == new.metadata.uid {
+                        self.pod_updated(old, new);
+                    } else {
+                        self.pod_removed(old);
+                        added.push(new.clone());
+                    }
+                }
+            }
+        }
+        added.sort_by(|a, b| a.metadata.creation_timestamp.cmp(&b.metadata.creation_timestamp));
+        for pod in added {
+            self.pod_added(pod);
+        }
+        self.clean_up_orphans();
+    }
+
+    /// `HandlePodAdditions`.
+    fn pod_added(self: &Rc<Self>, pod: Arc<Pod>) {
+        let uid = pod.metadata.uid.clone().unwrap_or_default();
+        if self.state.borrow().workers.contains_key(&uid) {
+            return;
+        }
+        let ending = pod.metadata.deletion_timestamp.is_some() || ended(&pod);
+        let verdict = if ending { Ok(()) } else { self.admit(&pod) };
+        let mut worker = Worker::new(pod.clone(), Rc::default());
+        worker.update(pod.clone(), false);
+        if ended(&pod) && !self.state.borrow().pleg.knows(&uid) {
+            // It ended under an earlier kubelet, and nothing of it runs.
+            worker.stage = Stage::Terminated;
+        }
+        if verdict.is_err() {
+            worker.stage = Stage::Finished;
+        }
+        self.state.borrow_mut().workers.insert(uid.clone(), worker);
+        if let Err(rejection) = verdict {
+            self.reject(&pod, rejection);
+            return;
+        }
+        let (me, known) = (self.clone(), self.state.borrow().pleg.knows(&uid));
+        if !known {
+            self.mark(&uid);
+            return;
+        }
+        // A kubelet that has restarted finds the pod's containers still there, and adopts them.
+        self.hub.spawn(self.actor, format!("kubelet {} pleg", self.config.name), async move {
+            me.look_at(&uid).await;
+            me.mark(&uid);
+        });
+    }
+
+    /// `canAdmitPod`, against the pods that run here or will.
+    fn admit(&self, pod: &Pod) -> Result<(), Rejection> {
+        let Some(node) = self.nodes.get(&Key::new("", &self.config.name)) else { return Ok(()) };
+        let state = self.state.borrow();
+        let others = state.workers.values().filter(|w| w.stage < Stage::Terminated).map(|w| &*w.pod);
+        admission::admit(&node, others, pod)
+    }
+
+    /// `rejectPod`: the pod fails without ever having started.
+    fn reject(self: &Rc<Self>, pod: &Pod, rejection: Rejection) {
+        self.recorder.event(pod, EventType::Warning, &rejection.reason, rejection.message.clone());
+        let mut status = PodStatus {
+            phase: Some(phase::FAILED.into()),
+            reason: Some(rejection.reason),
+            message: Some(format!("Pod was rejected: {}", rejection.message)),
+            observed_generation: pod.metadata.generation,
+            ..PodStatus::default()
+        };
+        let held = pod.status.as_ref();
+        status.conditions = held.and_then(|s| s.conditions.clone());
+        status.qos_class = held.and_then(|s| s.qos_class.clone());
+        self.set_status(pod, status);
+    }
+
+    /// UPDATE, DELETE or RECONCILE.
+    fn pod_updated(self: &Rc<Self>, old: &Pod, new: &Arc<Pod>) {
+        let uid = new.metadata.uid.clone().unwrap_or_default();
+        let reconcile = same_for_a_sync(old, new);
+        let (stage, shrinks) = {
+            let mut state = self.state.borrow_mut();
+            let Some(worker) = state.workers.get_mut(&uid) else { return };
+            if reconcile {
+                worker.pod = new.clone();
+                return;
+            }
+            let shrinks = worker.update(new.clone(), false);
+            (worker.stage, shrinks)
+        };
+        match stage {
+            Stage::Finished => self.finished_pod_touched(&uid),
+            Stage::Terminating if shrinks => self.stop_sooner(&uid),
+            _ => self.mark(&uid),
+        }
+    }
+
+    /// REMOVE: the object is gone. Whatever still runs is stopped with the shortest grace.
+    fn pod_removed(self: &Rc<Self>, pod: &Arc<Pod>) {
+        let uid = pod.metadata.uid.clone().unwrap_or_default();
+        let (stage, shrinks) = {
+            let mut state = self.state.borrow_mut();
+            let Some(worker) = state.workers.get_mut(&uid) else { return };
+            let shrinks = worker.update(pod.clone(), true);
+            (worker.stage, shrinks)
+        };
+        match stage {
+            Stage::Finished => self.forget_pod(&uid),
+            Stage::Terminating if shrinks => self.stop_sooner(&uid),
+            Stage::Sync | Stage::Terminating => self.mark(&uid),
+            Stage::Terminated => {}
+        }
+    }
+
+    /// A pod of which nothing is left here is deleted now, or its finalizers are gone.
+    fn finished_pod_touched(self: &Rc<Self>, uid: &str) {
+        self.state.borrow_mut().status.touch(uid);
+        self.write_statuses();
+    }
+
+    /// The last trace of a pod goes: its containers and sandboxes are removed, and nothing is remembered.
+    pub(super) fn forget_pod(self: &Rc<Self>, uid: &str) {
+        let worker = {
+            let mut state = self.state.borrow_mut();
+            state.status.forget(uid);
+            state.crashes.forget(uid);
+            state.pulls.forget(uid);
+            state.pull_errors.retain(|key, _| !key.starts_with(uid));
+            state.pleg.forget(uid);
+            state.workers.remove(uid)
+        };
+        let Some(worker) = worker else { return };
+        if worker.runtime.containers.is_empty() && worker.runtime.sandboxes.is_empty() {
+            return;
+        }
+        let me = self.clone();
+        let label = format!("kubelet {} garbage collection", self.config.name);
+        self.hub.spawn_background(self.actor, label, async move { me.collect_garbage(&worker.runtime).await });
+    }
+}
+
+/// Whether two versions of a pod ask the same of a kubelet (`podsDifferSemantically`).
+fn same_for_a_sync(old: &Pod, new: &Pod) -> bool {
+    let (a, b) = (&old.metadata, &new.metadata);
+    a.generation == b.generation
+        && a.deletion_timestamp == b.deletion_timestamp
+        && a.deletion_grace_period_seconds == b.deletion_grace_period_seconds
+        && a.labels == b.labels
+        && a.annotations == b.annotations
+}
+
+fn ended(pod: &Pod) -> bool {
+    pod.status.as_ref().and_then(|s| s.phase.as_deref()).is_some_and(phase::is_terminal)
+}

@@ -1,0 +1,195 @@
+//! The prober: timers, calls and consequences of probes.
+//!
+//! Mirrors `pkg/kubelet/prober`. Each probe of each container has a timer of its own; what a result means is decided in
+//! [`super::probes`]. A readiness result goes into the status at once, ahead of the next sync; a container that fails
+//! its liveness or startup probe is restarted by the next sync.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, Probe as Spec};
+
+use super::probes::{Kind, Probe, Published, Step};
+use super::restart::restarts_after;
+use super::start::field_path;
+use super::workers::ProbeSlot;
+use super::{PROBE, Shared};
+use crate::client::recorder::EventType;
+
+impl Shared {
+    /// `AddPod`: a worker for each probe that has none yet. Its first run finds no container; then its period begins.
+    pub(super) fn add_probes(&self, uid: &str, pod: &Pod) {
+        let Some(spec) = &pod.spec else { return };
+        for container in spec.containers.iter().chain(spec.init_containers.iter().flatten()) {
+            for kind in Kind::ALL {
+                let Some(probe) = kind.of(container) else { continue };
+                let id = (container.name.clone(), kind);
+                let mut state = self.state.borrow_mut();
+                let Some(worker) = state.workers.get_mut(uid) else { return };
+                if worker.probes.contains_key(&id) {
+                    continue;
+                }
+                let slot = ProbeSlot { probe: Probe::new(kind, probe), timer: 0, busy: false };
+                worker.probes.insert(id, slot);
+                drop(state);
+                self.arm_probe(uid, &container.name, kind);
+            }
+        }
+    }
+
+    /// Stops the pod's probes of some kinds. Their timers find nothing any more.
+    pub(super) fn drop_probes(&self, uid: &str, which: impl Fn(Kind) -> bool) {
+        if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid) {
+            worker.probes.retain(|(_, kind), _| !which(*kind));
+        }
+    }
+
+    /// The period of a probe begins (again).
+    fn arm_probe(&self, uid: &str, name: &str, kind: Kind) {
+        let mut state = self.state.borrow_mut();
+        let Some(slot) = state.probe(uid, name, kind) else { return };
+        slot.timer += 1;
+        let key = format!("{uid} {name} {} {}", kind.word(), slot.timer);
+        self.hub.wake_background(self.actor, PROBE, key, slot.probe.period);
+    }
+
+    /// A period is over.
+    pub(super) fn probe_tick(self: &Rc<Self>, key: &str) {
+        let parts: Vec<&str> = key.split(' ').collect();
+        let [uid, name, word, timer] = parts[..] else { return };
+        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.word() == word) else { return };
+        let current = self.state.borrow_mut().probe(uid, name, kind).map(|slot| slot.timer.to_string());
+        if current.as_deref() == Some(timer) {
+            self.arm_probe(uid, name, kind);
+            self.probe_now(uid, name, kind);
+        }
+    }
+
+    /// A status has just been computed and the container is not ready: the readiness probe runs now, and its period
+    /// begins anew.
+    pub(super) fn probe_out_of_turn(self: &Rc<Self>, uid: &str, name: &str) {
+        self.arm_probe(uid, name, Kind::Readiness);
+        let (me, uid, name) = (self.clone(), uid.to_owned(), name.to_owned());
+        // In a task of its own, so that the status that is being computed is set first.
+        self.hub.spawn(self.actor, format!("kubelet {} prober", self.config.name), async move {
+            me.probe_now(&uid, &name, Kind::Readiness);
+        });
+    }
+
+    /// `doProbe`, up to the call.
+    fn probe_now(self: &Rc<Self>, uid: &str, name: &str, kind: Kind) {
+        let Some((pod, status)) = self.probed_container(uid, name) else { return };
+        let Some((container, is_init)) = find(&pod, name) else { return };
+        let Some(spec) = kind.of(container).cloned() else { return };
+        let restarts = restarts_after(&pod, container, 1);
+        let deleting = pod.metadata.deletion_timestamp.is_some();
+        let (step, renewed, id) = {
+            let mut state = self.state.borrow_mut();
+            let Some(slot) = state.probe(uid, name, kind).filter(|slot| !slot.busy) else { return };
+            let (step, renewed) = slot.probe.before(&status, restarts, deleting, self.hub.now());
+            slot.busy = step == Step::Run;
+            (step, renewed, slot.probe.container_id.clone())
+        };
+        if renewed && kind != Kind::Liveness {
+            self.mark(uid);
+        }
+        match step {
+            Step::Wait => {}
+            Step::Stop => self.drop_probe(uid, name, kind),
+            Step::Run => {
+                let (me, uid, name, field) = (self.clone(), uid.to_owned(), name.to_owned(), field_path(name, is_init));
+                self.hub.spawn(self.actor, format!("kubelet {} prober", self.config.name), async move {
+                    me.run_probe(&uid, &name, kind, &spec, &pod, &id, &field).await;
+                });
+            }
+        }
+    }
+
+    /// The call, and what follows from its result. A probe that cannot be run counts for nothing.
+    #[expect(clippy::too_many_arguments, reason = "what one run of a probe is about")]
+    async fn run_probe(
+        self: &Rc<Self>,
+        uid: &str,
+        name: &str,
+        kind: Kind,
+        spec: &Spec,
+        pod: &Arc<Pod>,
+        id: &str,
+        field: &str,
+    ) {
+        let result = self.call_probe(pod, name, id, spec).await;
+        let published = {
+            let mut state = self.state.borrow_mut();
+            let Some(slot) = state.probe(uid, name, kind) else { return };
+            slot.busy = false;
+            match &result {
+                Ok((success, _)) if slot.probe.container_id == id => slot.probe.after(*success),
+                _ => None,
+            }
+        };
+        match result {
+            Ok((true, _)) => {}
+            Ok((false, output)) => {
+                let message = format!("{} probe failed: {output}", kind.title());
+                self.recorder.event_at(&**pod, field, EventType::Warning, "Unhealthy", message);
+            }
+            Err(error) => {
+                let message = format!("{} probe errored and resulted in unknown state: {error}", kind.title());
+                self.recorder.event_at(&**pod, field, EventType::Warning, "Unhealthy", message);
+            }
+        }
+        if let Some(Published { success }) = published {
+            self.published(uid, kind, id, success);
+        }
+    }
+
+    /// The result changed: readiness and startup go into the status at once, and the pod is synced.
+    fn published(self: &Rc<Self>, uid: &str, kind: Kind, id: &str, success: bool) {
+        let now = self.hub.now();
+        let changed = {
+            let mut state = self.state.borrow_mut();
+            let Some(pod) = state.workers.get(uid).map(|worker| worker.pod.clone()) else { return };
+            match kind {
+                Kind::Readiness => state.status.set_probed(&pod, id, None, Some(success), now),
+                Kind::Startup => state.status.set_probed(&pod, id, Some(success), None, now),
+                Kind::Liveness => false,
+            }
+        };
+        if changed {
+            self.write_statuses();
+        }
+        if kind != Kind::Liveness || !success {
+            self.mark(uid);
+        }
+    }
+
+    fn drop_probe(&self, uid: &str, name: &str, kind: Kind) {
+        if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid) {
+            worker.probes.remove(&(name.to_owned(), kind));
+        }
+    }
+
+    /// The container's status as last set.
+    fn probed_container(&self, uid: &str, name: &str) -> Option<(Arc<Pod>, ContainerStatus)> {
+        let state = self.state.borrow();
+        let pod = state.workers.get(uid)?.pod.clone();
+        let status = state.status.get(uid)?;
+        let mut all = status.container_statuses.iter().chain(&status.init_container_statuses).flatten();
+        let status = all.find(|s| s.name == name)?.clone();
+        Some((pod, status))
+    }
+}
+
+impl super::State {
+    fn probe(&mut self, uid: &str, name: &str, kind: Kind) -> Option<&mut ProbeSlot> {
+        self.workers.get_mut(uid)?.probes.get_mut(&(name.to_owned(), kind))
+    }
+}
+
+/// The container of that name, and whether it is an init container.
+fn find<'a>(pod: &'a Pod, name: &str) -> Option<(&'a Container, bool)> {
+    let spec = pod.spec.as_ref()?;
+    let own = spec.containers.iter().map(|c| (c, false));
+    let init = spec.init_containers.iter().flatten().map(|c| (c, true));
+    own.chain(init).find(|(c, _)| c.name == name)
+}

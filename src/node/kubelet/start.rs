@@ -1,0 +1,223 @@
+//! Starting one container: back-off, image, create, start.
+//!
+//! Mirrors `startContainer` (`pkg/kubelet/kuberuntime/kuberuntime_container.go`) and `EnsureImageExists`. Each step
+//! that fails leaves a reason, which the next status shows, and an Event.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Container, Pod};
+use serde_json::{Value, json};
+
+use super::backoff::go_duration;
+use super::images::{self, Plan};
+use super::runtime_pod::{RunState, RuntimePod};
+use super::status::WaitingReason;
+use super::Shared;
+use crate::client::recorder::EventType;
+use crate::engine::{CallId, Message};
+use crate::object::time::Instant;
+
+/// Why a container was not started.
+#[derive(Clone, Debug)]
+pub struct NotStarted {
+    /// For the status.
+    pub reason: WaitingReason,
+    /// When it may be tried again, if the error says so.
+    pub until: Option<Instant>,
+}
+
+impl NotStarted {
+    fn because(reason: &str, message: impl Into<String>) -> NotStarted {
+        NotStarted { reason: WaitingReason { reason: reason.into(), message: message.into() }, until: None }
+    }
+}
+
+/// A sync asks for its turn to pull an image. Pulls of one node are made one after another (`serializeImagePulls`).
+#[derive(Clone, Copy, Debug)]
+pub struct Turn;
+
+impl Message for Turn {
+    fn method(&self) -> &'static str {
+        "ImagePullTurn"
+    }
+
+    fn json(&self) -> Value {
+        json!({})
+    }
+}
+
+impl Shared {
+    /// Starts one container in the pod's sandbox.
+    pub(super) async fn start_container(
+        self: &Rc<Self>,
+        pod: &Arc<Pod>,
+        container: &Container,
+        is_init: bool,
+        sandbox: &str,
+        runtime: &RuntimePod,
+    ) -> Result<(), NotStarted> {
+        let field = field_path(&container.name, is_init);
+        let tell = |type_: EventType, reason: &str, message: String| {
+            self.recorder.event_at(&**pod, &field, type_, reason, message);
+        };
+        let failed = |reason: &str, message: String| {
+            tell(EventType::Warning, "Failed", format!("Error: {message}"));
+            NotStarted::because(reason, message)
+        };
+        self.back_off(pod, container, &field, runtime)?;
+        self.ensure_image(pod, container, &field, sandbox).await?;
+        if let Err(message) = self.check_config(pod, container) {
+            return Err(failed("CreateContainerConfigError", message));
+        }
+        let attempt = runtime.container(&container.name).map_or(0, |last| last.restart_count + 1);
+        let id = match self.create_container(pod, container, sandbox, attempt as u32).await {
+            Ok(id) => id,
+            Err(error) => return Err(failed("CreateContainerError", error.message)),
+        };
+        tell(EventType::Normal, "Created", "Container created".into());
+        if let Err(error) = self.start_created(&id).await {
+            return Err(failed("RunContainerError", error.message));
+        }
+        tell(EventType::Normal, "Started", "Container started".into());
+        let hook = container.lifecycle.as_ref().and_then(|l| l.post_start.as_ref());
+        if let Some(hook) = hook
+            && !self.run_hook(&id, hook).await
+        {
+            tell(EventType::Warning, "FailedPostStartHook", "PostStartHook failed".into());
+            self.kill_container(pod, &container.name, &id, "FailedPostStartHook", 2).await;
+            return Err(NotStarted::because("PostStartHookError", "PostStartHook failed"));
+        }
+        Ok(())
+    }
+
+    /// `doBackOff`: a container that has ended waits, counted from its end. The first restart is immediate.
+    fn back_off(&self, pod: &Arc<Pod>, container: &Container, field: &str, runtime: &RuntimePod) -> Result<(), NotStarted> {
+        let mut dead = runtime.containers.iter().filter(|c| c.name == container.name && c.state == RunState::Exited);
+        let Some(last) = dead.next() else { return Ok(()) };
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let key = format!("{uid}_{}_{}", container.name, container.image.as_deref().unwrap_or_default());
+        let now = self.hub.now();
+        let (name, pod_text) = (&container.name, pod_text(pod));
+        let mut state = self.state.borrow_mut();
+        let Some(until) = state.crashes.wait_since(&key, last.finished_at, now) else {
+            state.crashes.next(&key, last.finished_at, now);
+            return Ok(());
+        };
+        let delay = go_duration(state.crashes.get(&key));
+        drop(state);
+        let told = format!("Back-off restarting failed container {name} in pod {pod_text}");
+        self.recorder.event_at(&**pod, field, EventType::Warning, "BackOff", told);
+        let message = format!("back-off {delay} restarting failed container={name} pod={pod_text}");
+        Err(NotStarted { until: Some(until), ..NotStarted::because("CrashLoopBackOff", message) })
+    }
+
+    /// `EnsureImageExists`.
+    async fn ensure_image(&self, pod: &Arc<Pod>, container: &Container, field: &str, sandbox: &str) -> Result<(), NotStarted> {
+        let image = container.image.as_deref().unwrap_or_default();
+        let tell = |type_: EventType, reason: &str, message: String| {
+            self.recorder.event_at(&**pod, field, type_, reason, message);
+        };
+        let always = images::policy(container) == "Always";
+        let present = !always && self.image_size(image).await.is_some();
+        match images::plan(container, present) {
+            Plan::Use => {
+                tell(EventType::Normal, "Pulled", images::present_message(image));
+                Ok(())
+            }
+            Plan::Refuse => {
+                let message = format!("Container image \"{image}\" is not present with pull policy of Never");
+                tell(EventType::Warning, "ErrImageNeverPull", message.clone());
+                tell(EventType::Warning, "Failed", "Error: ErrImageNeverPull".into());
+                Err(NotStarted::because("ErrImageNeverPull", message))
+            }
+            Plan::Pull => self.pull(pod, image, field, sandbox).await,
+        }
+    }
+
+    /// One pull, unless the last failure is too recent.
+    async fn pull(&self, pod: &Arc<Pod>, image: &str, field: &str, sandbox: &str) -> Result<(), NotStarted> {
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let key = images::backoff_key(uid, image);
+        let tell = |type_: EventType, reason: &str, message: String| {
+            self.recorder.event_at(&**pod, field, type_, reason, message);
+        };
+        let until = self.state.borrow().pulls.wait_since_update(&key, self.hub.now());
+        if until.is_some() {
+            tell(EventType::Normal, "BackOff", images::back_off_message(image));
+            tell(EventType::Warning, "Failed", "Error: ImagePullBackOff".into());
+            let reason = images::pull_back_off(image, self.state.borrow().pull_errors.get(&key).map(String::as_str));
+            return Err(NotStarted { reason, until });
+        }
+        tell(EventType::Normal, "Pulling", format!("Pulling image \"{image}\""));
+        let asked = self.hub.now();
+        self.pull_turn().await;
+        let began = self.hub.now();
+        let pulled = self.pull_image(image, sandbox).await;
+        let (took, with_wait) = (self.hub.now() - began, self.hub.now() - asked);
+        self.pull_done();
+        match pulled {
+            Ok(()) => {
+                let size = self.image_size(image).await.unwrap_or(0);
+                tell(EventType::Normal, "Pulled", images::pulled_message(image, took, with_wait, size));
+                self.state.borrow_mut().pull_errors.remove(&key);
+                self.images_changed();
+                Ok(())
+            }
+            Err(error) => {
+                let error = error.to_string();
+                tell(EventType::Warning, "Failed", format!("Failed to pull image \"{image}\": {error}"));
+                tell(EventType::Warning, "Failed", "Error: ErrImagePull".into());
+                let now = self.hub.now();
+                let mut state = self.state.borrow_mut();
+                state.pulls.next(&key, now, now);
+                state.pull_errors.insert(key, error.clone());
+                Err(NotStarted { reason: images::pull_failed(&error), until: None })
+            }
+        }
+    }
+
+    /// Waits until no other pull is under way on this node.
+    async fn pull_turn(&self) {
+        if std::mem::replace(&mut self.state.borrow_mut().pulling, true) {
+            // Nobody but this kubelet answers, and it always does.
+            let _ = self.hub.rpc(self.actor, Rc::new(Turn)).await;
+        }
+    }
+
+    /// A sync asks for its turn.
+    pub(super) fn queue_for_pull(&self, call: CallId) {
+        let mut state = self.state.borrow_mut();
+        if std::mem::replace(&mut state.pulling, true) {
+            state.pull_turns.push_back(call);
+            return;
+        }
+        drop(state);
+        self.grant_turn(call);
+    }
+
+    fn pull_done(&self) {
+        let next = self.state.borrow_mut().pull_turns.pop_front();
+        match next {
+            Some(call) => self.grant_turn(call),
+            None => self.state.borrow_mut().pulling = false,
+        }
+    }
+
+    fn grant_turn(&self, call: CallId) {
+        self.hub.reply(self.actor, self.actor, call, Turn.method(), Ok(Rc::new(Turn)));
+    }
+}
+
+/// Where in the pod a container is: `spec.containers{nginx}`.
+pub fn field_path(name: &str, is_init: bool) -> String {
+    let list = if is_init { "initContainers" } else { "containers" };
+    format!("spec.{list}{{{name}}}")
+}
+
+/// `format.Pod`: `web_default(6a1f…)`.
+fn pod_text(pod: &Pod) -> String {
+    let meta = &pod.metadata;
+    let part = |field: &Option<String>| field.clone().unwrap_or_default();
+    format!("{}_{}({})", part(&meta.name), part(&meta.namespace), part(&meta.uid))
+}

@@ -1,0 +1,97 @@
+//! The status manager's loop: GET, PATCH and, at the very end, DELETE.
+//!
+//! Mirrors `syncBatch` and `syncPod` of `pkg/kubelet/status/status_manager.go`. One loop writes for all pods of the
+//! node, one after another; what is set while it writes is taken with the next round.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Pod, PodStatus};
+
+use super::params::STATUS_SYNC_PERIOD;
+use super::status::manager::{Write, may_delete};
+use super::status::merge::merge;
+use super::workers::Stage;
+use super::{STATUS, Shared};
+use crate::apiserver::request::{DeleteOptions, Patch, StatusPatch};
+use crate::object::Status;
+
+impl Shared {
+    /// Sets a pod's status and wakes the loop if it says anything new.
+    pub(super) fn set_status(self: &Rc<Self>, pod: &Pod, status: PodStatus) {
+        let changed = self.state.borrow_mut().status.set(pod, status, self.hub.now());
+        if changed {
+            self.write_statuses();
+        }
+    }
+
+    /// Wakes the loop.
+    pub(super) fn write_statuses(self: &Rc<Self>) {
+        {
+            let mut state = self.state.borrow_mut();
+            state.status.again = true;
+            if std::mem::replace(&mut state.status.writing, true) {
+                return;
+            }
+        }
+        let label = format!("kubelet {} status", self.config.name);
+        self.hub.spawn(self.actor, label, self.clone().status_loop());
+    }
+
+    /// The ten-second tick, which is armed only while a status could not be written.
+    pub(super) fn write_statuses_again(self: &Rc<Self>) {
+        self.state.borrow_mut().status.retrying = false;
+        self.write_statuses();
+    }
+
+    async fn status_loop(self: Rc<Self>) {
+        while std::mem::take(&mut self.state.borrow_mut().status.again) {
+            let batch = self.state.borrow().status.batch();
+            for write in batch {
+                match self.write_status(&write).await {
+                    Ok(true) => self.state.borrow_mut().status.written(&write.uid, write.version),
+                    Ok(false) => self.state.borrow_mut().status.forget(&write.uid),
+                    // It stays pending, for the next batch.
+                    Err(_) => {}
+                }
+            }
+        }
+        let mut state = self.state.borrow_mut();
+        state.status.writing = false;
+        if !state.status.batch().is_empty() && !std::mem::replace(&mut state.status.retrying, true) {
+            self.hub.wake(self.actor, STATUS, "", STATUS_SYNC_PERIOD);
+        }
+    }
+
+    /// Writes one status. False: the pod is gone, and so is everything there was to say about it.
+    async fn write_status(&self, write: &Write) -> Result<bool, Status> {
+        let (namespace, name) = (write.key.namespace(), write.key.name());
+        let mut pod: Arc<Pod> = match self.client.get::<Pod>(namespace, name).await {
+            Ok(pod) => pod,
+            Err(status) if status.is_not_found() => return Ok(false),
+            Err(status) => return Err(status),
+        };
+        if pod.metadata.uid.as_deref() != Some(&write.uid) {
+            return Ok(false);
+        }
+        let may_run = self.state.borrow().workers.get(&write.uid).is_some_and(|w| w.stage < Stage::Terminated);
+        let merged = merge(&pod, &write.status, may_run, self.hub.now());
+        if pod.status.as_ref() != Some(&merged) {
+            let patch = StatusPatch::Pod { uid: write.uid.clone(), status: merged };
+            pod = self.client.patch_status::<Pod>(namespace, name, Patch::Status(Box::new(patch))).await?;
+        }
+        if may_delete(&pod, write.finished) {
+            let options = DeleteOptions {
+                grace_period_seconds: Some(0),
+                uid: Some(write.uid.clone()),
+                ..DeleteOptions::default()
+            };
+            return match self.client.delete::<Pod>(namespace, name, options).await {
+                Ok(()) => Ok(false),
+                Err(status) if status.is_not_found() => Ok(false),
+                Err(status) => Err(status),
+            };
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,232 @@
+//! One sync of a pod that should run.
+//!
+//! Mirrors `SyncPod` of `pkg/kubelet/kubelet.go` and of `kuberuntime_manager.go`: status, volumes, probes, then
+//! whatever [`super::actions`] finds to do. Nothing is carried over from one sync to the next but what the runtime and
+//! the API server hold, so a sync that fails in the middle is simply made again.
+//!
+//! Simplified: when a pod is deleted in the middle of a sync, the call under way is waited for and nothing more is
+//! begun; a real kubelet cancels it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Container, Pod, PodCondition, PodStatus};
+
+use super::Shared;
+use super::actions::{self, Actions, Failed};
+use super::probes::Kind;
+use super::runtime_pod::RuntimePod;
+use super::status::{self, Inputs, Probed, Reasons, conditions, phase};
+use super::workers::{End, Stage, Worker};
+use crate::client::recorder::EventType;
+
+impl Shared {
+    /// `SyncPod`.
+    pub(super) async fn sync_pod(self: &Rc<Self>, uid: &str) -> End {
+        let Some((pod, status)) = self.generate(uid, false) else { return End::Done };
+        let ended = status.phase.as_deref().is_some_and(phase::is_terminal);
+        self.set_status(&pod, status);
+        if ended {
+            return End::Terminal;
+        }
+        if let Err(end) = self.mount_volumes(uid, &pod).await {
+            return end;
+        }
+        if self.cancelled(uid) {
+            return End::Done;
+        }
+        self.add_probes(uid, &pod);
+        let Some((runtime, actions)) = self.compute_actions(uid, &pod) else { return End::Done };
+        if actions.is_empty() {
+            return End::Done;
+        }
+        self.act(uid, &pod, &runtime, &actions).await
+    }
+
+    /// Computes the pod's status from everything the kubelet knows. A container that is not ready although it runs
+    /// has its readiness probe run at once.
+    pub(super) fn generate(self: &Rc<Self>, uid: &str, terminal: bool) -> Option<(Arc<Pod>, PodStatus)> {
+        let unready = RefCell::new(Vec::new());
+        let made = {
+            let state = self.state.borrow();
+            let worker = state.workers.get(uid)?;
+            let none = PodStatus::default();
+            let old = state.status.get(uid).or(worker.pod.status.as_ref()).unwrap_or(&none);
+            let probed = |name: &str, id: &str| {
+                let probed = worker.probed(name, id);
+                if probed.started && !probed.ready {
+                    unready.borrow_mut().push(name.to_owned());
+                }
+                probed
+            };
+            let status = status::generate(&Inputs {
+                pod: &worker.pod,
+                runtime: &worker.runtime,
+                old,
+                reasons: &worker.reasons,
+                terminal,
+                host_ip: &self.config.ip,
+                probed: &probed,
+            });
+            (worker.pod.clone(), status)
+        };
+        for name in unready.into_inner() {
+            self.probe_out_of_turn(uid, &name);
+        }
+        Some(made)
+    }
+
+    fn compute_actions(&self, uid: &str, pod: &Pod) -> Option<(Rc<RuntimePod>, Actions)> {
+        let state = self.state.borrow();
+        let worker = state.workers.get(uid)?;
+        let probe = |id: &str| worker.failed_probe(id);
+        let started = |name: &str, id: &str| worker.probed(name, id).started;
+        let actions = actions::compute(pod, &worker.runtime, &Failed { probe: &probe, started: &started });
+        Some((worker.runtime.clone(), actions))
+    }
+
+    /// Does what is to be done, in the order of `SyncPod` of the runtime manager.
+    async fn act(self: &Rc<Self>, uid: &str, pod: &Arc<Pod>, runtime: &RuntimePod, actions: &Actions) -> End {
+        if actions.kill_pod {
+            if actions.create_sandbox.is_some() {
+                const CHANGED: &str = "Pod sandbox changed, it will be killed and re-created.";
+                self.recorder.event(&**pod, EventType::Normal, "SandboxChanged", CHANGED);
+            }
+            self.kill_pod(pod, runtime, None).await;
+        }
+        for (id, name, why) in &actions.kill {
+            self.kill_container(pod, name, id, why, self.grace(uid, pod)).await;
+        }
+        let sandbox = match actions.create_sandbox {
+            Some(attempt) => match self.make_sandbox(pod, attempt).await {
+                Some(id) => id,
+                None => return End::Failed(None),
+            },
+            None => runtime.sandboxes.first().map(|s| s.id.clone()).unwrap_or_default(),
+        };
+        let fresh;
+        let runtime = if actions.create_sandbox.is_some() {
+            // What ran in the old sandbox does not count as running any more.
+            fresh = ended(runtime);
+            &fresh
+        } else {
+            runtime
+        };
+        self.start_all(uid, pod, &sandbox, runtime, actions).await
+    }
+
+    /// Init containers first, then the pod's own, one after another; a failure of one does not stop the others.
+    async fn start_all(
+        self: &Rc<Self>,
+        uid: &str,
+        pod: &Arc<Pod>,
+        sandbox: &str,
+        runtime: &RuntimePod,
+        actions: &Actions,
+    ) -> End {
+        let Some(spec) = &pod.spec else { return End::Done };
+        let inits = spec.init_containers.as_deref().unwrap_or_default();
+        let init = actions.start_init.iter().filter_map(|i| Some((inits.get(*i)?, true)));
+        let own = actions.start.iter().filter_map(|i| Some((spec.containers.get(*i)?, false)));
+        let mut failed = None;
+        for (container, is_init) in init.chain(own) {
+            if self.cancelled(uid) {
+                return End::Done;
+            }
+            let result = self.start_container(pod, container, is_init, sandbox, runtime).await;
+            let until = self.remember(uid, container, result);
+            failed = failed.or(until);
+        }
+        failed.unwrap_or(End::Acted)
+    }
+
+    /// Puts the outcome of a start into the reason cache: it is the waiting reason of the next status.
+    fn remember(&self, uid: &str, container: &Container, result: Result<(), super::start::NotStarted>) -> Option<End> {
+        let mut state = self.state.borrow_mut();
+        let reasons: &mut Reasons = &mut state.workers.get_mut(uid)?.reasons;
+        match result {
+            Ok(()) => {
+                reasons.remove(&container.name);
+                None
+            }
+            Err(error) => {
+                reasons.insert(container.name.clone(), error.reason);
+                Some(End::Failed(error.until))
+            }
+        }
+    }
+
+    /// Makes the sandbox, and with it the pod's network; once it stands, PodReadyToStartContainers is set at once.
+    async fn make_sandbox(self: &Rc<Self>, pod: &Arc<Pod>, attempt: u32) -> Option<String> {
+        let id = match self.run_sandbox(pod, attempt).await {
+            Ok(id) => id,
+            Err(error) => {
+                let message = format!("Failed to create pod sandbox: {error}");
+                self.recorder.event(&**pod, EventType::Warning, "FailedCreatePodSandBox", message);
+                return None;
+            }
+        };
+        if self.sandbox_status(&id).await.is_err() {
+            return None;
+        }
+        self.sandbox_stands(pod);
+        Some(id)
+    }
+
+    /// Changes one condition of the status last set, and nothing else: the address follows with the next status.
+    fn sandbox_stands(self: &Rc<Self>, pod: &Arc<Pod>) {
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let status = self.state.borrow().status.get(uid).or(pod.status.as_ref()).cloned();
+        let Some(mut status) = status else { return };
+        let ready = PodCondition {
+            type_: conditions::READY_TO_START.into(),
+            status: "True".into(),
+            observed_generation: pod.metadata.generation,
+            ..PodCondition::default()
+        };
+        let list = status.conditions.get_or_insert_default();
+        match list.iter_mut().find(|c| c.type_ == ready.type_) {
+            Some(found) => *found = ready,
+            None => list.push(ready),
+        }
+        self.set_status(pod, status);
+    }
+
+    /// Whether the pod has begun to terminate since the sync began.
+    pub(super) fn cancelled(&self, uid: &str) -> bool {
+        self.state.borrow().workers.get(uid).is_none_or(|worker| worker.stage != Stage::Sync)
+    }
+}
+
+impl Worker {
+    /// What the probes say of a running container.
+    fn probed(&self, name: &str, id: &str) -> Probed {
+        let result = |kind: Kind| {
+            let slot = self.probes.get(&(name.to_owned(), kind))?;
+            Some(slot.probe.container_id == id && slot.probe.published == Some(true))
+        };
+        let started = result(Kind::Startup).unwrap_or(true);
+        Probed { started, ready: started && result(Kind::Readiness).unwrap_or(true) }
+    }
+
+    /// The startup or liveness probe that has given up on this container.
+    fn failed_probe(&self, id: &str) -> Option<&'static str> {
+        let gave_up = |slot: &super::workers::ProbeSlot| {
+            slot.probe.container_id == id && slot.probe.published == Some(false)
+        };
+        let fatal = self.probes.iter().filter(|((_, kind), _)| *kind != Kind::Readiness);
+        fatal.filter(|(_, slot)| gave_up(slot)).map(|((_, kind), _)| kind.word()).next()
+    }
+}
+
+/// The same containers, none of them running.
+fn ended(runtime: &RuntimePod) -> RuntimePod {
+    let mut runtime = runtime.clone();
+    for container in runtime.containers.iter_mut() {
+        if container.state == super::runtime_pod::RunState::Running {
+            container.state = super::runtime_pod::RunState::Unknown;
+        }
+    }
+    runtime
+}
