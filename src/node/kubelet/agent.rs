@@ -75,7 +75,7 @@ impl Shared {
     }
 
     /// An image was pulled: the next status will say so.
-    pub(super) fn images_changed(self: &Rc<Self>) {
+    pub(super) fn images_changed(&self) {
         let now = self.hub.now();
         let (next, reported) = {
             let state = self.state.borrow();

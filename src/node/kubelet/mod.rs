@@ -44,7 +44,7 @@ use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::{Client, Informer, Lister, Recorder, Selection};
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message};
+use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind};
 
@@ -225,7 +225,7 @@ impl Actor for Kubelet {
             Delivery::Wake { what: NODE_STATUS, .. } => me.node_status_tick(),
             Delivery::Wake { what: PROBE, key } => me.probe_tick(&key),
             Delivery::Wake { .. } => {}
-            Delivery::Rpc { call, from, message } => me.called(call, from, &*message),
+            Delivery::Rpc { call, from, .. } => me.called(call, from),
         }
     }
 
@@ -250,14 +250,13 @@ impl Shared {
     }
 
     /// A call from the runtime, or from one of this kubelet's own syncs.
-    fn called(&self, call: CallId, from: ActorId, message: &dyn Message) {
+    /// The runtime expects no reply.
+    fn called(&self, call: CallId, from: ActorId) {
         if from == self.actor {
             self.queue_for_pull(call);
-            return;
+        } else {
+            self.container_ended();
         }
-        self.container_ended();
-        let answer = Rc::new(start::Turn);
-        self.hub.reply(self.actor, from, call, message.method(), Ok(answer));
     }
 
     /// The pod's namespace and name, for labels.

@@ -59,6 +59,11 @@ impl Pleg {
         self.records.insert(uid.to_owned(), record);
     }
 
+    /// What the runtime has of the pod, as last listed.
+    pub fn record(&self, uid: &str) -> Record {
+        self.records.get(uid).cloned().unwrap_or_default()
+    }
+
     /// Whether the runtime has anything of the pod.
     pub fn knows(&self, uid: &str) -> bool {
         self.records.contains_key(uid)
@@ -142,7 +147,8 @@ impl Shared {
 
     /// Reads a pod's newest sandbox and all its containers, and keeps the picture (`updateCache`).
     pub(super) async fn look_at(&self, uid: &str) {
-        let Ok(pod) = self.read_runtime_pod(uid).await else { return };
+        let record = self.state.borrow().pleg.record(uid);
+        let pod = self.read_runtime_pod(&record).await;
         if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid) {
             worker.runtime = Rc::new(RuntimePod { seen_at: self.hub.now(), ..pod });
         }

@@ -66,7 +66,7 @@ impl Shared {
             NotStarted::because(reason, message)
         };
         self.back_off(pod, container, &field, runtime)?;
-        self.ensure_image(pod, container, &field, sandbox).await?;
+        self.ensure_image(pod, container, &field).await?;
         if let Err(message) = self.check_config(pod, container) {
             return Err(failed("CreateContainerConfigError", message));
         }
@@ -113,7 +113,7 @@ impl Shared {
     }
 
     /// `EnsureImageExists`.
-    async fn ensure_image(&self, pod: &Arc<Pod>, container: &Container, field: &str, sandbox: &str) -> Result<(), NotStarted> {
+    async fn ensure_image(&self, pod: &Arc<Pod>, container: &Container, field: &str) -> Result<(), NotStarted> {
         let image = container.image.as_deref().unwrap_or_default();
         let tell = |type_: EventType, reason: &str, message: String| {
             self.recorder.event_at(&**pod, field, type_, reason, message);
@@ -131,12 +131,12 @@ impl Shared {
                 tell(EventType::Warning, "Failed", "Error: ErrImageNeverPull".into());
                 Err(NotStarted::because("ErrImageNeverPull", message))
             }
-            Plan::Pull => self.pull(pod, image, field, sandbox).await,
+            Plan::Pull => self.pull(pod, image, field).await,
         }
     }
 
     /// One pull, unless the last failure is too recent.
-    async fn pull(&self, pod: &Arc<Pod>, image: &str, field: &str, sandbox: &str) -> Result<(), NotStarted> {
+    async fn pull(&self, pod: &Arc<Pod>, image: &str, field: &str) -> Result<(), NotStarted> {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let key = images::backoff_key(uid, image);
         let tell = |type_: EventType, reason: &str, message: String| {
@@ -153,7 +153,7 @@ impl Shared {
         let asked = self.hub.now();
         self.pull_turn().await;
         let began = self.hub.now();
-        let pulled = self.pull_image(image, sandbox).await;
+        let pulled = self.pull_image(image).await;
         let (took, with_wait) = (self.hub.now() - began, self.hub.now() - asked);
         self.pull_done();
         match pulled {

@@ -170,7 +170,8 @@ impl Shared {
         for uid in orphans {
             let me = self.clone();
             self.hub.spawn(self.actor, format!("kubelet {} orphans", self.config.name), async move {
-                let Ok(runtime) = me.read_runtime_pod(&uid).await else { return };
+                let record = me.state.borrow().pleg.record(&uid);
+                let runtime = me.read_runtime_pod(&record).await;
                 for container in runtime.containers.iter().filter(|c| c.state == RunState::Running) {
                     me.stop_container(&container.id, GRACE_SECONDS_MIN).await;
                 }

@@ -1,0 +1,289 @@
+//! The kubelet's side of CRI: one method a call, and the picture of a pod made from the answers.
+//!
+//! Mirrors `k8s.io/cri-client` and the conversions of `pkg/kubelet/kuberuntime/helpers.go`.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Container, ContainerImage, Pod, Probe};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::Shared;
+use super::pleg::{Record, Seen};
+use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
+use crate::engine::RpcError;
+use crate::node::cri::{
+    self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, PodSandboxConfig,
+    PodSandboxStatus, ProbeTarget,
+};
+use crate::object::quantity::Amount;
+
+impl Shared {
+    async fn cri(&self, request: CriRequest) -> Result<CriResponse, RpcError> {
+        let reply = self.hub.rpc(self.runtime, Rc::new(request)).await?;
+        let reply: Rc<dyn Any> = reply;
+        reply.downcast::<CriResponse>().map(|r| (*r).clone()).map_err(|_| unexpected(&"no CRI response at all"))
+    }
+
+    /// The runtime's version, for the node's status.
+    pub(super) async fn runtime_version(&self) -> String {
+        match self.cri(CriRequest::Version).await {
+            Ok(CriResponse::Version { runtime_version, .. }) => runtime_version,
+            _ => String::new(),
+        }
+    }
+
+    /// RunPodSandbox.
+    pub(super) async fn run_sandbox(&self, pod: &Pod, attempt: u32) -> Result<String, RpcError> {
+        id(self.cri(CriRequest::RunPodSandbox(sandbox_config(pod, attempt))).await?)
+    }
+
+    /// PodSandboxStatus.
+    pub(super) async fn sandbox_status(&self, id: &str) -> Result<RuntimeSandbox, RpcError> {
+        match self.cri(CriRequest::PodSandboxStatus { id: id.into() }).await? {
+            CriResponse::Sandbox(status) => Ok(sandbox(status)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// StopPodSandbox. A failure is seen by the next relist.
+    pub(super) async fn stop_sandbox(&self, id: &str) {
+        let _ = self.cri(CriRequest::StopPodSandbox { id: id.into() }).await;
+    }
+
+    /// RemovePodSandbox.
+    pub(super) async fn remove_sandbox(&self, id: &str) {
+        let _ = self.cri(CriRequest::RemovePodSandbox { id: id.into() }).await;
+    }
+
+    /// CreateContainer.
+    pub(super) async fn create_container(
+        &self,
+        pod: &Pod,
+        container: &Container,
+        sandbox: &str,
+        attempt: u32,
+    ) -> Result<String, RpcError> {
+        let config = self.container_config(pod, container, attempt);
+        id(self.cri(CriRequest::CreateContainer { sandbox_id: sandbox.into(), config }).await?)
+    }
+
+    /// StartContainer.
+    pub(super) async fn start_created(&self, id: &str) -> Result<(), RpcError> {
+        self.cri(CriRequest::StartContainer { id: id.into() }).await.map(|_| ())
+    }
+
+    /// StopContainer: SIGTERM, and SIGKILL after `timeout` seconds.
+    pub(super) async fn stop_container(&self, id: &str, timeout: i64) {
+        let _ = self.cri(CriRequest::StopContainer { id: id.into(), timeout }).await;
+    }
+
+    /// RemoveContainer.
+    pub(super) async fn remove_container(&self, id: &str) {
+        let _ = self.cri(CriRequest::RemoveContainer { id: id.into() }).await;
+    }
+
+    /// ExecSync. The timeout is not enforced: commands here take no time.
+    pub(super) async fn exec(&self, id: &str, command: &[String], _: Duration) -> Result<(i32, String), RpcError> {
+        match self.cri(CriRequest::ExecSync { id: id.into(), command: command.to_vec() }).await? {
+            CriResponse::Exec { output, exit_code } => Ok((exit_code, output)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// One run of a probe: whether it succeeded, and what came back.
+    pub(super) async fn call_probe(&self, pod: &Pod, name: &str, id: &str, probe: &Probe) -> Result<(bool, String), RpcError> {
+        if let Some(exec) = &probe.exec {
+            let command = exec.command.clone().unwrap_or_default();
+            return self.exec(id, &command, Duration::ZERO).await.map(|(code, output)| (code == 0, output));
+        }
+        let Some(target) = target(pod, name, probe) else { return Ok((true, String::new())) };
+        match self.cri(CriRequest::Probe { id: id.into(), target }).await? {
+            CriResponse::Probed { success, output } => Ok((success, output)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// ImageStatus: the image's size, if it is there.
+    pub(super) async fn image_size(&self, image: &str) -> Option<u64> {
+        match self.cri(CriRequest::ImageStatus { image: image.into() }).await {
+            Ok(CriResponse::Image(found)) => found.map(|image| image.size),
+            _ => None,
+        }
+    }
+
+    /// PullImage.
+    pub(super) async fn pull_image(&self, image: &str) -> Result<(), RpcError> {
+        self.cri(CriRequest::PullImage { image: image.into() }).await.map(|_| ())
+    }
+
+    /// ListImages, largest first, for the node's status.
+    pub(super) async fn images(&self) -> Vec<ContainerImage> {
+        let Ok(CriResponse::Images(mut images)) = self.cri(CriRequest::ListImages).await else { return Vec::new() };
+        images.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.repo_tags.cmp(&b.repo_tags)));
+        let image = |image: cri::Image| {
+            let digest = image.id.contains('@').then(|| image.id.clone());
+            let names = digest.into_iter().chain(image.repo_tags).collect();
+            ContainerImage { names: Some(names), size_bytes: i64::try_from(image.size).ok() }
+        };
+        images.into_iter().map(image).collect()
+    }
+
+    /// ListPodSandbox and ListContainers, of one pod or of all: every id and its state, by pod uid.
+    pub(super) async fn list_runtime(&self, uid: Option<&str>) -> Result<BTreeMap<String, Record>, RpcError> {
+        let mut list: BTreeMap<String, Record> = BTreeMap::new();
+        for sandbox in self.list_sandboxes(uid).await? {
+            list.entry(sandbox.config.uid).or_default().insert(sandbox.id, Seen::Sandbox(sandbox.ready));
+        }
+        for container in self.list_containers(uid).await? {
+            let state = Seen::Container(run_state(container.state));
+            list.entry(container.pod_uid).or_default().insert(container.id, state);
+        }
+        Ok(list)
+    }
+
+    async fn list_sandboxes(&self, uid: Option<&str>) -> Result<Vec<PodSandboxStatus>, RpcError> {
+        let pod_uid = uid.unwrap_or_default().to_owned();
+        match self.cri(CriRequest::ListPodSandbox { pod_uid }).await? {
+            CriResponse::Sandboxes(list) => Ok(list),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn list_containers(&self, uid: Option<&str>) -> Result<Vec<ContainerStatus>, RpcError> {
+        let pod_uid = uid.unwrap_or_default().to_owned();
+        match self.cri(CriRequest::ListContainers { pod_uid }).await? {
+            CriResponse::Containers(list) => Ok(list),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// One pod looked at closely: PodSandboxStatus of its newest sandbox, ContainerStatus of each container of
+    /// `record`. The ids come from a list made just before.
+    pub(super) async fn read_runtime_pod(&self, record: &Record) -> RuntimePod {
+        let mut pod = RuntimePod::default();
+        for (id, seen) in record {
+            match seen {
+                Seen::Sandbox(_) => pod.sandboxes.extend(self.sandbox_status(id).await),
+                Seen::Container(_) => {
+                    if let Ok(CriResponse::Container(status)) = self.cri(CriRequest::ContainerStatus { id: id.clone() }).await {
+                        pod.containers.push(container(status));
+                    }
+                }
+            }
+        }
+        pod.sandboxes.sort_by(|a, b| (b.created_at, b.attempt).cmp(&(a.created_at, a.attempt)));
+        pod.containers.sort_by(|a, b| (b.created_at, b.restart_count, &b.id).cmp(&(a.created_at, a.restart_count, &a.id)));
+        let newest = pod.sandboxes.first().filter(|s| s.ready && !s.ip.is_empty());
+        pod.ips = newest.map(|s| s.ip.clone()).into_iter().collect();
+        pod
+    }
+
+    /// What the runtime has to know to make a container (`generateContainerConfig`).
+    fn container_config(&self, pod: &Pod, container: &Container, attempt: u32) -> ContainerConfig {
+        let limits = container.resources.as_ref().and_then(|r| r.limits.as_ref());
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let mount = |m: &k8s_openapi::api::core::v1::VolumeMount| {
+            (m.mount_path.clone(), format!("/var/lib/kubelet/pods/{uid}/volumes/{}", m.name))
+        };
+        let variables = container.env.iter().flatten();
+        ContainerConfig {
+            name: container.name.clone(),
+            attempt,
+            image: container.image.clone().unwrap_or_default(),
+            command: container.command.clone().unwrap_or_default(),
+            args: container.args.clone().unwrap_or_default(),
+            envs: variables.map(|v| (v.name.clone(), v.value.clone().unwrap_or_default())).collect(),
+            mounts: container.volume_mounts.iter().flatten().map(mount).collect(),
+            memory_limit_bytes: limits.and_then(|l| l.get("memory")).map(|q| Amount::of(q).value()),
+        }
+    }
+}
+
+/// `generatePodSandboxConfig`.
+fn sandbox_config(pod: &Pod, attempt: u32) -> PodSandboxConfig {
+    let part = |field: &Option<String>| field.clone().unwrap_or_default();
+    let spec = pod.spec.as_ref();
+    let ports = spec.iter().flat_map(|s| &s.containers).flat_map(|c| c.ports.iter().flatten());
+    let port = |p: &k8s_openapi::api::core::v1::ContainerPort| {
+        (p.host_port.unwrap_or(0), p.container_port, p.protocol.clone().unwrap_or_else(|| "TCP".into()))
+    };
+    PodSandboxConfig {
+        name: part(&pod.metadata.name),
+        namespace: part(&pod.metadata.namespace),
+        uid: part(&pod.metadata.uid),
+        attempt,
+        hostname: spec.and_then(|s| s.hostname.clone()).unwrap_or_else(|| part(&pod.metadata.name)),
+        host_network: spec.and_then(|s| s.host_network).unwrap_or(false),
+        labels: pod.metadata.labels.clone().unwrap_or_default(),
+        port_mappings: ports.map(port).collect(),
+    }
+}
+
+/// What a probe connects to; a port may be given by its name.
+fn target(pod: &Pod, name: &str, probe: &Probe) -> Option<ProbeTarget> {
+    let containers = pod.spec.iter().flat_map(|s| s.containers.iter().chain(s.init_containers.iter().flatten()));
+    let ports = || containers.clone().filter(|c| c.name == name).flat_map(|c| c.ports.iter().flatten());
+    let number = |port: &IntOrString| match port {
+        IntOrString::Int(port) => *port,
+        IntOrString::String(name) => {
+            ports().find(|p| p.name.as_ref() == Some(name)).map_or(0, |p| p.container_port)
+        }
+    };
+    if let Some(http) = &probe.http_get {
+        let path = http.path.clone().unwrap_or_else(|| "/".into());
+        return Some(ProbeTarget::HttpGet { port: number(&http.port), path });
+    }
+    if let Some(tcp) = &probe.tcp_socket {
+        return Some(ProbeTarget::TcpSocket { port: number(&tcp.port) });
+    }
+    probe.grpc.as_ref().map(|grpc| ProbeTarget::Grpc { port: grpc.port })
+}
+
+fn sandbox(status: PodSandboxStatus) -> RuntimeSandbox {
+    RuntimeSandbox {
+        id: status.id,
+        attempt: status.config.attempt,
+        ready: status.ready,
+        ip: status.ip,
+        created_at: status.created_at,
+    }
+}
+
+fn container(status: ContainerStatus) -> RuntimeContainer {
+    RuntimeContainer {
+        state: run_state(status.state),
+        id: status.id,
+        name: status.name,
+        restart_count: i32::try_from(status.attempt).unwrap_or(i32::MAX),
+        image: status.image,
+        image_id: status.image_ref,
+        created_at: status.created_at,
+        started_at: status.started_at,
+        finished_at: status.finished_at,
+        exit_code: status.exit_code,
+        reason: status.reason,
+        message: status.message,
+    }
+}
+
+fn run_state(state: ContainerState) -> RunState {
+    match state {
+        ContainerState::ContainerCreated => RunState::Created,
+        ContainerState::ContainerRunning => RunState::Running,
+        ContainerState::ContainerExited => RunState::Exited,
+    }
+}
+
+fn id(response: CriResponse) -> Result<String, RpcError> {
+    match response {
+        CriResponse::Id(id) => Ok(id),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn unexpected(response: &impl std::fmt::Debug) -> RpcError {
+    cri::error("Internal", format!("unexpected response {response:?}"))
+}
