@@ -64,7 +64,12 @@ impl Shared {
                     }
                     break;
                 }
-                Err(status) if status.is_already_exists() => break,
+                // A kubelet that comes back takes its Node over; the status that follows brings it up to date.
+                Err(status) if status.is_already_exists() => {
+                    if self.client.get::<Node>("", &self.config.name).await.is_ok() {
+                        break;
+                    }
+                }
                 Err(_) => pause = (pause * 2).min(REGISTER_PAUSE_MAX),
             }
         }

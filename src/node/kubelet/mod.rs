@@ -52,6 +52,8 @@ pub mod actions;
 pub mod admission;
 pub mod agent;
 pub mod backoff;
+#[cfg(test)]
+mod harness;
 pub mod images;
 pub mod node_status;
 pub mod params;
@@ -69,6 +71,8 @@ pub mod sync;
 pub mod teardown;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 pub mod volumes;
 pub mod workers;
 
@@ -180,6 +184,9 @@ impl Kubelet {
         if self.pods.owns(watch) {
             let changes = self.pods.on_event(event);
             self.shared.pods_changed(changes);
+            if self.pods.has_synced() {
+                self.shared.clean_up_orphans();
+            }
         } else if self.node.owns(watch) {
             self.node.on_event(event);
             if self.node.has_synced() && !self.shared.state.borrow().agent.following_pods {

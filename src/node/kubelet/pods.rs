@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 
+use super::Shared;
 use super::admission::{self, Rejection};
 use super::status::phase;
 use super::workers::{Stage, Worker};
-use super::Shared;
 use crate::client::informer::Change;
 use crate::client::recorder::EventType;
 use crate::object::{Key, Resource};
@@ -44,7 +44,6 @@ impl Shared {
         for pod in added {
             self.pod_added(pod);
         }
-        self.clean_up_orphans();
     }
 
     /// `HandlePodAdditions`.

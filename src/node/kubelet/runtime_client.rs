@@ -94,7 +94,13 @@ impl Shared {
     }
 
     /// One run of a probe: whether it succeeded, and what came back.
-    pub(super) async fn call_probe(&self, pod: &Pod, name: &str, id: &str, probe: &Probe) -> Result<(bool, String), RpcError> {
+    pub(super) async fn call_probe(
+        &self,
+        pod: &Pod,
+        name: &str,
+        id: &str,
+        probe: &Probe,
+    ) -> Result<(bool, String), RpcError> {
         if let Some(exec) = &probe.exec {
             let command = exec.command.clone().unwrap_or_default();
             return self.exec(id, &command, Duration::ZERO).await.map(|(code, output)| (code == 0, output));
@@ -168,14 +174,17 @@ impl Shared {
             match seen {
                 Seen::Sandbox(_) => pod.sandboxes.extend(self.sandbox_status(id).await),
                 Seen::Container(_) => {
-                    if let Ok(CriResponse::Container(status)) = self.cri(CriRequest::ContainerStatus { id: id.clone() }).await {
+                    if let Ok(CriResponse::Container(status)) =
+                        self.cri(CriRequest::ContainerStatus { id: id.clone() }).await
+                    {
                         pod.containers.push(container(status));
                     }
                 }
             }
         }
         pod.sandboxes.sort_by(|a, b| (b.created_at, b.attempt).cmp(&(a.created_at, a.attempt)));
-        pod.containers.sort_by(|a, b| (b.created_at, b.restart_count, &b.id).cmp(&(a.created_at, a.restart_count, &a.id)));
+        pod.containers
+            .sort_by(|a, b| (b.created_at, b.restart_count, &b.id).cmp(&(a.created_at, a.restart_count, &a.id)));
         let newest = pod.sandboxes.first().filter(|s| s.ready && !s.ip.is_empty());
         pod.ips = newest.map(|s| s.ip.clone()).into_iter().collect();
         pod
@@ -228,9 +237,7 @@ fn target(pod: &Pod, name: &str, probe: &Probe) -> Option<ProbeTarget> {
     let ports = || containers.clone().filter(|c| c.name == name).flat_map(|c| c.ports.iter().flatten());
     let number = |port: &IntOrString| match port {
         IntOrString::Int(port) => *port,
-        IntOrString::String(name) => {
-            ports().find(|p| p.name.as_ref() == Some(name)).map_or(0, |p| p.container_port)
-        }
+        IntOrString::String(name) => ports().find(|p| p.name.as_ref() == Some(name)).map_or(0, |p| p.container_port),
     };
     if let Some(http) = &probe.http_get {
         let path = http.path.clone().unwrap_or_else(|| "/".into());

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Container, Pod};
 use serde_json::{Value, json};
 
+use super::Shared;
 use super::backoff::go_duration;
 use super::images::{self, Plan};
 use super::runtime_pod::{RunState, RuntimePod};
 use super::status::WaitingReason;
-use super::Shared;
 use crate::client::recorder::EventType;
 use crate::engine::{CallId, Message};
 use crate::object::time::Instant;
@@ -92,7 +92,13 @@ impl Shared {
     }
 
     /// `doBackOff`: a container that has ended waits, counted from its end. The first restart is immediate.
-    fn back_off(&self, pod: &Arc<Pod>, container: &Container, field: &str, runtime: &RuntimePod) -> Result<(), NotStarted> {
+    fn back_off(
+        &self,
+        pod: &Arc<Pod>,
+        container: &Container,
+        field: &str,
+        runtime: &RuntimePod,
+    ) -> Result<(), NotStarted> {
         let mut dead = runtime.containers.iter().filter(|c| c.name == container.name && c.state == RunState::Exited);
         let Some(last) = dead.next() else { return Ok(()) };
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();

@@ -212,9 +212,8 @@ impl Worker {
 
     /// The startup or liveness probe that has given up on this container.
     fn failed_probe(&self, id: &str) -> Option<&'static str> {
-        let gave_up = |slot: &super::workers::ProbeSlot| {
-            slot.probe.container_id == id && slot.probe.published == Some(false)
-        };
+        let gave_up =
+            |slot: &super::workers::ProbeSlot| slot.probe.container_id == id && slot.probe.published == Some(false);
         let fatal = self.probes.iter().filter(|((_, kind), _)| *kind != Kind::Readiness);
         fatal.filter(|(_, slot)| gave_up(slot)).map(|((_, kind), _)| kind.word()).next()
     }

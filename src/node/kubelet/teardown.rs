@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{LifecycleHandler, Pod};
 
+use super::Shared;
 use super::params::{GRACE_SECONDS, GRACE_SECONDS_MIN};
 use super::probes::Kind;
 use super::restart::is_sidecar;
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
 use super::start::field_path;
 use super::workers::End;
-use super::Shared;
 use crate::client::join_all;
 use crate::client::recorder::EventType;
 

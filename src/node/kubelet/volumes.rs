@@ -16,9 +16,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod, Secret, Volume};
 
 use super::Shared;
-use super::params::{
-    MOUNT_POLL_PERIOD, MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX, MOUNT_TIMEOUT, VOLUME_RECONCILE_PERIOD,
-};
+use super::params::{MOUNT_POLL_PERIOD, MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX, MOUNT_TIMEOUT, VOLUME_RECONCILE_PERIOD};
 use super::workers::End;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::recorder::EventType;
@@ -190,7 +188,8 @@ impl Shared {
 
 /// The objects a volume takes its content from.
 pub fn volume_sources(volume: &Volume) -> Vec<Source<'_>> {
-    let source = |kind, name, optional: Option<bool>| Source { kind, name, optional: optional == Some(true), key: None };
+    let source =
+        |kind, name, optional: Option<bool>| Source { kind, name, optional: optional == Some(true), key: None };
     let mut sources = Vec::new();
     if let Some(map) = &volume.config_map {
         sources.push(source(Kind::ConfigMap, map.name.as_str(), map.optional));
@@ -237,7 +236,8 @@ pub fn variable_sources(container: &Container) -> Vec<Source<'_>> {
 
 fn has_key(object: &Object, key: &str) -> bool {
     if let Some(map) = ConfigMap::from_object(object) {
-        return map.data.iter().flatten().any(|(k, _)| k == key) || map.binary_data.iter().flatten().any(|(k, _)| k == key);
+        return map.data.iter().flatten().any(|(k, _)| k == key)
+            || map.binary_data.iter().flatten().any(|(k, _)| k == key);
     }
     Secret::from_object(object).is_some_and(|secret| secret.data.iter().flatten().any(|(k, _)| k == key))
 }

@@ -157,7 +157,9 @@ impl Shared {
     pub(super) fn start_if_due(self: &Rc<Self>, uid: &str) {
         let stage = {
             let mut state = self.state.borrow_mut();
-            let relisted = state.pleg.relisted;
+            // Ticks at which nothing could have changed are not relisted, but they count.
+            let ticked = if state.pleg.busy { state.pleg.relisted } else { self.last_tick() };
+            let relisted = state.pleg.relisted.max(ticked);
             let Some(worker) = state.workers.get_mut(uid) else { return };
             if !worker.pending || worker.busy || worker.stage == Stage::Finished {
                 return;
@@ -210,12 +212,17 @@ impl Shared {
             worker.update(pod, removed);
         }
         let finished = worker.stage == Stage::Finished && worker.removed;
+        let failed = wait.is_some();
         if let Some(wait) = wait {
             worker.retry = Some(now + wait);
             let tick = self.next_tick(now + wait) - now;
             self.hub.wake(self.actor, WORK, uid, tick);
         }
         drop(state);
+        if failed {
+            // Whatever it did before it failed, the next relist will see.
+            self.arm_relist();
+        }
         if finished {
             self.forget_pod(uid);
         } else if end == End::Acted {
@@ -250,5 +257,13 @@ impl Shared {
         let period = RELIST_PERIOD.as_nanos() as u64;
         let since = (at - self.started.get()).as_nanos() as u64;
         self.started.get() + Duration::from_nanos(since.div_ceil(period) * period)
+    }
+
+    /// The last tick before now.
+    fn last_tick(&self) -> Instant {
+        let period = RELIST_PERIOD.as_nanos() as u64;
+        let (now, started) = (self.hub.now(), self.started.get());
+        let since = (now - started).as_nanos() as u64;
+        if now < started { Instant::default() } else { started + Duration::from_nanos(since / period * period) }
     }
 }

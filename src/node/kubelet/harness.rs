@@ -1,0 +1,412 @@
+//! A kubelet on its own: an API server, one node, a runtime that behaves as the recordings' fake runtime did
+//! (sandbox 150 ms, first pull of an image 400 ms, stopping 150 ms), and the user.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Container, Namespace, Pod, PodSpec, ServiceAccount};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::{Kubelet, NodeConfig};
+use crate::apiserver::ApiServer;
+use crate::apiserver::request::{Binding, Body, DeleteOptions, Options, Request, Response, Subresource, User, Verb};
+use crate::engine::{Actor, ActorId, CallId, Delivery, Engine, Hub, RpcResult, What};
+use crate::node::cri::{
+    ContainerEvent, ContainerState, ContainerStatus, CriRequest, CriResponse, Image, PodSandboxStatus, error,
+};
+use crate::object::{Kind, Object};
+
+/// What the runtime of the test knows.
+#[derive(Default)]
+pub struct Runtime {
+    sandboxes: Vec<PodSandboxStatus>,
+    containers: Vec<ContainerStatus>,
+    images: Vec<String>,
+    /// Commands that exec probes may run with success.
+    pub files: Vec<String>,
+    /// Exit code and life in milliseconds of containers by name; others run for ever.
+    pub lives: BTreeMap<String, (u64, i32)>,
+    next: u64,
+    /// Methods called.
+    pub calls: Vec<String>,
+}
+
+struct RuntimeActor {
+    hub: Hub,
+    actor: ActorId,
+    state: Rc<RefCell<Runtime>>,
+}
+
+impl RuntimeActor {
+    fn answer(&self, from: ActorId, call: CallId, request: &CriRequest) {
+        let delay = match request {
+            CriRequest::RunPodSandbox(_) | CriRequest::StopContainer { .. } => 150,
+            CriRequest::PullImage { .. } => 400,
+            _ => 0,
+        };
+        let (hub, me, state, request) = (self.hub.clone(), self.actor, self.state.clone(), request.clone());
+        self.hub.spawn(self.actor, "runtime", async move {
+            if delay > 0 {
+                hub.sleep(Duration::from_millis(delay)).await;
+            }
+            let result = state.borrow_mut().handle(&request, &hub);
+            let life = state.borrow().life(&request);
+            hub.reply(me, from, call, "reply", result.map(|r| Rc::new(r) as Rc<dyn crate::engine::Message>));
+            if let Some((id, ms, code)) = life {
+                hub.sleep(Duration::from_millis(ms)).await;
+                state.borrow_mut().end(&id, code, &hub);
+                let event = ContainerEvent { pod_uid: String::new(), id };
+                let _: RpcResult = hub.rpc(from, Rc::new(event)).await;
+            }
+        });
+    }
+}
+
+impl Runtime {
+    fn handle(&mut self, request: &CriRequest, hub: &Hub) -> Result<CriResponse, crate::engine::RpcError> {
+        use crate::engine::Message;
+        self.calls.push(request.method().to_owned());
+        self.next += 1;
+        let id = format!("id{:04}", self.next);
+        let of = |uid: &str, pod: &str| pod.is_empty() || uid == pod;
+        Ok(match request {
+            CriRequest::Version => {
+                CriResponse::Version { runtime_name: "containerd".into(), runtime_version: "0.1.0".into() }
+            }
+            CriRequest::RunPodSandbox(config) => {
+                let ip = format!("10.244.0.{}", self.sandboxes.len() + 2);
+                let (config, created_at) = (config.clone(), hub.now());
+                self.sandboxes.insert(0, PodSandboxStatus { id: id.clone(), config, ready: true, created_at, ip });
+                CriResponse::Id(id)
+            }
+            CriRequest::PodSandboxStatus { id } => {
+                let found = self.sandboxes.iter().find(|s| s.id == *id).cloned();
+                CriResponse::Sandbox(found.ok_or_else(|| error("NotFound", "no such sandbox"))?)
+            }
+            CriRequest::ListPodSandbox { pod_uid } => {
+                CriResponse::Sandboxes(self.sandboxes.iter().filter(|s| of(&s.config.uid, pod_uid)).cloned().collect())
+            }
+            CriRequest::StopPodSandbox { id } => {
+                self.sandboxes.iter_mut().filter(|s| s.id == *id).for_each(|s| s.ready = false);
+                CriResponse::Done
+            }
+            CriRequest::RemovePodSandbox { id } => {
+                self.sandboxes.retain(|s| s.id != *id);
+                CriResponse::Done
+            }
+            CriRequest::CreateContainer { sandbox_id, config } => {
+                let sandbox = self.sandboxes.iter().find(|s| s.id == *sandbox_id);
+                let sandbox = sandbox.ok_or_else(|| error("NotFound", "no such sandbox"))?;
+                let status = ContainerStatus {
+                    id: id.clone(),
+                    sandbox_id: sandbox_id.clone(),
+                    pod_uid: sandbox.config.uid.clone(),
+                    name: config.name.clone(),
+                    attempt: config.attempt,
+                    state: ContainerState::ContainerCreated,
+                    image: config.image.clone(),
+                    image_ref: config.image.clone(),
+                    created_at: hub.now(),
+                    started_at: Default::default(),
+                    finished_at: Default::default(),
+                    exit_code: 0,
+                    reason: String::new(),
+                    message: String::new(),
+                };
+                self.containers.insert(0, status);
+                CriResponse::Id(id)
+            }
+            CriRequest::StartContainer { id } => {
+                for container in self.containers.iter_mut().filter(|c| c.id == *id) {
+                    container.state = ContainerState::ContainerRunning;
+                    container.started_at = hub.now();
+                }
+                CriResponse::Done
+            }
+            CriRequest::StopContainer { id, .. } => {
+                self.end(id, 0, hub);
+                CriResponse::Done
+            }
+            CriRequest::RemoveContainer { id } => {
+                self.containers.retain(|c| c.id != *id);
+                CriResponse::Done
+            }
+            CriRequest::ListContainers { pod_uid } => {
+                CriResponse::Containers(self.containers.iter().filter(|c| of(&c.pod_uid, pod_uid)).cloned().collect())
+            }
+            CriRequest::ContainerStatus { id } => {
+                let found = self.containers.iter().find(|c| c.id == *id).cloned();
+                CriResponse::Container(found.ok_or_else(|| error("NotFound", "no such container"))?)
+            }
+            CriRequest::ExecSync { command, .. } => {
+                let file = command.last().cloned().unwrap_or_default();
+                let there = self.files.contains(&file);
+                let output = if there {
+                    String::new()
+                } else {
+                    format!("cat: can't open '{file}': No such file or directory\n")
+                };
+                CriResponse::Exec { output, exit_code: i32::from(!there) }
+            }
+            CriRequest::Probe { .. } => CriResponse::Probed { success: true, output: String::new() },
+            CriRequest::ImageStatus { image } => CriResponse::Image(self.images.contains(image).then(|| Image {
+                id: image.clone(),
+                repo_tags: vec![image.clone()],
+                size: 75_497_472,
+            })),
+            CriRequest::PullImage { image } if image.contains("no-such") => {
+                return Err(error("NotFound", format!("failed to pull and unpack image \"{image}\": not found")));
+            }
+            CriRequest::PullImage { image } => {
+                self.images.push(image.clone());
+                CriResponse::Pulled { image_ref: image.clone() }
+            }
+            CriRequest::ListImages => CriResponse::Images(Vec::new()),
+            CriRequest::Status => CriResponse::Status { runtime_ready: true, network_ready: true },
+        })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.sandboxes.is_empty() && self.containers.is_empty()
+    }
+
+    fn life(&self, request: &CriRequest) -> Option<(String, u64, i32)> {
+        let CriRequest::StartContainer { id } = request else { return None };
+        let name = &self.containers.iter().find(|c| c.id == *id)?.name;
+        self.lives.get(name).map(|(ms, code)| (id.clone(), *ms, *code))
+    }
+
+    fn end(&mut self, id: &str, code: i32, hub: &Hub) {
+        let running = |c: &&mut ContainerStatus| c.id == id && c.state == ContainerState::ContainerRunning;
+        for container in self.containers.iter_mut().filter(running) {
+            container.state = ContainerState::ContainerExited;
+            container.exit_code = code;
+            container.finished_at = hub.now();
+            container.reason = if code == 0 { "Completed" } else { "Error" }.into();
+        }
+    }
+}
+
+impl Actor for RuntimeActor {
+    fn name(&self) -> &str {
+        "containerd/node-1"
+    }
+
+    fn deliver(&mut self, delivery: Delivery) {
+        if let Delivery::Rpc { call, from, message } = delivery {
+            let message: Rc<dyn Any> = message;
+            if let Some(request) = message.downcast_ref::<CriRequest>() {
+                self.answer(from, call, request);
+            }
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// The whole of it.
+pub struct Harness {
+    pub engine: Engine,
+    pub runtime: Rc<RefCell<Runtime>>,
+    pub kubelet: ActorId,
+    runtime_id: ActorId,
+    /// What the kubelet sent to the API server, one line a request: milliseconds since [`Harness::mark`], then what.
+    pub calls: Vec<String>,
+    since: u64,
+}
+
+impl Harness {
+    /// A node that has registered, and a namespace `default` with what pods need.
+    pub fn new() -> Harness {
+        let mut engine = Engine::new(ApiServer::new(0), 0);
+        engine.keep_notes(false);
+        let runtime = Rc::new(RefCell::new(Runtime::default()));
+        let runtime_id = engine.next_actor();
+        let hub = engine.hub().clone();
+        engine.add(Box::new(RuntimeActor { hub: hub.clone(), actor: runtime_id, state: runtime.clone() }));
+        let mut harness = Harness { engine, runtime, kubelet: ActorId(0), runtime_id, calls: Vec::new(), since: 0 };
+        let meta = |name: &str| ObjectMeta {
+            name: Some(name.into()),
+            namespace: Some("default".into()),
+            ..ObjectMeta::default()
+        };
+        for name in ["default", "kube-node-lease"] {
+            let metadata = ObjectMeta { name: Some(name.into()), ..ObjectMeta::default() };
+            harness.create(Object::Namespace(Arc::new(Namespace { metadata, ..Namespace::default() })));
+        }
+        let account = ServiceAccount { metadata: meta("default"), ..ServiceAccount::default() };
+        harness.create(Object::ServiceAccount(Arc::new(account)));
+        let ca = ConfigMap { metadata: meta("kube-root-ca.crt"), ..ConfigMap::default() };
+        harness.create(Object::ConfigMap(Arc::new(ca)));
+        harness.start_kubelet();
+        harness.run(3_000);
+        harness
+    }
+
+    /// Starts a (new) kubelet process.
+    pub fn start_kubelet(&mut self) {
+        let id = self.engine.next_actor();
+        let config = NodeConfig::new("node-1", "172.18.0.11");
+        let kubelet = Kubelet::new(self.engine.hub().clone(), id, config, self.runtime_id, None);
+        self.engine.add(Box::new(kubelet));
+        self.kubelet = id;
+    }
+
+    fn handle(&mut self, verb: Verb, kind: Kind, subresource: Option<Subresource>, name: &str, body: Body) -> Response {
+        let namespace = match &body {
+            Body::Object(object) => object.namespace().to_owned(),
+            _ => "default".to_owned(),
+        };
+        let options = Options::default();
+        let user = Rc::new(User::admin());
+        let request = Request { user, verb, kind, subresource, namespace, name: name.into(), body, options };
+        let line = request.line();
+        let result = Rc::new(RefCell::new(None));
+        let (hub, kept) = (self.engine.hub().clone(), result.clone());
+        let runtime = self.runtime_id;
+        self.engine.outside(runtime, |engine| {
+            let call = hub.request(request, Duration::ZERO);
+            engine.hub().spawn(runtime, "user", async move {
+                *kept.borrow_mut() = Some(call.await);
+            });
+        });
+        while result.borrow().is_none() {
+            self.step();
+        }
+        let answer = result.borrow_mut().take().unwrap();
+        answer.result.unwrap_or_else(|status| panic!("{line}: {status}"))
+    }
+
+    pub fn create(&mut self, object: Object) {
+        self.handle(Verb::Create, object.kind(), None, "", Body::Object(object.clone()));
+    }
+
+    /// Makes a pod and binds it.
+    pub fn create_pod(&mut self, name: &str, spec: PodSpec) {
+        let metadata =
+            ObjectMeta { name: Some(name.into()), namespace: Some("default".into()), ..ObjectMeta::default() };
+        self.create(Object::Pod(Arc::new(Pod { metadata, spec: Some(spec), status: None })));
+        let binding = Binding { node: "node-1".into(), ..Binding::default() };
+        self.mark();
+        self.handle(Verb::Create, Kind::Pod, Some(Subresource::Binding), name, Body::Binding(binding));
+    }
+
+    pub fn delete_pod(&mut self, name: &str) {
+        self.mark();
+        self.handle(Verb::Delete, Kind::Pod, None, name, Body::Delete(DeleteOptions::default()));
+    }
+
+    pub fn pod(&mut self, name: &str) -> Arc<Pod> {
+        match self.handle(Verb::Get, Kind::Pod, None, name, Body::None) {
+            Response::Object(Object::Pod(pod)) => pod,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn create_config_map(&mut self, name: &str) {
+        let metadata =
+            ObjectMeta { name: Some(name.into()), namespace: Some("default".into()), ..ObjectMeta::default() };
+        self.create(Object::ConfigMap(Arc::new(ConfigMap { metadata, ..ConfigMap::default() })));
+    }
+
+    /// Calls from here on.
+    pub fn mark(&mut self) {
+        self.calls.clear();
+        self.since = self.engine.now().0;
+    }
+
+    /// Runs for so many milliseconds.
+    pub fn run(&mut self, ms: u64) {
+        let end = self.engine.now() + Duration::from_millis(ms);
+        while self.engine.peek().is_some_and(|next| next.due <= end) {
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        let step = self.engine.step().expect("timers are armed");
+        assert!(self.engine.take_crashes().is_empty(), "a sync panicked");
+        let ms = (step.time.0 - self.since) / 1_000_000;
+        if let What::Request { request, .. } = &step.event.what
+            && step.event.from == self.kubelet
+        {
+            self.calls.push(format!("{ms} {}", describe(request)));
+        }
+    }
+
+    /// The calls without Leases and node status, and without times.
+    pub fn lines(&self) -> Vec<String> {
+        let bare = self.calls.iter().map(|line| line.split_once(' ').map_or("", |(_, rest)| rest).to_owned());
+        bare.filter(|line| !line.contains("lease") && !line.contains("nodes")).collect()
+    }
+}
+
+/// A request in a line; of Events the reason, of status patches the gist.
+fn describe(request: &Request) -> String {
+    use crate::apiserver::request::{Patch, StatusPatch};
+    match &request.body {
+        Body::Object(Object::Event(event)) => format!("event {}", event.reason.as_deref().unwrap_or_default()),
+        Body::Patch(Patch::Status(patch)) => match &**patch {
+            StatusPatch::Pod { status, .. } => {
+                let conditions = status.conditions.iter().flatten();
+                let truths = conditions.map(|c| c.status.chars().next().unwrap_or('?')).collect::<String>();
+                let container = status.container_statuses.iter().flatten().next();
+                let state = container.and_then(|c| c.state.as_ref()).map_or("-".to_owned(), |state| {
+                    match (&state.waiting, &state.running, &state.terminated) {
+                        (Some(waiting), ..) => waiting.reason.clone().unwrap_or_default(),
+                        (_, Some(_), _) => "running".into(),
+                        (.., Some(end)) => format!("exit {}", end.exit_code),
+                        _ => "-".into(),
+                    }
+                });
+                format!(
+                    "patch {} {truths} {state} gen={}",
+                    status.phase.as_deref().unwrap_or("-"),
+                    status.observed_generation.unwrap_or(0)
+                )
+            }
+            StatusPatch::Node { .. } => request.line(),
+        },
+        _ if request.kind == Kind::Event => format!("{} events", request.verb.as_str()),
+        _ => request.line(),
+    }
+}
+
+/// A spec of one container, with the service account's volume as admission adds it.
+pub fn spec(container: &str, image: &str) -> PodSpec {
+    use k8s_openapi::api::core::v1::{
+        ConfigMapProjection, ProjectedVolumeSource, ServiceAccountTokenProjection, Volume, VolumeMount,
+        VolumeProjection,
+    };
+    let token = ServiceAccountTokenProjection { path: "token".into(), ..ServiceAccountTokenProjection::default() };
+    let ca = ConfigMapProjection { name: "kube-root-ca.crt".into(), ..ConfigMapProjection::default() };
+    let sources = vec![
+        VolumeProjection { service_account_token: Some(token), ..VolumeProjection::default() },
+        VolumeProjection { config_map: Some(ca), ..VolumeProjection::default() },
+    ];
+    let projected = ProjectedVolumeSource { sources: Some(sources), ..ProjectedVolumeSource::default() };
+    let volume = Volume { name: "kube-api-access-x".into(), projected: Some(projected), ..Volume::default() };
+    let mount = VolumeMount {
+        name: "kube-api-access-x".into(),
+        mount_path: "/var/run/secrets/kubernetes.io/serviceaccount".into(),
+        read_only: Some(true),
+        ..VolumeMount::default()
+    };
+    let container = Container {
+        name: container.into(),
+        image: Some(image.into()),
+        volume_mounts: Some(vec![mount]),
+        ..Container::default()
+    };
+    PodSpec { containers: vec![container], volumes: Some(vec![volume]), ..PodSpec::default() }
+}

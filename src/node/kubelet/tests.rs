@@ -1,0 +1,203 @@
+//! The kubelet against recordings 01, 05, 07, 10 and 11: what it sends to the API server, in order.
+
+use k8s_openapi::api::core::v1::{ConfigMapVolumeSource, ExecAction, Probe, Volume};
+
+use super::harness::{Harness, spec};
+
+/// A pod that starts, its image being pulled: recording 01. Events may come a little earlier or later.
+const START: [&str; 11] = [
+    "watch configmaps in default",
+    "get pods default/web",
+    "patch Pending FTFFT ContainerCreating gen=1",
+    "create serviceaccounts/token default/default",
+    "get pods default/web",
+    "event Pulling",
+    "patch Pending TTFFT ContainerCreating gen=1",
+    "event Pulled",
+    "get pods default/web",
+    "event Created",
+    "patch Running TTTTT running gen=1",
+];
+
+#[test]
+fn a_normal_start_and_a_graceful_end() {
+    let mut harness = Harness::new();
+    harness.create_pod("web", spec("web", "nginx:1.27"));
+    harness.run(5_000);
+    assert_eq!(harness.lines()[..11], START, "{:#?}", harness.calls);
+    assert_eq!(harness.lines()[11..], ["event Started"]);
+    let status = harness.pod("web").status.clone().unwrap();
+    let container = &status.container_statuses.unwrap()[0];
+    assert_eq!((container.ready, container.started), (true, Some(true)));
+    assert_eq!(status.pod_ip.as_deref(), Some("10.244.0.2"));
+    harness.delete_pod("web");
+    harness.run(5_000);
+    let expected = [
+        "get pods default/web",
+        "event Killing",
+        "patch Running TTTTT running gen=2",
+        "get pods default/web",
+        "patch Succeeded FTFFT exit 0 gen=2",
+        "get pods default/web",
+        "delete pods default/web",
+    ];
+    assert_eq!(harness.lines(), expected, "{:#?}", harness.calls);
+    assert!(harness.runtime.borrow().is_empty(), "nothing of the pod is left in the runtime");
+}
+
+#[test]
+fn a_missing_image_alternates_between_error_and_back_off() {
+    let mut harness = Harness::new();
+    harness.create_pod("web", spec("web", "nginx:no-such-tag"));
+    harness.run(30_000);
+    let expected = [
+        // The first pull fails; the status does not say so yet.
+        "event Failed",
+        "event Failed",
+        // The relist has seen the sandbox: a sync that may not pull again.
+        "get pods default/web",
+        "event BackOff",
+        "patch Pending TTFFT ErrImagePull gen=1",
+        "event Failed",
+        // The back-off is over: what was said last, and the next pull.
+        "get pods default/web",
+        "patch events",
+        "patch Pending TTFFT ImagePullBackOff gen=1",
+        "patch events",
+        "patch events",
+        // Ten seconds and some after that, within a back-off of twenty.
+        "get pods default/web",
+        "patch events",
+        "patch Pending TTFFT ErrImagePull gen=1",
+        "patch events",
+    ];
+    assert_eq!(harness.lines()[7..], expected, "{:#?}", harness.calls);
+    harness.delete_pod("web");
+    harness.run(5_000);
+    let expected = [
+        "get pods default/web",
+        "patch Pending TTFFT ContainerCreating gen=2",
+        "get pods default/web",
+        "patch Pending FTFFT ContainerCreating gen=2",
+        "get pods default/web",
+        "patch Failed FTFFT exit 137 gen=2",
+        "delete pods default/web",
+    ];
+    assert_eq!(harness.lines(), expected, "{:#?}", harness.calls);
+}
+
+#[test]
+fn a_crash_shows_its_back_off_only_when_it_ends() {
+    let mut harness = Harness::new();
+    harness.runtime.borrow_mut().lives.insert("web".into(), (1_000, 1));
+    harness.create_pod("web", spec("web", "nginx:1.27"));
+    harness.run(30_000);
+    let expected = [
+        "event Started",
+        // The first restart is immediate.
+        "get pods default/web",
+        "event Pulled",
+        "patch Running TTFFT exit 1 gen=1",
+        "patch events",
+        "get pods default/web",
+        "patch Running TTTTT running gen=1",
+        "patch events",
+        // The second waits ten seconds from the container's end, and is shown as ended all the while.
+        "get pods default/web",
+        "event BackOff",
+        "patch Running TTFFT exit 1 gen=1",
+        "get pods default/web",
+        "patch events",
+        "patch Running TTFFT CrashLoopBackOff gen=1",
+        "patch events",
+        "get pods default/web",
+        "patch Running TTTTT running gen=1",
+        "patch events",
+        "get pods default/web",
+        "patch events",
+        "patch Running TTFFT exit 1 gen=1",
+    ];
+    assert_eq!(harness.lines()[11..], expected, "{:#?}", harness.calls);
+    let status = harness.pod("web").status.clone().unwrap();
+    let container = &status.container_statuses.unwrap()[0];
+    assert_eq!(container.restart_count, 2);
+}
+
+#[test]
+fn a_pod_that_ends_by_itself_is_terminal_a_tick_later() {
+    let mut harness = Harness::new();
+    harness.runtime.borrow_mut().lives.insert("web".into(), (3_000, 0));
+    let mut spec = spec("web", "nginx:1.27");
+    spec.restart_policy = Some("Never".into());
+    harness.create_pod("web", spec);
+    harness.run(9_000);
+    let expected = [
+        "event Started",
+        "get pods default/web",
+        "patch Running TTFFT exit 0 gen=1",
+        "get pods default/web",
+        "patch Succeeded FTFFT exit 0 gen=1",
+        "get pods default/web",
+    ];
+    assert_eq!(harness.lines()[11..], expected, "{:#?}", harness.calls);
+}
+
+#[test]
+fn readiness_follows_the_probe() {
+    let mut harness = Harness::new();
+    let mut spec = spec("web", "nginx:1.27");
+    let exec = ExecAction { command: Some(vec!["cat".into(), "/run/ready".into()]) };
+    spec.containers[0].readiness_probe =
+        Some(Probe { exec: Some(exec), period_seconds: Some(2), failure_threshold: Some(2), ..Probe::default() });
+    harness.create_pod("web", spec);
+    harness.run(2_000);
+    let expected = ["patch Running TTFFT running gen=1", "event Started", "event Unhealthy", "patch events"];
+    assert_eq!(harness.lines()[10..], expected, "probed at once and at the next tick: {:#?}", harness.calls);
+    harness.runtime.borrow_mut().files.push("/run/ready".into());
+    harness.mark();
+    harness.run(6_000);
+    assert_eq!(harness.lines(), ["get pods default/web", "patch Running TTTTT running gen=1"]);
+    harness.runtime.borrow_mut().files.clear();
+    harness.mark();
+    harness.run(4_000);
+    let expected = ["patch events", "patch events", "get pods default/web", "patch Running TTFFT running gen=1"];
+    assert_eq!(harness.lines()[..4], expected, "two failures make it unready: {:#?}", harness.calls);
+}
+
+#[test]
+fn a_missing_config_map_holds_the_pod() {
+    let mut harness = Harness::new();
+    let mut spec = spec("web", "nginx:1.27");
+    let source = ConfigMapVolumeSource { name: "settings".into(), ..ConfigMapVolumeSource::default() };
+    let volume = Volume { name: "config".into(), config_map: Some(source), ..Volume::default() };
+    spec.volumes.as_mut().unwrap().push(volume);
+    harness.create_pod("web", spec);
+    harness.run(5_000);
+    let expected = ["event FailedMount", "patch events", "patch events", "patch events"];
+    assert_eq!(harness.lines()[5..], expected, "tried after 0.5, 1 and 2 seconds: {:#?}", harness.calls);
+    harness.create_config_map("settings");
+    harness.run(5_000);
+    assert_eq!(harness.pod("web").status.as_ref().unwrap().phase.as_deref(), Some("Running"));
+}
+
+#[test]
+fn a_restarted_kubelet_adopts_what_runs() {
+    let mut harness = Harness::new();
+    harness.create_pod("web", spec("web", "nginx:1.27"));
+    harness.run(5_000);
+    let before = harness.pod("web");
+    let old = harness.kubelet;
+    harness.engine.remove(old);
+    harness.mark();
+    harness.runtime.borrow_mut().calls.clear();
+    harness.start_kubelet();
+    harness.run(5_000);
+    assert_eq!(harness.pod("web").status, before.status);
+    let calls = harness.runtime.borrow().calls.clone();
+    let changes =
+        calls.iter().filter(|call| !call.ends_with("Status") && !call.starts_with("List") && *call != "Version");
+    assert_eq!(changes.count(), 0, "{calls:#?}");
+    harness.delete_pod("web");
+    harness.run(3_000);
+    assert!(harness.runtime.borrow().is_empty());
+}
