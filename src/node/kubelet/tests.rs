@@ -159,9 +159,9 @@ fn readiness_follows_the_probe() {
     assert_eq!(harness.lines(), ["get pods default/web", "patch Running TTTTT running gen=1"]);
     harness.runtime.borrow_mut().files.clear();
     harness.mark();
-    harness.run(4_000);
+    harness.run(7_000);
     let expected = ["patch events", "patch events", "get pods default/web", "patch Running TTFFT running gen=1"];
-    assert_eq!(harness.lines()[..4], expected, "two failures make it unready: {:#?}", harness.calls);
+    assert!(harness.lines().starts_with(&expected.map(String::from)), "two failures make it unready: {:#?}", harness.calls);
 }
 
 #[test]
