@@ -1,0 +1,239 @@
+//! One scheduling cycle: a pod and the cluster in, a decision out. Nothing else is read, nothing is written.
+//!
+//! Filter the nodes until enough have passed, score those, take the best. Mirrors `schedulePod`,
+//! `findNodesThatPassFilters` and `prioritizeNodes` of `pkg/scheduler/schedule_one.go`, without its sixteen
+//! workers: nodes are asked one after the other.
+
+use super::filters::Filters;
+use super::fit_error::FitError;
+use super::framework::{PreScore, Rejection};
+use super::node_info::{NodeId, NodeInfo};
+use super::nominator::Nominator;
+use super::plugins::Entry;
+use super::pod_info::PodInfo;
+use super::preemption::{self, Candidate, Disruptions};
+use super::snapshot::Snapshot;
+use crate::object::random::Random;
+
+/// Clusters smaller than this are searched whole. `minFeasibleNodesToFind`.
+const MIN_FEASIBLE_NODES_TO_FIND: usize = 100;
+/// However large the cluster, this share of it must pass. `minFeasibleNodesPercentageToFind`.
+const MIN_FEASIBLE_NODES_PERCENTAGE: usize = 5;
+
+/// What a cycle needs to know besides the pod.
+pub struct Context<'a> {
+    pub profile: &'a [Entry],
+    pub snapshot: &'a Snapshot,
+    pub nominator: &'a Nominator,
+    pub disruptions: &'a Disruptions,
+}
+
+/// All that a cycle found out.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    pub outcome: Outcome,
+    /// The nodes that passed, in the order they were asked.
+    pub feasible: Vec<NodeId>,
+    /// The nodes that did not, with the number of the plugin that said no.
+    pub rejected: Vec<(NodeId, usize, Rejection)>,
+    /// The scores of each plugin that gave any.
+    pub scores: Vec<Scores>,
+    /// The sums, in the order of `feasible`; empty if one node passed and nothing had to be compared.
+    pub totals: Vec<i64>,
+}
+
+/// One plugin's scores, 0 to 100, in the order of the feasible nodes.
+#[derive(Clone, Debug)]
+pub struct Scores {
+    /// The plugin's number in the profile.
+    pub plugin: usize,
+    pub weight: i64,
+    pub scores: Vec<i64>,
+}
+
+/// How a cycle ends.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// A node was found.
+    Chosen(NodeId),
+    /// No node will do. Perhaps preemption found a node where room can be made.
+    Unschedulable { error: FitError, rejected_by: PluginSet, nominate: Option<Candidate> },
+    /// The cycle could not be run at all.
+    Error(String),
+}
+
+/// Numbers of plugins in the profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PluginSet(pub u32);
+
+impl PluginSet {
+    pub fn insert(&mut self, plugin: usize) {
+        self.0 |= 1 << plugin;
+    }
+
+    pub fn contains(self, plugin: usize) -> bool {
+        self.0 & (1 << plugin) != 0
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Finds a node for `pod`. `next_start` is where the search begins and is moved on, so that every node gets its
+/// turn when not all are asked. Equal best nodes are drawn by lot: the real scheduler's choice among them depends
+/// on which of its workers came first.
+pub fn schedule(context: &Context, pod: &PodInfo, next_start: &mut usize, random: &mut Random) -> Decision {
+    if context.snapshot.node_count() == 0 {
+        return Decision::new(Outcome::Error("no nodes available to schedule pods".to_owned()));
+    }
+    let mut filters = match Filters::new(context.profile, pod, context.snapshot, context.nominator) {
+        Ok(filters) => filters,
+        Err((plugin, rejection)) => return rejected_out_of_hand(context, pod, plugin, rejection),
+    };
+    let search = search(context, pod, &mut filters, next_start);
+    if search.feasible.is_empty() {
+        return no_node(context, pod, &mut filters, search.rejected);
+    }
+    choose(context, pod, search, random)
+}
+
+/// The nodes that were asked.
+#[derive(Default)]
+struct Search {
+    feasible: Vec<NodeId>,
+    rejected: Vec<(NodeId, usize, Rejection)>,
+}
+
+/// How many nodes must pass before the search stops: all of a small cluster, a shrinking share of a large one.
+/// Mirrors `numFeasibleNodesToFind` with `percentageOfNodesToScore: 0`.
+pub fn feasible_nodes_to_find(all: usize) -> usize {
+    if all < MIN_FEASIBLE_NODES_TO_FIND {
+        return all;
+    }
+    let percentage = 50usize.saturating_sub(all / 125).max(MIN_FEASIBLE_NODES_PERCENTAGE);
+    (all * percentage / 100).max(MIN_FEASIBLE_NODES_TO_FIND)
+}
+
+fn search(context: &Context, pod: &PodInfo, filters: &mut Filters, next_start: &mut usize) -> Search {
+    let mut search = Search::default();
+    // Room was made on one node: if it is there, that node it is.
+    if let Some(node) = pod.nominated_node().and_then(|name| context.snapshot.node_named(name))
+        && filters.check(node).is_ok()
+    {
+        search.feasible.push(node.id);
+        return search;
+    }
+    let all = context.snapshot.order().len();
+    let candidates = candidates(context.snapshot, filters);
+    let wanted = feasible_nodes_to_find(candidates.len());
+    for turn in 0..candidates.len() {
+        let node = context.snapshot.node(candidates[(*next_start + turn) % candidates.len()]);
+        match filters.check(node) {
+            Ok(()) => search.feasible.push(node.id),
+            Err((plugin, rejection)) => search.rejected.push((node.id, plugin, rejection)),
+        }
+        if search.feasible.len() == wanted {
+            break;
+        }
+    }
+    *next_start = (*next_start + search.feasible.len() + search.rejected.len()) % all;
+    search
+}
+
+fn candidates<'a>(snapshot: &'a Snapshot, filters: &Filters) -> std::borrow::Cow<'a, [NodeId]> {
+    match &filters.only {
+        None => snapshot.order().into(),
+        Some(names) => {
+            let nodes = names.iter().filter_map(|name| snapshot.node_named(name));
+            nodes.map(|node| node.id).collect::<Vec<NodeId>>().into()
+        }
+    }
+}
+
+/// Scores the nodes that passed and takes the best.
+fn choose(context: &Context, pod: &PodInfo, search: Search, random: &mut Random) -> Decision {
+    let mut decision = Decision::new(Outcome::Chosen(search.feasible[0]));
+    decision.rejected = search.rejected;
+    decision.feasible = search.feasible;
+    if decision.feasible.len() == 1 {
+        return decision;
+    }
+    decision.totals = vec![0; decision.feasible.len()];
+    for (number, entry) in context.profile.iter().enumerate() {
+        let PreScore::Ask(plugin) = entry.plugin.pre_score(pod, context.snapshot, &decision.feasible) else { continue };
+        let mut scores: Vec<i64> =
+            decision.feasible.iter().map(|id| plugin.score(context.snapshot.node(*id))).collect();
+        plugin.normalise(&mut scores);
+        for (total, score) in decision.totals.iter_mut().zip(&scores) {
+            *total += score * entry.weight;
+        }
+        decision.scores.push(Scores { plugin: number, weight: entry.weight, scores });
+    }
+    decision.outcome = Outcome::Chosen(best(&decision, random));
+    decision
+}
+
+fn best(decision: &Decision, random: &mut Random) -> NodeId {
+    let top = decision.totals.iter().copied().max().unwrap_or(0);
+    let ties = || decision.feasible.iter().zip(&decision.totals).filter(|(_, total)| **total == top);
+    let count = ties().count();
+    let drawn = if count > 1 { random.below(count as u64) as usize } else { 0 };
+    ties().nth(drawn).map_or(decision.feasible[0], |(node, _)| *node)
+}
+
+/// A plugin said no to the pod as such; that goes for every node.
+fn rejected_out_of_hand(context: &Context, pod: &PodInfo, plugin: usize, rejection: Rejection) -> Decision {
+    let mut rejected_by = PluginSet::default();
+    rejected_by.insert(plugin);
+    let mut error = FitError {
+        all_nodes: context.snapshot.node_count(),
+        pre_filter_message: rejection.message(),
+        absent: Some(rejection),
+        ..FitError::default()
+    };
+    error.post_filter_message = preemption::not_helpful(context, pod, &error);
+    Decision::new(Outcome::Unschedulable { error, rejected_by, nominate: None })
+}
+
+/// Every node said no; perhaps room can be made.
+fn no_node(
+    context: &Context,
+    pod: &PodInfo,
+    filters: &mut Filters,
+    rejected: Vec<(NodeId, usize, Rejection)>,
+) -> Decision {
+    let mut rejected_by = PluginSet::default();
+    rejected.iter().for_each(|(_, plugin, _)| rejected_by.insert(*plugin));
+    filters.narrowed_by.iter().for_each(|plugin| rejected_by.insert(*plugin));
+    let mut error = FitError {
+        all_nodes: context.snapshot.node_count(),
+        absent: filters.absent(context.profile),
+        rejected,
+        ..FitError::default()
+    };
+    let nominate = match preemption::preempt(context, pod, filters, &error) {
+        Ok(candidate) => Some(candidate),
+        Err(message) => {
+            error.post_filter_message = message;
+            None
+        }
+    };
+    let rejected = error.rejected.clone();
+    Decision { rejected, ..Decision::new(Outcome::Unschedulable { error, rejected_by, nominate }) }
+}
+
+impl Decision {
+    fn new(outcome: Outcome) -> Decision {
+        Decision { outcome, feasible: Vec::new(), rejected: Vec::new(), scores: Vec::new(), totals: Vec::new() }
+    }
+
+    /// The chosen node.
+    pub fn chosen<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a NodeInfo> {
+        match self.outcome {
+            Outcome::Chosen(node) => Some(snapshot.node(node)),
+            _ => None,
+        }
+    }
+}
+

@@ -1,0 +1,237 @@
+//! What may make an unschedulable pod schedulable: changes of the cluster, by kind, so that each plugin can say
+//! which of them are worth another try.
+//!
+//! Mirrors `pkg/scheduler/framework/events.go` and `types.go` of the scheduler framework.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Node, Pod, Toleration};
+
+use super::resources::pod_requests;
+use crate::object::{Key, Object};
+
+/// A kind of change. The real scheduler pairs a resource with an action; these are the pairs that occur.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EventKind {
+    /// A pod appeared on a node: bound by us or by anyone.
+    AssignedPodAdd,
+    AssignedPodDelete,
+    PodUpdateLabel,
+    /// A request went down.
+    PodUpdateScaleDown,
+    PodUpdateToleration,
+    /// The last scheduling gate was removed.
+    PodUpdateSchedulingGatesEliminated,
+    /// Another change of a pod.
+    PodUpdate,
+    NodeAdd,
+    NodeDelete,
+    NodeUpdateAllocatable,
+    NodeUpdateLabel,
+    /// Also reported when a node is uncordoned.
+    NodeUpdateTaint,
+    NodeUpdateCondition,
+    NodeUpdateAnnotation,
+    NodeUpdateDeclaredFeature,
+    /// A pod waited for more than five minutes.
+    UnschedulableTimeout,
+    /// Someone asked for the pod by name.
+    ForceActivate,
+}
+
+impl EventKind {
+    /// What metrics and logs call it.
+    pub fn label(self) -> &'static str {
+        match self {
+            EventKind::AssignedPodAdd => "AssignedPodAdd",
+            EventKind::AssignedPodDelete => "AssignedPodDelete",
+            EventKind::PodUpdateLabel => "PodUpdatePodLabel",
+            EventKind::PodUpdateScaleDown => "PodUpdatePodScaleDown",
+            EventKind::PodUpdateToleration => "PodUpdatePodToleration",
+            EventKind::PodUpdateSchedulingGatesEliminated => "PodUpdatePodSchedulingGatesEliminated",
+            EventKind::PodUpdate => "PodUpdate",
+            EventKind::NodeAdd => "NodeAdd",
+            EventKind::NodeDelete => "NodeDelete",
+            EventKind::NodeUpdateAllocatable => "NodeUpdateNodeAllocatable",
+            EventKind::NodeUpdateLabel => "NodeUpdateNodeLabel",
+            EventKind::NodeUpdateTaint => "NodeUpdateNodeTaint",
+            EventKind::NodeUpdateCondition => "NodeUpdateNodeCondition",
+            EventKind::NodeUpdateAnnotation => "NodeUpdateNodeAnnotation",
+            EventKind::NodeUpdateDeclaredFeature => "NodeUpdateNodeDeclaredFeature",
+            EventKind::UnschedulableTimeout => "UnschedulableTimeout",
+            EventKind::ForceActivate => "ForceActivate",
+        }
+    }
+
+    /// Whether this moves every pod, whatever rejected it.
+    pub fn is_wildcard(self) -> bool {
+        matches!(self, EventKind::UnschedulableTimeout | EventKind::ForceActivate)
+    }
+}
+
+/// One change: its kind, and the object before and after.
+#[derive(Clone, Debug)]
+pub struct ClusterEvent {
+    pub kind: EventKind,
+    pub old: Option<Object>,
+    pub new: Option<Object>,
+}
+
+impl ClusterEvent {
+    /// A change without an object.
+    pub fn wildcard(kind: EventKind) -> ClusterEvent {
+        ClusterEvent { kind, old: None, new: None }
+    }
+
+    /// A pod appeared on a node.
+    pub fn pod_added(pod: &Arc<Pod>) -> ClusterEvent {
+        ClusterEvent { kind: EventKind::AssignedPodAdd, old: None, new: Some(Object::Pod(pod.clone())) }
+    }
+
+    /// A pod left a node, ended, or lost its claim to one.
+    pub fn pod_deleted(pod: &Arc<Pod>) -> ClusterEvent {
+        ClusterEvent { kind: EventKind::AssignedPodDelete, old: Some(Object::Pod(pod.clone())), new: None }
+    }
+
+    pub fn node_added(node: &Arc<Node>) -> ClusterEvent {
+        ClusterEvent { kind: EventKind::NodeAdd, old: None, new: Some(Object::Node(node.clone())) }
+    }
+
+    pub fn node_deleted(node: &Arc<Node>) -> ClusterEvent {
+        ClusterEvent { kind: EventKind::NodeDelete, old: Some(Object::Node(node.clone())), new: None }
+    }
+
+    /// The pod before the change, if the event is about a pod.
+    pub fn old_pod(&self) -> Option<&Arc<Pod>> {
+        pod_of(self.old.as_ref())
+    }
+
+    pub fn new_pod(&self) -> Option<&Arc<Pod>> {
+        pod_of(self.new.as_ref())
+    }
+
+    /// The node before the change, if the event is about a node.
+    pub fn old_node(&self) -> Option<&Arc<Node>> {
+        node_of(self.old.as_ref())
+    }
+
+    pub fn new_node(&self) -> Option<&Arc<Node>> {
+        node_of(self.new.as_ref())
+    }
+
+    /// Whether the event is about this very pod.
+    pub fn is_about(&self, pod: &Key) -> bool {
+        self.new_pod().or(self.old_pod()).is_some_and(|other| Key::of_meta(&other.metadata) == *pod)
+    }
+}
+
+fn pod_of(object: Option<&Object>) -> Option<&Arc<Pod>> {
+    match object {
+        Some(Object::Pod(pod)) => Some(pod),
+        _ => None,
+    }
+}
+
+fn node_of(object: Option<&Object>) -> Option<&Arc<Node>> {
+    match object {
+        Some(Object::Node(node)) => Some(node),
+        _ => None,
+    }
+}
+
+/// What changed between two versions of a pod, in the order the real scheduler tests it; a change that is none of
+/// these counts as `PodUpdate`. Mirrors `PodSchedulingPropertiesChange`.
+pub fn pod_changes(old: &Arc<Pod>, new: &Arc<Pod>) -> Vec<ClusterEvent> {
+    let mut kinds = Vec::new();
+    if old.metadata.labels != new.metadata.labels {
+        kinds.push(EventKind::PodUpdateLabel);
+    }
+    if pod_requests(new).any_below(&pod_requests(old)) {
+        kinds.push(EventKind::PodUpdateScaleDown);
+    }
+    if is_gated(old) && !is_gated(new) {
+        kinds.push(EventKind::PodUpdateSchedulingGatesEliminated);
+    }
+    if tolerations(old) != tolerations(new) {
+        kinds.push(EventKind::PodUpdateToleration);
+    }
+    if kinds.is_empty() {
+        kinds.push(EventKind::PodUpdate);
+    }
+    let event = |kind| ClusterEvent { kind, old: Some(Object::Pod(old.clone())), new: Some(Object::Pod(new.clone())) };
+    kinds.into_iter().map(event).collect()
+}
+
+fn is_gated(pod: &Pod) -> bool {
+    pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty())
+}
+
+fn tolerations(pod: &Pod) -> &[Toleration] {
+    pod.spec.as_ref().and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default()
+}
+
+/// What changed between two versions of a node; nothing for a heartbeat or a new list of images.
+/// Mirrors `NodeSchedulingPropertiesChange`.
+pub fn node_changes(old: &Arc<Node>, new: &Arc<Node>) -> Vec<ClusterEvent> {
+    fn differ<'a, T: PartialEq>(old: &'a Node, new: &'a Node, part: impl Fn(&'a Node) -> T) -> bool {
+        part(old) != part(new)
+    }
+    let tests = [
+        (EventKind::NodeUpdateTaint, cordoned(old) && !cordoned(new)),
+        (EventKind::NodeUpdateAllocatable, differ(old, new, |node| node.status.as_ref()?.allocatable.as_ref())),
+        (EventKind::NodeUpdateLabel, old.metadata.labels != new.metadata.labels),
+        (EventKind::NodeUpdateTaint, differ(old, new, |node| node.spec.as_ref()?.taints.as_ref())),
+        (EventKind::NodeUpdateCondition, differ(old, new, condition_statuses)),
+        (EventKind::NodeUpdateAnnotation, old.metadata.annotations != new.metadata.annotations),
+        (
+            EventKind::NodeUpdateDeclaredFeature,
+            differ(old, new, |node| node.status.as_ref()?.declared_features.as_ref()),
+        ),
+    ];
+    let event =
+        |kind| ClusterEvent { kind, old: Some(Object::Node(old.clone())), new: Some(Object::Node(new.clone())) };
+    tests.into_iter().filter(|(_, changed)| *changed).map(|(kind, _)| event(kind)).collect()
+}
+
+fn cordoned(node: &Node) -> bool {
+    node.spec.as_ref().and_then(|spec| spec.unschedulable).unwrap_or(false)
+}
+
+/// Conditions without their times and texts.
+fn condition_statuses(node: &Node) -> Vec<(&str, &str)> {
+    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.map(|condition| (condition.type_.as_str(), condition.status.as_str())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::testing::{node, pod};
+
+    #[test]
+    fn a_node_update_is_told_by_what_changed() {
+        let base = "{status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True', message: a}]}}";
+        let cases: [(&str, &[EventKind]); 6] = [
+            ("{status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True', message: b}]}}", &[]),
+            ("{status: {allocatable: {cpu: 5}, conditions: [{type: Ready, status: 'True'}]}}", &[EventKind::NodeUpdateAllocatable]),
+            ("{status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'False'}]}}", &[EventKind::NodeUpdateCondition]),
+            ("{spec: {taints: [{key: a, effect: NoSchedule}]}, status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True'}]}}", &[EventKind::NodeUpdateTaint]),
+            ("{metadata: {labels: {a: b}}, status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True'}]}}", &[EventKind::NodeUpdateLabel]),
+            ("{spec: {unschedulable: true}, status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True'}]}}", &[]),
+        ];
+        let old = Arc::new(node("n", base));
+        for (new, expected) in cases {
+            let kinds: Vec<_> = node_changes(&old, &Arc::new(node("n", new))).iter().map(|e| e.kind).collect();
+            assert_eq!(kinds, expected, "{new}");
+        }
+    }
+
+    #[test]
+    fn a_pod_update_is_told_by_what_changed() {
+        let old = Arc::new(pod("p", "{schedulingGates: [{name: g}], containers: [{name: a, resources: {requests: {cpu: 2}}}]}"));
+        let new = Arc::new(pod("p", "containers: [{name: a, resources: {requests: {cpu: 1}}}]"));
+        let kinds: Vec<_> = pod_changes(&old, &new).iter().map(|e| e.kind).collect();
+        assert_eq!(kinds, [EventKind::PodUpdateScaleDown, EventKind::PodUpdateSchedulingGatesEliminated]);
+        assert_eq!(pod_changes(&new, &new)[0].kind, EventKind::PodUpdate);
+    }
+}

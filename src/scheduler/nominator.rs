@@ -1,0 +1,49 @@
+//! Pods for which a preemption is making room: until they are bound, others of lower or equal priority must leave
+//! them that room. Mirrors `pkg/scheduler/backend/queue/nominator.go`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::pod_info::PodInfo;
+use crate::object::Key;
+
+/// Nominated pods by node and by pod.
+#[derive(Clone, Debug, Default)]
+pub struct Nominator {
+    by_node: BTreeMap<String, Vec<Arc<PodInfo>>>,
+    node_of: BTreeMap<Key, String>,
+}
+
+impl Nominator {
+    /// The pods nominated to a node.
+    pub fn on(&self, node: &str) -> &[Arc<PodInfo>] {
+        self.by_node.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.node_of.is_empty()
+    }
+
+    /// Nominates the pod to a node, instead of any other.
+    pub fn nominate(&mut self, pod: Arc<PodInfo>, node: &str) {
+        self.remove(&pod.key);
+        self.node_of.insert(pod.key.clone(), node.to_owned());
+        self.by_node.entry(node.to_owned()).or_default().push(pod);
+    }
+
+    /// The pod was bound, deleted, or lost its nomination.
+    pub fn remove(&mut self, key: &Key) {
+        let Some(node) = self.node_of.remove(key) else { return };
+        if let Some(pods) = self.by_node.get_mut(&node) {
+            pods.retain(|pod| pod.key != *key);
+            if pods.is_empty() {
+                self.by_node.remove(&node);
+            }
+        }
+    }
+
+    /// The node the pod is nominated to.
+    pub fn node_of(&self, key: &Key) -> Option<&str> {
+        self.node_of.get(key).map(String::as_str)
+    }
+}

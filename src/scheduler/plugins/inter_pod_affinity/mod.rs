@@ -1,0 +1,117 @@
+//! InterPodAffinity: pods that want to be near other pods, or far from them.
+//!
+//! "Near" is being in the same place, and a place is all nodes that share a value of the term's `topologyKey`.
+//! Required terms filter ([`filter`]), preferred ones score ([`score`]). It works both ways: a pod that is already
+//! there and must be alone keeps a new one out, though the new one says nothing. Mirrors
+//! `plugins/interpodaffinity`.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+
+use crate::scheduler::events::{ClusterEvent, EventKind};
+use crate::scheduler::framework::{Hint, Plugin, PreFilter, PreScore};
+use crate::scheduler::labels::Labels;
+use crate::scheduler::node_info::NodeId;
+use crate::scheduler::pod_info::{AffinityTerm, PodInfo};
+use crate::scheduler::snapshot::Snapshot;
+
+mod filter;
+mod score;
+
+/// How much a pod that is there and *requires* to be near the new one counts in scores. `hardPodAffinityWeight`.
+const HARD_POD_AFFINITY_WEIGHT: i64 = 1;
+
+pub struct InterPodAffinity;
+
+impl Plugin for InterPodAffinity {
+    fn name(&self) -> &'static str {
+        "InterPodAffinity"
+    }
+
+    fn interests(&self) -> &'static [EventKind] {
+        &[
+            EventKind::AssignedPodAdd,
+            EventKind::AssignedPodDelete,
+            EventKind::PodUpdateLabel,
+            EventKind::NodeAdd,
+            EventKind::NodeUpdateLabel,
+        ]
+    }
+
+    fn hint(&self, pod: &PodInfo, event: &ClusterEvent, snapshot: &Snapshot) -> Hint {
+        if event.old_pod().is_some() || event.new_pod().is_some() {
+            Hint::queue_if(pod_change_helps(pod, event, snapshot))
+        } else {
+            Hint::queue_if(node_change_helps(pod, event))
+        }
+    }
+
+    fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
+        match filter::RequiredTerms::new(pod, snapshot) {
+            None => PreFilter::Skip,
+            Some(terms) => PreFilter::Ask(Box::new(terms)),
+        }
+    }
+
+    fn pre_score<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot, _feasible: &[NodeId]) -> PreScore<'a> {
+        match score::Company::new(pod, snapshot) {
+            None => PreScore::Skip,
+            Some(company) => PreScore::Ask(Box::new(company)),
+        }
+    }
+}
+
+/// Whether one pod matches every term; no terms match nothing. Mirrors `podMatchesAllAffinityTerms`.
+fn matches_all(terms: &[AffinityTerm], namespace: &str, labels: &Labels, snapshot: &Snapshot) -> bool {
+    let namespace_labels = snapshot.namespace_labels(namespace);
+    !terms.is_empty() && terms.iter().all(|term| term.matches(namespace, namespace_labels, labels))
+}
+
+/// A pod came that this one wants near; or one went, or changed, that kept it out, by either's wish.
+fn pod_change_helps(pod: &PodInfo, event: &ClusterEvent, snapshot: &Snapshot) -> bool {
+    let wanted = |other: Option<&Arc<Pod>>| {
+        other.is_some_and(|other| {
+            let (namespace, labels) = namespace_and_labels(other);
+            matches_all(&pod.terms.required_affinity, namespace, labels, snapshot)
+        })
+    };
+    let unwanted = |other: Option<&Arc<Pod>>| {
+        other.is_some_and(|other| {
+            let (namespace, labels) = namespace_and_labels(other);
+            let shuns = |term: &AffinityTerm| term.matches(namespace, snapshot.namespace_labels(namespace), labels);
+            pod.terms.required_anti_affinity.iter().any(shuns) || is_shunned_by(pod, other, snapshot)
+        })
+    };
+    let arrives = wanted(event.new_pod()) && !wanted(event.old_pod());
+    let leaves = unwanted(event.old_pod()) && !unwanted(event.new_pod());
+    event.is_about(&pod.key) || arrives || leaves
+}
+
+/// Whether `other` requires to be away from `pod`.
+fn is_shunned_by(pod: &PodInfo, other: &Arc<Pod>, snapshot: &Snapshot) -> bool {
+    let affinity = other.spec.as_ref().and_then(|spec| spec.affinity.as_ref());
+    if affinity.is_none_or(|affinity| affinity.pod_anti_affinity.is_none()) {
+        return false;
+    }
+    let namespace_labels = snapshot.namespace_labels(pod.namespace());
+    let terms = PodInfo::new(other.clone()).terms.required_anti_affinity;
+    terms.iter().any(|term| term.matches(pod.namespace(), namespace_labels, pod.labels()))
+}
+
+fn namespace_and_labels(pod: &Pod) -> (&str, &Labels) {
+    static NONE: Labels = Labels::new();
+    (pod.metadata.namespace.as_deref().unwrap_or_default(), pod.metadata.labels.as_ref().unwrap_or(&NONE))
+}
+
+/// A node came with, or moved to another value of, a topology key that the pod's required terms name.
+fn node_change_helps(pod: &PodInfo, event: &ClusterEvent) -> bool {
+    let place = |node: Option<&Arc<Node>>, key: &str| {
+        node.and_then(|node| node.metadata.labels.as_ref()).and_then(|labels| labels.get(key)).cloned()
+    };
+    let terms = pod.terms.required_affinity.iter().chain(&pod.terms.required_anti_affinity);
+    let moved = |key: &str| place(event.old_node(), key) != place(event.new_node(), key);
+    let none = pod.terms.required_affinity.is_empty() && pod.terms.required_anti_affinity.is_empty();
+    // A pod without terms of its own was kept out by another's; any new place may do.
+    (none && event.kind == EventKind::NodeAdd) || terms.into_iter().any(|term| moved(&term.topology_key))
+}

@@ -1,0 +1,89 @@
+//! The plugins of the default profile, one file each.
+//!
+//! Mirrors `pkg/scheduler/framework/plugins` and the order and weights of `apis/config/v1/default_plugins.go`.
+//! The plugins with an extension point of their own stand where that point is: PrioritySort is the order of
+//! [`queue`](super::queue)'s active queue, DefaultPreemption is [`preemption`](super::preemption), DefaultBinder is
+//! the binding in [`actor`](super::actor).
+
+use std::rc::Rc;
+
+use super::framework::Plugin;
+
+pub mod balanced_allocation;
+pub mod image_locality;
+pub mod inter_pod_affinity;
+pub mod node_affinity;
+pub mod node_name;
+pub mod node_ports;
+pub mod node_resources_fit;
+pub mod node_unschedulable;
+pub mod pod_topology_spread;
+pub mod scheduling_gates;
+pub mod taint_toleration;
+
+/// A plugin in a profile.
+#[derive(Clone)]
+pub struct Entry {
+    pub plugin: Rc<dyn Plugin>,
+    /// What its scores are multiplied with.
+    pub weight: i64,
+}
+
+/// The default profile, in its order: filters run in this order and the first no decides.
+pub fn default_profile() -> Vec<Entry> {
+    fn entry(plugin: impl Plugin + 'static, weight: i64) -> Entry {
+        Entry { plugin: Rc::new(plugin), weight }
+    }
+    vec![
+        entry(scheduling_gates::SchedulingGates, 0),
+        entry(node_unschedulable::NodeUnschedulable, 0),
+        entry(node_name::NodeName, 0),
+        entry(taint_toleration::TaintToleration, 3),
+        entry(node_affinity::NodeAffinity, 2),
+        entry(node_ports::NodePorts, 0),
+        entry(node_resources_fit::NodeResourcesFit, 1),
+        entry(pod_topology_spread::PodTopologySpread, 2),
+        entry(inter_pod_affinity::InterPodAffinity, 2),
+        entry(balanced_allocation::BalancedAllocation, 1),
+        entry(image_locality::ImageLocality, 1),
+    ]
+}
+
+#[cfg(test)]
+pub mod testing {
+    //! Asks one plugin about a pod, as the cycle would.
+
+    use k8s_openapi::api::core::v1::Pod;
+
+    use crate::scheduler::framework::{Plugin, PreFilter, PreScore};
+    use crate::scheduler::snapshot::Snapshot;
+    use crate::scheduler::testing::info;
+
+    /// The reasons why the plugin turns the node down; empty if it does not.
+    pub fn filter_reasons(plugin: &dyn Plugin, pod: Pod, snapshot: &Snapshot, node: &str) -> String {
+        let pod = info(pod);
+        let node = snapshot.node_named(node).expect("the node is in the snapshot");
+        match plugin.pre_filter(&pod, snapshot) {
+            PreFilter::Skip => String::new(),
+            PreFilter::Reject(rejection) => rejection.message(),
+            PreFilter::Ask(filter) | PreFilter::AskAbout(_, filter) => {
+                filter.filter(node).err().map(|rejection| rejection.message()).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The normalised scores of all nodes in the order in which the snapshot has them; empty if the plugin skips.
+    pub fn scores(plugin: &dyn Plugin, pod: Pod, snapshot: &Snapshot) -> Vec<i64> {
+        let pod = info(pod);
+        let mut nodes = snapshot.order().to_vec();
+        nodes.sort();
+        match plugin.pre_score(&pod, snapshot, &nodes) {
+            PreScore::Skip => Vec::new(),
+            PreScore::Ask(score) => {
+                let mut scores: Vec<i64> = nodes.iter().map(|id| score.score(snapshot.node(*id))).collect();
+                score.normalise(&mut scores);
+                scores
+            }
+        }
+    }
+}

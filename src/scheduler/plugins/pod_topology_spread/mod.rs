@@ -1,0 +1,195 @@
+//! PodTopologySpread: pods that belong together spread evenly over zones, nodes or whatever label one names.
+//!
+//! A constraint says: among the places that share a value of `topologyKey`, none may have more than `maxSkew`
+//! matching pods above the least. `DoNotSchedule` constraints filter ([`filter`]), `ScheduleAnyway` ones score
+//! ([`score`]). A pod without any, but selected by a Service or owned by a ReplicaSet, gets two soft ones from the
+//! scheduler: hostname with skew 3 and zone with skew 5. Mirrors `plugins/podtopologyspread`.
+
+use k8s_openapi::api::core::v1::{Node, TopologySpreadConstraint};
+
+use super::node_affinity::Required;
+use super::taint_toleration::{tolerations, untolerated};
+use crate::object::meta::controller_of;
+use crate::scheduler::events::{ClusterEvent, EventKind};
+use crate::scheduler::framework::{Hint, Plugin, PreFilter, PreScore};
+use crate::scheduler::labels::{Labels, Matcher};
+use crate::scheduler::node_info::{KeyId, NodeId, NodeInfo};
+use crate::scheduler::pod_info::PodInfo;
+use crate::scheduler::snapshot::Snapshot;
+
+mod filter;
+mod score;
+
+const HOSTNAME: &str = "kubernetes.io/hostname";
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+pub struct PodTopologySpread;
+
+impl Plugin for PodTopologySpread {
+    fn name(&self) -> &'static str {
+        "PodTopologySpread"
+    }
+
+    fn interests(&self) -> &'static [EventKind] {
+        &[
+            EventKind::AssignedPodAdd,
+            EventKind::AssignedPodDelete,
+            EventKind::PodUpdateLabel,
+            EventKind::NodeAdd,
+            EventKind::NodeDelete,
+            EventKind::NodeUpdateLabel,
+            EventKind::NodeUpdateTaint,
+        ]
+    }
+
+    fn hint(&self, pod: &PodInfo, event: &ClusterEvent, snapshot: &Snapshot) -> Hint {
+        let constraints = declared(pod, snapshot, "DoNotSchedule");
+        if event.old_pod().is_some() || event.new_pod().is_some() {
+            return hint_of_pod(pod, event, &constraints);
+        }
+        let places = |node: &Node| -> Option<Vec<String>> {
+            let labels = node.metadata.labels.as_ref()?;
+            constraints.iter().map(|constraint| labels.get(&constraint.topology_key).cloned()).collect()
+        };
+        let old = event.old_node().and_then(|node| places(node));
+        let new = event.new_node().and_then(|node| places(node));
+        // A node that is tainted or freed keeps its place but may begin or cease to count.
+        Hint::queue_if(old != new || (new.is_some() && event.kind == EventKind::NodeUpdateTaint))
+    }
+
+    fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
+        let constraints = declared(pod, snapshot, "DoNotSchedule");
+        if constraints.is_empty() {
+            return PreFilter::Skip;
+        }
+        PreFilter::Ask(Box::new(filter::MaxSkew::new(pod, snapshot, constraints)))
+    }
+
+    fn pre_score<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot, feasible: &[NodeId]) -> PreScore<'a> {
+        let explicit = pod.spec().is_some_and(|spec| has_constraints(spec.topology_spread_constraints.as_deref()));
+        let constraints =
+            if explicit { declared(pod, snapshot, "ScheduleAnyway") } else { system_defaults(pod, snapshot) };
+        if constraints.is_empty() {
+            return PreScore::Skip;
+        }
+        PreScore::Ask(Box::new(score::Evenness::new(pod, snapshot, constraints, explicit, feasible)))
+    }
+}
+
+/// One constraint with its selector read.
+struct Constraint {
+    max_skew: i64,
+    topology_key: String,
+    /// The key as a number; none if no node has it.
+    key: Option<KeyId>,
+    selector: Matcher,
+    min_domains: i64,
+    /// Nodes that the pod's own selector or affinity excludes do not count as places (`nodeAffinityPolicy`).
+    honour_affinity: bool,
+    /// Nodes whose taints the pod does not tolerate do not count either (`nodeTaintsPolicy`).
+    honour_taints: bool,
+}
+
+fn has_constraints(constraints: Option<&[TopologySpreadConstraint]>) -> bool {
+    constraints.is_some_and(|constraints| !constraints.is_empty())
+}
+
+/// The pod's own constraints of one sort. Mirrors `filterTopologySpreadConstraints`.
+fn declared(pod: &PodInfo, snapshot: &Snapshot, when_unsatisfiable: &str) -> Vec<Constraint> {
+    let all = pod.spec().and_then(|spec| spec.topology_spread_constraints.as_deref()).unwrap_or_default();
+    let wanted = all.iter().filter(|constraint| constraint.when_unsatisfiable == when_unsatisfiable);
+    wanted.map(|constraint| Constraint::new(constraint, pod.labels(), snapshot)).collect()
+}
+
+/// What the scheduler adds for pods that belong to something. Mirrors `buildDefaultConstraints`.
+fn system_defaults(pod: &PodInfo, snapshot: &Snapshot) -> Vec<Constraint> {
+    let selector = default_selector(pod, snapshot);
+    if selector.is_empty() {
+        return Vec::new();
+    }
+    let constraint = |topology_key: &str, max_skew| Constraint {
+        max_skew,
+        topology_key: topology_key.to_owned(),
+        key: snapshot.label_key(topology_key),
+        selector: selector.clone(),
+        min_domains: 1,
+        honour_affinity: true,
+        honour_taints: false,
+    };
+    vec![constraint(HOSTNAME, 3), constraint(ZONE, 5)]
+}
+
+/// What selects the pod: all its Services and its controller. Mirrors `helper.DefaultSelector`.
+fn default_selector(pod: &PodInfo, snapshot: &Snapshot) -> Matcher {
+    let mut merged = Matcher::default();
+    for service in snapshot.services(pod.namespace()) {
+        let Some(selector) = service.spec.as_ref().and_then(|spec| spec.selector.as_ref()) else { continue };
+        if !selector.is_empty() && selector.iter().all(|(key, value)| pod.labels().get(key) == Some(value)) {
+            selector.iter().for_each(|(key, value)| merged.require_equal(key, value));
+        }
+    }
+    let owner = controller_of(&pod.pod.metadata);
+    if let Some(owner) = owner
+        && let Some(selector) = snapshot.owner_selector(&owner.kind, pod.namespace(), &owner.name)
+    {
+        merged.and(selector);
+    }
+    merged
+}
+
+impl Constraint {
+    fn new(constraint: &TopologySpreadConstraint, labels: &Labels, snapshot: &Snapshot) -> Constraint {
+        let mut selector = Matcher::new(constraint.label_selector.as_ref());
+        for key in constraint.match_label_keys.iter().flatten() {
+            if let Some(value) = labels.get(key) {
+                selector.require_equal(key, value);
+            }
+        }
+        Constraint {
+            max_skew: i64::from(constraint.max_skew),
+            topology_key: constraint.topology_key.clone(),
+            key: snapshot.label_key(&constraint.topology_key),
+            selector,
+            min_domains: i64::from(constraint.min_domains.unwrap_or(1)),
+            honour_affinity: constraint.node_affinity_policy.as_deref() != Some("Ignore"),
+            honour_taints: constraint.node_taints_policy.as_deref() == Some("Honor"),
+        }
+    }
+
+    /// Whether a node counts as a place. Mirrors `matchNodeInclusionPolicies`.
+    fn includes(&self, node: &NodeInfo, pod: &PodInfo, required: Option<&Required>) -> bool {
+        let affine = || required.is_none_or(|required| node.node.as_ref().is_some_and(|node| required.matches(node)));
+        (!self.honour_affinity || affine())
+            && (!self.honour_taints || untolerated(node.taints(), tolerations(pod)).is_none())
+    }
+
+    /// Calls `each` with every node that has pods counted by this constraint, and how many.
+    /// An empty selector counts nothing. Mirrors `countPodsMatchSelector`.
+    fn count(&self, pod: &PodInfo, snapshot: &Snapshot, mut each: impl FnMut(NodeId, i64)) {
+        if self.selector.is_empty() {
+            return;
+        }
+        let classes = snapshot.classes.in_namespace(pod.namespace());
+        for class in classes.filter(|class| !class.terminating && self.selector.matches(&class.labels)) {
+            class.nodes.iter().for_each(|(node, pods)| each(*node, i64::from(*pods)));
+        }
+    }
+}
+
+/// Whether the node has the label of every constraint. Mirrors `nodeLabelsMatchSpreadConstraints`.
+fn has_every_key(node: &NodeInfo, constraints: &[Constraint]) -> bool {
+    constraints.iter().all(|constraint| constraint.key.is_some_and(|key| node.pair(key).is_some()))
+}
+
+/// A pod that came, went or was relabelled matters if a constraint counts it. Mirrors `isSchedulableAfterPodChange`.
+fn hint_of_pod(pod: &PodInfo, event: &ClusterEvent, constraints: &[Constraint]) -> Hint {
+    let counted = |other: Option<&std::sync::Arc<k8s_openapi::api::core::v1::Pod>>| -> Vec<bool> {
+        let same_namespace = |other: &&std::sync::Arc<k8s_openapi::api::core::v1::Pod>| {
+            other.metadata.namespace.as_deref().unwrap_or_default() == pod.namespace()
+        };
+        let labels = other.filter(same_namespace).map(|other| other.metadata.labels.clone().unwrap_or_default());
+        let counts = |constraint: &Constraint| labels.as_ref().is_some_and(|l| constraint.selector.matches(l));
+        constraints.iter().map(counts).collect()
+    };
+    Hint::queue_if(event.is_about(&pod.key) || counted(event.old_pod()) != counted(event.new_pod()))
+}

@@ -1,0 +1,418 @@
+//! The scheduling queue: pods ready to be tried, pods that must wait a little, and pods that wait for something to
+//! change.
+//!
+//! - *active*: the next attempt takes the first, by priority and then by time (the PrioritySort plugin).
+//! - *backoff*: failed before, worth a try, but not before 1, 2, 4, 8, then 10 seconds have passed; unless nothing
+//!   else is to be done. Pods whose attempt broke off with an error wait apart and must wait it out.
+//! - *unschedulable*: no node would take them. A change of the cluster moves those whose rejecting plugins say, by
+//!   a queueing hint, that it may help them; after five minutes they are tried anyway.
+//!
+//! Changes that arrive while a pod is being tried are kept, for its attempt may not have seen them. Mirrors
+//! `pkg/scheduler/backend/queue`.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+
+use super::cycle::PluginSet;
+use super::events::{ClusterEvent, pod_changes};
+use super::framework::Hint;
+use super::plugins::Entry;
+use super::pod_info::PodInfo;
+use super::snapshot::Snapshot;
+use crate::object::Key;
+use crate::object::time::Instant;
+
+/// `podInitialBackoffSeconds`.
+const BACKOFF_SECONDS_INITIAL: u64 = 1;
+/// `podMaxBackoffSeconds`.
+const BACKOFF_SECONDS_MAX: u64 = 10;
+/// After this long without a helpful change a pod is tried anyway. `podMaxInUnschedulablePodsDuration`.
+const UNSCHEDULABLE_DURATION_MAX: Duration = Duration::from_secs(5 * 60);
+/// How often that is looked at.
+const UNSCHEDULABLE_FLUSH_SECONDS: u64 = 30;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A pod in the queue, or in an attempt, with its history.
+#[derive(Clone, Debug)]
+pub struct QueuedPod {
+    pub info: Arc<PodInfo>,
+    /// When it was put into the queue this time.
+    pub timestamp: Instant,
+    /// When it was first tried.
+    pub initial_attempt: Option<Instant>,
+    pub attempts: u32,
+    /// Attempts that ended with a rejection; they set the backoff …
+    pub unschedulable_count: u32,
+    /// … unless the last ones ended with errors.
+    pub consecutive_errors: u32,
+    /// The plugins that rejected it the last time.
+    pub rejected_by: PluginSet,
+    /// The plugin that will not have it queued at all.
+    pub gated_by: Option<&'static str>,
+}
+
+/// Where a pod is.
+#[derive(Clone, Debug)]
+enum Place {
+    Active(Turn),
+    Backoff(Instant, Turn),
+    ErrorBackoff(Instant, Turn),
+    Unschedulable,
+}
+
+/// The order of attempts: higher priority, then earlier, then who came first, which the real scheduler leaves open.
+type Turn = (Reverse<i32>, Instant, u64);
+
+/// All pods without a node.
+pub struct SchedulingQueue {
+    profile: Arc<[Entry]>,
+    pods: BTreeMap<Key, (QueuedPod, Place)>,
+    active: BTreeMap<Turn, Key>,
+    /// By the second at which the backoff is over.
+    backoff: BTreeMap<(Instant, Turn), Key>,
+    error_backoff: BTreeMap<(Instant, Turn), Key>,
+    /// By the plugins that rejected them, so that a change is only put to those it may concern.
+    unschedulable: BTreeMap<PluginSet, BTreeSet<Key>>,
+    /// Pods being tried, with the number of the last change before their attempt.
+    in_flight: BTreeMap<Key, u64>,
+    /// Changes since the oldest of those attempts began.
+    changes: VecDeque<(u64, ClusterEvent)>,
+    change_count: u64,
+    added: u64,
+}
+
+impl SchedulingQueue {
+    pub fn new(profile: Arc<[Entry]>) -> SchedulingQueue {
+        SchedulingQueue {
+            profile,
+            pods: BTreeMap::new(),
+            active: BTreeMap::new(),
+            backoff: BTreeMap::new(),
+            error_backoff: BTreeMap::new(),
+            unschedulable: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
+            changes: VecDeque::new(),
+            change_count: 0,
+            added: 0,
+        }
+    }
+
+    /// A pod without a node appeared.
+    pub fn add(&mut self, info: Arc<PodInfo>, now: Instant) {
+        self.take(&info.key.clone());
+        let pod = QueuedPod {
+            info,
+            timestamp: now,
+            initial_attempt: None,
+            attempts: 0,
+            unschedulable_count: 0,
+            consecutive_errors: 0,
+            rejected_by: PluginSet::default(),
+            gated_by: None,
+        };
+        self.activate_or_gate(pod);
+    }
+
+    /// A pod without a node changed. Only if it was unschedulable can that help it.
+    pub fn update(&mut self, old: &Arc<Pod>, new: Arc<Pod>, now: Instant, snapshot: &Snapshot) {
+        let info = Arc::new(PodInfo::new(new.clone()));
+        let events = pod_changes(old, &new);
+        if self.in_flight.contains_key(&info.key) {
+            events.into_iter().for_each(|event| self.keep(event));
+            return;
+        }
+        let Some((queued, place)) = self.pods.get_mut(&info.key) else { return self.add(info, now) };
+        queued.info = info.clone();
+        if !matches!(place, Place::Unschedulable) {
+            return;
+        }
+        if events.iter().any(|event| self.worth_requeueing(&info.key, event, snapshot))
+            && let Some(pod) = self.take(&info.key)
+        {
+            self.after_backoff(pod, now);
+        }
+    }
+
+    /// The pod is gone, or has a node.
+    pub fn delete(&mut self, key: &Key) {
+        self.take(key);
+    }
+
+    /// The next pod to try. Counts as an attempt, and as one being tried until [`SchedulingQueue::done`].
+    pub fn pop(&mut self, now: Instant) -> Option<QueuedPod> {
+        let next = self.active.values().next().or_else(|| self.backoff.values().next())?.clone();
+        let mut pod = self.take(&next)?;
+        pod.attempts += 1;
+        pod.initial_attempt.get_or_insert(now);
+        pod.rejected_by = PluginSet::default();
+        self.in_flight.insert(next, self.change_count);
+        Some(pod)
+    }
+
+    /// The pod's attempt is over, as far as the queue is concerned.
+    pub fn done(&mut self, key: &Key) {
+        self.in_flight.remove(key);
+        let oldest = self.in_flight.values().min().copied().unwrap_or(self.change_count);
+        while self.changes.front().is_some_and(|(number, _)| *number <= oldest) {
+            self.changes.pop_front();
+        }
+    }
+
+    /// The attempt failed. Rejected pods wait for a change, unless a helpful one came meanwhile; pods whose
+    /// attempt broke off wait out their backoff. Mirrors `AddUnschedulableIfNotPresent`.
+    pub fn requeue(&mut self, mut pod: QueuedPod, now: Instant, snapshot: &Snapshot) {
+        let key = pod.info.key.clone();
+        let since = self.in_flight.get(&key).copied().unwrap_or(self.change_count);
+        pod.timestamp = now;
+        if pod.rejected_by.is_empty() {
+            pod.consecutive_errors += 1;
+            self.after_backoff(pod, now);
+        } else {
+            pod.unschedulable_count += 1;
+            pod.consecutive_errors = 0;
+            let missed = self.changes.iter().filter(|(number, _)| *number > since).map(|(_, event)| event.clone());
+            let missed: Vec<ClusterEvent> = missed.collect();
+            self.park(pod);
+            if missed.iter().any(|event| self.worth_requeueing(&key, event, snapshot))
+                && let Some(pod) = self.take(&key)
+            {
+                self.after_backoff(pod, now);
+            }
+        }
+        self.done(&key);
+    }
+
+    /// Something changed: moves the unschedulable pods that it may help, and says how many those were.
+    /// Mirrors `MoveAllToActiveOrBackoffQueue`.
+    pub fn move_all(&mut self, event: &ClusterEvent, now: Instant, snapshot: &Snapshot) -> usize {
+        let interested = self.interested(event);
+        if interested.is_empty() {
+            return 0;
+        }
+        if !self.in_flight.is_empty() {
+            self.keep(event.clone());
+        }
+        let groups = self.unschedulable.iter().filter(|(group, _)| group.0 & interested.0 != 0);
+        let mut moved: Vec<(Turn, Key)> = Vec::new();
+        for key in groups.flat_map(|(_, keys)| keys) {
+            if self.worth_requeueing(key, event, snapshot) {
+                moved.push((self.turn_of(key), key.clone()));
+            }
+        }
+        moved.sort();
+        for (_, key) in &moved {
+            if let Some(pod) = self.take(key) {
+                self.after_backoff(pod, now);
+            }
+        }
+        moved.len()
+    }
+
+    /// Moves one pod to the active queue whatever holds it, but for gates. Mirrors `Activate`.
+    pub fn activate(&mut self, key: &Key) {
+        if let Some(pod) = self.take(key) {
+            self.activate_or_gate(pod);
+        }
+    }
+
+    /// Moves the pods whose backoff is over.
+    pub fn flush_backoff(&mut self, now: Instant) {
+        let over = |queue: &BTreeMap<(Instant, Turn), Key>| -> Vec<Key> {
+            queue.iter().take_while(|((expiry, _), _)| *expiry < whole_second(now)).map(|(_, key)| key.clone()).collect()
+        };
+        for key in over(&self.backoff).into_iter().chain(over(&self.error_backoff)) {
+            if let Some(pod) = self.take(&key) {
+                self.activate_ungated(pod);
+            }
+        }
+    }
+
+    /// Moves the pods that have waited for five minutes.
+    pub fn flush_unschedulable(&mut self, now: Instant) {
+        let waited = |key: &&Key| self.pods.get(*key).is_some_and(|(pod, _)| now - pod.timestamp > UNSCHEDULABLE_DURATION_MAX);
+        let mut late: Vec<(Turn, Key)> =
+            self.unschedulable.values().flatten().filter(waited).map(|key| (self.turn_of(key), key.clone())).collect();
+        late.sort();
+        for (_, key) in late {
+            if let Some(pod) = self.take(&key) {
+                self.after_backoff(pod, now);
+            }
+        }
+    }
+
+    /// When [`SchedulingQueue::flush_backoff`] will next have something to do: the real one looks every second.
+    pub fn next_backoff_flush(&self) -> Option<Instant> {
+        let first = |queue: &BTreeMap<(Instant, Turn), Key>| queue.keys().next().map(|(expiry, _)| *expiry);
+        let expiry = [first(&self.backoff), first(&self.error_backoff)].into_iter().flatten().min()?;
+        Some(Instant(expiry.0 + SECOND))
+    }
+
+    /// When [`SchedulingQueue::flush_unschedulable`] will next have something to do.
+    pub fn next_unschedulable_flush(&self) -> Option<Instant> {
+        let ungated = |key: &&Key| self.pods.get(*key).is_some_and(|(pod, _)| pod.gated_by.is_none());
+        let waiting = self.unschedulable.values().flatten().filter(ungated);
+        let oldest = waiting.filter_map(|key| self.pods.get(key)).map(|(pod, _)| pod.timestamp).min()?;
+        let due = (oldest + UNSCHEDULABLE_DURATION_MAX).0;
+        let period = UNSCHEDULABLE_FLUSH_SECONDS * SECOND;
+        Some(Instant((due / period + 1) * period))
+    }
+
+    /// Whether [`SchedulingQueue::pop`] would give a pod.
+    pub fn has_next(&self) -> bool {
+        !self.active.is_empty() || !self.backoff.is_empty()
+    }
+
+    /// Whether the pod waits anywhere here.
+    pub fn contains(&self, key: &Key) -> bool {
+        self.pods.contains_key(key)
+    }
+
+    /// The waiting pods in the words of the metrics (`active`, `backoff`, `unschedulable`, `gated`), by key.
+    pub fn pending(&self) -> impl Iterator<Item = (&Key, &'static str, &QueuedPod)> {
+        self.pods.iter().map(|(key, (pod, place))| {
+            let queue = match place {
+                Place::Active(_) => "active",
+                Place::Backoff(..) | Place::ErrorBackoff(..) => "backoff",
+                Place::Unschedulable if pod.gated_by.is_some() => "gated",
+                Place::Unschedulable => "unschedulable",
+            };
+            (key, queue, pod)
+        })
+    }
+
+    fn take(&mut self, key: &Key) -> Option<QueuedPod> {
+        let (pod, place) = self.pods.remove(key)?;
+        match place {
+            Place::Active(turn) => drop(self.active.remove(&turn)),
+            Place::Backoff(expiry, turn) => drop(self.backoff.remove(&(expiry, turn))),
+            Place::ErrorBackoff(expiry, turn) => drop(self.error_backoff.remove(&(expiry, turn))),
+            Place::Unschedulable => {
+                if let Some(group) = self.unschedulable.get_mut(&pod.rejected_by) {
+                    group.remove(key);
+                    if group.is_empty() {
+                        self.unschedulable.remove(&pod.rejected_by);
+                    }
+                }
+            }
+        }
+        Some(pod)
+    }
+
+    /// To the backoff queue while the backoff lasts, else to the active one.
+    fn after_backoff(&mut self, mut pod: QueuedPod, now: Instant) {
+        if let Some(gate) = self.gate(&pod) {
+            return self.hold(pod, gate);
+        }
+        pod.gated_by = None;
+        let Some(expiry) = pod.backoff_expiry().filter(|expiry| *expiry >= whole_second(now)) else {
+            return self.activate_ungated(pod);
+        };
+        let turn = self.next_turn(&pod);
+        let key = pod.info.key.clone();
+        let place = if pod.consecutive_errors > 0 {
+            self.error_backoff.insert((expiry, turn), key.clone());
+            Place::ErrorBackoff(expiry, turn)
+        } else {
+            self.backoff.insert((expiry, turn), key.clone());
+            Place::Backoff(expiry, turn)
+        };
+        self.pods.insert(key, (pod, place));
+    }
+
+    fn activate_or_gate(&mut self, mut pod: QueuedPod) {
+        match self.gate(&pod) {
+            Some(gate) => self.hold(pod, gate),
+            None => {
+                pod.gated_by = None;
+                self.activate_ungated(pod);
+            }
+        }
+    }
+
+    fn activate_ungated(&mut self, pod: QueuedPod) {
+        let turn = self.next_turn(&pod);
+        self.active.insert(turn, pod.info.key.clone());
+        self.pods.insert(pod.info.key.clone(), (pod, Place::Active(turn)));
+    }
+
+    /// The first plugin that will not have the pod queued.
+    fn gate(&self, pod: &QueuedPod) -> Option<usize> {
+        self.profile.iter().position(|entry| entry.plugin.pre_enqueue(&pod.info).is_err())
+    }
+
+    fn hold(&mut self, mut pod: QueuedPod, gate: usize) {
+        pod.gated_by = Some(self.profile[gate].plugin.name());
+        pod.rejected_by.insert(gate);
+        self.park(pod);
+    }
+
+    fn park(&mut self, pod: QueuedPod) {
+        let key = pod.info.key.clone();
+        self.unschedulable.entry(pod.rejected_by).or_default().insert(key.clone());
+        self.pods.insert(key, (pod, Place::Unschedulable));
+    }
+
+    fn next_turn(&mut self, pod: &QueuedPod) -> Turn {
+        self.added += 1;
+        (Reverse(pod.info.priority), pod.timestamp, self.added)
+    }
+
+    fn turn_of(&self, key: &Key) -> Turn {
+        self.pods.get(key).map_or((Reverse(0), Instant::default(), 0), |(pod, _)| {
+            (Reverse(pod.info.priority), pod.timestamp, 0)
+        })
+    }
+
+    fn keep(&mut self, event: ClusterEvent) {
+        self.change_count += 1;
+        self.changes.push_back((self.change_count, event));
+    }
+
+    /// The plugins that asked to be told of such a change; all of them for a wildcard.
+    fn interested(&self, event: &ClusterEvent) -> PluginSet {
+        if event.kind.is_wildcard() {
+            return PluginSet(u32::MAX);
+        }
+        let mut plugins = PluginSet::default();
+        for (number, entry) in self.profile.iter().enumerate() {
+            if entry.plugin.interests().contains(&event.kind) {
+                plugins.insert(number);
+            }
+        }
+        plugins
+    }
+
+    /// Whether a plugin that rejected the pod sees hope in the change.
+    fn worth_requeueing(&self, key: &Key, event: &ClusterEvent, snapshot: &Snapshot) -> bool {
+        let Some((pod, _)) = self.pods.get(key) else { return false };
+        event.kind.is_wildcard()
+            || self.profile.iter().enumerate().any(|(number, entry)| {
+                pod.rejected_by.contains(number)
+                    && entry.plugin.interests().contains(&event.kind)
+                    && entry.plugin.hint(&pod.info, event, snapshot) == Hint::Queue
+            })
+    }
+}
+
+impl QueuedPod {
+    /// The second at which the pod may be tried again; none if it never failed.
+    pub fn backoff_expiry(&self) -> Option<Instant> {
+        let failures = if self.consecutive_errors > 0 { self.consecutive_errors } else { self.unschedulable_count };
+        let doublings = failures.checked_sub(1)?;
+        let seconds = BACKOFF_SECONDS_INITIAL.checked_shl(doublings.min(32)).unwrap_or(u64::MAX);
+        Some(whole_second(self.timestamp + Duration::from_secs(seconds.min(BACKOFF_SECONDS_MAX))))
+    }
+}
+
+/// Backoffs are kept by the second, so that pods of one second stay in order of priority.
+fn whole_second(instant: Instant) -> Instant {
+    Instant(instant.0 / SECOND * SECOND)
+}
+
+#[cfg(test)]
+mod tests;
