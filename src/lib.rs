@@ -14,6 +14,8 @@ pub mod client;
 
 pub mod controllers;
 
+pub mod scheduler;
+
 pub mod node;
 
 pub mod cluster;

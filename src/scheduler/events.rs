@@ -213,11 +213,26 @@ mod tests {
         let base = "{status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True', message: a}]}}";
         let cases: [(&str, &[EventKind]); 6] = [
             ("{status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True', message: b}]}}", &[]),
-            ("{status: {allocatable: {cpu: 5}, conditions: [{type: Ready, status: 'True'}]}}", &[EventKind::NodeUpdateAllocatable]),
-            ("{status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'False'}]}}", &[EventKind::NodeUpdateCondition]),
-            ("{spec: {taints: [{key: a, effect: NoSchedule}]}, status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True'}]}}", &[EventKind::NodeUpdateTaint]),
-            ("{metadata: {labels: {a: b}}, status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True'}]}}", &[EventKind::NodeUpdateLabel]),
-            ("{spec: {unschedulable: true}, status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True'}]}}", &[]),
+            (
+                "{status: {allocatable: {cpu: 5}, conditions: [{type: Ready, status: 'True'}]}}",
+                &[EventKind::NodeUpdateAllocatable],
+            ),
+            (
+                "{status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'False'}]}}",
+                &[EventKind::NodeUpdateCondition],
+            ),
+            (
+                "{spec: {taints: [{key: a, effect: NoSchedule}]}, status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True'}]}}",
+                &[EventKind::NodeUpdateTaint],
+            ),
+            (
+                "{metadata: {labels: {a: b}}, status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True'}]}}",
+                &[EventKind::NodeUpdateLabel],
+            ),
+            (
+                "{spec: {unschedulable: true}, status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True'}]}}",
+                &[],
+            ),
         ];
         let old = Arc::new(node("n", base));
         for (new, expected) in cases {
@@ -228,7 +243,10 @@ mod tests {
 
     #[test]
     fn a_pod_update_is_told_by_what_changed() {
-        let old = Arc::new(pod("p", "{schedulingGates: [{name: g}], containers: [{name: a, resources: {requests: {cpu: 2}}}]}"));
+        let old = Arc::new(pod(
+            "p",
+            "{schedulingGates: [{name: g}], containers: [{name: a, resources: {requests: {cpu: 2}}}]}",
+        ));
         let new = Arc::new(pod("p", "containers: [{name: a, resources: {requests: {cpu: 1}}}]"));
         let kinds: Vec<_> = pod_changes(&old, &new).iter().map(|e| e.kind).collect();
         assert_eq!(kinds, [EventKind::PodUpdateScaleDown, EventKind::PodUpdateSchedulingGatesEliminated]);

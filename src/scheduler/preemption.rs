@@ -113,7 +113,8 @@ fn victims_on(
     filters: &mut Filters,
     node: &NodeInfo,
 ) -> Result<Candidate, Rejection> {
-    let mut lower: Vec<Arc<PodInfo>> = node.pods.iter().filter(|other| other.priority < pod.priority).cloned().collect();
+    let mut lower: Vec<Arc<PodInfo>> =
+        node.pods.iter().filter(|other| other.priority < pod.priority).cloned().collect();
     if lower.is_empty() {
         return Err(Rejection::unresolvable(NO_VICTIMS));
     }
@@ -162,7 +163,7 @@ fn start_time(pod: &PodInfo) -> Instant {
 /// Pods whose budget would be overdrawn, and the others. Mirrors `filterPodsWithPDBViolation`.
 fn split_by_budget(pods: Vec<Arc<PodInfo>>, budgets: &Disruptions) -> (Vec<Arc<PodInfo>>, Vec<Arc<PodInfo>>) {
     let status = |budget: &PodDisruptionBudget| budget.status.clone().unwrap_or_default();
-    let mut allowed: Vec<i32> = budgets.iter().map(|budget| status(budget).disruptions_allowed).collect();
+    let mut allowed: Vec<i32> = budgets.iter().map(|budget| status(budget).disruptions_allowed.unwrap_or(0)).collect();
     pods.into_iter().partition(|pod| {
         let mut violated = false;
         for (budget, allowed) in budgets.iter().zip(&mut allowed) {

@@ -223,7 +223,11 @@ impl SchedulingQueue {
     /// Moves the pods whose backoff is over.
     pub fn flush_backoff(&mut self, now: Instant) {
         let over = |queue: &BTreeMap<(Instant, Turn), Key>| -> Vec<Key> {
-            queue.iter().take_while(|((expiry, _), _)| *expiry < whole_second(now)).map(|(_, key)| key.clone()).collect()
+            queue
+                .iter()
+                .take_while(|((expiry, _), _)| *expiry < whole_second(now))
+                .map(|(_, key)| key.clone())
+                .collect()
         };
         for key in over(&self.backoff).into_iter().chain(over(&self.error_backoff)) {
             if let Some(pod) = self.take(&key) {
@@ -234,7 +238,8 @@ impl SchedulingQueue {
 
     /// Moves the pods that have waited for five minutes.
     pub fn flush_unschedulable(&mut self, now: Instant) {
-        let waited = |key: &&Key| self.pods.get(*key).is_some_and(|(pod, _)| now - pod.timestamp > UNSCHEDULABLE_DURATION_MAX);
+        let waited =
+            |key: &&Key| self.pods.get(*key).is_some_and(|(pod, _)| now - pod.timestamp > UNSCHEDULABLE_DURATION_MAX);
         let mut late: Vec<(Turn, Key)> =
             self.unschedulable.values().flatten().filter(waited).map(|key| (self.turn_of(key), key.clone())).collect();
         late.sort();
@@ -363,9 +368,9 @@ impl SchedulingQueue {
     }
 
     fn turn_of(&self, key: &Key) -> Turn {
-        self.pods.get(key).map_or((Reverse(0), Instant::default(), 0), |(pod, _)| {
-            (Reverse(pod.info.priority), pod.timestamp, 0)
-        })
+        self.pods
+            .get(key)
+            .map_or((Reverse(0), Instant::default(), 0), |(pod, _)| (Reverse(pod.info.priority), pod.timestamp, 0))
     }
 
     fn keep(&mut self, event: ClusterEvent) {

@@ -189,11 +189,31 @@ mod tests {
     #[test]
     fn requests_of_containers_init_containers_and_sidecars() {
         let cases = [
-            ("two containers add up", "containers: [{name: a, resources: {requests: {cpu: 1, memory: 1Gi}}}, {name: b, resources: {requests: {cpu: 500m}}}]", (1500, 1 << 30)),
-            ("the biggest init container counts if it is above the sum", "{initContainers: [{name: i, resources: {requests: {cpu: 3}}}, {name: j, resources: {requests: {cpu: 2}}}], containers: [{name: a, resources: {requests: {cpu: 1}}}]}", (3000, 0)),
-            ("a sidecar runs beside everything after it", "{initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 1}}}, {name: i, resources: {requests: {cpu: 3}}}], containers: [{name: a, resources: {requests: {cpu: 1}}}]}", (4000, 0)),
-            ("and adds to the containers", "{initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 1}}}], containers: [{name: a, resources: {requests: {cpu: 1}}}]}", (2000, 0)),
-            ("the pod's own requests win, overhead comes on top", "{resources: {requests: {cpu: 5}}, overhead: {cpu: 250m, memory: 1Ki}, containers: [{name: a, resources: {requests: {cpu: 1, memory: 1Ki}}}]}", (5250, 2048)),
+            (
+                "two containers add up",
+                "containers: [{name: a, resources: {requests: {cpu: 1, memory: 1Gi}}}, {name: b, resources: {requests: {cpu: 500m}}}]",
+                (1500, 1 << 30),
+            ),
+            (
+                "the biggest init container counts if it is above the sum",
+                "{initContainers: [{name: i, resources: {requests: {cpu: 3}}}, {name: j, resources: {requests: {cpu: 2}}}], containers: [{name: a, resources: {requests: {cpu: 1}}}]}",
+                (3000, 0),
+            ),
+            (
+                "a sidecar runs beside everything after it",
+                "{initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 1}}}, {name: i, resources: {requests: {cpu: 3}}}], containers: [{name: a, resources: {requests: {cpu: 1}}}]}",
+                (4000, 0),
+            ),
+            (
+                "and adds to the containers",
+                "{initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 1}}}], containers: [{name: a, resources: {requests: {cpu: 1}}}]}",
+                (2000, 0),
+            ),
+            (
+                "the pod's own requests win, overhead comes on top",
+                "{resources: {requests: {cpu: 5}}, overhead: {cpu: 250m, memory: 1Ki}, containers: [{name: a, resources: {requests: {cpu: 1, memory: 1Ki}}}]}",
+                (5250, 2048),
+            ),
         ];
         for (name, spec, (milli_cpu, memory)) in cases {
             let requests = pod_requests(&pod("p", spec));

@@ -38,9 +38,8 @@ impl Score for Balance<'_> {
 
 /// 100 when CPU and memory are used to the same degree, 50 when one is full and the other empty.
 fn balance(node: &NodeInfo, milli_cpu: i64, memory: i64) -> i64 {
-    let used = |allocatable: i64, requested: i64| {
-        (allocatable != 0).then(|| (requested as f64 / allocatable as f64).min(1.0))
-    };
+    let used =
+        |allocatable: i64, requested: i64| (allocatable != 0).then(|| (requested as f64 / allocatable as f64).min(1.0));
     let cpu = used(node.allocatable.milli_cpu, node.requested.milli_cpu + milli_cpu);
     let memory = used(node.allocatable.memory, node.requested.memory + memory);
     // The standard deviation of two numbers is half their distance; of one number it is zero.

@@ -43,9 +43,8 @@ struct BytesThere {
 
 impl Score for BytesThere {
     fn score(&self, node: &NodeInfo) -> i64 {
-        let there = |(image, share): &(ImageId, f64)| {
-            node.image_size(*image).map_or(0, |size| (size as f64 * share) as i64)
-        };
+        let there =
+            |(image, share): &(ImageId, f64)| node.image_size(*image).map_or(0, |size| (size as f64 * share) as i64);
         let bytes: i64 = self.images.iter().map(there).sum();
         let max = MAX_CONTAINER_THRESHOLD * self.containers;
         MAX_NODE_SCORE * (bytes.clamp(MIN_THRESHOLD, max) - MIN_THRESHOLD) / (max - MIN_THRESHOLD)
@@ -65,8 +64,14 @@ mod tests {
 
     #[test]
     fn images_that_are_there_count_by_size_and_spread() {
-        let has = |name: &str, mib: i64| format!("{{status: {{images: [{{names: ['{name}'], sizeBytes: {}}}]}}}}", mib * MIB);
-        let nodes = vec![node("a", &has("big:1", 1000)), node("b", &has("big:1", 1000)), node("c", &has("tiny:latest", 20)), node("d", "")];
+        let has =
+            |name: &str, mib: i64| format!("{{status: {{images: [{{names: ['{name}'], sizeBytes: {}}}]}}}}", mib * MIB);
+        let nodes = vec![
+            node("a", &has("big:1", 1000)),
+            node("b", &has("big:1", 1000)),
+            node("c", &has("tiny:latest", 20)),
+            node("d", ""),
+        ];
         let snapshot = snapshot(nodes, vec![]);
         let cases = [
             // Half the nodes have it: 500 MiB of it count, (500-23)/(1000-23).
@@ -82,7 +87,9 @@ mod tests {
 
     #[test]
     fn a_port_of_a_registry_is_no_tag() {
-        for (image, full) in [("nginx", "nginx:latest"), ("nginx:1", "nginx:1"), ("host:5000/nginx", "host:5000/nginx:latest")] {
+        for (image, full) in
+            [("nginx", "nginx:latest"), ("nginx:1", "nginx:1"), ("host:5000/nginx", "host:5000/nginx:latest")]
+        {
             assert_eq!(with_tag(image), full);
         }
     }

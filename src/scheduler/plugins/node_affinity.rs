@@ -1,9 +1,7 @@
 //! NodeAffinity: `nodeSelector` and node affinity, required and preferred.
 //! Mirrors `plugins/nodeaffinity/node_affinity.go` and `component-helpers/scheduling/corev1/nodeaffinity`.
 
-use k8s_openapi::api::core::v1::{
-    Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, PreferredSchedulingTerm,
-};
+use k8s_openapi::api::core::v1::{Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, PreferredSchedulingTerm};
 
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{
@@ -179,7 +177,12 @@ mod tests {
             (expressions("[{key: size, operator: Gt, values: ['4']}]"), ""),
             (expressions("[{key: size, operator: Lt, values: ['4']}]"), REASON),
             (expressions("[{key: disk, operator: Exists}, {key: gpu, operator: Exists}]"), REASON),
-            (required("[{matchExpressions: [{key: gpu, operator: Exists}]}, {matchExpressions: [{key: disk, operator: Exists}]}]"), ""),
+            (
+                required(
+                    "[{matchExpressions: [{key: gpu, operator: Exists}]}, {matchExpressions: [{key: disk, operator: Exists}]}]",
+                ),
+                "",
+            ),
             (required("[{}]"), REASON),
             (required("[{matchFields: [{key: metadata.name, operator: In, values: [n]}]}]"), ""),
             (required("[{matchFields: [{key: metadata.name, operator: In, values: [m]}]}]"), REASON),
@@ -191,7 +194,9 @@ mod tests {
 
     #[test]
     fn two_names_at_once_are_rejected_before_any_node() {
-        let spec = required("[{matchFields: [{key: metadata.name, operator: In, values: [a]}, {key: metadata.name, operator: In, values: [b]}]}]");
+        let spec = required(
+            "[{matchFields: [{key: metadata.name, operator: In, values: [a]}, {key: metadata.name, operator: In, values: [b]}]}]",
+        );
         let info = crate::scheduler::testing::info(pod("p", &spec));
         let snapshot = Snapshot::default();
         assert!(matches!(NodeAffinity.pre_filter(&info, &snapshot), PreFilter::Reject(r) if r.message() == CONFLICT));
@@ -199,7 +204,11 @@ mod tests {
 
     #[test]
     fn preferred_terms_add_their_weights() {
-        let nodes = vec![node("a", "{metadata: {labels: {x: '1', y: '1'}}}"), node("b", "{metadata: {labels: {x: '1'}}}"), node("c", "")];
+        let nodes = vec![
+            node("a", "{metadata: {labels: {x: '1', y: '1'}}}"),
+            node("b", "{metadata: {labels: {x: '1'}}}"),
+            node("c", ""),
+        ];
         let spec = "{affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 30, preference: {matchExpressions: [{key: x, operator: Exists}]}}, {weight: 10, preference: {matchExpressions: [{key: y, operator: Exists}]}}]}}}";
         assert_eq!(scores(&NodeAffinity, pod("p", spec), &snapshot(nodes, vec![])), [100, 75, 0]);
     }

@@ -63,7 +63,11 @@ mod tests {
         let cases = [
             ("", "{spec: {unschedulable: false}}", ""),
             ("", "{spec: {unschedulable: true}}", REASON),
-            ("{tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists}]}", "{spec: {unschedulable: true}}", ""),
+            (
+                "{tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists}]}",
+                "{spec: {unschedulable: true}}",
+                "",
+            ),
             ("{tolerations: [{operator: Exists}]}", "{spec: {unschedulable: true}}", ""),
         ];
         for (spec, yaml, reason) in cases {

@@ -211,7 +211,11 @@ mod tests {
         for (spec, labels, reasons) in cases {
             for (name, reason) in ["a1", "a2", "b1", "bare"].into_iter().zip(reasons) {
                 let pod = labelled("p", labels, &spec);
-                assert_eq!(filter_reasons(&InterPodAffinity, pod, &snapshot, name), reason, "{labels} {spec} on {name}");
+                assert_eq!(
+                    filter_reasons(&InterPodAffinity, pod, &snapshot, name),
+                    reason,
+                    "{labels} {spec} on {name}"
+                );
             }
         }
     }

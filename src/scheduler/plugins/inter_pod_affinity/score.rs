@@ -102,12 +102,42 @@ mod tests {
         let requires = "{affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: web}}, topologyKey: zone}]}}}";
         let cases = [
             ("nobody cares", labelled("p", "app=web", ""), vec![(cache(), "a")], vec![]),
-            ("near", labelled("p", "app=web", &preferred("podAffinity", "cache", 10)), vec![(cache(), "a")], vec![100, 0, 0]),
-            ("far", labelled("p", "app=web", &preferred("podAntiAffinity", "cache", 10)), vec![(cache(), "a")], vec![0, 100, 100]),
-            ("liked", labelled("p", "app=web", ""), vec![(labelled("q", "", &preferred("podAffinity", "web", 5)), "b")], vec![0, 100, 0]),
-            ("disliked", labelled("p", "app=web", ""), vec![(labelled("q", "", &preferred("podAntiAffinity", "web", 5)), "b")], vec![100, 0, 100]),
-            ("required by another", labelled("p", "app=web", ""), vec![(labelled("q", "", requires), "c")], vec![0, 0, 100]),
-            ("both", labelled("p", "app=web", &preferred("podAffinity", "cache", 4)), vec![(cache(), "a"), (labelled("q", "", &preferred("podAffinity", "web", 1)), "b")], vec![100, 25, 0]),
+            (
+                "near",
+                labelled("p", "app=web", &preferred("podAffinity", "cache", 10)),
+                vec![(cache(), "a")],
+                vec![100, 0, 0],
+            ),
+            (
+                "far",
+                labelled("p", "app=web", &preferred("podAntiAffinity", "cache", 10)),
+                vec![(cache(), "a")],
+                vec![0, 100, 100],
+            ),
+            (
+                "liked",
+                labelled("p", "app=web", ""),
+                vec![(labelled("q", "", &preferred("podAffinity", "web", 5)), "b")],
+                vec![0, 100, 0],
+            ),
+            (
+                "disliked",
+                labelled("p", "app=web", ""),
+                vec![(labelled("q", "", &preferred("podAntiAffinity", "web", 5)), "b")],
+                vec![100, 0, 100],
+            ),
+            (
+                "required by another",
+                labelled("p", "app=web", ""),
+                vec![(labelled("q", "", requires), "c")],
+                vec![0, 0, 100],
+            ),
+            (
+                "both",
+                labelled("p", "app=web", &preferred("podAffinity", "cache", 4)),
+                vec![(cache(), "a"), (labelled("q", "", &preferred("podAffinity", "web", 1)), "b")],
+                vec![100, 25, 0],
+            ),
         ];
         for (name, pod, pods, expected) in cases {
             assert_eq!(scores(&InterPodAffinity, pod, &snapshot(nodes(), pods)), expected, "{name}");

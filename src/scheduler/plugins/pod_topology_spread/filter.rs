@@ -128,7 +128,12 @@ mod tests {
     #[test]
     fn no_place_may_lead_by_more_than_the_skew() {
         let zone = |zone: &str, more: &str| format!("{{metadata: {{labels: {{zone: {zone}}}}}{more}}}");
-        let nodes = vec![node("a1", &zone("a", "")), node("b1", &zone("b", "")), node("c1", &zone("c", ", spec: {taints: [{key: t, effect: NoSchedule}]}")), node("bare", "")];
+        let nodes = vec![
+            node("a1", &zone("a", "")),
+            node("b1", &zone("b", "")),
+            node("c1", &zone("c", ", spec: {taints: [{key: t, effect: NoSchedule}]}")),
+            node("bare", ""),
+        ];
         let web = |name| labelled(name, "app=web", "");
         let pods = vec![(web("1"), "a1"), (web("2"), "a1"), (web("3"), "b1"), (labelled("4", "app=db", ""), "b1")];
         let snapshot = snapshot(nodes, pods);
