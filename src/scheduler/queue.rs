@@ -35,6 +35,9 @@ const UNSCHEDULABLE_DURATION_MAX: Duration = Duration::from_secs(5 * 60);
 /// How often that is looked at.
 const UNSCHEDULABLE_FLUSH_SECONDS: u64 = 30;
 
+/// After so many errors in a row the backoff has reached its end.
+const HOPELESS: u32 = 5;
+
 const SECOND: u64 = 1_000_000_000;
 
 /// A pod in the queue, or in an attempt, with its history.
@@ -250,11 +253,13 @@ impl SchedulingQueue {
         }
     }
 
-    /// When [`SchedulingQueue::flush_backoff`] will next have something to do: the real one looks every second.
-    pub fn next_backoff_flush(&self) -> Option<Instant> {
-        let first = |queue: &BTreeMap<(Instant, Turn), Key>| queue.keys().next().map(|(expiry, _)| *expiry);
-        let expiry = [first(&self.backoff), first(&self.error_backoff)].into_iter().flatten().min()?;
-        Some(Instant(expiry.0 + SECOND))
+    /// When [`SchedulingQueue::flush_backoff`] will next have something to do (the real one looks every second), and
+    /// whether that is for a pod that has failed so often that nobody should wait for it.
+    pub fn next_backoff_flush(&self) -> Option<(Instant, bool)> {
+        let first = |queue: &BTreeMap<(Instant, Turn), Key>| queue.iter().next().map(|(at, key)| (at.0, key.clone()));
+        let (expiry, key) = [first(&self.backoff), first(&self.error_backoff)].into_iter().flatten().min()?;
+        let errors = self.pods.get(&key).map_or(0, |(pod, _)| pod.consecutive_errors);
+        Some((Instant(expiry.0 + SECOND), errors >= HOPELESS))
     }
 
     /// When [`SchedulingQueue::flush_unschedulable`] will next have something to do.
@@ -405,6 +410,14 @@ impl SchedulingQueue {
 }
 
 impl QueuedPod {
+    /// The same with the pod as it is now.
+    pub fn with_pod(self, pod: Arc<Pod>) -> QueuedPod {
+        if Arc::ptr_eq(&pod, &self.info.pod) {
+            return self;
+        }
+        QueuedPod { info: Arc::new(PodInfo::new(pod)), ..self }
+    }
+
     /// The second at which the pod may be tried again; none if it never failed.
     pub fn backoff_expiry(&self) -> Option<Instant> {
         let failures = if self.consecutive_errors > 0 { self.consecutive_errors } else { self.unschedulable_count };

@@ -68,7 +68,7 @@ fn backoff_doubles_and_ends_on_a_whole_second() {
     for expected in [1, 2, 4, 8, 10, 10] {
         fail(&mut queue, "NodeResourcesFit", now);
         queue.move_all(&ClusterEvent::wildcard(EventKind::ForceActivate), now, &Snapshot::default());
-        let flush = queue.next_backoff_flush().expect("it backs off");
+        let (flush, _) = queue.next_backoff_flush().expect("it backs off");
         assert_eq!(flush, whole_second(now + Duration::from_secs(expected + 1)), "{expected}");
         queue.flush_backoff(Instant(flush.0 - 1));
         assert_eq!(where_is(&queue, "p"), "backoff");

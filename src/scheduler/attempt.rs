@@ -1,0 +1,266 @@
+//! One attempt to schedule a pod: take it from the queue, decide, and see the decision through.
+//!
+//! Mirrors `scheduleOne`, `bindingCycle` and `handleSchedulingFailure` of `pkg/scheduler/schedule_one.go`.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
+
+use super::actor::CYCLE;
+use super::cache::Cache;
+use super::condition;
+use super::cycle::{Context, Decision, Outcome, schedule};
+use super::events::ClusterEvent;
+use super::node_info::NodeId;
+use super::nominator::Nominator;
+use super::plugins::{Entry, default_profile};
+use super::preemption::{Candidate, Disruptions};
+use super::queue::{QueuedPod, SchedulingQueue};
+use super::table;
+use crate::apiserver::request::{Binding, Patch};
+use crate::client::{Client, EventType, Lister, Recorder};
+use crate::engine::Note;
+use crate::object::{Key, Status};
+
+use super::evict::{Preempting, WaitForPreemption};
+
+/// Events carry no more than this of a message. `maxEventMessageLength` less the dots.
+const EVENT_MESSAGE_BYTES_MAX: usize = 1024;
+
+/// What the scheduler's handlers, cycles and bindings share.
+pub(super) struct Scheduler {
+    pub(super) client: Client,
+    pub(super) recorder: Recorder,
+    pub(super) pods: Lister<Pod>,
+    pub(super) state: RefCell<State>,
+    pub(super) preempting: Preempting,
+    profile: Arc<[Entry]>,
+    disruptions: Disruptions,
+    /// A wake for the next cycle is under way.
+    pub(super) cycle_armed: Cell<bool>,
+    /// The last cycle is still writing down its failure; the next must wait for it, as there is one goroutine.
+    writing: Cell<bool>,
+}
+
+/// What the scheduler knows. Never borrowed across an `.await`.
+pub(super) struct State {
+    pub(super) cache: Cache,
+    pub(super) queue: SchedulingQueue,
+    pub(super) nominator: Nominator,
+    /// Where the next search for nodes begins.
+    next_start: usize,
+}
+
+/// How an attempt failed.
+struct Failure {
+    /// What is told to the user.
+    message: String,
+    /// The condition's reason: `Unschedulable` or `SchedulerError`.
+    reason: &'static str,
+    /// Where room is being made for the pod.
+    nominated: Option<String>,
+}
+
+impl Scheduler {
+    pub(super) fn new(client: Client, recorder: Recorder, pods: Lister<Pod>) -> Scheduler {
+        let preempting = Preempting::default();
+        let mut entries = default_profile();
+        entries.push(Entry { plugin: Rc::new(WaitForPreemption(preempting.clone())), weight: 0 });
+        let profile: Arc<[Entry]> = entries.into();
+        let state = State {
+            cache: Cache::default(),
+            queue: SchedulingQueue::new(profile.clone()),
+            nominator: Nominator::default(),
+            next_start: 0,
+        };
+        Scheduler {
+            client,
+            recorder,
+            pods,
+            state: RefCell::new(state),
+            preempting,
+            profile,
+            disruptions: Disruptions::new(),
+            cycle_armed: Cell::new(false),
+            writing: Cell::new(false),
+        }
+    }
+
+    /// Wakes the next cycle if there is a pod for it.
+    pub(super) fn arm_cycle(&self) {
+        if !self.cycle_armed.get() && !self.writing.get() && self.state.borrow().queue.has_next() {
+            self.cycle_armed.set(true);
+            self.client.hub().wake(self.client.actor(), CYCLE, "", Duration::ZERO);
+        }
+    }
+
+    /// One scheduling cycle. The pod is assumed on its node at once, and the binding goes its own way, so that the
+    /// next cycle need not wait for the API server.
+    pub(super) fn schedule_one(self: &Rc<Self>) {
+        let now = self.client.now();
+        let Some(queued) = self.state.borrow_mut().queue.pop(now) else { return };
+        if self.skip(&queued) {
+            return;
+        }
+        let decision = self.decide(&queued);
+        self.client.hub().note(|| {
+            let state = self.state.borrow();
+            Note::Table(Rc::new(table::of(&decision, &queued, &self.profile, &state.cache.snapshot)))
+        });
+        match decision.outcome {
+            Outcome::Chosen(node) => self.assume_and_bind(queued, node),
+            Outcome::Unschedulable { error, rejected_by, nominate } => {
+                let nominated = nominate.map(|candidate| self.preempt(&queued, candidate));
+                let failure = Failure { message: error.message(), reason: "Unschedulable", nominated };
+                self.fail(QueuedPod { rejected_by, ..queued }, failure);
+            }
+            Outcome::Error(message) => {
+                self.fail(queued, Failure { message, reason: "Unschedulable", nominated: None });
+            }
+        }
+    }
+
+    /// Pods that are being deleted, or whose binding is under way already, are not scheduled.
+    fn skip(&self, queued: &QueuedPod) -> bool {
+        let mut state = self.state.borrow_mut();
+        let info = &queued.info;
+        let leaving = info.terminating();
+        if leaving {
+            let message = format!("skip schedule deleting pod: {}", info.key);
+            self.recorder.event(&*info.pod, EventType::Warning, "FailedScheduling", message);
+        }
+        let skip = leaving || state.cache.is_assumed(&info.key);
+        if skip {
+            state.queue.done(&info.key);
+        }
+        skip
+    }
+
+    fn decide(&self, queued: &QueuedPod) -> Decision {
+        let state = &mut *self.state.borrow_mut();
+        state.cache.snapshot.refresh();
+        let context = Context {
+            profile: &self.profile,
+            snapshot: &state.cache.snapshot,
+            nominator: &state.nominator,
+            disruptions: &self.disruptions,
+        };
+        let next_start = &mut state.next_start;
+        self.client.hub().random(|random| schedule(&context, &queued.info, next_start, random))
+    }
+
+    fn assume_and_bind(self: &Rc<Self>, queued: QueuedPod, node: NodeId) {
+        let state = &mut *self.state.borrow_mut();
+        let key = queued.info.key.clone();
+        let node = state.cache.snapshot.node(node).name.to_string();
+        state.cache.assume(queued.info.clone(), &node);
+        state.nominator.remove(&key);
+        state.queue.done(&key);
+        let scheduler = self.clone();
+        let hub = self.client.hub();
+        hub.spawn(self.client.actor(), format!("bind {key}"), async move { scheduler.bind(queued, node).await });
+    }
+
+    /// The binding cycle: DefaultBinder's one request, and word of it.
+    async fn bind(self: Rc<Self>, queued: QueuedPod, node: String) {
+        let info = &queued.info;
+        let (namespace, name) = (info.key.namespace(), info.key.name());
+        let binding = Binding { uid: Some(info.uid.clone()), node: node.clone(), ..Binding::default() };
+        match self.client.bind(namespace, name, binding).await {
+            Ok(()) => {
+                let message = format!("Successfully assigned {} to {node}", info.key);
+                self.recorder.event(&*info.pod, EventType::Normal, "Scheduled", message);
+            }
+            Err(status) => self.binding_failed(queued, &status),
+        }
+        self.arm_cycle();
+    }
+
+    /// The room on the node is free again, which may help others; and the pod is tried again, after a while.
+    fn binding_failed(self: &Rc<Self>, queued: QueuedPod, status: &Status) {
+        let now = self.client.now();
+        {
+            let state = &mut *self.state.borrow_mut();
+            state.cache.forget(&queued.info.key);
+            let event = ClusterEvent::pod_deleted(&queued.info.pod);
+            state.queue.move_all(&event, now, &state.cache.snapshot);
+        }
+        let message = format!("binding rejected: running Bind plugin \"DefaultBinder\": {status}");
+        self.fail(queued, Failure { message, reason: "SchedulerError", nominated: None });
+    }
+
+    /// Back into the queue, an Event, and the condition; unless the pod is gone or bound meanwhile.
+    fn fail(self: &Rc<Self>, queued: QueuedPod, failure: Failure) {
+        let (now, key) = (self.client.now(), queued.info.key.clone());
+        let current = self.pods.get(&key).filter(|pod| is_unassigned(pod));
+        let Some(pod) = current.filter(|pod| pod.metadata.uid == queued.info.pod.metadata.uid) else {
+            self.state.borrow_mut().queue.done(&key);
+            return;
+        };
+        {
+            let state = &mut *self.state.borrow_mut();
+            let queued = queued.with_pod(pod.clone());
+            if let Some(node) = &failure.nominated {
+                state.nominator.nominate(queued.info.clone(), node);
+            }
+            state.queue.requeue(queued, now, &state.cache.snapshot);
+        }
+        self.recorder.event(&*pod, EventType::Warning, "FailedScheduling", truncated(&failure.message));
+        self.write_down(&key, &pod, failure);
+    }
+
+    /// PATCHes the condition into the pod's status, if it says anything new. The cycle waits for the answer.
+    fn write_down(self: &Rc<Self>, key: &Key, pod: &Arc<Pod>, failure: Failure) {
+        let new = PodCondition {
+            type_: "PodScheduled".to_owned(),
+            status: "False".to_owned(),
+            reason: Some(failure.reason.to_owned()),
+            message: Some(failure.message),
+            observed_generation: pod.metadata.generation,
+            ..PodCondition::default()
+        };
+        let now = self.client.now();
+        let Some(patch) = condition::patch(pod, new, failure.nominated.as_deref(), now) else { return };
+        self.writing.set(true);
+        let (scheduler, key) = (self.clone(), key.clone());
+        self.client.hub().spawn(self.client.actor(), format!("fail {key}"), async move {
+            let patched = scheduler.client.patch_status::<Pod>(key.namespace(), key.name(), Patch::Strategic(patch));
+            // An error is logged and dropped: the next attempt will write the condition again.
+            let _ = patched.await;
+            scheduler.writing.set(false);
+            scheduler.arm_cycle();
+        });
+    }
+
+    /// Begins to make room on the candidate's node, and says its name.
+    fn preempt(self: &Rc<Self>, queued: &QueuedPod, candidate: Candidate) -> String {
+        let (node, lower) = {
+            let state = self.state.borrow();
+            let node = state.cache.snapshot.node(candidate.node).name.to_string();
+            let others = state.nominator.on(&node).iter();
+            (node, others.filter(|other| other.priority < queued.info.priority).cloned().collect())
+        };
+        self.evict(queued.info.clone(), node.clone(), candidate.victims, lower);
+        node
+    }
+}
+
+/// Whether the pod has no node yet.
+pub(super) fn is_unassigned(pod: &Pod) -> bool {
+    pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).is_none_or(str::is_empty)
+}
+
+fn truncated(message: &str) -> String {
+    const DOTS: &str = " ...";
+    if message.len() <= EVENT_MESSAGE_BYTES_MAX {
+        return message.to_owned();
+    }
+    let mut end = EVENT_MESSAGE_BYTES_MAX - DOTS.len();
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}{DOTS}", &message[..end])
+}

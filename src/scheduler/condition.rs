@@ -1,0 +1,95 @@
+//! The patch that puts a condition into a pod's status. Mirrors `podutil.UpdatePodCondition` and
+//! `util.PatchPodStatus`.
+
+use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
+use serde_json::{Value, json};
+
+use crate::object::Kind;
+use crate::object::patch::diff::diff_strategic;
+use crate::object::time::Instant;
+
+/// A strategic merge patch that sets `condition`, and the nominated node if one is given. None if the pod says all
+/// that already. The time of the last transition moves only when the status does.
+pub fn patch(pod: &Pod, mut condition: PodCondition, nominated: Option<&str>, now: Instant) -> Option<Value> {
+    let old = pod.status.clone().unwrap_or_default();
+    let mut new = old.clone();
+    let conditions = new.conditions.get_or_insert_default();
+    condition.last_transition_time = Some(now.time());
+    match conditions.iter_mut().find(|other| other.type_ == condition.type_) {
+        None => conditions.push(condition),
+        Some(before) => {
+            if before.status == condition.status {
+                condition.last_transition_time = before.last_transition_time.clone();
+            }
+            *before = PodCondition { last_probe_time: before.last_probe_time.clone(), ..condition };
+        }
+    }
+    if let Some(node) = nominated {
+        new.nominated_node_name = Some(node.to_owned());
+    }
+    let patch = diff_strategic(Kind::Pod, &part(&old), &part(&new));
+    patch.as_object().is_some_and(|fields| !fields.is_empty()).then_some(patch)
+}
+
+/// The part of the status that can differ, as Go prints it: an absent probe time is null.
+fn part(status: &PodStatus) -> Value {
+    let mut part = json!({});
+    if let Some(conditions) = &status.conditions {
+        let with_probe_time = |condition: &PodCondition| {
+            let mut value = json!(condition);
+            if condition.last_probe_time.is_none() {
+                value["lastProbeTime"] = Value::Null;
+            }
+            value
+        };
+        part["conditions"] = conditions.iter().map(with_probe_time).collect();
+    }
+    if let Some(node) = &status.nominated_node_name {
+        part["nominatedNodeName"] = json!(node);
+    }
+    json!({ "status": part })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::testing::pod;
+
+    fn unschedulable(message: &str) -> PodCondition {
+        PodCondition {
+            type_: "PodScheduled".into(),
+            status: "False".into(),
+            reason: Some("Unschedulable".into()),
+            message: Some(message.into()),
+            observed_generation: Some(1),
+            ..PodCondition::default()
+        }
+    }
+
+    #[test]
+    fn the_first_time_all_of_it_is_sent_then_only_what_changed() {
+        let mut pod = pod("p", "");
+        let first = patch(&pod, unschedulable("no"), Some("node-2"), Instant(0)).expect("there is something to say");
+        assert_eq!(
+            first,
+            json!({"status": {"conditions": [{"lastProbeTime": null, "lastTransitionTime": "2026-01-01T00:00:00Z",
+                "message": "no", "observedGeneration": 1, "reason": "Unschedulable", "status": "False",
+                "type": "PodScheduled"}], "nominatedNodeName": "node-2"}})
+        );
+        let status = PodStatus {
+            conditions: Some(vec![PodCondition {
+                last_transition_time: Some(Instant(0).time()),
+                ..unschedulable("no")
+            }]),
+            ..PodStatus::default()
+        };
+        pod.status = Some(status);
+        let later = Instant(9_000_000_000);
+        assert_eq!(patch(&pod, unschedulable("no"), None, later), None);
+        assert_eq!(
+            patch(&pod, unschedulable("still no"), None, later).expect("the message changed"),
+            json!({"status": {"$setElementOrder/conditions": [{"type": "PodScheduled"}],
+                "conditions": [{"message": "still no", "type": "PodScheduled"}]}})
+        );
+    }
+}
