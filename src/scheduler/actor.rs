@@ -7,25 +7,18 @@ use std::time::Duration;
 use super::attempt::Scheduler;
 use super::queue::SchedulingQueue;
 use super::snapshot::Snapshot;
+use super::timers::{BACKOFF, CYCLE, UNSCHEDULABLE};
 use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::{Client, Informer, Recorder, Selection};
 use crate::engine::{Actor, ActorId, Delivery, Hub};
 use crate::object::Kind;
-use crate::object::time::Instant;
 
 /// Requests a second that each of the scheduler's two clients may send, and how many at once: one for Pods, one for
 /// Events. The defaults of `clientConnection.qps` and `.burst`.
 const QPS: u32 = 50;
 const BURST: u32 = 100;
-
-/// Wake: the next cycle.
-pub(super) const CYCLE: &str = "scheduling cycle";
-/// Wake: the backoff of some pods is over.
-const BACKOFF: &str = "backoff over";
-/// Wake: some pods have waited for five minutes.
-const UNSCHEDULABLE: &str = "unschedulable too long";
 
 /// How often the scheduler looks whether its caches are filled, before it starts to work.
 const SYNC_POLL: Duration = Duration::from_millis(100);
@@ -40,9 +33,6 @@ pub struct KubeScheduler {
     actor: ActorId,
     informers: Vec<Informer>,
     scheduler: Rc<Scheduler>,
-    /// When the next backoff wake is due, and the next wake for the unschedulable.
-    backoff_wake: Option<Instant>,
-    unschedulable_wake: Option<Instant>,
 }
 
 impl KubeScheduler {
@@ -58,7 +48,7 @@ impl KubeScheduler {
         let informers: Vec<Informer> =
             selections.map(|selection| Informer::new(hub.clone(), actor, user.clone(), selection)).collect();
         let scheduler = Rc::new(Scheduler::new(client(), recorder, informers[0].lister()));
-        KubeScheduler { hub, actor, informers, scheduler, backoff_wake: None, unschedulable_wake: None }
+        KubeScheduler { hub, actor, informers, scheduler }
     }
 
     /// Its informers.
@@ -81,43 +71,27 @@ impl KubeScheduler {
 
     /// One cycle, if all caches are filled.
     fn cycle(&mut self) {
-        self.scheduler.cycle_armed.set(false);
         if self.informers.iter().all(Informer::has_synced) {
             self.scheduler.schedule_one();
         } else {
-            self.scheduler.cycle_armed.set(true);
-            self.hub.wake(self.actor, CYCLE, "", SYNC_POLL);
+            self.scheduler.timers.arm_cycle(&self.hub, self.actor, SYNC_POLL);
         }
     }
 
-    fn flush_backoff(&mut self) {
-        self.backoff_wake = None;
-        self.scheduler.state.borrow_mut().queue.flush_backoff(self.hub.now());
-    }
-
-    fn flush_unschedulable(&mut self) {
-        self.unschedulable_wake = None;
-        self.scheduler.state.borrow_mut().queue.flush_unschedulable(self.hub.now());
-    }
-
-    /// Sees to it that whatever is to be done next has its timer. The real scheduler has goroutines that look every
-    /// second and every half minute; here they are woken only when they will find something, at the same instants.
-    fn arm(&mut self) {
-        self.scheduler.arm_cycle();
-        let (now, state) = (self.hub.now(), self.scheduler.state.borrow());
-        if !state.queue.has_next()
-            && let Some((due, hopeless)) = state.queue.next_backoff_flush()
-            && self.backoff_wake.is_none_or(|armed| due < armed)
-        {
-            self.backoff_wake = Some(due);
-            let wake = if hopeless { Hub::wake_background } else { Hub::wake };
-            wake(&self.hub, self.actor, BACKOFF, "", due - now);
+    fn wake(&mut self, what: &'static str, key: &str) {
+        if what == RELIST {
+            if let Some(informer) = self.informers.iter_mut().find(|informer| informer.kind().info().plural == key) {
+                informer.start();
+            }
+            return;
         }
-        if self.unschedulable_wake.is_none()
-            && let Some(due) = state.queue.next_unschedulable_flush()
-        {
-            self.unschedulable_wake = Some(due);
-            self.hub.wake_background(self.actor, UNSCHEDULABLE, "", due - now);
+        self.scheduler.timers.went_off(what);
+        let now = self.hub.now();
+        match what {
+            CYCLE => self.cycle(),
+            BACKOFF => self.scheduler.state.borrow_mut().queue.flush_backoff(now),
+            UNSCHEDULABLE => self.scheduler.state.borrow_mut().queue.flush_unschedulable(now),
+            _ => {}
         }
     }
 }
@@ -134,17 +108,10 @@ impl Actor for KubeScheduler {
     fn deliver(&mut self, delivery: Delivery) {
         match delivery {
             Delivery::Notification { watch, event } => self.notify(watch, event),
-            Delivery::Wake { what: CYCLE, .. } => self.cycle(),
-            Delivery::Wake { what: BACKOFF, .. } => self.flush_backoff(),
-            Delivery::Wake { what: UNSCHEDULABLE, .. } => self.flush_unschedulable(),
-            Delivery::Wake { what: RELIST, key } => {
-                if let Some(informer) = self.informers.iter_mut().find(|i| i.kind().info().plural == &*key) {
-                    informer.start();
-                }
-            }
-            Delivery::Wake { .. } | Delivery::Rpc { .. } => {}
+            Delivery::Wake { what, key } => self.wake(what, &key),
+            Delivery::Rpc { .. } => {}
         }
-        self.arm();
+        self.scheduler.arm();
     }
 
     fn as_any(&self) -> &dyn Any {

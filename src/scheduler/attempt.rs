@@ -5,11 +5,9 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 
-use super::actor::CYCLE;
 use super::cache::Cache;
 use super::condition;
 use super::cycle::{Context, Decision, Outcome, schedule};
@@ -20,6 +18,7 @@ use super::plugins::{Entry, default_profile};
 use super::preemption::{Candidate, Disruptions};
 use super::queue::{QueuedPod, SchedulingQueue};
 use super::table;
+use super::timers::Timers;
 use crate::apiserver::request::{Binding, Patch};
 use crate::client::{Client, EventType, Lister, Recorder};
 use crate::engine::Note;
@@ -39,8 +38,7 @@ pub(super) struct Scheduler {
     pub(super) preempting: Preempting,
     profile: Arc<[Entry]>,
     disruptions: Disruptions,
-    /// A wake for the next cycle is under way.
-    pub(super) cycle_armed: Cell<bool>,
+    pub(super) timers: Timers,
     /// The last cycle is still writing down its failure; the next must wait for it, as there is one goroutine.
     writing: Cell<bool>,
 }
@@ -84,16 +82,15 @@ impl Scheduler {
             preempting,
             profile,
             disruptions: Disruptions::new(),
-            cycle_armed: Cell::new(false),
+            timers: Timers::default(),
             writing: Cell::new(false),
         }
     }
 
-    /// Wakes the next cycle if there is a pod for it.
-    pub(super) fn arm_cycle(&self) {
-        if !self.cycle_armed.get() && !self.writing.get() && self.state.borrow().queue.has_next() {
-            self.cycle_armed.set(true);
-            self.client.hub().wake(self.client.actor(), CYCLE, "", Duration::ZERO);
+    /// Arms the wakes that the queue needs, unless a failure is being written down: then that will.
+    pub(super) fn arm(&self) {
+        if !self.writing.get() {
+            self.timers.arm(self.client.hub(), self.client.actor(), &self.state.borrow().queue);
         }
     }
 
@@ -176,7 +173,7 @@ impl Scheduler {
             }
             Err(status) => self.binding_failed(queued, &status),
         }
-        self.arm_cycle();
+        self.arm();
     }
 
     /// The room on the node is free again, which may help others; and the pod is tried again, after a while.
@@ -231,7 +228,7 @@ impl Scheduler {
             // An error is logged and dropped: the next attempt will write the condition again.
             let _ = patched.await;
             scheduler.writing.set(false);
-            scheduler.arm_cycle();
+            scheduler.arm();
         });
     }
 

@@ -61,7 +61,7 @@ impl Scheduler {
             // From here on the victim's end may bring the preemptor back.
             scheduler.preempting.borrow_mut().remove(&preemptor.key);
             scheduler.evict_one(&preemptor, &node, last).await;
-            scheduler.arm_cycle();
+            scheduler.arm();
         });
     }
 

@@ -1,4 +1,33 @@
-//! The scheduler: finds a node for each pod that has none. (Draft essay, replaced below.)
+//! The scheduler: finds a node for each pod that has none, and asks the API server to bind it there.
+//!
+//! That is all it does. It starts nothing, it writes no pod spec: it POSTs a Binding, the API server sets
+//! `spec.nodeName`, and the kubelet of that node, who watches for pods with its name, takes it from there.
+//!
+//! A pod's way through here:
+//!
+//! 1. [`actor`], `handlers`: an informer tells of a pod without a node. It goes into the [`queue`]; had it a node, it
+//!    would go into the [`cache`], which keeps what each node has left ([`node_info`], [`snapshot`]).
+//! 2. `attempt`: a scheduling cycle takes the first pod of the queue. There is one cycle at a time.
+//! 3. [`cycle`]: every plugin that has an opinion on the pod is asked about each node, first whether it will do
+//!    ([`filters`]), then how good it is. The best node wins. This is a pure function: pod and snapshot in, decision
+//!    out, with every verdict and score in it.
+//! 4. The pod is *assumed* on the node: the cache counts it there at once, so the next cycle need not wait for the API
+//!    server. The binding goes its own way, and the informer's news of it confirms the assumption.
+//! 5. If no node will do, [`preemption`] asks whether pods of lower priority could make room, and `evict` sees to it.
+//!    The pod's condition and an Event say why ([`fit_error`]), and the pod waits until something changes that one of
+//!    the plugins that rejected it thinks helpful ([`events`], the plugins' hints).
+//!
+//! What a plugin is, [`framework`] says; the default ones are in [`plugins`]. Mirrors `pkg/scheduler`.
+//!
+//! Must hold: the decision reads nothing but its arguments; a filter looks at a node's sums, never at all pods; a pod
+//! is in one place only, in the queue, in an attempt, or in the cache; nothing is borrowed across an `.await`.
+//!
+//! Left out: volumes (VolumeBinding, VolumeZone, VolumeRestrictions, NodeVolumeLimits), DynamicResources but for its
+//! line in the message, NodeDeclaredFeatures, extenders, profiles of one's own, Permit and the waiting there, pod
+//! groups, opportunistic batching, leader election, PodDisruptionBudgets until there is a controller for them. The
+//! sixteen workers that filter and score at once are one, so nodes are asked in order and the search stops exactly
+//! when enough have passed; equal best nodes are drawn by lot, where Kubernetes takes whichever its workers brought
+//! to the front.
 
 pub mod actor;
 mod attempt;
@@ -22,8 +51,11 @@ pub mod queue;
 pub mod resources;
 pub mod snapshot;
 mod table;
+mod timers;
 
 pub use actor::KubeScheduler;
 
 #[cfg(test)]
 pub mod testing;
+#[cfg(test)]
+mod tests;
