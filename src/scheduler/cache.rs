@@ -47,6 +47,7 @@ impl Cache {
         }
     }
 
+    /// Whether the pod's place is only our own decision yet.
     pub fn is_assumed(&self, key: &Key) -> bool {
         self.pods.get(key).is_some_and(|placed| placed.assumed)
     }

@@ -16,10 +16,13 @@ use super::pod_info::{AffinityTerms, PodInfo};
 /// What all pods of a class have in common, and where they are.
 #[derive(Clone, Debug)]
 pub struct PodClass {
+    /// Their namespace.
     pub namespace: String,
+    /// Their labels.
     pub labels: Labels,
     /// Pods being deleted no longer count for topology spread, but still for affinity.
     pub terminating: bool,
+    /// What they say about other pods.
     pub terms: AffinityTerms,
     /// How many pods of the class each node has; never zero.
     pub nodes: BTreeMap<NodeId, u32>,

@@ -22,15 +22,20 @@ const MIN_FEASIBLE_NODES_PERCENTAGE: usize = 5;
 
 /// What a cycle needs to know besides the pod.
 pub struct Context<'a> {
+    /// The plugins, in order.
     pub profile: &'a [Entry],
+    /// The cluster.
     pub snapshot: &'a Snapshot,
+    /// Pods for which room is being made.
     pub nominator: &'a Nominator,
+    /// Which pods a preemption should rather leave alone.
     pub disruptions: &'a Disruptions,
 }
 
 /// All that a cycle found out.
 #[derive(Clone, Debug)]
 pub struct Decision {
+    /// How it ended.
     pub outcome: Outcome,
     /// The nodes that passed, in the order they were asked.
     pub feasible: Vec<NodeId>,
@@ -47,7 +52,9 @@ pub struct Decision {
 pub struct Scores {
     /// The plugin's number in the profile.
     pub plugin: usize,
+    /// What the plugin's scores are multiplied with.
     pub weight: i64,
+    /// The scores.
     pub scores: Vec<i64>,
 }
 
@@ -57,7 +64,14 @@ pub enum Outcome {
     /// A node was found.
     Chosen(NodeId),
     /// No node will do. Perhaps preemption found a node where room can be made.
-    Unschedulable { error: FitError, rejected_by: PluginSet, nominate: Option<Candidate> },
+    Unschedulable {
+        /// Why.
+        error: FitError,
+        /// The plugins that said no; what changes may help is up to them.
+        rejected_by: PluginSet,
+        /// Where room can be made, and at whose cost.
+        nominate: Option<Candidate>,
+    },
     /// The cycle could not be run at all.
     Error(String),
 }
@@ -67,14 +81,17 @@ pub enum Outcome {
 pub struct PluginSet(pub u32);
 
 impl PluginSet {
+    /// Adds a plugin.
     pub fn insert(&mut self, plugin: usize) {
         self.0 |= 1 << plugin;
     }
 
+    /// Whether the plugin is one of them.
     pub fn contains(self, plugin: usize) -> bool {
         self.0 & (1 << plugin) != 0
     }
 
+    /// Whether there is none.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -15,23 +15,33 @@ use crate::object::{Key, Object};
 pub enum EventKind {
     /// A pod appeared on a node: bound by us or by anyone.
     AssignedPodAdd,
+    /// A pod on a node is gone, has ended, or lost its claim to the node.
     AssignedPodDelete,
+    /// A pod's labels changed.
     PodUpdateLabel,
     /// A request went down.
     PodUpdateScaleDown,
+    /// A pod's tolerations changed.
     PodUpdateToleration,
     /// The last scheduling gate was removed.
     PodUpdateSchedulingGatesEliminated,
     /// Another change of a pod.
     PodUpdate,
+    /// A node joined.
     NodeAdd,
+    /// A node is gone.
     NodeDelete,
+    /// What a node has for pods changed.
     NodeUpdateAllocatable,
+    /// A node's labels changed.
     NodeUpdateLabel,
     /// Also reported when a node is uncordoned.
     NodeUpdateTaint,
+    /// A condition of a node has another status.
     NodeUpdateCondition,
+    /// A node's annotations changed.
     NodeUpdateAnnotation,
+    /// A node declares other features.
     NodeUpdateDeclaredFeature,
     /// A pod waited for more than five minutes.
     UnschedulableTimeout,
@@ -72,8 +82,11 @@ impl EventKind {
 /// One change: its kind, and the object before and after.
 #[derive(Clone, Debug)]
 pub struct ClusterEvent {
+    /// What kind of change it is.
     pub kind: EventKind,
+    /// The object before; none if it is new.
     pub old: Option<Object>,
+    /// The object after; none if it is gone.
     pub new: Option<Object>,
 }
 
@@ -93,10 +106,12 @@ impl ClusterEvent {
         ClusterEvent { kind: EventKind::AssignedPodDelete, old: Some(Object::Pod(pod.clone())), new: None }
     }
 
+    /// A node joined.
     pub fn node_added(node: &Arc<Node>) -> ClusterEvent {
         ClusterEvent { kind: EventKind::NodeAdd, old: None, new: Some(Object::Node(node.clone())) }
     }
 
+    /// A node is gone.
     pub fn node_deleted(node: &Arc<Node>) -> ClusterEvent {
         ClusterEvent { kind: EventKind::NodeDelete, old: Some(Object::Node(node.clone())), new: None }
     }
@@ -106,6 +121,7 @@ impl ClusterEvent {
         pod_of(self.old.as_ref())
     }
 
+    /// The pod after the change, if the event is about a pod.
     pub fn new_pod(&self) -> Option<&Arc<Pod>> {
         pod_of(self.new.as_ref())
     }
@@ -115,6 +131,7 @@ impl ClusterEvent {
         node_of(self.old.as_ref())
     }
 
+    /// The node after the change, if the event is about a node.
     pub fn new_node(&self) -> Option<&Arc<Node>> {
         node_of(self.new.as_ref())
     }

@@ -17,6 +17,7 @@ pub struct Filters<'a> {
     asked: Vec<(usize, Box<dyn Filter + 'a>)>,
     /// The nodes a plugin narrowed the choice to, and the numbers of the plugins that did.
     pub only: Option<BTreeSet<String>>,
+    /// The numbers of the plugins that narrowed it.
     pub narrowed_by: Vec<usize>,
 }
 

@@ -8,6 +8,7 @@ use super::node_info::NodeId;
 /// The outcome of an attempt that found no node.
 #[derive(Clone, Debug, Default)]
 pub struct FitError {
+    /// How many nodes the cluster has.
     pub all_nodes: usize,
     /// Each node that was asked and said no, with the number of the plugin that did.
     pub rejected: Vec<(NodeId, usize, Rejection)>,

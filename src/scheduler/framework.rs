@@ -27,7 +27,9 @@ pub enum Code {
 /// A plugin's no, with the reasons as the user will read them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
+    /// Whether preemption may help.
     pub code: Code,
+    /// Why; several if one plugin found several things wrong.
     pub reasons: Vec<Reason>,
 }
 
@@ -113,6 +115,7 @@ pub trait Filter {
 pub enum PreScore<'a> {
     /// I have no preference for this pod; I add nothing to any node.
     Skip,
+    /// Ask me about each node that passed.
     Ask(Box<dyn Score + 'a>),
 }
 

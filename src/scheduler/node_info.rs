@@ -31,7 +31,9 @@ pub struct ImageId(pub u32);
 /// One node as the plugins see it.
 #[derive(Clone, Debug)]
 pub struct NodeInfo {
+    /// Its place in the snapshot's table.
     pub id: NodeId,
+    /// Its name.
     pub name: Arc<str>,
     /// Absent while pods are still known on a node that is gone, or not yet known.
     pub node: Option<Arc<Node>>,
@@ -41,7 +43,9 @@ pub struct NodeInfo {
     pub requested: Resources,
     /// The same for scores: missing requests count as defaults.
     pub non_zero_milli_cpu: i64,
+    /// Bytes, likewise.
     pub non_zero_memory: i64,
+    /// The pods on it, assumed ones included.
     pub pods: Vec<Arc<PodInfo>>,
     /// Host ports in use, with how many pods hold each.
     pub host_ports: BTreeMap<HostPort, u32>,

@@ -20,6 +20,7 @@ impl Nominator {
         self.by_node.get(node).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether nobody is nominated anywhere.
     pub fn is_empty(&self) -> bool {
         self.node_of.is_empty()
     }

@@ -14,8 +14,11 @@ use crate::object::Key;
 /// A pod and what follows from its spec.
 #[derive(Clone, Debug)]
 pub struct PodInfo {
+    /// Its namespace and name.
     pub key: Key,
+    /// Its uid.
     pub uid: String,
+    /// The pod itself.
     pub pod: Arc<Pod>,
     /// `spec.priority`, 0 if absent.
     pub priority: i32,
@@ -34,18 +37,24 @@ pub struct PodInfo {
 /// A port of the node itself: a pod with a `hostPort` takes it from all others there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostPort {
+    /// `TCP`, `UDP` or `SCTP`.
     pub protocol: String,
     /// `0.0.0.0` stands for every address of the node.
     pub ip: String,
+    /// The number.
     pub port: i32,
 }
 
 /// A pod's four lists of affinity terms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AffinityTerms {
+    /// Where other pods must be near.
     pub required_affinity: Vec<AffinityTerm>,
+    /// Where none may be near.
     pub required_anti_affinity: Vec<AffinityTerm>,
+    /// Where they had better be near.
     pub preferred_affinity: Vec<AffinityTerm>,
+    /// Where they had better not.
     pub preferred_anti_affinity: Vec<AffinityTerm>,
 }
 
@@ -83,6 +92,7 @@ impl PodInfo {
         self.pod.spec.as_ref()
     }
 
+    /// The pod's namespace.
     pub fn namespace(&self) -> &str {
         self.pod.metadata.namespace.as_deref().unwrap_or_default()
     }

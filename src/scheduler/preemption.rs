@@ -39,7 +39,9 @@ pub type Disruptions = Vec<Arc<PodDisruptionBudget>>;
 /// A node where room can be made, and who would have to go, the most important first.
 #[derive(Clone, Debug)]
 pub struct Candidate {
+    /// The node.
     pub node: NodeId,
+    /// Who would have to go, the most important first.
     pub victims: Vec<Arc<PodInfo>>,
     /// How many of them a PodDisruptionBudget protects.
     pub violations: usize,

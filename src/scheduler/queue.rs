@@ -43,11 +43,13 @@ const SECOND: u64 = 1_000_000_000;
 /// A pod in the queue, or in an attempt, with its history.
 #[derive(Clone, Debug)]
 pub struct QueuedPod {
+    /// The pod.
     pub info: Arc<PodInfo>,
     /// When it was put into the queue this time.
     pub timestamp: Instant,
     /// When it was first tried.
     pub initial_attempt: Option<Instant>,
+    /// How often it was tried.
     pub attempts: u32,
     /// Attempts that ended with a rejection; they set the backoff …
     pub unschedulable_count: u32,
@@ -90,6 +92,7 @@ pub struct SchedulingQueue {
 }
 
 impl SchedulingQueue {
+    /// An empty queue. The plugins of `profile` say who may be queued, and which changes help whom.
     pub fn new(profile: Arc<[Entry]>) -> SchedulingQueue {
         SchedulingQueue {
             profile,

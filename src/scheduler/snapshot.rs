@@ -62,6 +62,7 @@ impl Snapshot {
         self.label_pairs.len()
     }
 
+    /// One row of the table.
     pub fn node(&self, id: NodeId) -> &NodeInfo {
         &self.nodes[id.0 as usize]
     }

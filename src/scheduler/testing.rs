@@ -30,6 +30,7 @@ pub fn labelled(name: &str, labels: &str, spec: &str) -> Pod {
     pod
 }
 
+/// What the scheduler works out about the pod.
 pub fn info(pod: Pod) -> Arc<PodInfo> {
     Arc::new(PodInfo::new(Arc::new(pod)))
 }

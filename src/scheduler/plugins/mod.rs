@@ -24,6 +24,7 @@ pub mod taint_toleration;
 /// A plugin in a profile.
 #[derive(Clone)]
 pub struct Entry {
+    /// The plugin.
     pub plugin: Rc<dyn Plugin>,
     /// What its scores are multiplied with.
     pub weight: i64,

@@ -15,6 +15,7 @@ use crate::scheduler::snapshot::Snapshot;
 const REASON: &str = "node(s) didn't match Pod's node affinity/selector";
 const CONFLICT: &str = "pod affinity terms conflict";
 
+/// The plugin.
 pub struct NodeAffinity;
 
 impl Plugin for NodeAffinity {
@@ -70,6 +71,7 @@ impl<'a> Required<'a> {
         (selector.is_some() || terms.is_some()).then_some(Required { selector, terms })
     }
 
+    /// Whether the node is as required.
     pub fn matches(&self, node: &Node) -> bool {
         static NONE: Labels = Labels::new();
         let labels = node.metadata.labels.as_ref().unwrap_or(&NONE);

@@ -8,6 +8,7 @@ use crate::scheduler::snapshot::Snapshot;
 
 const REASON: &str = "node(s) didn't match the requested node name";
 
+/// The plugin.
 pub struct NodeName;
 
 impl Plugin for NodeName {

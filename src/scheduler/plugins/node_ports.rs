@@ -8,6 +8,7 @@ use crate::scheduler::snapshot::Snapshot;
 
 const REASON: &str = "node(s) didn't have free ports for the requested pod ports";
 
+/// The plugin.
 pub struct NodePorts;
 
 impl Plugin for NodePorts {

@@ -12,6 +12,7 @@ use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::resources::{Resources, pod_requests};
 use crate::scheduler::snapshot::Snapshot;
 
+/// The plugin.
 pub struct NodeResourcesFit;
 
 impl Plugin for NodeResourcesFit {

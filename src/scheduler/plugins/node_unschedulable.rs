@@ -12,6 +12,7 @@ use crate::scheduler::snapshot::Snapshot;
 const REASON: &str = "node(s) were unschedulable";
 const TAINT: &str = "node.kubernetes.io/unschedulable";
 
+/// The plugin.
 pub struct NodeUnschedulable;
 
 impl Plugin for NodeUnschedulable {

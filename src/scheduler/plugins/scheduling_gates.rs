@@ -6,6 +6,7 @@ use crate::scheduler::framework::{Hint, Plugin, Rejection, Verdict};
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
 
+/// The plugin.
 pub struct SchedulingGates;
 
 impl Plugin for SchedulingGates {

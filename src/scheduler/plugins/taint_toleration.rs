@@ -13,6 +13,7 @@ use crate::scheduler::snapshot::Snapshot;
 
 const REASON: &str = "node(s) had untolerated taint(s)";
 
+/// The plugin.
 pub struct TaintToleration;
 
 impl Plugin for TaintToleration {

@@ -22,6 +22,7 @@ mod score;
 /// How much a pod that is there and *requires* to be near the new one counts in scores. `hardPodAffinityWeight`.
 const HARD_POD_AFFINITY_WEIGHT: i64 = 1;
 
+/// The plugin.
 pub struct InterPodAffinity;
 
 impl Plugin for InterPodAffinity {

@@ -23,6 +23,7 @@ mod score;
 const HOSTNAME: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
+/// The plugin.
 pub struct PodTopologySpread;
 
 impl Plugin for PodTopologySpread {
