@@ -75,6 +75,7 @@ impl ApiServer {
             meta.name = Some(format!("{base}{}", self.random.suffix()));
         }
         strategy::prepare_for_create(&mut object);
+        self.addresses.allocate(&mut object, None, &mut self.random)?;
         let causes = validation::validate_create(&object);
         if !causes.is_empty() {
             return Err(Status::invalid(object.kind(), object.name(), causes));

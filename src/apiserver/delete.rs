@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use crate::object::status::Cause;
 use crate::object::{Object, Status};
 
 use super::admission::{self, Attributes};
@@ -34,7 +33,12 @@ impl ApiServer {
         Ok((200, Response::List { items: matching, revision, continue_token: String::new(), remaining: None }))
     }
 
-    fn delete_object(&mut self, handling: &mut Handling, object: Object, options: &DeleteOptions) -> Outcome {
+    pub(super) fn delete_object(
+        &mut self,
+        handling: &mut Handling,
+        object: Object,
+        options: &DeleteOptions,
+    ) -> Outcome {
         check_preconditions(&object, options)?;
         for (_, admit) in admission::DELETING {
             let attributes = Attributes {
@@ -146,21 +150,14 @@ fn check_preconditions(object: &Object, options: &DeleteOptions) -> Result<(), S
                 format!("the {what} in the precondition ({wanted}) does not match the {what} in record ({there}).");
             why += " The object might have been deleted and then recreated";
             let mut status = Status::conflict(object.kind(), object.name(), &why);
-            // Unlike other conflicts this one names the Go type's kind, not the resource.
-            let plural = object.kind().info().qualified_plural();
-            status.message = status.message.replacen(&plural, object.kind().info().kind, 1);
+            // Unlike other conflicts this one names the kind, not the resource.
+            let info = object.kind().info();
+            status.message = status.message.replacen(&info.qualified_plural(), &info.qualified_kind(), 1);
+            if let Some(details) = &mut status.details {
+                details.kind = info.kind.to_owned();
+            }
             return Err(status);
         }
     }
     Ok(())
-}
-
-/// One thing wrong with the options of a delete.
-pub fn bad_propagation(value: &str) -> Cause {
-    let supported = "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"";
-    Cause {
-        reason: "FieldValueNotSupported".into(),
-        message: format!("Unsupported value: \"{value}\": {supported}"),
-        field: "propagationPolicy".into(),
-    }
 }

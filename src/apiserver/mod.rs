@@ -11,6 +11,7 @@
 //! - [`request`]: what can be asked and answered.
 //! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`]: the handlers.
 //! - [`rest`]: the same over HTTP.
+//! - [`service_addresses`]: cluster IPs and node ports.
 //! - [`registry`]: etcd keys, and reading objects from the store.
 //! - [`watch`]: who is told of which change.
 //!
@@ -37,6 +38,7 @@ pub mod read;
 pub mod registry;
 pub mod request;
 pub mod rest;
+pub mod service_addresses;
 pub mod strategy;
 pub mod subresources;
 pub mod update;
@@ -45,6 +47,7 @@ pub mod watch;
 
 use authorization::Authorizer;
 use request::{Answer, Request, Response, Subresource, Verb};
+use service_addresses::ServiceAddresses;
 use watch::{WatchEvent, WatchId, Watchers};
 
 /// The API server's state: the store, who may do what, and who watches.
@@ -54,6 +57,7 @@ pub struct ApiServer {
     /// Open watches.
     pub watchers: Watchers,
     authorizer: Authorizer,
+    addresses: ServiceAddresses,
     random: Random,
     keep_stages: bool,
 }
@@ -101,6 +105,7 @@ impl ApiServer {
             store: Store::default(),
             watchers: Watchers::default(),
             authorizer: Authorizer::new(),
+            addresses: ServiceAddresses::default(),
             random: Random::new(seed ^ 0x6170_6973),
             keep_stages: true,
         }
@@ -161,6 +166,7 @@ impl ApiServer {
             (Verb::DeleteCollection, None) => self.delete_collection(handling),
             (Verb::Create, Some(Subresource::Binding)) => self.bind(handling),
             (Verb::Create, Some(Subresource::Token)) => self.create_token(handling),
+            (Verb::Create, Some(Subresource::Eviction)) => self.evict(handling),
             (Verb::Get | Verb::Update | Verb::Patch, Some(Subresource::Scale)) => self.scale(handling),
             _ => Err(Status::new(
                 crate::object::status::Reason::MethodNotAllowed,
@@ -202,6 +208,7 @@ impl ApiServer {
     fn publish(&mut self, handling: &mut Handling, change: Change, new: &Object, deleted: bool) {
         let old = change.old.as_ref().map(|entry| &entry.value);
         self.authorizer.object_changed(new.kind(), old, (!deleted).then_some(new));
+        self.addresses.changed(old, (!deleted).then_some(new));
         self.watchers.fan_out(old, new, deleted, &mut handling.fanout);
         handling.stage("etcd", || format!("{} at revision {}", change.key, change.revision));
         handling.changes.push(change);

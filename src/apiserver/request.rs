@@ -61,6 +61,8 @@ pub enum Subresource {
     Scale,
     /// POST gives a Pod its node.
     Binding,
+    /// POST deletes a Pod, where its disruption budget allows.
+    Eviction,
     /// POST asks for a service account's token.
     Token,
     /// What a container printed.
@@ -74,6 +76,7 @@ impl Subresource {
             Subresource::Status => "status",
             Subresource::Scale => "scale",
             Subresource::Binding => "binding",
+            Subresource::Eviction => "eviction",
             Subresource::Token => "token",
             Subresource::Log => "log",
         }

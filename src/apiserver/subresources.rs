@@ -39,6 +39,22 @@ impl ApiServer {
         Ok((201, Response::Token { expiration_seconds }))
     }
 
+    /// `POST pods/NAME/eviction`: a delete that says why. Mirrors `pkg/registry/core/pod/storage/eviction.go`.
+    pub(super) fn evict(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        let Body::Delete(options) = &request.body else {
+            return Err(Status::bad_request("the request carries no Eviction"));
+        };
+        let mut object = self.stored(Kind::Pod, &request.namespace, &request.name)?;
+        if may_be_disrupted(&object) {
+            let old = object.clone();
+            set_disruption_target(&mut object, handling);
+            object = self.put(handling, old.revision(), object)?;
+        }
+        self.delete_object(handling, object, options)?;
+        Ok((201, Response::Success { uid: String::new() }))
+    }
+
     /// `scale`: the replica count of a Deployment or ReplicaSet, seen and changed alone.
     pub(super) fn scale(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
@@ -59,6 +75,35 @@ impl ApiServer {
     }
 }
 
+/// Whether an eviction is worth a condition: the Pod runs, and is not being deleted.
+fn may_be_disrupted(object: &Object) -> bool {
+    let Object::Pod(pod) = object else { return false };
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default();
+    pod.metadata.deletion_timestamp.is_none() && !matches!(phase, "Succeeded" | "Failed")
+}
+
+fn set_disruption_target(object: &mut Object, handling: &Handling) {
+    let Object::Pod(pod) = object else { return };
+    set_condition(
+        Arc::make_mut(pod).status.get_or_insert_default().conditions.get_or_insert_default(),
+        PodCondition {
+            type_: "DisruptionTarget".into(),
+            status: "True".into(),
+            reason: Some("EvictionByEvictionAPI".into()),
+            message: Some("Eviction API: evicting".into()),
+            last_transition_time: Some(handling.now.time()),
+            ..PodCondition::default()
+        },
+    );
+}
+
+fn set_condition(conditions: &mut Vec<PodCondition>, new: PodCondition) {
+    match conditions.iter_mut().find(|condition| condition.type_ == new.type_) {
+        Some(condition) => *condition = new,
+        None => conditions.push(new),
+    }
+}
+
 /// The Pod with its node, or why it cannot have it.
 fn bound(old: &Object, binding: &Binding, handling: &Handling) -> Result<Object, Status> {
     let Object::Pod(pod) = old else { return Err(Status::bad_request("only Pods are bound")) };
@@ -72,7 +117,7 @@ fn bound(old: &Object, binding: &Binding, handling: &Handling) -> Result<Object,
     };
     let there = pod.metadata.uid.as_deref().unwrap_or_default();
     if let Some(uid) = binding.uid.as_deref().filter(|uid| !uid.is_empty() && *uid != there) {
-        return refuse(format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {there}"));
+        return refuse(super::update::wrong_uid(old, uid));
     }
     if pod.metadata.deletion_timestamp.is_some() {
         return refuse(format!("pod {} is being deleted, cannot be assigned to a host", old.name()));
@@ -100,10 +145,7 @@ fn bound(old: &Object, binding: &Binding, handling: &Handling) -> Result<Object,
         last_transition_time: Some(handling.now.time()),
         ..PodCondition::default()
     };
-    match conditions.iter_mut().find(|c| c.type_ == "PodScheduled") {
-        Some(condition) => *condition = scheduled,
-        None => conditions.push(scheduled),
-    }
+    set_condition(conditions, scheduled);
     Ok(Object::Pod(pod))
 }
 
@@ -155,7 +197,8 @@ fn scale_of(object: &Object) -> Option<Scale> {
             creation_timestamp: meta.creation_timestamp.clone(),
             ..ObjectMeta::default()
         },
-        spec: Some(ScaleSpec { replicas }),
+        // Go leaves a zero out.
+        spec: Some(ScaleSpec { replicas: replicas.filter(|n| *n != 0) }),
         status: Some(ScaleStatus {
             replicas: seen.unwrap_or(0),
             selector: Some(format_label_selector(Some(selector))),

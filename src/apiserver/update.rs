@@ -12,7 +12,7 @@ use crate::object::{Object, Status};
 use super::admission::{self, Attributes};
 use super::create::{place_in_namespace, plugin_names};
 use super::request::{Body, Patch, Response, StatusPatch, Subresource, Verb};
-use super::{ApiServer, Handling, Outcome, decode, defaults, strategy, validation};
+use super::{ApiServer, Handling, Outcome, decode, defaults, registry, strategy, validation};
 
 impl ApiServer {
     pub(super) fn update(&mut self, handling: &mut Handling) -> Outcome {
@@ -52,6 +52,7 @@ impl ApiServer {
             validation::validate_status_update(&new, old)
         } else {
             strategy::prepare_for_update(&mut new, old);
+            self.addresses.allocate(&mut new, Some(old), &mut self.random)?;
             validation::validate_update(&new, old)
         };
         if !causes.is_empty() {
@@ -125,6 +126,16 @@ fn check_name(new: &Object, name: &str) -> Result<(), Status> {
     Err(Status::bad_request(text))
 }
 
+/// Why a write for another uid than the stored object's is refused. Mirrors `storage.NewInvalidObjError`.
+pub(super) fn wrong_uid(there: &Object, uid: &str) -> String {
+    let key = registry::key(there.kind(), there.namespace(), there.name());
+    let stored = there.meta().uid.as_deref().unwrap_or_default();
+    format!(
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
+         failed: UID in precondition: {uid}, UID in object meta: {stored}"
+    )
+}
+
 /// uid and resourceVersion, where the new state carries them.
 fn check_preconditions(old: &Object, new: &Object) -> Result<(), Status> {
     let (there, sent) = (old.meta(), new.meta());
@@ -133,8 +144,7 @@ fn check_preconditions(old: &Object, new: &Object) -> Result<(), Status> {
         && !a.is_empty()
         && a != b
     {
-        let why = format!("Precondition failed: UID in precondition: {a}, UID in object meta: {b}");
-        return Err(Status::conflict(kind, name, &why));
+        return Err(Status::conflict(kind, name, &wrong_uid(old, a)));
     }
     match sent.resource_version.as_deref().unwrap_or_default() {
         "" | "0" if !strategy::allow_unconditional_update(kind) => {
@@ -160,9 +170,7 @@ fn apply_status(old: &Object, patch: &StatusPatch) -> Result<Object, Status> {
     match (&mut new, patch) {
         (Object::Pod(pod), StatusPatch::Pod { uid, status }) => {
             if pod.metadata.uid.as_deref() != Some(uid) {
-                let there = pod.metadata.uid.as_deref().unwrap_or_default();
-                let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {there}");
-                return Err(Status::conflict(old.kind(), old.name(), &why));
+                return Err(Status::conflict(old.kind(), old.name(), &wrong_uid(old, uid)));
             }
             let pod = Arc::make_mut(pod);
             let before = pod.status.take().unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1 as core;
+use k8s_openapi::api::policy::v1::Eviction;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use serde_json::Value;
 
@@ -35,9 +36,10 @@ pub fn parse(
     let deletes = matches!(verb, Verb::Delete | Verb::DeleteCollection);
     let text = if deletes && http.body.is_empty() { "{}".to_owned() } else { json_text(http)? };
     match shape.subresource {
-        _ if deletes => delete_options(&text, query, options).map(Body::Delete),
+        _ if deletes => delete_options(decode::body("DeleteOptions", &text)?, query, options).map(Body::Delete),
         Some(Subresource::Binding) => binding(&text).map(Body::Binding),
         Some(Subresource::Token) => token(&text),
+        Some(Subresource::Eviction) => eviction(&text, query, options).map(Body::Delete),
         _ => Ok(Body::Json(text)),
     }
 }
@@ -103,9 +105,13 @@ fn token(text: &str) -> Result<Body, Status> {
     Ok(Body::Token { expiration_seconds: spec.expiration_seconds.unwrap_or(3600), pod })
 }
 
+fn eviction(text: &str, query: &Query, options: &mut Options) -> Result<DeleteOptions, Status> {
+    let eviction: Eviction = decode::body("Eviction", text)?;
+    delete_options(eviction.delete_options.unwrap_or_default(), query, options)
+}
+
 /// `DeleteOptions` of the body, or of the query where the body has none. Mirrors `ValidateDeleteOptions`.
-fn delete_options(text: &str, query: &Query, options: &mut Options) -> Result<DeleteOptions, Status> {
-    let sent: meta::DeleteOptions = decode::body("DeleteOptions", text)?;
+fn delete_options(sent: meta::DeleteOptions, query: &Query, options: &mut Options) -> Result<DeleteOptions, Status> {
     let parameter = |name: &str| query.get(name).filter(|value| !value.is_empty());
     let grace = match parameter("gracePeriodSeconds") {
         Some(seconds) => Some(

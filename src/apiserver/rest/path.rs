@@ -73,7 +73,7 @@ impl Shape {
             ("DELETE", None) if one => Some(Verb::Delete),
             // Namespaces are deleted one by one.
             ("DELETE", None) if self.kind != Kind::Namespace => Some(Verb::DeleteCollection),
-            ("POST", Some(Subresource::Binding | Subresource::Token)) => Some(Verb::Create),
+            ("POST", Some(Subresource::Binding | Subresource::Eviction | Subresource::Token)) => Some(Verb::Create),
             _ => None,
         }
     }
@@ -85,6 +85,7 @@ fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
         "status" if !STATUSLESS.contains(&name) => Some(Subresource::Status),
         "scale" if matches!(name, "Deployment" | "ReplicaSet" | "StatefulSet") => Some(Subresource::Scale),
         "binding" if name == "Pod" => Some(Subresource::Binding),
+        "eviction" if name == "Pod" => Some(Subresource::Eviction),
         "log" if name == "Pod" => Some(Subresource::Log),
         "token" if name == "ServiceAccount" => Some(Subresource::Token),
         _ => None,

@@ -1,0 +1,290 @@
+//! Cluster IPs and node ports: which are taken, and which a new Service gets.
+//!
+//! The API server hands them out itself, while it creates or updates a Service, before the Service is validated.
+//! Mirrors `pkg/registry/core/service/storage/alloc.go` and `service/{ipallocator,portallocator}`. What is taken is
+//! known from the Services themselves; the real server keeps bitmaps and IPAddress objects and repairs them.
+//!
+//! Left out: IPv6 and dual stack, health check node ports.
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
+
+use crate::object::random::Random;
+use crate::object::status::Cause;
+use crate::object::{Object, Status};
+
+/// The first address of `10.96.0.0/16`, the range that Services take their IPs from.
+const RANGE_FIRST: u32 = u32::from_be_bytes([10, 96, 0, 0]);
+/// How many addresses it has.
+const RANGE_LEN: u32 = 1 << 16;
+/// Addresses at the beginning are left to those who ask for one: allocation takes the rest first.
+const RESERVED_IPS: u32 = 256;
+const PORT_FIRST: i32 = 30_000;
+const PORT_LAST: i32 = 32_767;
+const RESERVED_PORTS: i32 = 86;
+/// How often chance is asked before all are tried in order.
+const ATTEMPTS: usize = 64;
+
+/// The addresses that stored Services have.
+#[derive(Clone, Debug, Default)]
+pub struct ServiceAddresses {
+    ips: BTreeSet<u32>,
+    ports: BTreeSet<i32>,
+}
+
+impl ServiceAddresses {
+    /// A Service was stored or removed.
+    pub fn changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        for (object, there) in [(old, false), (new, true)] {
+            let Some(Object::Service(service)) = object else { continue };
+            let Some(spec) = &service.spec else { continue };
+            if let Some(ip) = spec.cluster_ip.as_deref().and_then(parse_ip) {
+                if there {
+                    self.ips.insert(ip)
+                } else {
+                    self.ips.remove(&ip)
+                };
+            }
+            for port in node_ports(spec) {
+                if there {
+                    self.ports.insert(port)
+                } else {
+                    self.ports.remove(&port)
+                };
+            }
+        }
+    }
+
+    /// Gives a Service the addresses that it needs. `old` is what is stored, on update.
+    pub fn allocate(&self, object: &mut Object, old: Option<&Object>, random: &mut Random) -> Result<(), Status> {
+        let Object::Service(service) = object else { return Ok(()) };
+        let old = match old {
+            Some(Object::Service(old)) => old.spec.as_ref(),
+            _ => None,
+        };
+        let mut new = Service::clone(service);
+        let spec = new.spec.get_or_insert_default();
+        keep_addresses(spec, old);
+        let allocated = self.allocate_ip(spec, old, random).and_then(|()| self.allocate_ports(spec, old, random));
+        if let Err(cause) = allocated {
+            return Err(Status::invalid(object.kind(), object.name(), vec![cause]));
+        }
+        if new != **service {
+            *service = Arc::new(new);
+        }
+        Ok(())
+    }
+
+    fn allocate_ip(&self, spec: &mut ServiceSpec, old: Option<&ServiceSpec>, random: &mut Random) -> Result<(), Cause> {
+        if !needs_ip(spec) {
+            return Ok(());
+        }
+        spec.ip_families.get_or_insert_with(|| vec!["IPv4".to_owned()]);
+        spec.ip_family_policy.get_or_insert_with(|| "SingleStack".to_owned());
+        let asked = spec.cluster_ip.clone().filter(|ip| !ip.is_empty());
+        let asked = asked.or_else(|| spec.cluster_ips.as_ref()?.first().cloned());
+        let ip = match asked.as_deref() {
+            None => self.free_ip(random)?.to_string(),
+            Some("None") => "None".to_owned(),
+            Some(ip) if old.is_some_and(|old| old.cluster_ip.as_deref() == Some(ip)) => ip.to_owned(),
+            Some(ip) => {
+                self.check_ip(ip)?;
+                ip.to_owned()
+            }
+        };
+        spec.cluster_ips = Some(vec![ip.clone()]);
+        spec.cluster_ip = Some(ip);
+        Ok(())
+    }
+
+    fn check_ip(&self, ip: &str) -> Result<(), Cause> {
+        let why = match parse_ip(ip) {
+            // Validation says what is wrong with it.
+            None => return Ok(()),
+            Some(number) if !(1..RANGE_LEN - 1).contains(&number.wrapping_sub(RANGE_FIRST)) => {
+                "the provided network does not match the current range"
+            }
+            Some(number) if self.ips.contains(&number) => "provided IP is already allocated",
+            Some(_) => return Ok(()),
+        };
+        Err(invalid("spec.clusterIPs", &format!("[{ip:?}]: failed to allocate IP {ip}: {why}")))
+    }
+
+    fn free_ip(&self, random: &mut Random) -> Result<Ipv4Addr, Cause> {
+        let is_free = |offset: &u32| !self.ips.contains(&(RANGE_FIRST + offset));
+        let chosen = (0..ATTEMPTS)
+            .map(|_| RESERVED_IPS + random.below(u64::from(RANGE_LEN - 1 - RESERVED_IPS)) as u32)
+            .find(is_free)
+            .or_else(|| (RESERVED_IPS..RANGE_LEN - 1).chain(1..RESERVED_IPS).find(is_free));
+        const FULL: &str = "failed to allocate a serviceIP: range is full";
+        chosen.map(|offset| Ipv4Addr::from(RANGE_FIRST + offset)).ok_or_else(|| internal("spec.clusterIPs", FULL))
+    }
+
+    fn allocate_ports(
+        &self,
+        spec: &mut ServiceSpec,
+        old: Option<&ServiceSpec>,
+        random: &mut Random,
+    ) -> Result<(), Cause> {
+        if !needs_node_ports(spec) {
+            return Ok(());
+        }
+        let before: Vec<i32> = old.map(node_ports).unwrap_or_default();
+        // Ports of one Service may share a number, one for TCP and one for UDP.
+        let mut own: Vec<i32> = Vec::new();
+        for (i, port) in spec.ports.iter_mut().flatten().enumerate() {
+            let number = match port.node_port.filter(|number| *number != 0) {
+                None => self.free_port(&own, random)?,
+                Some(number) if before.contains(&number) || own.contains(&number) => number,
+                Some(number) => {
+                    self.check_port(i, number)?;
+                    number
+                }
+            };
+            port.node_port = Some(number);
+            own.push(number);
+        }
+        Ok(())
+    }
+
+    fn check_port(&self, i: usize, number: i32) -> Result<(), Cause> {
+        let why = if !(PORT_FIRST..=PORT_LAST).contains(&number) {
+            format!("provided port is not in the valid range. The range of valid ports is {PORT_FIRST}-{PORT_LAST}")
+        } else if self.ports.contains(&number) {
+            "provided port is already allocated".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(invalid(&format!("spec.ports[{i}].nodePort"), &format!("{number}: {why}")))
+    }
+
+    fn free_port(&self, own: &[i32], random: &mut Random) -> Result<i32, Cause> {
+        let is_free = |port: &i32| !self.ports.contains(port) && !own.contains(port);
+        let dynamic_first = PORT_FIRST + RESERVED_PORTS;
+        let chosen = (0..ATTEMPTS)
+            .map(|_| dynamic_first + random.below((PORT_LAST + 1 - dynamic_first) as u64) as i32)
+            .find(is_free)
+            .or_else(|| (dynamic_first..=PORT_LAST).chain(PORT_FIRST..dynamic_first).find(is_free));
+        chosen.ok_or_else(|| internal("spec.ports[0].nodePort", "failed to allocate a nodePort: range is full"))
+    }
+}
+
+fn parse_ip(ip: &str) -> Option<u32> {
+    ip.parse::<Ipv4Addr>().ok().map(u32::from)
+}
+
+fn type_of(spec: &ServiceSpec) -> &str {
+    spec.type_.as_deref().unwrap_or("ClusterIP")
+}
+
+fn needs_ip(spec: &ServiceSpec) -> bool {
+    matches!(type_of(spec), "ClusterIP" | "NodePort" | "LoadBalancer")
+}
+
+fn needs_node_ports(spec: &ServiceSpec) -> bool {
+    match type_of(spec) {
+        "NodePort" => true,
+        "LoadBalancer" => spec.allocate_load_balancer_node_ports != Some(false),
+        _ => false,
+    }
+}
+
+fn node_ports(spec: &ServiceSpec) -> Vec<i32> {
+    spec.ports.iter().flatten().filter_map(|port| port.node_port).filter(|number| *number != 0).collect()
+}
+
+/// An update that names no addresses keeps those there are. Mirrors `patchAllocatedValues`.
+fn keep_addresses(new: &mut ServiceSpec, old: Option<&ServiceSpec>) {
+    let Some(old) = old else { return };
+    if needs_ip(new) && needs_ip(old) {
+        if new.cluster_ip.as_deref().unwrap_or_default().is_empty() && new.cluster_ips.is_none() {
+            new.cluster_ip.clone_from(&old.cluster_ip);
+            new.cluster_ips.clone_from(&old.cluster_ips);
+        }
+        if new.ip_families.is_none() {
+            new.ip_families.clone_from(&old.ip_families);
+        }
+    }
+    if !needs_node_ports(new) || !needs_node_ports(old) {
+        return;
+    }
+    let key = |port: &ServicePort| (port.protocol.clone(), port.port);
+    for port in new.ports.iter_mut().flatten().filter(|port| port.node_port.unwrap_or(0) == 0) {
+        let same = old.ports.iter().flatten().find(|old| key(old) == key(port));
+        port.node_port = same.and_then(|old| old.node_port);
+    }
+}
+
+fn invalid(field: &str, what: &str) -> Cause {
+    Cause { reason: "FieldValueInvalid".into(), message: format!("Invalid value: {what}"), field: field.into() }
+}
+
+fn internal(field: &str, what: &str) -> Cause {
+    Cause { reason: "InternalError".into(), message: format!("Internal error: {what}"), field: field.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::object::Kind;
+
+    fn service(spec: Value) -> Object {
+        Kind::Service.decode(json!({"metadata": {"name": "s"}, "spec": spec})).expect("a Service")
+    }
+
+    fn allocated(taken: &ServiceAddresses, spec: Value, old: Option<&Object>) -> Result<Value, String> {
+        let mut object = service(spec);
+        taken.allocate(&mut object, old, &mut Random::new(1)).map_err(|status| status.message)?;
+        Ok(object.to_json()["spec"].clone())
+    }
+
+    #[test]
+    fn a_service_gets_what_its_type_needs() {
+        let taken = ServiceAddresses::default();
+        let spec = allocated(&taken, json!({"ports": [{"port": 80}], "type": "NodePort"}), None).unwrap();
+        assert!(spec["clusterIP"].as_str().is_some_and(|ip| ip.starts_with("10.96.")), "{spec}");
+        assert_eq!(spec["clusterIPs"], json!([spec["clusterIP"]]));
+        assert!(spec["ports"][0]["nodePort"].as_i64().is_some_and(|port| (30_086..=32_767).contains(&port)), "{spec}");
+        let headless = allocated(&taken, json!({"clusterIP": "None"}), None).unwrap();
+        assert_eq!(headless["clusterIPs"], json!(["None"]));
+        let external = allocated(&taken, json!({"type": "ExternalName", "externalName": "a.b"}), None).unwrap();
+        assert_eq!(external.get("clusterIP"), None);
+    }
+
+    #[test]
+    fn what_is_taken_is_refused_until_it_is_free() {
+        let mut taken = ServiceAddresses::default();
+        let first =
+            service(json!({"clusterIP": "10.96.0.9", "type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
+        taken.changed(None, Some(&first));
+        #[rustfmt::skip]
+        let cases = [
+            (json!({"clusterIP": "10.96.0.9"}), "spec.clusterIPs: Invalid value: [\"10.96.0.9\"]: failed to allocate IP 10.96.0.9: provided IP is already allocated"),
+            (json!({"clusterIP": "192.168.1.1"}), "spec.clusterIPs: Invalid value: [\"192.168.1.1\"]: failed to allocate IP 192.168.1.1: the provided network does not match the current range"),
+            (json!({"type": "NodePort", "ports": [{"port": 1, "nodePort": 30080}]}), "spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated"),
+            (json!({"type": "NodePort", "ports": [{"port": 1, "nodePort": 80}]}), "spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767"),
+        ];
+        for (spec, want) in cases {
+            assert_eq!(allocated(&taken, spec, None), Err(format!("Service \"s\" is invalid: {want}")));
+        }
+        taken.changed(Some(&first), None);
+        assert!(allocated(&taken, json!({"clusterIP": "10.96.0.9"}), None).is_ok());
+    }
+
+    #[test]
+    fn an_update_keeps_its_addresses() {
+        let old = service(
+            json!({"clusterIP": "10.96.0.9", "clusterIPs": ["10.96.0.9"], "type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}),
+        );
+        let mut taken = ServiceAddresses::default();
+        taken.changed(None, Some(&old));
+        let spec =
+            allocated(&taken, json!({"type": "NodePort", "ports": [{"port": 80, "name": "x"}]}), Some(&old)).unwrap();
+        assert_eq!((&spec["clusterIP"], &spec["ports"][0]["nodePort"]), (&json!("10.96.0.9"), &json!(30080)));
+    }
+}
