@@ -13,14 +13,20 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::apiserver::ApiServer;
+use crate::apiserver::admission::Reader;
 use crate::apiserver::request::{Body, Options, Request, User, Verb};
 use crate::client::Client;
 use crate::controllers::{self, ControllerManager};
 use crate::engine::{Actor, ActorId, Delivery, Engine, Step};
-use crate::object::{Key, Object};
+use crate::node::cni::Plugins;
+use crate::node::kubelet::{self, Kubelet};
+use crate::node::runtime::Runtime;
+use crate::object::{Key, Kind, Object};
+use crate::scheduler::actor::KubeScheduler;
 
 /// What a cluster is made of.
 #[derive(Clone, Debug)]
@@ -57,6 +63,32 @@ impl NodeConfig {
             ("topology.kubernetes.io/region".to_owned(), "region-1".to_owned()),
         ]);
         NodeConfig { name: format!("node-{n}"), cpu: 4, memory_gi: 8, pods: 110, labels }
+    }
+
+    /// The number in the node's name, 1 if it has none.
+    fn number(&self) -> usize {
+        let digits = self.name.rsplit('-').next().unwrap_or_default();
+        digits.parse().unwrap_or(1).max(1)
+    }
+
+    /// Where its Pods get their addresses, as an installer would write it into the network configuration.
+    fn pod_subnet(&self) -> String {
+        let index = self.number() - 1;
+        format!("10.{}.{}.0/24", 244 + index / 256, index % 256)
+    }
+
+    fn for_kubelet(&self) -> kubelet::NodeConfig {
+        let number = self.number() + 9;
+        let mut config = kubelet::NodeConfig::new(&self.name, &format!("172.18.{}.{}", number / 256, number % 256));
+        config.labels.clone_from(&self.labels);
+        for (name, value) in [
+            ("cpu", self.cpu.to_string()),
+            ("memory", format!("{}Gi", self.memory_gi)),
+            ("pods", self.pods.to_string()),
+        ] {
+            config.capacity.insert(name.to_owned(), Quantity(value));
+        }
+        config
     }
 }
 
@@ -132,11 +164,43 @@ impl Cluster {
     fn add_control_plane(&mut self) {
         let (hub, limits) = (self.engine.hub().clone(), self.config.client_limits);
         let id = self.engine.next_actor();
-        self.engine.add(Box::new(ControllerManager::new(hub, id, controllers::TABLE, limits)));
+        self.engine.add(Box::new(ControllerManager::new(hub.clone(), id, controllers::TABLE, limits)));
+        let id = self.engine.next_actor();
+        self.engine.add(Box::new(KubeScheduler::new(hub, id, limits)));
     }
 
-    /// A node joins.
-    pub fn add_node(&mut self, _node: &NodeConfig) {}
+    /// A node joins, or comes back: network plugins, runtime, and the kubelet that uses them.
+    pub fn add_node(&mut self, node: &NodeConfig) {
+        let (hub, limits) = (self.engine.hub().clone(), self.config.client_limits);
+        let id = self.engine.next_actor();
+        let cni = self.engine.add(Box::new(Plugins::new(hub.clone(), id, &node.name, &node.pod_subnet())));
+        let id = self.engine.next_actor();
+        let runtime = self.engine.add(Box::new(Runtime::new(hub.clone(), id, &node.name, cni)));
+        let id = self.engine.next_actor();
+        self.with_runtime(runtime, |runtime| runtime.serve(id));
+        self.engine.add(Box::new(Kubelet::new(hub, id, node.for_kubelet(), runtime, limits)));
+    }
+
+    fn with_runtime<T>(&mut self, id: ActorId, change: impl FnOnce(&Runtime) -> T) -> Option<T> {
+        self.engine.with_actor(id, |actor| actor.as_any().downcast_ref::<Runtime>().map(change)).flatten()
+    }
+
+    /// The runtime of the node where a Pod runs.
+    fn runtime_of(&self, pod: &Key) -> Option<ActorId> {
+        let stored = Reader::get(&self.engine.api.store, Kind::Pod, pod.namespace(), pod.name())?;
+        let Object::Pod(stored) = stored else { return None };
+        let node = stored.spec.as_ref()?.node_name.clone()?;
+        self.engine.find(&format!("containerd/{node}"))
+    }
+
+    /// Cuts a node off the power.
+    fn stop_node(&mut self, node: &str) {
+        for process in ["kubelet", "containerd", "cni"] {
+            if let Some(id) = self.engine.find(&format!("{process}/{node}")) {
+                self.engine.remove(id);
+            }
+        }
+    }
 
     /// Runs until nothing but background traffic is pending, for `limit` of virtual time at most.
     pub fn settle(&mut self, limit: Duration) -> u64 {
@@ -179,9 +243,22 @@ impl Cluster {
             let Some(action) = self.actions.borrow_mut().pop_front() else { return };
             match action {
                 Action::StartNode(node) => self.add_node(&node),
-                Action::StopNode(_name) => {}
-                Action::SetFile { .. } => {}
-                Action::KillContainer { .. } => {}
+                Action::StopNode(name) => self.stop_node(&name),
+                Action::SetFile { pod, file, present } => {
+                    let entry = (pod.to_string(), file);
+                    if let Some(runtime) = self.runtime_of(&pod) {
+                        self.with_runtime(runtime, |runtime| {
+                            runtime.with(|state| {
+                                if present { state.files.insert(entry) } else { state.files.remove(&entry) }
+                            })
+                        });
+                    }
+                }
+                Action::KillContainer { pod, container } => {
+                    if let Some(runtime) = self.runtime_of(&pod) {
+                        self.with_runtime(runtime, |runtime| runtime.kill(&pod, &container));
+                    }
+                }
             }
         }
     }
