@@ -248,9 +248,11 @@ impl Cluster {
                     let entry = (pod.to_string(), file);
                     if let Some(runtime) = self.runtime_of(&pod) {
                         self.with_runtime(runtime, |runtime| {
-                            runtime.with(|state| {
-                                if present { state.files.insert(entry) } else { state.files.remove(&entry) }
-                            })
+                            runtime.with(
+                                |state| {
+                                    if present { state.files.insert(entry) } else { state.files.remove(&entry) }
+                                },
+                            )
                         });
                     }
                 }

@@ -44,6 +44,8 @@ pub struct Pending {
     pub to: ActorId,
     /// Whether it belongs to the traffic that never stops: heartbeats, Events, tokens, resyncs.
     pub background: bool,
+    /// Whether it is a timer armed so far ahead that the cluster counts as quiet while it runs.
+    pub distant: bool,
     /// What it is.
     pub what: What,
 }

@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use crate::apiserver::ApiServer;
 use crate::apiserver::request::{Answer, Request, Response};
@@ -42,6 +43,9 @@ pub use latency::Latency;
 pub use trace::{Note, Queued, Step, Table};
 
 use hub::{Outcome, Outgoing, Spawned};
+
+/// A timer at least this far ahead does not keep the cluster from being quiet: progress deadlines, long back-offs.
+const DISTANT: Duration = Duration::from_secs(60);
 
 /// What the engine hands to an actor.
 #[derive(Debug)]
@@ -264,7 +268,7 @@ impl Engine {
         self.pending.values().next()
     }
 
-    /// How many pending events are not background traffic.
+    /// How many pending events are neither background traffic nor timers far ahead.
     pub fn foreground(&self) -> usize {
         self.foreground
     }
@@ -363,14 +367,14 @@ impl Engine {
         if let ReplyTo::Call(call) = reply {
             let about: Rc<str> = if self.hub.recording() { request.line().into() } else { Rc::from("") };
             let what = What::Response { call, about, answer: Box::new(handled.answer) };
-            self.scratch.push(Outgoing { from: APISERVER, to: from, delay: Default::default(), background, what });
+            self.scratch.push(Outgoing { from: APISERVER, to: from, delay: Duration::ZERO, background, what });
         }
         for (watch, said) in handled.fanout {
             let Some(stream) = self.watches.get(&watch) else { continue };
             let quiet = background_kind(said.kind());
             let what = What::Notification { watch, event: said };
             let to = stream.actor;
-            self.scratch.push(Outgoing { from: APISERVER, to, delay: Default::default(), background: quiet, what });
+            self.scratch.push(Outgoing { from: APISERVER, to, delay: Duration::ZERO, background: quiet, what });
         }
     }
 
@@ -443,15 +447,16 @@ impl Engine {
             _ => {}
         }
         let cause = StepId(self.steps);
-        self.foreground += usize::from(!background);
-        let pending = Pending { id, due, cause, from: out.from, to: out.to, background, what: out.what };
+        let distant = out.delay >= DISTANT && matches!(out.what, What::Wake { .. } | What::Resume { .. });
+        self.foreground += usize::from(!background && !distant);
+        let pending = Pending { id, due, cause, from: out.from, to: out.to, background, distant, what: out.what };
         self.pending.insert((due, id), pending);
         id
     }
 
     fn take_pending(&mut self, key: (Instant, EventId)) -> Pending {
         let event = self.pending.remove(&key).expect("the key was just read from the pending events");
-        self.foreground -= usize::from(!event.background);
+        self.foreground -= usize::from(!event.background && !event.distant);
         event
     }
 }

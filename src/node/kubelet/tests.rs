@@ -161,7 +161,11 @@ fn readiness_follows_the_probe() {
     harness.mark();
     harness.run(7_000);
     let expected = ["patch events", "patch events", "get pods default/web", "patch Running TTFFT running gen=1"];
-    assert!(harness.lines().starts_with(&expected.map(String::from)), "two failures make it unready: {:#?}", harness.calls);
+    assert!(
+        harness.lines().starts_with(&expected.map(String::from)),
+        "two failures make it unready: {:#?}",
+        harness.calls
+    );
 }
 
 #[test]
