@@ -57,5 +57,3 @@ pub use actor::KubeScheduler;
 
 #[cfg(test)]
 pub mod testing;
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,327 @@
+//! The scheduler against a real API server: what it sends, in which order. The scenes are those of the recordings.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod, PodStatus};
+use serde_json::json;
+
+use kubestep::apiserver::ApiServer;
+use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
+use kubestep::client::Client;
+use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, What};
+use kubestep::object::Resource;
+use kubestep::scheduler::KubeScheduler;
+
+const PLAIN: &str = "{containers: [{name: a, image: x}]}";
+
+struct Nobody;
+
+impl Actor for Nobody {
+    fn name(&self) -> &str {
+        "user"
+    }
+    fn deliver(&mut self, _: Delivery) {}
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// An API server, the scheduler, and a user who may do everything.
+struct World {
+    engine: Engine,
+    user: ActorId,
+    client: Client,
+    /// What the scheduler sent, and the table of its last decision.
+    sent: Vec<String>,
+    table: Option<kubestep::engine::Table>,
+}
+
+impl World {
+    /// With nodes of 4 CPUs in zones a, b and c.
+    fn with_nodes(count: usize) -> World {
+        let mut engine = Engine::new(ApiServer::new(0), 0);
+        let user = engine.add(Box::new(Nobody));
+        let client = Client::new(engine.hub().clone(), user, Rc::new(User::admin()), 100_000, 100_000);
+        let scheduler = KubeScheduler::new(engine.hub().clone(), engine.next_actor(), None);
+        engine.add(Box::new(scheduler));
+        let mut world = World { engine, user, client, sent: Vec::new(), table: None };
+        let mut namespace = Namespace::default();
+        namespace.metadata.name = Some("default".into());
+        world.create(namespace);
+        for n in 1..=count {
+            world.create(zoned(n, 4));
+        }
+        world.run();
+        world.sent.clear();
+        world
+    }
+
+    fn create<T: Resource>(&mut self, object: T) {
+        let client = self.client.clone();
+        self.command(async move {
+            client.create(object).await.expect("the user's object is valid");
+        });
+    }
+
+    fn command(&mut self, command: impl Future<Output = ()> + 'static) {
+        let user = self.user;
+        self.engine.outside(user, |engine| engine.hub().spawn(user, "command", command));
+    }
+
+    /// Until nothing is going on.
+    fn run(&mut self) {
+        while self.engine.foreground() > 0 {
+            self.step();
+        }
+        // Events are sent in the background.
+        let end = self.engine.now() + Duration::from_millis(50);
+        while self.engine.peek().is_some_and(|next| next.due < end) {
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        let step = self.engine.step().expect("something is pending");
+        if let What::Request { request, .. } = &step.event.what
+            && &*request.user.agent == "kube-scheduler"
+            && request.verb.as_str() != "watch"
+        {
+            self.sent.push(line(request));
+        }
+        for note in step.notes {
+            if let Note::Table(table) = note {
+                self.table = Some((*table).clone());
+            }
+        }
+        assert!(self.engine.take_crashes().is_empty());
+    }
+
+    fn take_sent(&mut self) -> Vec<String> {
+        self.run();
+        std::mem::take(&mut self.sent)
+    }
+
+    fn get<T: Resource>(&mut self, name: &str) -> T {
+        let (client, name) = (self.client.clone(), name.to_owned());
+        let found = Rc::new(RefCell::new(None));
+        let place = found.clone();
+        self.command(async move {
+            let namespace = if T::kind().info().namespaced { "default" } else { "" };
+            *place.borrow_mut() = client.get::<T>(namespace, &name).await.ok();
+        });
+        self.run();
+        let object = found.borrow_mut().take().expect("the object is there");
+        T::clone(&object)
+    }
+
+    fn patch<T: Resource>(&mut self, name: &str, patch: serde_json::Value) {
+        let (client, name) = (self.client.clone(), name.to_owned());
+        self.command(async move {
+            client.patch::<T>("", &name, Patch::Merge(patch)).await.expect("the patch is valid");
+        });
+    }
+
+    /// What a kubelet writes when the pod's containers are done.
+    fn finish(&mut self, name: &str) {
+        let (client, name) = (self.client.clone(), name.to_owned());
+        self.command(async move {
+            let patch = Patch::Merge(json!({"status": {"phase": "Succeeded"}}));
+            client.patch_status::<Pod>("default", &name, patch).await.expect("the patch is valid");
+        });
+    }
+
+    fn node_of(&mut self, name: &str) -> String {
+        self.get::<Pod>(name).spec.and_then(|spec| spec.node_name).unwrap_or_default()
+    }
+}
+
+fn pod(name: &str, labels: &str, spec: &str) -> Pod {
+    let metadata = format!("metadata: {{name: {name}, namespace: default, labels: {{{labels}}}}}");
+    serde_yaml::from_str(&format!("{{{metadata}, spec: {spec}}}")).expect("the YAML is a pod")
+}
+
+fn asking(name: &str, cpu: &str, more: &str) -> Pod {
+    let container = format!("{{name: a, image: 'nginx:1.27', resources: {{requests: {{cpu: '{cpu}'}}}}}}");
+    pod(name, "", &format!("{{containers: [{container}]{more}}}"))
+}
+
+/// Node number `n`, in one of three zones.
+fn zoned(n: usize, cpu: u32) -> Node {
+    let zone = ["zone-a", "zone-b", "zone-c"][(n - 1) % 3];
+    let labels = format!(
+        "kubernetes.io/hostname: node-{n}, topology.kubernetes.io/zone: {zone}, topology.kubernetes.io/region: region-1"
+    );
+    let allocatable = format!("{{cpu: '{cpu}', memory: 8Gi, pods: '110'}}");
+    let yaml =
+        format!("{{metadata: {{name: node-{n}, labels: {{{labels}}}}}, status: {{allocatable: {allocatable}}}}}");
+    serde_yaml::from_str(&yaml).expect("the YAML is a node")
+}
+
+/// `create pods/x binding node-1`, `patch pods/x status {…}`, `create events FailedScheduling: …`.
+fn line(request: &Request) -> String {
+    let verb = request.verb.as_str();
+    match &request.body {
+        Body::Binding(binding) => format!("bind {} to {}", request.name, binding.node),
+        Body::Patch(Patch::Strategic(value)) if value.get("count").is_some() => {
+            format!("event again, {} times", value["count"])
+        }
+        Body::Patch(Patch::Strategic(value)) => format!("{verb} {} {}", request.name, without_times(value.clone())),
+        Body::Object(kubestep::object::Object::Event(event)) => {
+            let text = |field: &Option<String>| field.clone().unwrap_or_default();
+            format!("event {}: {}", text(&event.reason), text(&event.message))
+        }
+        _ => format!("{verb} {}", request.name),
+    }
+}
+
+fn without_times(mut value: serde_json::Value) -> serde_json::Value {
+    for condition in value["status"]["conditions"].as_array_mut().into_iter().flatten() {
+        if let Some(fields) = condition.as_object_mut() {
+            fields.remove("lastTransitionTime");
+            fields.remove("lastProbeTime");
+        }
+    }
+    value
+}
+
+fn condition(message: &str, more: &str) -> String {
+    format!(
+        "{{\"status\":{{\"conditions\":[{{\"message\":\"{message}\",\"observedGeneration\":1,\"reason\":\"Unschedulable\",\"status\":\"False\",\"type\":\"PodScheduled\"}}]{more}}}}}"
+    )
+}
+
+#[test]
+fn a_pod_is_bound_and_the_event_follows() {
+    let mut world = World::with_nodes(3);
+    world.create(pod("web", "", PLAIN));
+    let sent = world.take_sent();
+    let node = world.node_of("web");
+    assert!(node.starts_with("node-"));
+    assert_eq!(
+        sent,
+        [format!("bind web to {node}"), format!("event Scheduled: Successfully assigned default/web to {node}")]
+    );
+    let table = world.table.expect("the decision was noted");
+    assert_eq!(table.title, format!("default/web: 3 of 3 nodes pass, {node} is chosen"));
+    assert_eq!(table.columns, ["node", "verdict", "TaintToleration x3", "NodeResourcesFit x1", "total"]);
+    assert_eq!(table.rows.len(), 3);
+}
+
+/// Recording 09: too big for any node, until a bigger one joins.
+#[test]
+fn a_pod_too_big_for_all_waits_for_a_bigger_node() {
+    const NO: &str = "0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.";
+    const STILL_NO: &str = "0/4 nodes are available: 1 node(s) had untolerated taint(s), 3 Insufficient cpu. no new claims to deallocate, preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling.";
+    let mut world = World::with_nodes(3);
+    world.create(asking("big", "6", ""));
+    let mut sent = world.take_sent();
+    sent.sort();
+    assert_eq!(sent, [format!("event FailedScheduling: {NO}"), format!("patch big {}", condition(NO, ""))]);
+
+    let mut big = zoned(4, 8);
+    let taint = json!([{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]);
+    big.spec.get_or_insert_default().taints = serde_json::from_value(taint).ok();
+    world.create(big);
+    let mut sent = world.take_sent();
+    sent.sort();
+    let change = format!(
+        "{{\"status\":{{\"$setElementOrder/conditions\":[{{\"type\":\"PodScheduled\"}}],\"conditions\":[{{\"message\":\"{STILL_NO}\",\"type\":\"PodScheduled\"}}]}}}}"
+    );
+    assert_eq!(sent, [format!("event FailedScheduling: {STILL_NO}"), format!("patch big {change}")]);
+
+    world.patch::<Node>("node-4", json!({"spec": {"taints": null}}));
+    let sent = world.take_sent();
+    assert_eq!(sent[0], "bind big to node-4");
+}
+
+/// Recording 19: one pod a node, and one node tainted.
+#[test]
+fn anti_affinity_leaves_one_out_until_the_taint_goes() {
+    const NO: &str = "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 node(s) didn't match pod anti-affinity rules. no new claims to deallocate, preemption: 0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod.";
+    let mut world = World::with_nodes(3);
+    world.patch::<Node>(
+        "node-1",
+        json!({"spec": {"taints": [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]}}),
+    );
+    world.run();
+    let alone = "{containers: [{name: a, image: x}], affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: spread}}, topologyKey: kubernetes.io/hostname}]}}}";
+    for name in ["one", "two", "three"] {
+        world.create(pod(name, "app: spread", alone));
+    }
+    let sent = world.take_sent();
+    assert!(sent.contains(&format!("event FailedScheduling: {NO}")), "{sent:#?}");
+    assert!(sent.contains(&format!("patch three {}", condition(NO, ""))), "{sent:#?}");
+    world.patch::<Node>("node-1", json!({"spec": {"taints": null}}));
+    assert_eq!(world.take_sent()[0], "bind three to node-1");
+}
+
+/// Recording 20: room is made on one node, and the victim is told why.
+#[test]
+fn a_higher_priority_pod_makes_room() {
+    const NO: &str = "0/3 nodes are available: 3 Insufficient cpu.";
+    let mut world = World::with_nodes(3);
+    for n in 1..=6 {
+        world.create(asking(&format!("filler-{n}"), "1800m", ", priority: 0"));
+    }
+    world.run();
+    world.sent.clear();
+    world.create(asking("vip", "1", ", priority: 1000"));
+    let sent = world.take_sent();
+    let victim = sent[0].split(' ').nth(1).expect("a name").to_owned();
+    let node = world.node_of(&victim);
+    assert!(sent[0].contains("default-scheduler: preempting to accommodate a higher priority pod"), "{sent:#?}");
+    assert!(sent.contains(&format!("event FailedScheduling: {NO}")), "{sent:#?}");
+    let nominated = format!(",\"nominatedNodeName\":\"{node}\"");
+    assert!(sent.contains(&format!("patch vip {}", condition(NO, &nominated))), "{sent:#?}");
+    assert!(sent.contains(&format!("delete {victim}")), "{sent:#?}");
+    let uid = world.get::<Pod>("vip").metadata.uid.unwrap_or_default();
+    assert!(sent.contains(&format!("event Preempted: Preempted by pod {uid} on node {node}")), "{sent:#?}");
+    assert_eq!(world.node_of("vip"), "", "the victim is still there");
+
+    world.finish(&victim);
+    let sent = world.take_sent();
+    assert_eq!(sent[0], format!("bind vip to {node}"));
+}
+
+/// Somebody else binds the pod, and the scheduler has not heard of it when its own binding is refused.
+#[test]
+fn a_refused_binding_is_told() {
+    let mut world = World::with_nodes(1);
+    world.create(asking("web", "3", ""));
+    world.engine.step();
+    let binding = Binding { node: "other".into(), ..Binding::default() };
+    let request = world.client.parts::<Pod>(Verb::Create, "default", "web", Body::Binding(binding));
+    let request = Request { subresource: Some(Subresource::Binding), ..request };
+    // Asked directly, so that no notification goes out.
+    assert!(world.engine.api.handle(&request, None, world.engine.now()).answer.result.is_ok());
+    let sent = world.take_sent();
+    let error = "binding rejected: running Bind plugin \"DefaultBinder\": Operation cannot be fulfilled on pods/binding \"web\": pod web is already assigned to node \"other\"";
+    assert_eq!(sent[..2], ["bind web to node-1".to_owned(), format!("event FailedScheduling: {error}")]);
+    assert!(sent[2].contains("\"reason\":\"SchedulerError\""), "{}", sent[2]);
+    assert_eq!(sent.len(), 3, "that patch's notification says where the pod is");
+}
+
+#[test]
+fn a_deleted_pod_gives_its_room_to_the_next() {
+    let mut world = World::with_nodes(1);
+    world.create(asking("first", "3", ""));
+    world.run();
+    world.create(asking("second", "3", ""));
+    world.run();
+    world.sent.clear();
+    let client = world.client.clone();
+    world.command(async move {
+        let now = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+        client.delete::<Pod>("default", "first", now).await.expect("the pod is there");
+    });
+    assert_eq!(world.take_sent()[0], "bind second to node-1");
+    let status: PodStatus = world.get::<Pod>("second").status.unwrap_or_default();
+    let scheduled = status.conditions.into_iter().flatten().find(|c| c.type_ == "PodScheduled").expect("it is there");
+    assert_eq!(scheduled.status, "True");
+}
