@@ -10,6 +10,7 @@ use kubestep::apiserver::ApiServer;
 use kubestep::apiserver::request::{User, Verb};
 use kubestep::apiserver::rest::{self, HttpRequest};
 use kubestep::apiserver::watch::WatchId;
+use kubestep::object::random::Random;
 use kubestep::object::time::Instant;
 use serde_json::Value;
 
@@ -45,6 +46,42 @@ fn raw_requests_are_answered_as_kubernetes_answers_them() {
     let misses = misses.join("\n");
     println!("{misses}");
     assert!(alike * 100 >= total * ALIKE_PERCENT_MIN, "only {alike} of {total} answers are alike:\n{misses}");
+}
+
+/// A client may send anything; the server answers, and goes on.
+#[test]
+fn no_request_brings_the_server_down() {
+    let mut random = Random::new(7);
+    let mut server = ApiServer::new(7);
+    for _ in 0..20 {
+        for line in REQUESTS.lines() {
+            let mut request: Value = serde_json::from_str(line).expect("the recording is JSON lines");
+            if !request["case"].as_str().is_some_and(|case| case.starts_with("setup: ")) {
+                let field = ["body", "body", "path", "content_type"][random.below(4) as usize];
+                request[field] = Value::String(mangled(&text(&request, field), &mut random));
+            }
+            let sent = send(&mut server, &request);
+            assert!((200..600).contains(&sent.code), "{request}");
+        }
+    }
+}
+
+/// A text with a few of its characters lost, doubled, or changed.
+fn mangled(text: &str, random: &mut Random) -> String {
+    let mut chars: Vec<char> = text.chars().collect();
+    for _ in 0..=random.below(3) {
+        if chars.is_empty() {
+            break;
+        }
+        let at = random.below(chars.len() as u64) as usize;
+        match random.below(4) {
+            0 => drop(chars.remove(at)),
+            1 => chars.insert(at, chars[at]),
+            2 => chars[at] = ['{', '"', '0', 'é', ':', '-', '/', '\\'][random.below(8) as usize],
+            _ => chars.truncate(at),
+        }
+    }
+    chars.into_iter().collect()
 }
 
 /// Whether the kind and the subresource that a request is about exist here yet.

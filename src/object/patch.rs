@@ -18,10 +18,22 @@ mod strategic;
 
 pub use diff::{diff_merge, diff_strategic, three_way_strategic};
 
+/// How many operations an RFC 6902 patch may have.
+const OPERATIONS_MAX: usize = 10_000;
+
 /// Applies an RFC 6902 patch.
 pub fn json(mut value: Value, patch: &Value) -> Result<Value, Status> {
-    let patch: json_patch::Patch =
-        serde_json::from_value(patch.clone()).map_err(|why| Status::bad_request(why.to_string()))?;
+    let Value::Array(operations) = patch else {
+        let type_name = go_type(patch);
+        let text = format!("json: cannot unmarshal {type_name} into Go value of type jsonpatch.Patch");
+        return Err(Status::bad_request(text));
+    };
+    if operations.len() > OPERATIONS_MAX {
+        let (most, count) = (OPERATIONS_MAX, operations.len());
+        let text = format!("The allowed maximum operations in a JSON patch is {most}, got {count}");
+        return Err(Status::new(Reason::RequestEntityTooLarge, text));
+    }
+    let patch: json_patch::Patch = serde_json::from_value(patch.clone()).map_err(|_| rejected())?;
     json_patch::patch(&mut value, &patch).map_err(|_| rejected())?;
     Ok(value)
 }
@@ -137,7 +149,8 @@ mod tests {
         assert_eq!(status.code, 422);
         assert_eq!(status.message, "the server rejected our request due to an error in our request");
         assert_eq!(status.to_json()["details"], json!({}));
-        assert_eq!(json(json!({"a": 1}), &json!([{"op": "zap", "path": "/a"}])).unwrap_err().code, 400);
+        assert_eq!(json(json!({"a": 1}), &json!([{"op": "zap", "path": "/a"}])).unwrap_err().code, 422);
+        assert_eq!(json(json!({"a": 1}), &json!({"op": "remove", "path": "/a"})).unwrap_err().code, 400);
         assert_eq!(json(json!({"a": 1}), &json!([{"op": "remove", "path": "/a"}])).unwrap(), json!({}));
     }
 
