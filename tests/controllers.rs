@@ -13,7 +13,7 @@ use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Patch, Verb};
 use kubestep::client::Client;
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::{Note, Step, What};
-use kubestep::object::{Resource, Status};
+use kubestep::object::{Object, Resource, Status};
 use serde_json::{Value, json};
 
 const NS: &str = "default";
@@ -24,12 +24,19 @@ struct World {
     writes: Vec<String>,
     /// Generated names, in the order they came, told as `web-HASH-1`.
     names: BTreeMap<String, String>,
+    /// The sizes of all ReplicaSets, and the most they have been together.
+    sizes: BTreeMap<String, i32>,
+    most_asked_for: i32,
 }
 
 impl World {
     fn new() -> World {
-        let cluster = Cluster::start(Config { nodes: Vec::new(), ..Config::default() });
-        World { cluster, writes: Vec::new(), names: BTreeMap::new() }
+        World::seeded(0)
+    }
+
+    fn seeded(seed: u64) -> World {
+        let cluster = Cluster::start(Config { nodes: Vec::new(), seed, ..Config::default() });
+        World { cluster, writes: Vec::new(), names: BTreeMap::new(), sizes: BTreeMap::new(), most_asked_for: 0 }
     }
 
     /// Runs one request of the user's and everything that follows from it.
@@ -70,6 +77,13 @@ impl World {
     }
 
     fn note(&mut self, step: &Step) {
+        for note in &step.notes {
+            if let Note::Stored { new: Some(Object::ReplicaSet(rs)), .. } = note {
+                let size = rs.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+                self.sizes.insert(rs.metadata.name.clone().unwrap(), size);
+                self.most_asked_for = self.most_asked_for.max(self.sizes.values().sum());
+            }
+        }
         let What::Request { request, .. } = &step.event.what else { return };
         if !request.verb.writes() {
             return;
@@ -463,4 +477,23 @@ fn available_comes_later_than_ready() {
     world.wait(Duration::from_secs(11));
     assert_eq!(counts(&mut world), (Some(1), Some(1)));
     assert_eq!(condition(&world.get::<Deployment>("web"), "Available"), is("True", "MinimumReplicasAvailable"));
+}
+
+/// In whatever order things happen, a rollout asks for no more Pods than it may, and makes none too many.
+#[test]
+fn no_order_of_events_makes_a_pod_too_many() {
+    for seed in 1..=40 {
+        let mut world = World::seeded(seed);
+        world.create(deployment(4, json!({})));
+        world.kubelets();
+        world.patch::<Deployment>("web", image("nginx:1.28"));
+        (0..5).for_each(|_| world.kubelets());
+        let lines = world.take();
+        let created = by(&lines, "replicaset-controller").iter().filter(|l| l.starts_with("create pods")).count();
+        let removed = by(&lines, "replicaset-controller").iter().filter(|l| l.starts_with("delete pods")).count();
+        assert_eq!((created, removed), (8, 4), "seed {seed}: {lines:#?}");
+        assert!(world.most_asked_for <= 5, "seed {seed}: {} Pods were asked for at once", world.most_asked_for);
+        let d = world.get::<Deployment>("web");
+        assert_eq!(condition(&d, "Progressing"), is("True", "NewReplicaSetAvailable"), "seed {seed}");
+    }
 }

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Pod;
 
 use crate::client::Error;
 use crate::controllers::pods::{is_available, is_ready};
-use crate::object::selector::{Labels, Selector};
+use crate::object::selector::Selector;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind};
 
@@ -27,10 +27,11 @@ pub fn calculate(
     failure: Option<&Error>,
     now: Instant,
 ) -> ReplicaSetStatus {
-    let spec = rs.spec.clone().unwrap_or_default();
-    let template = spec.template.and_then(|template| template.metadata).and_then(|meta| meta.labels);
-    let template = Selector::of_labels(&template.unwrap_or_else(Labels::new));
-    let min_ready = spec.min_ready_seconds.unwrap_or(0);
+    let spec = rs.spec.as_ref();
+    let template = spec.and_then(|spec| spec.template.as_ref()?.metadata.as_ref()?.labels.as_ref());
+    let template = template.map_or_else(Selector::everything, Selector::of_labels);
+    let min_ready = spec.and_then(|spec| spec.min_ready_seconds).unwrap_or(0);
+    let wanted = spec.and_then(|spec| spec.replicas).unwrap_or(1);
     let count = |has: &dyn Fn(&Pod) -> bool| active.iter().filter(|pod| has(pod)).count() as i32;
 
     let old = rs.status.clone().unwrap_or_default();
@@ -40,7 +41,7 @@ pub fn calculate(
         ready_replicas: nonzero(count(&is_ready)),
         available_replicas: nonzero(count(&|pod| is_available(pod, min_ready, now))),
         terminating_replicas: Some(terminating as i32),
-        conditions: conditions(old.conditions, active.len() as i32 - spec.replicas.unwrap_or(1), failure, now),
+        conditions: conditions(old.conditions, active.len() as i32 - wanted, failure, now),
         observed_generation: old.observed_generation,
     }
 }
