@@ -54,6 +54,8 @@ pub mod agent;
 pub mod backoff;
 #[cfg(test)]
 mod harness;
+#[cfg(test)]
+mod scale;
 pub mod images;
 pub mod node_status;
 pub mod params;
