@@ -5,10 +5,10 @@
 //! front end that has one calls [`call`], hands the request to the API server, and sends what [`respond`] makes of
 //! the answer. A watch goes on with one [`watch_line`] an event.
 //!
-//! - [`path`]: `/apis/apps/v1/namespaces/default/deployments/web/scale`.
+//! - [`path`]: which kind, object and part `/apis/apps/v1/namespaces/default/deployments/web/scale` is.
 //! - [`options`]: what follows the question mark.
 //! - [`body`]: objects, patches, and the bodies of subresources.
-//! - [`encode`]: answers.
+//! - [`encode`]: answers as bytes.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
 //!

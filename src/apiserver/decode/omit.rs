@@ -13,7 +13,7 @@ pub fn is_omitted(struct_name: &str, field: &str, value: &Json) -> bool {
         Json::Null => true,
         Json::Array(items) => items.is_empty(),
         Json::Object(fields) => fields.is_empty() && is_map(struct_name, field),
-        Json::String(text) => text.is_empty() && !POINTERS_TO_STRING.contains(&field),
+        Json::String(text) => text.is_empty() && !KEPT_STRINGS.contains(&field),
         Json::Bool(false) => PLAIN_BOOLS.contains(&field),
         Json::Number(number) if number == "0" => {
             PLAIN_INTEGERS.contains(&field) || (field == "replicas" && struct_name == "DeploymentStatus")
@@ -37,12 +37,12 @@ const MAPS: [&str; 17] = [
     "nodeSelector", "overhead", "parameters", "requests", "stringData", "used", "allocatedResources", "volumeAttributes",
 ];
 
-/// Strings behind pointers: empty means something.
+/// Strings behind pointers, for which empty means something, and two of Events that are printed even if empty.
 #[rustfmt::skip]
-const POINTERS_TO_STRING: [&str; 22] = [
+const KEPT_STRINGS: [&str; 24] = [
     "apiGroup", "appProtocol", "completionMode", "deviceRequest", "externalTrafficPolicy", "fsGroupChangePolicy",
     "holderIdentity", "hostnameOverride", "ingressClassName", "internalTrafficPolicy", "ipFamilyPolicy",
-    "loadBalancerClass", "managedBy", "podReplacementPolicy", "preemptionPolicy", "restartPolicyRule",
+    "loadBalancerClass", "managedBy", "podReplacementPolicy", "preemptionPolicy", "reportingComponent", "reportingInstance", "restartPolicyRule",
     "runtimeClassName", "storageClassName", "strategy", "timeZone", "volumeAttributesClassName", "volumeMode",
 ];
 

@@ -67,7 +67,6 @@ pub fn parse(query: &Query, verb: Verb) -> Result<Options, Status> {
         continue_token: query.text("continue"),
         send_initial_events: query.flag("sendInitialEvents"),
         allow_watch_bookmarks: query.flag("allowWatchBookmarks"),
-        ..Options::default()
     };
     integer(query, "timeoutSeconds")?;
     match verb {
