@@ -6,12 +6,14 @@
 //! - [`session`]: stepping, history, causes.
 //! - [`describe`]: one event, or one task, in words.
 //! - [`diff`]: what changed between two versions of an object, field by field.
+//! - [`record`]: a run as files.
 //! - [`source`]: the lines of code at which a component waits.
 //!
 //! Must hold: looking changes nothing; the same commands on the same scenario give the same stops.
 
 pub mod describe;
 pub mod diff;
+pub mod record;
 pub mod session;
 pub mod source;
 

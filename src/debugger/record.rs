@@ -1,0 +1,180 @@
+//! A run as files: what each step, call and change was, one JSON object a line.
+//!
+//! `calls.jsonl`, `events.jsonl` and `state.json` have the shape of the recordings of real clusters, so that a run can
+//! be laid beside one; `trace.jsonl` holds every step and is what two runs are compared by.
+
+use serde_json::{Map, Value, json};
+
+use crate::apiserver::request::{Body, Patch, Request};
+use crate::engine::{Engine, Note, Step, What};
+use crate::object::time::Instant;
+use crate::object::{Kind, Object};
+
+use super::describe;
+
+/// Collects the lines of a run.
+#[derive(Debug, Default)]
+pub struct Record {
+    /// `calls.jsonl`.
+    pub calls: Vec<String>,
+    /// `events.jsonl`.
+    pub events: Vec<String>,
+    /// `trace.jsonl`.
+    pub trace: Vec<String>,
+    origin: Instant,
+}
+
+impl Record {
+    /// An empty record whose times count from `origin`.
+    pub fn new(origin: Instant) -> Record {
+        Record { origin, ..Record::default() }
+    }
+
+    /// Takes one step. Steps must keep notes.
+    pub fn add(&mut self, engine: &Engine, step: &Step) {
+        self.trace.push(self.trace_line(engine, step).to_string());
+        let What::Request { request, .. } = &step.event.what else { return };
+        if let Some(call) = self.call(request, step) {
+            self.calls.push(call.to_string());
+        }
+        for note in &step.notes {
+            if let Note::Stored { revision, old, new, .. } = note {
+                self.events.push(self.change(request, step, *revision, old.as_ref(), new.as_ref()).to_string());
+            }
+        }
+    }
+
+    fn milliseconds(&self, at: Instant) -> u64 {
+        at.0.saturating_sub(self.origin.0) / 1_000_000
+    }
+
+    fn trace_line(&self, engine: &Engine, step: &Step) -> Value {
+        let head = describe::headline(engine, &step.event);
+        json!({
+            "step": step.id.0,
+            "t_ns": step.time.0.saturating_sub(self.origin.0),
+            "cause": step.event.cause.0,
+            "from": head.from,
+            "to": head.to,
+            "what": head.what,
+            "background": step.event.background,
+            "sent": step.sent.len(),
+        })
+    }
+
+    fn call(&self, request: &Request, step: &Step) -> Option<Value> {
+        let answered = step.notes.iter().find_map(|note| match note {
+            Note::Answered { code, name, revision, error } => Some((*code, name.clone(), *revision, error.clone())),
+            _ => None,
+        })?;
+        let (code, answered_name, revision, error) = answered;
+        let info = request.kind.info();
+        let name = [request.name.clone(), body_name(&request.body), answered_name];
+        let mut call = Map::new();
+        call.insert("seq".into(), json!(self.calls.len() + 1));
+        call.insert("t_ms".into(), json!(self.milliseconds(step.time)));
+        call.insert("component".into(), json!(&*request.user.agent));
+        call.insert("verb".into(), json!(request.verb.as_str()));
+        call.insert("group".into(), json!(info.group));
+        call.insert("resource".into(), json!(info.plural));
+        if let Some(subresource) = request.subresource {
+            call.insert("subresource".into(), json!(subresource.as_str()));
+        }
+        call.insert("namespace".into(), json!(request.namespace));
+        call.insert("name".into(), json!(name.iter().find(|n| !n.is_empty()).cloned().unwrap_or_default()));
+        call.insert("code".into(), json!(code));
+        if revision > 0 {
+            call.insert("rv".into(), json!(revision));
+        }
+        if let Body::Object(object) = &request.body
+            && object.revision() > 0
+        {
+            call.insert("on_rv".into(), json!(object.revision()));
+        }
+        if let Some(event) = event_of(request, step) {
+            call.insert("event".into(), event);
+        }
+        if let Some(body) = sent_body(&request.body) {
+            call.insert("request".into(), body);
+        }
+        if let Some(error) = error {
+            call.insert("error".into(), json!(error));
+        }
+        Some(Value::Object(call))
+    }
+
+    fn change(
+        &self,
+        request: &Request,
+        step: &Step,
+        revision: u64,
+        old: Option<&Object>,
+        new: Option<&Object>,
+    ) -> Value {
+        let type_ = match (old, new) {
+            (None, _) => "ADDED",
+            (_, None) => "DELETED",
+            _ => "MODIFIED",
+        };
+        let object = new.or(old);
+        let subresource = request.subresource.map_or(String::new(), |s| format!("/{}", s.as_str()));
+        let by = format!("{} {} {}{subresource}", request.user.agent, request.verb.as_str(), request.kind.info().plural);
+        json!({
+            "rv": revision,
+            "t_ms": self.milliseconds(step.time),
+            "type": type_,
+            "kind": object.map(|o| o.kind().info().kind),
+            "namespace": object.map(Object::namespace),
+            "name": object.map(Object::name),
+            "by": by,
+            "object": object.map(Object::to_json),
+        })
+    }
+}
+
+/// The name of the object that comes with a request.
+fn body_name(body: &Body) -> String {
+    match body {
+        Body::Object(object) => object.name().to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Of a call that writes an Event: what the Event says.
+fn event_of(request: &Request, step: &Step) -> Option<Value> {
+    if request.kind != Kind::Event {
+        return None;
+    }
+    let stored = step.notes.iter().find_map(|note| match note {
+        Note::Stored { new: Some(Object::Event(event)), .. } => Some(event),
+        _ => None,
+    })?;
+    let involved = &stored.involved_object;
+    let (kind, name) = (involved.kind.clone().unwrap_or_default(), involved.name.clone().unwrap_or_default());
+    Some(json!({
+        "type": stored.type_, "reason": stored.reason, "message": stored.message, "object": format!("{kind}/{name}"),
+    }))
+}
+
+/// The body of patches, deletes and bindings.
+fn sent_body(body: &Body) -> Option<Value> {
+    match body {
+        Body::Patch(Patch::Json(patch) | Patch::Merge(patch) | Patch::Strategic(patch)) => Some(patch.clone()),
+        Body::Binding(binding) => Some(json!({"target": {"kind": "Node", "name": binding.node}})),
+        Body::Delete(options) if options.grace_period_seconds.is_some() || options.uid.is_some() => {
+            Some(json!({"gracePeriodSeconds": options.grace_period_seconds, "preconditions": {"uid": options.uid}}))
+        }
+        _ => None,
+    }
+}
+
+/// What `kubectl get all -o json` gives for a namespace.
+pub fn state(engine: &Engine, namespace: &str) -> Value {
+    const ALL: &[Kind] = &[Kind::Pod, Kind::Service, Kind::Deployment, Kind::ReplicaSet];
+    let mut items = Vec::new();
+    for kind in ALL {
+        let prefix = crate::apiserver::registry::list_prefix(*kind, namespace);
+        items.extend(engine.api.store.prefix(&prefix).map(|(_, entry)| entry.value.to_json()));
+    }
+    json!({"apiVersion": "v1", "kind": "List", "items": items, "metadata": {"resourceVersion": ""}})
+}
