@@ -1,0 +1,3 @@
+//! kubectl.
+
+pub mod print;

@@ -1,0 +1,206 @@
+//! Describe pages. Mirrors `k8s.io/kubectl/pkg/describe/describe.go`: lines of `Name:<tab>value`, lined up at the end.
+
+mod containers;
+mod node;
+mod pod;
+mod simple;
+mod volumes;
+mod workloads;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::columns::event_source;
+use super::duration::since;
+use super::fields::{at, int, list, map, or_none, plain, text, time};
+use super::tabs;
+use crate::object::Kind;
+
+/// What a page shows beside the object itself; kubectl asks for each of them.
+#[derive(Clone, Debug, Default)]
+pub struct Related {
+    /// Events about the object.
+    pub events: Vec<Value>,
+    /// A Deployment's ReplicaSets.
+    pub replica_sets: Vec<Value>,
+    /// A ReplicaSet's or a node's Pods.
+    pub pods: Vec<Value>,
+    /// A node's Lease.
+    pub lease: Option<Value>,
+}
+
+/// The page about `object`.
+pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -> String {
+    let mut page = Page { text: String::new(), now };
+    match kind {
+        Kind::Pod => pod::describe(&mut page, object),
+        Kind::Deployment => workloads::describe_deployment(&mut page, object, &related.replica_sets),
+        Kind::ReplicaSet => workloads::describe_replica_set(&mut page, object, &related.pods),
+        Kind::Node => node::describe(&mut page, object, related),
+        Kind::Service => simple::describe_service(&mut page, object),
+        Kind::Namespace => simple::describe_namespace(&mut page, object),
+        Kind::ConfigMap => simple::describe_config_map(&mut page, object),
+        Kind::Secret => simple::describe_secret(&mut page, object),
+        Kind::ServiceAccount => simple::describe_service_account(&mut page, object),
+        _ => simple::describe_any(&mut page, object),
+    }
+    // Namespaces and Secrets have no Events section; a Namespace ends with its quotas.
+    if !matches!(kind, Kind::Namespace | Kind::Secret | Kind::Event | Kind::Lease) {
+        page.events(&related.events);
+    }
+    tabs::page(&page.text)
+}
+
+/// A page as it is written, with tabs.
+struct Page {
+    text: String,
+    now: Timestamp,
+}
+
+impl Page {
+    fn line(&mut self, line: impl AsRef<str>) {
+        self.text.push_str(line.as_ref());
+        self.text.push('\n');
+    }
+
+    /// `Name:<tab>value`.
+    fn field(&mut self, name: &str, value: impl AsRef<str>) {
+        self.line(format!("{name}:\t{}", value.as_ref()));
+    }
+
+    fn name(&mut self, object: &Value) {
+        self.field("Name", text(object, "metadata.name"));
+    }
+
+    fn namespace(&mut self, object: &Value) {
+        self.field("Namespace", text(object, "metadata.namespace"));
+    }
+
+    /// One label a line. Mirrors `printLabelsMultiline`.
+    fn labels(&mut self, title: &str, object: &Value, path: &str) {
+        let labels: Vec<String> = map(object, path).map(|(key, value)| format!("{key}={}", plain(value))).collect();
+        self.lines(title, &labels);
+    }
+
+    /// The first line behind the title, the others below it.
+    fn lines(&mut self, title: &str, lines: &[String]) {
+        self.field(title, lines.first().map_or("<none>", String::as_str));
+        for line in lines.iter().skip(1) {
+            self.line(format!("\t{line}"));
+        }
+    }
+
+    /// Mirrors `printAnnotationsMultiline`: without the one that holds the whole manifest, and long values shortened.
+    fn annotations(&mut self, title: &str, object: &Value, path: &str) {
+        const LENGTH_MAX: usize = 140;
+        let mut lines = Vec::new();
+        for (key, value) in map(object, path).filter(|(key, _)| *key != LAST_APPLIED) {
+            let value = value.as_str().unwrap_or_default().trim_end_matches('\n');
+            if value.len() + key.len() + 2 <= LENGTH_MAX && !value.contains('\n') {
+                lines.push(format!("{key}: {value}"));
+                continue;
+            }
+            lines.push(format!("{key}:"));
+            lines.extend(value.split('\n').map(|line| format!("  {}", shorten(line, LENGTH_MAX - 2))));
+        }
+        self.lines(title, &lines);
+    }
+
+    fn controlled_by(&mut self, object: &Value) {
+        let owners = list(object, "metadata.ownerReferences");
+        if let Some(owner) = owners.iter().find(|o| at(o, "controller") == &Value::Bool(true)) {
+            self.field("Controlled By", format!("{}/{}", text(owner, "kind"), text(owner, "name")));
+        }
+    }
+
+    /// Mirrors `DescribeEvents`.
+    fn events(&mut self, events: &[Value]) {
+        if events.is_empty() {
+            self.field("Events", "<none>");
+            return;
+        }
+        let mut events: Vec<&Value> = events.iter().collect();
+        // Events of the new API have no lastTimestamp, and so come first, as they do in a real cluster.
+        events.sort_by_key(|event| time(event, "lastTimestamp"));
+        self.line("Events:\n  Type\tReason\tAge\tFrom\tMessage");
+        self.line("  ----\t------\t----\t----\t-------");
+        for event in events {
+            let (kind, reason, from) = (text(event, "type"), text(event, "reason"), event_source(event));
+            let message = text(event, "message").trim();
+            self.line(format!("  {kind}\t{reason}\t{}\t{from}\t{message}", self.event_age(event)));
+        }
+    }
+
+    /// `5s`, or `3s (x6 over 6s)` for one that was seen again.
+    fn event_age(&self, event: &Value) -> String {
+        let ago = |paths: &[&str]| match paths.iter().find_map(|path| time(event, path)) {
+            Some(time) => since(self.now, time),
+            None => "<unknown>".to_owned(),
+        };
+        let first = ago(&["eventTime", "firstTimestamp"]);
+        if !at(event, "series").is_null() {
+            let last = ago(&["series.lastObservedTime"]);
+            return format!("{last} (x{} over {first})", int(event, "series.count"));
+        }
+        match int(event, "count") {
+            count if count > 1 => format!("{} (x{count} over {first})", ago(&["lastTimestamp"])),
+            _ => first,
+        }
+    }
+}
+
+/// The annotation in which `kubectl apply` keeps the manifest.
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+fn shorten(text: &str, length: usize) -> String {
+    match text.char_indices().nth(length) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// `node.kubernetes.io/not-ready:NoExecute op=Exists for 300s`. Mirrors `printTolerationsMultiline`.
+fn tolerations(page: &mut Page, title: &str, object: &Value, path: &str) {
+    let mut tolerations: Vec<&Value> = list(object, path).iter().collect();
+    tolerations.sort_by_key(|t| text(t, "key"));
+    let show = |t: &&Value| {
+        let [key, value, effect] = ["key", "value", "effect"].map(|field| text(t, field));
+        let mut out = key.to_owned();
+        if !value.is_empty() {
+            out.push_str(&format!("={value}"));
+        }
+        if !effect.is_empty() {
+            out.push_str(&format!(":{effect}"));
+        }
+        if text(t, "operator") == "Exists" && value.is_empty() {
+            out.push_str(if key.is_empty() && effect.is_empty() { "op=Exists" } else { " op=Exists" });
+        }
+        if let Some(seconds) = at(t, "tolerationSeconds").as_i64() {
+            out.push_str(&format!(" for {seconds}s"));
+        }
+        out
+    };
+    page.lines(title, &tolerations.iter().map(show).collect::<Vec<_>>());
+}
+
+/// The conditions of a workload: type, status, reason.
+fn conditions(page: &mut Page, object: &Value) {
+    let conditions = list(object, "status.conditions");
+    if conditions.is_empty() {
+        return;
+    }
+    page.line("Conditions:\n  Type\tStatus\tReason\n  ----\t------\t------");
+    for condition in conditions {
+        let [kind, status, reason] = ["type", "status", "reason"].map(|field| text(condition, field));
+        page.line(format!("  {kind} \t{status}\t{reason}"));
+    }
+}
+
+/// `[a b]` as Go prints a list of strings.
+fn go_list(values: &[Value]) -> String {
+    format!("[{}]", values.iter().map(plain).collect::<Vec<_>>().join(" "))
+}
+
+fn joined(values: &[String]) -> String {
+    or_none(&values.join(", "))
+}

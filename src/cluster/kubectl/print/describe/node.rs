@@ -1,0 +1,135 @@
+//! The page about a node.
+
+use serde_json::Value;
+
+use super::super::columns::node_roles;
+use super::super::duration::age;
+use super::super::fields::{at, flag, list, long_time, map, plain, text};
+use super::super::pod::is_finished;
+use super::{Page, Related};
+use crate::object::quantity::Amount;
+
+pub(super) fn describe(page: &mut Page, node: &Value, related: &Related) {
+    page.name(node);
+    page.field("Roles", node_roles(node));
+    page.labels("Labels", node, "metadata.labels");
+    page.annotations("Annotations", node, "metadata.annotations");
+    page.field("CreationTimestamp", long_time(node, "metadata.creationTimestamp").unwrap_or_default());
+    let taints: Vec<String> = list(node, "spec.taints").iter().map(taint_text).collect();
+    page.lines("Taints", &taints);
+    page.field("Unschedulable", flag(node, "spec.unschedulable").to_string());
+    describe_lease(page, related.lease.as_ref());
+    describe_conditions(page, node);
+    page.line("Addresses:");
+    list(node, "status.addresses").iter().for_each(|a| page.field(&format!("  {}", text(a, "type")), text(a, "address")));
+    for (title, path) in [("Capacity", "status.capacity"), ("Allocatable", "status.allocatable")] {
+        page.line(format!("{title}:"));
+        map(node, path).for_each(|(name, amount)| page.field(&format!("  {name}"), plain(amount)));
+    }
+    describe_system(page, node);
+    describe_pods(page, node, &related.pods);
+}
+
+/// `dedicated=db:NoSchedule`.
+fn taint_text(taint: &Value) -> String {
+    match text(taint, "value") {
+        "" => format!("{}:{}", text(taint, "key"), text(taint, "effect")),
+        value => format!("{}={value}:{}", text(taint, "key"), text(taint, "effect")),
+    }
+}
+
+fn describe_lease(page: &mut Page, lease: Option<&Value>) {
+    let Some(lease) = lease else { return };
+    let or_unset = |text: &str| if text.is_empty() { "<unset>".to_owned() } else { text.to_owned() };
+    page.line("Lease:");
+    page.field("  HolderIdentity", or_unset(text(lease, "spec.holderIdentity")));
+    for (name, path) in [("AcquireTime", "spec.acquireTime"), ("RenewTime", "spec.renewTime")] {
+        page.field(&format!("  {name}"), or_unset(&long_time(lease, path).unwrap_or_default()));
+    }
+}
+
+fn describe_conditions(page: &mut Page, node: &Value) {
+    page.line("Conditions:");
+    page.line("  Type\tStatus\tLastHeartbeatTime\tLastTransitionTime\tReason\tMessage");
+    page.line("  ----\t------\t-----------------\t------------------\t------\t-------");
+    for c in list(node, "status.conditions") {
+        let [beat, change] = ["lastHeartbeatTime", "lastTransitionTime"].map(|f| long_time(c, f).unwrap_or_default());
+        let [kind, status, reason, message] = ["type", "status", "reason", "message"].map(|field| text(c, field));
+        page.line(format!("  {kind} \t{status} \t{beat} \t{change} \t{reason} \t{message}"));
+    }
+}
+
+fn describe_system(page: &mut Page, node: &Value) {
+    #[rustfmt::skip]
+    const INFO: &[(&str, &str)] = &[
+        ("Machine ID", "machineID"), ("System UUID", "systemUUID"), ("Boot ID", "bootID"),
+        ("Kernel Version", "kernelVersion"), ("OS Image", "osImage"), ("Operating System", "operatingSystem"),
+        ("Architecture", "architecture"), ("Container Runtime Version", "containerRuntimeVersion"),
+        ("Kubelet Version", "kubeletVersion"), ("Kube-Proxy Version", "kubeProxyVersion"),
+    ];
+    page.line("System Info:");
+    for (title, field) in INFO {
+        page.field(&format!("  {title}"), text(at(node, "status.nodeInfo"), field));
+    }
+    if !text(node, "spec.podCIDR").is_empty() {
+        page.field("PodCIDR", text(node, "spec.podCIDR"));
+        let ranges: Vec<String> = list(node, "spec.podCIDRs").iter().map(plain).collect();
+        page.field("PodCIDRs", ranges.join(","));
+    }
+    if !text(node, "spec.providerID").is_empty() {
+        page.field("ProviderID", text(node, "spec.providerID"));
+    }
+}
+
+/// Requests and limits, each of cpu and memory.
+type Sums = [Vec<Amount>; 4];
+
+const RESOURCES: [(&str, &str); 4] =
+    [("requests", "cpu"), ("limits", "cpu"), ("requests", "memory"), ("limits", "memory")];
+
+/// Mirrors `describeNodeResource`.
+fn describe_pods(page: &mut Page, node: &Value, pods: &[Value]) {
+    let running: Vec<&Value> = pods.iter().filter(|pod| !is_finished(pod)).collect();
+    page.field("Non-terminated Pods", format!("({} in total)", running.len()));
+    page.line("  Namespace\tName\t\tCPU Requests\tCPU Limits\tMemory Requests\tMemory Limits\tAge");
+    page.line("  ---------\t----\t\t------------\t----------\t---------------\t-------------\t---");
+    let mut all = Sums::default();
+    for pod in running {
+        let cells = RESOURCES.map(|(group, name)| {
+            let amounts = amounts_of(pod, group, name);
+            let slot = RESOURCES.iter().position(|r| *r == (group, name)).unwrap_or_default();
+            let shown = share(node, name, &amounts);
+            all[slot].extend(amounts);
+            shown
+        });
+        let (namespace, name) = (text(pod, "metadata.namespace"), text(pod, "metadata.name"));
+        let age = age(page.now, pod, "metadata.creationTimestamp");
+        page.line(format!("  {namespace}\t{name}\t\t{}\t{age}", cells.join("\t")));
+    }
+    page.line("Allocated resources:\n  (Total limits may be over 100 percent, i.e., overcommitted.)");
+    page.line("  Resource\tRequests\tLimits\n  --------\t--------\t------");
+    for (i, name) in [(0, "cpu"), (2, "memory")] {
+        page.line(format!("  {name}\t{}\t{}", share(node, name, &all[i]), share(node, name, &all[i + 1])));
+    }
+    page.line("  ephemeral-storage\t0 (0%)\t0 (0%)");
+}
+
+fn amounts_of(pod: &Value, group: &str, name: &str) -> Vec<Amount> {
+    let of = |container: &Value| Amount::parse(text(at(at(container, "resources"), group), name)).ok();
+    list(pod, "spec.containers").iter().filter_map(of).collect()
+}
+
+/// `250m (6%)`: the sum, and its share of what the node has.
+fn share(node: &Value, name: &str, amounts: &[Amount]) -> String {
+    let cpu = name == "cpu";
+    let size = |amount: &Amount| if cpu { amount.milli_value() } else { amount.value() };
+    let sum: i64 = amounts.iter().map(size).fold(0, i64::saturating_add);
+    let total = Amount::parse(text(at(node, "status.allocatable"), name)).map_or(0, |amount| size(&amount));
+    let percent = if total == 0 { 0 } else { (i128::from(sum) * 100 / i128::from(total)) as i64 };
+    let shown = match amounts {
+        [] => "0".to_owned(),
+        _ if cpu => Amount::millis(sum).to_quantity().0,
+        _ => Amount::bytes(sum).to_quantity().0,
+    };
+    format!("{shown} ({percent}%)")
+}

@@ -1,0 +1,133 @@
+//! The pages about kinds with little to say, and about any other kind.
+
+use serde_json::Value;
+
+use super::super::fields::{at, int, labels, list, map, or_none, plain, text};
+use super::Page;
+
+fn head(page: &mut Page, object: &Value) {
+    page.name(object);
+    page.namespace(object);
+    page.labels("Labels", object, "metadata.labels");
+    page.annotations("Annotations", object, "metadata.annotations");
+}
+
+pub(super) fn describe_service(page: &mut Page, service: &Value) {
+    head(page, service);
+    page.field("Selector", labels(service, "spec.selector"));
+    page.field("Type", text(service, "spec.type"));
+    page.field("IP Family Policy", text(service, "spec.ipFamilyPolicy"));
+    let words = |path| list(service, path).iter().map(plain).collect::<Vec<_>>().join(",");
+    page.field("IP Families", or_none(&words("spec.ipFamilies")));
+    page.field("IP", text(service, "spec.clusterIP"));
+    page.field("IPs", or_none(&words("spec.clusterIPs")));
+    if !list(service, "spec.externalIPs").is_empty() {
+        page.field("External IPs", words("spec.externalIPs"));
+    }
+    for port in list(service, "spec.ports") {
+        let name = match text(port, "name") {
+            "" => "<unset>",
+            name => name,
+        };
+        let protocol = text(port, "protocol");
+        page.field("Port", format!("{name}\t{}/{protocol}", int(port, "port")));
+        page.field("TargetPort", format!("{}/{protocol}", plain(at(port, "targetPort"))));
+        if int(port, "nodePort") != 0 {
+            page.field("NodePort", format!("{name}\t{}/{protocol}", int(port, "nodePort")));
+        }
+        page.field("Endpoints", "");
+    }
+    page.field("Session Affinity", text(service, "spec.sessionAffinity"));
+    for (title, path) in
+        [("External Traffic Policy", "spec.externalTrafficPolicy"), ("Internal Traffic Policy", "spec.internalTrafficPolicy")]
+    {
+        if !text(service, path).is_empty() {
+            page.field(title, text(service, path));
+        }
+    }
+}
+
+pub(super) fn describe_namespace(page: &mut Page, namespace: &Value) {
+    page.name(namespace);
+    page.labels("Labels", namespace, "metadata.labels");
+    page.annotations("Annotations", namespace, "metadata.annotations");
+    page.field("Status", text(namespace, "status.phase"));
+    page.line("\nNo resource quota.\n\nNo LimitRange resource.");
+}
+
+pub(super) fn describe_config_map(page: &mut Page, config: &Value) {
+    head(page, config);
+    page.line("\nData\n====");
+    map(config, "data").for_each(|(key, value)| page.line(format!("{key}:\n----\n{}\n", plain(value))));
+    page.line("\nBinaryData\n====");
+    map(config, "binaryData").for_each(|(key, value)| page.line(format!("{key}: {} bytes", decoded_size(value))));
+    page.line("");
+}
+
+pub(super) fn describe_secret(page: &mut Page, secret: &Value) {
+    head(page, secret);
+    page.line(format!("\nType:\t{}\n\nData\n====", text(secret, "type")));
+    map(secret, "data").for_each(|(key, value)| page.field(key, format!("{} bytes", decoded_size(value))));
+}
+
+/// How many bytes base64 stands for.
+fn decoded_size(value: &Value) -> usize {
+    let text = value.as_str().unwrap_or_default().trim_end_matches('=');
+    text.len() * 3 / 4
+}
+
+pub(super) fn describe_service_account(page: &mut Page, account: &Value) {
+    head(page, account);
+    for (title, path) in [("Image pull secrets", "imagePullSecrets"), ("Mountable secrets", "secrets")] {
+        let names: Vec<String> = list(account, path).iter().map(|s| text(s, "name").to_owned()).collect();
+        page.lines(title, &names);
+    }
+    page.field("Tokens", "<none>");
+}
+
+/// A kind without a page of its own: its fields as they are. Mirrors `GenericDescriberFor`.
+pub(super) fn describe_any(page: &mut Page, object: &Value) {
+    head(page, object);
+    page.field("API Version", text(object, "apiVersion"));
+    page.field("Kind", text(object, "kind"));
+    for (key, value) in object.as_object().into_iter().flatten() {
+        if !matches!(key.as_str(), "apiVersion" | "kind" | "metadata") {
+            describe_value(page, key, value, 0);
+        }
+    }
+}
+
+fn describe_value(page: &mut Page, key: &str, value: &Value, level: usize) {
+    let indent = "  ".repeat(level);
+    let title = spaced(key);
+    match value {
+        Value::Object(fields) => {
+            page.line(format!("{indent}{title}:"));
+            fields.iter().for_each(|(key, value)| describe_value(page, key, value, level + 1));
+        }
+        Value::Array(items) => {
+            page.line(format!("{indent}{title}:"));
+            for item in items {
+                match item {
+                    Value::Object(fields) => {
+                        fields.iter().for_each(|(key, value)| describe_value(page, key, value, level + 1));
+                    }
+                    other => page.line(format!("{indent}  {}", plain(other))),
+                }
+            }
+        }
+        other => page.field(&format!("{indent}{title}"), plain(other)),
+    }
+}
+
+/// `holderIdentity` as `Holder Identity`. Mirrors `smartLabelFor`.
+fn spaced(key: &str) -> String {
+    let mut out = String::new();
+    for (i, c) in key.chars().enumerate() {
+        if c.is_ascii_uppercase() && i > 0 {
+            out.push(' ');
+        }
+        out.push(if i == 0 { c.to_ascii_uppercase() } else { c });
+    }
+    out
+}

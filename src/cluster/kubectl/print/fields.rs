@@ -1,0 +1,75 @@
+//! Reading fields out of JSON, the way kubectl's printers see objects.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+/// The value at `path` (`spec.template.metadata`), or null.
+pub fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
+    path.split('.').try_fold(value, |value, part| value.get(part)).unwrap_or(&Value::Null)
+}
+
+/// The text at `path`; empty if there is none.
+pub fn text<'a>(value: &'a Value, path: &str) -> &'a str {
+    at(value, path).as_str().unwrap_or_default()
+}
+
+/// The text at `path`, or `<none>`.
+pub fn text_or_none(value: &Value, path: &str) -> String {
+    or_none(text(value, path))
+}
+
+/// `text`, or `<none>` for an empty one.
+pub fn or_none(text: &str) -> String {
+    if text.is_empty() { "<none>".to_owned() } else { text.to_owned() }
+}
+
+/// The number at `path`; 0 if there is none.
+pub fn int(value: &Value, path: &str) -> i64 {
+    at(value, path).as_i64().unwrap_or_default()
+}
+
+/// Whether `path` holds `true`.
+pub fn flag(value: &Value, path: &str) -> bool {
+    at(value, path).as_bool().unwrap_or_default()
+}
+
+/// The list at `path`; empty if there is none.
+pub fn list<'a>(value: &'a Value, path: &str) -> &'a [Value] {
+    at(value, path).as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The fields at `path` in key order; none if it is no object.
+pub fn map<'a>(value: &'a Value, path: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    at(value, path).as_object().into_iter().flat_map(Map::iter)
+}
+
+/// A scalar as Go's `%v` prints it; other values as JSON.
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The time at `path`.
+pub fn time(value: &Value, path: &str) -> Option<Timestamp> {
+    text(value, path).parse().ok()
+}
+
+/// `app=web,tier=front`, or `<none>`. Mirrors `labels.FormatLabels`.
+pub fn labels(value: &Value, path: &str) -> String {
+    let pairs: Vec<String> = map(value, path).map(|(key, value)| format!("{key}={}", plain(value))).collect();
+    or_none(&pairs.join(","))
+}
+
+/// A label selector, typed or plain, as tables show it. Mirrors `metav1.FormatLabelSelector`.
+pub fn selector(value: &Value, path: &str) -> String {
+    let selector = serde_json::from_value(at(value, path).clone()).ok();
+    crate::object::selector::format_label_selector(selector.as_ref())
+}
+
+/// `Thu, 01 Jan 2026 00:00:00 +0000`, as describe pages show times. Mirrors `time.RFC1123Z`.
+pub fn long_time(value: &Value, path: &str) -> Option<String> {
+    time(value, path).map(|time| time.strftime("%a, %d %b %Y %H:%M:%S +0000").to_string())
+}

@@ -1,0 +1,137 @@
+//! What kubectl prints: tables, describe pages, YAML, JSON, templates.
+//!
+//! All of it is pure: objects and the time it is, in; text, out. Objects come as JSON because that is what a client
+//! gets, and because templates and custom columns ask for any field.
+//!
+//! - [`columns`]: the columns of each kind; [`pod`]: the one hard cell, a Pod's status.
+//! - [`table`]: tables of objects; [`describe`]: pages about one.
+//! - [`jsonpath`], [`yaml`]: the other output formats. [`tabs`], [`duration`], [`fields`]: what they are made of.
+
+pub mod columns;
+
+pub mod pod;
+
+pub mod table;
+
+pub mod describe;
+
+pub mod jsonpath;
+
+pub mod yaml;
+
+pub mod tabs;
+
+pub mod duration;
+
+pub mod fields;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::object::{Kind, Object};
+
+/// How to print objects: `-o`.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// A table, with or without the wide columns.
+    Table {
+        /// `-o wide`.
+        wide: bool,
+    },
+    /// `-o yaml`.
+    Yaml,
+    /// `-o json`.
+    Json,
+    /// `-o name`.
+    Name,
+    /// `-o jsonpath=…`.
+    JsonPath(jsonpath::Template),
+    /// `-o custom-columns=…`.
+    CustomColumns(Vec<(String, jsonpath::Template)>),
+}
+
+impl Output {
+    /// Reads the value of `-o`; empty means the plain table.
+    pub fn parse(text: &str) -> Result<Output, String> {
+        let (format, argument) = text.split_once('=').unwrap_or((text, ""));
+        match format {
+            "" => Ok(Output::Table { wide: false }),
+            "wide" => Ok(Output::Table { wide: true }),
+            "yaml" => Ok(Output::Yaml),
+            "json" => Ok(Output::Json),
+            "name" => Ok(Output::Name),
+            "jsonpath" if argument.is_empty() => Err("template format specified but no template given".to_owned()),
+            "jsonpath" => Ok(Output::JsonPath(jsonpath::Template::parse(argument)?)),
+            "custom-columns" => Ok(Output::CustomColumns(table::custom_columns(argument)?)),
+            _ => Err(format!(
+                "unable to match a printer suitable for the output format \"{format}\", allowed formats are: \
+                 custom-columns,json,jsonpath,name,wide,yaml"
+            )),
+        }
+    }
+
+    /// Whether this prints a table of the kind's own columns.
+    pub fn is_table(&self) -> bool {
+        matches!(self, Output::Table { .. })
+    }
+}
+
+/// Objects as every format but a table shows them: one as it is, several as a List.
+pub fn print(output: &Output, objects: &[Value], single: bool, now: Timestamp) -> Result<String, String> {
+    let whole = || match objects {
+        [one] if single => one.clone(),
+        _ => json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": objects}),
+    };
+    match output {
+        Output::Yaml => Ok(yaml::print(&whole())),
+        Output::Json => Ok(json_text(&whole())),
+        Output::Name => Ok(objects.iter().map(|o| format!("{}\n", qualified_name(o))).collect()),
+        Output::JsonPath(template) => template.print(&whole()),
+        Output::CustomColumns(columns) => table::custom(columns, objects),
+        Output::Table { wide } => Ok(table::plain(objects, *wide, now)),
+    }
+}
+
+/// JSON as kubectl prints it: four spaces.
+pub fn json_text(value: &Value) -> String {
+    let mut out = Vec::new();
+    let format = serde_json::ser::PrettyFormatter::with_indent(b"    ");
+    let mut serializer = serde_json::Serializer::with_formatter(&mut out, format);
+    if serde::Serialize::serialize(value, &mut serializer).is_err() {
+        return String::new();
+    }
+    out.push(b'\n');
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// An object as a client gets it, without the fields' managers.
+pub fn client_view(object: &Object) -> Value {
+    let mut value = object.to_json();
+    if let Some(meta) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        meta.remove("managedFields");
+    }
+    value
+}
+
+/// The kind of a JSON object, if the cluster knows it.
+pub fn kind_of(object: &Value) -> Option<Kind> {
+    Kind::from_manifest(fields::text(object, "apiVersion"), fields::text(object, "kind"))
+}
+
+/// `deployment.apps/web`: how kubectl names an object that it did something to.
+pub fn qualified_name(object: &Value) -> String {
+    let name = fields::text(object, "metadata.name");
+    match kind_of(object) {
+        Some(kind) => format!("{}/{name}", qualified_singular(kind)),
+        None => format!("{}/{name}", fields::text(object, "kind").to_ascii_lowercase()),
+    }
+}
+
+/// `deployment.apps`, `pod`.
+pub fn qualified_singular(kind: Kind) -> String {
+    let info = kind.info();
+    match info.group {
+        "" => info.singular(),
+        group => format!("{}.{group}", info.singular()),
+    }
+}

@@ -1,0 +1,169 @@
+//! Tables: `kubectl get`.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::columns::layout;
+use super::fields::{labels, text};
+use super::jsonpath::Template;
+use super::{kind_of, qualified_singular, tabs};
+use crate::object::Kind;
+
+/// How a table is to look.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Look {
+    /// `-o wide`.
+    pub wide: bool,
+    /// `--show-labels`.
+    pub labels: bool,
+    /// `-A`: a first column with the namespace.
+    pub namespaces: bool,
+    /// Names as `deployment.apps/web`, as when several kinds are listed.
+    pub prefix: bool,
+    /// `--no-headers`.
+    pub no_headers: bool,
+}
+
+/// The table of objects of one kind.
+pub fn table(kind: Kind, objects: &[Value], look: Look, now: Timestamp) -> String {
+    let layout = layout(kind);
+    let shown: Vec<usize> = (0..layout.columns.len()).filter(|&i| look.wide || !layout.columns[i].1).collect();
+    let head = |i: &usize| layout.columns[*i].0.to_ascii_uppercase();
+    let mut rows = Vec::new();
+    if !look.no_headers {
+        rows.push(row(look, "NAMESPACE", shown.iter().map(head).collect(), "LABELS".to_owned()));
+    }
+    for object in objects {
+        let mut cells = (layout.cells)(object, now);
+        if look.prefix {
+            cells = prefixed(kind, &layout, cells);
+        }
+        let cells = shown.iter().filter_map(|&i| cells.get(i)).map(|cell| one_line(cell)).collect();
+        rows.push(row(look, text(object, "metadata.namespace"), cells, labels(object, "metadata.labels")));
+    }
+    tabs::table(&(rows.join("\n") + "\n"))
+}
+
+/// Tables of objects of any kinds, one after the other, as `-o wide` of a mixed list shows them.
+pub fn plain(objects: &[Value], wide: bool, now: Timestamp) -> String {
+    let mut out = Vec::new();
+    for group in objects.chunk_by(|a, b| kind_of(a) == kind_of(b)) {
+        if let Some(kind) = kind_of(&group[0]) {
+            out.push(table(kind, group, Look { wide, ..Look::default() }, now));
+        }
+    }
+    out.join("\n")
+}
+
+fn prefixed(kind: Kind, layout: &super::columns::Layout, mut cells: Vec<String>) -> Vec<String> {
+    // The name is not always first: Events begin with their age, and show no name without -o wide.
+    if let Some(i) = layout.columns.iter().position(|(head, _)| *head == "Name") {
+        cells[i] = format!("{}/{}", qualified_singular(kind), cells[i]);
+    }
+    cells
+}
+
+fn row(look: Look, namespace: &str, mut cells: Vec<String>, labels: String) -> String {
+    if look.namespaces {
+        cells.insert(0, namespace.to_owned());
+    }
+    if look.labels {
+        cells.push(labels);
+    }
+    cells.join("\t")
+}
+
+/// A message may have several lines or tabs; a table shows the first line. Mirrors `printRows`.
+fn one_line(cell: &str) -> String {
+    match cell.split_once(['\n', '\r', '\u{c}']) {
+        Some((first, _)) => format!("{}...", first.replace('\t', " ")),
+        None => cell.replace('\t', " "),
+    }
+}
+
+/// Reads `NAME:.metadata.name,PHASE:.status.phase`.
+pub fn custom_columns(text: &str) -> Result<Vec<(String, Template)>, String> {
+    if text.is_empty() {
+        return Err("custom-columns format specified but no custom columns given".to_owned());
+    }
+    let column = |part: &str| {
+        let (head, path) = part.split_once(':').ok_or_else(|| {
+            format!("unexpected custom-columns spec: {part}, expected <header>:<json-path-expr>")
+        })?;
+        // Both `{.a}`, `.a` and `a` are accepted. Mirrors `get.RelaxedJSONPathExpression`.
+        let path = path.trim_start_matches('{').trim_end_matches('}');
+        Ok((head.to_owned(), Template::parse(&format!("{{.{}}}", path.trim_start_matches('.')))?))
+    };
+    text.split(',').map(column).collect()
+}
+
+/// The table of custom columns.
+pub fn custom(columns: &[(String, Template)], objects: &[Value]) -> Result<String, String> {
+    let mut rows = vec![columns.iter().map(|(head, _)| head.clone()).collect::<Vec<_>>().join("\t")];
+    for object in objects {
+        let cells = columns.iter().map(|(_, template)| match template.print(object)? {
+            cell if cell.is_empty() => Ok("<none>".to_owned()),
+            cell => Ok(cell.replace(' ', ",")),
+        });
+        rows.push(cells.collect::<Result<Vec<_>, String>>()?.join("\t"));
+    }
+    Ok(tabs::table(&(rows.join("\n") + "\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn now() -> Timestamp {
+        "2026-01-01T00:00:02Z".parse().unwrap()
+    }
+
+    #[test]
+    fn several_kinds_carry_their_names() {
+        let deployment = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "creationTimestamp": "2026-01-01T00:00:00Z", "labels": {"app": "web"}},
+            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+                "template": {"spec": {"containers": [{"name": "nginx", "image": "nginx:1.27"}]}}},
+            "status": {"readyReplicas": 2, "updatedReplicas": 2, "availableReplicas": 2},
+        });
+        let look = Look { wide: true, prefix: true, ..Look::default() };
+        let want = "\
+NAME                  READY   UP-TO-DATE   AVAILABLE   AGE   CONTAINERS   IMAGES       SELECTOR
+deployment.apps/web   2/2     2            2           2s    nginx        nginx:1.27   app=web
+";
+        assert_eq!(table(Kind::Deployment, std::slice::from_ref(&deployment), look, now()), want);
+        let look = Look { labels: true, no_headers: true, ..Look::default() };
+        let want = "web   2/2   2     2     2s    app=web\n";
+        assert_eq!(table(Kind::Deployment, &[deployment], look, now()), want);
+    }
+
+    #[test]
+    fn a_node_and_an_event_have_their_columns() {
+        let node = json!({"metadata": {"name": "node-1", "creationTimestamp": "2025-12-31T23:53:40Z",
+            "labels": {"node-role.kubernetes.io/control-plane": ""}}, "spec": {"unschedulable": true},
+            "status": {"conditions": [{"type": "Ready", "status": "Unknown"}], "nodeInfo": {"kubeletVersion": "v1.36.2"}}});
+        let want = "\
+NAME     STATUS                        ROLES           AGE     VERSION
+node-1   NotReady,SchedulingDisabled   control-plane   6m22s   v1.36.2
+";
+        assert_eq!(table(Kind::Node, &[node], Look::default(), now()), want);
+        let event = json!({"metadata": {"name": "web.1"}, "type": "Normal", "reason": "Scheduled", "message": "a\nb",
+            "involvedObject": {"kind": "Pod", "name": "web"}, "eventTime": "2026-01-01T00:00:01.5Z"});
+        let want = "\
+LAST SEEN   TYPE     REASON      OBJECT    MESSAGE
+0s          Normal   Scheduled   pod/web   a...
+";
+        assert_eq!(table(Kind::Event, &[event], Look::default(), now()), want);
+    }
+
+    #[test]
+    fn custom_columns_ask_for_any_field() {
+        let columns = custom_columns("NAME:.metadata.name,X:{.spec.x}").unwrap();
+        let objects = [json!({"metadata": {"name": "a"}, "spec": {"x": 1}}), json!({"metadata": {"name": "b"}})];
+        assert_eq!(custom(&columns, &objects).unwrap(), "NAME   X\na      1\nb      <none>\n");
+        assert!(custom_columns("NAME").is_err());
+    }
+}
