@@ -4,6 +4,10 @@
 //! (namespaces, roles, priority classes); then controller manager, scheduler and nodes join, list, watch and settle.
 //! Only then does the user's part begin, and steps count from 1.
 
+pub mod kubectl;
+
+pub mod manifest;
+
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};

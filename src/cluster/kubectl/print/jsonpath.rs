@@ -74,13 +74,16 @@ fn parse_nodes(rest: &mut &str, whole: &str, inside: bool) -> Result<Vec<Node>, 
             return Ok(nodes);
         };
         push_text(&mut nodes, &rest[..open]);
-        let close = closing_brace(&rest[open..]).ok_or_else(|| {
-            format!("error parsing jsonpath {whole}, unclosed action: a '{{' has no '}}'")
-        })?;
+        let close = closing_brace(&rest[open..])
+            .ok_or_else(|| format!("error parsing jsonpath {whole}, unclosed action: a '{{' has no '}}'"))?;
         let action = rest[open + 1..open + close].trim();
         *rest = &rest[open + close + 1..];
         if action == "end" {
-            return if inside { Ok(nodes) } else { Err(format!("error parsing jsonpath {whole}, not in range, nothing to end")) };
+            return if inside {
+                Ok(nodes)
+            } else {
+                Err(format!("error parsing jsonpath {whole}, not in range, nothing to end"))
+            };
         }
         match action.strip_prefix("range ") {
             Some(path) => nodes.push(Node::Range(parse_path(path.trim())?, parse_nodes(rest, whole, true)?)),
@@ -373,7 +376,9 @@ mod tests {
 
     #[test]
     fn what_is_no_template_is_refused() {
-        for wrong in ["{.a", "{.a[}", "{range .a}", "{end}", "{.a[x]}", "{.a[?(@.b]}", "{\"a}", "{.}}{", "{.a[?(@.b==c)]}"] {
+        for wrong in
+            ["{.a", "{.a[}", "{range .a}", "{end}", "{.a[x]}", "{.a[?(@.b]}", "{\"a}", "{.}}{", "{.a[?(@.b==c)]}"]
+        {
             assert!(Template::parse(wrong).is_err(), "{wrong}");
         }
         let value = json!({"a": []});

@@ -165,7 +165,8 @@ mod tests {
 
     #[test]
     fn a_pod_that_goes_is_terminating_until_it_is_done() {
-        let pod = |phase| json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"phase": phase}});
+        let pod =
+            |phase| json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"phase": phase}});
         assert_eq!(summary(&pod("Running")).status, "Terminating");
         assert_eq!(summary(&pod("Succeeded")).status, "Succeeded");
     }

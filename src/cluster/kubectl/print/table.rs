@@ -87,9 +87,9 @@ pub fn custom_columns(text: &str) -> Result<Vec<(String, Template)>, String> {
         return Err("custom-columns format specified but no custom columns given".to_owned());
     }
     let column = |part: &str| {
-        let (head, path) = part.split_once(':').ok_or_else(|| {
-            format!("unexpected custom-columns spec: {part}, expected <header>:<json-path-expr>")
-        })?;
+        let (head, path) = part
+            .split_once(':')
+            .ok_or_else(|| format!("unexpected custom-columns spec: {part}, expected <header>:<json-path-expr>"))?;
         // Both `{.a}`, `.a` and `a` are accepted. Mirrors `get.RelaxedJSONPathExpression`.
         let path = path.trim_start_matches('{').trim_end_matches('}');
         Ok((head.to_owned(), Template::parse(&format!("{{.{}}}", path.trim_start_matches('.')))?))

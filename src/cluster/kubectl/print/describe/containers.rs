@@ -109,7 +109,8 @@ fn amounts(page: &mut Page, title: &str, spec: &Value, path: &str) {
 }
 
 fn probes(page: &mut Page, spec: &Value) {
-    for (title, field) in [("Liveness", "livenessProbe"), ("Readiness", "readinessProbe"), ("Startup", "startupProbe")] {
+    for (title, field) in [("Liveness", "livenessProbe"), ("Readiness", "readinessProbe"), ("Startup", "startupProbe")]
+    {
         let probe = at(spec, field);
         if !probe.is_null() {
             page.field(&format!("    {title}"), probe_text(probe));

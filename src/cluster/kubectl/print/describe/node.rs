@@ -21,7 +21,9 @@ pub(super) fn describe(page: &mut Page, node: &Value, related: &Related) {
     describe_lease(page, related.lease.as_ref());
     describe_conditions(page, node);
     page.line("Addresses:");
-    list(node, "status.addresses").iter().for_each(|a| page.field(&format!("  {}", text(a, "type")), text(a, "address")));
+    list(node, "status.addresses")
+        .iter()
+        .for_each(|a| page.field(&format!("  {}", text(a, "type")), text(a, "address")));
     for (title, path) in [("Capacity", "status.capacity"), ("Allocatable", "status.allocatable")] {
         page.line(format!("{title}:"));
         map(node, path).for_each(|(name, amount)| page.field(&format!("  {name}"), plain(amount)));

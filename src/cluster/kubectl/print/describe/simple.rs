@@ -38,9 +38,10 @@ pub(super) fn describe_service(page: &mut Page, service: &Value) {
         page.field("Endpoints", "");
     }
     page.field("Session Affinity", text(service, "spec.sessionAffinity"));
-    for (title, path) in
-        [("External Traffic Policy", "spec.externalTrafficPolicy"), ("Internal Traffic Policy", "spec.internalTrafficPolicy")]
-    {
+    for (title, path) in [
+        ("External Traffic Policy", "spec.externalTrafficPolicy"),
+        ("Internal Traffic Policy", "spec.internalTrafficPolicy"),
+    ] {
         if !text(service, path).is_empty() {
             page.field(title, text(service, path));
         }

@@ -39,8 +39,7 @@ fn source(page: &mut Page, volume: &Value) {
         field("SecretName", text(secret, "secretName"));
         field("Optional", &flag(secret, "optional").to_string());
     } else if !claim.is_null() {
-        const TYPE: &str =
-            "PersistentVolumeClaim (a reference to a PersistentVolumeClaim in the same namespace)";
+        const TYPE: &str = "PersistentVolumeClaim (a reference to a PersistentVolumeClaim in the same namespace)";
         field("Type", TYPE);
         field("ClaimName", text(claim, "claimName"));
         field("ReadOnly", &flag(claim, "readOnly").to_string());

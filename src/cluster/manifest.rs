@@ -1,0 +1,259 @@
+//! Manifests: files of YAML or JSON, each document one object, and where in the file each stands.
+//!
+//! Mirrors `k8s.io/cli-runtime/pkg/resource`: a file, a directory (its `.yaml`, `.yml` and `.json` files, by name), or
+//! standard input; documents parted by `---`; a `List` stands for its items. What kubectl says of a file it cannot
+//! read is said here too, and after it the line and a way out, because here somebody is learning.
+//!
+//! YAML is read into a tree that refuses a key given twice, and from there into JSON; the strict decoding of the
+//! objects themselves is the API server's.
+
+use std::fmt;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::object::Kind;
+
+mod yaml;
+
+/// A manifest larger than this is refused unread. etcd takes 1.5 MiB an object, so this is plenty.
+pub const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// One object as it was written down.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest {
+    /// The object, with `apiVersion` and `kind` that the cluster knows.
+    pub object: Value,
+    /// Its kind.
+    pub kind: Kind,
+    /// Where it stands.
+    pub source: Source,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The file as the user named it; `STDIN` for standard input.
+    pub file: String,
+    /// The line, from 1; 0 if no line can be blamed.
+    pub line: usize,
+    /// The column, from 1; 0 if unknown.
+    pub column: usize,
+}
+
+/// Why a manifest cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManifestError {
+    /// What kubectl says, without `error: `.
+    pub message: String,
+    /// Where it is.
+    pub source: Source,
+    /// What to do about it.
+    pub advice: String,
+}
+
+impl ManifestError {
+    fn new(source: Source, message: impl Into<String>, advice: impl Into<String>) -> ManifestError {
+        ManifestError { message: message.into(), source, advice: advice.into() }
+    }
+}
+
+impl fmt::Display for Source {
+    /// `manifests/web.yaml:3:5`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.line, self.column) {
+            (0, _) => f.write_str(&self.file),
+            (line, 0) => write!(f, "{}:{line}", self.file),
+            (line, column) => write!(f, "{}:{line}:{column}", self.file),
+        }
+    }
+}
+
+impl fmt::Display for ManifestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match (self.source.line, self.advice.is_empty()) {
+            (0, true) => Ok(()),
+            (0, false) => write!(f, "\n  hint: {}", self.advice),
+            (_, true) => write!(f, "\n  hint: {}", self.source),
+            (_, false) => write!(f, "\n  hint: {}: {}", self.source, self.advice),
+        }
+    }
+}
+
+impl std::error::Error for ManifestError {}
+
+/// Reads what `-f path` names: a file or a directory, seen from `base`.
+pub fn read_path(base: &Path, path: &str) -> Result<Vec<Manifest>, ManifestError> {
+    let place = base.join(path);
+    let metadata = fs::metadata(&place).map_err(|error| unreadable(path, &error))?;
+    if !metadata.is_dir() {
+        return read_text(path, &read_file(&place, path)?);
+    }
+    let mut manifests = Vec::new();
+    let files = manifest_files(&place, path)?;
+    if files.is_empty() {
+        let message = format!("error reading [{path}]: recognized file extensions are [.json .yaml .yml]");
+        let advice = "No file in this directory ends in .yaml, .yml or .json; name the file or the right directory.";
+        return Err(ManifestError::new(whole(path), message, advice));
+    }
+    for file in files {
+        let name = format!("{}/{}", path.trim_end_matches('/'), file.file_name().unwrap_or_default().to_string_lossy());
+        manifests.append(&mut read_text(&name, &read_file(&file, &name)?)?);
+    }
+    Ok(manifests)
+}
+
+/// Reads the text of a file named `file`.
+pub fn read_text(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
+    let mut manifests = Vec::new();
+    for document in yaml::documents(text) {
+        let (value, source) = yaml::read(file, document)?;
+        match value {
+            Value::Null => {}
+            value => add_objects(value, source, &mut manifests)?,
+        }
+    }
+    if manifests.is_empty() {
+        let advice = format!("{file} has no objects in it: only comments, blank lines or empty documents.");
+        return Err(ManifestError::new(whole(file), "no objects passed to apply", advice));
+    }
+    Ok(manifests)
+}
+
+fn add_objects(value: Value, source: Source, manifests: &mut Vec<Manifest>) -> Result<(), ManifestError> {
+    if value.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List")) {
+        if let Some(Value::Array(items)) = value.get("items") {
+            return items.iter().try_for_each(|item| add_objects(item.clone(), source.clone(), manifests));
+        }
+    }
+    let kind = kind_of(&value, &source)?;
+    manifests.push(Manifest { object: value, kind, source });
+    Ok(())
+}
+
+/// The kind that a document names, or what a real cluster says of it. Mirrors `meta.NoKindMatchError`.
+fn kind_of(value: &Value, source: &Source) -> Result<Kind, ManifestError> {
+    let invalid = |why: &str, advice: &str| {
+        let message = format!(
+            "error validating \"{}\": error validating data: {why}; if you choose to ignore these errors, turn validation \
+             off with --validate=false",
+            source.file
+        );
+        Err(ManifestError::new(source.clone(), message, advice))
+    };
+    if !value.is_object() {
+        let advice = "A manifest is a mapping: apiVersion, kind, metadata and so on, each on a line of its own.";
+        return invalid(&format!("invalid object to validate: {value}"), advice);
+    }
+    let field = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind) = (field("apiVersion"), field("kind"));
+    for (name, text) in [("apiVersion", api_version), ("kind", kind)] {
+        if text.is_empty() {
+            let advice = format!("Every object begins with apiVersion and kind; add `{name}:`.");
+            return invalid(&format!("{name} not set"), &advice);
+        }
+    }
+    Kind::from_manifest(api_version, kind).ok_or_else(|| {
+        let meta = |field| value.pointer(field).and_then(Value::as_str).unwrap_or_default();
+        let mut error = unknown_kind(source, api_version, kind);
+        error.message = format!(
+            "resource mapping not found for name: \"{}\" namespace: \"{}\" from \"{}\": no matches for kind \"{kind}\" in \
+             version \"{api_version}\"\nensure CRDs are installed first",
+            meta("/metadata/name"),
+            meta("/metadata/namespace"),
+            source.file
+        );
+        error
+    })
+}
+
+/// The way out of a kind that the cluster does not know.
+fn unknown_kind(source: &Source, api_version: &str, kind: &str) -> ManifestError {
+    let known = Kind::ALL.iter().map(|known| known.info());
+    let advice = if let Some(info) = known.clone().find(|info| info.kind == kind) {
+        let now = info.api_version;
+        match (removed_in(api_version, kind), kind) {
+            (Some(release), "Deployment" | "ReplicaSet") => format!(
+                "{api_version} is gone since Kubernetes {release}. Write `apiVersion: {now}`, and add spec.selector \
+                 with the labels of spec.template.metadata.labels: {now} does not guess it."
+            ),
+            (Some(release), _) => {
+                format!("{api_version} is gone since Kubernetes {release}. Write `apiVersion: {now}`.")
+            }
+            (None, _) => format!("{kind} is in {now}. Write `apiVersion: {now}`."),
+        }
+    } else if let Some(info) = known.clone().find(|info| info.kind.eq_ignore_ascii_case(kind)) {
+        format!("Kinds are written with their capitals: `kind: {}`.", info.kind)
+    } else {
+        let kinds: Vec<&str> = known.map(|info| info.kind).collect();
+        format!("This cluster knows these kinds: {}.", kinds.join(", "))
+    };
+    ManifestError::new(source.clone(), "", advice)
+}
+
+/// The release that no longer served a kind in an old version.
+fn removed_in(api_version: &str, kind: &str) -> Option<&'static str> {
+    match (api_version, kind) {
+        ("apps/v1beta1" | "apps/v1beta2" | "extensions/v1beta1", _) => Some("1.16"),
+        ("rbac.authorization.k8s.io/v1beta1" | "rbac.authorization.k8s.io/v1alpha1", _) => Some("1.22"),
+        ("scheduling.k8s.io/v1beta1" | "coordination.k8s.io/v1beta1", _) => Some("1.22"),
+        _ => None,
+    }
+}
+
+fn whole(file: &str) -> Source {
+    Source { file: file.to_owned(), ..Source::default() }
+}
+
+fn unreadable(path: &str, error: &std::io::Error) -> ManifestError {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            let advice = "Check the name, and the directory that you are in.";
+            ManifestError::new(whole(path), format!("the path \"{path}\" does not exist"), advice)
+        }
+        _ => ManifestError::new(whole(path), format!("the path \"{path}\" cannot be accessed: {error}"), ""),
+    }
+}
+
+/// The manifests directly in a directory, by name. Subdirectories are for `-R`, which is left out.
+fn manifest_files(directory: &Path, name: &str) -> Result<Vec<PathBuf>, ManifestError> {
+    let entries = fs::read_dir(directory).map_err(|error| unreadable(name, &error))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| {
+        let known = path.extension().is_some_and(|ext| ext == "yaml" || ext == "yml" || ext == "json");
+        known && path.is_file()
+    });
+    files.sort();
+    Ok(files)
+}
+
+fn read_file(path: &Path, name: &str) -> Result<String, ManifestError> {
+    let file = fs::File::open(path).map_err(|error| unreadable(name, &error))?;
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let too_large = |length: u64| {
+        let message = format!("the file \"{name}\" is too large: {} MiB", length / (1024 * 1024));
+        let advice = format!("A manifest may have {} MiB here; split the file.", FILE_BYTES_MAX / (1024 * 1024));
+        Err(ManifestError::new(whole(name), message, advice))
+    };
+    if length > FILE_BYTES_MAX {
+        return too_large(length);
+    }
+    let mut bytes = Vec::new();
+    // A pipe has no length: read one byte more than allowed, to notice.
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return too_large(bytes.len() as u64);
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
+        let message = format!("error parsing {name}: error converting YAML to JSON: yaml: invalid leading UTF-8 octet");
+        let source = Source { line, ..whole(name) };
+        ManifestError::new(source, message, "This is no text file. Manifests are YAML or JSON in UTF-8.")
+    })
+}
+
+#[cfg(test)]
+mod tests;

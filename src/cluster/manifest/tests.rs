@@ -1,0 +1,149 @@
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::*;
+
+/// A directory that is removed again.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("kubestep-manifest-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.0.join(name), bytes).unwrap();
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn error(text: &str) -> ManifestError {
+    read_text("web.yaml", text).unwrap_err()
+}
+
+#[test]
+fn documents_become_objects_with_their_place() {
+    let text = "# first\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\n\n---\n# only this\n---\n\
+                apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service}\n- {apiVersion: v1, kind: Pod}\n---\n";
+    let manifests = read_text("web.yaml", text).unwrap();
+    let found: Vec<(Kind, usize)> = manifests.iter().map(|m| (m.kind, m.source.line)).collect();
+    assert_eq!(found, [(Kind::Pod, 3), (Kind::Service, 11), (Kind::Pod, 11)]);
+    assert_eq!(manifests[0].object, json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}));
+    assert_eq!(read_text("-", r#"{"apiVersion": "v1", "kind": "Pod"}"#).unwrap()[0].kind, Kind::Pod);
+}
+
+#[test]
+fn words_are_read_as_kubectl_reads_them() {
+    let text = "apiVersion: v1\nkind: Pod\nspec:\n  mode: 0644\n  text: \"0755\"\n  on: yes\n  quoted: 'no'\n  port: 80\n\
+                \x20 base: &b {x: 1, y: 2}\n  derived: {<<: *b, y: 3}\n  5: five\n";
+    let spec = read_text("web.yaml", text).unwrap().remove(0).object["spec"].take();
+    assert_eq!(spec["mode"], 420);
+    assert_eq!(spec["text"], "0755");
+    assert_eq!(spec["on"], true);
+    assert_eq!(spec["quoted"], "no");
+    assert_eq!(spec["derived"], json!({"x": 1, "y": 3}));
+    assert_eq!(spec["5"], "five");
+}
+
+#[test]
+fn mistakes_have_a_line_and_a_way_out() {
+    #[rustfmt::skip]
+    let cases = [
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: x\nspec: {}\n",
+            "yaml: line 3: did not find expected ',' or '}'", 4, "not closed"),
+        ("apiVersion: v1\nkind: Pod\n---\nkind: Pod\nkind: Pod\n", "key \"kind\" already set in map", 4, "twice"),
+        ("apiVersion: v1\nkind: Pod\n\tspec: {}\n", "found character that cannot start any token", 3, "replace the tab"),
+        ("apiVersion: v1\nkind: Pod: x\n", "mapping values are not allowed in this context", 2, "one line"),
+        ("just words\n", "invalid object to validate", 1, "is a mapping"),
+        ("kind: Pod\n", "apiVersion not set", 1, "add `apiVersion:`"),
+        ("apiVersion: v1\n", "kind not set", 1, "add `kind:`"),
+        ("apiVersion: v1\nkind: pod\n", "no matches for kind \"pod\" in version \"v1\"", 1, "`kind: Pod`"),
+        ("apiVersion: v1\nkind: Deployment\n", "no matches for kind \"Deployment\" in version \"v1\"", 1, "apps/v1"),
+        ("apiVersion: x/v1\nkind: Shirt\n", "ensure CRDs are installed first", 1, "knows these kinds"),
+        ("# nothing\n---\n", "no objects passed to apply", 0, "no objects in it"),
+    ];
+    for (text, message, line, advice) in cases {
+        let error = error(text);
+        assert!(error.message.contains(message), "{text:?}: {}", error.message);
+        assert!(error.advice.contains(advice), "{text:?}: {}", error.advice);
+        assert_eq!(error.source.line, line, "{text:?}");
+        assert!(error.to_string().contains("\n  hint: "), "{error}");
+    }
+}
+
+#[test]
+fn a_removed_version_says_what_to_write() {
+    let text = "apiVersion: apps/v1beta1\nkind: Deployment\nmetadata:\n  name: test-service-deploy\n";
+    let error = read_text("basic-deployment.yml", text).unwrap_err();
+    let want = "resource mapping not found for name: \"test-service-deploy\" namespace: \"\" from \"basic-deployment.yml\": \
+                no matches for kind \"Deployment\" in version \"apps/v1beta1\"\nensure CRDs are installed first";
+    assert_eq!(error.message, want);
+    assert!(
+        error.advice.contains("`apiVersion: apps/v1`") && error.advice.contains("spec.selector"),
+        "{}",
+        error.advice
+    );
+}
+
+#[test]
+fn a_bomb_is_refused() {
+    let mut text = String::from("apiVersion: v1\nkind: Pod\na: &a [x, x, x, x, x, x, x, x, x]\n");
+    for (name, before) in ["b", "c", "d", "e", "f", "g", "h"].into_iter().zip(["a", "b", "c", "d", "e", "f", "g"]) {
+        let items = vec![format!("*{before}"); 9].join(", ");
+        text.push_str(&format!("{name}: &{name} [{items}]\n"));
+    }
+    assert!(error(&text).message.contains("excessive aliasing"), "{}", error(&text).message);
+    let deep = format!("apiVersion: v1\nkind: Pod\nx: {}", "[".repeat(100_000));
+    assert!(error(&deep).message.starts_with("error parsing web.yaml"));
+}
+
+#[test]
+fn ten_thousand_documents_are_read() {
+    let text: String =
+        (0..10_000).map(|i| format!("---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{i}}}\n")).collect();
+    let manifests = read_text("many.yaml", &text).unwrap();
+    assert_eq!(manifests.len(), 10_000);
+    assert_eq!(manifests[9_999].source.line, 39_998);
+}
+
+#[test]
+fn files_and_directories_are_read() {
+    let scratch = Scratch::new("files");
+    for (name, pod) in [("b.yml", "b"), ("a.yaml", "a"), ("c.json", "c")] {
+        scratch.write(
+            name,
+            format!("{{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {{\"name\": \"{pod}\"}}}}").as_bytes(),
+        );
+    }
+    scratch.write("notes.txt", b"no manifest");
+    let names = |path: &str| -> Vec<String> {
+        let manifests = read_path(&scratch.0, path).unwrap();
+        manifests.iter().map(|m| format!("{} {}", m.source.file, m.object["metadata"]["name"])).collect()
+    };
+    assert_eq!(names("a.yaml"), ["a.yaml \"a\""]);
+    assert_eq!(names("."), ["./a.yaml \"a\"", "./b.yml \"b\"", "./c.json \"c\""]);
+    assert_eq!(read_path(&scratch.0, "nowhere.yaml").unwrap_err().message, "the path \"nowhere.yaml\" does not exist");
+}
+
+#[test]
+fn what_is_no_manifest_is_refused() {
+    let scratch = Scratch::new("wrong");
+    scratch.write("binary.yaml", b"kind: \xff\xfe\x00");
+    assert!(read_path(&scratch.0, "binary.yaml").unwrap_err().advice.contains("UTF-8"));
+    scratch.write("empty.yaml", b"");
+    assert_eq!(read_path(&scratch.0, "empty.yaml").unwrap_err().message, "no objects passed to apply");
+    let huge = fs::File::create(scratch.0.join("huge.yaml")).unwrap();
+    huge.set_len(FILE_BYTES_MAX + 1).unwrap();
+    assert!(read_path(&scratch.0, "huge.yaml").unwrap_err().message.contains("too large"));
+    fs::create_dir(scratch.0.join("none")).unwrap();
+    assert!(read_path(&scratch.0, "none").unwrap_err().message.contains("recognized file extensions"));
+}

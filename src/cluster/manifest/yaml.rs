@@ -1,0 +1,189 @@
+//! One YAML document into JSON, with the line to blame when that fails.
+
+use serde::Deserialize as _;
+use serde_json::{Map, Number, Value};
+
+use super::{ManifestError, Source};
+
+/// A document of a file: its text and the number of the lines before it.
+#[derive(Clone, Copy, Debug)]
+pub struct Document<'a> {
+    text: &'a str,
+    lines_before: usize,
+}
+
+/// Splits a file at its `---` lines. Mirrors `yaml.NewYAMLReader`, which goes by lines, so that a broken document
+/// does not hide those before it.
+pub fn documents(text: &str) -> Vec<Document<'_>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut documents = Vec::new();
+    let (mut start, mut first_line) = (0, 0);
+    let mut offset = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let bare = line.trim_end();
+        if bare == "---" || bare.starts_with("--- #") || bare.starts_with("---\t") {
+            documents.push(Document { text: &text[start..offset], lines_before: first_line });
+            (start, first_line) = (offset + line.len(), number + 1);
+        }
+        offset += line.len();
+    }
+    documents.push(Document { text: &text[start..], lines_before: first_line });
+    documents
+}
+
+/// Reads a document; null if there is nothing in it.
+pub fn read(file: &str, document: Document<'_>) -> Result<(Value, Source), ManifestError> {
+    let blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    let skipped = document.text.lines().take_while(|line| blank(line)).count();
+    let source = Source { file: file.to_owned(), line: document.lines_before + skipped + 1, column: 0 };
+    if document.text.lines().all(blank) {
+        return Ok((Value::Null, source));
+    }
+    let tree = serde_yaml::Value::deserialize(serde_yaml::Deserializer::from_str(document.text))
+        .map_err(|error| broken(file, document, &error))?;
+    let value = to_json(tree, document.text).map_err(|why| {
+        let message = format!("error parsing {file}: error converting YAML to JSON: {why}");
+        ManifestError { message, source: source.clone(), advice: String::new() }
+    })?;
+    Ok((value, source))
+}
+
+fn broken(file: &str, document: Document<'_>, error: &serde_yaml::Error) -> ManifestError {
+    let text = error.to_string();
+    let (line, column) = error.location().map_or((0, 0), |place| (place.line(), place.column()));
+    let (problem, advice) = explain(&text, document.text, line);
+    let message =
+        format!("error parsing {file}: error converting YAML to JSON: yaml: {}{problem}", go_line(&text, line));
+    let line = if line == 0 { 0 } else { line + document.lines_before };
+    ManifestError { message, source: Source { file: file.to_owned(), line, column }, advice: advice.to_owned() }
+}
+
+/// The line that kubectl would name: that of the document, not of the file, and counted from 0 if it was the parser
+/// and not the scanner that found the mistake. Mirrors `yaml.v2`'s `parser.fail`.
+fn go_line(error: &str, line: usize) -> String {
+    const SCANNER: &[&str] = &["found character", "mapping values", "could not find expected ':'", "found unexpected"];
+    if error.contains("duplicate entry") {
+        return format!("unmarshal errors:\n  line {line}: ");
+    }
+    let scanner = SCANNER.iter().any(|part| error.contains(part));
+    match if scanner { line } else { line.saturating_sub(1) } {
+        0 => String::new(),
+        line => format!("line {line}: "),
+    }
+}
+
+/// What goyaml would say, and the way out.
+fn explain(error: &str, text: &str, line: usize) -> (String, &'static str) {
+    let said = |part: &str| error.contains(part);
+    let here = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    let indent: String = here.chars().take_while(|c| c.is_whitespace()).collect();
+    if said("duplicate entry") {
+        let key = error.split("with key ").nth(1).and_then(|rest| rest.split(" at line").next()).unwrap_or("");
+        return (
+            format!("key {key} already set in map"),
+            "The same key stands twice in one mapping: keep one of them.",
+        );
+    }
+    if indent.contains('\t') || said("found character that cannot start any token") && text.contains('\t') {
+        let problem = "found character that cannot start any token".to_owned();
+        return (problem, "YAML is indented with spaces; replace the tab.");
+    }
+    if said("repetition limit") || said("recursion limit") {
+        let problem = "document contains excessive aliasing".to_owned();
+        return (problem, "Anchors and aliases that unfold to millions of values are refused; write them out.");
+    }
+    if said("did not find expected ',' or '}'") {
+        let problem = "did not find expected ',' or '}'".to_owned();
+        return (problem, "A `{` is not closed, or a comma is missing between two entries.");
+    }
+    if said("did not find expected ',' or ']'") {
+        let problem = "did not find expected ',' or ']'".to_owned();
+        return (problem, "A `[` is not closed, or a comma is missing between two items.");
+    }
+    if said("mapping values are not allowed") {
+        let problem = "mapping values are not allowed in this context".to_owned();
+        return (
+            problem,
+            "There are two `key: value` on one line, or this line is indented deeper than its neighbours.",
+        );
+    }
+    if said("did not find expected key") || said("did not find expected '-' indicator") {
+        let problem = error.split(" at line").next().unwrap_or(error).to_owned();
+        return (problem, "The line is not indented as its neighbours are.");
+    }
+    (error.split(" at line").next().unwrap_or(error).to_owned(), "")
+}
+
+/// `text` is the document: a word in it that stands without quotes is read by the rules of YAML 1.1, as kubectl does.
+fn to_json(tree: serde_yaml::Value, text: &str) -> Result<Value, String> {
+    use serde_yaml::Value as Yaml;
+    Ok(match tree {
+        Yaml::Null => Value::Null,
+        Yaml::Bool(value) => Value::Bool(value),
+        Yaml::Number(number) => json_number(&number)?,
+        Yaml::String(word) => old_word(&word, text).unwrap_or(Value::String(word)),
+        Yaml::Sequence(items) => Value::Array(items.into_iter().map(|v| to_json(v, text)).collect::<Result<_, _>>()?),
+        Yaml::Mapping(fields) => json_map(fields, text)?,
+        Yaml::Tagged(tagged) => to_json(tagged.value, text)?,
+    })
+}
+
+fn json_map(fields: serde_yaml::Mapping, text: &str) -> Result<Value, String> {
+    let mut out = Map::new();
+    let mut bases = Vec::new();
+    for (key, value) in fields {
+        match (json_key(key)?, to_json(value, text)?) {
+            (key, Value::Object(base)) if key == "<<" => bases.push(base),
+            (key, Value::Array(many)) if key == "<<" => {
+                bases.extend(many.into_iter().filter_map(|base| base.as_object().cloned()));
+            }
+            (key, value) => {
+                out.insert(key, value);
+            }
+        }
+    }
+    // `<<: *base` takes over what is not given.
+    for (key, value) in bases.into_iter().flatten() {
+        out.entry(key).or_insert(value);
+    }
+    Ok(Value::Object(out))
+}
+
+fn json_number(number: &serde_yaml::Number) -> Result<Value, String> {
+    if let Some(n) = number.as_i64() {
+        return Ok(n.into());
+    }
+    if let Some(n) = number.as_u64() {
+        return Ok(n.into());
+    }
+    let float = number.as_f64().and_then(Number::from_f64);
+    float.map(Value::Number).ok_or_else(|| format!("{number} is no number that JSON has"))
+}
+
+fn json_key(key: serde_yaml::Value) -> Result<String, String> {
+    use serde_yaml::Value as Yaml;
+    match key {
+        Yaml::String(text) => Ok(text),
+        Yaml::Bool(value) => Ok(value.to_string()),
+        Yaml::Number(number) => Ok(number.to_string()),
+        Yaml::Null => Ok("null".to_owned()),
+        _ => Err("a mapping or a list cannot be a key".to_owned()),
+    }
+}
+
+/// `0644` is 420 and `yes` is true: kubectl reads YAML 1.1, which has octal file modes and many booleans. The reader
+/// below us keeps such words as text and does not say whether they were quoted, so the document is asked.
+fn old_word(word: &str, text: &str) -> Option<Value> {
+    let value = match word {
+        "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Value::Bool(true),
+        "no" | "No" | "NO" | "off" | "Off" | "OFF" => Value::Bool(false),
+        _ => {
+            let digits = word.strip_prefix('0').filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))?;
+            Value::from(i64::from_str_radix(digits, 8).ok()?)
+        }
+    };
+    let quoted = |quote: char| text.contains(&format!("{quote}{word}{quote}"));
+    // A word of a block of text (`|`) stands alone in no list or mapping.
+    let plain = [": ", "- ", ", ", "[", ":\t"].iter().any(|before| text.contains(&format!("{before}{word}")));
+    (plain && !quoted('"') && !quoted('\'')).then_some(value)
+}
