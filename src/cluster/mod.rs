@@ -23,14 +23,18 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::apiserver::ApiServer;
 use crate::apiserver::admission::Reader;
 use crate::apiserver::request::{Body, Options, Request, User, Verb};
+use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::Client;
 use crate::controllers::{self, ControllerManager};
-use crate::engine::{Actor, ActorId, Delivery, Engine, Step};
+use crate::engine::{Actor, ActorId, Delivery, Engine, Hub, Step};
 use crate::node::cni::Plugins;
 use crate::node::kubelet::{self, Kubelet};
 use crate::node::runtime::Runtime;
-use crate::object::{Key, Kind, Object};
+use crate::object::status::Reason;
+use crate::object::{Key, Kind, Object, Status};
 use crate::scheduler::actor::KubeScheduler;
+
+use kubectl::{Feeds, Kubectl};
 
 /// What a cluster is made of.
 #[derive(Clone, Debug)]
@@ -137,6 +141,10 @@ pub struct Cluster {
     pub engine: Engine,
     /// The person at the keyboard.
     pub user: Client,
+    /// kubectl, as that person runs it.
+    pub kubectl: Kubectl,
+    /// What their commands have printed.
+    pub output: kubectl::Output,
     actions: Actions,
     config: Config,
 }
@@ -147,9 +155,12 @@ impl Cluster {
         let mut engine = Engine::new(ApiServer::new(config.seed), config.seed);
         engine.keep_notes(false);
         bootstrap(&mut engine);
-        let user_id = engine.add(Box::new(UserActor));
-        let user = Client::new(engine.hub().clone(), user_id, Rc::new(User::admin()), 50, 300);
-        let mut cluster = Cluster { engine, user, actions: Actions::default(), config };
+        let (hub, id, feeds) = (engine.hub().clone(), engine.next_actor(), Feeds::default());
+        engine.add(Box::new(UserActor { hub: hub.clone(), actor: id, feeds: feeds.clone() }));
+        let user = Client::new(hub, id, Rc::new(User::admin()), 50, 300);
+        let output = kubectl::Output::default();
+        let kubectl = Kubectl::new(user.clone(), feeds, output.clone());
+        let mut cluster = Cluster { engine, user, kubectl, output, actions: Actions::default(), config };
         cluster.add_control_plane();
         for node in cluster.config.nodes.clone() {
             cluster.add_node(&node);
@@ -270,15 +281,36 @@ impl Cluster {
     }
 }
 
-/// The person at the keyboard: all they do is start commands.
-struct UserActor;
+/// The person at the keyboard: all they do is start commands, and some commands follow a watch.
+struct UserActor {
+    hub: Hub,
+    actor: ActorId,
+    feeds: Feeds,
+}
+
+impl UserActor {
+    fn feed(&self, watch: WatchId, event: WatchEvent) {
+        if let Some(call) = kubectl::client::feed(&self.feeds, watch, event) {
+            self.hub.unpark(self.actor, call);
+        }
+    }
+}
 
 impl Actor for UserActor {
     fn name(&self) -> &str {
         "user/kubectl"
     }
 
-    fn deliver(&mut self, _: Delivery) {}
+    fn deliver(&mut self, delivery: Delivery) {
+        match delivery {
+            Delivery::Notification { watch, event } => self.feed(watch, event),
+            Delivery::Wake { what: kubectl::client::TIMEOUT, key } => {
+                let over = Status::new(Reason::Timeout, "the time is over");
+                self.feed(WatchId(key.parse().unwrap_or_default()), WatchEvent::Error(over));
+            }
+            Delivery::Wake { .. } | Delivery::Rpc { .. } => {}
+        }
+    }
 
     fn as_any(&self) -> &dyn Any {
         self

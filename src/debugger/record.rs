@@ -118,7 +118,8 @@ impl Record {
         };
         let object = new.or(old);
         let subresource = request.subresource.map_or(String::new(), |s| format!("/{}", s.as_str()));
-        let by = format!("{} {} {}{subresource}", request.user.agent, request.verb.as_str(), request.kind.info().plural);
+        let by =
+            format!("{} {} {}{subresource}", request.user.agent, request.verb.as_str(), request.kind.info().plural);
         json!({
             "rv": revision,
             "t_ms": self.milliseconds(step.time),

@@ -194,6 +194,18 @@ impl Hub {
         Sleep(HubCall::new(self.clone(), "time".into(), Ask::Sleep(duration)))
     }
 
+    /// Waits until [`Hub::unpark`] is called for it. For a task that waits for its own process.
+    #[track_caller]
+    pub fn park(&self, about: &'static str) -> Park {
+        let call = self.next_call();
+        Park { hub: self.clone(), at: Location::caller(), about, call, waiting: false }
+    }
+
+    /// Ends the wait of a parked task of `actor`.
+    pub fn unpark(&self, actor: ActorId, call: CallId) {
+        self.send(actor, actor, Duration::ZERO, false, What::Resume { call });
+    }
+
     fn send(&self, from: ActorId, to: ActorId, delay: Duration, background: bool, what: What) {
         let background = background || self.0.background.get();
         self.0.outbox.borrow_mut().push(Outgoing { from, to, delay, background, what });
@@ -328,5 +340,37 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
         self.0.poll_outcome().map(|_| ())
+    }
+}
+
+/// The future of a wait for one's own process.
+pub struct Park {
+    hub: Hub,
+    at: &'static Location<'static>,
+    about: &'static str,
+    call: CallId,
+    waiting: bool,
+}
+
+impl Park {
+    /// What to unpark.
+    pub fn call(&self) -> CallId {
+        self.call
+    }
+}
+
+impl Future for Park {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.hub.0.results.borrow_mut().remove(&self.call).is_some() {
+            return Poll::Ready(());
+        }
+        if !self.waiting {
+            self.waiting = true;
+            let waiting = Waiting { call: self.call, at: self.at, about: self.about.into() };
+            self.hub.0.waiting.borrow_mut().push(waiting);
+        }
+        Poll::Pending
     }
 }

@@ -54,8 +54,6 @@ pub mod agent;
 pub mod backoff;
 #[cfg(test)]
 mod harness;
-#[cfg(test)]
-mod scale;
 pub mod images;
 pub mod node_status;
 pub mod params;
@@ -66,6 +64,8 @@ pub mod probes;
 pub mod restart;
 pub mod runtime_client;
 pub mod runtime_pod;
+#[cfg(test)]
+mod scale;
 pub mod start;
 pub mod status;
 pub mod status_loop;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::{Kubelet, NodeConfig};
 use super::harness::{Harness, spec};
+use super::{Kubelet, NodeConfig};
 use crate::apiserver::request::{Binding, Body, Options, Request, Subresource, User, Verb};
 use crate::engine::{Engine, What};
 use crate::node::cni::Plugins;
@@ -54,7 +54,12 @@ fn ten_thousand_pods_on_five_hundred_nodes() {
         *kinds.entry(name).or_default() += 1;
     }
     assert_eq!(left.get(), 0);
-    println!("{pods} pods: {} steps, {:?}, last patch after {:?}", harness.engine.steps() - steps, start.elapsed(), last - from);
+    println!(
+        "{pods} pods: {} steps, {:?}, last patch after {:?}",
+        harness.engine.steps() - steps,
+        start.elapsed(),
+        last - from
+    );
     println!("{kinds:#?}");
 }
 
