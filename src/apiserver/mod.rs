@@ -27,6 +27,7 @@ use crate::object::{Kind, Object, Status};
 use crate::store::{Change, Store};
 
 pub mod admission;
+pub mod authentication;
 pub mod authorization;
 pub mod continue_token;
 pub mod create;
@@ -150,7 +151,7 @@ impl ApiServer {
         let user = &handling.request.user;
         handling.stage("authentication", || format!("{} [{}]", user.name, user.groups.join(", ")));
         let rule = self.authorizer.authorize(handling.request, &self.store)?;
-        handling.stage("authorization", || rule);
+        handling.stage("authorization", || rule.to_string());
         Ok(())
     }
 

@@ -36,6 +36,7 @@ impl ApiServer {
         let Body::Token { expiration_seconds, .. } = request.body else {
             return Err(Status::bad_request("the request carries no TokenRequest"));
         };
+        admission::admit_token(request, &self.store)?;
         Ok((201, Response::Token { expiration_seconds }))
     }
 

@@ -1,9 +1,35 @@
-//! Admission.
+//! Admission: what a request may become, after it is known who asks and that they may.
+//!
+//! Authorization sees the URL, admission sees the object. The plugins form two rows. The mutating row runs on a decoded
+//! and defaulted object and may change it: this is where a Pod gets its service account, the volume with its token and
+//! its default tolerations, and a Node its first taint. The validating row runs last, on what would be stored, and may
+//! only refuse. Each row has a fixed order, that of `--enable-admission-plugins`, and the first refusal ends the
+//! request. Deletes and bindings pass plugins too ([`DELETING`], [`admit_binding`], [`admit_token`]).
+//!
+//! Must hold: a plugin reads nothing but the request, the stored objects and the seeded generator; admission comes
+//! before validation, so what a plugin adds is checked like what the user wrote; a plugin run twice on its own result
+//! changes nothing more.
+//!
+//! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
+//! `pkg/kubeapiserver/options/plugins.go`.
+//!
+//! Left out: webhooks and admission policies, PodSecurity, RuntimeClass, StorageObjectInUseProtection,
+//! DefaultStorageClass, DefaultIngressClass, LimitRanger and ResourceQuota, whose kinds are not here.
 
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
 
 use super::request::{Binding, Request};
+
+pub mod default_toleration_seconds;
+pub mod namespace_lifecycle;
+pub mod node_restriction;
+pub mod pod_topology_labels;
+pub mod priority;
+pub mod service_account;
+pub mod taint_nodes_by_condition;
+#[cfg(test)]
+pub(crate) mod testing;
 
 /// Reads the store on behalf of a check.
 pub trait Reader {
@@ -25,6 +51,13 @@ pub struct Attributes<'a> {
     pub random: &'a mut Random,
 }
 
+impl Attributes<'_> {
+    /// Whether the request makes a new object, by POST or by a PUT of an absent one.
+    pub fn is_create(&self) -> bool {
+        self.old.is_none()
+    }
+}
+
 /// A plugin that may change the object.
 pub type Mutate = fn(&mut Attributes, &mut Object) -> Result<(), Status>;
 /// A plugin that may only refuse.
@@ -33,11 +66,40 @@ pub type Validate = fn(&Attributes, &Object) -> Result<(), Status>;
 pub type ValidateDelete = fn(&Attributes) -> Result<(), Status>;
 
 /// Mutating plugins in the server's order.
-pub const MUTATING: &[(&str, Mutate)] = &[];
-/// Validating plugins in the server's order.
-pub const VALIDATING: &[(&str, Validate)] = &[];
-/// Plugins that see deletes.
-pub const DELETING: &[(&str, ValidateDelete)] = &[];
+pub const MUTATING: &[(&str, Mutate)] = &[
+    ("NamespaceLifecycle", namespace_lifecycle::admit),
+    ("ServiceAccount", service_account::admit),
+    ("NodeRestriction", node_restriction::admit),
+    ("TaintNodesByCondition", taint_nodes_by_condition::admit),
+    ("Priority", priority::admit),
+    ("DefaultTolerationSeconds", default_toleration_seconds::admit),
+    ("PodTopologyLabels", pod_topology_labels::admit),
+];
 
-/// PodTopologyLabels: the node's zone and region go with the binding.
-pub fn admit_binding(_: &mut Binding, _: &dyn Reader) {}
+/// Validating plugins in the server's order.
+pub const VALIDATING: &[(&str, Validate)] =
+    &[("ServiceAccount", service_account::validate), ("Priority", priority::validate)];
+
+/// Plugins that see deletes.
+pub const DELETING: &[(&str, ValidateDelete)] =
+    &[("NamespaceLifecycle", namespace_lifecycle::admit_delete), ("NodeRestriction", node_restriction::admit_delete)];
+
+/// Plugins that see `pods/binding`. The node's zone and region go with the binding.
+pub fn admit_binding(binding: &mut Binding, reader: &dyn Reader) {
+    pod_topology_labels::admit_binding(binding, reader);
+}
+
+/// Plugins that see `serviceaccounts/token`.
+pub fn admit_token(request: &Request, reader: &dyn Reader) -> Result<(), Status> {
+    node_restriction::admit_token(request, reader)
+}
+
+/// The 403 of a plugin. Names are not generated yet, so a generateName has to do. Mirrors `admission.NewForbidden`.
+pub fn forbidden(request: &Request, object: Option<&Object>, why: &str) -> Status {
+    let of_object = || {
+        let meta = object?.meta();
+        [&meta.name, &meta.generate_name].into_iter().flatten().find(|name| !name.is_empty()).map(String::as_str)
+    };
+    let name = Some(request.name.as_str()).filter(|name| !name.is_empty()).or_else(of_object);
+    Status::forbidden(request.kind, name.unwrap_or("Unknown"), why)
+}

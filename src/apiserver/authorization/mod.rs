@@ -1,25 +1,171 @@
-//! Authorization.
+//! Authorization: may this user do that?
+//!
+//! The API server asks a chain of authorizers, and the first that says yes wins. Nobody says no: what nobody allows is
+//! forbidden.
+//!
+//! 1. The group `system:masters` may do everything. It is the way in when all else is lost.
+//! 2. The Node authorizer ([`node`]) speaks for kubelets alone. It knows which Pods are bound to which node, and lets
+//!    a kubelet read exactly the Secrets, ConfigMaps and service accounts that those Pods name.
+//! 3. RBAC ([`rbac`]) looks for a rule: a binding names the user or one of their groups, and points to a role, and the
+//!    role has a rule with this verb on this resource. A ClusterRoleBinding counts everywhere, a RoleBinding in its own
+//!    namespace. The roles that every cluster is born with are in [`bootstrap`].
+//!
+//! The request flows through [`Authorizer::authorize`]; what it returns names the rule that allowed it, which the
+//! stepper shows. Every write flows past [`Authorizer::object_changed`], so that decisions never lag behind the store.
+//!
+//! Must hold: a decision costs what the user's own rules cost, not what the cluster holds; it follows every change of a
+//! role or binding at once; it depends on nothing but the request and the stored objects.
+//!
+//! Left out: webhooks, ABAC, SubjectAccessReview and impersonation endpoints, non-resource URLs (the HTTP front end's
+//! discovery is open to all), aggregated ClusterRoles (admin, edit and view are written out), and the check that
+//! nobody grants what they do not have (`rbac/escalation_check.go`).
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
 
 use crate::object::{Kind, Object, Status};
 
 use super::admission::Reader;
-use super::request::Request;
+use super::request::{Request, User, Verb};
+
+pub mod bootstrap;
+pub mod node;
+pub mod rbac;
+
+use node::{NodeGraph, Opinion};
+use rbac::{Grant, Policy};
+
+/// Members may do everything. Mirrors `user.SystemPrivilegedGroup`.
+const MASTERS: &str = "system:masters";
 
 /// Who may do what.
 #[derive(Default)]
-pub struct Authorizer;
+pub struct Authorizer {
+    /// Which objects the Pods of each node name.
+    graph: NodeGraph,
+    /// Roles and bindings, and each user's rules once they were asked for.
+    policy: RefCell<Policy>,
+}
+
+/// Why a request is allowed. Displayed as the audit annotation `authorization.k8s.io/reason`.
+#[derive(Clone, Debug)]
+pub enum Allowed {
+    /// The user is in `system:masters`.
+    Masters,
+    /// The Node authorizer said so, for this reason.
+    Node(&'static str),
+    /// A rule of this binding's role.
+    Rbac(Rc<Grant>),
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Allowed::Masters => write!(f, "allowed: the group {MASTERS} may do everything"),
+            Allowed::Node(why) => write!(f, "Node: allowed: {why}"),
+            Allowed::Rbac(grant) => write!(f, "RBAC: allowed by {grant}"),
+        }
+    }
+}
+
+/// A request as rules see it. Mirrors `authorizer.Attributes`.
+#[derive(Clone, Debug)]
+pub struct Attributes<'a> {
+    /// Who asks.
+    pub user: &'a User,
+    /// For what.
+    pub verb: Verb,
+    /// API group, empty for core.
+    pub group: &'static str,
+    /// The plural, with the subresource after a slash.
+    pub resource: std::borrow::Cow<'static, str>,
+    /// Empty: cluster-scoped, or all namespaces.
+    pub namespace: &'a str,
+    /// Empty: none named.
+    pub name: &'a str,
+}
+
+impl<'a> Attributes<'a> {
+    /// What a request asks for. Mirrors `RequestInfoFactory.NewRequestInfo`: a list or watch of one name counts as
+    /// naming it, and the URL of a namespace is inside that namespace.
+    pub fn of(request: &'a Request) -> Attributes<'a> {
+        let info = request.kind.info();
+        let resource = match request.subresource {
+            None => info.plural.into(),
+            Some(subresource) => format!("{}/{}", info.plural, subresource.as_str()).into(),
+        };
+        let name = match (request.verb, request.name.as_str()) {
+            (Verb::List | Verb::Watch | Verb::DeleteCollection, "") => {
+                exact_term(&request.options.field_selector, "metadata.name").unwrap_or_default()
+            }
+            (_, name) => name,
+        };
+        let namespace = if request.kind == Kind::Namespace { name } else { &request.namespace };
+        Attributes { user: &request.user, verb: request.verb, group: info.group, resource, namespace, name }
+    }
+}
+
+/// The value that a field selector demands of a field, if it demands one exactly.
+fn exact_term<'a>(selector: &'a str, field: &str) -> Option<&'a str> {
+    let value = selector.split(',').find_map(|term| term.strip_prefix(field)?.strip_prefix('='))?;
+    Some(value.strip_prefix('=').unwrap_or(value))
+}
 
 impl Authorizer {
     /// An authorizer that has seen nothing yet.
     pub fn new() -> Authorizer {
-        Authorizer
+        Authorizer::default()
     }
 
     /// Which rule allows the request, or the 403.
-    pub fn authorize(&self, _: &Request, _: &dyn Reader) -> Result<String, Status> {
-        Ok(String::new())
+    pub fn authorize(&self, request: &Request, reader: &dyn Reader) -> Result<Allowed, Status> {
+        if request.user.groups.iter().any(|group| group == MASTERS) {
+            return Ok(Allowed::Masters);
+        }
+        let mut reasons: Vec<String> = Vec::new();
+        match self.graph.authorize(request, reader) {
+            Opinion::Allow(why) => return Ok(Allowed::Node(why)),
+            Opinion::None(reason) => reasons.extend(reason),
+        }
+        let attributes = Attributes::of(request);
+        match self.policy.borrow_mut().authorize(&attributes) {
+            Ok(grant) => Ok(Allowed::Rbac(grant)),
+            Err(reason) => {
+                reasons.extend(reason);
+                Err(forbidden(request.kind, &attributes, &reasons))
+            }
+        }
     }
 
-    /// An object changed; rules that came from it are forgotten.
-    pub fn object_changed(&mut self, _: Kind, _: Option<&Object>, _: Option<&Object>) {}
+    /// An object changed from `old` to `new`: rules that came from it are forgotten.
+    pub fn object_changed(&mut self, kind: Kind, old: Option<&Object>, new: Option<&Object>) {
+        match kind {
+            Kind::Pod => self.graph.pod_changed(old, new),
+            Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding => {
+                self.policy.get_mut().object_changed(old, new);
+            }
+            _ => {}
+        }
+    }
 }
+
+/// The 403. Mirrors `responsewriters.Forbidden`.
+fn forbidden(kind: Kind, attributes: &Attributes, reasons: &[String]) -> Status {
+    let Attributes { user, verb, group, resource, namespace, name } = attributes;
+    let mut why = format!(
+        "User {:?} cannot {} resource \"{resource}\" in API group \"{group}\"",
+        user.name,
+        verb.as_str()
+    );
+    why += &if namespace.is_empty() { " at the cluster scope".into() } else { format!(" in the namespace \"{namespace}\"") };
+    if !reasons.is_empty() {
+        why = format!("{why}: {}", reasons.join("\n"));
+    }
+    // The answer may end up in a browser.
+    let why = why.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    Status::forbidden(kind, name, &why)
+}
+
+#[cfg(test)]
+mod tests;

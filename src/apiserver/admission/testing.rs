@@ -1,0 +1,67 @@
+//! What the plugins' tests share.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::{Attributes, Mutate, Reader};
+use crate::apiserver::request::{Body, Options, Request, Subresource, User, Verb};
+use crate::object::random::Random;
+use crate::object::{Kind, Object, Status};
+
+/// Objects to read, in a list.
+#[derive(Default)]
+pub(crate) struct Objects(Vec<Object>);
+
+impl Objects {
+    pub fn of(objects: Vec<Object>) -> Objects {
+        Objects(objects)
+    }
+
+    /// The objects of these manifests.
+    pub fn parse(manifests: &[Value]) -> Objects {
+        Objects(manifests.iter().cloned().map(object).collect())
+    }
+}
+
+impl Reader for Objects {
+    fn get(&self, kind: Kind, namespace: &str, name: &str) -> Option<Object> {
+        self.0.iter().find(|o| o.kind() == kind && o.namespace() == namespace && o.name() == name).cloned()
+    }
+
+    fn list(&self, kind: Kind, namespace: &str) -> Vec<Object> {
+        let inside = |o: &&Object| o.kind() == kind && (namespace.is_empty() || o.namespace() == namespace);
+        self.0.iter().filter(inside).cloned().collect()
+    }
+}
+
+/// The object of a manifest with apiVersion and kind.
+pub(crate) fn object(manifest: Value) -> Object {
+    let word = |field: &str| manifest[field].as_str().unwrap_or_default().to_owned();
+    let kind = Kind::from_manifest(&word("apiVersion"), &word("kind")).expect("a manifest of a known kind");
+    kind.decode(manifest).expect("the manifest decodes")
+}
+
+/// A request about `object`.
+pub(crate) fn request(user: User, verb: Verb, subresource: Option<Subresource>, object: &Object) -> Request {
+    let name = if verb == Verb::Create { "" } else { object.name() };
+    Request {
+        user: Rc::new(user),
+        verb,
+        kind: object.kind(),
+        subresource,
+        namespace: object.namespace().to_owned(),
+        name: name.to_owned(),
+        body: Body::None,
+        options: Options::default(),
+    }
+}
+
+/// Runs one plugin on a create by the administrator.
+pub(crate) fn create(plugin: Mutate, objects: &Objects, manifest: Value) -> Result<Object, Status> {
+    let mut new = object(manifest);
+    let request = request(User::admin(), Verb::Create, None, &new);
+    let mut random = Random::new(1);
+    let mut attributes = Attributes { request: &request, old: None, reader: objects, random: &mut random };
+    plugin(&mut attributes, &mut new).map(|()| new)
+}

@@ -1,0 +1,371 @@
+//! The roles and bindings that the API server writes into an empty store. Mirrors
+//! `plugin/pkg/auth/authorizer/rbac/bootstrappolicy/{policy,controller_policy,namespace_policy}.go`.
+//!
+//! Reading the tables is reading who does what in Kubernetes: a controller may touch what it must, and nothing else.
+//! The kubelet has no role here, because the Node authorizer speaks for it.
+//!
+//! Left out: rules about kinds that this cluster does not have, except where they show what a component is for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::rbac::v1::{
+    ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::object::Object;
+
+/// Verbs, API groups and resources, each separated by commas; the core group is empty.
+type Rule = (&'static str, &'static str, &'static str);
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+const READ: &str = "get,list,watch";
+const WRITE: &str = "create,delete,deletecollection,patch,update";
+const EVENTS: Rule = ("create,patch,update", ",events.k8s.io", "events");
+
+/// What the kinds of an ordinary application are, by group.
+const CORE_KINDS: &str = "configmaps,events,persistentvolumeclaims,pods,secrets,serviceaccounts,services,\
+     services/proxy,pods/attach,pods/exec,pods/portforward,pods/proxy,pods/eviction";
+const CORE_KINDS_READ: &str = "bindings,configmaps,endpoints,events,limitranges,namespaces,namespaces/status,\
+     persistentvolumeclaims,persistentvolumeclaims/status,pods,pods/log,pods/status,replicationcontrollers,\
+     resourcequotas,resourcequotas/status,serviceaccounts,services,services/status";
+const APPS_KINDS: &str = "daemonsets,deployments,deployments/rollback,deployments/scale,replicasets,\
+     replicasets/scale,statefulsets,statefulsets/scale";
+const APPS_KINDS_READ: &str = "controllerrevisions,daemonsets,daemonsets/status,deployments,deployments/scale,\
+     deployments/status,replicasets,replicasets/scale,replicasets/status,statefulsets,statefulsets/scale,\
+     statefulsets/status";
+const BATCH_KINDS: &str = "cronjobs,jobs";
+const BATCH_KINDS_READ: &str = "cronjobs,cronjobs/status,jobs,jobs/status";
+
+const VIEW: &[Rule] = &[
+    (READ, "", CORE_KINDS_READ),
+    (READ, "apps", APPS_KINDS_READ),
+    (READ, "batch", BATCH_KINDS_READ),
+    (READ, "autoscaling", "horizontalpodautoscalers,horizontalpodautoscalers/status"),
+    (READ, "policy", "poddisruptionbudgets,poddisruptionbudgets/status"),
+    (READ, "discovery.k8s.io", "endpointslices"),
+];
+
+const EDIT: &[Rule] = &[
+    (READ, "", "pods/attach,pods/exec,pods/portforward,pods/proxy,secrets,services/proxy"),
+    (WRITE, "", CORE_KINDS),
+    ("create", "", "serviceaccounts/token"),
+    (WRITE, "apps", APPS_KINDS),
+    (WRITE, "batch", BATCH_KINDS),
+    (WRITE, "autoscaling", "horizontalpodautoscalers"),
+    (WRITE, "policy", "poddisruptionbudgets"),
+    ("create,delete,deletecollection,get,list,patch,update,watch", "coordination.k8s.io", "leases"),
+];
+
+const ADMIN: &[Rule] = &[
+    ("create", "authorization.k8s.io", "localsubjectaccessreviews"),
+    ("create,delete,deletecollection,get,list,patch,update,watch", GROUP, "roles,rolebindings"),
+];
+
+/// ClusterRoles of users and components, each with the subjects of the ClusterRoleBinding of the same name.
+const CLUSTER_ROLES: &[(&str, &[&[Rule]], &[(&str, &str)])] = &[
+    ("cluster-admin", &[&[("*", "*", "*")]], &[("Group", "system:masters")]),
+    ("admin", &[VIEW, EDIT, ADMIN], &[]),
+    ("edit", &[VIEW, EDIT], &[]),
+    ("view", &[VIEW], &[]),
+    (
+        "system:basic-user",
+        &[&[
+            ("create", "authorization.k8s.io", "selfsubjectaccessreviews,selfsubjectrulesreviews"),
+            ("create", "authentication.k8s.io", "selfsubjectreviews"),
+        ]],
+        &[("Group", "system:authenticated")],
+    ),
+    // Discovery is about URLs, not about resources: see NON_RESOURCE.
+    ("system:discovery", &[], &[("Group", "system:authenticated")]),
+    ("system:public-info-viewer", &[], &[("Group", "system:authenticated"), ("Group", "system:unauthenticated")]),
+    // Bound to nobody: the Node authorizer knows better what a kubelet may do.
+    ("system:node", &[], &[]),
+    ("system:kube-scheduler", &[SCHEDULER], &[("User", "system:kube-scheduler")]),
+    ("system:kube-controller-manager", &[CONTROLLER_MANAGER], &[("User", "system:kube-controller-manager")]),
+    ("system:node-proxier", &[PROXY], &[("User", "system:kube-proxy")]),
+];
+
+const SCHEDULER: &[Rule] = &[
+    EVENTS,
+    ("create", "coordination.k8s.io", "leases"),
+    ("get,list,watch", "", "nodes"),
+    ("delete,get,list,watch", "", "pods"),
+    ("create", "", "bindings,pods/binding"),
+    ("patch,update", "", "pods/status"),
+    (READ, "", "replicationcontrollers,services,namespaces,persistentvolumeclaims,persistentvolumes"),
+    (READ, "apps", "replicasets,statefulsets"),
+    (READ, "policy", "poddisruptionbudgets"),
+    (READ, "storage.k8s.io", "csidrivers,csinodes,csistoragecapacities,storageclasses,volumeattachments"),
+    (READ, "scheduling.k8s.io", "priorityclasses"),
+    ("create", "authentication.k8s.io", "tokenreviews"),
+    ("create", "authorization.k8s.io", "subjectaccessreviews"),
+];
+
+/// What the process does in its own name: its shared informers read everything, its controllers act as themselves.
+const CONTROLLER_MANAGER: &[Rule] = &[
+    EVENTS,
+    ("create", "coordination.k8s.io", "leases"),
+    ("create", "", "secrets,serviceaccounts"),
+    ("delete", "", "secrets"),
+    ("get", "", "configmaps,namespaces,secrets,serviceaccounts"),
+    ("update", "", "secrets,serviceaccounts"),
+    ("create", "authentication.k8s.io", "tokenreviews"),
+    ("create", "authorization.k8s.io", "subjectaccessreviews"),
+    ("list,watch", "*", "*"),
+    ("create", "", "serviceaccounts/token"),
+];
+
+const PROXY: &[Rule] = &[
+    ("list,watch", "", "services,endpoints"),
+    (READ, "", "nodes"),
+    ("list,watch", "discovery.k8s.io", "endpointslices"),
+    EVENTS,
+];
+
+/// Rules about URLs, which no resource request matches.
+const NON_RESOURCE: &[(&str, &[&str])] = &[
+    ("cluster-admin", &["*"]),
+    ("system:discovery", &["/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*",
+        "/readyz", "/version", "/version/"]),
+    ("system:public-info-viewer", &["/healthz", "/livez", "/readyz", "/version", "/version/"]),
+];
+
+/// The controllers' roles: `system:controller:NAME`, bound to the service account NAME in kube-system.
+const CONTROLLERS: &[(&str, &[Rule])] = &[
+    ("cronjob-controller", &[
+        ("get,list,update,watch", "batch", "cronjobs"),
+        ("create,delete,get,list,patch,update,watch", "batch", "jobs"),
+        ("update", "batch", "cronjobs/status,cronjobs/finalizers"),
+        ("delete,list", "", "pods"),
+        EVENTS,
+    ]),
+    ("daemon-set-controller", &[
+        (READ, "apps", "daemonsets"),
+        ("update", "apps", "daemonsets/status,daemonsets/finalizers"),
+        ("list,watch", "", "nodes"),
+        ("create,delete,list,patch,watch", "", "pods"),
+        ("create", "", "pods/binding"),
+        ("create,delete,get,list,patch,update,watch", "apps", "controllerrevisions"),
+        EVENTS,
+    ]),
+    ("deployment-controller", &[
+        ("get,list,update,watch", "apps", "deployments"),
+        ("update", "apps", "deployments/status,deployments/finalizers"),
+        ("create,delete,get,list,patch,update,watch", "apps", "replicasets"),
+        ("get,list,update,watch", "", "pods"),
+        EVENTS,
+    ]),
+    ("disruption-controller", &[
+        (READ, "apps", "deployments,replicasets,statefulsets"),
+        (READ, "", "replicationcontrollers"),
+        (READ, "policy", "poddisruptionbudgets"),
+        ("update", "policy", "poddisruptionbudgets/status"),
+        ("patch,update", "", "pods/status"),
+        ("get", "*", "*/scale"),
+        EVENTS,
+    ]),
+    ("endpoint-controller", &[
+        (READ, "", "pods,services"),
+        ("create,delete,get,list,update", "", "endpoints"),
+        ("create", "", "endpoints/restricted"),
+        EVENTS,
+    ]),
+    ("endpointslice-controller", &[
+        (READ, "", "nodes,pods,services"),
+        ("update", "", "services/finalizers"),
+        ("create,delete,get,list,update", "discovery.k8s.io", "endpointslices"),
+        ("create", "discovery.k8s.io", "endpointslices/restricted"),
+        EVENTS,
+    ]),
+    ("endpointslicemirroring-controller", &[
+        (READ, "", "endpoints,services"),
+        ("update", "", "endpoints/finalizers,services/finalizers"),
+        ("create,delete,get,list,update", "discovery.k8s.io", "endpointslices"),
+        ("create", "discovery.k8s.io", "endpointslices/restricted"),
+        EVENTS,
+    ]),
+    ("generic-garbage-collector", &[("delete,get,list,patch,update,watch", "*", "*"), EVENTS]),
+    ("horizontal-pod-autoscaler", &[
+        (READ, "autoscaling", "horizontalpodautoscalers"),
+        ("update", "autoscaling", "horizontalpodautoscalers/status"),
+        ("get,update", "*", "*/scale"),
+        ("list", "", "pods"),
+        ("list", "metrics.k8s.io", "pods"),
+        EVENTS,
+    ]),
+    ("job-controller", &[
+        ("get,list,patch,update,watch", "batch", "jobs"),
+        ("update", "batch", "jobs/status,jobs/finalizers"),
+        ("create,delete,list,patch,watch", "", "pods"),
+        EVENTS,
+    ]),
+    ("namespace-controller", &[
+        ("delete,get,list,watch", "", "namespaces"),
+        ("update", "", "namespaces/finalize,namespaces/status"),
+        ("delete,deletecollection,get,list", "*", "*"),
+    ]),
+    // Node lifecycle, node IPAM and taint eviction share this account.
+    ("node-controller", &[
+        ("delete,get,list,patch,update", "", "nodes"),
+        ("patch,update", "", "nodes/status"),
+        ("patch,update", "", "pods/status"),
+        ("delete,get,list", "", "pods"),
+        (READ, "networking.k8s.io", "clustercidrs"),
+        EVENTS,
+    ]),
+    ("persistent-volume-binder", &[
+        ("create,delete,get,list,update,watch", "", "persistentvolumes"),
+        ("update", "", "persistentvolumes/status,persistentvolumeclaims/status"),
+        ("get,list,update,watch", "", "persistentvolumeclaims"),
+        ("create,delete,get,list,watch", "", "pods"),
+        (READ, "storage.k8s.io", "storageclasses"),
+        (READ, "", "nodes"),
+        EVENTS,
+    ]),
+    ("pod-garbage-collector", &[
+        ("delete,list,watch", "", "pods"),
+        ("get,list", "", "nodes"),
+        ("patch", "", "pods/status"),
+    ]),
+    ("pvc-protection-controller", &[
+        ("get,list,update,watch", "", "persistentvolumeclaims"),
+        ("get,list,watch", "", "pods"),
+        EVENTS,
+    ]),
+    ("replicaset-controller", &[
+        ("get,list,update,watch", "apps", "replicasets"),
+        ("update", "apps", "replicasets/status,replicasets/finalizers"),
+        ("create,delete,list,patch,watch", "", "pods"),
+        EVENTS,
+    ]),
+    ("resourcequota-controller", &[
+        ("list,watch", "*", "*"),
+        ("update", "", "resourcequotas/status"),
+        EVENTS,
+    ]),
+    ("root-ca-cert-publisher", &[("create,update", "", "configmaps"), EVENTS]),
+    ("service-account-controller", &[("create", "", "serviceaccounts"), EVENTS]),
+    ("statefulset-controller", &[
+        ("list,watch", "", "pods"),
+        (READ, "apps", "statefulsets"),
+        ("update", "apps", "statefulsets/status,statefulsets/finalizers"),
+        ("create,delete,get,patch,update", "", "pods"),
+        ("create,delete,get,list,patch,update,watch", "apps", "controllerrevisions"),
+        ("create,get,list,watch", "", "persistentvolumeclaims"),
+        ("delete,update", "", "persistentvolumeclaims"),
+        EVENTS,
+    ]),
+    ("ttl-after-finished-controller", &[("delete,get,list,watch", "batch", "jobs"), EVENTS]),
+    ("ttl-controller", &[("list,patch,update,watch", "", "nodes"), EVENTS]),
+];
+
+/// Components that run more than once, of which one leads: who may take the lease of that name.
+const LEADERS: &[&str] = &["kube-controller-manager", "kube-scheduler"];
+
+/// All of it, in the order in which the API server writes it: ClusterRoles, ClusterRoleBindings, Roles, RoleBindings.
+pub fn objects() -> Vec<Object> {
+    let mut objects = cluster_roles();
+    objects.extend(cluster_role_bindings());
+    objects.extend(LEADERS.iter().map(|component| leader_role(component)));
+    objects.extend(LEADERS.iter().map(|component| leader_binding(component)));
+    objects
+}
+
+fn cluster_roles() -> Vec<Object> {
+    let mut roles = Vec::new();
+    for (name, parts, _) in CLUSTER_ROLES {
+        let mut rules: Vec<PolicyRule> = parts.iter().flat_map(|part| part.iter()).map(rule).collect();
+        rules.extend(NON_RESOURCE.iter().filter(|(role, _)| role == name).map(|(_, urls)| url_rule(urls)));
+        roles.push(cluster_role(name, rules));
+    }
+    for (name, rules) in CONTROLLERS {
+        roles.push(cluster_role(&format!("system:controller:{name}"), rules.iter().map(rule).collect()));
+    }
+    roles
+}
+
+fn cluster_role(name: &str, rules: Vec<PolicyRule>) -> Object {
+    Object::ClusterRole(Arc::new(ClusterRole { metadata: meta("", name), rules: Some(rules), ..Default::default() }))
+}
+
+fn cluster_role_bindings() -> Vec<Object> {
+    let mut bindings = Vec::new();
+    for (name, _, subjects) in CLUSTER_ROLES.iter().filter(|(_, _, subjects)| !subjects.is_empty()) {
+        bindings.push(cluster_binding(name, subjects.iter().map(|(kind, name)| subject(kind, name)).collect()));
+    }
+    for (name, _) in CONTROLLERS {
+        bindings.push(cluster_binding(&format!("system:controller:{name}"), vec![account(name)]));
+    }
+    bindings
+}
+
+fn cluster_binding(name: &str, subjects: Vec<Subject>) -> Object {
+    let role_ref = RoleRef { api_group: GROUP.into(), kind: "ClusterRole".into(), name: name.into() };
+    Object::ClusterRoleBinding(Arc::new(ClusterRoleBinding {
+        metadata: meta("", name),
+        role_ref,
+        subjects: Some(subjects),
+    }))
+}
+
+/// `system::leader-locking-kube-scheduler`: the lease of that name, and no other.
+fn leader_role(component: &str) -> Object {
+    let mut rule = rule(&("get,watch,update", "coordination.k8s.io", "leases"));
+    rule.resource_names = Some(vec![component.to_owned()]);
+    let metadata = meta("kube-system", &format!("system::leader-locking-{component}"));
+    Object::Role(Arc::new(Role { metadata, rules: Some(vec![rule]) }))
+}
+
+fn leader_binding(component: &str) -> Object {
+    let name = format!("system::leader-locking-{component}");
+    Object::RoleBinding(Arc::new(RoleBinding {
+        metadata: meta("kube-system", &name),
+        role_ref: RoleRef { api_group: GROUP.into(), kind: "Role".into(), name },
+        subjects: Some(vec![subject("User", &format!("system:{component}"))]),
+    }))
+}
+
+fn rule((verbs, groups, resources): &Rule) -> PolicyRule {
+    let list = |text: &str| text.split(',').map(|word| word.trim().to_owned()).collect::<Vec<_>>();
+    PolicyRule {
+        verbs: list(verbs),
+        api_groups: Some(list(groups)),
+        resources: Some(list(resources)),
+        ..PolicyRule::default()
+    }
+}
+
+fn url_rule(urls: &[&str]) -> PolicyRule {
+    let verbs = if urls == ["*"] { "*" } else { "get" };
+    let urls = urls.iter().map(|url| (*url).to_owned()).collect();
+    PolicyRule { verbs: vec![verbs.into()], non_resource_urls: Some(urls), ..PolicyRule::default() }
+}
+
+fn subject(kind: &str, name: &str) -> Subject {
+    Subject { api_group: Some(GROUP.into()), kind: kind.into(), name: name.into(), namespace: None }
+}
+
+fn account(name: &str) -> Subject {
+    Subject {
+        api_group: None,
+        kind: "ServiceAccount".into(),
+        name: name.into(),
+        namespace: Some("kube-system".into()),
+    }
+}
+
+/// What all bootstrap policy carries: it is repaired when the API server starts.
+fn meta(namespace: &str, name: &str) -> ObjectMeta {
+    let annotation = ("rbac.authorization.kubernetes.io/autoupdate".to_owned(), "true".to_owned());
+    let label = ("kubernetes.io/bootstrapping".to_owned(), "rbac-defaults".to_owned());
+    ObjectMeta {
+        name: Some(name.to_owned()),
+        namespace: Some(namespace.to_owned()).filter(|namespace| !namespace.is_empty()),
+        annotations: Some(BTreeMap::from([annotation])),
+        labels: Some(BTreeMap::from([label])),
+        ..ObjectMeta::default()
+    }
+}
