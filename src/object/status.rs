@@ -153,9 +153,13 @@ impl Status {
         Status::conflict(kind, name, WHY)
     }
 
-    /// 403: `pods "web" is forbidden: why`.
+    /// 403: `pods "web" is forbidden: why`, or `pods is forbidden: why` where none is named.
     pub fn forbidden(kind: Kind, name: &str, why: &str) -> Status {
-        let message = format!("{} \"{name}\" is forbidden: {why}", kind.info().qualified_plural());
+        let resource = kind.info().qualified_plural();
+        let message = match name {
+            "" => format!("{resource} is forbidden: {why}"),
+            name => format!("{resource} \"{name}\" is forbidden: {why}"),
+        };
         Status::about(kind, name, Reason::Forbidden, message)
     }
 

@@ -303,7 +303,7 @@ fn cluster_role_bindings() -> Vec<Object> {
 }
 
 fn cluster_binding(name: &str, subjects: Vec<Subject>) -> Object {
-    let role_ref = RoleRef { api_group: GROUP.into(), kind: "ClusterRole".into(), name: name.into() };
+    let role_ref = RoleRef { api_group: Some(GROUP.into()), kind: "ClusterRole".into(), name: name.into() };
     Object::ClusterRoleBinding(Arc::new(ClusterRoleBinding {
         metadata: meta("", name),
         role_ref,
@@ -323,7 +323,7 @@ fn leader_binding(component: &str) -> Object {
     let name = format!("system::leader-locking-{component}");
     Object::RoleBinding(Arc::new(RoleBinding {
         metadata: meta("kube-system", &name),
-        role_ref: RoleRef { api_group: GROUP.into(), kind: "Role".into(), name },
+        role_ref: RoleRef { api_group: Some(GROUP.into()), kind: "Role".into(), name },
         subjects: Some(vec![subject("User", &format!("system:{component}"))]),
     }))
 }
