@@ -80,11 +80,7 @@ impl Authenticator {
 
 /// Who asks without saying who they are.
 pub fn anonymous(agent: &str) -> User {
-    User {
-        name: "system:anonymous".to_owned(),
-        groups: vec!["system:unauthenticated".to_owned()],
-        agent: agent.into(),
-    }
+    User { name: "system:anonymous".to_owned(), groups: vec!["system:unauthenticated".to_owned()], agent: agent.into() }
 }
 
 /// The 401. It tells an attacker nothing: no details, no reason why.

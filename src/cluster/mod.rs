@@ -350,5 +350,6 @@ fn bootstrap_objects() -> Vec<Object> {
         classes.map(|(name, value)| PriorityClass { metadata: named(name), value: Some(value), ..Default::default() });
     let mut objects: Vec<Object> = namespaces.map(|n| Object::Namespace(Arc::new(n))).into();
     objects.extend(classes.map(|c| Object::PriorityClass(Arc::new(c))));
+    objects.extend(crate::apiserver::authorization::bootstrap::objects());
     objects
 }

@@ -18,6 +18,9 @@ pub mod manager;
 pub mod deployment;
 pub mod replicaset;
 
+pub mod root_ca;
+pub mod service_account;
+
 pub mod claim;
 pub mod consistency;
 pub mod expectations;
@@ -29,4 +32,5 @@ pub use manager::ControllerManager;
 use crate::client::Registration;
 
 /// The controllers of kube-controller-manager.
-pub static TABLE: &[Registration] = &[deployment::REGISTRATION, replicaset::REGISTRATION];
+pub static TABLE: &[Registration] =
+    &[deployment::REGISTRATION, replicaset::REGISTRATION, root_ca::REGISTRATION, service_account::REGISTRATION];

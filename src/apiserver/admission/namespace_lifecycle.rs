@@ -65,9 +65,7 @@ mod tests {
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "old"},
                 "status": {"phase": "Terminating"}}),
         ]);
-        let pod = |namespace: &str| {
-            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace, "generateName": "web-"}})
-        };
+        let pod = |namespace: &str| json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace, "generateName": "web-"}});
         assert!(create(admit, &objects, pod("dev")).is_ok());
         let missing = create(admit, &objects, pod("nowhere")).expect_err("there is no such namespace");
         assert_eq!((missing.code, missing.message.as_str()), (404, "namespaces \"nowhere\" not found"));
@@ -81,15 +79,13 @@ mod tests {
 
     #[test]
     fn some_namespaces_stay() {
-        for (name, message) in [
-            ("default", Some("namespaces \"default\" is forbidden: this namespace may not be deleted")),
-            ("dev", None),
-        ] {
+        for (name, message) in
+            [("default", Some("namespaces \"default\" is forbidden: this namespace may not be deleted")), ("dev", None)]
+        {
             let old = object(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}));
             let request = request(User::admin(), Verb::Delete, None, &old);
             let (objects, mut random) = (Objects::default(), Random::new(1));
-            let attributes =
-                Attributes { request: &request, old: Some(&old), reader: &objects, random: &mut random };
+            let attributes = Attributes { request: &request, old: Some(&old), reader: &objects, random: &mut random };
             assert_eq!(admit_delete(&attributes).err().map(|status| status.message).as_deref(), message);
         }
     }

@@ -107,9 +107,7 @@ fn mirror_pod(node: &str, pod: &Pod, create: bool) -> Result<(), String> {
         return Err("unexpected operation \"UPDATE\"".to_owned());
     }
     if !labels_of(&pod.metadata.annotations).contains_key(MIRROR) {
-        return Err(format!(
-            "pod does not have \"{MIRROR}\" annotation, node \"{node}\" can only create mirror pods"
-        ));
+        return Err(format!("pod does not have \"{MIRROR}\" annotation, node \"{node}\" can only create mirror pods"));
     }
     if !is_bound(pod, node) {
         return Err(format!("node \"{node}\" can only create pods with spec.nodeName set to itself"));
@@ -164,9 +162,8 @@ fn foreign_labels<'a>(keys: impl Iterator<Item = &'a String>) -> String {
 /// Labels in kubernetes.io and k8s.io belong to the cluster, but for those that describe a machine.
 fn is_foreign(key: &str) -> bool {
     let namespace = key.split_once('/').map_or("", |(namespace, _)| namespace);
-    let within = |domain: &str| {
-        namespace == domain || namespace.strip_suffix(domain).is_some_and(|sub| sub.ends_with('.'))
-    };
+    let within =
+        |domain: &str| namespace == domain || namespace.strip_suffix(domain).is_some_and(|sub| sub.ends_with('.'));
     let reserved = within("kubernetes.io") || within("k8s.io");
     // Nobody but an administrator says that a node is safe.
     if within("node-restriction.kubernetes.io") {
@@ -219,8 +216,10 @@ mod tests {
                 plain("node-1"),
                 Some(plain("node-1")),
                 status,
-                Some("pods \"fixed\" is forbidden: node \"node-3\" can only update pod status for pods with \
-                      spec.nodeName set to itself"),
+                Some(
+                    "pods \"fixed\" is forbidden: node \"node-3\" can only update pod status for pods with \
+                      spec.nodeName set to itself",
+                ),
             ),
             (
                 labelled,
@@ -233,16 +232,20 @@ mod tests {
                 plain("node-3"),
                 None,
                 None,
-                Some("pods \"fixed\" is forbidden: pod does not have \"kubernetes.io/config.mirror\" annotation, node \
-                      \"node-3\" can only create mirror pods"),
+                Some(
+                    "pods \"fixed\" is forbidden: pod does not have \"kubernetes.io/config.mirror\" annotation, node \
+                      \"node-3\" can only create mirror pods",
+                ),
             ),
             (own(json!({"kubernetes.io/os": "linux", "disk": "ssd"})), None, None, None),
             (
                 own(json!({"node-restriction.kubernetes.io/safe": "yes"})),
                 None,
                 None,
-                Some("nodes \"node-3\" is forbidden: node \"node-3\" is not allowed to set the following labels: \
-                      node-restriction.kubernetes.io/safe"),
+                Some(
+                    "nodes \"node-3\" is forbidden: node \"node-3\" is not allowed to set the following labels: \
+                      node-restriction.kubernetes.io/safe",
+                ),
             ),
             (
                 node("node-1", json!({}), json!([])),
@@ -278,14 +281,12 @@ mod tests {
             (
                 "node-1",
                 Some(("fixed", "u1")),
-                Some("serviceaccounts \"default\" is forbidden: node requested token bound to a pod scheduled on a \
-                      different node"),
+                Some(
+                    "serviceaccounts \"default\" is forbidden: node requested token bound to a pod scheduled on a \
+                      different node",
+                ),
             ),
-            (
-                "node-3",
-                None,
-                Some("serviceaccounts \"default\" is forbidden: node requested token not bound to a pod"),
-            ),
+            ("node-3", None, Some("serviceaccounts \"default\" is forbidden: node requested token not bound to a pod")),
             ("node-3", Some(("gone", "u1")), Some("pods \"gone\" not found")),
         ] {
             let mut request = request(User::node(node), Verb::Create, Some(Subresource::Token), &account);

@@ -157,11 +157,7 @@ mod tests {
         let policy = |text: &str| Some(text.to_owned());
         let cases = [
             (&plain, json!({}), Ok((Some(0), policy(PREEMPT_LOWER_PRIORITY), None))),
-            (
-                &plain,
-                json!({"priorityClassName": "high"}),
-                Ok((Some(1000), policy("Never"), Some("high".to_owned()))),
-            ),
+            (&plain, json!({"priorityClassName": "high"}), Ok((Some(1000), policy("Never"), Some("high".to_owned())))),
             (&defaulted, json!({}), Ok((Some(5), policy("Never"), Some("usual".to_owned())))),
             (
                 &plain,

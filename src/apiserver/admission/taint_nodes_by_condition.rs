@@ -40,7 +40,8 @@ mod tests {
             (json!([other]), json!([other, taint])),
             (json!([taint, other]), json!([taint, other])),
         ] {
-            let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"taints": before}});
+            let node =
+                json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"taints": before}});
             let got = create(admit, &Objects::default(), node).expect("admitted").to_json();
             assert_eq!(got["spec"]["taints"], after);
         }

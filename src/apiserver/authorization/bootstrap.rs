@@ -9,9 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::rbac::v1::{
-    ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
-};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::Object;
@@ -128,136 +126,186 @@ const PROXY: &[Rule] = &[
 /// Rules about URLs, which no resource request matches.
 const NON_RESOURCE: &[(&str, &[&str])] = &[
     ("cluster-admin", &["*"]),
-    ("system:discovery", &["/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*",
-        "/readyz", "/version", "/version/"]),
+    (
+        "system:discovery",
+        &[
+            "/api",
+            "/api/*",
+            "/apis",
+            "/apis/*",
+            "/healthz",
+            "/livez",
+            "/openapi",
+            "/openapi/*",
+            "/readyz",
+            "/version",
+            "/version/",
+        ],
+    ),
     ("system:public-info-viewer", &["/healthz", "/livez", "/readyz", "/version", "/version/"]),
 ];
 
 /// The controllers' roles: `system:controller:NAME`, bound to the service account NAME in kube-system.
 const CONTROLLERS: &[(&str, &[Rule])] = &[
-    ("cronjob-controller", &[
-        ("get,list,update,watch", "batch", "cronjobs"),
-        ("create,delete,get,list,patch,update,watch", "batch", "jobs"),
-        ("update", "batch", "cronjobs/status,cronjobs/finalizers"),
-        ("delete,list", "", "pods"),
-        EVENTS,
-    ]),
-    ("daemon-set-controller", &[
-        (READ, "apps", "daemonsets"),
-        ("update", "apps", "daemonsets/status,daemonsets/finalizers"),
-        ("list,watch", "", "nodes"),
-        ("create,delete,list,patch,watch", "", "pods"),
-        ("create", "", "pods/binding"),
-        ("create,delete,get,list,patch,update,watch", "apps", "controllerrevisions"),
-        EVENTS,
-    ]),
-    ("deployment-controller", &[
-        ("get,list,update,watch", "apps", "deployments"),
-        ("update", "apps", "deployments/status,deployments/finalizers"),
-        ("create,delete,get,list,patch,update,watch", "apps", "replicasets"),
-        ("get,list,update,watch", "", "pods"),
-        EVENTS,
-    ]),
-    ("disruption-controller", &[
-        (READ, "apps", "deployments,replicasets,statefulsets"),
-        (READ, "", "replicationcontrollers"),
-        (READ, "policy", "poddisruptionbudgets"),
-        ("update", "policy", "poddisruptionbudgets/status"),
-        ("patch,update", "", "pods/status"),
-        ("get", "*", "*/scale"),
-        EVENTS,
-    ]),
-    ("endpoint-controller", &[
-        (READ, "", "pods,services"),
-        ("create,delete,get,list,update", "", "endpoints"),
-        ("create", "", "endpoints/restricted"),
-        EVENTS,
-    ]),
-    ("endpointslice-controller", &[
-        (READ, "", "nodes,pods,services"),
-        ("update", "", "services/finalizers"),
-        ("create,delete,get,list,update", "discovery.k8s.io", "endpointslices"),
-        ("create", "discovery.k8s.io", "endpointslices/restricted"),
-        EVENTS,
-    ]),
-    ("endpointslicemirroring-controller", &[
-        (READ, "", "endpoints,services"),
-        ("update", "", "endpoints/finalizers,services/finalizers"),
-        ("create,delete,get,list,update", "discovery.k8s.io", "endpointslices"),
-        ("create", "discovery.k8s.io", "endpointslices/restricted"),
-        EVENTS,
-    ]),
+    (
+        "cronjob-controller",
+        &[
+            ("get,list,update,watch", "batch", "cronjobs"),
+            ("create,delete,get,list,patch,update,watch", "batch", "jobs"),
+            ("update", "batch", "cronjobs/status,cronjobs/finalizers"),
+            ("delete,list", "", "pods"),
+            EVENTS,
+        ],
+    ),
+    (
+        "daemon-set-controller",
+        &[
+            (READ, "apps", "daemonsets"),
+            ("update", "apps", "daemonsets/status,daemonsets/finalizers"),
+            ("list,watch", "", "nodes"),
+            ("create,delete,list,patch,watch", "", "pods"),
+            ("create", "", "pods/binding"),
+            ("create,delete,get,list,patch,update,watch", "apps", "controllerrevisions"),
+            EVENTS,
+        ],
+    ),
+    (
+        "deployment-controller",
+        &[
+            ("get,list,update,watch", "apps", "deployments"),
+            ("update", "apps", "deployments/status,deployments/finalizers"),
+            ("create,delete,get,list,patch,update,watch", "apps", "replicasets"),
+            ("get,list,update,watch", "", "pods"),
+            EVENTS,
+        ],
+    ),
+    (
+        "disruption-controller",
+        &[
+            (READ, "apps", "deployments,replicasets,statefulsets"),
+            (READ, "", "replicationcontrollers"),
+            (READ, "policy", "poddisruptionbudgets"),
+            ("update", "policy", "poddisruptionbudgets/status"),
+            ("patch,update", "", "pods/status"),
+            ("get", "*", "*/scale"),
+            EVENTS,
+        ],
+    ),
+    (
+        "endpoint-controller",
+        &[
+            (READ, "", "pods,services"),
+            ("create,delete,get,list,update", "", "endpoints"),
+            ("create", "", "endpoints/restricted"),
+            EVENTS,
+        ],
+    ),
+    (
+        "endpointslice-controller",
+        &[
+            (READ, "", "nodes,pods,services"),
+            ("update", "", "services/finalizers"),
+            ("create,delete,get,list,update", "discovery.k8s.io", "endpointslices"),
+            ("create", "discovery.k8s.io", "endpointslices/restricted"),
+            EVENTS,
+        ],
+    ),
+    (
+        "endpointslicemirroring-controller",
+        &[
+            (READ, "", "endpoints,services"),
+            ("update", "", "endpoints/finalizers,services/finalizers"),
+            ("create,delete,get,list,update", "discovery.k8s.io", "endpointslices"),
+            ("create", "discovery.k8s.io", "endpointslices/restricted"),
+            EVENTS,
+        ],
+    ),
     ("generic-garbage-collector", &[("delete,get,list,patch,update,watch", "*", "*"), EVENTS]),
-    ("horizontal-pod-autoscaler", &[
-        (READ, "autoscaling", "horizontalpodautoscalers"),
-        ("update", "autoscaling", "horizontalpodautoscalers/status"),
-        ("get,update", "*", "*/scale"),
-        ("list", "", "pods"),
-        ("list", "metrics.k8s.io", "pods"),
-        EVENTS,
-    ]),
-    ("job-controller", &[
-        ("get,list,patch,update,watch", "batch", "jobs"),
-        ("update", "batch", "jobs/status,jobs/finalizers"),
-        ("create,delete,list,patch,watch", "", "pods"),
-        EVENTS,
-    ]),
-    ("namespace-controller", &[
-        ("delete,get,list,watch", "", "namespaces"),
-        ("update", "", "namespaces/finalize,namespaces/status"),
-        ("delete,deletecollection,get,list", "*", "*"),
-    ]),
+    (
+        "horizontal-pod-autoscaler",
+        &[
+            (READ, "autoscaling", "horizontalpodautoscalers"),
+            ("update", "autoscaling", "horizontalpodautoscalers/status"),
+            ("get,update", "*", "*/scale"),
+            ("list", "", "pods"),
+            ("list", "metrics.k8s.io", "pods"),
+            EVENTS,
+        ],
+    ),
+    (
+        "job-controller",
+        &[
+            ("get,list,patch,update,watch", "batch", "jobs"),
+            ("update", "batch", "jobs/status,jobs/finalizers"),
+            ("create,delete,list,patch,watch", "", "pods"),
+            EVENTS,
+        ],
+    ),
+    (
+        "namespace-controller",
+        &[
+            ("delete,get,list,watch", "", "namespaces"),
+            ("update", "", "namespaces/finalize,namespaces/status"),
+            ("delete,deletecollection,get,list", "*", "*"),
+        ],
+    ),
     // Node lifecycle, node IPAM and taint eviction share this account.
-    ("node-controller", &[
-        ("delete,get,list,patch,update", "", "nodes"),
-        ("patch,update", "", "nodes/status"),
-        ("patch,update", "", "pods/status"),
-        ("delete,get,list", "", "pods"),
-        (READ, "networking.k8s.io", "clustercidrs"),
-        EVENTS,
-    ]),
-    ("persistent-volume-binder", &[
-        ("create,delete,get,list,update,watch", "", "persistentvolumes"),
-        ("update", "", "persistentvolumes/status,persistentvolumeclaims/status"),
-        ("get,list,update,watch", "", "persistentvolumeclaims"),
-        ("create,delete,get,list,watch", "", "pods"),
-        (READ, "storage.k8s.io", "storageclasses"),
-        (READ, "", "nodes"),
-        EVENTS,
-    ]),
-    ("pod-garbage-collector", &[
-        ("delete,list,watch", "", "pods"),
-        ("get,list", "", "nodes"),
-        ("patch", "", "pods/status"),
-    ]),
-    ("pvc-protection-controller", &[
-        ("get,list,update,watch", "", "persistentvolumeclaims"),
-        ("get,list,watch", "", "pods"),
-        EVENTS,
-    ]),
-    ("replicaset-controller", &[
-        ("get,list,update,watch", "apps", "replicasets"),
-        ("update", "apps", "replicasets/status,replicasets/finalizers"),
-        ("create,delete,list,patch,watch", "", "pods"),
-        EVENTS,
-    ]),
-    ("resourcequota-controller", &[
-        ("list,watch", "*", "*"),
-        ("update", "", "resourcequotas/status"),
-        EVENTS,
-    ]),
+    (
+        "node-controller",
+        &[
+            ("delete,get,list,patch,update", "", "nodes"),
+            ("patch,update", "", "nodes/status"),
+            ("patch,update", "", "pods/status"),
+            ("delete,get,list", "", "pods"),
+            (READ, "networking.k8s.io", "clustercidrs"),
+            EVENTS,
+        ],
+    ),
+    (
+        "persistent-volume-binder",
+        &[
+            ("create,delete,get,list,update,watch", "", "persistentvolumes"),
+            ("update", "", "persistentvolumes/status,persistentvolumeclaims/status"),
+            ("get,list,update,watch", "", "persistentvolumeclaims"),
+            ("create,delete,get,list,watch", "", "pods"),
+            (READ, "storage.k8s.io", "storageclasses"),
+            (READ, "", "nodes"),
+            EVENTS,
+        ],
+    ),
+    (
+        "pod-garbage-collector",
+        &[("delete,list,watch", "", "pods"), ("get,list", "", "nodes"), ("patch", "", "pods/status")],
+    ),
+    (
+        "pvc-protection-controller",
+        &[("get,list,update,watch", "", "persistentvolumeclaims"), ("get,list,watch", "", "pods"), EVENTS],
+    ),
+    (
+        "replicaset-controller",
+        &[
+            ("get,list,update,watch", "apps", "replicasets"),
+            ("update", "apps", "replicasets/status,replicasets/finalizers"),
+            ("create,delete,list,patch,watch", "", "pods"),
+            EVENTS,
+        ],
+    ),
+    ("resourcequota-controller", &[("list,watch", "*", "*"), ("update", "", "resourcequotas/status"), EVENTS]),
     ("root-ca-cert-publisher", &[("create,update", "", "configmaps"), EVENTS]),
     ("service-account-controller", &[("create", "", "serviceaccounts"), EVENTS]),
-    ("statefulset-controller", &[
-        ("list,watch", "", "pods"),
-        (READ, "apps", "statefulsets"),
-        ("update", "apps", "statefulsets/status,statefulsets/finalizers"),
-        ("create,delete,get,patch,update", "", "pods"),
-        ("create,delete,get,list,patch,update,watch", "apps", "controllerrevisions"),
-        ("create,get,list,watch", "", "persistentvolumeclaims"),
-        ("delete,update", "", "persistentvolumeclaims"),
-        EVENTS,
-    ]),
+    (
+        "statefulset-controller",
+        &[
+            ("list,watch", "", "pods"),
+            (READ, "apps", "statefulsets"),
+            ("update", "apps", "statefulsets/status,statefulsets/finalizers"),
+            ("create,delete,get,patch,update", "", "pods"),
+            ("create,delete,get,list,patch,update,watch", "apps", "controllerrevisions"),
+            ("create,get,list,watch", "", "persistentvolumeclaims"),
+            ("delete,update", "", "persistentvolumeclaims"),
+            EVENTS,
+        ],
+    ),
     ("ttl-after-finished-controller", &[("delete,get,list,watch", "batch", "jobs"), EVENTS]),
     ("ttl-controller", &[("list,patch,update,watch", "", "nodes"), EVENTS]),
 ];
@@ -349,12 +397,7 @@ fn subject(kind: &str, name: &str) -> Subject {
 }
 
 fn account(name: &str) -> Subject {
-    Subject {
-        api_group: None,
-        kind: "ServiceAccount".into(),
-        name: name.into(),
-        namespace: Some("kube-system".into()),
-    }
+    Subject { api_group: None, kind: "ServiceAccount".into(), name: name.into(), namespace: Some("kube-system".into()) }
 }
 
 /// What all bootstrap policy carries: it is repaired when the API server starts.

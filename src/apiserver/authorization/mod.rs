@@ -153,12 +153,13 @@ impl Authorizer {
 /// The 403. Mirrors `responsewriters.Forbidden`.
 fn forbidden(kind: Kind, attributes: &Attributes, reasons: &[String]) -> Status {
     let Attributes { user, verb, group, resource, namespace, name } = attributes;
-    let mut why = format!(
-        "User {:?} cannot {} resource \"{resource}\" in API group \"{group}\"",
-        user.name,
-        verb.as_str()
-    );
-    why += &if namespace.is_empty() { " at the cluster scope".into() } else { format!(" in the namespace \"{namespace}\"") };
+    let mut why =
+        format!("User {:?} cannot {} resource \"{resource}\" in API group \"{group}\"", user.name, verb.as_str());
+    why += &if namespace.is_empty() {
+        " at the cluster scope".into()
+    } else {
+        format!(" in the namespace \"{namespace}\"")
+    };
     if !reasons.is_empty() {
         why = format!("{why}: {}", reasons.join("\n"));
     }

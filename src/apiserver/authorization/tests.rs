@@ -126,9 +126,8 @@ fn a_role_binding_counts_in_its_namespace_and_follows_changes() {
     let binding = Object::RoleBinding(Arc::new(binding));
     let mut authorizer = authorizer(std::slice::from_ref(&binding));
     let jane = || User::component("jane", "kubectl");
-    let may = |authorizer: &Authorizer, line: &str| {
-        authorizer.authorize(&request(jane(), line), &Objects::default()).is_ok()
-    };
+    let may =
+        |authorizer: &Authorizer, line: &str| authorizer.authorize(&request(jane(), line), &Objects::default()).is_ok();
     assert!(may(&authorizer, "create deployments dev/"));
     assert!(!may(&authorizer, "create deployments prod/"), "a RoleBinding counts in its own namespace only");
     assert!(!may(&authorizer, "create roles dev/"), "edit does not grant");
@@ -221,11 +220,7 @@ fn rules_match_as_written() {
         (json!({"verbs": ["get"], "apiGroups": ["apps"], "resources": ["pods"]}), "get pods dev/web", false),
         (json!({"verbs": ["get"], "apiGroups": any, "resources": ["*/scale"]}), "get deployments/scale dev/web", true),
         (json!({"verbs": ["get"], "apiGroups": any, "resources": ["*/scale"]}), "get deployments dev/web", false),
-        (
-            json!({"verbs": any, "apiGroups": any, "resources": any, "resourceNames": ["web"]}),
-            "get pods dev/web",
-            true,
-        ),
+        (json!({"verbs": any, "apiGroups": any, "resources": any, "resourceNames": ["web"]}), "get pods dev/web", true),
         (
             json!({"verbs": any, "apiGroups": any, "resources": any, "resourceNames": ["web"]}),
             "create pods dev/",
