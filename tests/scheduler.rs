@@ -5,14 +5,15 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod, PodStatus};
+use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
 use serde_json::json;
 
 use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
+use kubestep::apiserver::authorization::bootstrap;
+use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Options, Patch, Request, Subresource, User, Verb};
 use kubestep::client::Client;
 use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, What};
-use kubestep::object::Resource;
+use kubestep::object::{Kind, Resource};
 use kubestep::scheduler::KubeScheduler;
 
 const PLAIN: &str = "{containers: [{name: a, image: x}]}";
@@ -32,6 +33,36 @@ impl Actor for Nobody {
     }
 }
 
+/// Roles, the namespace and its account, and a priority class.
+fn write_what_must_be_there(engine: &mut Engine) {
+    let mut objects = Vec::new();
+    for manifest in [
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}),
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}),
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "default", "name": "default"}}),
+        json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "vip"},
+            "value": 1000}),
+    ] {
+        let word = |field: &str| manifest[field].as_str().unwrap_or_default().to_owned();
+        let kind = Kind::from_manifest(&word("apiVersion"), &word("kind")).expect("a known kind");
+        objects.push(kind.decode(manifest).expect("the manifest decodes"));
+    }
+    for object in objects.into_iter().chain(bootstrap::objects()) {
+        let request = Request {
+            user: Rc::new(User::admin()),
+            verb: Verb::Create,
+            kind: object.kind(),
+            subresource: None,
+            namespace: object.namespace().to_owned(),
+            name: String::new(),
+            body: Body::Object(object),
+            options: Options::default(),
+        };
+        let answer = engine.api.handle(&request, None, engine.now()).answer;
+        assert!(answer.result.is_ok(), "{}: {:?}", request.line(), answer.result);
+    }
+}
+
 /// An API server, the scheduler, and a user who may do everything.
 struct World {
     engine: Engine,
@@ -46,20 +77,29 @@ impl World {
     /// With nodes of 4 CPUs in zones a, b and c.
     fn with_nodes(count: usize) -> World {
         let mut engine = Engine::new(ApiServer::new(0), 0);
+        write_what_must_be_there(&mut engine);
         let user = engine.add(Box::new(Nobody));
         let client = Client::new(engine.hub().clone(), user, Rc::new(User::admin()), 100_000, 100_000);
         let scheduler = KubeScheduler::new(engine.hub().clone(), engine.next_actor(), None);
         engine.add(Box::new(scheduler));
         let mut world = World { engine, user, client, sent: Vec::new(), table: None };
-        let mut namespace = Namespace::default();
-        namespace.metadata.name = Some("default".into());
-        world.create(namespace);
         for n in 1..=count {
-            world.create(zoned(n, 4));
+            world.create_node(n, 4);
         }
         world.run();
         world.sent.clear();
         world
+    }
+
+    /// A Node is born with a taint, which the node lifecycle controller takes away.
+    fn create_node(&mut self, n: usize, cpu: u32) {
+        let client = self.client.clone();
+        self.command(async move {
+            let node = client.create(zoned(n, cpu)).await.expect("the node is valid");
+            let ready = Patch::Merge(json!({"spec": {"taints": null}}));
+            let name = node.metadata.name.as_deref().unwrap_or_default();
+            client.patch::<Node>("", name, ready).await.expect("the node is there");
+        });
     }
 
     fn create<T: Resource>(&mut self, object: T) {
@@ -271,7 +311,7 @@ fn a_higher_priority_pod_makes_room() {
     }
     world.run();
     world.sent.clear();
-    world.create(asking("vip", "1", ", priority: 1000"));
+    world.create(asking("vip", "1", ", priorityClassName: vip"));
     let sent = world.take_sent();
     let victim = sent[0].split(' ').nth(1).expect("a name").to_owned();
     let node = world.node_of(&victim);

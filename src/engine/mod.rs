@@ -371,7 +371,7 @@ impl Engine {
         }
         for (watch, said) in handled.fanout {
             let Some(stream) = self.watches.get(&watch) else { continue };
-            let quiet = background_kind(said.kind());
+            let quiet = is_background(&said);
             let what = What::Notification { watch, event: said };
             let to = stream.actor;
             self.scratch.push(Outgoing { from: APISERVER, to, delay: Duration::ZERO, background: quiet, what });
@@ -472,8 +472,12 @@ fn answered(answer: &Answer) -> Note {
 }
 
 /// Kinds whose changes are traffic that never stops.
-fn background_kind(kind: Option<Kind>) -> bool {
-    matches!(kind, None | Some(Kind::Event | Kind::Lease))
+fn is_background(said: &WatchEvent) -> bool {
+    match said {
+        // The cache is filled now, which is what a controller waits for.
+        WatchEvent::Bookmark { kind, initial_events_end: true, .. } => matches!(kind, Kind::Event | Kind::Lease),
+        _ => matches!(said.kind(), None | Some(Kind::Event | Kind::Lease)),
+    }
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
