@@ -73,7 +73,9 @@ impl Shared {
                 Err(_) => pause = (pause * 2).min(REGISTER_PAUSE_MAX),
             }
         }
-        self.renew_lease();
+        // The first lease is part of joining; from then on renewals go on in the background.
+        let _ = self.write_lease().await;
+        self.hub.wake_background(self.actor, LEASE, "", LEASE_RENEW_PERIOD);
         self.report_status().await;
         // The report right after the start; from then on the status is written when it changes.
         self.arm_node_status(NODE_STATUS_PERIOD);

@@ -170,6 +170,12 @@ impl Runtime {
         })
     }
 
+    /// The power was off.
+    pub fn clear(&mut self) {
+        self.sandboxes.clear();
+        self.containers.clear();
+    }
+
     pub fn is_empty(&self) -> bool {
         self.sandboxes.is_empty() && self.containers.is_empty()
     }
@@ -304,6 +310,12 @@ impl Harness {
     pub fn delete_pod(&mut self, name: &str) {
         self.mark();
         self.handle(Verb::Delete, Kind::Pod, None, name, Body::Delete(DeleteOptions::default()));
+    }
+
+    pub fn force_delete_pod(&mut self, name: &str) {
+        self.mark();
+        let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+        self.handle(Verb::Delete, Kind::Pod, None, name, Body::Delete(options));
     }
 
     pub fn pod(&mut self, name: &str) -> Arc<Pod> {

@@ -70,8 +70,8 @@ impl Shared {
         if let Err(message) = self.check_config(pod, container) {
             return Err(failed("CreateContainerConfigError", message));
         }
-        let attempt = runtime.container(&container.name).map_or(0, |last| last.restart_count + 1);
-        let id = match self.create_container(pod, container, sandbox, attempt as u32).await {
+        let attempt = self.next_attempt(pod, &container.name, runtime);
+        let id = match self.create_container(pod, container, sandbox, attempt).await {
             Ok(id) => id,
             Err(error) => return Err(failed("CreateContainerError", error.message)),
         };
@@ -89,6 +89,18 @@ impl Shared {
             return Err(NotStarted::because("PostStartHookError", "PostStartHook failed"));
         }
         Ok(())
+    }
+
+    /// One more than the last. A runtime that has forgotten everything does not reset the count: the kubelet finds the
+    /// old log files (`calcRestartCountByLogDir`), and the status it has just computed counts them.
+    fn next_attempt(&self, pod: &Pod, name: &str, runtime: &RuntimePod) -> u32 {
+        if let Some(last) = runtime.container(name) {
+            return last.restart_count.saturating_add(1).unsigned_abs();
+        }
+        let state = self.state.borrow();
+        let status = state.status.get(pod.metadata.uid.as_deref().unwrap_or_default());
+        let all = status.iter().flat_map(|s| s.container_statuses.iter().chain(&s.init_container_statuses).flatten());
+        { all }.find(|s| s.name == name).map_or(0, |s| s.restart_count.unsigned_abs())
     }
 
     /// `doBackOff`: a container that has ended waits, counted from its end. The first restart is immediate.

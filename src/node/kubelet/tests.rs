@@ -205,3 +205,93 @@ fn a_restarted_kubelet_adopts_what_runs() {
     harness.run(3_000);
     assert!(harness.runtime.borrow().is_empty());
 }
+
+#[test]
+fn init_containers_run_in_order_and_sidecars_stop_last() {
+    let mut harness = Harness::new();
+    let mut spec = spec("web", "nginx:1.27");
+    let mut setup = spec.containers[0].clone();
+    setup.name = "setup".into();
+    let mut proxy = setup.clone();
+    proxy.name = "proxy".into();
+    proxy.restart_policy = Some("Always".into());
+    spec.init_containers = Some(vec![setup, proxy]);
+    harness.runtime.borrow_mut().lives.insert("setup".into(), (1_500, 0));
+    harness.create_pod("web", spec);
+    harness.run(8_000);
+    let patches: Vec<String> = harness.lines().into_iter().filter(|line| line.starts_with("patch P")).collect();
+    let expected = [
+        "patch Pending FFFFT PodInitializing gen=1",
+        "patch Pending TFFFT PodInitializing gen=1",
+        // setup runs, setup has ended …
+        "patch Pending TFFFT PodInitializing gen=1",
+        "patch Pending TFFFT PodInitializing gen=1",
+        // … and with the sidecar up, initialization is over.
+        "patch Pending TTFFT PodInitializing gen=1",
+    ];
+    assert_eq!(patches, expected, "{:#?}", harness.calls);
+    assert_eq!(harness.pod("web").status.as_ref().unwrap().phase.as_deref(), Some("Running"));
+    harness.delete_pod("web");
+    harness.run(5_000);
+    let killed: Vec<&String> = harness.calls.iter().filter(|line| line.contains("Killing")).collect();
+    assert_eq!(killed.len(), 2, "{:#?}", harness.calls);
+    assert!(harness.runtime.borrow().is_empty());
+}
+
+#[test]
+fn a_failed_liveness_probe_restarts_the_container() {
+    let mut harness = Harness::new();
+    let mut spec = spec("web", "nginx:1.27");
+    let exec = ExecAction { command: Some(vec!["cat".into(), "/run/alive".into()]) };
+    spec.containers[0].liveness_probe =
+        Some(Probe { exec: Some(exec), period_seconds: Some(2), failure_threshold: Some(2), ..Probe::default() });
+    harness.create_pod("web", spec);
+    harness.run(6_000);
+    let expected = [
+        "event Started",
+        "event Unhealthy",
+        "patch events",
+        "event Killing",
+        "event Pulled",
+        "get pods default/web",
+        "patch events",
+        "patch Running TTTTT running gen=1",
+        "patch events",
+    ];
+    assert_eq!(harness.lines()[11..20], expected, "{:#?}", harness.calls);
+    let status = harness.pod("web").status.clone().unwrap();
+    assert_eq!(status.container_statuses.unwrap()[0].restart_count, 1);
+}
+
+#[test]
+fn a_pod_whose_object_is_gone_is_stopped_all_the_same() {
+    let mut harness = Harness::new();
+    harness.create_pod("web", spec("web", "nginx:1.27"));
+    harness.run(5_000);
+    harness.force_delete_pod("web");
+    harness.run(5_000);
+    assert_eq!(harness.lines(), ["event Killing", "get pods default/web"]);
+    assert!(harness.runtime.borrow().is_empty());
+}
+
+#[test]
+fn after_a_power_cut_containers_are_new_and_counted_as_restarts() {
+    let mut harness = Harness::new();
+    harness.create_pod("web", spec("web", "nginx:1.27"));
+    harness.run(5_000);
+    let old = harness.kubelet;
+    harness.engine.remove(old);
+    harness.runtime.borrow_mut().clear();
+    harness.mark();
+    harness.start_kubelet();
+    harness.run(5_000);
+    let patches: Vec<String> = harness.lines().into_iter().filter(|line| line.starts_with("patch R")).collect();
+    let expected = [
+        "patch Running FTFFT ContainerCreating gen=1",
+        "patch Running TTFFT ContainerCreating gen=1",
+        "patch Running TTTTT running gen=1",
+    ];
+    assert_eq!(patches, expected, "{:#?}", harness.calls);
+    let status = harness.pod("web").status.clone().unwrap();
+    assert_eq!(status.container_statuses.unwrap()[0].restart_count, 1);
+}

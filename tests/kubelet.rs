@@ -1,0 +1,163 @@
+//! Nodes in a whole cluster: what kubelets send, next to the recordings of a real one.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+
+use kubestep::apiserver::admission::Reader;
+use kubestep::apiserver::request::{Body, Options, Patch, Request, StatusPatch, User, Verb};
+use kubestep::cluster::{Cluster, Config};
+use kubestep::engine::What;
+use kubestep::object::{Kind, Object, Resource};
+
+/// A cluster of three nodes, and what its kubelets send.
+struct World {
+    cluster: Cluster,
+    calls: Vec<String>,
+}
+
+impl World {
+    fn new() -> World {
+        let mut world = World { cluster: Cluster::start(Config::default()), calls: Vec::new() };
+        world.run(5);
+        world.calls.clear();
+        world
+    }
+
+    /// Creates what the manifest says.
+    fn create(&mut self, manifest: Value) {
+        let (api_version, kind) = (manifest["apiVersion"].as_str(), manifest["kind"].as_str());
+        let kind = Kind::from_manifest(api_version.unwrap_or_default(), kind.unwrap_or_default()).unwrap();
+        let object = kind.decode(manifest).unwrap();
+        self.send(Verb::Create, kind, "", Body::Object(object));
+    }
+
+    fn send(&mut self, verb: Verb, kind: Kind, name: &str, body: Body) {
+        let request = Request {
+            user: Rc::new(User::admin()),
+            verb,
+            kind,
+            subresource: None,
+            namespace: "default".to_owned(),
+            name: name.to_owned(),
+            body,
+            options: Options::default(),
+        };
+        let user = self.cluster.user.clone();
+        self.cluster.run_command("kubectl", async move {
+            let answer = user.request(request).await.unwrap();
+            assert!(answer.result.is_ok(), "{:?}", answer.result);
+        });
+    }
+
+    fn run(&mut self, seconds: u64) {
+        // Time moves with events only, so the end counts from the next one.
+        let end = self.cluster.engine.now() + Duration::from_secs(seconds);
+        while self.cluster.engine.peek().is_some_and(|next| next.due <= end) {
+            let step = self.cluster.step().unwrap();
+            let crashes = self.cluster.engine.take_crashes();
+            assert!(crashes.is_empty(), "{crashes:?}");
+            if let What::Request { request, .. } = &step.event.what
+                && request.user.agent.starts_with("kubelet/")
+                && let Some(line) = describe(request)
+            {
+                self.calls.push(line);
+            }
+        }
+    }
+
+    /// What was sent about one pod, in order.
+    fn about(&self, pod: &str) -> Vec<&str> {
+        let of_pod = |line: &String| line.split_once(' ').is_some_and(|(name, _)| name == pod);
+        self.calls.iter().filter(|line| of_pod(line)).filter_map(|line| Some(line.split_once(' ')?.1)).collect()
+    }
+
+    /// All pods as the API server has them.
+    fn pods(&self) -> Vec<std::sync::Arc<Pod>> {
+        let objects = Reader::list(&self.cluster.engine.api.store, Kind::Pod, "");
+        objects.iter().filter_map(|object| Pod::from_object(object).cloned()).collect()
+    }
+}
+
+/// The pod that a request is about, and the request in a few words.
+fn describe(request: &Request) -> Option<String> {
+    let verb = request.verb.as_str();
+    match &request.body {
+        Body::Object(Object::Event(event)) => {
+            let involved = &event.involved_object;
+            (involved.kind.as_deref() == Some("Pod")).then(|| {
+                let (name, reason) = (involved.name.as_deref(), event.reason.as_deref());
+                format!("{} Event {}", name.unwrap_or_default(), reason.unwrap_or_default())
+            })
+        }
+        Body::Patch(Patch::Status(patch)) => match &**patch {
+            StatusPatch::Pod { status, .. } => {
+                let truths: String =
+                    status.conditions.iter().flatten().filter_map(|c| c.status.chars().next()).collect();
+                let phase = status.phase.as_deref().unwrap_or_default();
+                Some(format!("{} patch status {phase} {truths}", request.name))
+            }
+            StatusPatch::Node { .. } => None,
+        },
+        _ => (request.kind == Kind::Pod && !request.name.is_empty()).then(|| format!("{} {verb}", request.name)),
+    }
+}
+
+fn deployment(image: &str, replicas: u32) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "nginx", "image": image}]},
+            },
+        },
+    })
+}
+
+/// Recording 02, as far as the nodes are concerned; here the image has to be pulled.
+#[test]
+fn the_pods_of_a_deployment_start() {
+    let mut world = World::new();
+    world.create(deployment("nginx:1.27", 2));
+    world.run(10);
+    let pods = world.pods();
+    assert_eq!(pods.len(), 2);
+    for pod in pods {
+        let status = pod.status.clone().unwrap();
+        assert_eq!(status.phase.as_deref(), Some("Running"), "{:#?}", world.calls);
+        assert!(status.pod_ip.is_some() && status.pod_ip != status.host_ip);
+        let calls = world.about(pod.metadata.name.as_deref().unwrap());
+        let patches: Vec<&&str> = calls.iter().filter(|call| call.starts_with("patch")).collect();
+        let expected = ["patch status Pending FTFFT", "patch status Pending TTFFT", "patch status Running TTTTT"];
+        assert_eq!(patches, expected.iter().collect::<Vec<_>>());
+        let events: Vec<&&str> = calls.iter().filter(|call| call.starts_with("Event")).collect();
+        let expected = ["Event Pulling", "Event Pulled", "Event Created", "Event Started"];
+        assert_eq!(events, expected.iter().collect::<Vec<_>>());
+        assert_eq!(calls.iter().filter(|call| **call == "get").count(), 3, "one before each patch");
+    }
+}
+
+/// Recording 07: a deleted pod is replaced at once, and its object goes when nothing of it runs.
+#[test]
+fn a_deleted_pod_ends_and_is_replaced() {
+    let mut world = World::new();
+    world.create(deployment("nginx:1.27", 2));
+    world.run(10);
+    world.calls.clear();
+    let name = world.pods()[0].metadata.name.clone().unwrap();
+    world.send(Verb::Delete, Kind::Pod, &name, Body::Delete(Default::default()));
+    world.run(10);
+    let calls = world.about(&name);
+    let expected =
+        ["get", "Event Killing", "patch status Running TTTTT", "get", "patch status Succeeded FTFFT", "get", "delete"];
+    assert_eq!(calls, expected, "{:#?}", world.calls);
+    let pods = world.pods();
+    assert_eq!(pods.len(), 2);
+    assert!(pods.iter().all(|pod| pod.metadata.name.as_ref() != Some(&name)));
+    assert!(pods.iter().all(|pod| pod.status.as_ref().and_then(|s| s.phase.as_deref()) == Some("Running")));
+}
