@@ -1,0 +1,144 @@
+//! How fast the cluster is: `cargo bench`, or `cargo bench -- 10000` for the rows with that in their name.
+//!
+//! It measures and prints; it asserts nothing. Limits of the components' clients are raised to 1,000 requests a
+//! second, as in the recording of a real control plane that took 22.4 seconds for the first row's 1,000 Pods, unless
+//! the row says `default limits` (the real one took 50.7 seconds).
+
+#![allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Pod;
+use kubestep::apiserver::request::{Body, Patch, StatusPatch};
+use kubestep::cluster::{Cluster, Config, NodeConfig};
+use kubestep::engine::{Step, What};
+use kubestep::object::{Object, Resource};
+use serde_json::json;
+
+/// Requests a second of every component's client, and how many at once.
+const RAISED: Option<(u32, u32)> = Some((1000, 1000));
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let rows: &[(&str, fn(&str))] = &[
+        ("first prompt, 3 nodes", first_prompt),
+        ("1000 Pods on 50 nodes", |name| deployment(name, 50, 1_000, RAISED, false)),
+        ("1000 Pods on 50 nodes, default limits", |name| deployment(name, 50, 1_000, None, false)),
+        ("1000 Pods on 50 nodes, notes kept", |name| deployment(name, 50, 1_000, RAISED, true)),
+        ("10000 Pods on 500 nodes", |name| deployment(name, 500, 10_000, RAISED, false)),
+    ];
+    if let [row] = wanted.as_slice()
+        && let Some((name, run)) = rows.iter().find(|(name, _)| name == row)
+    {
+        return run(name);
+    }
+    let chosen = |name: &str| wanted.is_empty() || wanted.iter().any(|word| name.split([' ', ',']).any(|w| w == word));
+    for (name, _) in rows.iter().filter(|(name, _)| chosen(name)) {
+        // A process a row: memory that one row leaves behind would hide what the next one takes.
+        let program = std::env::current_exe().expect("the benchmark is a file");
+        let _ = std::process::Command::new(program).arg(name).status();
+    }
+}
+
+/// What a learner waits for: a cluster that has come up, ready for its first step.
+fn first_prompt(name: &str) {
+    let begin = Instant::now();
+    let cluster = Cluster::start(Config::default());
+    println!("{name}: {:.1} ms to virtual {:.1} s", millis(begin.elapsed()), cluster.engine.now().0 as f64 / 1e9);
+}
+
+/// From `kubectl create` of one Deployment to all of its Pods Running.
+fn deployment(name: &str, nodes: usize, pods: usize, client_limits: Option<(u32, u32)>, notes: bool) {
+    let begin = Instant::now();
+    let nodes = (1..=nodes).map(NodeConfig::numbered).collect();
+    let mut cluster = Cluster::start(Config { nodes, client_limits, ..Config::default() });
+    cluster.engine.keep_notes(notes);
+    let up = begin.elapsed();
+    let (memory, steps, time) = (resident(), cluster.engine.steps(), cluster.engine.now());
+    let begin = Instant::now();
+    let created = Rc::new(Cell::new(false));
+    let (done, client) = (created.clone(), cluster.user.clone());
+    cluster.run_command("create the Deployment", async move {
+        done.set(client.create(web(pods)).await.is_ok());
+    });
+    let mut announced = 0;
+    while announced < pods {
+        let Some(step) = cluster.step() else { break };
+        announced += usize::from(says_running(&step));
+    }
+    let (wall, steps) = (begin.elapsed(), cluster.engine.steps() - steps);
+    let running = count_running(&cluster);
+    let grown = resident().saturating_sub(memory);
+    println!(
+        "{name}: {running} Running after {:.2} s ({:.0} us a Pod), virtual {:.1} s, {steps} events, {:.0} events/s, \
+         start {:.2} s, peak {:.0} MiB, {:.1} KiB a Pod{}",
+        wall.as_secs_f64(),
+        wall.as_secs_f64() * 1e6 / pods as f64,
+        (cluster.engine.now().0 - time.0) as f64 / 1e9,
+        steps as f64 / wall.as_secs_f64(),
+        up.as_secs_f64(),
+        peak() as f64 / 1024.0,
+        grown as f64 / pods as f64,
+        if created.get() { "" } else { " (the Deployment was refused)" },
+    );
+}
+
+fn web(replicas: usize) -> Deployment {
+    serde_json::from_value(json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{
+                    "name": "nginx",
+                    "image": "nginx:1.27",
+                    "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}},
+                }]},
+            },
+        },
+    }))
+    .expect("the manifest above is a Deployment")
+}
+
+/// Whether a kubelet tells the API server that a Pod runs now.
+fn says_running(step: &Step) -> bool {
+    let What::Request { request, .. } = &step.event.what else { return false };
+    let Body::Patch(Patch::Status(patch)) = &request.body else { return false };
+    matches!(&**patch, StatusPatch::Pod { status, .. } if status.phase.as_deref() == Some("Running"))
+}
+
+fn count_running(cluster: &Cluster) -> usize {
+    let running = |object: &Object| {
+        let status = Pod::from_object(object).and_then(|pod| pod.status.as_ref());
+        status.and_then(|status| status.phase.as_deref()) == Some("Running")
+    };
+    cluster.engine.api.store.prefix("/registry/pods/").filter(|(_, entry)| running(&entry.value)).count()
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+/// KiB of memory in use now.
+fn resident() -> u64 {
+    from_proc("VmRSS:")
+}
+
+/// KiB of memory in use at most, so far.
+fn peak() -> u64 {
+    from_proc("VmHWM:")
+}
+
+/// A line of `/proc/self/status`; 0 on systems that have none.
+fn from_proc(field: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap_or_default();
+    line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0)
+}
