@@ -24,8 +24,9 @@ pub struct PodClass {
     pub terminating: bool,
     /// What they say about other pods.
     pub terms: AffinityTerms,
-    /// How many pods of the class each node has; never zero.
-    pub nodes: BTreeMap<NodeId, u32>,
+    /// How many pods of the class each node has, by node; never zero. A sorted list rather than a map, since it is
+    /// read from end to end in every cycle of a pod that it concerns.
+    pub nodes: Vec<(NodeId, u32)>,
 }
 
 /// All classes, and where to find those that matter.
@@ -58,7 +59,10 @@ impl PodClasses {
             None => self.insert(identity, pod),
         };
         if let Some(class) = &mut self.classes[at] {
-            *class.nodes.entry(node).or_default() += 1;
+            match class.nodes.binary_search_by_key(&node, |(id, _)| *id) {
+                Ok(found) => class.nodes[found].1 += 1,
+                Err(gap) => class.nodes.insert(gap, (node, 1)),
+            }
         }
     }
 
@@ -67,10 +71,10 @@ impl PodClasses {
         let identity = Identity::of(pod);
         let Some(at) = self.by_identity.get(&identity).copied() else { return };
         let Some(class) = &mut self.classes[at] else { return };
-        if let Some(count) = class.nodes.get_mut(&node) {
-            *count -= 1;
-            if *count == 0 {
-                class.nodes.remove(&node);
+        if let Ok(found) = class.nodes.binary_search_by_key(&node, |(id, _)| *id) {
+            class.nodes[found].1 -= 1;
+            if class.nodes[found].1 == 0 {
+                class.nodes.remove(found);
             }
         }
         if class.nodes.is_empty() {
@@ -99,7 +103,7 @@ impl PodClasses {
             labels: identity.labels.clone(),
             terminating: identity.terminating,
             terms: pod.terms.clone(),
-            nodes: BTreeMap::new(),
+            nodes: Vec::new(),
         };
         let at = self.free.pop().unwrap_or(self.classes.len());
         if at == self.classes.len() {

@@ -39,8 +39,7 @@ pub struct Decision {
     pub outcome: Outcome,
     /// The nodes that passed, in the order they were asked.
     pub feasible: Vec<NodeId>,
-    /// The nodes that did not, with the number of the plugin that said no.
-    pub rejected: Vec<(NodeId, usize, Rejection)>,
+    rejected: Vec<(NodeId, usize, Rejection)>,
     /// The scores of each plugin that gave any.
     pub scores: Vec<Scores>,
     /// The sums, in the order of `feasible`; empty if one node passed and nothing had to be compared.
@@ -236,13 +235,20 @@ fn no_node(
             None
         }
     };
-    let rejected = error.rejected.clone();
-    Decision { rejected, ..Decision::new(Outcome::Unschedulable { error, rejected_by, nominate }) }
+    Decision::new(Outcome::Unschedulable { error, rejected_by, nominate })
 }
 
 impl Decision {
     fn new(outcome: Outcome) -> Decision {
         Decision { outcome, feasible: Vec::new(), rejected: Vec::new(), scores: Vec::new(), totals: Vec::new() }
+    }
+
+    /// The nodes that did not pass, with the number of the plugin that said no.
+    pub fn rejected(&self) -> &[(NodeId, usize, Rejection)] {
+        match &self.outcome {
+            Outcome::Unschedulable { error, .. } => &error.rejected,
+            _ => &self.rejected,
+        }
     }
 
     /// The chosen node.

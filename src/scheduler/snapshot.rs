@@ -31,6 +31,8 @@ pub struct Snapshot {
     pub classes: PodClasses,
     label_keys: BTreeMap<String, KeyId>,
     label_pairs: BTreeMap<(KeyId, String), PairId>,
+    /// For each label key, the pair each node has: a column a key, so that counting by place reads one list.
+    places: Vec<Vec<Option<PairId>>>,
     images: BTreeMap<String, ImageId>,
     /// How many nodes have each image.
     image_nodes: Vec<u32>,
@@ -76,6 +78,11 @@ impl Snapshot {
     /// The number of a label key, if any node ever had it.
     pub fn label_key(&self, key: &str) -> Option<KeyId> {
         self.label_keys.get(key).copied()
+    }
+
+    /// The topology domain that a node is in by this label key.
+    pub fn place_of(&self, node: NodeId, key: KeyId) -> Option<PairId> {
+        *self.places[key.0 as usize].get(node.0 as usize)?
     }
 
     /// The number of an image and how many nodes have it, if any ever had it.
@@ -147,6 +154,7 @@ impl Snapshot {
         let id = self.slot(node.metadata.name.as_deref().unwrap_or_default());
         let old = self.nodes[id.0 as usize].node.clone();
         let label_pairs = self.intern_labels(&node);
+        self.fill_columns(id, &label_pairs);
         let images = self.intern_images(&node, id);
         if old.as_deref().map(zone_of) != Some(zone_of(&node)) {
             if let Some(old) = &old {
@@ -168,7 +176,8 @@ impl Snapshot {
         let Some(node) = info.node.take() else { return };
         info.allocatable = Resources::default();
         info.label_pairs.clear();
-        for (image, _) in std::mem::take(&mut info.images) {
+        self.fill_columns(id, &[]);
+        for (image, _) in std::mem::take(&mut self.nodes[id.0 as usize].images) {
             self.image_nodes[image.0 as usize] -= 1;
         }
         self.leave_zone(&zone_of(&node), id);
@@ -236,6 +245,17 @@ impl Snapshot {
             pairs.push((key, *self.label_pairs.entry((key, value.clone())).or_insert(next)));
         }
         pairs
+    }
+
+    fn fill_columns(&mut self, id: NodeId, pairs: &[(KeyId, PairId)]) {
+        self.places.resize(self.label_keys.len(), Vec::new());
+        for column in &mut self.places {
+            column.resize(self.nodes.len().max(column.len()), None);
+            column[id.0 as usize] = None;
+        }
+        for (key, pair) in pairs {
+            self.places[key.0 as usize][id.0 as usize] = Some(*pair);
+        }
     }
 
     /// Counts the node's images anew. Mirrors `addNodeImageStates` and `removeNodeImageStates`.

@@ -18,7 +18,7 @@ pub fn of(decision: &Decision, queued: &QueuedPod, profile: &[Entry], snapshot: 
         columns.push("total".to_owned());
     }
     let mut rows = passed(decision, snapshot);
-    for (node, plugin, rejection) in &decision.rejected {
+    for (node, plugin, rejection) in decision.rejected() {
         let verdict = format!("{}: {}", profile[*plugin].plugin.name(), rejection.message());
         let mut row = vec![name(snapshot, *node), verdict];
         row.resize(columns.len(), String::new());

@@ -2,7 +2,7 @@
 
 use super::matches_all;
 use crate::scheduler::framework::{Filter, Rejection, Verdict};
-use crate::scheduler::node_info::{KeyId, NodeId, NodeInfo};
+use crate::scheduler::node_info::{KeyId, NodeId, NodeInfo, PairId};
 use crate::scheduler::pod_info::{AffinityTerm, PodInfo};
 use crate::scheduler::snapshot::Snapshot;
 
@@ -32,7 +32,11 @@ struct Places {
 
 impl Places {
     fn add(&mut self, node: &NodeInfo, key: Option<KeyId>, by: i64) {
-        let Some(place) = key.and_then(|key| node.pair(key)) else { return };
+        self.add_to(key.and_then(|key| node.pair(key)), by);
+    }
+
+    fn add_to(&mut self, place: Option<PairId>, by: i64) {
+        let Some(place) = place else { return };
         let at = place.0 as usize;
         if self.by_pair.len() <= at {
             self.by_pair.resize(at + 1, 0);
@@ -155,15 +159,11 @@ fn is_about(term: &AffinityTerm, pod: &PodInfo, snapshot: &Snapshot) -> bool {
     term.matches(pod.namespace(), snapshot.namespace_labels(pod.namespace()), pod.labels())
 }
 
-fn count(
-    snapshot: &Snapshot,
-    places: &mut Places,
-    nodes: &std::collections::BTreeMap<NodeId, u32>,
-    term: &AffinityTerm,
-) {
-    let key = snapshot.label_key(&term.topology_key);
+/// Counts the pods of a class, node by node, in the places that the term tells apart.
+fn count(snapshot: &Snapshot, places: &mut Places, nodes: &[(NodeId, u32)], term: &AffinityTerm) {
+    let Some(key) = snapshot.label_key(&term.topology_key) else { return };
     for (node, pods) in nodes {
-        places.add(snapshot.node(*node), key, i64::from(*pods));
+        places.add_to(snapshot.place_of(*node, key), i64::from(*pods));
     }
 }
 

@@ -164,6 +164,11 @@ impl Constraint {
             && (!self.honour_taints || untolerated(node.taints(), tolerations(pod)).is_none())
     }
 
+    /// Whether every node counts as a place, so that none need be asked.
+    fn includes_all(&self, required: Option<&Required>) -> bool {
+        !self.honour_taints && (!self.honour_affinity || required.is_none())
+    }
+
     /// Calls `each` with every node that has pods counted by this constraint, and how many.
     /// An empty selector counts nothing. Mirrors `countPodsMatchSelector`.
     fn count(&self, pod: &PodInfo, snapshot: &Snapshot, mut each: impl FnMut(NodeId, i64)) {

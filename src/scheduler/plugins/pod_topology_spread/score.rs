@@ -81,13 +81,12 @@ fn by_place(
             is_place[place.0 as usize] = true;
         }
     }
+    let includes_all = keys.is_none() && constraint.includes_all(required);
     constraint.count(pod, snapshot, |id, pods| {
-        let node = snapshot.node(id);
-        let complete = keys.is_none_or(|keys| has_every_key(node, keys));
-        if complete
-            && let Some(place) = place(node)
-            && constraint.includes(node, pod, required)
-        {
+        let Some(place) = constraint.key.and_then(|key| snapshot.place_of(id, key)) else { return };
+        let node = || snapshot.node(id);
+        let complete = || keys.is_none_or(|keys| has_every_key(node(), keys));
+        if includes_all || (complete() && constraint.includes(node(), pod, required)) {
             counts[place.0 as usize] += pods;
         }
     });
