@@ -15,7 +15,7 @@ use super::events::ClusterEvent;
 use super::node_info::NodeId;
 use super::nominator::Nominator;
 use super::plugins::{Entry, default_profile};
-use super::preemption::{Candidate, Disruptions};
+use super::preemption::{Candidate, Disruptions, Preemption};
 use super::queue::{QueuedPod, SchedulingQueue};
 use super::table;
 use super::timers::Timers;
@@ -58,7 +58,7 @@ struct Failure {
     message: String,
     /// The condition's reason: `Unschedulable` or `SchedulerError`.
     reason: &'static str,
-    /// Where room is being made for the pod.
+    /// Where room is being made for the pod; empty to take back what was said before.
     nominated: Option<String>,
 }
 
@@ -109,8 +109,12 @@ impl Scheduler {
         });
         match decision.outcome {
             Outcome::Chosen(node) => self.assume_and_bind(queued, node),
-            Outcome::Unschedulable { error, rejected_by, nominate } => {
-                let nominated = nominate.map(|candidate| self.preempt(&queued, candidate));
+            Outcome::Unschedulable { error, rejected_by, preemption } => {
+                let nominated = match preemption {
+                    Preemption::Candidate(candidate) => Some(self.preempt(&queued, candidate)),
+                    Preemption::Hopeless => Some(String::new()),
+                    Preemption::NotEligible => None,
+                };
                 let failure = Failure { message: error.message(), reason: "Unschedulable", nominated };
                 self.fail(QueuedPod { rejected_by, ..queued }, failure);
             }
@@ -186,7 +190,7 @@ impl Scheduler {
             state.queue.move_all(&event, now, &state.cache.snapshot);
         }
         let message = format!("binding rejected: running Bind plugin \"DefaultBinder\": {status}");
-        self.fail(queued, Failure { message, reason: "SchedulerError", nominated: None });
+        self.fail(queued, Failure { message, reason: "SchedulerError", nominated: Some(String::new()) });
     }
 
     /// Back into the queue, an Event, and the condition; unless the pod is gone or bound meanwhile.
@@ -200,8 +204,10 @@ impl Scheduler {
         {
             let state = &mut *self.state.borrow_mut();
             let queued = queued.with_pod(pod.clone());
-            if let Some(node) = &failure.nominated {
-                state.nominator.nominate(queued.info.clone(), node);
+            match failure.nominated.as_deref() {
+                None => {}
+                Some("") => state.nominator.remove(&key),
+                Some(node) => state.nominator.nominate(queued.info.clone(), node),
             }
             state.queue.requeue(queued, now, &state.cache.snapshot);
         }

@@ -8,7 +8,8 @@ use crate::object::Kind;
 use crate::object::patch::diff::diff_strategic;
 use crate::object::time::Instant;
 
-/// A strategic merge patch that sets `condition`, and the nominated node if one is given. None if the pod says all
+/// A strategic merge patch that sets `condition`, and the nominated node if one is given (or, if that is empty, takes
+/// it away). None if the pod says all
 /// that already. The time of the last transition moves only when the status does.
 pub fn patch(pod: &Pod, mut condition: PodCondition, nominated: Option<&str>, now: Instant) -> Option<Value> {
     let old = pod.status.clone().unwrap_or_default();
@@ -25,7 +26,7 @@ pub fn patch(pod: &Pod, mut condition: PodCondition, nominated: Option<&str>, no
         }
     }
     if let Some(node) = nominated {
-        new.nominated_node_name = Some(node.to_owned());
+        new.nominated_node_name = (!node.is_empty()).then(|| node.to_owned());
     }
     let patch = diff_strategic(Kind::Pod, &part(&old), &part(&new));
     patch.as_object().is_some_and(|fields| !fields.is_empty()).then_some(patch)

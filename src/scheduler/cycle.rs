@@ -11,7 +11,7 @@ use super::node_info::{NodeId, NodeInfo};
 use super::nominator::Nominator;
 use super::plugins::Entry;
 use super::pod_info::PodInfo;
-use super::preemption::{self, Candidate, Disruptions};
+use super::preemption::{Disruptions, Preemption, preempt};
 use super::snapshot::Snapshot;
 use crate::object::random::Random;
 
@@ -68,8 +68,8 @@ pub enum Outcome {
         error: FitError,
         /// The plugins that said no; what changes may help is up to them.
         rejected_by: PluginSet,
-        /// Where room can be made, and at whose cost.
-        nominate: Option<Candidate>,
+        /// Whether room can be made, where, and at whose cost.
+        preemption: Preemption,
     },
     /// The cycle could not be run at all.
     Error(String),
@@ -208,8 +208,9 @@ fn rejected_out_of_hand(context: &Context, pod: &PodInfo, plugin: usize, rejecti
         absent: Some(rejection),
         ..FitError::default()
     };
-    error.post_filter_message = preemption::not_helpful(context, pod, &error);
-    Decision::new(Outcome::Unschedulable { error, rejected_by, nominate: None })
+    let (preemption, message) = preempt(context, pod, None, &error);
+    error.post_filter_message = message;
+    Decision::new(Outcome::Unschedulable { error, rejected_by, preemption })
 }
 
 /// Every node said no; perhaps room can be made.
@@ -228,14 +229,9 @@ fn no_node(
         rejected,
         ..FitError::default()
     };
-    let nominate = match preemption::preempt(context, pod, filters, &error) {
-        Ok(candidate) => Some(candidate),
-        Err(message) => {
-            error.post_filter_message = message;
-            None
-        }
-    };
-    Decision::new(Outcome::Unschedulable { error, rejected_by, nominate })
+    let (preemption, message) = preempt(context, pod, Some(filters), &error);
+    error.post_filter_message = message;
+    Decision::new(Outcome::Unschedulable { error, rejected_by, preemption })
 }
 
 impl Decision {
@@ -259,3 +255,6 @@ impl Decision {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,31 +47,48 @@ pub struct Candidate {
     pub violations: usize,
 }
 
-/// The node where making room does the least harm; or what to tell the user.
-pub fn preempt(context: &Context, pod: &PodInfo, filters: &mut Filters, error: &FitError) -> Result<Candidate, String> {
-    eligible(context, pod, error).map_err(told)?;
+/// What preemption came to.
+#[derive(Clone, Debug)]
+pub enum Preemption {
+    /// Room can be made.
+    Candidate(Candidate),
+    /// It cannot, and what was nominated before is nominated no more.
+    Hopeless,
+    /// The pod may not preempt, or not now; what was nominated before stays.
+    NotEligible,
+}
+
+/// The node where making room does the least harm; and what to tell the user if there is none. `filters` are
+/// missing if the pod was turned down before any node was asked: then there is nothing to try.
+pub fn preempt(
+    context: &Context,
+    pod: &PodInfo,
+    filters: Option<&mut Filters>,
+    error: &FitError,
+) -> (Preemption, String) {
+    if let Err(message) = eligible(context, pod, error) {
+        return (Preemption::NotEligible, told(message));
+    }
     let mut nodes: Vec<NodeId> = error.nodes_preemption_may_help().collect();
     nodes.sort_by_key(|id| context.snapshot.node(*id).name.clone());
     let wanted = (nodes.len() * MIN_CANDIDATE_NODES_PERCENTAGE / 100).max(MIN_CANDIDATE_NODES_ABSOLUTE);
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut rejected = Vec::new();
-    for id in nodes {
-        match victims_on(context, pod, filters, context.snapshot.node(id)) {
-            Ok(candidate) => candidates.push(candidate),
-            Err(no) => rejected.push((id, 0, no)),
-        }
-        if candidates.len() >= wanted && candidates.iter().any(|candidate| candidate.violations == 0) {
-            break;
+    if let Some(filters) = filters {
+        for id in nodes {
+            match victims_on(context, pod, filters, context.snapshot.node(id)) {
+                Ok(candidate) => candidates.push(candidate),
+                Err(no) => rejected.push((id, 0, no)),
+            }
+            if candidates.len() >= wanted && candidates.iter().any(|candidate| candidate.violations == 0) {
+                break;
+            }
         }
     }
-    let best = candidates.into_iter().min_by_key(harm);
-    best.ok_or_else(|| told(unhelpful(error.all_nodes, rejected)))
-}
-
-/// What to tell when preemption need not even be tried, because the pod was turned down as such.
-pub fn not_helpful(context: &Context, pod: &PodInfo, error: &FitError) -> String {
-    let message = eligible(context, pod, error).err();
-    told(message.unwrap_or_else(|| unhelpful(error.all_nodes, Vec::new())))
+    match candidates.into_iter().min_by_key(harm) {
+        Some(best) => (Preemption::Candidate(best), String::new()),
+        None => (Preemption::Hopeless, told(unhelpful(error.all_nodes, rejected))),
+    }
 }
 
 fn told(message: String) -> String {
@@ -198,3 +215,6 @@ fn harm(candidate: &Candidate) -> (usize, i32, i64, usize, Reverse<Instant>) {
     let earliest = top.map(|victim| start_time(victim)).min().unwrap_or_default();
     (candidate.violations, highest, sum, candidate.victims.len(), Reverse(earliest))
 }
+
+#[cfg(test)]
+mod tests;

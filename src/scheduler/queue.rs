@@ -83,6 +83,8 @@ pub struct SchedulingQueue {
     error_backoff: BTreeMap<(Instant, Turn), Key>,
     /// By the plugins that rejected them, so that a change is only put to those it may concern.
     unschedulable: BTreeMap<PluginSet, BTreeSet<Key>>,
+    /// Those of them that no gate holds, by how long they have waited.
+    waiting: BTreeSet<(Instant, Key)>,
     /// Pods being tried, with the number of the last change before their attempt.
     in_flight: BTreeMap<Key, u64>,
     /// Changes since the oldest of those attempts began.
@@ -101,6 +103,7 @@ impl SchedulingQueue {
             backoff: BTreeMap::new(),
             error_backoff: BTreeMap::new(),
             unschedulable: BTreeMap::new(),
+            waiting: BTreeSet::new(),
             in_flight: BTreeMap::new(),
             changes: VecDeque::new(),
             change_count: 0,
@@ -244,10 +247,9 @@ impl SchedulingQueue {
 
     /// Moves the pods that have waited for five minutes.
     pub fn flush_unschedulable(&mut self, now: Instant) {
-        let waited =
-            |key: &&Key| self.pods.get(*key).is_some_and(|(pod, _)| now - pod.timestamp > UNSCHEDULABLE_DURATION_MAX);
-        let mut late: Vec<(Turn, Key)> =
-            self.unschedulable.values().flatten().filter(waited).map(|key| (self.turn_of(key), key.clone())).collect();
+        let waited = |(since, _): &&(Instant, Key)| now - *since > UNSCHEDULABLE_DURATION_MAX;
+        let late = self.waiting.iter().take_while(waited);
+        let mut late: Vec<(Turn, Key)> = late.map(|(_, key)| (self.turn_of(key), key.clone())).collect();
         late.sort();
         for (_, key) in late {
             if let Some(pod) = self.take(&key) {
@@ -267,10 +269,8 @@ impl SchedulingQueue {
 
     /// When [`SchedulingQueue::flush_unschedulable`] will next have something to do.
     pub fn next_unschedulable_flush(&self) -> Option<Instant> {
-        let ungated = |key: &&Key| self.pods.get(*key).is_some_and(|(pod, _)| pod.gated_by.is_none());
-        let waiting = self.unschedulable.values().flatten().filter(ungated);
-        let oldest = waiting.filter_map(|key| self.pods.get(key)).map(|(pod, _)| pod.timestamp).min()?;
-        let due = (oldest + UNSCHEDULABLE_DURATION_MAX).0;
+        let (oldest, _) = *self.waiting.first().as_ref()?;
+        let due = (*oldest + UNSCHEDULABLE_DURATION_MAX).0;
         let period = UNSCHEDULABLE_FLUSH_SECONDS * SECOND;
         Some(Instant((due / period + 1) * period))
     }
@@ -305,6 +305,7 @@ impl SchedulingQueue {
             Place::Backoff(expiry, turn) => drop(self.backoff.remove(&(expiry, turn))),
             Place::ErrorBackoff(expiry, turn) => drop(self.error_backoff.remove(&(expiry, turn))),
             Place::Unschedulable => {
+                self.waiting.remove(&(pod.timestamp, key.clone()));
                 if let Some(group) = self.unschedulable.get_mut(&pod.rejected_by) {
                     group.remove(key);
                     if group.is_empty() {
@@ -366,6 +367,9 @@ impl SchedulingQueue {
 
     fn park(&mut self, pod: QueuedPod) {
         let key = pod.info.key.clone();
+        if pod.gated_by.is_none() {
+            self.waiting.insert((pod.timestamp, key.clone()));
+        }
         self.unschedulable.entry(pod.rejected_by).or_default().insert(key.clone());
         self.pods.insert(key, (pod, Place::Unschedulable));
     }
