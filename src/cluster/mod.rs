@@ -290,6 +290,10 @@ struct UserActor {
 
 impl UserActor {
     fn feed(&self, watch: WatchId, event: WatchEvent) {
+        if !self.feeds.borrow().contains_key(&watch) {
+            // The command ended while its watch was being opened.
+            return self.hub.close_watch(watch);
+        }
         if let Some(call) = kubectl::client::feed(&self.feeds, watch, event) {
             self.hub.unpark(self.actor, call);
         }

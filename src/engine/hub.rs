@@ -40,6 +40,7 @@ struct Inner {
     waiting: RefCell<Vec<Waiting>>,
     results: RefCell<BTreeMap<CallId, Outcome>>,
     notes: RefCell<Vec<Note>>,
+    closed: RefCell<Vec<WatchId>>,
 }
 
 /// What the engine turns into a pending event.
@@ -95,6 +96,7 @@ impl Hub {
             waiting: RefCell::default(),
             results: RefCell::default(),
             notes: RefCell::default(),
+            closed: RefCell::default(),
         }))
     }
 
@@ -161,6 +163,11 @@ impl Hub {
         let reply = ReplyTo::Watch(watch);
         self.send(actor, super::APISERVER, Duration::ZERO, false, What::Request { reply, request: Box::new(request) });
         watch
+    }
+
+    /// Closes a watch; nothing more comes from it.
+    pub fn close_watch(&self, watch: WatchId) {
+        self.0.closed.borrow_mut().push(watch);
     }
 
     /// Sends a request of the running task, `delay` later, and returns the future of its answer.
@@ -253,6 +260,10 @@ impl Hub {
 
     pub(super) fn take_waiting(&self) -> Vec<Waiting> {
         std::mem::take(&mut self.0.waiting.borrow_mut())
+    }
+
+    pub(super) fn take_closed(&self) -> Vec<WatchId> {
+        std::mem::take(&mut self.0.closed.borrow_mut())
     }
 
     pub(super) fn take_notes(&self) -> Vec<Note> {

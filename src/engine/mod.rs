@@ -420,6 +420,9 @@ impl Engine {
                 self.poll(id, Task { actor, label, waits: Vec::new(), background, future });
             }
         }
+        for watch in self.hub.take_closed() {
+            self.close_watch(watch);
+        }
         let mut outgoing = std::mem::take(&mut self.scratch);
         self.hub.take_outbox(&mut outgoing);
         for out in outgoing.drain(..) {
@@ -429,6 +432,19 @@ impl Engine {
             }
         }
         self.scratch = outgoing;
+    }
+
+    /// The client has gone: the API server forgets the watch, and what was under way is lost with the connection.
+    fn close_watch(&mut self, watch: WatchId) {
+        if self.watches.remove(&watch).is_none() {
+            return;
+        }
+        self.api.close_watch(watch);
+        let of_watch = |event: &Pending| matches!(event.what, What::Notification { watch: of, .. } if of == watch);
+        let lost: Vec<_> = self.pending.iter().filter(|(_, event)| of_watch(event)).map(|(key, _)| *key).collect();
+        for key in lost {
+            self.take_pending(key);
+        }
     }
 
     fn enqueue(&mut self, out: Outgoing) -> EventId {

@@ -1,132 +1,187 @@
-//! kubectl's command line: a verb, words, and flags before, between or after them.
+//! The command line: words and flags. Mirrors cobra as far as kubectl's users see it.
 
 use std::collections::BTreeMap;
 
 use super::Failure;
+use crate::object::Kind;
 
-/// Flags that stand alone; all others take a value.
-const SWITCHES: &[&str] = &[
-    "force",
-    "overwrite",
-    "show-labels",
-    "all",
-    "all-namespaces",
-    "now",
-    "watch",
-    "no-headers",
-    "recursive",
-    "help",
-    "resources",
-    "previous",
-    "list",
-    "types",
-    "quiet",
-];
-
-/// Flags that may stand alone or take `=value`.
-const OPTIONAL: &[&str] = &["wait", "validate", "dry-run", "cascade"];
-
-/// Short flags.
-const SHORT: &[(&str, &str)] = &[
-    ("-f", "filename"),
-    ("-n", "namespace"),
-    ("-o", "output"),
-    ("-l", "selector"),
-    ("-A", "all-namespaces"),
-    ("-w", "watch"),
-    ("-p", "patch"),
-    ("-c", "container"),
-    ("-R", "recursive"),
-];
-
-/// A command line in parts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A command line, taken apart.
+#[derive(Clone, Debug, Default)]
 pub struct Args {
-    /// `get`.
-    pub verb: String,
-    /// Words that are no flags.
+    /// Words that are no flags, without the verb.
     pub words: Vec<String>,
-    flags: BTreeMap<String, Vec<String>>,
+    /// What stands after `--`.
+    pub rest: Vec<String>,
+    flags: BTreeMap<&'static str, Vec<String>>,
 }
 
+/// Flags that want a value.
+#[rustfmt::skip]
+const VALUED: &[&str] = &[
+    "filename", "output", "selector", "namespace", "image", "replicas", "current-replicas", "resource-version",
+    "timeout", "for", "grace-period", "sort-by", "field-selector", "to-revision", "revision", "patch", "type",
+    "labels", "env", "port", "target-port", "name", "container", "tail", "subresource", "restart", "field-manager",
+    "protocol", "from-literal", "tcp", "patch-file", "serviceaccount", "annotations", "since",
+];
+
+/// Flags that may stand alone, and what they mean then.
+#[rustfmt::skip]
+const LONE: &[(&str, &str)] = &[
+    ("overwrite", "true"), ("force", "true"), ("all", "true"), ("show-labels", "true"), ("all-namespaces", "true"),
+    ("no-headers", "true"), ("wait", "true"), ("watch", "true"), ("ignore-not-found", "true"), ("server-side", "true"),
+    ("follow", "true"), ("previous", "true"), ("command", "true"), ("now", "true"), ("list", "true"),
+    ("record", "true"), ("show-kind", "true"), ("recursive", "true"), ("show-events", "true"),
+    ("cascade", "background"), ("dry-run", "unchanged"), ("validate", "strict"), ("save-config", "true"),
+];
+
+const SHORT: &[(char, &str)] = &[
+    ('f', "filename"),
+    ('o', "output"),
+    ('l', "selector"),
+    ('n', "namespace"),
+    ('A', "all-namespaces"),
+    ('c', "container"),
+    ('w', "watch"),
+    ('p', "patch"),
+    ('R', "recursive"),
+];
+
 impl Args {
-    /// Reads a command line without the word `kubectl`.
-    pub fn parse(line: &[String]) -> Result<Args, Failure> {
+    /// Takes a command line apart; `verb` only names the command in errors.
+    pub fn parse(verb: &str, line: &[String]) -> Result<Args, Failure> {
         let mut args = Args::default();
-        let mut rest = line.iter().map(String::as_str);
-        while let Some(word) = rest.next() {
+        let mut words = line.iter();
+        while let Some(word) = words.next() {
             if word == "--" {
-                args.words.extend(rest.map(str::to_owned));
+                args.rest = words.cloned().collect();
                 break;
             }
-            if !word.starts_with('-') || word == "-" {
-                if args.verb.is_empty() {
-                    args.verb = word.to_owned()
-                } else {
-                    args.words.push(word.to_owned())
+            let (flag, mut value) = match word.strip_prefix("--") {
+                Some(long) => {
+                    let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v.to_owned())));
+                    let unknown = || usage(verb, &format!("unknown flag: --{name}"));
+                    (known(name).ok_or_else(unknown)?, value)
                 }
-                continue;
-            }
-            let (name, inline) = split_flag(word)?;
-            let alone = SWITCHES.contains(&name.as_str()) || OPTIONAL.contains(&name.as_str());
-            let value = match inline {
-                Some(value) => value,
-                None if alone => "true".to_owned(),
-                None => match rest.next() {
-                    Some(value) => value.to_owned(),
-                    None => return Err(Failure::error(format!("flag needs an argument: --{name}"))),
-                },
+                // A lone dash is standard input; `key-` is a label to remove.
+                None if word.len() < 2 || !word.starts_with('-') => {
+                    args.words.push(word.clone());
+                    continue;
+                }
+                None => short(verb, word)?,
             };
-            args.flags.entry(name).or_default().push(value);
+            if value.is_none() {
+                value = LONE.iter().find(|(name, _)| *name == flag).map(|(_, value)| (*value).to_owned());
+            }
+            let value = match value {
+                Some(value) => value,
+                None => {
+                    words.next().cloned().ok_or_else(|| usage(verb, &format!("flag needs an argument: --{flag}")))?
+                }
+            };
+            args.flags.entry(flag).or_default().push(value);
         }
         Ok(args)
     }
 
-    /// A flag's value, empty if it was not given. The last one counts.
-    pub fn flag(&self, name: &str) -> &str {
-        self.flags.get(name).and_then(|values| values.last()).map_or("", String::as_str)
+    /// The last value of a flag; empty if it was not given.
+    pub fn value(&self, flag: &str) -> &str {
+        self.flags.get(flag).and_then(|values| values.last()).map_or("", String::as_str)
     }
 
     /// All values of a flag.
-    pub fn flags(&self, name: &str) -> &[String] {
-        self.flags.get(name).map_or(&[], Vec::as_slice)
+    pub fn values(&self, flag: &str) -> &[String] {
+        self.flags.get(flag).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a switch was given.
-    pub fn is_set(&self, name: &str) -> bool {
-        matches!(self.flag(name), "true" | "1")
+    /// Whether a flag was given.
+    pub fn has(&self, flag: &str) -> bool {
+        self.flags.contains_key(flag)
+    }
+
+    /// Whether a flag without value is on.
+    pub fn is_on(&self, flag: &str) -> bool {
+        self.value(flag) == "true"
+    }
+
+    /// The number that a flag gives, if it is given.
+    pub fn number(&self, flag: &str) -> Result<Option<i64>, Failure> {
+        let value = self.value(flag);
+        if value.is_empty() {
+            return Ok(None);
+        }
+        value.parse().map(Some).map_err(|_| {
+            let why = format!("strconv.ParseInt: parsing {value:?}: invalid syntax");
+            Failure::text(format!("invalid argument {value:?} for \"--{flag}\" flag: {why}"))
+        })
     }
 }
 
-fn split_flag(word: &str) -> Result<(String, Option<String>), Failure> {
-    if let Some(long) = word.strip_prefix("--") {
-        let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v.to_owned())));
-        return Ok((name.to_owned(), value));
-    }
-    let (short, tail) = word.split_at(word.char_indices().nth(2).map_or(word.len(), |(i, _)| i));
-    let Some((_, name)) = SHORT.iter().find(|(s, _)| *s == short) else {
-        return Err(Failure::error(format!("unknown shorthand flag: '{}' in {word}", short.trim_start_matches('-'))));
+fn known(name: &str) -> Option<&'static str> {
+    let lone = LONE.iter().map(|(flag, _)| flag);
+    VALUED.iter().chain(lone).find(|flag| **flag == name).copied()
+}
+
+fn short(verb: &str, word: &str) -> Result<(&'static str, Option<String>), Failure> {
+    let letter = word.chars().nth(1).unwrap_or_default();
+    let unknown = || usage(verb, &format!("unknown shorthand flag: {letter:?} in {word}"));
+    let (_, flag) = SHORT.iter().find(|(short, _)| *short == letter).ok_or_else(unknown)?;
+    let rest: String = word.chars().skip(2).collect();
+    let value = rest.strip_prefix('=').unwrap_or(&rest);
+    Ok((flag, (!value.is_empty()).then(|| value.to_owned())))
+}
+
+fn usage(verb: &str, what: &str) -> Failure {
+    Failure::text(format!("{what}\nSee 'kubectl {verb} --help' for usage."))
+}
+
+/// What a command is about: a kind, and a name unless it is all of the kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The kind.
+    pub kind: Kind,
+    /// The name; none for a selection.
+    pub name: Option<String>,
+}
+
+/// Reads `TYPE/NAME …`, `TYPE NAME …` or `TYPE,TYPE`. Mirrors `resource.Builder.ResourceTypeOrNameArgs`.
+pub fn targets(verb: &str, words: &[String]) -> Result<Vec<Target>, Failure> {
+    let Some(first) = words.first() else {
+        return Err(Failure::text(format!("You must specify the type of resource to {verb}.")));
     };
-    let tail = tail.strip_prefix('=').unwrap_or(tail);
-    Ok(((*name).to_owned(), (!tail.is_empty()).then(|| tail.to_owned())))
+    if words.iter().any(|word| word.contains('/')) {
+        return words.iter().map(|word| slashed(word)).collect();
+    }
+    let mut targets = Vec::new();
+    for kind in kinds(first)? {
+        match &words[1..] {
+            [] => targets.push(Target { kind, name: None }),
+            names => targets.extend(names.iter().map(|name| Target { kind, name: Some(name.clone()) })),
+        }
+    }
+    Ok(targets)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(line: &str) -> Result<Args, Failure> {
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        Args::parse(&words)
+fn slashed(word: &str) -> Result<Target, Failure> {
+    const MIXED: &str = "there is no need to specify a resource type as a separate argument when passing arguments in \
+                         resource/name form (e.g. 'kubectl get resource/<resource_name>' instead of 'kubectl get resource \
+                         resource/<resource_name>'";
+    let (kind, name) = word.split_once('/').ok_or_else(|| Failure::text(MIXED))?;
+    if kind.is_empty() || name.is_empty() || name.contains('/') {
+        let why = "arguments in resource/name form must have a single resource and name";
+        return Err(Failure::text(why));
     }
+    Ok(Target { kind: one_kind(kind)?, name: Some(name.to_owned()) })
+}
 
-    #[test]
-    fn flags_stand_anywhere() {
-        let args = parse("-n kube-system get pods -o wide web --show-labels -lapp=web").unwrap();
-        assert_eq!((args.verb.as_str(), args.words), ("get", vec!["pods".to_owned(), "web".into()]));
-        let args = parse("get pods -owide --selector app=web --wait --timeout=5s").unwrap();
-        assert_eq!((args.flag("output"), args.flag("selector"), args.flag("wait")), ("wide", "app=web", "true"));
-        assert!(parse("get -f").is_err());
-        assert!(parse("get -é").is_err());
+/// `deploy,rs,pods`, or `all`.
+fn kinds(word: &str) -> Result<Vec<Kind>, Failure> {
+    if word == "all" {
+        return Ok(vec![Kind::Pod, Kind::Service, Kind::Deployment, Kind::ReplicaSet]);
     }
+    word.split(',').filter(|part| !part.is_empty()).map(one_kind).collect()
+}
+
+/// The kind that `word` names, or what kubectl says.
+pub fn one_kind(word: &str) -> Result<Kind, Failure> {
+    Kind::from_word(word).ok_or_else(|| Failure::text(format!("the server doesn't have a resource type \"{word}\"")))
 }

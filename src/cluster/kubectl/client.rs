@@ -1,4 +1,4 @@
-//! kubectl's side of a request: sending it, following a watch, and saying what went wrong.
+//! kubectl's surroundings: whose client it is, where it stands, what it prints, and the watches it follows.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -7,17 +7,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
-use crate::apiserver::request::{Answer, Body, FieldValidation, Options, Request, Response, Subresource, Verb};
+use crate::apiserver::request::Request;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::Client;
 use crate::engine::CallId;
 use crate::object::status::Reason;
-use crate::object::{Kind, Object, Status};
 
-use super::Failure;
-use super::print::client_view;
+use super::args::Args;
 
 /// What commands print, as they go. Cloning shares it.
 pub type Output = Rc<RefCell<String>>;
@@ -46,13 +43,19 @@ pub fn feed(feeds: &Feeds, watch: WatchId, event: WatchEvent) -> Option<CallId> 
 /// kubectl, ready to run commands one after another.
 #[derive(Clone)]
 pub struct Kubectl {
-    client: Client,
+    /// Sends the requests.
+    pub client: Client,
     feeds: Feeds,
-    output: Output,
-    /// `-n`.
+    /// What commands have printed, standard output and standard error as they came.
+    pub output: Output,
+    /// What they have printed to standard output alone: what a pipe or `$(…)` takes.
+    pub stdout: Output,
+    /// The namespace of the context.
     pub namespace: String,
     /// Where relative file names start.
     pub base: PathBuf,
+    /// Files that are not on the disk, such as manifests written into a scenario. They come first.
+    pub files: Rc<BTreeMap<String, String>>,
     /// What `-f -` reads.
     pub stdin: String,
 }
@@ -60,8 +63,16 @@ pub struct Kubectl {
 impl Kubectl {
     /// kubectl of the user behind `client`, in namespace `default`.
     pub fn new(client: Client, feeds: Feeds, output: Output) -> Kubectl {
-        let (base, stdin) = (PathBuf::from("."), String::new());
-        Kubectl { client, feeds, output, namespace: "default".into(), base, stdin }
+        Kubectl {
+            client,
+            feeds,
+            output,
+            stdout: Output::default(),
+            namespace: "default".into(),
+            base: PathBuf::from("."),
+            files: Rc::default(),
+            stdin: String::new(),
+        }
     }
 
     /// The same in another namespace; empty keeps it.
@@ -73,9 +84,20 @@ impl Kubectl {
         other
     }
 
-    /// Prints.
+    /// Prints to standard output.
     pub fn print(&self, text: &str) {
         self.output.borrow_mut().push_str(text);
+        self.stdout.borrow_mut().push_str(text);
+    }
+
+    /// Prints a line to standard output.
+    pub fn line(&self, line: impl AsRef<str>) {
+        self.print(&format!("{}\n", line.as_ref()));
+    }
+
+    /// Prints a line to standard error.
+    pub fn complain(&self, line: impl AsRef<str>) {
+        self.output.borrow_mut().push_str(&format!("{}\n", line.as_ref()));
     }
 
     /// The time as objects carry it.
@@ -88,92 +110,27 @@ impl Kubectl {
         self.client.sleep(duration).await;
     }
 
-    /// The namespace for a kind; empty if it has none.
-    pub fn namespace_of(&self, kind: Kind) -> String {
-        if kind.info().namespaced { self.namespace.clone() } else { String::new() }
-    }
-
-    /// A request with nothing in it but what is given.
-    pub fn request(&self, verb: Verb, kind: Kind, name: &str, body: Body) -> Request {
-        Request {
-            user: self.client.user().clone(),
-            verb,
-            kind,
-            subresource: None,
-            namespace: self.namespace_of(kind),
-            name: name.to_owned(),
-            body,
-            options: Options::default(),
+    /// The namespace that a command works in.
+    pub fn namespace<'a>(&'a self, args: &'a Args) -> &'a str {
+        match args.value("namespace") {
+            "" => &self.namespace,
+            namespace => namespace,
         }
     }
 
-    /// Sends a request. Warnings are printed.
-    pub async fn send(&self, request: Request) -> Result<Response, Status> {
-        let answer: Answer = self.client.request(request).await?;
-        for warning in &answer.warnings {
-            self.print(&format!("Warning: {warning}\n"));
-        }
-        answer.result
-    }
-
-    /// Sends a request that returns an object.
-    pub async fn send_for_object(&self, request: Request) -> Result<Value, Status> {
-        match self.send(request).await? {
-            Response::Object(object) => Ok(client_view(&object)),
-            _ => Ok(Value::Null),
-        }
-    }
-
-    /// Reads one object.
-    pub async fn get(&self, kind: Kind, name: &str) -> Result<Value, Status> {
-        self.send_for_object(self.request(Verb::Get, kind, name, Body::None)).await
-    }
-
-    /// Lists objects: all, or those that selectors choose.
-    pub async fn list(&self, kind: Kind, labels: &str, fields: &str) -> Result<Vec<Value>, Status> {
-        let mut request = self.request(Verb::List, kind, "", Body::None);
-        request.options.label_selector = labels.to_owned();
-        request.options.field_selector = fields.to_owned();
-        match self.send(request).await? {
-            Response::List { items, .. } => Ok(items.iter().map(client_view).collect()),
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    /// Lists one object and then follows it, as `wait` and `rollout status` do.
-    pub async fn follow(&self, kind: Kind, name: &str) -> Result<(Option<Value>, Stream), Status> {
-        let mut request = self.request(Verb::List, kind, "", Body::None);
-        request.options.field_selector = format!("metadata.name={name}");
-        let (items, revision) = match self.send(request.clone()).await? {
-            Response::List { items, revision, .. } => (items, revision),
-            _ => (Vec::new(), 0),
-        };
-        request.verb = Verb::Watch;
-        request.options.resource_version = revision.to_string();
-        let watch = self.client.hub().watch(self.client.actor(), request);
-        self.feeds.borrow_mut().insert(watch, Feed::default());
-        let stream = Stream { client: self.client.clone(), feeds: self.feeds.clone(), watch };
-        Ok((items.first().map(client_view), stream))
-    }
-
-    /// Ends a watch after `timeout`: whoever follows it is told that nothing more comes.
-    pub fn end_after(&self, stream: &Stream, timeout: Duration) {
+    /// Opens a watch. After `timeout`, if there is one, it brings nothing more.
+    pub fn open(&self, request: Request, timeout: Option<Duration>) -> Stream {
         let (hub, actor) = (self.client.hub(), self.client.actor());
-        hub.wake(actor, TIMEOUT, stream.watch.0.to_string(), timeout);
-    }
-
-    /// Field validation as `--validate` asks; kubectl's default is strict.
-    pub fn validation(flag: &str) -> Result<FieldValidation, Failure> {
-        match flag {
-            "" | "true" | "strict" => Ok(FieldValidation::Strict),
-            "warn" => Ok(FieldValidation::Warn),
-            "false" | "ignore" => Ok(FieldValidation::Ignore),
-            other => Err(Failure::error(format!("invalid - validate option \"{other}\""))),
+        let watch = hub.watch(actor, request);
+        self.feeds.borrow_mut().insert(watch, Feed::default());
+        if let Some(timeout) = timeout {
+            hub.wake_background(actor, TIMEOUT, watch.0.to_string(), timeout);
         }
+        Stream { client: self.client.clone(), feeds: self.feeds.clone(), watch }
     }
 }
 
-/// A watch that a command follows.
+/// A watch that a command follows; it is closed when the command lets go of it.
 pub struct Stream {
     client: Client,
     feeds: Feeds,
@@ -181,15 +138,13 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The next event: the object, and whether it is gone.
-    pub async fn next(&self) -> Option<(Value, bool)> {
+    /// The next event; none when the time is over.
+    pub async fn next(&self) -> Option<WatchEvent> {
         loop {
             let event = self.feeds.borrow_mut().get_mut(&self.watch)?.events.pop_front();
             match event {
-                Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => return Some((view(&object), false)),
-                Some(WatchEvent::Deleted(object)) => return Some((view(&object), true)),
-                Some(WatchEvent::Bookmark { .. }) => {}
-                Some(WatchEvent::Error(_)) => return None,
+                Some(WatchEvent::Error(status)) if status.reason == Reason::Timeout => return None,
+                Some(event) => return Some(event),
                 None => {
                     let park = self.client.hub().park("the next watch event");
                     self.feeds.borrow_mut().get_mut(&self.watch)?.waiter = Some(park.call());
@@ -202,74 +157,10 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.feeds.borrow_mut().remove(&self.watch);
-    }
-}
-
-fn view(object: &Object) -> Value {
-    client_view(object)
-}
-
-/// What kubectl prints for an API error. `context` is what it was doing, as `when creating "web.yaml"`.
-pub fn failure(status: &Status, context: &str) -> Failure {
-    let message = &status.message;
-    let text = match status.reason {
-        Reason::Invalid if status.details.is_some() => {
-            let details = status.details.as_deref();
-            let kind = details.map(|d| d.kind.as_str()).unwrap_or_default();
-            let name = details.map(|d| d.name.as_str()).unwrap_or_default();
-            let why = message.split_once(" is invalid: ").map_or(message.as_str(), |(_, why)| why);
-            match why.strip_prefix('[').and_then(|w| w.strip_suffix(']')) {
-                Some(list) => format!("The {kind} \"{name}\" is invalid: \n{}", bullets(list)),
-                None => format!("The {kind} \"{name}\" is invalid: {why}"),
-            }
+        // A command that is cut off in the middle may be dropped at any time.
+        if let Ok(mut feeds) = self.feeds.try_borrow_mut() {
+            feeds.remove(&self.watch);
         }
-        Reason::Unknown => format!("Error from server: {}{message}", context_of(context)),
-        reason => format!("Error from server ({reason:?}): {}{message}", context_of(context)),
-    };
-    Failure { message: text }
-}
-
-fn context_of(context: &str) -> String {
-    if context.is_empty() { String::new() } else { format!("error {context}: ") }
-}
-
-fn bullets(list: &str) -> String {
-    list.split(", spec.")
-        .enumerate()
-        .map(|(i, part)| if i == 0 { format!("* {part}") } else { format!("\n* spec.{part}") })
-        .collect()
-}
-
-/// The kind that a word names, as `kubectl get WORD` finds it.
-pub fn kind_named(word: &str) -> Result<Kind, Failure> {
-    Kind::from_word(word).ok_or_else(|| Failure::error(format!("the server doesn't have a resource type \"{word}\"")))
-}
-
-/// Kinds and names from words: `pods web db`, `deployment/web pod/x`, `deploy,rs,pods`.
-pub fn targets(words: &[String]) -> Result<Vec<(Kind, String)>, Failure> {
-    let Some(first) = words.first() else {
-        return Err(Failure::error("You must specify the type of resource, as in: pods, or deployment/web"));
-    };
-    if first.contains('/') {
-        return words
-            .iter()
-            .map(|word| match word.split_once('/') {
-                Some((kind, name)) if !name.is_empty() => Ok((kind_named(kind)?, name.to_owned())),
-                _ => Err(Failure::error("there is no need to specify a resource type as a separate argument when passing arguments in resource/name form (e.g. 'kubectl get resource/<resource_name>' instead of 'kubectl get resource resource/<resource_name>'")),
-            })
-            .collect();
+        self.client.hub().close_watch(self.watch);
     }
-    let kinds: Vec<Kind> = first.split(',').map(kind_named).collect::<Result<_, _>>()?;
-    let names = &words[1..];
-    let of_kind = |kind: Kind| -> Vec<(Kind, String)> {
-        if names.is_empty() { vec![(kind, String::new())] } else { names.iter().map(|n| (kind, n.clone())).collect() }
-    };
-    Ok(kinds.into_iter().flat_map(of_kind).collect())
-}
-
-/// A subresource's request.
-pub fn subresource(mut request: Request, subresource: Subresource) -> Request {
-    request.subresource = Some(subresource);
-    request
 }

@@ -1,72 +1,93 @@
-//! kubectl: a client like any other, which turns a line that a user types into requests, and answers into text.
+//! kubectl: the commands of the person at the keyboard, as a client of the API server and nothing more.
 //!
-//! Mirrors `k8s.io/kubectl`. `apply` is a GET, and a POST or a three-way patch; `rollout status` and `wait` are
-//! watches; `scale`, `set image`, `label` and `taint` are small patches. Each command runs as a task of the user's, so
-//! its requests are events like everybody else's.
+//! Mirrors `k8s.io/kubectl`. A command is one task of the actor `user/kubectl`. It sends exactly the requests that the
+//! real kubectl sends, in the same order, so that what a learner sees in a trace is what a real API server would have
+//! been asked: `apply` is GET, then POST or a three-way PATCH; `rollout status` and `wait` are GET, LIST, WATCH; `scale`,
+//! `set image`, `label` and `taint` are GET and a small PATCH. What it prints is what the real one prints.
 //!
-//! - [`client`]: sending requests and following watches.
-//! - [`args`]: flags.
-//! - [`verbs`]: one file a family of commands.
-//! - [`print`]: tables, describe pages, YAML.
+//! - [`client`]: whose it is, what it prints, the watches it follows. [`calls`]: requests, and errors as it words them.
+//! - [`args`]: the command line. [`print`]: tables, describe pages and the other output formats.
+//! - `verbs`: one file for each family of verbs.
+//!
+//! Left out: discovery and OpenAPI requests (kubectl caches them), server-side apply, and verbs that need a terminal or
+//! a stream into a container (`exec`, `port-forward`, `edit`). Each of these says so.
 
 pub mod args;
+pub mod calls;
 pub mod client;
 pub mod print;
-pub mod verbs;
 
-pub use client::{Feeds, Kubectl, Output};
+mod verbs;
+
+use std::time::Duration;
 
 use args::Args;
 
-/// A command that failed: what kubectl prints, and its exit code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// The line on standard error.
-    pub message: String,
-}
+pub use calls::Failure;
+pub use client::{Feeds, Kubectl, Output};
 
-impl Failure {
-    /// `error: text`.
-    pub fn error(text: impl std::fmt::Display) -> Failure {
-        Failure { message: format!("error: {text}") }
-    }
-}
+/// How long a kubectl process takes from its start to its first request.
+pub const STARTUP: Duration = Duration::from_millis(100);
 
-/// Runs one command line, without the word `kubectl`. What it prints goes to `kubectl`'s output as it goes. Returns
-/// the exit code.
-pub async fn run(words: &[String], kubectl: &Kubectl) -> u8 {
-    match dispatch(words, kubectl).await {
+/// Runs one command line, without the word `kubectl`. Returns the exit code; what it printed is in the terminal.
+pub async fn run(line: &[String], cx: &Kubectl) -> u8 {
+    cx.sleep(STARTUP).await;
+    match dispatch(line, cx).await {
         Ok(()) => 0,
-        Err(failure) => {
-            kubectl.print(&format!("{}\n", failure.message));
+        Err(fault) => {
+            let text = fault.to_string();
+            if !text.is_empty() {
+                cx.complain(text);
+            }
             1
         }
     }
 }
 
-async fn dispatch(words: &[String], kubectl: &Kubectl) -> Result<(), Failure> {
-    let args = Args::parse(words)?;
-    let kubectl = &kubectl.in_namespace(args.flag("namespace"));
-    match args.verb.as_str() {
-        "apply" => verbs::apply::apply(&args, kubectl).await,
-        "create" => verbs::apply::create(&args, kubectl).await,
-        "replace" => verbs::apply::replace(&args, kubectl).await,
-        "run" => verbs::apply::run(&args, kubectl).await,
-        "get" => verbs::get::get(&args, kubectl).await,
-        "events" => verbs::get::events(&args, kubectl).await,
-        "describe" => verbs::get::describe(&args, kubectl).await,
-        "delete" => verbs::delete::delete(&args, kubectl).await,
-        "scale" => verbs::change::scale(&args, kubectl).await,
-        "set" => verbs::change::set(&args, kubectl).await,
-        "label" => verbs::change::label(&args, kubectl, "labels").await,
-        "annotate" => verbs::change::label(&args, kubectl, "annotations").await,
-        "taint" => verbs::change::taint(&args, kubectl).await,
-        "cordon" => verbs::change::cordon(&args, kubectl, true).await,
-        "uncordon" => verbs::change::cordon(&args, kubectl, false).await,
-        "patch" => verbs::change::patch(&args, kubectl).await,
-        "rollout" => verbs::rollout::rollout(&args, kubectl).await,
-        "wait" => verbs::wait::wait(&args, kubectl).await,
-        "" => Err(Failure::error("say what kubectl should do, as in: kubectl get pods")),
-        other => Err(Failure::error(format!("unknown command \"{other}\" for \"kubectl\""))),
+async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
+    let Some((verb, rest)) = line.split_first() else {
+        return Err(Failure::text("no command given\nSee 'kubectl --help' for usage."));
+    };
+    if let Some(why) = refused(verb) {
+        return Err(Failure::text(format!("{verb} is not part of this cluster: {why}")));
     }
+    let args = Args::parse(verb, rest)?;
+    match verb.as_str() {
+        "get" => verbs::get::get(&args, cx).await,
+        "events" => verbs::get::events(&args, cx).await,
+        "describe" => verbs::describe::describe(&args, cx).await,
+        "apply" => verbs::apply::apply(&args, cx).await,
+        "create" => verbs::create::create(&args, cx).await,
+        "run" => verbs::create::run(&args, cx).await,
+        "expose" => verbs::create::expose(&args, cx).await,
+        "replace" => verbs::create::replace(&args, cx).await,
+        "delete" => verbs::delete::delete(&args, cx).await,
+        "scale" => verbs::change::scale(&args, cx).await,
+        "set" => verbs::change::set(&args, cx).await,
+        "label" => verbs::change::label(&args, cx, verbs::change::LABELS).await,
+        "annotate" => verbs::change::label(&args, cx, verbs::change::ANNOTATIONS).await,
+        "taint" => verbs::change::taint(&args, cx).await,
+        "cordon" => verbs::change::cordon(&args, cx, true).await,
+        "uncordon" => verbs::change::cordon(&args, cx, false).await,
+        "patch" => verbs::change::patch(&args, cx).await,
+        "rollout" => verbs::rollout::rollout(&args, cx).await,
+        "wait" => verbs::wait::wait(&args, cx).await,
+        "logs" => verbs::get::logs(&args, cx).await,
+        "api-resources" => verbs::get::api_resources(cx),
+        "version" => verbs::get::version(cx),
+        _ => Err(Failure::text(format!("unknown command \"{verb}\" for \"kubectl\""))),
+    }
+}
+
+/// Why a verb of the real kubectl does nothing here.
+fn refused(verb: &str) -> Option<&'static str> {
+    Some(match verb {
+        "exec" | "attach" | "cp" | "port-forward" | "debug" => "containers here have no processes to talk to",
+        "edit" => "it needs an editor; change the manifest and apply it, or use patch",
+        "proxy" | "config" | "plugin" | "completion" => "there is no kubeconfig and no network here",
+        "autoscale" | "top" => "no metrics are measured here",
+        "drain" => "evictions are not simulated; cordon the node and delete its Pods",
+        "explain" | "diff" | "kustomize" | "auth" | "certificate" | "cluster-info" | "alpha" => "it was left out",
+        _ => return None,
+    })
 }

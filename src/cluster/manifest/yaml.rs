@@ -39,6 +39,12 @@ pub fn read(file: &str, document: Document<'_>) -> Result<(Value, Source), Manif
     if document.text.lines().all(blank) {
         return Ok((Value::Null, source));
     }
+    if nested_too_deep(document.text) {
+        let message =
+            format!("error parsing {file}: error converting YAML to JSON: yaml: exceeded max depth of {DEPTH_MAX}");
+        let advice = "No manifest is that deep: a `[` or `{` is opened over and over.".to_owned();
+        return Err(ManifestError { message, source, advice });
+    }
     let tree = serde_yaml::Value::deserialize(serde_yaml::Deserializer::from_str(document.text))
         .map_err(|error| broken(file, document, &error))?;
     let value = to_json(tree, document.text).map_err(|why| {
@@ -46,6 +52,21 @@ pub fn read(file: &str, document: Document<'_>) -> Result<(Value, Source), Manif
         ManifestError { message, source: source.clone(), advice: String::new() }
     })?;
     Ok((value, source))
+}
+
+/// How deep brackets may be nested, as in goyaml; beyond that the reader below us takes minutes to refuse.
+const DEPTH_MAX: usize = 10_000;
+
+fn nested_too_deep(text: &str) -> bool {
+    let mut depth = 0usize;
+    text.bytes().any(|byte| {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > DEPTH_MAX
+    })
 }
 
 fn broken(file: &str, document: Document<'_>, error: &serde_yaml::Error) -> ManifestError {

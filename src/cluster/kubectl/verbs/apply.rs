@@ -1,221 +1,148 @@
-//! `apply`, `create`, `replace`, `run`: objects from manifests and from words.
+//! `apply`: create what is not there, change what is, three-way.
+//!
+//! Mirrors `k8s.io/kubectl/pkg/cmd/apply`. The manifest last applied is kept in an annotation. What was in it and is
+//! not in the new manifest is deleted, what differs from the live object is set, and what others have set stays.
 
 use serde_json::{Value, json};
 
-use crate::apiserver::request::{Body, Patch, Request, Verb};
+use crate::apiserver::request::Patch;
+use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::client::failure;
+use crate::cluster::kubectl::calls::{Failure, dry_run_note, write_options};
+use crate::cluster::kubectl::print::describe::LAST_APPLIED;
+use crate::cluster::kubectl::print::fields::text;
 use crate::cluster::kubectl::print::qualified_name;
-use crate::cluster::kubectl::{Failure, Kubectl};
-use crate::cluster::manifest::{self, Manifest};
-use crate::object::{Kind, patch};
+use crate::cluster::manifest::Manifest;
+use crate::object::patch::three_way_strategic;
 
-/// Where `apply` keeps what was applied last.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+const MANAGER: &str = "kubectl-client-side-apply";
+
+/// How often a patch is made anew when the object changes under it. Mirrors `maxPatchRetry`.
+const RETRIES: usize = 5;
 
 /// `kubectl apply -f`.
-pub async fn apply(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    let mut first_error = None;
-    for manifest in read(args, kubectl)? {
-        if let Err(failure) = apply_one(args, kubectl, manifest).await {
-            if let Some(earlier) = first_error.replace(failure) {
-                kubectl.print(&format!("{}\n", earlier.message));
+pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    if args.is_on("server-side") {
+        return Err(Failure::text("server-side apply is not part of this cluster; leave out --server-side"));
+    }
+    if let Some(word) = args.words.first() {
+        return Err(Failure::text(format!("Unexpected args: [{word}]\nSee 'kubectl apply -h' for help and examples")));
+    }
+    let mut failed = Ok(());
+    for manifest in cx.manifests("apply", args)? {
+        match apply_one(&manifest, args, cx).await {
+            Ok(how) => cx.line(format!("{} {how}{}", qualified_name(&manifest.object), dry_run_note(args))),
+            Err(fault) => {
+                // The other objects of the file are applied all the same.
+                if let Err(before) = std::mem::replace(&mut failed, Err(fault)) {
+                    cx.complain(before.to_string());
+                }
             }
         }
     }
-    first_error.map_or(Ok(()), Err)
+    failed
 }
 
-async fn apply_one(args: &Args, kubectl: &Kubectl, manifest: Manifest) -> Result<(), Failure> {
-    let kubectl = &for_manifest(kubectl, &manifest);
-    let (kind, name) = (manifest.kind, name_of(&manifest)?);
-    let file = &manifest.source.file;
-    let new = with_last_applied(&manifest.object, &kubectl.namespace_of(kind));
-    match kubectl.get(kind, &name).await {
-        Err(status) if status.is_not_found() => {
-            if kind.info().namespaced {
-                // kubectl asks whether the namespace is there, to say so better than the server would.
-                let _ = kubectl.get(Kind::Namespace, &kubectl.namespace).await;
-            }
-            let request = post(args, kubectl, kind, &new, "kubectl-client-side-apply")?;
-            let made = kubectl.send_for_object(request).await;
-            let made = made.map_err(|status| failure(&status, &format!("when creating \"{file}\"")))?;
-            kubectl.print(&format!("{} created\n", qualified_name(&made)));
-        }
-        Err(status) => return Err(failure(&status, &format!("when retrieving current configuration of \"{file}\""))),
-        Ok(live) => {
-            let before = live.pointer(&format!("/metadata/annotations/{}", LAST_APPLIED.replace('/', "~1")));
-            let before: Value =
-                before.and_then(Value::as_str).and_then(|s| serde_json::from_str(s).ok()).unwrap_or_default();
-            let change = patch::three_way_strategic(kind, &before, &live, &new);
-            if change.as_object().is_none_or(serde_json::Map::is_empty) {
-                kubectl.print(&format!("{} unchanged\n", qualified_name(&live)));
-                return Ok(());
-            }
-            let mut request = kubectl.request(Verb::Patch, kind, &name, Body::Patch(Patch::Strategic(change)));
-            request.options.field_manager = "kubectl-client-side-apply".into();
-            request.options.field_validation = Kubectl::validation(args.flag("validate"))?;
-            let patched = kubectl.send_for_object(request).await;
-            let patched = patched.map_err(|status| failure(&status, &format!("when applying patch to \"{file}\"")))?;
-            kubectl.print(&format!("{} configured\n", qualified_name(&patched)));
-        }
-    }
-    Ok(())
-}
-
-/// `kubectl create -f`, `create namespace NAME`, `create deployment NAME --image=…`.
-pub async fn create(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    if args.flags("filename").is_empty() {
-        return create_from_words(args, kubectl).await;
-    }
-    for manifest in read(args, kubectl)? {
-        let kubectl = &for_manifest(kubectl, &manifest);
-        let request = post(args, kubectl, manifest.kind, &manifest.object, "kubectl-create")?;
-        let made = kubectl.send_for_object(request).await;
-        let file = &manifest.source.file;
-        let made = made.map_err(|status| failure(&status, &format!("when creating \"{file}\"")))?;
-        kubectl.print(&format!("{} created\n", qualified_name(&made)));
-    }
-    Ok(())
-}
-
-async fn create_from_words(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
-    let (kind, object) = match words.as_slice() {
-        ["namespace" | "ns", name] => {
-            (Kind::Namespace, json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
-        }
-        ["serviceaccount" | "sa", name] => {
-            (Kind::ServiceAccount, json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}))
-        }
-        ["deployment" | "deploy", name] => {
-            let image = args.flag("image");
-            if image.is_empty() {
-                return Err(Failure::error("required flag(s) \"image\" not set"));
-            }
-            let replicas: i64 = args.flag("replicas").parse().unwrap_or(1);
-            (Kind::Deployment, deployment(name, image, replicas))
-        }
-        _ => {
-            let text = "create takes -f FILE, or: namespace NAME, serviceaccount NAME, deployment NAME --image=IMAGE";
-            return Err(Failure::error(text));
-        }
-    };
-    let made = kubectl.send_for_object(post(args, kubectl, kind, &object, "kubectl-create")?).await;
-    let made = made.map_err(|status| failure(&status, ""))?;
-    kubectl.print(&format!("{} created\n", qualified_name(&made)));
-    Ok(())
-}
-
-fn deployment(name: &str, image: &str, replicas: i64) -> Value {
-    let container = image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or(image);
-    json!({
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "labels": {"app": name}},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": {"app": name}},
-            "template": {
-                "metadata": {"labels": {"app": name}},
-                "spec": {"containers": [{"name": container, "image": image}]},
-            },
-        },
-    })
-}
-
-/// `kubectl replace -f`.
-pub async fn replace(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    for manifest in read(args, kubectl)? {
-        let kubectl = &for_manifest(kubectl, &manifest);
-        let name = name_of(&manifest)?;
-        let body = Body::Json(manifest.object.to_string());
-        let mut request = kubectl.request(Verb::Update, manifest.kind, &name, body);
-        request.options.field_manager = "kubectl-replace".into();
-        request.options.field_validation = Kubectl::validation(args.flag("validate"))?;
-        let replaced = kubectl.send_for_object(request).await;
-        let file = &manifest.source.file;
-        let replaced = replaced.map_err(|status| failure(&status, &format!("when replacing \"{file}\"")))?;
-        kubectl.print(&format!("{} replaced\n", qualified_name(&replaced)));
-    }
-    Ok(())
-}
-
-/// `kubectl run NAME --image=IMAGE`: one Pod.
-pub async fn run(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    let (Some(name), image) = (args.words.first(), args.flag("image")) else {
-        return Err(Failure::error("NAME is required for run"));
-    };
-    if image.is_empty() {
-        return Err(Failure::error("--image is required"));
-    }
-    let mut container = json!({"name": name, "image": image, "resources": {}});
-    if args.words.len() > 1 {
-        container["args"] = json!(&args.words[1..]);
-    }
-    let restart = if args.flag("restart").is_empty() { "Always" } else { args.flag("restart") };
-    let pod = json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"run": name}},
-        "spec": {"containers": [container], "restartPolicy": restart, "dnsPolicy": "ClusterFirst"},
-    });
-    let mut request = post(args, kubectl, Kind::Pod, &pod, "kubectl-run")?;
-    request.options.field_validation = Default::default();
-    let made = kubectl.send_for_object(request).await.map_err(|status| failure(&status, ""))?;
-    kubectl.print(&format!("{} created\n", qualified_name(&made)));
-    Ok(())
-}
-
-fn post(args: &Args, kubectl: &Kubectl, kind: Kind, object: &Value, manager: &str) -> Result<Request, Failure> {
-    let mut request = kubectl.request(Verb::Create, kind, "", Body::Json(object.to_string()));
-    request.options.field_manager = manager.to_owned();
-    request.options.field_validation = Kubectl::validation(args.flag("validate"))?;
-    request.options.dry_run = args.flag("dry-run") == "server";
-    Ok(request)
-}
-
-/// All objects that `-f` names.
-pub fn read(args: &Args, kubectl: &Kubectl) -> Result<Vec<Manifest>, Failure> {
-    let files = args.flags("filename");
-    if files.is_empty() {
-        return Err(Failure::error("must specify one of -f and -k"));
-    }
-    let mut manifests = Vec::new();
-    for file in files.iter().flat_map(|list| list.split(',')) {
-        let read = match file {
-            "-" => manifest::read_text("STDIN", &kubectl.stdin),
-            file => manifest::read_path(&kubectl.base, file),
-        };
-        manifests.extend(read.map_err(Failure::error)?);
-    }
-    Ok(manifests)
-}
-
-fn for_manifest(kubectl: &Kubectl, manifest: &Manifest) -> Kubectl {
-    let namespace = manifest.object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
-    kubectl.in_namespace(namespace)
-}
-
-fn name_of(manifest: &Manifest) -> Result<String, Failure> {
-    let name = manifest.object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<&'static str, Failure> {
+    let (kind, file) = (manifest.kind, &manifest.source.file);
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
     if name.is_empty() {
-        return Err(Failure::error(format!("{}: resource name may not be empty", manifest.source)));
+        return Err(Failure::text(format!(
+            "error when retrieving current configuration of \"{file}\": resource name may not be empty"
+        )));
     }
-    Ok(name.to_owned())
+    let modified = annotated(&manifest.object);
+    let mut tries = 0;
+    loop {
+        let live = match cx.get(kind, namespace, name).await {
+            Ok(live) => live,
+            Err(fault) if fault.is_not_found() && is_about(&fault, name) => {
+                let created = cx.post(kind, namespace, &modified, MANAGER, args).await;
+                return created.map(|_| "created").map_err(|fault| fault.while_doing("creating", file));
+            }
+            Err(fault) => return Err(fault),
+        };
+        let patch = three_way_strategic(kind, &last_applied(&live, manifest, cx), &live, &modified);
+        if patch == json!({}) {
+            return Ok("unchanged");
+        }
+        let context = format!("applying patch:\n{patch}\nto:\n{}\nfor: ", what_it_is(manifest));
+        match cx.patch(kind, &live, Patch::Strategic(patch), None, write_options(MANAGER, args)?).await {
+            Ok(_) => return Ok("configured"),
+            Err(fault) if fault.is_conflict() && tries < RETRIES => tries += 1,
+            Err(fault) => return Err(fault.while_doing(context.trim_end(), file)),
+        }
+    }
 }
 
-/// The object with the annotation that says what was applied.
-fn with_last_applied(object: &Value, namespace: &str) -> Value {
-    let mut new = object.clone();
-    if let Some(meta) = new.get_mut("metadata").and_then(Value::as_object_mut) {
-        meta.entry("annotations").or_insert_with(|| json!({}));
-        if !namespace.is_empty() {
-            meta.entry("namespace").or_insert_with(|| json!(namespace));
+/// Whether it is the object that is missing, and not its namespace.
+fn is_about(fault: &Failure, name: &str) -> bool {
+    match fault {
+        Failure::Server { status, .. } => {
+            let details = status.details.as_deref();
+            details.is_none_or(|d| d.name == name && d.kind != "namespaces") || details.is_some_and(|d| d.name == name)
         }
-        if let Some(annotations) = meta.get_mut("annotations").and_then(Value::as_object_mut) {
-            annotations.remove(LAST_APPLIED);
-        }
+        _ => false,
     }
-    let applied = format!("{new}\n");
-    if let Some(annotations) = new.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
-        annotations.insert(LAST_APPLIED.into(), json!(applied));
+}
+
+fn what_it_is(manifest: &Manifest) -> String {
+    let info = manifest.kind.info();
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+    format!(
+        "Resource: \"{}/{}, Resource={}\", GroupVersionKind: \"{}, Kind={}\"\nName: \"{name}\", Namespace: \"{namespace}\"",
+        info.group, info.version, info.plural, info.api_version, info.kind
+    )
+}
+
+/// The object with itself, as JSON, in an annotation. Mirrors `util.GetModifiedConfiguration`.
+pub fn annotated(object: &Value) -> Value {
+    let mut object = object.clone();
+    let Some(annotations) = annotations_of(&mut object) else { return object };
+    annotations.remove(LAST_APPLIED);
+    let text = format!("{object}\n");
+    if let Some(annotations) = annotations_of(&mut object) {
+        annotations.insert(LAST_APPLIED.to_owned(), Value::String(text));
     }
-    new
+    object
+}
+
+fn annotations_of(object: &mut Value) -> Option<&mut serde_json::Map<String, Value>> {
+    let meta = object.as_object_mut()?.entry("metadata").or_insert_with(|| json!({})).as_object_mut()?;
+    let annotations = meta.entry("annotations").or_insert_with(|| json!({}));
+    if annotations.is_null() {
+        *annotations = json!({});
+    }
+    annotations.as_object_mut()
+}
+
+/// The manifest that was applied last, or null with a warning.
+fn last_applied(live: &Value, manifest: &Manifest, cx: &Kubectl) -> Value {
+    let kept = live.get("metadata").and_then(|m| m.get("annotations")).and_then(|a| a.get(LAST_APPLIED));
+    if let Some(last) = kept.and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok()) {
+        return last;
+    }
+    cx.complain(format!(
+        "Warning: resource {}/{} is missing the {LAST_APPLIED} annotation which is required by kubectl apply. kubectl apply \
+         should only be used on resources created declaratively by either kubectl create --save-config or kubectl apply. \
+         The missing annotation will be patched automatically.",
+        manifest.kind.info().plural,
+        text(live, "metadata.name")
+    ));
+    json!({})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manifest_is_kept_as_kubectl_keeps_it() {
+        let object = json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "default"}});
+        let kept = annotated(&object);
+        let text = kept["metadata"]["annotations"][LAST_APPLIED].as_str().unwrap();
+        let want = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{},"name":"a","namespace":"default"}}"#;
+        assert_eq!(text, format!("{want}\n"));
+        assert_eq!(annotated(&kept), kept);
+    }
 }

@@ -1,209 +1,336 @@
-//! `scale`, `set`, `label`, `annotate`, `taint`, `cordon`, `patch`: small changes to objects that are there.
+//! Verbs that change a field or two: GET, and a PATCH of the difference.
 
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::request::{Body, Patch, Subresource, Verb};
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::client::{failure, subresource, targets};
-use crate::cluster::kubectl::print::{qualified_name, qualified_singular};
-use crate::cluster::kubectl::{Failure, Kubectl};
-use crate::object::{Kind, patch as patches};
+use super::get::selection;
+use crate::apiserver::request::{Options, Patch, Subresource};
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::{Args, Target, targets};
+use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, write_options};
+use crate::cluster::kubectl::print::fields::{at, flag, int, list, text};
+use crate::cluster::kubectl::print::qualified_name;
+use crate::object::Kind;
+use crate::object::patch::{diff_merge, diff_strategic};
 
-/// `kubectl scale deployment/web --replicas=3`.
-pub async fn scale(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    let Ok(replicas) = args.flag("replicas").parse::<i64>() else {
-        return Err(Failure::error("required flag(s) \"replicas\" not set"));
+impl Kubectl {
+    /// The objects that a verb is to change, read.
+    pub async fn objects(&self, verb: &str, words: &[String], args: &Args) -> Result<Vec<(Kind, Value)>, Failure> {
+        let namespace = self.namespace(args);
+        let mut objects = Vec::new();
+        if args.has("filename") {
+            for m in self.manifests(verb, args)? {
+                let (namespace, name) = (text(&m.object, "metadata.namespace"), text(&m.object, "metadata.name"));
+                objects.push((m.kind, self.get(m.kind, namespace, name).await?));
+            }
+            return Ok(objects);
+        }
+        for Target { kind, name } in targets(verb, words)? {
+            match name {
+                Some(name) => objects.push((kind, self.get(kind, namespace, &name).await?)),
+                None if args.is_on("all") || args.has("selector") => {
+                    let listed = self.list(kind, namespace, selection(args)).await?;
+                    objects.extend(listed.items.into_iter().map(|object| (kind, object)));
+                }
+                None => return Err(Failure::text("resource(s) were provided, but no name was specified")),
+            }
+        }
+        Ok(objects)
+    }
+
+    /// Sends the difference between two versions of an object, if there is one.
+    pub async fn patch_difference(
+        &self,
+        kind: Kind,
+        old: &Value,
+        new: &Value,
+        options: Options,
+    ) -> Result<bool, Failure> {
+        let patch = diff_strategic(kind, old, new);
+        if patch == json!({}) {
+            return Ok(false);
+        }
+        self.patch(kind, old, Patch::Strategic(patch), None, options).await?;
+        Ok(true)
+    }
+}
+
+/// `kubectl scale --replicas=N`.
+pub async fn scale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let Some(replicas) = args.number("replicas")? else {
+        return Err(Failure::text("required flag(s) \"replicas\" not set"));
     };
-    for (kind, name) in targets(&args.words)? {
-        if let Err(status) = kubectl.get(kind, &name).await {
-            return Err(Failure::error(format!("no objects passed to scale {status}")));
+    if replicas < 0 {
+        return Err(Failure::text(
+            "The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0",
+        ));
+    }
+    let objects = cx.objects("scale", &args.words, args).await;
+    let objects = objects.map_err(|fault| match &fault {
+        Failure::Server { status, .. } if status.is_not_found() => {
+            Failure::text(format!("no objects passed to scale {}", status.message))
+        }
+        _ => fault,
+    })?;
+    for (kind, object) in objects {
+        if let Some(current) =
+            args.number("current-replicas")?.filter(|n| *n >= 0 && *n != int(&object, "spec.replicas"))
+        {
+            let found = int(&object, "spec.replicas");
+            return Err(Failure::text(format!("Expected replicas to be {current}, was {found}")));
         }
         let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
-        let request = kubectl.request(Verb::Patch, kind, &name, Body::Patch(patch));
-        kubectl.send(subresource(request, Subresource::Scale)).await.map_err(|status| failure(&status, ""))?;
-        kubectl.print(&format!("{}/{name} scaled\n", qualified_singular(kind)));
+        cx.patch(kind, &object, patch, Some(Subresource::Scale), plain_options("", args)?).await?;
+        cx.line(format!("{} scaled{}", qualified_name(&object), dry_run_note(args)));
     }
     Ok(())
 }
 
-/// `kubectl set image deployment/web nginx=nginx:1.28`.
-pub async fn set(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    let Some(("image", words)) = args.words.split_first().map(|(first, rest)| (first.as_str(), rest)) else {
-        return Err(Failure::error("set takes: image KIND/NAME CONTAINER=IMAGE"));
-    };
-    let (changes, objects): (Vec<String>, Vec<String>) = words.iter().cloned().partition(|word| word.contains('='));
-    for (kind, name) in targets(&objects)? {
-        let live = kubectl.get(kind, &name).await.map_err(|status| failure(&status, ""))?;
-        let mut new = live.clone();
-        for change in &changes {
-            set_image(&mut new, change)?;
+/// `kubectl set image KIND/NAME CONTAINER=IMAGE …`.
+pub async fn set(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    match args.words.first().map(String::as_str) {
+        Some("image") => {}
+        Some(other) => {
+            return Err(Failure::text(format!(
+                "set {other} was left out here; use patch, or change the manifest and apply it"
+            )));
         }
-        let change = patches::diff_strategic(kind, &live, &new);
-        if change.as_object().is_none_or(Map::is_empty) {
+        None => {
+            return Err(Failure::text(
+                "expected 'set image (-f FILENAME | TYPE NAME) CONTAINER_NAME_1=CONTAINER_IMAGE_1'",
+            ));
+        }
+    }
+    let (images, words): (Vec<String>, Vec<String>) =
+        args.words[1..].iter().cloned().partition(|word| word.contains('='));
+    if images.is_empty() {
+        return Err(Failure::text("at least one image update is required"));
+    }
+    for (kind, object) in cx.objects("set image", &words, args).await? {
+        let mut new = object.clone();
+        for pair in &images {
+            let (container, image) = pair.split_once('=').unwrap_or_default();
+            if !set_image(&mut new, container, image) {
+                return Err(Failure::text(format!("unable to find container named \"{container}\"")));
+            }
+        }
+        if cx.patch_difference(kind, &object, &new, plain_options("kubectl-set", args)?).await? {
+            cx.line(format!("{} image updated{}", qualified_name(&object), dry_run_note(args)));
+        }
+    }
+    Ok(())
+}
+
+fn set_image(object: &mut Value, container: &str, image: &str) -> bool {
+    let mut found = false;
+    for spec in ["/spec/template/spec", "/spec"] {
+        for field in ["containers", "initContainers"] {
+            let containers = object.pointer_mut(&format!("{spec}/{field}")).and_then(Value::as_array_mut);
+            for one in containers.into_iter().flatten() {
+                if container == "*" || text(one, "name") == container {
+                    one["image"] = json!(image);
+                    found = true;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What `label` and `annotate` differ in.
+#[derive(Clone, Copy)]
+pub struct Marks {
+    verb: &'static str,
+    field: &'static str,
+    done: &'static str,
+    undone: &'static str,
+    manager: &'static str,
+}
+
+pub const LABELS: Marks =
+    Marks { verb: "label", field: "labels", done: "labeled", undone: "unlabeled", manager: "kubectl-label" };
+
+pub const ANNOTATIONS: Marks = Marks {
+    verb: "annotate",
+    field: "annotations",
+    done: "annotated",
+    undone: "annotated",
+    manager: "kubectl-annotate",
+};
+
+/// `kubectl label`, `kubectl annotate`: `key=value` sets, `key-` removes.
+pub async fn label(args: &Args, cx: &Kubectl, marks: Marks) -> Result<(), Failure> {
+    let is_change = |word: &String| word.contains('=') || (word.ends_with('-') && word.len() > 1);
+    let first = args.words.iter().position(is_change).unwrap_or(args.words.len());
+    let (words, changes) = args.words.split_at(first);
+    if changes.is_empty() {
+        return Err(Failure::text(format!("at least one {} update is required", marks.verb)));
+    }
+    for (kind, object) in cx.objects(marks.verb, words, args).await? {
+        let (new, how) = marked(&object, changes, args, cx, marks)?;
+        let patch = diff_merge(&object, &new);
+        if patch != json!({}) {
+            cx.patch(kind, &object, Patch::Merge(patch), None, plain_options(marks.manager, args)?).await?;
+        }
+        cx.line(format!("{} {how}{}", qualified_name(&object), dry_run_note(args)));
+    }
+    Ok(())
+}
+
+fn marked(
+    object: &Value,
+    changes: &[String],
+    args: &Args,
+    cx: &Kubectl,
+    marks: Marks,
+) -> Result<(Value, String), Failure> {
+    let mut new = object.clone();
+    let Some(meta) = new.get_mut("metadata").and_then(Value::as_object_mut) else { return Ok((new, String::new())) };
+    let mut values: Map<String, Value> =
+        meta.remove(marks.field).and_then(|v| v.as_object().cloned()).unwrap_or_default();
+    let before = values.clone();
+    let mut set = false;
+    for change in changes {
+        let Some((key, value)) = change.split_once('=') else {
+            let key = change.trim_end_matches('-');
+            if values.remove(key).is_none() {
+                cx.line(format!("{} \"{key}\" not found.", marks.verb));
+            }
+            continue;
+        };
+        set = true;
+        let old = values.insert(key.to_owned(), json!(value));
+        if let Some(old) = old.filter(|old| *old != json!(value) && !args.is_on("overwrite")) {
+            let old = old.as_str().unwrap_or_default().to_owned();
+            return Err(Failure::text(format!("'{key}' already has a value ({old}), and --overwrite is false")));
+        }
+    }
+    let how = match () {
+        () if values == before => format!("not {}", marks.done),
+        () if set => marks.done.to_owned(),
+        () => marks.undone.to_owned(),
+    };
+    if !values.is_empty() {
+        meta.insert(marks.field.to_owned(), Value::Object(values));
+    }
+    Ok((new, how))
+}
+
+/// `kubectl taint node NAME key=value:Effect key-`.
+pub async fn taint(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let is_change = |word: &String| word.contains([':', '=']) || (word.ends_with('-') && word.len() > 1);
+    let first = args.words.iter().position(is_change).unwrap_or(args.words.len());
+    let (words, changes) = args.words.split_at(first);
+    if changes.is_empty() {
+        return Err(Failure::text("at least one taint update is required"));
+    }
+    for (kind, node) in cx.objects("taint", words, args).await? {
+        if kind != Kind::Node {
+            return Err(Failure::text(format!(
+                "invalid resource type {}, only node(s) is supported",
+                kind.info().plural
+            )));
+        }
+        let (taints, how) = tainted(&node, changes, args)?;
+        let mut new = node.clone();
+        if let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) {
+            spec.remove("taints");
+            if !taints.is_empty() {
+                spec.insert("taints".to_owned(), Value::Array(taints));
+            }
+        }
+        cx.patch_difference(kind, &node, &new, write_options("kubectl-taint", args)?).await?;
+        cx.line(format!("{} {how}{}", qualified_name(&node), dry_run_note(args)));
+    }
+    Ok(())
+}
+
+fn tainted(node: &Value, changes: &[String], args: &Args) -> Result<(Vec<Value>, &'static str), Failure> {
+    let mut taints: Vec<Value> = list(node, "spec.taints").to_vec();
+    let (mut added, mut removed) = (false, false);
+    let same = |taint: &Value, key: &str, effect: &str| {
+        text(taint, "key") == key && (effect.is_empty() || text(taint, "effect") == effect)
+    };
+    for change in changes {
+        if let Some(removal) = change.strip_suffix('-') {
+            let (key, effect) = removal.split_once(':').unwrap_or((removal, ""));
+            let before = taints.len();
+            taints.retain(|taint| !same(taint, key, effect));
+            if taints.len() == before {
+                return Err(Failure::text(format!("taint \"{removal}\" not found")));
+            }
+            removed = true;
             continue;
         }
-        let mut request = kubectl.request(Verb::Patch, kind, &name, Body::Patch(Patch::Strategic(change)));
-        request.options.field_manager = "kubectl-set".into();
-        let patched = kubectl.send_for_object(request).await.map_err(|status| failure(&status, ""))?;
-        kubectl.print(&format!("{} image updated\n", qualified_name(&patched)));
+        let wrong = || Failure::text(format!("invalid taint spec: {change}, expected key=value:Effect"));
+        let (pair, effect) = change.split_once(':').ok_or_else(wrong)?;
+        if !matches!(effect, "NoSchedule" | "PreferNoSchedule" | "NoExecute") {
+            return Err(Failure::text(format!("invalid taint effect: {effect}, unsupported taint effect")));
+        }
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if taints.iter().any(|taint| same(taint, key, effect)) && !args.is_on("overwrite") {
+            let why = format!("already has {key} taint(s) with same effect(s) and --overwrite is false");
+            return Err(Failure::text(format!("node {} {why}", text(node, "metadata.name"))));
+        }
+        taints.retain(|taint| !same(taint, key, effect));
+        let mut taint = json!({"key": key, "effect": effect});
+        if !value.is_empty() {
+            taint["value"] = json!(value);
+        }
+        // The newest comes first. Mirrors `reorganizeTaints`.
+        taints.insert(0, taint);
+        added = true;
+    }
+    let how = match (added, removed) {
+        (true, true) => "modified",
+        (false, true) => "untainted",
+        _ => "tainted",
+    };
+    Ok((taints, how))
+}
+
+/// `kubectl cordon`, `kubectl uncordon`.
+pub async fn cordon(args: &Args, cx: &Kubectl, on: bool) -> Result<(), Failure> {
+    let words: Vec<String> = std::iter::once("node".to_owned()).chain(args.words.iter().cloned()).collect();
+    let how = if on { "cordoned" } else { "uncordoned" };
+    for (kind, node) in cx.objects(how, &words, args).await? {
+        if flag(&node, "spec.unschedulable") == on {
+            cx.line(format!("{} already {how}", qualified_name(&node)));
+            continue;
+        }
+        let patch = json!({"spec": {"unschedulable": if on { json!(true) } else { Value::Null }}});
+        cx.patch(kind, &node, Patch::Strategic(patch), None, plain_options("", args)?).await?;
+        cx.line(format!("{} {how}{}", qualified_name(&node), dry_run_note(args)));
     }
     Ok(())
 }
 
-fn set_image(object: &mut Value, change: &str) -> Result<(), Failure> {
-    let (container, image) = change.split_once('=').unwrap_or((change, ""));
-    let mut found = false;
-    for path in ["/spec/template/spec/containers", "/spec/template/spec/initContainers", "/spec/containers"] {
-        for item in object.pointer_mut(path).and_then(Value::as_array_mut).into_iter().flatten() {
-            if container == "*" || item.get("name").and_then(Value::as_str) == Some(container) {
-                item["image"] = json!(image);
-                found = true;
-            }
-        }
+/// `kubectl patch -p`.
+pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    if !args.has("patch") {
+        return Err(Failure::text("must specify --patch or --patch-file containing the contents of the patch"));
     }
-    if found { Ok(()) } else { Err(Failure::error(format!("unable to find container named \"{container}\""))) }
-}
-
-/// `kubectl label` and `kubectl annotate`: `key=value` sets, `key-` removes.
-pub async fn label(args: &Args, kubectl: &Kubectl, field: &str) -> Result<(), Failure> {
-    let is_change = |word: &String| word.contains('=') || word.ends_with('-');
-    let (changes, objects): (Vec<String>, Vec<String>) = args.words.iter().cloned().partition(is_change);
-    if changes.is_empty() {
-        return Err(Failure::error(format!("at least one {} update is required", field.trim_end_matches('s'))));
-    }
-    for (kind, name) in chosen(args, kubectl, &objects).await? {
-        let live = kubectl.get(kind, &name).await.map_err(|status| failure(&status, ""))?;
-        let mut wanted = Map::new();
-        for change in &changes {
-            let (key, value) = match change.split_once('=') {
-                Some((key, value)) => (key, json!(value)),
-                None => (change.trim_end_matches('-'), Value::Null),
-            };
-            let there = live["metadata"][field].get(key).and_then(Value::as_str);
-            if let (Some(there), Some(new)) = (there, value.as_str())
-                && there != new
-                && !args.is_set("overwrite")
-            {
-                let text = format!("'{key}' already has a value ({there}), and --overwrite is false");
-                return Err(Failure::error(text));
-            }
-            wanted.insert(key.to_owned(), value);
-        }
-        let patch = Patch::Merge(json!({"metadata": {field: wanted}}));
-        let mut request = kubectl.request(Verb::Patch, kind, &name, Body::Patch(patch));
-        request.options.field_manager = format!("kubectl-{}", args.verb);
-        let patched = kubectl.send_for_object(request).await.map_err(|status| failure(&status, ""))?;
-        let removed = changes.iter().all(|change| !change.contains('='));
-        let done = match (args.verb.as_str(), removed) {
-            ("label", false) => "labeled",
-            ("label", true) => "unlabeled",
-            _ => "annotated",
-        };
-        kubectl.print(&format!("{} {done}\n", qualified_name(&patched)));
-    }
-    Ok(())
-}
-
-/// Objects by name, by selector, or all of a kind.
-async fn chosen(args: &Args, kubectl: &Kubectl, words: &[String]) -> Result<Vec<(Kind, String)>, Failure> {
-    let named = targets(words)?;
-    if named.iter().all(|(_, name)| !name.is_empty()) {
-        return Ok(named);
-    }
-    if args.flag("selector").is_empty() && !args.is_set("all") {
-        return Err(Failure::error("resource(s) were provided, but no name was specified"));
-    }
-    let mut all = Vec::new();
-    for (kind, _) in named {
-        let items = kubectl.list(kind, args.flag("selector"), "").await.map_err(|status| failure(&status, ""))?;
-        all.extend(items.iter().map(|o| (kind, o["metadata"]["name"].as_str().unwrap_or_default().to_owned())));
-    }
-    Ok(all)
-}
-
-/// `kubectl taint node node-1 key=value:Effect`, `key:Effect-`, `key-`.
-pub async fn taint(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    let is_change = |word: &String| word.contains([':', '=']) || word.ends_with('-');
-    let (changes, objects): (Vec<String>, Vec<String>) = args.words.iter().cloned().partition(is_change);
-    for (kind, name) in targets(&objects)? {
-        if kind != Kind::Node {
-            return Err(Failure::error(format!("invalid resource type {kind}, only node types are supported")));
-        }
-        let live = kubectl.get(kind, &name).await.map_err(|status| failure(&status, ""))?;
-        let mut taints: Vec<Value> = live["spec"]["taints"].as_array().cloned().unwrap_or_default();
-        let mut removed = false;
-        for change in &changes {
-            removed |= change_taints(&mut taints, change, &name)?;
-        }
-        let wanted = if taints.is_empty() { Value::Null } else { json!(taints) };
-        let patch = Patch::Merge(json!({"spec": {"taints": wanted}}));
-        let mut request = kubectl.request(Verb::Patch, kind, &name, Body::Patch(patch));
-        request.options.field_manager = "kubectl-taint".into();
-        kubectl.send(request).await.map_err(|status| failure(&status, ""))?;
-        kubectl.print(&format!("node/{name} {}\n", if removed { "untainted" } else { "tainted" }));
-    }
-    Ok(())
-}
-
-/// Adds or removes one taint. True if it removed one.
-fn change_taints(taints: &mut Vec<Value>, change: &str, node: &str) -> Result<bool, Failure> {
-    let removal = change.strip_suffix('-');
-    let (rest, effect) = removal.unwrap_or(change).rsplit_once(':').unwrap_or((removal.unwrap_or(change), ""));
-    let (key, value) = rest.split_once('=').unwrap_or((rest, ""));
-    let matches = |taint: &Value| taint["key"] == key && (effect.is_empty() || taint["effect"] == effect);
-    let before = taints.len();
-    taints.retain(|taint| !matches(taint));
-    if removal.is_some() {
-        if taints.len() == before {
-            return Err(Failure::error(format!("taint \"{rest}\" not found on node \"{node}\"")));
-        }
-        return Ok(true);
-    }
-    if !["NoSchedule", "PreferNoSchedule", "NoExecute"].contains(&effect) {
-        return Err(Failure::error(format!("invalid taint effect: {effect}, unsupported taint effect")));
-    }
-    let mut taint = json!({"effect": effect, "key": key});
-    if !value.is_empty() {
-        taint["value"] = json!(value);
-    }
-    taints.push(taint);
-    Ok(false)
-}
-
-/// `kubectl cordon` and `kubectl uncordon`.
-pub async fn cordon(args: &Args, kubectl: &Kubectl, on: bool) -> Result<(), Failure> {
-    for name in &args.words {
-        kubectl.get(Kind::Node, name).await.map_err(|status| failure(&status, ""))?;
-        let wanted = if on { json!(true) } else { Value::Null };
-        let patch = Patch::Strategic(json!({"spec": {"unschedulable": wanted}}));
-        let request = kubectl.request(Verb::Patch, Kind::Node, name, Body::Patch(patch));
-        kubectl.send(request).await.map_err(|status| failure(&status, ""))?;
-        kubectl.print(&format!("node/{name} {}\n", if on { "cordoned" } else { "uncordoned" }));
-    }
-    Ok(())
-}
-
-/// `kubectl patch KIND NAME -p PATCH [--type strategic|merge|json] [--subresource status]`.
-pub async fn patch(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    let text = args.flag("patch");
-    let value: Value = serde_json::from_str(text)
-        .or_else(|_| serde_yaml::from_str(text))
-        .map_err(|error| Failure::error(format!("unable to parse {text:?}: {error}")))?;
-    let patch = match args.flag("type") {
+    let value: Value = serde_yaml::from_str(args.value("patch"))
+        .map_err(|why| Failure::text(format!("unable to parse {:?}: {why}", args.value("patch"))))?;
+    let patch = match args.value("type") {
         "" | "strategic" => Patch::Strategic(value),
         "merge" => Patch::Merge(value),
         "json" => Patch::Json(value),
-        other => return Err(Failure::error(format!("--type must be one of [json merge strategic], not \"{other}\""))),
+        other => return Err(Failure::text(format!("--type must be one of [json merge strategic], not {other:?}"))),
     };
-    for (kind, name) in targets(&args.words)? {
-        kubectl.get(kind, &name).await.map_err(|status| failure(&status, ""))?;
-        let mut request = kubectl.request(Verb::Patch, kind, &name, Body::Patch(patch.clone()));
-        request.options.field_manager = "kubectl-patch".into();
-        if args.flag("subresource") == "status" {
-            request.subresource = Some(Subresource::Status);
+    let subresource = match args.value("subresource") {
+        "" => None,
+        "status" => Some(Subresource::Status),
+        "scale" => Some(Subresource::Scale),
+        other => {
+            return Err(Failure::text(format!("invalid subresource value: {other:?}. Must be one of [status scale]")));
         }
-        let patched = kubectl.send_for_object(request).await.map_err(|status| failure(&status, ""))?;
-        kubectl.print(&format!("{} patched\n", qualified_name(&patched)));
+    };
+    for (kind, object) in cx.objects("patch", &args.words, args).await? {
+        let new = cx.patch(kind, &object, patch.clone(), subresource, plain_options("kubectl-patch", args)?).await?;
+        let version = |object| at(object, "metadata.resourceVersion").clone();
+        let same = subresource.is_none() && version(&new) == version(&object);
+        let how = if same { "patched (no change)" } else { "patched" };
+        cx.line(format!("{} {how}{}", qualified_name(&object), dry_run_note(args)));
     }
     Ok(())
 }

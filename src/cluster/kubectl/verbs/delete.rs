@@ -1,110 +1,141 @@
-//! `delete`: ask for deletion, then wait until the object is gone.
+//! `delete`: DELETE of each object, and then wait until each is gone.
 
-use crate::apiserver::request::{Body, DeleteOptions, Propagation, Verb};
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::client::{failure, targets};
+use super::get::selection;
+use crate::apiserver::request::{DeleteOptions, Propagation};
+use crate::apiserver::watch::WatchEvent;
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::{Args, Target, targets};
+use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout};
+use crate::cluster::kubectl::print::fields::text;
 use crate::cluster::kubectl::print::qualified_singular;
-use crate::cluster::kubectl::{Failure, Kubectl};
 use crate::object::Kind;
 
-use super::apply::read;
+/// What was deleted, to wait for.
+struct Deleted {
+    kind: Kind,
+    namespace: String,
+    name: String,
+    uid: String,
+}
 
-/// `kubectl delete KIND NAME…`, `delete -f`, `delete KIND --all`, `delete KIND -l`.
-pub async fn delete(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    let objects = chosen(args, kubectl).await?;
-    let force = args.is_set("force");
-    let options = options(args, force)?;
-    if force {
-        kubectl.print(
-            "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. \
-             The resource may continue to run on the cluster indefinitely.\n",
+/// `kubectl delete`. Mirrors `k8s.io/kubectl/pkg/cmd/delete`.
+pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let options = delete_options(args)?;
+    if args.is_on("force") {
+        cx.complain(
+            "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. The \
+             resource may continue to run on the cluster indefinitely.",
         );
     }
+    let (victims, mut failed) = victims(args, cx).await?;
+    if victims.is_empty() && failed.is_none() {
+        cx.line("No resources found");
+    }
     let mut deleted = Vec::new();
-    for (kind, name) in objects {
-        let request = kubectl.request(Verb::Delete, kind, &name, Body::Delete(options.clone()));
-        kubectl.send(request).await.map_err(|status| failure(&status, ""))?;
-        let how = if force { "force deleted" } else { "deleted" };
-        kubectl.print(&format!("{} \"{name}\" {how}\n", qualified_singular(kind)));
-        deleted.push((kind, name));
-    }
-    if args.flag("wait") != "false" {
-        for (kind, name) in deleted {
-            gone(kubectl, kind, &name).await?;
+    for (kind, namespace, name) in victims {
+        let query = plain_options("", args)?;
+        match cx.remove(kind, &namespace, &name, options.clone(), query).await {
+            Ok(uid) => {
+                let how = if args.is_on("force") { "force deleted" } else { "deleted" };
+                cx.line(format!("{} \"{name}\" {how}{}", qualified_singular(kind), dry_run_note(args)));
+                deleted.push(Deleted { kind, namespace, name, uid });
+            }
+            Err(fault) if fault.is_not_found() && (args.is_on("ignore-not-found") || args.is_on("all")) => {}
+            Err(fault) => {
+                let fault =
+                    if args.has("filename") { fault.while_doing("deleting", args.value("filename")) } else { fault };
+                if let Some(before) = failed.replace(fault) {
+                    cx.complain(before.to_string());
+                }
+            }
         }
     }
-    Ok(())
+    if args.value("wait") != "false" && dry_run_note(args).is_empty() {
+        for gone in deleted {
+            wait_until_gone(&gone, args, cx).await?;
+        }
+    }
+    failed.map_or(Ok(()), Err)
 }
 
-/// Waits until the object is not there any more.
-async fn gone(kubectl: &Kubectl, kind: Kind, name: &str) -> Result<(), Failure> {
-    match kubectl.get(kind, name).await {
-        Err(status) if status.is_not_found() => return Ok(()),
-        Err(status) => return Err(failure(&status, "")),
-        Ok(_) => {}
-    }
-    let (now, stream) = kubectl.follow(kind, name).await.map_err(|status| failure(&status, ""))?;
-    if now.is_none() {
-        return Ok(());
-    }
-    while let Some((_, deleted)) = stream.next().await {
-        if deleted {
-            break;
-        }
-    }
-    Ok(())
-}
-
-async fn chosen(args: &Args, kubectl: &Kubectl) -> Result<Vec<(Kind, String)>, Failure> {
-    if !args.flags("filename").is_empty() {
-        let name = |m: &crate::cluster::manifest::Manifest| {
-            m.object.pointer("/metadata/name").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
-        };
-        return Ok(read(args, kubectl)?.iter().map(|m| (m.kind, name(m))).collect());
-    }
-    let mut objects = Vec::new();
-    for (kind, name) in targets(&args.words)? {
-        if !name.is_empty() {
-            objects.push((kind, name));
-            continue;
-        }
-        if args.flag("selector").is_empty() && !args.is_set("all") {
-            return Err(Failure::error("resource(s) were provided, but no name was specified"));
-        }
-        let listed = kubectl.list(kind, args.flag("selector"), "").await.map_err(|status| failure(&status, ""))?;
-        objects.extend(listed.iter().map(|o| (kind, o["metadata"]["name"].as_str().unwrap_or_default().to_owned())));
-        if listed.is_empty() {
-            kubectl.print("No resources found\n");
-        }
-    }
-    Ok(objects)
-}
-
-fn options(args: &Args, force: bool) -> Result<DeleteOptions, Failure> {
-    let grace = args.flag("grace-period");
-    let mut grace_period_seconds = match grace {
-        "" => None,
-        text => Some(text.parse::<i64>().map_err(|_| Failure::error(format!("invalid --grace-period {text:?}")))?),
-    };
-    if grace_period_seconds == Some(0) && !force {
-        // Without --force kubectl waits for a clean end, so it asks for the shortest grace there is.
-        grace_period_seconds = Some(1);
-    }
-    if force && grace_period_seconds.is_none() {
-        grace_period_seconds = Some(0);
-    }
-    if args.is_set("now") {
-        grace_period_seconds = Some(1);
-    }
-    let propagation = match args.flag("cascade") {
-        "" | "true" | "background" => Propagation::Background,
-        "orphan" | "false" => Propagation::Orphan,
+fn delete_options(args: &Args) -> Result<DeleteOptions, Failure> {
+    let propagation = match args.value("cascade") {
+        "" | "background" | "true" => Propagation::Background,
         "foreground" => Propagation::Foreground,
+        "orphan" | "false" => Propagation::Orphan,
         other => {
-            return Err(Failure::error(format!(
-                "invalid cascade value ({other}). Must be \"background\", \"foreground\", or \"orphan\""
-            )));
+            let why = "Must be \"background\", \"foreground\", or \"orphan\".";
+            return Err(Failure::text(format!("Invalid cascade value ({other}). {why}")));
         }
+    };
+    let grace = args.number("grace-period")?.filter(|seconds| *seconds >= 0);
+    let grace_period_seconds = match (grace, args.is_on("force"), args.is_on("now")) {
+        (Some(seconds), true, _) if seconds > 0 => {
+            return Err(Failure::text("--force and --grace-period greater than 0 cannot be specified together"));
+        }
+        (_, true, _) => Some(0),
+        // Without --force, nobody shall lose data by accident.
+        (Some(0), ..) | (None, _, true) => Some(1),
+        (grace, ..) => grace,
     };
     Ok(DeleteOptions { grace_period_seconds, propagation: Some(propagation), ..DeleteOptions::default() })
+}
+
+type Victim = (Kind, String, String);
+
+async fn victims(args: &Args, cx: &Kubectl) -> Result<(Vec<Victim>, Option<Failure>), Failure> {
+    let namespace = cx.namespace(args);
+    if args.has("filename") {
+        let of = |m: &crate::cluster::manifest::Manifest| {
+            let [namespace, name] =
+                ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path).to_owned());
+            (m.kind, namespace, name)
+        };
+        return Ok((cx.manifests("delete", args)?.iter().map(of).collect(), None));
+    }
+    let mut victims = Vec::new();
+    let mut failed = None;
+    for Target { kind, name } in targets("delete", &args.words)? {
+        match name {
+            Some(name) => victims.push((kind, namespace.to_owned(), name)),
+            None if args.is_on("all") || args.has("selector") || args.has("field-selector") => {
+                match cx.list(kind, namespace, selection(args)).await {
+                    Ok(listed) => victims.extend(listed.items.iter().map(|o| {
+                        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(o, path));
+                        (kind, namespace.to_owned(), name.to_owned())
+                    })),
+                    Err(fault) => failed = Some(fault),
+                }
+            }
+            None => return Err(Failure::text("resource(s) were provided, but no name was specified")),
+        }
+    }
+    Ok((victims, failed))
+}
+
+/// Mirrors `wait.IsDeleted`: GET, and if it is still there, LIST and WATCH until it is not.
+async fn wait_until_gone(gone: &Deleted, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let current = match cx.get_once(gone.kind, &gone.namespace, &gone.name).await {
+        Err(fault) if fault.is_not_found() => return Ok(()),
+        result => result?,
+    };
+    if !gone.uid.is_empty() && text(&current, "metadata.uid") != gone.uid {
+        return Ok(());
+    }
+    let limit = timeout(args, "timeout")?;
+    let (listed, events) = cx.follow(gone.kind, &gone.namespace, &gone.name, limit).await?;
+    if !listed.items.iter().any(|o| text(o, "metadata.uid") == text(&current, "metadata.uid")) {
+        return Ok(());
+    }
+    loop {
+        match events.next().await {
+            Some(WatchEvent::Deleted(_)) => return Ok(()),
+            Some(WatchEvent::Error(status)) => return Err(status.into()),
+            Some(_) => {}
+            None => {
+                let what = format!("{}/{}", gone.kind.info().plural, gone.name);
+                return Err(Failure::text(format!("timed out waiting for the condition on {what}")));
+            }
+        }
+    }
 }

@@ -1,177 +1,203 @@
-//! `get`, `describe`, `events`: reading.
+//! `get` and the other verbs that only show.
 
 use serde_json::Value;
 
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::client::{failure, targets};
-use crate::cluster::kubectl::print::describe::{self, Related};
-use crate::cluster::kubectl::print::table::{self, Look};
-use crate::cluster::kubectl::print::{self, Output};
-use crate::cluster::kubectl::{Failure, Kubectl};
+use crate::apiserver::request::Options;
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::{Args, Target, targets};
+use crate::cluster::kubectl::calls::Failure;
+use crate::cluster::kubectl::print::fields::{flag, list, text, time};
+use crate::cluster::kubectl::print::table::{Look, table};
+use crate::cluster::kubectl::print::{Output, jsonpath, print};
 use crate::object::Kind;
 
-/// `kubectl get KIND[,KIND] [NAME…]`.
-pub async fn get(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    let kubectl = &everywhere(args, kubectl);
-    let output = Output::parse(args.flag("output")).map_err(Failure::error)?;
-    let words = expand_all(&args.words);
-    let targets = targets(&words)?;
-    let single = targets.len() == 1 && !targets[0].1.is_empty();
-    let several_kinds = targets.iter().any(|(kind, _)| *kind != targets[0].0);
-    let (mut groups, mut missing): (Vec<(Kind, Vec<Value>)>, Option<Failure>) = (Vec::new(), None);
-    for (kind, name) in targets {
-        let found = if name.is_empty() {
-            kubectl.list(kind, args.flag("selector"), args.flag("field-selector")).await
-        } else {
-            kubectl.get(kind, &name).await.map(|object| vec![object])
-        };
-        match found {
-            Ok(objects) => match groups.iter_mut().find(|(k, _)| *k == kind) {
+/// `kubectl get`.
+pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    if args.is_on("watch") {
+        let why = "get --watch never ends; use wait, rollout status, or get again later";
+        return Err(Failure::text(why));
+    }
+    let output = Output::parse(args.value("output")).map_err(Failure::text)?;
+    let mut groups: Vec<(Kind, Vec<Value>)> = Vec::new();
+    let mut failed = None;
+    let targets = wanted(args, cx)?;
+    for target in &targets {
+        match fetch(target, args, cx).await {
+            Ok(objects) => match groups.last_mut().filter(|(kind, _)| *kind == target.kind) {
                 Some((_, group)) => group.extend(objects),
-                None => groups.push((kind, objects)),
+                None => groups.push((target.kind, objects)),
             },
-            Err(status) => missing = Some(failure(&status, "")),
+            Err(fault) if fault.is_not_found() && args.is_on("ignore-not-found") => {}
+            Err(fault) => failed = Some(fault),
         }
     }
-    for (_, group) in &mut groups {
-        sort_by(group, args.flag("sort-by"));
+    let single = matches!(targets.as_slice(), [Target { name: Some(_), .. }]);
+    sort(&mut groups, args.value("sort-by"))?;
+    if failed.is_none() || groups.iter().any(|(_, group)| !group.is_empty()) {
+        show(&output, &groups, single, args, cx)?;
     }
-    match output {
-        Output::Table { wide } => tables(args, kubectl, &groups, wide, several_kinds),
-        output => {
-            let objects: Vec<Value> = groups.into_iter().flat_map(|(_, group)| group).collect();
-            if missing.is_none() || !objects.is_empty() {
-                kubectl.print(&print::print(&output, &objects, single, kubectl.now()).map_err(Failure::error)?);
-            }
-        }
-    }
-    missing.map_or(Ok(()), Err)
+    failed.map_or(Ok(()), Err)
 }
 
-fn tables(args: &Args, kubectl: &Kubectl, groups: &[(Kind, Vec<Value>)], wide: bool, prefixed: bool) {
-    let mut shown = 0;
-    for (kind, objects) in groups.iter().filter(|(_, objects)| !objects.is_empty()) {
-        if shown > 0 {
-            kubectl.print("\n");
-        }
-        let look = Look {
-            wide,
-            labels: args.is_set("show-labels"),
-            prefix: prefixed,
-            namespaces: args.is_set("all-namespaces"),
-            no_headers: args.is_set("no-headers"),
-        };
-        kubectl.print(&table::table(*kind, objects, look, kubectl.now()));
-        shown += 1;
+fn wanted(args: &Args, cx: &Kubectl) -> Result<Vec<Target>, Failure> {
+    if !args.has("filename") {
+        return targets("get", &args.words);
     }
-    if shown == 0 && groups.iter().any(|(kind, _)| kind.info().namespaced) && !args.is_set("all-namespaces") {
-        kubectl.print(&format!("No resources found in {} namespace.\n", kubectl.namespace));
-    } else if shown == 0 {
-        kubectl.print("No resources found\n");
-    }
-}
-
-/// `get all` means the usual kinds.
-fn expand_all(words: &[String]) -> Vec<String> {
-    match words {
-        [first, rest @ ..] if first == "all" => {
-            ["pods,services,deployments,replicasets".to_owned()].into_iter().chain(rest.iter().cloned()).collect()
-        }
-        words => words.to_vec(),
-    }
-}
-
-fn everywhere(args: &Args, kubectl: &Kubectl) -> Kubectl {
-    let mut kubectl = kubectl.clone();
-    if args.is_set("all-namespaces") {
-        kubectl.namespace = String::new();
-    }
-    kubectl
-}
-
-fn sort_by(objects: &mut [Value], path: &str) {
-    if path.is_empty() {
-        return;
-    }
-    let pointer = path.trim_matches(['{', '}']).replace('.', "/");
-    objects.sort_by_key(|object| {
-        object.pointer(&pointer).map_or(String::new(), |v| v.as_str().map_or_else(|| v.to_string(), str::to_owned))
-    });
-}
-
-/// `kubectl events`.
-pub async fn events(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    let kubectl = &everywhere(args, kubectl);
-    let mut events = kubectl.list(Kind::Event, "", "").await.map_err(|status| failure(&status, ""))?;
-    sort_by(&mut events, ".lastTimestamp");
-    tables(args, kubectl, &[(Kind::Event, events)], false, false);
-    Ok(())
-}
-
-/// `kubectl describe KIND [NAME…]`.
-pub async fn describe(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    let mut pages = 0;
-    for (kind, name) in targets(&args.words)? {
-        let names = if name.is_empty() || kubectl.get(kind, &name).await.is_err() {
-            let listed = kubectl.list(kind, args.flag("selector"), "").await.map_err(|status| failure(&status, ""))?;
-            let all = listed.iter().map(|o| o["metadata"]["name"].as_str().unwrap_or_default().to_owned());
-            all.filter(|candidate| candidate.starts_with(&name)).collect()
-        } else {
-            vec![name.clone()]
-        };
-        if names.is_empty() && !name.is_empty() {
-            let status = crate::object::Status::not_found(kind, &name);
-            return Err(failure(&status, ""));
-        }
-        for name in names {
-            if pages > 0 {
-                kubectl.print("\n\n");
-            }
-            pages += 1;
-            let page = describe_one(kubectl, kind, &name).await?;
-            kubectl.print(&page);
-        }
-    }
-    if pages == 0 {
-        kubectl.print(&format!("No resources found in {} namespace.\n", kubectl.namespace));
-    }
-    Ok(())
-}
-
-async fn describe_one(kubectl: &Kubectl, kind: Kind, name: &str) -> Result<String, Failure> {
-    let refused = |status: crate::object::Status| failure(&status, "");
-    let object = kubectl.get(kind, name).await.map_err(refused)?;
-    let mut related = Related::default();
-    let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let (uid, namespace) = (text("/metadata/uid"), text("/metadata/namespace"));
-    let fields = if kind == Kind::Node {
-        format!("involvedObject.name={name},involvedObject.kind=Node")
-    } else {
-        format!("involvedObject.name={name},involvedObject.namespace={namespace},involvedObject.uid={uid}")
+    let of = |m: &crate::cluster::manifest::Manifest| Target {
+        kind: m.kind,
+        name: Some(text(&m.object, "metadata.name").to_owned()),
     };
-    let events_in = if kind == Kind::Node { kubectl.in_namespace("default") } else { kubectl.in_namespace(&namespace) };
-    related.events = events_in.list(Kind::Event, "", &fields).await.map_err(refused)?;
-    let selector = labels_of(&object);
-    match kind {
-        Kind::Deployment => {
-            related.replica_sets = kubectl.list(Kind::ReplicaSet, &selector, "").await.map_err(refused)?
-        }
-        Kind::ReplicaSet => related.pods = kubectl.list(Kind::Pod, &selector, "").await.map_err(refused)?,
-        Kind::Node => {
-            let mut all = kubectl.clone();
-            all.namespace = String::new();
-            let on_node = format!("spec.nodeName={name},status.phase!=Failed,status.phase!=Succeeded");
-            related.pods = all.list(Kind::Pod, "", &on_node).await.map_err(refused)?;
-            related.lease = kubectl.in_namespace("kube-node-lease").get(Kind::Lease, name).await.ok();
-        }
-        _ => {}
-    }
-    Ok(describe::describe(kind, &object, &related, kubectl.now()))
+    Ok(cx.manifests("get", args)?.iter().map(of).collect())
 }
 
-/// The selector of a workload as text.
-fn labels_of(object: &Value) -> String {
-    let labels = object.pointer("/spec/selector/matchLabels").and_then(Value::as_object);
-    let pairs = labels.into_iter().flatten().map(|(k, v)| format!("{k}={}", v.as_str().unwrap_or_default()));
-    pairs.collect::<Vec<_>>().join(",")
+/// The objects of one target: GET of a name, LIST of all.
+async fn fetch(target: &Target, args: &Args, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
+    let namespace = if args.is_on("all-namespaces") { "" } else { cx.namespace(args) };
+    match &target.name {
+        Some(name) => Ok(vec![cx.get(target.kind, namespace, name).await?]),
+        None => Ok(cx.list(target.kind, namespace, selection(args)).await?.items),
+    }
+}
+
+/// The query of a LIST: in pages of 500, or all at once if they are to be sorted.
+pub fn selection(args: &Args) -> Options {
+    Options {
+        label_selector: args.value("selector").to_owned(),
+        field_selector: args.value("field-selector").to_owned(),
+        limit: if args.has("sort-by") { 0 } else { 500 },
+        ..Options::default()
+    }
+}
+
+/// Objects that lack the field come first; equal ones stay in the order of their names.
+fn sort(groups: &mut [(Kind, Vec<Value>)], path: &str) -> Result<(), Failure> {
+    if path.is_empty() {
+        return Ok(());
+    }
+    for (_, objects) in groups {
+        let mut keyed = Vec::new();
+        for object in objects.drain(..) {
+            let found = jsonpath::find(path, &object).map_err(Failure::text)?;
+            let key = found.first().map(|value| sort_key(value));
+            keyed.push((key, object));
+        }
+        keyed.sort_by(|(a, _), (b, _)| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+        objects.extend(keyed.into_iter().map(|(_, object)| object));
+    }
+    Ok(())
+}
+
+/// Numbers go by value, all else by its text.
+fn sort_key(value: &Value) -> (f64, String) {
+    (value.as_f64().unwrap_or_default(), value.as_str().unwrap_or_default().to_owned())
+}
+
+fn show(
+    output: &Output,
+    groups: &[(Kind, Vec<Value>)],
+    single: bool,
+    args: &Args,
+    cx: &Kubectl,
+) -> Result<(), Failure> {
+    let now = cx.now();
+    if let Output::Table { wide } = output {
+        return show_tables(groups, *wide, args, cx);
+    }
+    let all: Vec<Value> = groups.iter().flat_map(|(_, group)| group.clone()).collect();
+    cx.print(&print(output, &all, single, now).map_err(Failure::text)?);
+    Ok(())
+}
+
+fn show_tables(groups: &[(Kind, Vec<Value>)], wide: bool, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let look = Look {
+        wide,
+        labels: args.is_on("show-labels"),
+        namespaces: args.is_on("all-namespaces"),
+        prefix: groups.len() > 1 || args.is_on("show-kind"),
+        no_headers: args.is_on("no-headers"),
+    };
+    let now = cx.now();
+    let filled: Vec<_> = groups.iter().filter(|(_, group)| !group.is_empty()).collect();
+    if filled.is_empty() {
+        let namespaced = groups.iter().any(|(kind, _)| kind.info().namespaced) && !look.namespaces;
+        match namespaced {
+            true => cx.complain(format!("No resources found in {} namespace.", cx.namespace(args))),
+            false => cx.complain("No resources found"),
+        }
+    }
+    let tables: Vec<String> = filled
+        .into_iter()
+        .map(|(kind, group)| {
+            table(*kind, group, Look { namespaces: look.namespaces && kind.info().namespaced, ..look }, now)
+        })
+        .collect();
+    cx.print(&tables.join("\n"));
+    Ok(())
+}
+
+/// `kubectl events`: like `get events`, by time.
+pub async fn events(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let mut options = selection(args);
+    if let Some((kind, name)) = args.value("for").split_once('/') {
+        let kind = crate::cluster::kubectl::args::one_kind(kind)?.info().kind;
+        options.field_selector = format!("involvedObject.kind={kind},involvedObject.name={name}");
+    }
+    let mut events = cx.list(Kind::Event, cx.namespace(args), options).await?.items;
+    if events.is_empty() {
+        cx.complain(format!("No events found in {} namespace.", cx.namespace(args)));
+        return Ok(());
+    }
+    let seen = |e: &Value| ["series.lastObservedTime", "lastTimestamp", "eventTime"].iter().find_map(|p| time(e, p));
+    events.sort_by_key(seen);
+    cx.print(&table(Kind::Event, &events, Look::default(), cx.now()));
+    Ok(())
+}
+
+/// `kubectl logs`: containers here print nothing, but whether there could be a log is told.
+pub async fn logs(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let name = match args.words.as_slice() {
+        [name] => name.strip_prefix("pod/").or(name.strip_prefix("pods/")).unwrap_or(name),
+        _ => return Err(Failure::text("expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.")),
+    };
+    let pod = cx.get(Kind::Pod, cx.namespace(args), name).await?;
+    let container = match args.value("container") {
+        "" => list(&pod, "spec.containers").first().map_or("", |c| text(c, "name")),
+        name => name,
+    };
+    if !list(&pod, "spec.containers").iter().any(|c| text(c, "name") == container) {
+        let why = format!("container {container} is not valid for pod {name}");
+        return Err(crate::object::Status::bad_request(why).into());
+    }
+    let status = list(&pod, "status.containerStatuses").iter().find(|s| text(s, "name") == container);
+    let reason = status.map_or("ContainerCreating", |s| text(s, "state.waiting.reason"));
+    if !reason.is_empty() && !status.is_some_and(|s| flag(s, "started")) {
+        let why = match reason {
+            "ErrImagePull" | "ImagePullBackOff" => "trying and failing to pull image",
+            reason => reason,
+        };
+        let message = format!("container \"{container}\" in pod \"{name}\" is waiting to start: {why}");
+        return Err(crate::object::Status::bad_request(message).into());
+    }
+    cx.complain("(containers here run no programs, so nothing was logged)");
+    Ok(())
+}
+
+/// `kubectl api-resources`.
+pub fn api_resources(cx: &Kubectl) -> Result<(), Failure> {
+    let mut rows = vec!["NAME\tSHORTNAMES\tAPIVERSION\tNAMESPACED\tKIND".to_owned()];
+    let mut kinds: Vec<Kind> = Kind::ALL.to_vec();
+    kinds.sort_by_key(|kind| (kind.info().group, kind.info().plural));
+    for kind in kinds {
+        let info = kind.info();
+        let short = info.short_names.join(",");
+        rows.push(format!("{}\t{short}\t{}\t{}\t{}", info.plural, info.api_version, info.namespaced, info.kind));
+    }
+    cx.print(&crate::cluster::kubectl::print::tabs::table(&(rows.join("\n") + "\n")));
+    Ok(())
+}
+
+/// `kubectl version`.
+pub fn version(cx: &Kubectl) -> Result<(), Failure> {
+    cx.line("Client Version: v1.36.2\nServer Version: v1.36.2");
+    Ok(())
 }

@@ -1,8 +1,12 @@
-//! kubectl's commands, a file a family.
+//! One file a family of commands.
 
 pub mod apply;
 pub mod change;
+pub mod create;
 pub mod delete;
+pub mod describe;
 pub mod get;
 pub mod rollout;
 pub mod wait;
+
+mod manifests;

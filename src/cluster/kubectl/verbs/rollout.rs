@@ -1,180 +1,240 @@
-//! `rollout`: status, history, undo, restart, pause, resume of Deployments.
+//! `rollout`: a Deployment's past and progress. Mirrors `k8s.io/kubectl/pkg/polymorphichelpers`.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::apiserver::request::{Body, Patch, Verb};
+use crate::apiserver::request::{Options, Patch};
+use crate::apiserver::watch::WatchEvent;
+use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::client::{failure, targets};
-use crate::cluster::kubectl::print::{qualified_name, qualified_singular};
-use crate::cluster::kubectl::{Failure, Kubectl};
+use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout};
+use crate::cluster::kubectl::client::Stream;
+use crate::cluster::kubectl::print::describe::{template_of, template_page};
+use crate::cluster::kubectl::print::fields::{at, flag, int, list, or_none, selector, text};
+use crate::cluster::kubectl::print::{client_view, qualified_name, tabs};
 use crate::object::Kind;
 
-use super::wait::{Deadline, timeout};
+const REVISION: &str = "deployment.kubernetes.io/revision";
+const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
+const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
-/// Where a ReplicaSet says which revision it is.
-const REVISION: &str = "/metadata/annotations/deployment.kubernetes.io~1revision";
+/// Annotations that `undo` keeps as they are, because they tell of the Deployment and not of its template.
+#[rustfmt::skip]
+const KEPT: &[&str] = &[
+    crate::cluster::kubectl::print::describe::LAST_APPLIED, REVISION, "deployment.kubernetes.io/revision-history",
+    "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas",
+    "deprecated.deployment.rollback.to",
+];
 
-/// `kubectl rollout WHAT deployment/NAME`.
-pub async fn rollout(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    let Some((what, words)) = args.words.split_first() else {
-        return Err(Failure::error("rollout takes: status, history, undo, restart, pause or resume"));
+/// `kubectl rollout VERB deployment/NAME`.
+pub async fn rollout(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let Some((verb, words)) = args.words.split_first() else {
+        return Err(Failure::text("expected 'rollout status|history|undo|restart|pause|resume TYPE/NAME'"));
     };
-    for (kind, name) in targets(words)? {
+    if !matches!(verb.as_str(), "status" | "history" | "undo" | "restart" | "pause" | "resume") {
+        return Err(Failure::text(format!("unknown command \"{verb}\" for \"kubectl rollout\"")));
+    }
+    for (kind, object) in cx.objects(&format!("rollout {verb}"), words, args).await? {
         if kind != Kind::Deployment {
-            let text = format!("no rollout {what} for {}", qualified_singular(kind));
-            return Err(Failure::error(text));
+            let what = kind.info().qualified_plural();
+            return Err(Failure::text(format!(
+                "{what} \"{}\" {verb} is not supported",
+                text(&object, "metadata.name")
+            )));
         }
-        match what.as_str() {
-            "status" => status(args, kubectl, &name).await?,
-            "history" => history(kubectl, &name).await?,
-            "undo" => undo(args, kubectl, &name).await?,
-            "restart" => restart(kubectl, &name).await?,
-            "pause" => pause(kubectl, &name, true).await?,
-            "resume" => pause(kubectl, &name, false).await?,
-            other => return Err(Failure::error(format!("unknown command \"{other}\" for \"kubectl rollout\""))),
+        match verb.as_str() {
+            "status" => status(&object, args, cx).await?,
+            "history" => history(&object, args, cx).await?,
+            "undo" => undo(&object, args, cx).await?,
+            "restart" => restart(&object, args, cx).await?,
+            "pause" => pause(&object, true, args, cx).await?,
+            _ => pause(&object, false, args, cx).await?,
         }
     }
     Ok(())
 }
 
-async fn status(args: &Args, kubectl: &Kubectl, name: &str) -> Result<(), Failure> {
-    let refused = |status: crate::object::Status| failure(&status, "");
-    kubectl.get(Kind::Deployment, name).await.map_err(refused)?;
-    let (now, stream) = kubectl.follow(Kind::Deployment, name).await.map_err(refused)?;
-    // Without --timeout kubectl waits for ever.
-    let timeout = timeout(args, 365 * 24 * 3600)?;
-    let mut stream = Deadline::new(kubectl, stream, timeout);
-    let mut next = now.map(|object| (object, false));
-    while let Some((object, deleted)) = next {
-        if deleted {
-            return Err(Failure::error("object has been deleted"));
-        }
-        let (line, done) = progress(&object, name)?;
-        kubectl.print(&line);
-        if done || args.flag("watch") == "false" {
+async fn status(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(deployment, path));
+    let limit = timeout(args, "timeout")?;
+    let (listed, events) = cx.follow(Kind::Deployment, namespace, name, limit).await?;
+    let Some(first) = listed.items.first() else {
+        return Err(crate::object::Status::not_found(Kind::Deployment, name).into());
+    };
+    let mut progress = progress_of(first);
+    loop {
+        let (line, done) = progress.map_err(Failure::text)?;
+        cx.line(line);
+        if done || args.value("watch") == "false" {
             return Ok(());
         }
-        next = stream.next().await;
+        progress = progress_of(&next_state(&events).await?);
     }
-    Err(Failure::error("timed out waiting for the condition"))
 }
 
-/// One line of `rollout status`, and whether it is the last. Mirrors `polymorphichelpers/rollout_status.go`.
-fn progress(deployment: &Value, name: &str) -> Result<(String, bool), Failure> {
-    let int = |path: &str| deployment.pointer(path).and_then(Value::as_i64).unwrap_or(0);
-    if int("/metadata/generation") > int("/status/observedGeneration") {
-        return Ok(("Waiting for deployment spec update to be observed...\n".into(), false));
-    }
-    let conditions = deployment.pointer("/status/conditions").and_then(Value::as_array);
-    let exceeded = conditions
-        .into_iter()
-        .flatten()
-        .any(|c| c["type"] == "Progressing" && c["reason"] == "ProgressDeadlineExceeded");
-    if exceeded {
-        return Err(Failure::error(format!("deployment \"{name}\" exceeded its progress deadline")));
-    }
-    let (wanted, updated) = (int("/spec/replicas"), int("/status/updatedReplicas"));
-    let (all, available) = (int("/status/replicas"), int("/status/availableReplicas"));
-    let waiting = |text: String| (format!("Waiting for deployment \"{name}\" rollout to finish: {text}\n"), false);
-    Ok(if updated < wanted {
-        waiting(format!("{updated} out of {wanted} new replicas have been updated..."))
-    } else if all > updated {
-        waiting(format!("{} old replicas are pending termination...", all - updated))
-    } else if available < updated {
-        waiting(format!("{available} of {updated} updated replicas are available..."))
-    } else {
-        (format!("deployment \"{name}\" successfully rolled out\n"), true)
-    })
-}
-
-/// A Deployment and its ReplicaSets by revision, oldest first.
-async fn revisions(kubectl: &Kubectl, name: &str) -> Result<(Value, Vec<(i64, Value)>), Failure> {
-    let refused = |status: crate::object::Status| failure(&status, "");
-    // kubectl asks twice: once to find the object, once to read its history.
-    kubectl.get(Kind::Deployment, name).await.map_err(refused)?;
-    let deployment = kubectl.get(Kind::Deployment, name).await.map_err(refused)?;
-    let labels = deployment.pointer("/spec/selector/matchLabels").and_then(Value::as_object);
-    let pairs = labels.into_iter().flatten().map(|(k, v)| format!("{k}={}", v.as_str().unwrap_or_default()));
-    let selector = pairs.collect::<Vec<_>>().join(",");
-    let sets = kubectl.list(Kind::ReplicaSet, &selector, "").await.map_err(refused)?;
-    let uid = &deployment["metadata"]["uid"];
-    let owned = sets.into_iter().filter(|set| set["metadata"]["ownerReferences"][0]["uid"] == *uid);
-    let mut revisions: Vec<(i64, Value)> =
-        owned.filter_map(|set| Some((set.pointer(REVISION)?.as_str()?.parse().ok()?, set))).collect();
-    revisions.sort_by_key(|(revision, _)| *revision);
-    Ok((deployment, revisions))
-}
-
-async fn history(kubectl: &Kubectl, name: &str) -> Result<(), Failure> {
-    let (deployment, revisions) = revisions(kubectl, name).await?;
-    kubectl.print(&format!("{} \nREVISION  CHANGE-CAUSE\n", qualified_name(&deployment)));
-    for (revision, set) in revisions {
-        let cause = set.pointer("/metadata/annotations/kubernetes.io~1change-cause").and_then(Value::as_str);
-        kubectl.print(&format!("{revision:<10}{}\n", cause.unwrap_or("<none>")));
-    }
-    kubectl.print("\n");
-    Ok(())
-}
-
-async fn undo(args: &Args, kubectl: &Kubectl, name: &str) -> Result<(), Failure> {
-    let (deployment, revisions) = revisions(kubectl, name).await?;
-    let wanted = match args.flag("to-revision") {
-        "" | "0" => revisions.iter().rev().nth(1),
-        text => {
-            let number: i64 = text.parse().map_err(|_| Failure::error(format!("invalid revision {text:?}")))?;
-            let found = revisions.iter().find(|(revision, _)| *revision == number);
-            if found.is_none() {
-                return Err(Failure::error(format!("unable to find specified revision {number} in history")));
-            }
-            found
+/// The Deployment after its next change.
+async fn next_state(events: &Stream) -> Result<Value, Failure> {
+    loop {
+        match events.next().await {
+            Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => return Ok(client_view(&object)),
+            Some(WatchEvent::Deleted(_)) => return Err(Failure::text("object has been deleted")),
+            Some(WatchEvent::Error(status)) => return Err(status.into()),
+            Some(WatchEvent::Bookmark { .. }) => {}
+            None => return Err(Failure::text("timed out waiting for the condition")),
         }
-    };
-    let Some((revision, set)) = wanted else {
-        return Err(Failure::error(format!("no rollout history found for deployment \"{name}\"")));
-    };
-    let mut template = set["spec"]["template"].clone();
-    if let Some(labels) = template.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
-        labels.remove("pod-template-hash");
     }
-    if template == deployment["spec"]["template"] {
-        let text = format!("skipped rollback (current template already matches revision {revision})");
-        kubectl.print(&format!("{} {text}\n", qualified_name(&deployment)));
+}
+
+/// What to say of a Deployment, and whether it is done. Mirrors `DeploymentStatusViewer.Status`.
+fn progress_of(deployment: &Value) -> Result<(String, bool), String> {
+    let name = text(deployment, "metadata.name");
+    let status = |field| int(at(deployment, "status"), field);
+    if int(deployment, "metadata.generation") > status("observedGeneration") {
+        return Ok(("Waiting for deployment spec update to be observed...".to_owned(), false));
+    }
+    let late = |c: &Value| text(c, "type") == "Progressing" && text(c, "reason") == "ProgressDeadlineExceeded";
+    if list(deployment, "status.conditions").iter().any(late) {
+        return Err(format!("deployment \"{name}\" exceeded its progress deadline"));
+    }
+    let (wanted, updated) = (int(deployment, "spec.replicas"), status("updatedReplicas"));
+    let (all, available) = (status("replicas"), status("availableReplicas"));
+    let why = match () {
+        () if updated < wanted => format!("{updated} out of {wanted} new replicas have been updated..."),
+        () if all > updated => format!("{} old replicas are pending termination...", all - updated),
+        () if available < updated => format!("{available} of {updated} updated replicas are available..."),
+        () => return Ok((format!("deployment \"{name}\" successfully rolled out"), true)),
+    };
+    Ok((format!("Waiting for deployment \"{name}\" rollout to finish: {why}"), false))
+}
+
+/// The Deployment read again, as a typed object, and its ReplicaSets by revision.
+async fn revisions(deployment: &Value, cx: &Kubectl) -> Result<(Value, BTreeMap<i64, Value>), Failure> {
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(deployment, path));
+    let deployment = cx.get_once(Kind::Deployment, namespace, name).await?;
+    let options = Options { label_selector: selector(&deployment, "spec.selector"), ..Options::default() };
+    let sets = cx.list(Kind::ReplicaSet, namespace, options).await?.items;
+    let uid = text(&deployment, "metadata.uid").to_owned();
+    let owned = |set: &Value| list(set, "metadata.ownerReferences").iter().any(|owner| text(owner, "uid") == uid);
+    let numbered = |set: Value| Some((annotation(&set, REVISION).parse().ok()?, set));
+    Ok((deployment, sets.into_iter().filter(owned).filter_map(numbered).collect()))
+}
+
+fn annotation<'a>(object: &'a Value, name: &str) -> &'a str {
+    at(object, "metadata.annotations").get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+async fn history(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let (deployment, sets) = revisions(deployment, cx).await?;
+    let name = qualified_name(&deployment);
+    if let Some(revision) = args.number("revision")?.filter(|revision| *revision > 0) {
+        let missing = || Failure::text("unable to find the specified revision");
+        let set = sets.get(&revision).ok_or_else(missing)?;
+        cx.line(format!("{name} with revision #{revision}\n{}", template_page(at(set, "spec.template"))));
         return Ok(());
     }
-    let patch = Patch::Json(json!([{"op": "replace", "path": "/spec/template", "value": template}]));
-    let request = kubectl.request(Verb::Patch, Kind::Deployment, name, Body::Patch(patch));
-    let patched = kubectl.send_for_object(request).await.map_err(|status| failure(&status, ""))?;
-    kubectl.print(&format!("{} rolled back\n", qualified_name(&patched)));
-    Ok(())
-}
-
-async fn restart(kubectl: &Kubectl, name: &str) -> Result<(), Failure> {
-    kubectl.get(Kind::Deployment, name).await.map_err(|status| failure(&status, ""))?;
-    let at = kubectl.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let annotations = json!({"kubectl.kubernetes.io/restartedAt": at});
-    let patch = json!({"spec": {"template": {"metadata": {"annotations": annotations}}}});
-    send(kubectl, name, patch, "restarted").await
-}
-
-async fn pause(kubectl: &Kubectl, name: &str, on: bool) -> Result<(), Failure> {
-    let live = kubectl.get(Kind::Deployment, name).await.map_err(|status| failure(&status, ""))?;
-    let paused = live["spec"]["paused"] == true;
-    let done = if on { "paused" } else { "resumed" };
-    if paused == on {
-        return Err(Failure::error(format!(
-            "deployments.apps \"{name}\" is {}",
-            if on { "already paused" } else { "not paused" }
-        )));
+    let mut rows = "REVISION\tCHANGE-CAUSE\n".to_owned();
+    for (revision, set) in &sets {
+        rows.push_str(&format!("{revision}\t{}\n", or_none(annotation(set, CHANGE_CAUSE))));
     }
-    let wanted = if on { json!(true) } else { Value::Null };
-    send(kubectl, name, json!({"spec": {"paused": wanted}}), done).await
+    cx.line(format!("{name} \n{}", tabs::page(&rows)));
+    Ok(())
 }
 
-async fn send(kubectl: &Kubectl, name: &str, patch: Value, done: &str) -> Result<(), Failure> {
-    let body = Body::Patch(Patch::Strategic(patch));
-    let mut request = kubectl.request(Verb::Patch, Kind::Deployment, name, body);
-    request.options.field_manager = "kubectl-rollout".into();
-    let patched = kubectl.send_for_object(request).await.map_err(|status| failure(&status, ""))?;
-    kubectl.print(&format!("{} {done}\n", qualified_name(&patched)));
+/// Puts the template of an older revision back. Its ReplicaSet gets a new revision number then.
+async fn undo(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let name = text(deployment, "metadata.name");
+    if flag(deployment, "spec.paused") {
+        let why = "you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume";
+        return Err(Failure::text(format!("{why} deployment/{name}' and try again")));
+    }
+    let (deployment, sets) = revisions(deployment, cx).await?;
+    let set = match args.number("to-revision")?.unwrap_or(0) {
+        0 => sets.values().rev().nth(1),
+        revision => match sets.get(&revision) {
+            None => return Err(Failure::text(format!("unable to find specified revision {revision} in history"))),
+            set => set,
+        },
+    };
+    let Some(set) = set else {
+        return Err(Failure::text(format!("no rollout history found for deployment \"{name}\"")));
+    };
+    let template = template_of(set);
+    if template == *at(&deployment, "spec.template") {
+        let why = format!("skipped rollback (current template already matches revision {})", annotation(set, REVISION));
+        cx.line(format!("{} {why}", qualified_name(&deployment)));
+        return Ok(());
+    }
+    let patch = json!([
+        {"op": "replace", "path": "/spec/template", "value": template},
+        {"op": "replace", "path": "/metadata/annotations", "value": undone_annotations(&deployment, set)},
+    ]);
+    cx.patch(Kind::Deployment, &deployment, Patch::Json(patch), None, plain_options("", args)?).await?;
+    cx.line(format!("{} rolled back{}", qualified_name(&deployment), dry_run_note(args)));
     Ok(())
+}
+
+/// The Deployment's own annotations, and those that the older revision had beside them.
+fn undone_annotations(deployment: &Value, set: &Value) -> Value {
+    let of = |object: &Value, own: bool| {
+        let all = at(object, "metadata.annotations").as_object().cloned().unwrap_or_default();
+        all.into_iter().filter(move |(key, _)| KEPT.contains(&key.as_str()) == own).collect::<Vec<_>>()
+    };
+    Value::Object(of(deployment, true).into_iter().chain(of(set, false)).collect())
+}
+
+async fn restart(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    if flag(deployment, "spec.paused") {
+        return Err(Failure::text("can't restart paused deployment (run rollout resume first)"));
+    }
+    let now = cx.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let patch = json!({"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: now}}}}});
+    let options = plain_options("kubectl-rollout", args)?;
+    cx.patch(Kind::Deployment, deployment, Patch::Strategic(patch), None, options).await?;
+    cx.line(format!("{} restarted{}", qualified_name(deployment), dry_run_note(args)));
+    Ok(())
+}
+
+async fn pause(deployment: &Value, on: bool, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let name = text(deployment, "metadata.name");
+    if flag(deployment, "spec.paused") == on {
+        let why = if on { "is already paused" } else { "is not paused" };
+        return Err(Failure::text(format!("deployments.apps \"{name}\" {why}")));
+    }
+    let patch = json!({"spec": {"paused": if on { json!(true) } else { Value::Null }}});
+    let options = plain_options("kubectl-rollout", args)?;
+    cx.patch(Kind::Deployment, deployment, Patch::Strategic(patch), None, options).await?;
+    cx.line(format!("{} {}", qualified_name(deployment), if on { "paused" } else { "resumed" }));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_told_step_by_step() {
+        let told = |generation: i64, status: Value| {
+            let metadata = json!({"name": "web", "generation": generation});
+            progress_of(&json!({"metadata": metadata, "spec": {"replicas": 4}, "status": status}))
+        };
+        let waiting = |why: &str| Ok((format!("Waiting for deployment \"web\" rollout to finish: {why}"), false));
+        let all = json!({"observedGeneration": 1, "updatedReplicas": 4, "replicas": 4, "availableReplicas": 4});
+        let with = |field: &str, n: i64| {
+            let mut status = all.clone();
+            status[field] = json!(n);
+            status
+        };
+        assert_eq!(told(1, all.clone()), Ok(("deployment \"web\" successfully rolled out".to_owned(), true)));
+        assert_eq!(
+            told(2, all.clone()),
+            Ok(("Waiting for deployment spec update to be observed...".to_owned(), false))
+        );
+        assert_eq!(told(1, with("updatedReplicas", 2)), waiting("2 out of 4 new replicas have been updated..."));
+        assert_eq!(told(1, with("replicas", 5)), waiting("1 old replicas are pending termination..."));
+        assert_eq!(told(1, with("availableReplicas", 3)), waiting("3 of 4 updated replicas are available..."));
+        let mut late = all;
+        late["conditions"] = json!([{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}]);
+        assert_eq!(told(1, late), Err("deployment \"web\" exceeded its progress deadline".to_owned()));
+    }
 }

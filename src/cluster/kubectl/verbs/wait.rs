@@ -1,132 +1,136 @@
-//! `wait`: follow an object until a condition holds.
+//! `wait`: until an object has a condition, a value, or is gone.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::client::{Stream, failure, targets};
-use crate::cluster::kubectl::print::{duration, jsonpath, qualified_singular};
-use crate::cluster::kubectl::{Failure, Kubectl};
-use crate::object::{Kind, Status};
+use super::get::selection;
+use crate::apiserver::watch::WatchEvent;
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::{Args, Target, targets};
+use crate::cluster::kubectl::calls::{Failure, timeout};
+use crate::cluster::kubectl::print::fields::{at, int, list, text};
+use crate::cluster::kubectl::print::{client_view, jsonpath, qualified_singular};
+use crate::object::Kind;
+
+/// Mirrors the flag's default.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What is waited for.
 enum Goal {
-    Delete,
-    Condition(String, String),
-    JsonPath(String, String),
+    Deleted,
+    Created,
+    Condition { kind: String, status: String },
+    Value { path: jsonpath::Template, value: Option<String> },
 }
 
-/// `kubectl wait --for=condition=Ready pod/web --timeout=60s`.
-pub async fn wait(args: &Args, kubectl: &Kubectl) -> Result<(), Failure> {
-    let goal = goal(args.flag("for"))?;
-    let timeout = timeout(args, 30)?;
-    for (kind, name) in objects(args, kubectl).await? {
-        match kubectl.get(kind, &name).await {
-            Err(status) if status.is_not_found() && matches!(goal, Goal::Delete) => {}
-            Err(status) => return Err(failure(&status, "")),
-            Ok(_) => until(kubectl, kind, &name, &goal, timeout).await?,
+/// `kubectl wait`.
+pub async fn wait(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let goal = Goal::parse(args.value("for"))?;
+    let limit = if args.has("timeout") { timeout(args, "timeout")? } else { Some(TIMEOUT) };
+    let mut waited = false;
+    for Target { kind, name } in targets("wait", &args.words)? {
+        let namespace = cx.namespace(args);
+        let objects = match name {
+            Some(name) => match cx.get(kind, namespace, &name).await {
+                // What is gone need not be waited for.
+                Err(fault) if fault.is_not_found() && matches!(goal, Goal::Deleted) => return Ok(()),
+                Err(fault) if fault.is_not_found() && matches!(goal, Goal::Created) => vec![named(&name)],
+                object => vec![object?],
+            },
+            None => cx.list(kind, namespace, selection(args)).await?.items,
+        };
+        for object in objects {
+            waited = true;
+            wait_for(kind, namespace, &object, &goal, limit, cx).await?;
         }
-        let met = if matches!(goal, Goal::Delete) { "deleted" } else { "condition met" };
-        kubectl.print(&format!("{}/{name} {met}\n", qualified_singular(kind)));
     }
-    Ok(())
+    if waited { Ok(()) } else { Err(Failure::text("no matching resources found")) }
 }
 
-async fn objects(args: &Args, kubectl: &Kubectl) -> Result<Vec<(Kind, String)>, Failure> {
-    let mut objects = Vec::new();
-    for (kind, name) in targets(&args.words)? {
-        if !name.is_empty() {
-            objects.push((kind, name));
-            continue;
+fn named(name: &str) -> Value {
+    serde_json::json!({"metadata": {"name": name}})
+}
+
+impl Goal {
+    fn parse(text: &str) -> Result<Goal, Failure> {
+        if let Some(condition) = text.strip_prefix("condition=") {
+            let (kind, status) = condition.split_once('=').unwrap_or((condition, "True"));
+            return Ok(Goal::Condition { kind: kind.to_owned(), status: status.trim_matches('"').to_owned() });
         }
-        let listed = kubectl.list(kind, args.flag("selector"), "").await.map_err(|status| failure(&status, ""))?;
-        if listed.is_empty() {
-            return Err(Failure::error("no matching resources found"));
+        if let Some(path) = text.strip_prefix("jsonpath=") {
+            let (path, value) = match path.rfind("}=") {
+                Some(i) => (&path[..=i], Some(path[i + 2..].trim_matches(['\'', '"']).to_owned())),
+                None => (path, None),
+            };
+            let path = jsonpath::Template::parse(path).map_err(Failure::text)?;
+            return Ok(Goal::Value { path, value });
         }
-        objects.extend(listed.iter().map(|o| (kind, o["metadata"]["name"].as_str().unwrap_or_default().to_owned())));
+        match text {
+            "delete" => Ok(Goal::Deleted),
+            "create" => Ok(Goal::Created),
+            _ => Err(Failure::text(format!("unrecognized condition: \"{text}\""))),
+        }
     }
-    Ok(objects)
+
+    fn is_met(&self, object: &Value) -> bool {
+        match self {
+            Goal::Deleted => false,
+            Goal::Created => true,
+            Goal::Value { path, value } => path.print(object).is_ok_and(|found| match value {
+                Some(value) => found == *value,
+                None => !found.is_empty(),
+            }),
+            Goal::Condition { kind, status } => {
+                let mut conditions = list(object, "status.conditions").iter();
+                let found = conditions.find(|c| text(c, "type").eq_ignore_ascii_case(kind));
+                found.is_some_and(|c| is_current(c, object) && text(c, "status").eq_ignore_ascii_case(status))
+            }
+        }
+    }
 }
 
-async fn until(kubectl: &Kubectl, kind: Kind, name: &str, goal: &Goal, timeout: Duration) -> Result<(), Failure> {
-    let (now, stream) = kubectl.follow(kind, name).await.map_err(|status| failure(&status, ""))?;
-    let late = || {
-        let what = qualified_singular(kind);
-        Failure::error(format!("timed out waiting for the condition on {what}/{name}"))
-    };
-    let Some(object) = now else {
-        return if matches!(goal, Goal::Delete) { Ok(()) } else { Err(failure(&Status::not_found(kind, name), "")) };
-    };
-    if holds(goal, &object, false) {
+/// A condition that was observed on an older generation does not count.
+fn is_current(condition: &Value, object: &Value) -> bool {
+    let generation = int(object, "metadata.generation");
+    let seen = at(condition, "observedGeneration").as_i64().or(at(object, "status.observedGeneration").as_i64());
+    seen.is_none_or(|seen| seen >= generation)
+}
+
+async fn wait_for(
+    kind: Kind,
+    namespace: &str,
+    object: &Value,
+    goal: &Goal,
+    limit: Option<Duration>,
+    cx: &Kubectl,
+) -> Result<(), Failure> {
+    let name = text(object, "metadata.name");
+    let met = || cx.line(format!("{}/{name} condition met", qualified_singular(kind)));
+    let (listed, events) = cx.follow(kind, namespace, name, limit).await?;
+    let there = listed.items.first();
+    if there.is_some_and(|object| goal.is_met(object)) || (there.is_none() && matches!(goal, Goal::Deleted)) {
+        met();
         return Ok(());
     }
-    let mut deadline = Deadline::new(kubectl, stream, timeout);
-    while let Some((object, deleted)) = deadline.next().await {
-        if holds(goal, &object, deleted) {
-            return Ok(());
+    loop {
+        match events.next().await {
+            Some(WatchEvent::Deleted(_)) if matches!(goal, Goal::Deleted) => break,
+            Some(WatchEvent::Deleted(_)) => {
+                return Err(Failure::text(format!("{} \"{name}\" not found", kind.info().qualified_plural())));
+            }
+            Some(WatchEvent::Error(status)) => return Err(status.into()),
+            Some(event) => {
+                if event.object().is_some_and(|object| goal.is_met(&client_view(object))) {
+                    break;
+                }
+            }
+            None => {
+                let what = format!("{}/{name}", kind.info().plural);
+                return Err(Failure::text(format!("timed out waiting for the condition on {what}")));
+            }
         }
     }
-    Err(late())
-}
-
-fn holds(goal: &Goal, object: &Value, deleted: bool) -> bool {
-    match goal {
-        Goal::Delete => deleted,
-        Goal::Condition(name, status) => {
-            let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
-            conditions.into_iter().flatten().any(|condition| {
-                let is = |field: &str, wanted: &str| {
-                    condition[field].as_str().is_some_and(|there| there.eq_ignore_ascii_case(wanted))
-                };
-                is("type", name) && is("status", status)
-            })
-        }
-        Goal::JsonPath(path, wanted) => jsonpath::find(path, object).is_ok_and(|found| {
-            found.iter().any(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned) == *wanted)
-        }),
-    }
-}
-
-fn goal(text: &str) -> Result<Goal, Failure> {
-    if text.eq_ignore_ascii_case("delete") {
-        return Ok(Goal::Delete);
-    }
-    if let Some(condition) = text.strip_prefix("condition=") {
-        let (name, status) = condition.split_once('=').unwrap_or((condition, "true"));
-        return Ok(Goal::Condition(name.to_owned(), status.to_owned()));
-    }
-    if let Some((path, wanted)) = text.strip_prefix("jsonpath=").and_then(|rest| rest.rsplit_once('=')) {
-        return Ok(Goal::JsonPath(path.trim_matches(['{', '}']).to_owned(), wanted.to_owned()));
-    }
-    Err(Failure::error(format!("unrecognized condition: \"{text}\"")))
-}
-
-/// `--timeout`, or so many seconds.
-pub fn timeout(args: &Args, default: u64) -> Result<Duration, Failure> {
-    match args.flag("timeout") {
-        "" => Ok(Duration::from_secs(default)),
-        text => match duration::parse(text) {
-            Some(seconds) => Ok(Duration::from_secs(seconds)),
-            None => Err(Failure::error(format!("invalid argument \"{text}\" for \"--timeout\" flag"))),
-        },
-    }
-}
-
-/// A watch that ends when its time is over.
-pub struct Deadline {
-    stream: Stream,
-}
-
-impl Deadline {
-    /// Follows `stream` for `timeout` at most.
-    pub fn new(kubectl: &Kubectl, stream: Stream, timeout: Duration) -> Deadline {
-        kubectl.end_after(&stream, timeout);
-        Deadline { stream }
-    }
-
-    /// The next event; None when the time is over.
-    pub async fn next(&mut self) -> Option<(Value, bool)> {
-        self.stream.next().await
-    }
+    met();
+    Ok(())
 }

@@ -51,6 +51,15 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
     tabs::page(&page.text)
 }
 
+/// A Pod template alone, as `rollout history --revision` shows it.
+pub fn template_page(template: &Value) -> String {
+    let mut page = Page { text: String::new(), now: Timestamp::UNIX_EPOCH };
+    workloads::describe_template(&mut page, template);
+    tabs::page(&page.text)
+}
+
+pub(in crate::cluster::kubectl) use workloads::template_of;
+
 /// A page as it is written, with tabs.
 struct Page {
     text: String,

@@ -52,7 +52,7 @@ fn split_sets<'a>(deployment: &Value, replica_sets: &'a [Value]) -> (Vec<&'a Val
 }
 
 /// A ReplicaSet's template without the label that the Deployment controller put there.
-pub(in super::super::super) fn template_of(set: &Value) -> Value {
+pub(in crate::cluster::kubectl) fn template_of(set: &Value) -> Value {
     let mut template = at(set, "spec.template").clone();
     if let Some(labels) = template.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
         labels.remove(HASH_LABEL);
@@ -91,7 +91,7 @@ pub(super) fn describe_replica_set(page: &mut Page, set: &Value, pods: &[Value])
 }
 
 /// Mirrors `DescribePodTemplate`.
-fn describe_template(page: &mut Page, template: &Value) {
+pub(super) fn describe_template(page: &mut Page, template: &Value) {
     page.line("Pod Template:");
     page.labels("  Labels", template, "metadata.labels");
     if !at(template, "metadata.annotations").is_null() {

@@ -1,0 +1,319 @@
+//! Requests as kubectl sends them, and errors as it words them.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Kubectl;
+use super::args::Args;
+use super::client::Stream;
+use super::print::client_view;
+use super::print::duration;
+use super::print::fields::text;
+use crate::apiserver::request::{
+    Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, Verb,
+};
+use crate::cluster::manifest::ManifestError;
+use crate::object::status::Reason;
+use crate::object::{Kind, Status};
+
+/// Why a command failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The API server refused.
+    Server {
+        /// Its answer.
+        status: Box<Status>,
+        /// `error when creating "web.yaml": `, or nothing.
+        context: String,
+    },
+    /// kubectl itself found something wrong.
+    Text(String),
+    /// The complaint is printed already.
+    Told,
+}
+
+impl Failure {
+    /// Something that kubectl itself found wrong.
+    pub fn text(text: impl Into<String>) -> Failure {
+        Failure::Text(text.into())
+    }
+
+    /// The same fault, saying that it happened while `doing` (`creating`) what is in `file`.
+    pub fn while_doing(self, doing: &str, file: &str) -> Failure {
+        match self {
+            Failure::Server { status, .. } => {
+                Failure::Server { status, context: format!("error when {doing} \"{file}\": ") }
+            }
+            other => other,
+        }
+    }
+
+    /// Whether the object was not there.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Failure::Server { status, .. } if status.is_not_found())
+    }
+
+    /// Whether the object had changed in between.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Failure::Server { status, .. } if status.is_conflict())
+    }
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Failure {
+        Failure::Server { status: Box::new(status), context: String::new() }
+    }
+}
+
+impl From<ManifestError> for Failure {
+    fn from(error: ManifestError) -> Failure {
+        Failure::Text(error.to_string())
+    }
+}
+
+impl fmt::Display for Failure {
+    /// Mirrors `cmdutil.StandardErrorMessage`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Text(text) => write!(f, "error: {text}"),
+            Failure::Told => Ok(()),
+            Failure::Server { status, .. } if status.reason == Reason::Invalid => write_invalid(f, status),
+            Failure::Server { status, context } if status.reason == Reason::Unknown => {
+                write!(f, "Error from server: {context}{}", status.message)
+            }
+            Failure::Server { status, context } => {
+                write!(f, "Error from server ({:?}): {context}{}", status.reason, status.message)
+            }
+        }
+    }
+}
+
+/// `The Pod "web" is invalid: …`, one line a cause if there are several.
+fn write_invalid(f: &mut fmt::Formatter<'_>, status: &Status) -> fmt::Result {
+    let Some(details) = status.details.as_deref().filter(|d| !d.kind.is_empty() || !d.name.is_empty()) else {
+        return write!(f, "The request is invalid: {}", status.message);
+    };
+    write!(f, "The {} {:?} is invalid", details.kind, details.name)?;
+    let mut causes: Vec<String> = Vec::new();
+    for cause in &details.causes {
+        let line = format!("{}: {}", cause.field, cause.message);
+        if !causes.contains(&line) {
+            causes.push(line);
+        }
+    }
+    match causes.as_slice() {
+        [] => Ok(()),
+        [one] => write!(f, ": {one}"),
+        many => write!(f, ": {}", many.iter().map(|cause| format!("\n* {cause}")).collect::<String>()),
+    }
+}
+
+/// A list, and the revision that a watch goes on from.
+pub struct Listed {
+    /// The objects, in key order.
+    pub items: Vec<Value>,
+    /// The list's resourceVersion.
+    pub revision: u64,
+}
+
+impl Kubectl {
+    /// A request of this command's with nothing in it but where it goes.
+    pub fn request(&self, verb: Verb, kind: Kind, namespace: &str, name: &str, body: Body) -> Request {
+        let namespace = if kind.info().namespaced { namespace } else { "" };
+        Request {
+            user: self.client.user().clone(),
+            verb,
+            kind,
+            subresource: None,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            body,
+            options: Options::default(),
+        }
+    }
+
+    /// Sends a request and prints the warnings that come with the answer.
+    pub async fn send(&self, request: Request) -> Result<Response, Failure> {
+        let answer: Answer = self.client.request(request).await?;
+        for warning in &answer.warnings {
+            self.complain(format!("Warning: {warning}"));
+        }
+        Ok(answer.result?)
+    }
+
+    async fn send_for_object(&self, request: Request) -> Result<Value, Failure> {
+        match self.send(request).await? {
+            Response::Object(object) => Ok(client_view(&object)),
+            _ => Ok(Value::Null),
+        }
+    }
+
+    /// GET. Of an object that is not there, the namespace is asked for too, to blame it if it is missing.
+    /// Mirrors `resource.Info.Get`.
+    pub async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Value, Failure> {
+        let missing = match self.get_once(kind, namespace, name).await {
+            Err(fault) if fault.is_not_found() && kind.info().namespaced && namespace != "default" => fault,
+            result => return result,
+        };
+        match self.get_once(Kind::Namespace, "", namespace).await {
+            Err(fault) if fault.is_not_found() => Err(fault),
+            _ => Err(missing),
+        }
+    }
+
+    /// GET, and nothing more.
+    pub async fn get_once(&self, kind: Kind, namespace: &str, name: &str) -> Result<Value, Failure> {
+        self.send_for_object(self.request(Verb::Get, kind, namespace, name, Body::None)).await
+    }
+
+    /// LIST, page by page.
+    pub async fn list(&self, kind: Kind, namespace: &str, options: Options) -> Result<Listed, Failure> {
+        let mut listed = Listed { items: Vec::new(), revision: 0 };
+        let mut request = self.request(Verb::List, kind, namespace, "", Body::None);
+        request.options = options;
+        loop {
+            match self.send(request.clone()).await? {
+                Response::List { items, revision, continue_token, .. } => {
+                    listed.items.extend(items.iter().map(client_view));
+                    listed.revision = revision;
+                    if continue_token.is_empty() {
+                        return Ok(listed);
+                    }
+                    request.options.continue_token = continue_token;
+                    request.options.resource_version = String::new();
+                }
+                _ => return Ok(listed),
+            }
+        }
+    }
+
+    /// LIST of the one object, then WATCH of it from there: how every waiting command follows an object.
+    /// Mirrors `watchtools.UntilWithSync`.
+    pub async fn follow(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+        timeout: Option<Duration>,
+    ) -> Result<(Listed, Stream), Failure> {
+        let field_selector = format!("metadata.name={name}");
+        let options = Options { field_selector, limit: 500, resource_version: "0".to_owned(), ..Options::default() };
+        let listed = self.list(kind, namespace, options.clone()).await?;
+        let mut request = self.request(Verb::Watch, kind, namespace, "", Body::None);
+        request.options = Options { limit: 0, resource_version: listed.revision.to_string(), ..options };
+        Ok((listed, self.open(request, timeout)))
+    }
+
+    /// POST.
+    pub async fn post(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        object: &Value,
+        manager: &str,
+        args: &Args,
+    ) -> Result<Value, Failure> {
+        let name = text(object, "metadata.name");
+        let mut request = self.request(Verb::Create, kind, namespace, "", Body::Json(object.to_string()));
+        request.options = write_options(manager, args)?;
+        match self.send_for_object(request).await? {
+            // A request that only tries leaves no object.
+            Value::Null => Ok(serde_json::json!({"metadata": {"name": name}})),
+            object => Ok(object),
+        }
+    }
+
+    /// PUT.
+    pub async fn put(&self, kind: Kind, object: &Value, manager: &str, args: &Args) -> Result<Value, Failure> {
+        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+        let mut request = self.request(Verb::Update, kind, namespace, name, Body::Json(object.to_string()));
+        request.options = write_options(manager, args)?;
+        self.send_for_object(request).await
+    }
+
+    /// PATCH.
+    pub async fn patch(
+        &self,
+        kind: Kind,
+        object: &Value,
+        patch: Patch,
+        subresource: Option<Subresource>,
+        options: Options,
+    ) -> Result<Value, Failure> {
+        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+        let mut request = self.request(Verb::Patch, kind, namespace, name, Body::Patch(patch));
+        request.subresource = subresource;
+        request.options = options;
+        self.send_for_object(request).await
+    }
+
+    /// DELETE. Returns the uid of what was deleted.
+    pub async fn remove(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+        options: DeleteOptions,
+        query: Options,
+    ) -> Result<String, Failure> {
+        let mut request = self.request(Verb::Delete, kind, namespace, name, Body::Delete(options));
+        request.options = query;
+        match self.send(request).await? {
+            Response::Object(object) => Ok(object.meta().uid.clone().unwrap_or_default()),
+            Response::Success { uid } => Ok(uid),
+            _ => Ok(String::new()),
+        }
+    }
+}
+
+/// The query of a write of `manager` that carries a whole object.
+pub fn write_options(manager: &str, args: &Args) -> Result<Options, Failure> {
+    let mut options = plain_options(manager, args)?;
+    options.field_validation = match args.value("validate") {
+        "" | "strict" | "true" => FieldValidation::Strict,
+        "warn" => FieldValidation::Warn,
+        "ignore" | "false" => FieldValidation::Ignore,
+        other => {
+            let why = "must be one of: strict (or true), warn, ignore (or false)";
+            return Err(Failure::text(format!("invalid - validate option {other:?}; {why}")));
+        }
+    };
+    Ok(options)
+}
+
+/// The query of a write of `manager` without a word on validation.
+pub fn plain_options(manager: &str, args: &Args) -> Result<Options, Failure> {
+    let dry_run = match args.value("dry-run") {
+        "" | "none" => false,
+        "server" => true,
+        "client" => {
+            let why = "--dry-run=client would show nothing here that --dry-run=server does not; use that";
+            return Err(Failure::text(why));
+        }
+        other => {
+            let why = "Must be \"none\", \"server\", or \"client\".";
+            return Err(Failure::text(format!("Invalid dry-run value ({other}). {why}")));
+        }
+    };
+    Ok(Options { field_manager: manager.to_owned(), dry_run, ..Options::default() })
+}
+
+/// ` (server dry run)` behind a message, if so.
+pub fn dry_run_note(args: &Args) -> &'static str {
+    if args.value("dry-run") == "server" { " (server dry run)" } else { "" }
+}
+
+/// The duration that a flag gives; none if it is 0 or not given.
+pub fn timeout(args: &Args, flag: &str) -> Result<Option<Duration>, Failure> {
+    let value = args.value(flag);
+    if value.is_empty() {
+        return Ok(None);
+    }
+    let millis = duration::parse(value).ok_or_else(|| {
+        let why = format!("time: invalid duration {value:?}");
+        Failure::text(format!("invalid argument {value:?} for \"--{flag}\" flag: {why}"))
+    })?;
+    Ok((millis > 0).then(|| Duration::from_millis(millis)))
+}

@@ -1,0 +1,256 @@
+//! `create`, `run`, `expose`, `replace`: one POST or PUT of a whole object.
+
+use serde_json::{Map, Value, json};
+
+use super::apply::annotated;
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::{Args, targets};
+use crate::cluster::kubectl::calls::{Failure, dry_run_note};
+use crate::cluster::kubectl::print::fields::{at, list, map, text};
+use crate::cluster::kubectl::print::qualified_name;
+use crate::object::Kind;
+
+/// `kubectl create -f`, or one of its generators.
+pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    if !args.has("filename") {
+        return generate(args, cx).await;
+    }
+    let mut failed = Ok(());
+    for manifest in cx.manifests("create", args)? {
+        let object = if args.is_on("save-config") { annotated(&manifest.object) } else { manifest.object };
+        let namespace = text(&object, "metadata.namespace");
+        match cx.post(manifest.kind, namespace, &object, "kubectl-create", args).await {
+            Ok(created) => cx.line(format!("{} created{}", named_as(&object, &created), dry_run_note(args))),
+            Err(fault) => {
+                let fault = fault.while_doing("creating", &manifest.source.file);
+                if let Err(before) = std::mem::replace(&mut failed, Err(fault)) {
+                    cx.complain(before.to_string());
+                }
+            }
+        }
+    }
+    failed
+}
+
+/// The object's name, which the API server may have generated.
+fn named_as(object: &Value, created: &Value) -> String {
+    if text(created, "kind").is_empty() { qualified_name(object) } else { qualified_name(created) }
+}
+
+async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let Some((what, names)) = args.words.split_first() else {
+        return Err(Failure::text("must specify one of -f and -k"));
+    };
+    let (what, names) = match what.as_str() {
+        "service" | "svc" => ("service", names.get(1..).unwrap_or_default()),
+        other => (other, names),
+    };
+    let [name] = names else {
+        return Err(Failure::text(format!("exactly one NAME is required, got {}", names.len())));
+    };
+    let object = match what {
+        "deployment" | "deploy" => deployment(name, args)?,
+        "namespace" | "ns" => json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
+        "serviceaccount" | "sa" => json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}),
+        "configmap" | "cm" => config_map(name, args)?,
+        "service" => service(name, args)?,
+        other => {
+            let why =
+                "only deployment, namespace, serviceaccount, configmap and service are made without a manifest here";
+            return Err(Failure::text(format!("cannot create a {other}: {why}; use -f")));
+        }
+    };
+    post(object, "kubectl-create", "created", args, cx).await
+}
+
+async fn post(mut object: Value, manager: &str, how: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let kind = crate::cluster::kubectl::print::kind_of(&object)
+        .ok_or_else(|| Failure::text("a kind that the cluster does not know"))?;
+    let namespace = cx.namespace(args);
+    if kind.info().namespaced {
+        object["metadata"]["namespace"] = json!(namespace);
+    }
+    cx.post(kind, namespace, &object, manager, args).await?;
+    cx.line(format!("{} {how}{}", qualified_name(&object), dry_run_note(args)));
+    Ok(())
+}
+
+fn deployment(name: &str, args: &Args) -> Result<Value, Failure> {
+    let images = args.values("image");
+    if images.is_empty() {
+        return Err(Failure::text("required flag(s) \"image\" not set"));
+    }
+    let container = |image: &String| {
+        let name = image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or("app");
+        json!({"name": name, "image": image, "resources": {}})
+    };
+    let mut containers: Vec<Value> = images.iter().map(container).collect();
+    if let Some(port) = args.number("port")? {
+        containers[0]["ports"] = json!([{"containerPort": port}]);
+    }
+    if !args.rest.is_empty() {
+        containers[0]["command"] = json!(args.rest);
+    }
+    let labels = json!({"app": name});
+    Ok(json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "replicas": args.number("replicas")?.unwrap_or(1), "selector": {"matchLabels": labels}, "strategy": {},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
+        },
+    }))
+}
+
+fn config_map(name: &str, args: &Args) -> Result<Value, Failure> {
+    let mut data = Map::new();
+    for literal in args.values("from-literal") {
+        let wrong = || Failure::text(format!("invalid literal source {literal}, expected key=value"));
+        let (key, value) = literal.split_once('=').ok_or_else(wrong)?;
+        data.insert(key.to_owned(), json!(value));
+    }
+    let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+    if !data.is_empty() {
+        object["data"] = Value::Object(data);
+    }
+    Ok(object)
+}
+
+fn service(name: &str, args: &Args) -> Result<Value, Failure> {
+    let mut ports = Vec::new();
+    for pair in args.values("tcp") {
+        let (port, target) = pair.split_once(':').unwrap_or((pair, pair));
+        let number = |text: &str| text.parse::<u16>().map_err(|_| Failure::text(format!("invalid port: {text:?}")));
+        let target_port = number(target)?;
+        let port = number(port)?;
+        let name = if port == target_port { format!("{port}") } else { format!("{port}-{target_port}") };
+        ports.push(json!({"name": name, "port": port, "protocol": "TCP", "targetPort": target_port}));
+    }
+    let kind = match args.words.get(1).map(String::as_str) {
+        Some("clusterip") => "ClusterIP",
+        Some("nodeport") => "NodePort",
+        Some("loadbalancer") => "LoadBalancer",
+        _ => {
+            return Err(Failure::text(
+                "expected 'create service clusterip|nodeport|loadbalancer NAME --tcp=PORT:TARGET'",
+            ));
+        }
+    };
+    let labels = json!({"app": name});
+    Ok(json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "labels": labels},
+        "spec": {"ports": ports, "selector": labels, "type": kind},
+    }))
+}
+
+/// `kubectl run`: a Pod. Once it made a Deployment.
+pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let [name, words @ ..] = args.words.as_slice() else {
+        return Err(Failure::text("NAME is required for run"));
+    };
+    if args.value("image").is_empty() {
+        return Err(Failure::text("required flag(s) \"image\" not set"));
+    }
+    let mut container = json!({"name": name, "image": args.value("image"), "resources": {}});
+    let words: Vec<&String> = words.iter().chain(&args.rest).collect();
+    if !words.is_empty() {
+        container[if args.is_on("command") { "command" } else { "args" }] = json!(words);
+    }
+    if let Some(port) = args.number("port")? {
+        container["ports"] = json!([{"containerPort": port}]);
+    }
+    let pair = |pair: &String| pair.split_once('=').map(|(name, value)| json!({"name": name, "value": value}));
+    let environment: Vec<Value> = args.values("env").iter().filter_map(pair).collect();
+    if !environment.is_empty() {
+        container["env"] = json!(environment);
+    }
+    let labels = match args.value("labels") {
+        "" => json!({"run": name}),
+        labels => pairs(labels),
+    };
+    let restart = if args.has("restart") { args.value("restart") } else { "Always" };
+    let spec = json!({"containers": [container], "restartPolicy": restart, "dnsPolicy": "ClusterFirst"});
+    let metadata = json!({"name": name, "labels": labels});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
+    post(pod, "kubectl-run", "created", args, cx).await
+}
+
+/// `a=1,b=2` as an object.
+fn pairs(text: &str) -> Value {
+    let pair = |pair: &str| pair.split_once('=').map(|(key, value)| (key.to_owned(), json!(value)));
+    Value::Object(text.split(',').filter_map(pair).collect())
+}
+
+/// `kubectl expose`: a Service that selects what the object selects, or its labels if it is a Pod.
+pub async fn expose(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    for target in targets("expose", &args.words)? {
+        let Some(name) = target.name else {
+            return Err(Failure::text("resource(s) were provided, but no name was specified"));
+        };
+        let object = cx.get(target.kind, cx.namespace(args), &name).await?;
+        let selector = match target.kind {
+            Kind::Pod => at(&object, "metadata.labels").clone(),
+            Kind::Service => at(&object, "spec.selector").clone(),
+            Kind::Deployment | Kind::ReplicaSet => at(&object, "spec.selector.matchLabels").clone(),
+            kind => return Err(Failure::text(format!("cannot expose a {}", kind.info().qualified_kind()))),
+        };
+        if map(&json!({"s": selector}), "s").next().is_none() {
+            return Err(Failure::text(
+                "couldn't retrieve selectors via --selector flag or introspection: the object has none",
+            ));
+        }
+        let ports = exposed_ports(&object, args)?;
+        let service_name = if args.has("name") { args.value("name") } else { &name };
+        let kind = if args.has("type") { args.value("type") } else { "ClusterIP" };
+        let service = json!({
+            "apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": service_name, "labels": at(&object, "metadata.labels")},
+            "spec": {"ports": ports, "selector": selector, "type": kind},
+        });
+        post(service, "kubectl-expose", "exposed", args, cx).await?;
+    }
+    Ok(())
+}
+
+fn exposed_ports(object: &Value, args: &Args) -> Result<Vec<Value>, Failure> {
+    let containers = match list(object, "spec.template.spec.containers") {
+        [] => list(object, "spec.containers"),
+        containers => containers,
+    };
+    let declared = containers.iter().flat_map(|c| list(c, "ports")).filter_map(|p| at(p, "containerPort").as_i64());
+    let given = args.number("port")?;
+    let ports: Vec<i64> = given.map_or_else(|| declared.collect(), |port| vec![port]);
+    if ports.is_empty() {
+        return Err(Failure::text(
+            "couldn't find port via --port flag or introspection\nSee 'kubectl expose -h' for help and examples",
+        ));
+    }
+    let target = args.number("target-port")?;
+    let protocol = if args.has("protocol") { args.value("protocol") } else { "TCP" };
+    let many = ports.len() > 1;
+    let port = |(i, port): (usize, i64)| {
+        let mut out = json!({"port": port, "protocol": protocol, "targetPort": target.unwrap_or(port)});
+        if many {
+            out["name"] = json!(format!("port-{}", i + 1));
+        }
+        out
+    };
+    Ok(ports.into_iter().enumerate().map(port).collect())
+}
+
+/// `kubectl replace -f`. An object without a resourceVersion overwrites whatever is there.
+pub async fn replace(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    for mut manifest in cx.manifests("replace", args)? {
+        let file = &manifest.source.file;
+        let [namespace, name] =
+            ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path).to_owned());
+        if text(&manifest.object, "metadata.resourceVersion").is_empty() {
+            let live = cx.get_once(manifest.kind, &namespace, &name).await;
+            let live = live.map_err(|fault| fault.while_doing("replacing", file))?;
+            manifest.object["metadata"]["resourceVersion"] = at(&live, "metadata.resourceVersion").clone();
+        }
+        let replaced = cx.put(manifest.kind, &manifest.object, "kubectl-replace", args).await;
+        replaced.map_err(|fault| fault.while_doing("replacing", file))?;
+        cx.line(format!("{} replaced{}", qualified_name(&manifest.object), dry_run_note(args)));
+    }
+    Ok(())
+}

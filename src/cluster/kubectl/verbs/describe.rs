@@ -1,0 +1,85 @@
+//! `describe`: GET of the object, and then of what belongs on its page.
+
+use serde_json::Value;
+
+use super::get::selection;
+use crate::apiserver::request::Options;
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::{Args, Target, targets};
+use crate::cluster::kubectl::calls::Failure;
+use crate::cluster::kubectl::print::describe::{Related, describe as page};
+use crate::cluster::kubectl::print::fields::{selector, text};
+use crate::object::Kind;
+
+/// `kubectl describe`.
+pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let namespace = cx.namespace(args);
+    let mut first = true;
+    for Target { kind, name } in targets("describe", &args.words)? {
+        let objects = match name {
+            Some(name) => vec![cx.get(kind, namespace, &name).await?],
+            None => cx.list(kind, namespace, selection(args)).await?.items,
+        };
+        for object in objects {
+            // The describer reads the object again, as a typed one.
+            let object = cx.get_once(kind, text(&object, "metadata.namespace"), text(&object, "metadata.name")).await?;
+            let related = related(kind, &object, cx).await?;
+            if !std::mem::take(&mut first) {
+                cx.print("\n\n");
+            }
+            cx.print(&page(kind, &object, &related, cx.now()));
+        }
+    }
+    if first {
+        cx.complain(format!("No resources found in {namespace} namespace."));
+    }
+    Ok(())
+}
+
+async fn related(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Related, Failure> {
+    let namespace = text(object, "metadata.namespace");
+    let mut related = Related::default();
+    if kind == Kind::Node {
+        related.lease = cx.get_once(Kind::Lease, "kube-node-lease", text(object, "metadata.name")).await.ok();
+        let name = text(object, "metadata.name");
+        let field_selector = format!("spec.nodeName={name},status.phase!=Failed,status.phase!=Succeeded");
+        let options = Options { field_selector, limit: 500, ..Options::default() };
+        related.pods = cx.list(Kind::Pod, "", options).await?.items;
+    }
+    if kind == Kind::ReplicaSet {
+        related.pods = of_selector(Kind::Pod, object, cx).await?;
+    }
+    if !matches!(kind, Kind::Namespace | Kind::Secret | Kind::Event) {
+        let options = Options { field_selector: about(kind, object), limit: 500, ..Options::default() };
+        related.events = cx.list(Kind::Event, namespace, options).await?.items;
+    }
+    if kind == Kind::Deployment {
+        related.replica_sets = of_selector(Kind::ReplicaSet, object, cx).await?;
+    }
+    Ok(related)
+}
+
+async fn of_selector(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
+    let label_selector = selector(object, "spec.selector");
+    let options = Options { label_selector, limit: 500, ..Options::default() };
+    Ok(cx.list(kind, text(object, "metadata.namespace"), options).await?.items)
+}
+
+/// Which Events are about `object`. Mirrors `EventExpansion.GetFieldSelector`.
+fn about(kind: Kind, object: &Value) -> String {
+    let [name, namespace, uid] = ["metadata.name", "metadata.namespace", "metadata.uid"].map(|path| text(object, path));
+    let mut parts = vec![format!("involvedObject.name={name}")];
+    if !namespace.is_empty() {
+        parts.push(format!("involvedObject.namespace={namespace}"));
+    }
+    // A kubelet does not know its node's uid, and uses the name.
+    if kind == Kind::Node {
+        parts.push(format!("involvedObject.kind={kind}"));
+    } else {
+        if kind != Kind::Pod {
+            parts.push(format!("involvedObject.kind={kind}"));
+        }
+        parts.push(format!("involvedObject.uid={uid}"));
+    }
+    parts.join(",")
+}
