@@ -207,17 +207,10 @@ impl Kubectl {
     }
 
     /// POST.
-    pub async fn post(
-        &self,
-        kind: Kind,
-        namespace: &str,
-        object: &Value,
-        manager: &str,
-        args: &Args,
-    ) -> Result<Value, Failure> {
+    pub async fn post(&self, kind: Kind, namespace: &str, object: &Value, options: Options) -> Result<Value, Failure> {
         let name = text(object, "metadata.name");
         let mut request = self.request(Verb::Create, kind, namespace, "", Body::Json(object.to_string()));
-        request.options = write_options(manager, args)?;
+        request.options = options;
         match self.send_for_object(request).await? {
             // A request that only tries leaves no object.
             Value::Null => Ok(serde_json::json!({"metadata": {"name": name}})),

@@ -57,7 +57,7 @@ async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<&'s
         let live = match cx.get(kind, namespace, name).await {
             Ok(live) => live,
             Err(fault) if fault.is_not_found() && is_about(&fault, name) => {
-                let created = cx.post(kind, namespace, &modified, MANAGER, args).await;
+                let created = cx.post(kind, namespace, &modified, write_options(MANAGER, args)?).await;
                 return created.map(|_| "created").map_err(|fault| fault.while_doing("creating", file));
             }
             Err(fault) => return Err(fault),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::apply::annotated;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, targets};
-use crate::cluster::kubectl::calls::{Failure, dry_run_note};
+use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, write_options};
 use crate::cluster::kubectl::print::fields::{at, list, map, text};
 use crate::cluster::kubectl::print::qualified_name;
 use crate::object::Kind;
@@ -19,7 +19,7 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     for manifest in cx.manifests("create", args)? {
         let object = if args.is_on("save-config") { annotated(&manifest.object) } else { manifest.object };
         let namespace = text(&object, "metadata.namespace");
-        match cx.post(manifest.kind, namespace, &object, "kubectl-create", args).await {
+        match cx.post(manifest.kind, namespace, &object, write_options("kubectl-create", args)?).await {
             Ok(created) => cx.line(format!("{} created{}", named_as(&object, &created), dry_run_note(args))),
             Err(fault) => {
                 let fault = fault.while_doing("creating", &manifest.source.file);
@@ -70,7 +70,10 @@ async fn post(mut object: Value, manager: &str, how: &str, args: &Args, cx: &Kub
     if kind.info().namespaced {
         object["metadata"]["namespace"] = json!(namespace);
     }
-    cx.post(kind, namespace, &object, manager, args).await?;
+    // What kubectl has made itself need not be checked for unknown fields.
+    let made = matches!(manager, "kubectl-run" | "kubectl-expose");
+    let options = if made { plain_options(manager, args)? } else { write_options(manager, args)? };
+    cx.post(kind, namespace, &object, options).await?;
     cx.line(format!("{} {how}{}", qualified_name(&object), dry_run_note(args)));
     Ok(())
 }
