@@ -81,8 +81,18 @@ impl Shared {
         self.arm_node_status(NODE_STATUS_PERIOD);
     }
 
-    /// An image was pulled: the next status will say so.
-    pub(super) fn images_changed(&self) {
+    /// The Node as the API server has it says something else than this kubelet would, because others doubted that the
+    /// kubelet is alive.
+    pub(super) fn node_changed(&self) {
+        let node = self.nodes.get(&Key::new("", &self.config.name));
+        let doubted = node.is_some_and(|node| !node_status::turned(node.status.as_ref()).is_empty());
+        if doubted && self.state.borrow().agent.reported > Instant::default() {
+            self.status_changed();
+        }
+    }
+
+    /// Something about the node has changed, such as its images: the next computed status will say so.
+    pub(super) fn status_changed(&self) {
         let now = self.hub.now();
         let (next, reported) = {
             let state = self.state.borrow();
@@ -120,6 +130,7 @@ impl Shared {
                 return;
             }
         }
+        self.arm_node_status(NODE_STATUS_PERIOD);
     }
 
     async fn try_report_status(&self, attempt: u32) -> Result<(), Status> {

@@ -27,7 +27,7 @@
 //! API server, and to nothing else.
 //!
 //! Left out: static and mirror pods, cgroups and QoS enforcement, eviction under pressure, node shutdown, device and
-//! resource managers, in-place resize, ephemeral containers, image and disk garbage collection, credentials of
+//! resource managers, active deadlines, in-place resize, ephemeral containers, image and disk garbage collection, credentials of
 //! registries, Services as environment variables, the periodic resync of pods in which nothing has changed (once a
 //! minute, `syncFrequency`), token refresh, and updates of mounted ConfigMaps. Watches of ConfigMaps stay open when
 //! the last pod that needs them is gone. A relist that would find nothing is not made; see [`pleg`].
@@ -191,6 +191,7 @@ impl Kubelet {
             }
         } else if self.node.owns(watch) {
             self.node.on_event(event);
+            self.shared.node_changed();
             if self.node.has_synced() && !self.shared.state.borrow().agent.following_pods {
                 self.shared.state.borrow_mut().agent.following_pods = true;
                 self.pods.start();

@@ -3,6 +3,7 @@
 //! Mirrors `k8s.io/cri-client` and the conversions of `pkg/kubelet/kuberuntime/helpers.go`.
 
 use std::any::Any;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -182,7 +183,7 @@ impl Shared {
                 }
             }
         }
-        pod.sandboxes.sort_by(|a, b| (b.created_at, b.attempt).cmp(&(a.created_at, a.attempt)));
+        pod.sandboxes.sort_by_key(|s| Reverse((s.created_at, s.attempt)));
         pod.containers
             .sort_by(|a, b| (b.created_at, b.restart_count, &b.id).cmp(&(a.created_at, a.restart_count, &a.id)));
         let newest = pod.sandboxes.first().filter(|s| s.ready && !s.ip.is_empty());

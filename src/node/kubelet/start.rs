@@ -179,7 +179,7 @@ impl Shared {
                 let size = self.image_size(image).await.unwrap_or(0);
                 tell(EventType::Normal, "Pulled", images::pulled_message(image, took, with_wait, size));
                 self.state.borrow_mut().pull_errors.remove(&key);
-                self.images_changed();
+                self.status_changed();
                 Ok(())
             }
             Err(error) => {

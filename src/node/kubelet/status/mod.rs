@@ -70,25 +70,27 @@ pub struct Inputs<'a> {
 /// The pod's status now.
 pub fn generate(inputs: &Inputs) -> PodStatus {
     let pod = inputs.pod;
-    let spec = pod.spec.clone().unwrap_or_default();
+    let empty = PodSpec::default();
+    let spec = pod.spec.as_ref().unwrap_or(&empty);
     let mut status = PodStatus {
-        container_statuses: containers::regular(inputs, &spec),
-        init_container_statuses: containers::init(inputs, &spec),
+        container_statuses: containers::regular(inputs, spec),
+        init_container_statuses: containers::init(inputs, spec),
         qos_class: pod.status.as_ref().and_then(|s| s.qos_class.clone()),
         nominated_node_name: pod.status.as_ref().and_then(|s| s.nominated_node_name.clone()),
         observed_generation: pod.metadata.generation,
         ..PodStatus::default()
     };
-    set_phase(&mut status, inputs, &spec);
-    apply_probes(&mut status, inputs, &spec);
-    set_addresses(&mut status, inputs, &spec);
-    let requests = pod_requests(&spec);
+    set_phase(&mut status, inputs, spec);
+    apply_probes(&mut status, inputs, spec);
+    set_addresses(&mut status, inputs, spec);
+    let (requests, limits) = (pod_requests(spec), sums(spec, |resources| resources.limits.as_ref()));
     status.allocated_resources = (!requests.is_empty()).then(|| requests.clone());
     status.resources = Some(ResourceRequirements {
         requests: (!requests.is_empty()).then_some(requests),
+        limits: (!limits.is_empty()).then_some(limits),
         ..ResourceRequirements::default()
     });
-    status.conditions = Some(conditions::all(inputs, &status, &spec));
+    status.conditions = Some(conditions::all(inputs, &status, spec));
     status
 }
 
@@ -131,9 +133,8 @@ fn apply_probes(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
 
 /// The node's address from the first status on; the pod's own once its sandbox has one, and for good.
 fn set_addresses(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
-    let hosts = |ip: &str| (!ip.is_empty()).then(|| vec![HostIP { ip: ip.to_owned() }]);
-    status.host_ips = hosts(inputs.host_ip);
-    status.host_ip = (!inputs.host_ip.is_empty()).then(|| inputs.host_ip.to_owned());
+    status.host_ip = Some(inputs.host_ip.to_owned());
+    status.host_ips = Some(vec![HostIP { ip: inputs.host_ip.to_owned() }]);
     let mut ips = inputs.runtime.ips.clone();
     if ips.is_empty() && spec.host_network == Some(true) {
         ips = vec![inputs.host_ip.to_owned()];
@@ -149,10 +150,17 @@ fn set_addresses(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
 
 /// The containers' requests summed, as `status.allocatedResources` of a pod gives them.
 /// Left out: init containers, overhead and pod-level requests.
-pub fn pod_requests(spec: &PodSpec) -> BTreeMap<String, Quantity> {
+pub fn pod_requests(spec: &PodSpec) -> Resources {
+    sums(spec, |resources| resources.requests.as_ref())
+}
+
+/// Quantities by resource.
+type Resources = BTreeMap<String, Quantity>;
+
+fn sums(spec: &PodSpec, of: fn(&ResourceRequirements) -> Option<&Resources>) -> Resources {
     let mut sums: BTreeMap<String, Amount> = BTreeMap::new();
     for container in &spec.containers {
-        for (name, quantity) in container.resources.iter().flat_map(|r| r.requests.iter().flatten()) {
+        for (name, quantity) in container.resources.as_ref().and_then(of).into_iter().flatten() {
             let amount = Amount::of(quantity);
             sums.entry(name.clone()).and_modify(|sum| *sum += amount).or_insert(amount);
         }
