@@ -7,10 +7,11 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use kubestep::apiserver::admission::Reader;
-use kubestep::apiserver::request::{Body, Options, Patch, Request, StatusPatch, User, Verb};
-use kubestep::cluster::{Cluster, Config};
+use kubestep::apiserver::request::{Body, DeleteOptions, Options, Patch, Request, StatusPatch, User, Verb};
+use kubestep::cluster::{Action, Cluster, Config};
 use kubestep::engine::What;
-use kubestep::object::{Kind, Object, Resource};
+use kubestep::node::runtime::Runtime;
+use kubestep::object::{Key, Kind, Object, Resource};
 
 /// A cluster of three nodes, and what its kubelets send.
 struct World {
@@ -160,4 +161,78 @@ fn a_deleted_pod_ends_and_is_replaced() {
     assert_eq!(pods.len(), 2);
     assert!(pods.iter().all(|pod| pod.metadata.name.as_ref() != Some(&name)));
     assert!(pods.iter().all(|pod| pod.status.as_ref().and_then(|s| s.phase.as_deref()) == Some("Running")));
+}
+
+/// A container whose process is killed is noticed by the next relist and started again at once; the second time it
+/// has to wait, which its status shows as terminated.
+#[test]
+fn a_killed_container_is_started_again_in_the_same_pod() {
+    let mut world = World::new();
+    world.create(deployment("nginx:1.27", 1));
+    world.run(10);
+    let before = world.pods().remove(0);
+    for restarts in 1..=2 {
+        world.calls.clear();
+        let pod = Key::of_meta(&before.metadata);
+        world.cluster.actions().borrow_mut().push_back(Action::KillContainer { pod, container: String::new() });
+        world.run(if restarts == 1 { 5 } else { 30 });
+        let calls = world.about(before.metadata.name.as_deref().unwrap());
+        let patches: Vec<&&str> = calls.iter().filter(|call| call.starts_with("patch")).collect();
+        let expected = ["patch status Running TTFFT", "patch status Running TTFFT", "patch status Running TTTTT"];
+        assert_eq!(patches, expected[2 - restarts..].iter().collect::<Vec<_>>(), "{:#?}", world.calls);
+    }
+    let after = world.pods().remove(0);
+    assert_eq!(after.metadata.uid, before.metadata.uid);
+    let (old, new) = (before.status.clone().unwrap(), after.status.clone().unwrap());
+    assert_eq!(old.pod_ip, new.pod_ip, "the sandbox, and with it the address, stays");
+    let container = &new.container_statuses.unwrap()[0];
+    assert_eq!(container.restart_count, 2);
+    let end = container.last_state.as_ref().and_then(|last| last.terminated.as_ref()).unwrap();
+    assert_eq!((end.exit_code, end.reason.as_deref()), (137, Some("Error")));
+}
+
+/// A forced delete removes the object first; the kubelet stops the containers afterwards, and has nobody to tell.
+#[test]
+fn a_forced_delete_leaves_nothing_behind() {
+    let mut world = World::new();
+    world.create(json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"containers": [{"name": "web", "image": "nginx:1.27"}]},
+    }));
+    world.run(10);
+    world.calls.clear();
+    let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+    world.send(Verb::Delete, Kind::Pod, "web", Body::Delete(options));
+    world.run(30);
+    assert!(world.pods().is_empty());
+    let calls = world.about("web");
+    assert!(calls.contains(&"Event Killing"), "{calls:?}");
+    assert!(calls.iter().filter(|call| **call == "get").count() < 5, "it does not ask for ever: {calls:?}");
+    let engine = &world.cluster.engine;
+    for node in ["node-1", "node-2", "node-3"] {
+        let id = engine.find(&format!("containerd/{node}")).unwrap();
+        let runtime = engine.actor(id).and_then(|actor| actor.as_any().downcast_ref::<Runtime>()).unwrap();
+        assert!(runtime.with(|state| state.sandboxes.is_empty() && state.containers.is_empty()), "{node}");
+    }
+}
+
+/// A node that was switched off and on again runs its pods anew, in the same objects.
+#[test]
+fn a_node_comes_back_and_its_pods_with_it() {
+    let mut world = World::new();
+    world.create(deployment("nginx:1.27", 3));
+    world.run(10);
+    let pods = world.pods();
+    let node = pods[0].spec.as_ref().and_then(|s| s.node_name.clone()).unwrap();
+    world.cluster.actions().borrow_mut().push_back(Action::StopNode(node.clone()));
+    world.run(10);
+    let config = world.cluster.config().nodes.iter().find(|n| n.name == node).cloned().unwrap();
+    world.cluster.actions().borrow_mut().push_back(Action::StartNode(config));
+    world.run(15);
+    let restarts = |pod: &Pod| pod.status.as_ref().unwrap().container_statuses.as_ref().unwrap()[0].restart_count;
+    for pod in world.pods() {
+        let there = pod.spec.as_ref().and_then(|s| s.node_name.as_ref()) == Some(&node);
+        assert_eq!(restarts(&pod), i32::from(there), "{:#?}", world.calls);
+        assert_eq!(pod.status.as_ref().and_then(|s| s.phase.as_deref()), Some("Running"));
+    }
 }
