@@ -8,10 +8,11 @@ use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
 use crate::client::{Error, join_all};
 use crate::controllers::pods::{BY_CONTROLLER, is_namespace_terminating, owned_by, slow_start};
 use crate::object::meta::{controller_of, controller_ref};
+use crate::object::selector::Selector;
 use crate::object::{Key, Kind};
 
 use super::rank::{Related, victims};
-use super::{ReplicaSets, keys_of};
+use super::{ReplicaSets, Survey, keys_of};
 
 /// At most so many Pods are created or deleted in one reconcile.
 const BURST_REPLICAS: usize = 500;
@@ -23,17 +24,33 @@ fn siblings_of(rs: &ReplicaSet) -> Option<String> {
     Some(format!("{namespace}/{}/{}/{}", owner.kind, owner.name, owner.uid))
 }
 
+/// Whether both are versions of one Pod.
+fn same_pod(a: &Pod, b: &Pod) -> bool {
+    a.metadata.uid == b.metadata.uid
+}
+
 impl ReplicaSets {
     /// One step towards `spec.replicas`.
-    pub(super) async fn manage_replicas(&self, key: &Key, rs: &ReplicaSet, active: &[Arc<Pod>]) -> Result<(), Error> {
-        let wanted = rs.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
-        let wanted = usize::try_from(wanted).unwrap_or(0);
-        if active.len() < wanted {
-            self.create_pods(key, rs, (wanted - active.len()).min(BURST_REPLICAS)).await
-        } else if active.len() > wanted {
-            self.delete_pods(key, rs, active, (active.len() - wanted).min(BURST_REPLICAS)).await
-        } else {
-            Ok(())
+    pub(super) async fn manage_replicas(
+        &self,
+        key: &Key,
+        rs: &ReplicaSet,
+        selector: &Selector,
+        survey: &Survey,
+    ) -> Result<(), Error> {
+        let missing = rs.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1) - survey.active;
+        let count = BURST_REPLICAS.min(missing.unsigned_abs() as usize);
+        match missing {
+            0 => Ok(()),
+            1.. => self.create_pods(key, rs, count).await,
+            _ => {
+                let mut active = self.active_pods(rs, selector);
+                let adopted = survey.adopted.iter();
+                active.extend(
+                    adopted.filter(|pod| !active.iter().any(|a| same_pod(a, pod))).cloned().collect::<Vec<_>>(),
+                );
+                self.delete_pods(key, rs, &active, count).await
+            }
         }
     }
 

@@ -7,7 +7,8 @@
 //! of every ReplicaSet that selects it). A worker takes the key and *reconciles*:
 //!
 //! 1. **Which Pods are mine?** From the cache, the ones with an owner reference to this ReplicaSet and the ones with
-//!    none. [Claiming](super::claim) adopts and releases. Pods that ended or are being deleted do not count.
+//!    none. [Claiming](super::claim) adopts and releases. Pods that ended or are being deleted do not count
+//!    ([`census`]).
 //! 2. **Too few or too many?** The difference to `spec.replicas` is created in growing batches, or deleted
 //!    ([`manage`]); whom to delete is a question of [`rank`].
 //! 3. **What is there now?** The counts go into the status ([`status`]), as they were *before* step 2: what was just
@@ -36,7 +37,6 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
@@ -45,7 +45,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
-use crate::object::selector::{Selector, selects};
+use crate::object::selector::{Labels, Selector, selects};
 use crate::object::{Key, Kind, Object, Resource};
 
 use super::claim::Claimer;
@@ -53,9 +53,12 @@ use super::consistency::Consistency;
 use super::expectations::Expectations;
 use super::pods::{self, BY_CONTROLLER, PodControl, index_by_controller, orphans_of, owned_by};
 
+pub mod census;
 mod manage;
 pub mod rank;
 pub mod status;
+
+use census::{Census, Counts};
 
 /// The row of the ReplicaSet controller.
 pub const REGISTRATION: Registration = Registration {
@@ -73,6 +76,7 @@ pub struct ReplicaSets {
     queue: Queue,
     replica_sets: Lister<ReplicaSet>,
     pods: Lister<Pod>,
+    census: Census,
     expectations: Expectations,
     consistency: Consistency,
 }
@@ -88,6 +92,7 @@ impl ReplicaSets {
             queue: context.queue.clone(),
             replica_sets: context.lister(),
             pods: context.lister(),
+            census: Census::default(),
             expectations: Expectations::new(),
             consistency: Consistency::new(),
         }
@@ -106,48 +111,113 @@ impl ReplicaSets {
         // An invalid selector cannot be mended by trying again.
         let Ok(selector) = Selector::of_option(rs.spec.as_ref().map(|spec| &spec.selector)) else { return Ok(()) };
 
-        let (active, terminating) = self.own_pods(&key, &rs, &selector).await?;
+        let survey = self.survey(&key, &rs, &selector).await?;
         let managed = if may_act && rs.metadata.deletion_timestamp.is_none() {
-            self.manage_replicas(&key, &rs, &active).await
+            self.manage_replicas(&key, &rs, &selector, &survey).await
         } else {
             Ok(())
         };
 
         // Written even when managing failed, and even when it was not tried.
-        let now = self.client.now();
-        let status = status::calculate(&rs, &active, terminating, managed.as_ref().err(), now);
+        let status = status::calculate(&rs, &survey, managed.as_ref().err(), self.client.now());
         let updated = self.update_status(&key, &rs, status).await?;
         managed?;
-        self.plan_availability_check(&key, &updated, &active);
+        self.plan_availability_check(&key, &updated, &selector);
         Ok(())
     }
 
-    /// The Pods that count, claimed, and the number of those on their way out.
-    async fn own_pods(&self, key: &Key, rs: &ReplicaSet, selector: &Selector) -> Result<(Vec<Arc<Pod>>, usize), Error> {
-        let mut candidates = self.pods.by_index(BY_CONTROLLER, &owned_by(rs));
-        let terminating = |pod: &&Arc<Pod>| pods::is_terminating(pod) && selector.matches(pod.metadata.labels.as_ref());
-        let terminating = candidates.iter().filter(terminating).count();
+    /// Claims what is to be claimed, and counts.
+    async fn survey(&self, key: &Key, rs: &ReplicaSet, selector: &Selector) -> Result<Survey, Error> {
+        let groups = self.census.owned_by(rs.metadata.uid.as_deref());
+        let selected = |labels: &Labels| selector.matches(Some(labels));
+        let mut candidates = Vec::new();
+        if groups.iter().any(|(labels, _)| !selected(labels)) {
+            candidates = self.pods.by_index(BY_CONTROLLER, &owned_by(rs));
+            candidates.retain(|pod| !selector.matches(pod.metadata.labels.as_ref()));
+        }
         candidates.extend(self.pods.by_index(BY_CONTROLLER, &orphans_of(key.namespace())));
         candidates.retain(|pod| pods::is_active(pod));
-        let claimer = Claimer {
-            client: &self.client,
-            owner: rs,
-            selector,
-            finalizers: &[],
-            patched: &|version| self.consistency.wrote(key, Kind::Pod, version),
-        };
-        Ok((claimer.claim(candidates).await?, terminating))
+        let min_ready = min_ready_seconds(rs);
+        let waiting = if min_ready > 0 { self.active_pods(rs, selector) } else { Vec::new() };
+
+        let patched = |version: Option<&str>| self.consistency.wrote(key, Kind::Pod, version);
+        let claimer = Claimer { client: &self.client, owner: rs, selector, finalizers: &[], patched: &patched };
+        let adopted = claimer.claim(candidates).await?;
+
+        let template = template_labels(rs);
+        let mut survey = Survey::default();
+        for (labels, counts) in groups.iter().filter(|(labels, _)| selected(labels)) {
+            survey.add(*counts, template.matches(Some(labels)));
+        }
+        for pod in &adopted {
+            survey.add(Counts::of(pod), template.matches(pod.metadata.labels.as_ref()));
+        }
+        if min_ready > 0 {
+            let now = self.client.now();
+            let available = waiting.iter().chain(&adopted).filter(|pod| pods::is_available(pod, min_ready, now));
+            survey.available = available.count() as i32;
+        }
+        survey.adopted = adopted;
+        Ok(survey)
+    }
+
+    /// The Pods that count, one by one.
+    fn active_pods(&self, rs: &ReplicaSet, selector: &Selector) -> Vec<Arc<Pod>> {
+        let mut owned = self.pods.by_index(BY_CONTROLLER, &owned_by(rs));
+        owned.retain(|pod| pods::is_active(pod) && selector.matches(pod.metadata.labels.as_ref()));
+        owned
     }
 
     /// A Pod that is ready becomes available by the mere passing of time, which no watch tells.
-    fn plan_availability_check(&self, key: &Key, rs: &ReplicaSet, active: &[Arc<Pod>]) {
-        let min_ready = rs.spec.as_ref().and_then(|spec| spec.min_ready_seconds).unwrap_or(0);
+    fn plan_availability_check(&self, key: &Key, rs: &ReplicaSet, selector: &Selector) {
+        let min_ready = min_ready_seconds(rs);
         let Some(status) = &rs.status else { return };
         if min_ready > 0 && status.ready_replicas.unwrap_or(0) != status.available_replicas.unwrap_or(0) {
-            let next = pods::next_availability_check(active, min_ready, self.client.now());
+            let active = self.active_pods(rs, selector);
+            let next = pods::next_availability_check(&active, min_ready, self.client.now());
             self.queue.add_after(key.clone(), next.unwrap_or(pods::seconds(min_ready)));
         }
     }
+}
+
+/// What there is of a ReplicaSet's Pods at the beginning of a reconcile.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// Those that count as replicas.
+    pub active: i32,
+    /// Those of them with all labels of the template.
+    pub fully_labeled: i32,
+    /// Those of them that are ready.
+    pub ready: i32,
+    /// Those of them that have been ready for `minReadySeconds`.
+    pub available: i32,
+    /// Those on their way out.
+    pub terminating: i32,
+    /// Those that this reconcile adopted.
+    pub adopted: Vec<Arc<Pod>>,
+}
+
+impl Survey {
+    /// Adds Pods with the same labels. Who is ready is available, unless that takes time.
+    fn add(&mut self, counts: Counts, fully_labeled: bool) {
+        self.active += counts.active;
+        self.ready += counts.ready;
+        self.available += counts.ready;
+        self.terminating += counts.terminating;
+        if fully_labeled {
+            self.fully_labeled += counts.active;
+        }
+    }
+}
+
+fn min_ready_seconds(rs: &ReplicaSet) -> i32 {
+    rs.spec.as_ref().and_then(|spec| spec.min_ready_seconds).unwrap_or(0)
+}
+
+/// Selects Pods with all labels of the template.
+fn template_labels(rs: &ReplicaSet) -> Selector {
+    let template = rs.spec.as_ref().and_then(|spec| spec.template.as_ref()?.metadata.as_ref()?.labels.as_ref());
+    template.map_or_else(Selector::everything, Selector::of_labels)
 }
 
 /// The handlers: they compute keys and touch expectations.
@@ -209,9 +279,9 @@ impl ReplicaSets {
                 let Some(rs) = self.resolve(new, owner) else { return };
                 let key = Key::of_meta(&rs.metadata);
                 self.queue.add(key.clone());
-                let min_ready = rs.spec.as_ref().and_then(|spec| spec.min_ready_seconds).unwrap_or(0);
+                let min_ready = min_ready_seconds(&rs);
                 if min_ready > 0 && !pods::is_ready(old) && pods::is_ready(new) {
-                    self.queue.add_after(key, Duration::from_secs(min_ready.unsigned_abs().into()));
+                    self.queue.add_after(key, pods::seconds(min_ready));
                 }
             }
             None if labels_changed || old_owner != new_owner => self.enqueue_selecting(new),
@@ -265,6 +335,13 @@ fn keys_of(pods: &[Arc<Pod>]) -> BTreeSet<Key> {
 
 impl Controller for ReplicaSets {
     fn on_change(&self, change: &Change) {
+        match change {
+            Change::Deleted(Object::Pod(_)) => self.census.changed(change.key(), None),
+            Change::Added(Object::Pod(pod)) | Change::Updated { new: Object::Pod(pod), .. } => {
+                self.census.changed(change.key(), Some(pod));
+            }
+            _ => {}
+        }
         match change {
             Change::Added(Object::Pod(pod)) => self.pod_added(pod),
             Change::Updated { old: Object::Pod(old), new: Object::Pod(new) } => self.pod_updated(old, new),
