@@ -101,7 +101,12 @@ impl World {
             return;
         }
         let named = matches!(&request.body, Body::Object(object) if !object.name().is_empty());
-        if request.verb == Verb::Create && request.kind == Pod::kind() && request.subresource.is_none() && !named {
+        if request.verb == Verb::Create
+            && request.kind == Pod::kind()
+            && request.subresource.is_none()
+            && !named
+            && code == 201
+        {
             let (base, _) = name.rsplit_once('-').unwrap_or((&name, ""));
             let n = 1 + self.names.values().filter(|v| v.starts_with(base)).count();
             self.names.insert(name.clone(), format!("{base}-{n}"));
@@ -477,6 +482,37 @@ fn available_comes_later_than_ready() {
     world.wait(Duration::from_secs(11));
     assert_eq!(counts(&mut world), (Some(1), Some(1)));
     assert_eq!(condition(&world.get::<Deployment>("web"), "Available"), is("True", "MinimumReplicasAvailable"));
+}
+
+#[test]
+fn pods_that_cannot_be_made_are_told_in_the_status() {
+    let mut world = World::new();
+    let account = json!({"spec": {"template": {"spec": {"serviceAccountName": "nobody"}}}});
+    world.create(deployment(10, account));
+    let lines = world.take();
+    let refused = lines.iter().filter(|line| line.contains("create pods")).count();
+    let rounds = lines.iter().filter(|line| line.contains("FailedCreate")).count();
+    assert!(refused > 1 && rounds > 0, "one request a round, each later than the last: {lines:#?}");
+    let d = world.get::<Deployment>("web");
+    assert_eq!(condition(&d, "ReplicaFailure"), is("True", "FailedCreate"));
+    let account = json!({"spec": {"template": {"spec": {"serviceAccountName": "default"}}}});
+    world.patch::<Deployment>("web", account);
+    (0..3).for_each(|_| world.kubelets());
+    let d = world.get::<Deployment>("web");
+    assert_eq!(condition(&d, "ReplicaFailure"), is("", ""));
+    assert_eq!(condition(&d, "Progressing"), is("True", "NewReplicaSetAvailable"));
+}
+
+#[test]
+fn scaling_down_takes_the_pods_that_are_missed_least() {
+    let mut world = World::new();
+    world.create(deployment(2, json!({})));
+    world.kubelets();
+    let ready: Vec<_> = world.list::<Pod>().iter().map(|pod| pod.metadata.name.clone()).collect();
+    world.patch::<Deployment>("web", json!({"spec": {"replicas": 4}}));
+    world.patch::<Deployment>("web", json!({"spec": {"replicas": 2}}));
+    let left: Vec<_> = world.list::<Pod>().iter().map(|pod| pod.metadata.name.clone()).collect();
+    assert_eq!(left, ready);
 }
 
 /// In whatever order things happen, a rollout asks for no more Pods than it may, and makes none too many.
