@@ -176,6 +176,12 @@ impl World {
         });
     }
 
+    fn scheduler<T>(&self, look: impl FnOnce(&KubeScheduler) -> T) -> T {
+        let id = self.engine.find("kube-scheduler").expect("it runs");
+        let actor = self.engine.actor(id).expect("it runs").as_any();
+        look(actor.downcast_ref().expect("it is the scheduler"))
+    }
+
     fn node_of(&mut self, name: &str) -> String {
         self.get::<Pod>(name).spec.and_then(|spec| spec.node_name).unwrap_or_default()
     }
@@ -262,6 +268,9 @@ fn a_pod_too_big_for_all_waits_for_a_bigger_node() {
     world.create(asking("big", "6", ""));
     let mut sent = world.take_sent();
     sent.sort();
+    let queue = world.scheduler(KubeScheduler::queue_table);
+    assert_eq!(queue.rows[0][..3], ["default/big", "unschedulable", "1"]);
+    assert_eq!(queue.rows[0][4], "NodeResourcesFit");
     assert_eq!(sent, [format!("event FailedScheduling: {NO}"), format!("patch big {}", condition(NO, ""))]);
 
     let mut big = zoned(4, 8);
@@ -323,6 +332,7 @@ fn a_higher_priority_pod_makes_room() {
     let uid = world.get::<Pod>("vip").metadata.uid.unwrap_or_default();
     assert!(sent.contains(&format!("event Preempted: Preempted by pod {uid} on node {node}")), "{sent:#?}");
     assert_eq!(world.node_of("vip"), "", "the victim is still there");
+    assert_eq!(world.scheduler(KubeScheduler::node_table).rows[0][1..3], ["2 of 110", "3600m of 4"]);
 
     world.finish(&victim);
     let sent = world.take_sent();

@@ -5,14 +5,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::attempt::Scheduler;
-use super::queue::SchedulingQueue;
-use super::snapshot::Snapshot;
+use super::plugins::{Entry, default_profile};
+use super::table;
 use super::timers::{BACKOFF, CYCLE, UNSCHEDULABLE};
 use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::{Client, Informer, Recorder, Selection};
-use crate::engine::{Actor, ActorId, Delivery, Hub};
+use crate::engine::{Actor, ActorId, Delivery, Hub, Table};
 use crate::object::Kind;
 
 /// Requests a second that each of the scheduler's two clients may send, and how many at once: one for Pods, one for
@@ -39,6 +39,11 @@ impl KubeScheduler {
     /// A scheduler with the default profile. `limits` are the requests a second and the burst of its clients, the
     /// shipped ones unless given.
     pub fn new(hub: Hub, actor: ActorId, limits: Option<(u32, u32)>) -> KubeScheduler {
+        KubeScheduler::with_profile(hub, actor, limits, default_profile())
+    }
+
+    /// A scheduler with other plugins, or with the same ones weighed otherwise.
+    pub fn with_profile(hub: Hub, actor: ActorId, limits: Option<(u32, u32)>, profile: Vec<Entry>) -> KubeScheduler {
         let user = Rc::new(User::component("system:kube-scheduler", "kube-scheduler"));
         let (qps, burst) = limits.unwrap_or((QPS, BURST));
         let client = || Client::new(hub.clone(), actor, user.clone(), qps, burst);
@@ -47,7 +52,7 @@ impl KubeScheduler {
             .chain(OTHER_KINDS.iter().map(|kind| Selection::all(*kind)));
         let informers: Vec<Informer> =
             selections.map(|selection| Informer::new(hub.clone(), actor, user.clone(), selection)).collect();
-        let scheduler = Rc::new(Scheduler::new(client(), recorder, informers[0].lister()));
+        let scheduler = Rc::new(Scheduler::new(client(), recorder, informers[0].lister(), profile));
         KubeScheduler { hub, actor, informers, scheduler }
     }
 
@@ -56,10 +61,16 @@ impl KubeScheduler {
         &self.informers
     }
 
-    /// For whoever looks inside: the pods that wait, and the nodes as the next cycle will see them.
-    pub fn inspect<T>(&self, look: impl FnOnce(&SchedulingQueue, &Snapshot) -> T) -> T {
-        let state = self.scheduler.state.borrow();
-        look(&state.queue, &state.cache.snapshot)
+    /// The pods that wait, and for what.
+    pub fn queue_table(&self) -> Table {
+        table::of_queue(&self.scheduler.state.borrow().queue, self.hub.now(), &self.scheduler.profile)
+    }
+
+    /// The nodes as the next cycle will see them.
+    pub fn node_table(&self) -> Table {
+        let state = &mut *self.scheduler.state.borrow_mut();
+        state.cache.snapshot.refresh();
+        table::of_nodes(&state.cache.snapshot)
     }
 
     fn notify(&mut self, watch: WatchId, event: WatchEvent) {

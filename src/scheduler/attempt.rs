@@ -14,7 +14,7 @@ use super::cycle::{Context, Decision, Outcome, schedule};
 use super::events::ClusterEvent;
 use super::node_info::NodeId;
 use super::nominator::Nominator;
-use super::plugins::{Entry, default_profile};
+use super::plugins::Entry;
 use super::preemption::{Candidate, Disruptions, Preemption};
 use super::queue::{QueuedPod, SchedulingQueue};
 use super::table;
@@ -36,7 +36,7 @@ pub(super) struct Scheduler {
     pub(super) pods: Lister<Pod>,
     pub(super) state: RefCell<State>,
     pub(super) preempting: Preempting,
-    profile: Arc<[Entry]>,
+    pub(super) profile: Arc<[Entry]>,
     disruptions: Disruptions,
     pub(super) timers: Timers,
     /// The last cycle is still writing down its failure; the next must wait for it, as there is one goroutine.
@@ -63,9 +63,8 @@ struct Failure {
 }
 
 impl Scheduler {
-    pub(super) fn new(client: Client, recorder: Recorder, pods: Lister<Pod>) -> Scheduler {
+    pub(super) fn new(client: Client, recorder: Recorder, pods: Lister<Pod>, mut entries: Vec<Entry>) -> Scheduler {
         let preempting = Preempting::default();
-        let mut entries = default_profile();
         entries.push(Entry { plugin: Rc::new(WaitForPreemption(preempting.clone())), weight: 0 });
         let profile: Arc<[Entry]> = entries.into();
         let state = State {

@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, Pod, ResourceRequirements};
 
 use super::pod_info::PodInfo;
+use super::resources::Quantities;
 use super::snapshot::Snapshot;
 use crate::object::Key;
 
@@ -97,15 +98,22 @@ impl Cache {
 /// Whether two versions of a pod count the same for every plugin, so that nothing need be counted anew. Most
 /// updates are a kubelet's status patches, and this is what keeps them cheap.
 fn looks_the_same(old: &Pod, new: &Pod) -> bool {
-    let held = |pod: &Pod| {
-        let statuses = pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten());
-        statuses.filter(|status| status.resources.is_some() || status.allocated_resources.is_some()).count()
-    };
-    let generation = |pod: &Pod| pod.metadata.generation;
     old.metadata.uid == new.metadata.uid
-        && generation(old) == generation(new)
         && old.metadata.labels == new.metadata.labels
         && old.metadata.deletion_timestamp.is_some() == new.metadata.deletion_timestamp.is_some()
-        && held(old) == 0
-        && held(new) == 0
+        && asks_the_same(old, new)
+}
+
+/// Whether neither the spec changed nor what the kubelet says the containers hold.
+pub fn asks_the_same(old: &Pod, new: &Pod) -> bool {
+    old.metadata.generation == new.metadata.generation && held(old).eq(held(new))
+}
+
+/// What the containers hold, as far as the kubelet has said.
+fn held(pod: &Pod) -> impl Iterator<Item = (&str, &Option<ResourceRequirements>, &Option<Quantities>)> {
+    let status = pod.status.iter();
+    let statuses = status.flat_map(|status| status.container_statuses.iter().chain(&status.init_container_statuses));
+    let reported =
+        statuses.flatten().filter(|status| status.resources.is_some() || status.allocated_resources.is_some());
+    reported.map(|status| (status.name.as_str(), &status.resources, &status.allocated_resources))
 }

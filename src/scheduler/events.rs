@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, Pod, Toleration};
 
+use super::cache::asks_the_same;
 use super::resources::pod_requests;
 use crate::object::{Key, Object};
 
@@ -163,7 +164,7 @@ pub fn pod_changes(old: &Arc<Pod>, new: &Arc<Pod>) -> Vec<ClusterEvent> {
     if old.metadata.labels != new.metadata.labels {
         kinds.push(EventKind::PodUpdateLabel);
     }
-    if pod_requests(new).any_below(&pod_requests(old)) {
+    if !asks_the_same(old, new) && pod_requests(new).any_below(&pod_requests(old)) {
         kinds.push(EventKind::PodUpdateScaleDown);
     }
     if is_gated(old) && !is_gated(new) {
@@ -264,7 +265,9 @@ mod tests {
             "p",
             "{schedulingGates: [{name: g}], containers: [{name: a, resources: {requests: {cpu: 2}}}]}",
         ));
-        let new = Arc::new(pod("p", "containers: [{name: a, resources: {requests: {cpu: 1}}}]"));
+        let mut new = pod("p", "containers: [{name: a, resources: {requests: {cpu: 1}}}]");
+        new.metadata.generation = Some(2);
+        let new = Arc::new(new);
         let kinds: Vec<_> = pod_changes(&old, &new).iter().map(|e| e.kind).collect();
         assert_eq!(kinds, [EventKind::PodUpdateScaleDown, EventKind::PodUpdateSchedulingGatesEliminated]);
         assert_eq!(pod_changes(&new, &new)[0].kind, EventKind::PodUpdate);

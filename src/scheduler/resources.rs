@@ -30,7 +30,8 @@ pub struct Resources {
     pub scalar: BTreeMap<String, i64>,
 }
 
-type Quantities = BTreeMap<String, Quantity>;
+/// A list of amounts, as objects carry it.
+pub type Quantities = BTreeMap<String, Quantity>;
 
 impl Resources {
     /// Reads a list such as `status.allocatable` or `resources.requests`.

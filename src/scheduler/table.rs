@@ -1,13 +1,16 @@
-//! A decision as a table: what every plugin said of every node.
+//! What the scheduler knows, as tables: what every plugin said of every node, who waits, what is left.
 
 use super::cycle::{Decision, Outcome};
 use super::node_info::NodeId;
 use super::plugins::Entry;
-use super::queue::QueuedPod;
+use super::queue::{QueuedPod, SchedulingQueue};
 use super::snapshot::Snapshot;
 use crate::engine::Table;
+use crate::object::Key;
+use crate::object::quantity::Amount;
+use crate::object::time::Instant;
 
-/// One row a node: those that passed with their weighted scores, best first, then those that did not, with the
+/// A decision. One row a node: those that passed with their weighted scores, best first, then those that did not, with the
 /// plugin that said no and its reason.
 pub fn of(decision: &Decision, queued: &QueuedPod, profile: &[Entry], snapshot: &Snapshot) -> Table {
     let mut columns = vec!["node".to_owned(), "verdict".to_owned()];
@@ -25,6 +28,32 @@ pub fn of(decision: &Decision, queued: &QueuedPod, profile: &[Entry], snapshot: 
         rows.push(row);
     }
     Table { title: title(decision, queued, snapshot), columns, rows }
+}
+
+/// One row a pod that waits, in the order of their keys.
+pub fn of_queue(queue: &SchedulingQueue, now: Instant, profile: &[Entry]) -> Table {
+    let columns = ["pod", "queue", "attempts", "for", "rejected by"].map(str::to_owned).to_vec();
+    let row = |(key, place, pod): (&Key, &'static str, &QueuedPod)| {
+        let waited = format!("{}s", (now - pod.timestamp).as_secs());
+        let rejected = profile.iter().enumerate().filter(|(number, _)| pod.rejected_by.contains(*number));
+        let rejected: Vec<&str> = rejected.map(|(_, entry)| entry.plugin.name()).collect();
+        vec![key.to_string(), place.to_owned(), pod.attempts.to_string(), waited, rejected.join(", ")]
+    };
+    Table { title: "kube-scheduler: pods without a node".to_owned(), columns, rows: queue.pending().map(row).collect() }
+}
+
+/// One row a node, in the order in which they are tried.
+pub fn of_nodes(snapshot: &Snapshot) -> Table {
+    let columns = ["node", "pods", "cpu", "memory"].map(str::to_owned).to_vec();
+    let row = |id: &NodeId| {
+        let node = snapshot.node(*id);
+        let (used, all) = (&node.requested, &node.allocatable);
+        let cpu = format!("{} of {}", Amount::millis(used.milli_cpu), Amount::millis(all.milli_cpu));
+        let memory = format!("{} of {}", Amount::bytes(used.memory), Amount::bytes(all.memory));
+        vec![node.name.to_string(), format!("{} of {}", node.pods.len(), all.pods), cpu, memory]
+    };
+    let rows = snapshot.order().iter().map(row).collect();
+    Table { title: "kube-scheduler: what its pods ask of each node".to_owned(), columns, rows }
 }
 
 fn passed(decision: &Decision, snapshot: &Snapshot) -> Vec<Vec<String>> {
