@@ -52,8 +52,6 @@ pub mod actions;
 pub mod admission;
 pub mod agent;
 pub mod backoff;
-#[cfg(test)]
-mod harness;
 pub mod images;
 pub mod node_status;
 pub mod params;
@@ -64,8 +62,6 @@ pub mod probes;
 pub mod restart;
 pub mod runtime_client;
 pub mod runtime_pod;
-#[cfg(test)]
-mod scale;
 pub mod start;
 pub mod status;
 pub mod status_loop;
@@ -73,8 +69,6 @@ pub mod sync;
 pub mod teardown;
 #[cfg(test)]
 pub(crate) mod testing;
-#[cfg(test)]
-mod tests;
 pub mod volumes;
 pub mod workers;
 

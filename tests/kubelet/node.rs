@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{ConfigMapVolumeSource, ExecAction, Probe, Volume};
 
-use super::harness::{Harness, spec};
+use crate::harness::{Harness, spec};
 
 /// A pod that starts, its image being pulled: recording 01. Events may come a little earlier or later.
 const START: [&str; 11] = [

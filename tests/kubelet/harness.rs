@@ -11,14 +11,14 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Namespace, Pod, PodSpec, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::{Kubelet, NodeConfig};
-use crate::apiserver::ApiServer;
-use crate::apiserver::request::{Binding, Body, DeleteOptions, Options, Request, Response, Subresource, User, Verb};
-use crate::engine::{Actor, ActorId, CallId, Delivery, Engine, Hub, RpcResult, What};
-use crate::node::cri::{
+use kubestep::apiserver::ApiServer;
+use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Options, Request, Response, Subresource, User, Verb};
+use kubestep::engine::{Actor, ActorId, CallId, Delivery, Engine, Hub, RpcResult, What};
+use kubestep::node::cri::{
     ContainerEvent, ContainerState, ContainerStatus, CriRequest, CriResponse, Image, PodSandboxStatus, error,
 };
-use crate::object::{Kind, Object};
+use kubestep::node::kubelet::{Kubelet, NodeConfig};
+use kubestep::object::{Kind, Object};
 
 /// What the runtime of the test knows.
 #[derive(Default)]
@@ -55,7 +55,7 @@ impl RuntimeActor {
             }
             let result = state.borrow_mut().handle(&request, &hub);
             let life = state.borrow().life(&request);
-            hub.reply(me, from, call, "reply", result.map(|r| Rc::new(r) as Rc<dyn crate::engine::Message>));
+            hub.reply(me, from, call, "reply", result.map(|r| Rc::new(r) as Rc<dyn kubestep::engine::Message>));
             if let Some((id, ms, code)) = life {
                 hub.sleep(Duration::from_millis(ms)).await;
                 state.borrow_mut().end(&id, code, &hub);
@@ -67,8 +67,8 @@ impl RuntimeActor {
 }
 
 impl Runtime {
-    fn handle(&mut self, request: &CriRequest, hub: &Hub) -> Result<CriResponse, crate::engine::RpcError> {
-        use crate::engine::Message;
+    fn handle(&mut self, request: &CriRequest, hub: &Hub) -> Result<CriResponse, kubestep::engine::RpcError> {
+        use kubestep::engine::Message;
         self.calls.push(request.method().to_owned());
         self.next += 1;
         let id = format!("id{:04}", self.next);
@@ -369,7 +369,7 @@ impl Harness {
 
 /// A request in a line; of Events the reason, of status patches the gist.
 fn describe(request: &Request) -> String {
-    use crate::apiserver::request::{Patch, StatusPatch};
+    use kubestep::apiserver::request::{Patch, StatusPatch};
     match &request.body {
         Body::Object(Object::Event(event)) => format!("event {}", event.reason.as_deref().unwrap_or_default()),
         Body::Patch(Patch::Status(patch)) => match &**patch {

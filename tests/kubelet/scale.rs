@@ -1,5 +1,5 @@
 //! Many pods on many nodes: what a kubelet costs. Run with
-//! `cargo test --release --lib kubelet::scale -- --ignored --nocapture`.
+//! `cargo test --release --test kubelet scale -- --ignored --nocapture`.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::harness::{Harness, spec};
-use super::{Kubelet, NodeConfig};
-use crate::apiserver::request::{Binding, Body, Options, Request, Subresource, User, Verb};
-use crate::engine::{Engine, What};
-use crate::node::cni::Plugins;
-use crate::node::runtime::Runtime;
-use crate::object::{Kind, Object};
+use crate::harness::{Harness, spec};
+use kubestep::apiserver::request::{Binding, Body, Options, Request, Subresource, User, Verb};
+use kubestep::engine::{Engine, What};
+use kubestep::node::cni::Plugins;
+use kubestep::node::kubelet::{Kubelet, NodeConfig};
+use kubestep::node::runtime::Runtime;
+use kubestep::object::{Kind, Object};
 
 #[test]
 #[ignore = "takes seconds; a measurement"]

@@ -1,0 +1,6 @@
+//! The kubelet: alone on its node, in a whole cluster, and on five hundred nodes.
+
+mod cluster;
+mod harness;
+mod node;
+mod scale;
