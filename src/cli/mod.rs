@@ -1,21 +1,24 @@
 //! The terminal: the program's commands, the stepper's prompt, and what a stop looks like.
 //!
 //! - [`step`]: `kubestep step`, the stepper.
+//! - [`run`]: `kubestep run`, to the end without stopping.
 //! - [`command`]: what can be typed at its prompt.
 //! - [`view`], [`palette`]: what a stop looks like.
 //! - [`input`]: where lines come from.
 
-use std::io;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::cluster::{Cluster, Config, NodeConfig};
-use crate::debugger::Session;
+use crate::cluster::manifest;
+use crate::cluster::scenario::{Nodes, Scenario};
 
 pub mod command;
 pub mod input;
 pub mod palette;
+pub mod run;
 pub mod step;
 pub mod view;
 
@@ -41,16 +44,41 @@ enum Color {
 enum Verb {
     /// Walk a cluster, pausing at each informer notification.
     Step(StepArguments),
+    /// Run to the end without stopping, and write what happened.
+    Run(RunArguments),
+    /// List what `step` and `run` offer.
+    Scenarios,
+}
+
+/// What runs: a scenario, or manifests of one's own.
+#[derive(Debug, clap::Args)]
+struct Source {
+    /// A scenario's name, or its file. Without one, `step` asks.
+    scenario: Option<String>,
+    /// A manifest, a folder of manifests, or - for standard input; may be given several times.
+    #[arg(short, long = "filename", value_name = "FILE", conflicts_with = "scenario")]
+    filename: Vec<String>,
+    /// How many nodes the cluster has.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=5000))]
+    nodes: Option<u16>,
+    /// 0: every message takes its plain time. Any other number shuffles the order of events, repeatably.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+#[derive(Debug, clap::Args)]
+struct RunArguments {
+    #[command(flatten)]
+    source: Source,
+    /// Write calls.jsonl, events.jsonl, state.json, trace.jsonl and output.txt into this folder.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
 struct StepArguments {
-    /// How many nodes the cluster has.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=5000))]
-    nodes: u16,
-    /// 0: every message takes its plain time. Any other number shuffles the order of events, repeatably.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    source: Source,
     /// Stop at background traffic too: heartbeats, Events, tokens.
     #[arg(long)]
     all: bool,
@@ -76,15 +104,51 @@ pub fn main() -> ExitCode {
 
 fn run(verb: Verb) -> anyhow::Result<()> {
     match verb {
-        Verb::Step(arguments) => {
-            let nodes = (1..=usize::from(arguments.nodes)).map(NodeConfig::numbered).collect();
-            let cluster = Cluster::start(Config { nodes, seed: arguments.seed, ..Config::default() });
-            let greeting =
-                format!("A cluster of {} nodes is up and quiet. help lists the commands.\n", arguments.nodes);
-            step::Stepper::new(Session::new(cluster), arguments.all).run(&greeting)?;
+        Verb::Step(arguments) => step::command(arguments.source, arguments.all),
+        Verb::Run(arguments) => run::command(arguments.source, arguments.out.as_deref()),
+        Verb::Scenarios => {
+            let mut out = io::stdout().lock();
+            for scenario in Scenario::shipped() {
+                writeln!(out, "{:<20} {}", scenario.name, scenario.title)?;
+            }
+            Ok(())
         }
     }
-    Ok(())
+}
+
+impl Source {
+    /// The scenario that is asked for; None if nothing was said.
+    fn scenario(&self) -> anyhow::Result<Option<Scenario>> {
+        let mut scenario = match (&self.scenario, self.filename.as_slice()) {
+            (Some(name), _) => Scenario::find(name)?,
+            (None, []) => return Ok(None),
+            (None, files) => of_manifests(files)?,
+        };
+        if let Some(nodes) = self.nodes {
+            scenario.nodes = Nodes::Count(nodes);
+        }
+        Ok(Some(scenario))
+    }
+}
+
+/// A scenario that applies manifests. They are read here first, so that what is wrong with them is said at once.
+fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
+    let mut scenario = Scenario { name: files.join(" "), title: "your manifests".into(), ..Scenario::default() };
+    scenario.namespace = "default".into();
+    scenario.folder = Some(PathBuf::from("."));
+    for file in files {
+        if file == "-" {
+            let mut text = String::new();
+            io::stdin().read_to_string(&mut text)?;
+            manifest::read_text("STDIN", &text)?;
+            scenario.files.insert("STDIN".into(), text);
+            scenario.timeline.push("kubectl apply -f STDIN".into());
+        } else {
+            manifest::read_path(Path::new("."), file)?;
+            scenario.timeline.push(format!("kubectl apply -f {}", shell_words::quote(file)));
+        }
+    }
+    Ok(scenario)
 }
 
 /// Whoever read our output went away: no error of ours.

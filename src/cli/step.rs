@@ -1,15 +1,20 @@
 //! `kubestep step`: walk a cluster, one event at a time.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 use console::Term;
+use indicatif::ProgressBar;
 
+use crate::cluster::Cluster;
+use crate::cluster::scenario::Scenario;
 use crate::controllers::ControllerManager;
 use crate::debugger::describe;
 use crate::debugger::{Advance, Session, StopAt, source};
 use crate::engine::StepId;
 use crate::object::Object;
 
+use super::Source;
 use super::command::{self, Command};
 use super::input::Lines;
 use super::palette;
@@ -23,6 +28,50 @@ pub struct Stepper {
     session: Session,
     lines: Lines,
     stop: StopAt,
+    /// How much of what commands printed has been shown.
+    said: usize,
+}
+
+/// How far to run.
+#[derive(Clone, Copy)]
+enum RunTo {
+    NextLine,
+    Quiet,
+    Time(Duration),
+}
+
+/// `run` gives a cluster that never comes to rest, as with a container that keeps crashing, this much virtual time.
+const RUN_AT_MOST: Duration = Duration::from_secs(600);
+
+/// `kubestep step`: asks for a scenario if none was named, and walks it.
+pub(super) fn command(source: Source, all: bool) -> anyhow::Result<()> {
+    let scenario = match source.scenario()? {
+        Some(scenario) => scenario,
+        None => match choose()? {
+            Some(scenario) => scenario,
+            None => return Ok(()),
+        },
+    };
+    let cluster = Cluster::for_scenario(&scenario, source.seed);
+    let title = palette::here().apply_to(&scenario.title);
+    let greeting = format!(
+        "{title}\n{}\nThe cluster is up: {} nodes, nothing deployed. Press Enter to step; help lists the commands.\n",
+        scenario.story.trim(),
+        cluster.config().nodes.len(),
+    );
+    Stepper::new(Session::new(cluster), all).run(&greeting)?;
+    Ok(())
+}
+
+/// The menu. Without a terminal the first walk-through of the course is taken.
+fn choose() -> anyhow::Result<Option<Scenario>> {
+    let shipped = Scenario::shipped();
+    if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        return Ok(Some(Scenario::find("deployment")?));
+    }
+    let items: Vec<String> = shipped.iter().map(|s| format!("{:<20} {}", s.name, s.title)).collect();
+    let chosen = dialoguer::Select::new().with_prompt("Which walk?").items(&items).default(1).interact_opt()?;
+    Ok(chosen.and_then(|i| shipped.into_iter().nth(i)))
 }
 
 /// What to do after a command.
@@ -35,7 +84,7 @@ impl Stepper {
     /// A stepper over `session`. With `all` it stops at background traffic too.
     pub fn new(session: Session, all: bool) -> Stepper {
         let stop = if all { StopAt::Anything } else { StopAt::Notification };
-        Stepper { session, lines: Lines::from_stdin(), stop }
+        Stepper { session, lines: Lines::from_stdin(), stop, said: 0 }
     }
 
     /// Takes commands until the end of the input or `quit`.
@@ -70,7 +119,10 @@ impl Stepper {
             Command::Etcd { key, prefix } => self.print(&self.etcd(&key, prefix))?,
             Command::Cache(component) => self.print(&self.cache(&component))?,
             Command::Queue(component) => self.print(&self.queue(&component))?,
-            Command::Continue | Command::Run | Command::Wait(_) | Command::Kubectl(_) => {}
+            Command::Continue => self.run_on(RunTo::NextLine)?,
+            Command::Run => self.run_on(RunTo::Quiet)?,
+            Command::Wait(seconds) => self.run_on(RunTo::Time(Duration::from_secs(seconds)))?,
+            Command::Kubectl(words) => self.kubectl(words)?,
         }
         Ok(Next::Prompt)
     }
@@ -78,10 +130,61 @@ impl Stepper {
     fn advance(&mut self, stop: StopAt, times: u64) -> io::Result<()> {
         for _ in 0..times {
             if self.session.advance(stop, 0) == Advance::Quiet {
+                self.say_printed()?;
                 return self.print("nothing is left to do: the cluster is quiet. Change something, or quit\n");
             }
         }
+        self.say_printed()?;
         self.show()
+    }
+
+    /// Steps without showing each stop, with a bar where somebody watches.
+    fn run_on(&mut self, to: RunTo) -> io::Result<()> {
+        let bar = if self.lines.interactive() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        let before = self.session.history().len();
+        let start = self.session.cluster.engine.now();
+        loop {
+            let printed = self.session.cluster.kubectl.printed();
+            if self.session.advance(StopAt::Event, 0) == Advance::Quiet {
+                break;
+            }
+            let steps = self.session.history().len();
+            if steps % 256 == 0 {
+                bar.set_message(format!("step {steps}, {}", self.session.time(self.session.cluster.engine.now())));
+                bar.tick();
+            }
+            let now = self.session.cluster.engine.now();
+            match to {
+                RunTo::NextLine if self.session.cluster.kubectl.printed_since(printed).contains("\n$ ") => break,
+                RunTo::Time(limit) if now - start >= limit => break,
+                RunTo::Quiet if now - start >= RUN_AT_MOST => break,
+                _ => {}
+            }
+        }
+        bar.finish_and_clear();
+        self.say_printed()?;
+        let steps = self.session.history().len() - before;
+        let (now, quiet) = (self.session.time(self.session.cluster.engine.now()), self.session.cluster.is_quiet());
+        let end = if quiet { "; nothing is left to do" } else { "" };
+        self.print(&format!("{steps} events, now at {now}{end}\n"))
+    }
+
+    /// Reads are answered at once, and time stands still; whatever changes something becomes events to step through.
+    fn kubectl(&mut self, words: Vec<String>) -> io::Result<()> {
+        const READS: &[&str] = &["get", "describe", "events", "logs"];
+        if READS.contains(&words.first().map_or("", String::as_str)) {
+            let text = self.session.read(&words);
+            return self.print(&text);
+        }
+        self.session.cluster.type_words(words);
+        self.print("kubectl is about to send its first request; press Enter to step\n")
+    }
+
+    /// What the user's commands have printed since this was last asked.
+    fn say_printed(&mut self) -> io::Result<()> {
+        let text = self.session.cluster.kubectl.printed_since(self.said);
+        self.said += text.len();
+        self.print(&palette::here().apply_to(text).to_string())
     }
 
     fn show(&self) -> io::Result<()> {

@@ -8,6 +8,10 @@ pub mod kubectl;
 
 pub mod manifest;
 
+pub mod scenario;
+
+pub mod timeline;
+
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -30,11 +34,27 @@ use crate::engine::{Actor, ActorId, Delivery, Engine, Hub, Step};
 use crate::node::cni::Plugins;
 use crate::node::kubelet::{self, Kubelet};
 use crate::node::runtime::Runtime;
+use crate::node::runtime::state::ImageScript;
 use crate::object::status::Reason;
 use crate::object::{Key, Kind, Object, Status};
 use crate::scheduler::actor::KubeScheduler;
 
 use kubectl::{Feeds, Kubectl};
+use scenario::{ImageBehaviour, Scenario};
+use timeline::Runner;
+
+impl ImageBehaviour {
+    fn script(&self) -> ImageScript {
+        let time = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        ImageScript {
+            pull_error: self.pull_fails.clone(),
+            pull_time: self.pull_seconds.map(time),
+            exits: self.exits_after.map(|after| (time(after), self.exit_code)),
+            ready_after: self.ready_after.map(time),
+            logs: self.logs.clone(),
+        }
+    }
+}
 
 /// What a cluster is made of.
 #[derive(Clone, Debug)]
@@ -146,6 +166,7 @@ pub struct Cluster {
     /// What their commands have printed.
     pub output: kubectl::Output,
     actions: Actions,
+    images: BTreeMap<String, ImageScript>,
     config: Config,
 }
 
@@ -160,7 +181,8 @@ impl Cluster {
         let user = Client::new(hub, id, Rc::new(User::admin()), 50, 300);
         let output = kubectl::Output::default();
         let kubectl = Kubectl::new(user.clone(), feeds, output.clone());
-        let mut cluster = Cluster { engine, user, kubectl, output, actions: Actions::default(), config };
+        let mut cluster =
+            Cluster { engine, user, kubectl, output, actions: Actions::default(), images: BTreeMap::new(), config };
         cluster.add_control_plane();
         for node in cluster.config.nodes.clone() {
             cluster.add_node(&node);
@@ -169,6 +191,75 @@ impl Cluster {
         cluster.engine.begin();
         cluster.engine.keep_notes(true);
         cluster
+    }
+
+    /// A cluster as a scenario wants it, with the scenario's first line about to be typed.
+    pub fn for_scenario(scenario: &Scenario, seed: u64) -> Cluster {
+        let mut cluster = Cluster::start(Config { nodes: scenario.node_configs(), seed, ..Config::default() });
+        cluster.kubectl.files = Rc::new(scenario.files.clone());
+        cluster.kubectl.namespace.clone_from(&scenario.namespace);
+        if let Some(folder) = &scenario.folder {
+            cluster.kubectl.base.clone_from(folder);
+        }
+        cluster.images = scenario.images.iter().map(|(name, image)| (name.clone(), image.script())).collect();
+        for node in cluster.config.nodes.clone() {
+            cluster.script_images(&node.name);
+        }
+        cluster.make_namespace(&scenario.namespace);
+        cluster.type_lines(scenario.timeline.clone());
+        cluster
+    }
+
+    /// Starts to run lines as a user would type them, one after another.
+    pub fn type_lines(&mut self, lines: Vec<String>) {
+        let (kubectl, actions) = (self.kubectl.clone(), self.actions.clone());
+        let runner = Runner { kubectl, actions, variables: BTreeMap::new() };
+        self.run_command("timeline", runner.run(lines));
+    }
+
+    /// Starts one kubectl command, without the word `kubectl`.
+    pub fn type_words(&mut self, words: Vec<String>) {
+        let kubectl = self.kubectl.clone();
+        let label = format!("kubectl {}", words.join(" "));
+        self.run_command(&label, async move {
+            kubectl::run(&words, &kubectl).await;
+        });
+    }
+
+    /// Runs a kubectl command that only reads, beside the engine: its requests are answered at once and leave no step.
+    pub fn read_now(&mut self, words: &[String]) -> String {
+        let kubectl = self.kubectl.apart();
+        let hub = Hub::new(0);
+        hub.set_now(self.engine.now());
+        let aside =
+            kubectl.with_client(Client::new(hub.clone(), self.user.actor(), self.user.user().clone(), 1000, 1000));
+        let (words, now, api) = (words.to_vec(), self.engine.now(), &mut self.engine.api);
+        hub.run_aside(async { kubectl::run(&words, &aside).await }, |request| api.handle(request, None, now).answer);
+        aside.printed_since(0)
+    }
+
+    /// A namespace that is there before the first step, with what every namespace has.
+    fn make_namespace(&mut self, name: &str) {
+        if name == "default" {
+            return;
+        }
+        self.engine.keep_notes(false);
+        let kubectl = self.kubectl.apart();
+        let words: Vec<String> = ["create", "namespace", name].map(str::to_owned).into();
+        self.run_command("namespace", async move {
+            kubectl::run(&words, &kubectl).await;
+        });
+        self.settle(Duration::from_secs(10));
+        self.engine.begin();
+        self.engine.keep_notes(true);
+    }
+
+    /// Tells a node's runtime how the scenario's images behave.
+    fn script_images(&mut self, node: &str) {
+        let scripts = self.images.clone();
+        if let Some(runtime) = self.engine.find(&format!("containerd/{node}")) {
+            self.with_runtime(runtime, |runtime| runtime.with(|state| state.scripts = scripts));
+        }
     }
 
     /// What it was made of.
@@ -194,6 +285,7 @@ impl Cluster {
         let id = self.engine.next_actor();
         self.with_runtime(runtime, |runtime| runtime.serve(id));
         self.engine.add(Box::new(Kubelet::new(hub, id, node.for_kubelet(), runtime, limits)));
+        self.script_images(&node.name);
     }
 
     fn with_runtime<T>(&mut self, id: ActorId, change: impl FnOnce(&Runtime) -> T) -> Option<T> {
@@ -228,9 +320,9 @@ impl Cluster {
         steps
     }
 
-    /// Whether nothing but background traffic is pending.
+    /// Whether nothing but background traffic is pending, and no command of the user's is still running.
     pub fn is_quiet(&self) -> bool {
-        self.engine.foreground() == 0
+        self.engine.foreground() == 0 && self.engine.tasks().all(|task| task.actor != self.user.actor())
     }
 
     /// Starts a command of the user's; it runs as the cluster steps.

@@ -22,18 +22,22 @@ pub struct Record {
     /// `trace.jsonl`.
     pub trace: Vec<String>,
     origin: Instant,
+    namespace: String,
 }
 
 impl Record {
-    /// An empty record whose times count from `origin`.
-    pub fn new(origin: Instant) -> Record {
-        Record { origin, ..Record::default() }
+    /// An empty record whose times count from `origin`. Calls and events of other namespaces are left out.
+    pub fn new(origin: Instant, namespace: &str) -> Record {
+        Record { origin, namespace: namespace.to_owned(), ..Record::default() }
     }
 
     /// Takes one step. Steps must keep notes.
     pub fn add(&mut self, engine: &Engine, step: &Step) {
         self.trace.push(self.trace_line(engine, step).to_string());
         let What::Request { request, .. } = &step.event.what else { return };
+        if !request.namespace.is_empty() && request.namespace != self.namespace {
+            return;
+        }
         if let Some(call) = self.call(request, step) {
             self.calls.push(call.to_string());
         }

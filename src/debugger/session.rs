@@ -95,6 +95,11 @@ impl Session {
         }
     }
 
+    /// Runs a kubectl command that only reads, at once: nobody is told, and time stands still.
+    pub fn read(&mut self, words: &[String]) -> String {
+        self.cluster.read_now(words)
+    }
+
     /// The causes of a step, nearest first, back to the start of the run.
     pub fn why(&self, id: StepId) -> Vec<&Step> {
         let mut chain = Vec::new();

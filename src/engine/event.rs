@@ -44,8 +44,9 @@ pub struct Pending {
     pub to: ActorId,
     /// Whether it belongs to the traffic that never stops: heartbeats, Events, tokens, resyncs.
     pub background: bool,
-    /// Whether it is a timer armed so far ahead that the cluster counts as quiet while it runs.
-    pub distant: bool,
+    /// Whether the cluster counts as quiet while this is pending: background traffic that nobody in the foreground
+    /// waits for, and timers armed far ahead.
+    pub idle: bool,
     /// What it is.
     pub what: What,
 }

@@ -49,7 +49,10 @@ pub(super) struct Outgoing {
     pub to: ActorId,
     /// Added to the hop's own latency.
     pub delay: Duration,
+    /// Shown as background traffic.
     pub background: bool,
+    /// Keeps nobody busy.
+    pub idle: bool,
     pub what: What,
 }
 
@@ -215,13 +218,44 @@ impl Hub {
 
     fn send(&self, from: ActorId, to: ActorId, delay: Duration, background: bool, what: What) {
         let background = background || self.0.background.get();
-        self.0.outbox.borrow_mut().push(Outgoing { from, to, delay, background, what });
+        self.0.outbox.borrow_mut().push(Outgoing { from, to, delay, background, idle: background, what });
     }
 
     fn next_call(&self) -> CallId {
         let call = CallId(self.0.next_call.get());
         self.0.next_call.set(call.0 + 1);
         call
+    }
+
+    /// Sets the clock of a hub that no engine drives.
+    pub fn set_now(&self, now: Instant) {
+        self.0.now.set(now);
+    }
+
+    /// Drives one future to its end without an engine: each request is answered by `answer` at once. A future that
+    /// waits for anything else is given up. For looking at a cluster without touching it.
+    pub fn run_aside<T>(
+        &self,
+        future: impl Future<Output = T>,
+        mut answer: impl FnMut(&Request) -> Answer,
+    ) -> Option<T> {
+        let mut future = std::pin::pin!(future);
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        loop {
+            if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+                return Some(value);
+            }
+            let mut answered = false;
+            for out in std::mem::take(&mut *self.0.outbox.borrow_mut()) {
+                if let What::Request { reply: ReplyTo::Call(call), request } = out.what {
+                    self.put_result(call, Outcome::Answer(Box::new(answer(&request))));
+                    answered = true;
+                }
+            }
+            if !answered {
+                return None;
+            }
+        }
     }
 
     // What follows is the engine's side.

@@ -326,7 +326,7 @@ impl Engine {
     /// The one place that says what each kind of event does.
     fn dispatch(&mut self, event: &mut Pending) {
         match &event.what {
-            What::Request { reply, request } => self.handle_request(event.from, *reply, request, event.background),
+            What::Request { reply, request } => self.handle_request(event, *reply, request),
             What::Response { call, answer, .. } => self.resume(*call, Outcome::Answer(answer.clone())),
             What::Resume { call } => self.resume(*call, Outcome::Elapsed),
             What::Reply { call, result, .. } => self.resume(*call, Outcome::Reply(result.clone())),
@@ -347,7 +347,8 @@ impl Engine {
         }
     }
 
-    fn handle_request(&mut self, from: ActorId, reply: ReplyTo, request: &Request, background: bool) {
+    fn handle_request(&mut self, event: &Pending, reply: ReplyTo, request: &Request) {
+        let (from, background, idle) = (event.from, event.background, event.idle);
         let watch = match reply {
             ReplyTo::Watch(watch) => Some(watch),
             ReplyTo::Call(_) => None,
@@ -367,14 +368,21 @@ impl Engine {
         if let ReplyTo::Call(call) = reply {
             let about: Rc<str> = if self.hub.recording() { request.line().into() } else { Rc::from("") };
             let what = What::Response { call, about, answer: Box::new(handled.answer) };
-            self.scratch.push(Outgoing { from: APISERVER, to: from, delay: Duration::ZERO, background, what });
+            self.scratch.push(Outgoing { from: APISERVER, to: from, delay: Duration::ZERO, background, idle, what });
         }
         for (watch, said) in handled.fanout {
             let Some(stream) = self.watches.get(&watch) else { continue };
             let quiet = is_background(&said);
             let what = What::Notification { watch, event: said };
             let to = stream.actor;
-            self.scratch.push(Outgoing { from: APISERVER, to, delay: Duration::ZERO, background: quiet, what });
+            self.scratch.push(Outgoing {
+                from: APISERVER,
+                to,
+                delay: Duration::ZERO,
+                background: quiet,
+                idle: quiet,
+                what,
+            });
         }
     }
 
@@ -463,16 +471,17 @@ impl Engine {
             _ => {}
         }
         let cause = StepId(self.steps);
-        let distant = out.delay >= DISTANT && matches!(out.what, What::Wake { .. } | What::Resume { .. });
-        self.foreground += usize::from(!background && !distant);
-        let pending = Pending { id, due, cause, from: out.from, to: out.to, background, distant, what: out.what };
+        let distant = out.delay >= DISTANT && matches!(out.what, What::Wake { .. });
+        let idle = out.idle || distant;
+        self.foreground += usize::from(!idle);
+        let pending = Pending { id, due, cause, from: out.from, to: out.to, background, idle, what: out.what };
         self.pending.insert((due, id), pending);
         id
     }
 
     fn take_pending(&mut self, key: (Instant, EventId)) -> Pending {
         let event = self.pending.remove(&key).expect("the key was just read from the pending events");
-        self.foreground -= usize::from(!event.background && !event.distant);
+        self.foreground -= usize::from(!event.idle);
         event
     }
 }

@@ -84,6 +84,26 @@ impl Kubectl {
         other
     }
 
+    /// The same, printing to a place of its own.
+    pub fn apart(&self) -> Kubectl {
+        Kubectl { output: Output::default(), stdout: Output::default(), ..self.clone() }
+    }
+
+    /// The same, sending through another client.
+    pub fn with_client(&self, client: Client) -> Kubectl {
+        Kubectl { client, ..self.clone() }
+    }
+
+    /// How much has been printed so far.
+    pub fn printed(&self) -> usize {
+        self.output.borrow().len()
+    }
+
+    /// What was printed after that.
+    pub fn printed_since(&self, mark: usize) -> String {
+        self.output.borrow().get(mark..).unwrap_or_default().to_owned()
+    }
+
     /// Prints to standard output.
     pub fn print(&self, text: &str) {
         self.output.borrow_mut().push_str(text);

@@ -1,0 +1,71 @@
+//! `kubestep run`: a scenario to its end, and what happened as files.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use indicatif::ProgressBar;
+use serde_json::Value;
+
+use crate::cluster::Cluster;
+use crate::debugger::record::{self, Record};
+
+use super::Source;
+
+/// A scenario that never comes to rest ends after this much virtual time.
+const AT_MOST: Duration = Duration::from_secs(3600);
+
+/// Runs a scenario or manifests. What the user's commands print goes to standard output.
+pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> {
+    let scenario = source.scenario()?.context(
+        "say what to run: a scenario (kubestep scenarios lists them) or manifests (kubestep run -f web.yaml)",
+    )?;
+    let mut cluster = Cluster::for_scenario(&scenario, source.seed);
+    let origin = cluster.engine.now();
+    let mut record = Record::new(origin, &scenario.namespace);
+    let bar = if io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+    let mut said = 0;
+    while !cluster.is_quiet() && cluster.engine.now() - origin < AT_MOST {
+        let Some(step) = cluster.step() else { break };
+        if out.is_some() {
+            record.add(&cluster.engine, &step);
+        }
+        if step.id.0 % 1024 == 0 {
+            bar.set_message(format!("{} events", step.id.0));
+            bar.tick();
+        }
+        say(&cluster, &mut said)?;
+        for (_, task, message) in cluster.engine.take_crashes() {
+            bar.suspend(|| eprintln!("{task} panicked: {message}"));
+        }
+    }
+    bar.finish_and_clear();
+    say(&cluster, &mut said)?;
+    if let Some(folder) = out {
+        let state = record::state(&cluster.engine, &scenario.namespace);
+        let printed = cluster.kubectl.printed_since(0);
+        write_all(folder, &record, &state, &printed)
+            .with_context(|| format!("cannot write to {}", folder.display()))?;
+    }
+    Ok(())
+}
+
+fn say(cluster: &Cluster, said: &mut usize) -> io::Result<()> {
+    if cluster.kubectl.printed() == *said {
+        return Ok(());
+    }
+    let text = cluster.kubectl.printed_since(*said);
+    *said += text.len();
+    io::stdout().lock().write_all(text.as_bytes())
+}
+
+fn write_all(folder: &Path, record: &Record, state: &Value, printed: &str) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let lines = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    std::fs::write(folder.join("calls.jsonl"), lines(&record.calls))?;
+    std::fs::write(folder.join("events.jsonl"), lines(&record.events))?;
+    std::fs::write(folder.join("trace.jsonl"), lines(&record.trace))?;
+    std::fs::write(folder.join("state.json"), format!("{state:#}\n"))?;
+    std::fs::write(folder.join("output.txt"), printed)
+}

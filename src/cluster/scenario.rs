@@ -1,0 +1,237 @@
+//! Scenarios: a title, a story, a cluster, and a timeline of what a person does to it.
+//!
+//! A scenario is a YAML file. Its timeline is what one would type: kubectl lines, waits, and faults.
+//!
+//! ```yaml
+//! title: A Deployment becomes Pods
+//! story: One command asks for two Pods. Five programs that never call one another make them run.
+//! nodes: 3
+//! files:
+//!   web.yaml: |
+//!     apiVersion: apps/v1
+//!     ...
+//! timeline:
+//!   - kubectl apply -f web.yaml
+//!   - kubectl rollout status deployment/web
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::NodeConfig;
+
+/// One scenario.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What the menu calls it; the file's name without ending.
+    #[serde(skip)]
+    pub name: String,
+    /// A line.
+    pub title: String,
+    /// Two sentences.
+    #[serde(default)]
+    pub story: String,
+    /// The nodes to start with.
+    #[serde(default)]
+    pub nodes: Nodes,
+    /// Where commands work if they name no namespace. It is there from the start.
+    #[serde(default = "default_namespace")]
+    pub namespace: String,
+    /// Manifests, by the name under which the timeline uses them.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// A folder with manifests, beside the scenario's file.
+    #[serde(default)]
+    pub folder: Option<PathBuf>,
+    /// How images behave, by name.
+    #[serde(default)]
+    pub images: BTreeMap<String, ImageBehaviour>,
+    /// What happens, line by line.
+    #[serde(default)]
+    pub timeline: Vec<String>,
+}
+
+fn default_namespace() -> String {
+    "default".to_owned()
+}
+
+/// A number of nodes, or what each of them is.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub enum Nodes {
+    /// So many, all alike.
+    Count(u16),
+    /// These.
+    List(Vec<NodeDescription>),
+}
+
+impl Default for Nodes {
+    fn default() -> Nodes {
+        Nodes::Count(3)
+    }
+}
+
+/// A node in a scenario.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct NodeDescription {
+    /// `node-1`.
+    pub name: String,
+    /// Cores.
+    #[serde(default = "four")]
+    pub cpu: u32,
+    /// Memory in GiB.
+    #[serde(default = "eight", rename = "memoryGi")]
+    pub memory_gi: u32,
+    /// How many Pods it takes.
+    #[serde(default = "hundred_ten")]
+    pub pods: u32,
+    /// Labels beside the usual ones.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+}
+
+fn four() -> u32 {
+    4
+}
+
+fn eight() -> u32 {
+    8
+}
+
+fn hundred_ten() -> u32 {
+    110
+}
+
+/// How an image behaves. Times are seconds.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ImageBehaviour {
+    /// Pulling it fails with this text.
+    pub pull_fails: Option<String>,
+    /// Pulling it takes this long.
+    pub pull_seconds: Option<f64>,
+    /// Its process ends after so long.
+    pub exits_after: Option<f64>,
+    /// With this code.
+    #[serde(default)]
+    pub exit_code: i32,
+    /// Probes succeed only after so long.
+    pub ready_after: Option<f64>,
+    /// What it prints when it starts.
+    #[serde(default)]
+    pub logs: Vec<String>,
+}
+
+/// The scenarios that come with the program, in the order of the menu.
+const SHIPPED: &[(&str, &str)] = &[
+    ("pod", include_str!("../../scenarios/pod.yaml")),
+    ("deployment", include_str!("../../scenarios/deployment.yaml")),
+    ("scale", include_str!("../../scenarios/scale.yaml")),
+    ("rolling-update", include_str!("../../scenarios/rolling-update.yaml")),
+    ("bad-rollout-undo", include_str!("../../scenarios/bad-rollout-undo.yaml")),
+    ("recreate", include_str!("../../scenarios/recreate.yaml")),
+    ("self-heal", include_str!("../../scenarios/self-heal.yaml")),
+    ("unschedulable", include_str!("../../scenarios/unschedulable.yaml")),
+    ("placement", include_str!("../../scenarios/placement.yaml")),
+    ("walkthrough-pod", include_str!("../../scenarios/walkthrough-pod.yaml")),
+    ("walkthrough-old-api", include_str!("../../scenarios/walkthrough-old-api.yaml")),
+];
+
+/// Why a scenario cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// There is no such scenario and no such file.
+    #[error("there is no scenario {name:?}, and no file of that name; kubestep scenarios lists them")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+    },
+    /// The file cannot be read.
+    #[error("{path}: {error}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The file is not a scenario.
+    #[error("{path}: {error}")]
+    Malformed {
+        /// The file.
+        path: String,
+        /// Why, with line and column.
+        error: serde_yaml::Error,
+    },
+    /// A line of the timeline makes no sense.
+    #[error("{path}: timeline line {number}: {message}")]
+    Line {
+        /// The file.
+        path: String,
+        /// Counted from 1.
+        number: usize,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+impl Scenario {
+    /// All scenarios that come with the program.
+    pub fn shipped() -> Vec<Scenario> {
+        let read = |(name, text): &(&str, &str)| {
+            Scenario::parse(name, text).unwrap_or_else(|error| panic!("a shipped scenario is whole: {error}"))
+        };
+        SHIPPED.iter().map(read).collect()
+    }
+
+    /// A shipped scenario by name, or one from a file.
+    pub fn find(name: &str) -> Result<Scenario, ScenarioError> {
+        if let Some((name, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+            return Scenario::parse(name, text);
+        }
+        let path = Path::new(name);
+        if !path.is_file() {
+            return Err(ScenarioError::Unknown { name: name.to_owned() });
+        }
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ScenarioError::Unreadable { path: name.to_owned(), error })?;
+        let mut scenario = Scenario::parse(name, &text)?;
+        let beside = path.parent().unwrap_or(Path::new("."));
+        scenario.folder = Some(scenario.folder.map_or(beside.to_owned(), |folder| beside.join(folder)));
+        scenario.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(scenario)
+    }
+
+    /// Reads the text of a scenario.
+    pub fn parse(path: &str, text: &str) -> Result<Scenario, ScenarioError> {
+        let mut scenario: Scenario =
+            serde_yaml::from_str(text).map_err(|error| ScenarioError::Malformed { path: path.to_owned(), error })?;
+        scenario.name = path.to_owned();
+        for (number, line) in (1..).zip(&scenario.timeline) {
+            super::timeline::parse(line).map_err(|message| ScenarioError::Line {
+                path: path.to_owned(),
+                number,
+                message,
+            })?;
+        }
+        Ok(scenario)
+    }
+
+    /// The nodes it starts with.
+    pub fn node_configs(&self) -> Vec<NodeConfig> {
+        match &self.nodes {
+            Nodes::Count(count) => (1..=usize::from(*count)).map(NodeConfig::numbered).collect(),
+            Nodes::List(list) => list.iter().map(NodeDescription::config).collect(),
+        }
+    }
+}
+
+impl NodeDescription {
+    fn config(&self) -> NodeConfig {
+        let labels = self.labels.clone();
+        NodeConfig { name: self.name.clone(), cpu: self.cpu, memory_gi: self.memory_gi, pods: self.pods, labels }
+    }
+}

@@ -1,0 +1,326 @@
+//! The timeline of a scenario: lines as one would type them into a shell, run one after another.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::object::Key;
+
+use super::kubectl::{self, Kubectl};
+use super::{Action, Actions, NodeConfig};
+
+/// One line, parsed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Commands joined by pipes, each the words of one.
+    Pipe(Vec<Vec<String>>),
+    /// `name=$(command)` or `name=($(command))`.
+    Capture {
+        /// The variable.
+        name: String,
+        /// Its value is a list of words.
+        list: bool,
+        /// What prints the value.
+        command: String,
+    },
+    /// `sleep 5`.
+    Sleep(Duration),
+    /// `node start 5 --cpu 8 --memory-gi 32`.
+    StartNode {
+        /// Its number.
+        number: usize,
+        /// Cores, unless the usual.
+        cpu: Option<u32>,
+        /// Memory in GiB, unless the usual.
+        memory_gi: Option<u32>,
+    },
+    /// `node stop 5`.
+    StopNode(usize),
+    /// `file on POD PATH`, `file off POD PATH`: what `cat PATH` in the Pod sees.
+    File {
+        /// Whether it is there.
+        present: bool,
+        /// The Pod.
+        pod: String,
+        /// The path.
+        path: String,
+    },
+    /// `kill POD [CONTAINER]`: a container's process gets SIGKILL.
+    Kill {
+        /// The Pod.
+        pod: String,
+        /// The container; empty: the first.
+        container: String,
+    },
+}
+
+/// Reads one line. Variables in it stay as they are until it runs.
+pub fn parse(line: &str) -> Result<Line, String> {
+    let line = line.trim();
+    if let Some((name, rest)) = line.split_once('=')
+        && !name.is_empty()
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && rest.starts_with(['$', '('])
+    {
+        return capture(name, rest);
+    }
+    let words = split(line)?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] => Err("an empty line does nothing; remove it".to_owned()),
+        ["sleep", time] => sleep(time),
+        ["node" | "fake-node", "start", number, flags @ ..] => start_node(number, flags),
+        ["node" | "fake-node", "stop", number] => Ok(Line::StopNode(node_number(number)?)),
+        ["file" | "fake-file", on @ ("on" | "off"), pod, path] => {
+            Ok(Line::File { present: *on == "on", pod: (*pod).to_owned(), path: (*path).to_owned() })
+        }
+        ["kill", pod] => Ok(Line::Kill { pod: (*pod).to_owned(), container: String::new() }),
+        ["kill", pod, container] => Ok(Line::Kill { pod: (*pod).to_owned(), container: (*container).to_owned() }),
+        ["kubectl", ..] => Ok(Line::Pipe(line.split(" | ").map(split).collect::<Result<_, _>>()?)),
+        [other, ..] => Err(format!(
+            "{other:?} is not understood; a line is a kubectl command, sleep SECONDS, node start|stop NUMBER, \
+             file on|off POD PATH, kill POD [CONTAINER], or NAME=$(kubectl …)"
+        )),
+    }
+}
+
+fn split(text: &str) -> Result<Vec<String>, String> {
+    shell_words::split(text).map_err(|_| format!("a quote is not closed in: {text}"))
+}
+
+fn capture(name: &str, rest: &str) -> Result<Line, String> {
+    let list = rest.starts_with('(');
+    let inner = if list { rest.strip_prefix('(').and_then(|r| r.strip_suffix(')')) } else { Some(rest) };
+    let command = inner.and_then(|r| r.strip_prefix("$(")).and_then(|r| r.strip_suffix(')'));
+    match command {
+        Some(command) if command.starts_with("kubectl ") => {
+            Ok(Line::Capture { name: name.to_owned(), list, command: command.to_owned() })
+        }
+        _ => Err(format!("write {name}=$(kubectl …) to keep what a command prints")),
+    }
+}
+
+fn sleep(time: &str) -> Result<Line, String> {
+    let seconds = time.parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+    seconds.map(Line::Sleep).ok_or_else(|| format!("{time:?} is not a number of seconds"))
+}
+
+fn start_node(number: &str, flags: &[&str]) -> Result<Line, String> {
+    let (mut cpu, mut memory_gi) = (None, None);
+    for pair in flags.chunks(2) {
+        let value = pair.get(1).and_then(|v| v.parse().ok());
+        match (pair[0], value) {
+            ("--cpu", Some(value)) => cpu = Some(value),
+            ("--memory-gi", Some(value)) => memory_gi = Some(value),
+            (flag, _) => return Err(format!("{flag:?} is not understood; write --cpu N or --memory-gi N")),
+        }
+    }
+    Ok(Line::StartNode { number: node_number(number)?, cpu, memory_gi })
+}
+
+fn node_number(text: &str) -> Result<usize, String> {
+    let digits = text.strip_prefix("node-").unwrap_or(text);
+    digits.parse().ok().filter(|n| *n > 0).ok_or_else(|| format!("{text:?} is not the number of a node"))
+}
+
+/// Runs timelines: remembers variables, and says each line before it runs it.
+pub struct Runner {
+    /// Runs commands.
+    pub kubectl: Kubectl,
+    /// Where faults go.
+    pub actions: Actions,
+    /// Variables.
+    pub variables: BTreeMap<String, Vec<String>>,
+}
+
+impl Runner {
+    /// Runs lines in order. A line that fails does not stop the rest, as in a shell.
+    pub async fn run(mut self, lines: Vec<String>) {
+        for text in lines {
+            self.kubectl.print(&format!("$ {text}\n"));
+            let line = parse(&text);
+            match line {
+                Ok(line) => self.line(line).await,
+                Err(message) => self.kubectl.print(&format!("error: {message}\n")),
+            }
+            self.kubectl.print("\n");
+        }
+    }
+
+    async fn line(&mut self, line: Line) {
+        match line {
+            Line::Sleep(duration) => self.kubectl.sleep(duration).await,
+            Line::Pipe(commands) => {
+                let printed = self.pipe(&commands).await;
+                self.kubectl.print(&printed);
+            }
+            Line::Capture { name, list, command } => {
+                let words = split(&command).unwrap_or_default();
+                let printed = self.quietly(&words).await;
+                let value = if list {
+                    printed.split_whitespace().map(str::to_owned).collect()
+                } else {
+                    vec![printed.trim_end_matches('\n').to_owned()]
+                };
+                self.variables.insert(name, value);
+            }
+            other => self.act(other),
+        }
+    }
+
+    fn act(&mut self, line: Line) {
+        let action = match line {
+            Line::StartNode { number, cpu, memory_gi } => {
+                let mut node = NodeConfig::numbered(number);
+                node.cpu = cpu.unwrap_or(node.cpu);
+                node.memory_gi = memory_gi.unwrap_or(node.memory_gi);
+                Action::StartNode(node)
+            }
+            Line::StopNode(number) => Action::StopNode(NodeConfig::numbered(number).name),
+            Line::File { present, pod, path } => Action::SetFile { pod: self.pod(&pod), file: path, present },
+            Line::Kill { pod, container } => Action::KillContainer { pod: self.pod(&pod), container },
+            Line::Pipe(_) | Line::Capture { .. } | Line::Sleep(_) => return,
+        };
+        self.actions.borrow_mut().push_back(action);
+    }
+
+    fn pod(&self, name: &str) -> Key {
+        Key::new(&self.kubectl.namespace, &self.expand(name))
+    }
+
+    /// Runs commands, each reading what the one before printed; returns what the last one printed. A command that
+    /// stands alone prints as it goes.
+    async fn pipe(&mut self, commands: &[Vec<String>]) -> String {
+        let mut text = String::new();
+        for (i, words) in commands.iter().enumerate() {
+            let words: Vec<String> = words.iter().map(|word| self.expand(word)).collect();
+            match words.split_first() {
+                Some((first, rest)) if first == "kubectl" => {
+                    let alone = commands.len() == 1;
+                    let mut kubectl = if alone && i == 0 { self.kubectl.clone() } else { self.kubectl.apart() };
+                    kubectl.stdin = std::mem::take(&mut text);
+                    kubectl::run(rest, &kubectl).await;
+
+                    if !alone {
+                        // What goes to standard error is seen, not piped.
+                        let (all, piped) = (kubectl.printed_since(0), kubectl.stdout.borrow().clone());
+                        if piped.is_empty() || i + 1 == commands.len() {
+                            self.kubectl.complain(all.trim_end())
+                        }
+                        text = if i + 1 == commands.len() { String::new() } else { piped };
+                    }
+                }
+                Some((first, rest)) if first == "sed" => text = sed(&text, rest),
+                Some((first, rest)) if first == "grep" => text = grep(&text, rest),
+                _ => {}
+            }
+        }
+        text
+    }
+
+    /// Runs one kubectl command and returns what it printed.
+    async fn quietly(&self, words: &[String]) -> String {
+        let words: Vec<String> = words.iter().skip(1).map(|word| self.expand(word)).collect();
+        let kubectl = self.kubectl.apart();
+        kubectl::run(&words, &kubectl).await;
+        let printed = kubectl.stdout.borrow().clone();
+        printed
+    }
+
+    /// `$victim`, `${victim}`, `${pods[1]}`.
+    fn expand(&self, word: &str) -> String {
+        let mut out = String::new();
+        let mut rest = word;
+        while let Some(at) = rest.find('$') {
+            out.push_str(&rest[..at]);
+            rest = &rest[at + 1..];
+            let (reference, after) = match rest.strip_prefix('{').and_then(|r| r.split_once('}')) {
+                Some((reference, after)) => (reference, after),
+                None => rest.split_at(rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())),
+            };
+            let (name, index) =
+                reference.split_once('[').map_or((reference, "0"), |(n, i)| (n, i.trim_end_matches(']')));
+            match self.variables.get(name) {
+                Some(values) => {
+                    let index: usize = index.parse().unwrap_or(0);
+                    out.push_str(values.get(index).map_or("", String::as_str));
+                    rest = after;
+                }
+                None => out.push('$'),
+            }
+        }
+        out + rest
+    }
+}
+
+/// `sed 's/before/after/'` where before may hold `[0-9]*`: what timelines use of it.
+fn sed(text: &str, words: &[String]) -> String {
+    let Some(script) = words.first().and_then(|s| s.strip_prefix("s/")) else { return text.to_owned() };
+    let mut parts = script.split('/');
+    let (before, after) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let (head, tail) = before.split_once("[0-9]*").unwrap_or((before, ""));
+    let mut out = String::new();
+    for line in text.lines() {
+        let replaced = line.find(head).filter(|_| !head.is_empty()).and_then(|start| {
+            let rest = line[start + head.len()..]
+                .trim_start_matches(|c: char| before.contains("[0-9]*") && c.is_ascii_digit());
+            rest.strip_prefix(tail).map(|rest| format!("{}{after}{rest}", &line[..start]))
+        });
+        out += &replaced.unwrap_or_else(|| line.to_owned());
+        out.push('\n');
+    }
+    out
+}
+
+/// `grep WORD`, with `-A N` and `-m N`.
+fn grep(text: &str, words: &[String]) -> String {
+    let number = |flag: &str| words.iter().find_map(|w| w.strip_prefix(flag)).and_then(|n| n.parse::<usize>().ok());
+    let (after, most) = (number("-A").unwrap_or(0), number("-m").unwrap_or(usize::MAX));
+    let Some(pattern) = words.iter().find(|w| !w.starts_with('-')) else { return String::new() };
+    let (mut out, mut left, mut found) = (String::new(), 0, 0);
+    for line in text.lines() {
+        if line.contains(pattern.as_str()) && found < most {
+            found += 1;
+            left = after + 1;
+        }
+        if left > 0 {
+            left -= 1;
+            out += line;
+            out.push('\n');
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_what_one_would_type() {
+        for (line, parsed) in [
+            ("sleep 1.5", Line::Sleep(Duration::from_millis(1500))),
+            ("fake-node start 5 --cpu 8", Line::StartNode { number: 5, cpu: Some(8), memory_gi: None }),
+            ("node stop node-2", Line::StopNode(2)),
+            ("kill web", Line::Kill { pod: "web".into(), container: String::new() }),
+            (
+                "victim=$(kubectl get pods -o name)",
+                Line::Capture { name: "victim".into(), list: false, command: "kubectl get pods -o name".into() },
+            ),
+            (
+                "pods=($(kubectl get pods))",
+                Line::Capture { name: "pods".into(), list: true, command: "kubectl get pods".into() },
+            ),
+        ] {
+            assert_eq!(parse(line), Ok(parsed), "{line}");
+        }
+        for wrong in ["", "rm -rf /", "sleep long", "node start zero", "x=$(date)", "kubectl get 'pods"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sed_replaces_numbers() {
+        let words = vec![r#"s/"v": "[0-9]*"/"v": "1"/"#.to_owned()];
+        assert_eq!(sed("  \"v\": \"42\",\nx", &words), "  \"v\": \"1\",\nx\n");
+    }
+}
