@@ -60,7 +60,15 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             return Err(Failure::text(format!("cannot create a {other}: {why}; use -f")));
         }
     };
-    post(object, "kubectl-create", "created", args, cx).await
+    let made = post(object, "kubectl-create", "created", args, cx).await;
+    // Most generators put their own words before the server's.
+    made.map_err(|fault| match (&fault, what) {
+        (Failure::Server { status, .. }, "deployment" | "deploy" | "configmap" | "cm" | "serviceaccount" | "sa") => {
+            let what = Kind::from_word(what).map_or_else(|| what.to_owned(), |kind| kind.info().singular());
+            Failure::text(format!("failed to create {what}: {}", status.message))
+        }
+        _ => fault,
+    })
 }
 
 async fn post(mut object: Value, manager: &str, how: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -249,7 +257,11 @@ pub async fn replace(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         if text(&manifest.object, "metadata.resourceVersion").is_empty() {
             let live = cx.get_once(manifest.kind, &namespace, &name).await;
             let live = live.map_err(|fault| fault.while_doing("replacing", file))?;
-            manifest.object["metadata"]["resourceVersion"] = at(&live, "metadata.resourceVersion").clone();
+            let meta = manifest.object.get_mut("metadata").and_then(Value::as_object_mut);
+            let version = at(&live, "metadata.resourceVersion").clone();
+            meta.into_iter().for_each(|meta| {
+                meta.insert("resourceVersion".to_owned(), version.clone());
+            });
         }
         let replaced = cx.put(manifest.kind, &manifest.object, "kubectl-replace", args).await;
         replaced.map_err(|fault| fault.while_doing("replacing", file))?;

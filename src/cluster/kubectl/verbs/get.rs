@@ -131,7 +131,7 @@ fn show_tables(groups: &[(Kind, Vec<Value>)], wide: bool, args: &Args, cx: &Kube
             table(*kind, group, Look { namespaces: look.namespaces && kind.info().namespaced, ..look }, now)
         })
         .collect();
-    cx.print(&tables.join("\n"));
+    cx.print(&tables.join(if look.no_headers { "" } else { "\n" }));
     Ok(())
 }
 

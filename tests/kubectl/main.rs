@@ -1,0 +1,5 @@
+//! kubectl: its requests and its output, beside a real kubectl's.
+
+mod recordings;
+mod shell;
+mod verbs;

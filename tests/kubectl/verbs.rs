@@ -1,0 +1,185 @@
+//! Verbs that no recording has, one after the other on one small cluster: what they print.
+
+use std::path::Path;
+
+use crate::shell::Shell;
+
+/// Each command, and what it prints. Lines that end in `…` are compared up to there.
+const SCRIPT: &[(&str, &str)] = &[
+    ("kubectl create deployment web --image=nginx:1.27 --replicas=2", "deployment.apps/web created"),
+    ("kubectl rollout status deploy web --watch=false", "Waiting for deployment \"web\" rollout to finish: 0 of 2…"),
+    ("kubectl wait --for=condition=Available deploy/web --timeout=60s", "deployment.apps/web condition met"),
+    ("kubectl expose deployment web --port=80 --target-port=8080", "service/web exposed"),
+    ("kubectl get service web -o jsonpath={.spec.ports[0].targetPort}/{.spec.selector.app}", "8080/web"),
+    ("kubectl scale deployment/web --replicas=3", "deployment.apps/web scaled"),
+    (
+        "kubectl scale deployment/web --replicas=-1",
+        "error: The --replicas=COUNT flag is required, and COUNT must be greater…",
+    ),
+    ("kubectl annotate deployment web kubernetes.io/change-cause=first", "deployment.apps/web annotated"),
+    ("kubectl set image deployment/web nginx=nginx:1.28", "deployment.apps/web image updated"),
+    ("kubectl set image deployment/web db=x", "error: unable to find container named \"db\""),
+    ("kubectl rollout status deployment/web", "*deployment \"web\" successfully rolled out"),
+    (
+        "kubectl rollout history deployment/web",
+        "deployment.apps/web \nREVISION  CHANGE-CAUSE\n1         first\n2         first\n\n",
+    ),
+    ("kubectl rollout undo deployment/web --to-revision=7", "error: unable to find specified revision 7 in history"),
+    ("kubectl rollout undo deployment/web", "deployment.apps/web rolled back"),
+    ("kubectl rollout status deployment/web", "*deployment \"web\" successfully rolled out"),
+    ("kubectl get deploy web -o jsonpath={.spec.template.spec.containers[*].image}", "nginx:1.27"),
+    ("kubectl rollout pause deployment/web", "deployment.apps/web paused"),
+    ("kubectl rollout pause deployment/web", "error: deployments.apps \"web\" is already paused"),
+    ("kubectl rollout undo deployment/web", "error: you cannot rollback a paused deployment; resume it first with…"),
+    ("kubectl rollout resume deployment/web", "deployment.apps/web resumed"),
+    ("kubectl rollout restart deployment/web", "deployment.apps/web restarted"),
+    ("kubectl rollout status deployment/web", "*deployment \"web\" successfully rolled out"),
+    ("kubectl rollout status pod/x", "Error from server (NotFound): pods \"x\" not found"),
+    ("kubectl patch deployment web -p '{\"spec\":{\"replicas\":1}}'", "deployment.apps/web patched"),
+    ("kubectl patch deployment web -p '{\"spec\":{\"replicas\":1}}'", "deployment.apps/web patched (no change)"),
+    (
+        "kubectl patch deployment web --type=json -p '[{\"op\":\"test\",\"path\":\"/spec/replicas\",\"value\":9}]'",
+        "The request is invalid: the server rejected our request due to an error in our request",
+    ),
+    ("kubectl label deployment web app=other", "error: 'app' already has a value (web), and --overwrite is false"),
+    ("kubectl label deployment web tier=front", "deployment.apps/web labeled"),
+    ("kubectl label deployment web tier=front", "deployment.apps/web not labeled"),
+    ("kubectl label deployment web tier-", "deployment.apps/web unlabeled"),
+    ("kubectl cordon node-1", "node/node-1 cordoned"),
+    ("kubectl cordon node-1", "node/node-1 already cordoned"),
+    ("kubectl get node node-1 --no-headers", "node-1   Ready,SchedulingDisabled   <none>   …"),
+    ("kubectl uncordon node-1", "node/node-1 uncordoned"),
+    ("kubectl taint node node-1 a=b:Never", "error: invalid taint effect: Never, unsupported taint effect"),
+    ("kubectl taint node node-1 nothing-", "error: taint \"nothing\" not found"),
+    ("kubectl create configmap settings --from-literal=a=1", "configmap/settings created"),
+    ("kubectl create configmap settings", "error: failed to create configmap: configmaps \"settings\" already exists"),
+    ("kubectl get configmap settings -o jsonpath={.data.a}", "1"),
+    ("kubectl get cm/settings sa/default --no-headers", "configmap/settings   1     …\nserviceaccount/default   …"),
+    ("kubectl get pods nothing -o name", "Error from server (NotFound): pods \"nothing\" not found"),
+    ("kubectl get pods -l app=nothing", "No resources found in verbs namespace."),
+    ("kubectl get deploy web -o custom-columns=NAME:.metadata.name,N:.spec.replicas", "NAME   N\nweb    1"),
+    ("kubectl wait --for=delete pod/nothing", ""),
+    ("kubectl wait --for=condition=Ready pod/nothing", "Error from server (NotFound): pods \"nothing\" not found"),
+    (
+        "kubectl wait --for=condition=Nothing deploy/web --timeout=2s",
+        "error: timed out waiting for the condition on deployments/web",
+    ),
+    ("kubectl wait --for=jsonpath='{.spec.replicas}'=1 deploy/web", "deployment.apps/web condition met"),
+    (
+        "kubectl delete cm settings nothing",
+        "configmap \"settings\" deleted\nError from server (NotFound): configmaps \"nothing\" not found",
+    ),
+    ("kubectl delete pods", "error: resource(s) were provided, but no name was specified"),
+    ("kubectl delete deploy --all", "deployment.apps \"web\" deleted"),
+    ("kubectl run once --image=busybox --restart=Never -- sleep 1", "pod/once created"),
+    (
+        "kubectl logs once",
+        "Error from server (BadRequest): container \"once\" in pod \"once\" is waiting to start: ContainerCreating",
+    ),
+    ("kubectl delete pod once --grace-period=0 --force --wait=false", "*pod \"once\" force deleted"),
+    ("kubectl get pod a/b c", "error: there is no need to specify a resource type as a separate argument…"),
+    ("kubectl get", "error: You must specify the type of resource to get.…"),
+    ("kubectl get pods --colour", "error: unknown flag: --colour\nSee 'kubectl get --help' for usage."),
+    ("kubectl get pods -o", "error: flag needs an argument: --output…"),
+    ("kubectl get pods -o shiny", "error: unable to match a printer suitable for the output format \"shiny\"…"),
+    ("kubectl get pods -x", "error: unknown shorthand flag: 'x' in -x…"),
+    (
+        "kubectl exec once -- sh",
+        "error: exec is not part of this cluster: containers here have no processes to talk to",
+    ),
+    ("kubectl dance", "error: unknown command \"dance\" for \"kubectl\""),
+    ("kubectl", "error: no command given…"),
+    (
+        "kubectl apply -f nowhere.yaml",
+        "error: the path \"nowhere.yaml\" does not exist\n  hint: Check the name, and the directory that you are in.",
+    ),
+    ("kubectl apply", "error: must specify one of -f and -k"),
+];
+
+#[test]
+fn verbs_print_what_kubectl_prints() {
+    let mut shell = Shell::new(Path::new("."), "verbs");
+    let mut wrong = Vec::new();
+    for (line, want) in SCRIPT {
+        let shown = shell.line(line);
+        if !agrees(&shown, want) {
+            wrong.push(format!("$ {line}\n- {want}\n+ {shown}"));
+        }
+    }
+    assert!(wrong.is_empty(), "- wanted, + shown\n{}", wrong.join("\n"));
+}
+
+/// A leading `*` asks for the last line only, a `…` for what stands before it.
+fn agrees(shown: &str, want: &str) -> bool {
+    if let Some(last) = want.strip_prefix('*') {
+        return shown.lines().last() == Some(last);
+    }
+    let shown: Vec<&str> = shown.trim_end().lines().collect();
+    let wanted: Vec<&str> = want.trim_end().lines().collect();
+    let same = |(shown, want): (&&str, &&str)| match want.strip_suffix('…') {
+        Some(start) => shown.starts_with(start),
+        None => shown == want,
+    };
+    let open = wanted.last().is_some_and(|last| last.ends_with('…'));
+    let enough = if open { shown.len() >= wanted.len() } else { shown.len() == wanted.len() };
+    enough && shown.iter().zip(&wanted).all(same)
+}
+
+#[test]
+fn pages_are_laid_out_as_kubectl_lays_them_out() {
+    let mut shell = Shell::new(Path::new("."), "pages");
+    shell.line("kubectl create deployment web --image=nginx:1.27 --replicas=2 --port=80");
+    shell.line("kubectl rollout status deploy web");
+    shell.line("kubectl expose deploy web");
+    #[rustfmt::skip]
+    let pages: &[(&str, &[&str])] = &[
+        ("kubectl describe node node-1", &[
+            "Name:               node-1", "Roles:              <none>", "Taints:             <none>", "Unschedulable:      false",
+            "Lease:\n  HolderIdentity:  node-1\n  AcquireTime:     <unset>",
+            "Capacity:\n  cpu:                4\n  ephemeral-storage:  100Gi\n  memory:             8Gi\n  pods:               110",
+            "  Kubelet Version:            v1.36.2", "Non-terminated Pods:          (",
+            "  Resource           Requests  Limits\n  --------           --------  ------\n  cpu                0 (0%)    0 (0%)",
+        ]),
+        ("kubectl describe rs", &[
+            "Controlled By:  Deployment/web\nReplicas:       2 current / 2 desired\nPods Status:    2 Running / 0 Waiting / 0 Succeeded / 0 Failed",
+            "Pod Template:\n  Labels:  app=web\n           pod-template-hash=", "replicaset-controller  Created pod: web-",
+        ]),
+        ("kubectl describe svc web", &[
+            "Selector:                 app=web\nType:                     ClusterIP", "Port:                     <unset>  80/TCP\nTargetPort:               80/TCP",
+            "Session Affinity:         None\n", "Events:                   <none>",
+        ]),
+        ("kubectl describe ns pages", &["Status:       Active\n\nNo resource quota.\n\nNo LimitRange resource.\n"]),
+        ("kubectl describe cm", &["Data\n====\nca.crt:\n----\n", "\n\nBinaryData\n====\n\nEvents:  <none>\n"]),
+        ("kubectl describe sa default", &["Image pull secrets:  <none>\nMountable secrets:   <none>\nTokens:              <none>"]),
+        ("kubectl describe lease node-1 -n kube-node-lease", &["Spec:\n  Holder Identity:         node-1\n"]),
+        ("kubectl rollout history deploy web --revision=1", &["deployment.apps/web with revision #1\nPod Template:\n  Labels:  app=web\n"]),
+        ("kubectl get all", &["\n\nNAME          TYPE        CLUSTER-IP", "\n\nNAME                  READY   UP-TO-DATE   AVAILABLE   AGE\ndeployment.apps/web   2/2"]),
+        ("kubectl get deploy web -o yaml", &["spec:\n  progressDeadlineSeconds: 600\n  replicas: 2\n", "    deployment.kubernetes.io/revision: \"1\"\n"]),
+    ];
+    for (line, parts) in pages {
+        let page = shell.line(line);
+        for part in *parts {
+            assert!(page.contains(part), "$ {line}\n{part}\n-- is not in\n{page}");
+        }
+    }
+}
+
+/// Whatever is typed, kubectl answers.
+#[test]
+fn nothing_that_is_typed_brings_it_down() {
+    #[rustfmt::skip]
+    const WORDS: &[&str] = &[
+        "get", "apply", "delete", "describe", "rollout", "status", "undo", "set", "image", "label", "taint", "wait", "scale", "patch",
+        "expose", "create", "run", "logs", "replace", "node", "pods", "deploy", "deploy/web", "web", "pod/", "/", "a=b", "a-", "-", "--",
+        "-f", "-o", "-l", "-p", "é=ü", "--for=jsonpath={.a[}", "--for=condition=", "-o=jsonpath={range .a}", "-o=custom-columns=A", "=",
+        "--replicas=x", "--timeout=1", "--image=", "--all", "{}", "[1]", "5", "-n", "default", "a:NoSchedule", ":", "--to-revision=-9",
+        "--sort-by=.[", "--grace-period=-1", "--port=99999", "service", "clusterip", "--tcp=1:2:3", "configmap", "--from-literal=a",
+    ];
+    let mut shell = Shell::new(Path::new("."), "typed");
+    let mut random = kubestep::object::random::Random::new(7);
+    for _ in 0..1_500 {
+        let words: Vec<&str> = (0..random.below(6)).map(|_| WORDS[random.below(WORDS.len() as u64) as usize]).collect();
+        shell.line(&format!("kubectl {}", words.join(" ")));
+        assert!(shell.cluster.engine.take_crashes().is_empty(), "kubectl {}", words.join(" "));
+    }
+}
