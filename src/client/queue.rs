@@ -92,14 +92,28 @@ impl Queue {
         if delay.is_zero() {
             return self.add(key);
         }
+        if self.delay(&key, delay) {
+            self.0.hub.wake(self.0.actor, READY, format!("{} {key}", self.0.name), delay);
+        }
+    }
+
+    /// The same for a look round that is repeated for ever: it does not keep the cluster from being quiet.
+    pub fn add_after_background(&self, key: Key, delay: Duration) {
+        if self.delay(&key, delay) {
+            self.0.hub.wake_background(self.0.actor, READY, format!("{} {key}", self.0.name), delay);
+        }
+    }
+
+    /// Notes when the key is ready; says no if it is ready sooner anyway.
+    fn delay(&self, key: &Key, delay: Duration) -> bool {
         let ready = self.0.hub.now() + delay;
         let mut state = self.0.state.borrow_mut();
-        if state.delayed.get(&key).is_some_and(|there| *there <= ready) {
-            return;
+        if state.delayed.get(key).is_some_and(|there| *there <= ready) {
+            return false;
         }
         state.delayed.insert(key.clone(), ready);
-        self.note(&key, Queued::Later(ready));
-        self.0.hub.wake(self.0.actor, READY, format!("{} {key}", self.0.name), delay);
+        self.note(key, Queued::Later(ready));
+        true
     }
 
     /// Adds a key after as long as its failures in a row ask for.

@@ -110,11 +110,11 @@ impl Slot {
         qps: u32,
         burst: u32,
     ) -> Slot {
-        let user = Rc::new(User::service_account("kube-system", row.name, row.name));
+        let user = Rc::new(User::service_account("kube-system", account_of(row.name), account_of(row.name)));
         let client = || Client::new(hub.clone(), actor, user.clone(), qps, burst);
         let queue = Queue::new(hub.clone(), actor, row.name);
         // Events go through a client, and so a rate limit, of their own.
-        let recorder = Recorder::new(client(), row.name, "");
+        let recorder = Recorder::new(client(), event_source(row.name), "");
         let context = ControllerContext { client: client(), recorder, queue: queue.clone(), informers };
         Slot { registration: row, queue, controller: (row.new)(&context), busy: Rc::default() }
     }
@@ -128,6 +128,27 @@ impl Slot {
             busy.set(busy.get() - 1);
             settle(&queue, &key, result, max_retries);
         });
+    }
+}
+
+/// The service account a controller acts as: its own, but that three who work on Nodes share one.
+fn account_of(name: &'static str) -> &'static str {
+    match name {
+        "node-lifecycle-controller" | "node-ipam-controller" | "taint-eviction-controller" => "node-controller",
+        name => name,
+    }
+}
+
+/// What a controller calls itself in its Events; history gave some a name of its own.
+fn event_source(name: &'static str) -> &'static str {
+    match name {
+        "node-lifecycle-controller" => "node-controller",
+        "node-ipam-controller" => "cidrAllocator",
+        "endpointslice-controller" => "endpoint-slice-controller",
+        "daemon-set-controller" => "daemonset-controller",
+        "generic-garbage-collector" => "garbage-collector-controller",
+        "disruption-controller" => "controllermanager",
+        name => name,
     }
 }
 

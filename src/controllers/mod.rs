@@ -12,6 +12,7 @@
 //! - [`expectations`] and [`consistency`]: guards against acting on an old cache.
 //! - [`pods`]: which Pods count, and making them from a template.
 //! - [`hash`]: the name of a template.
+//! - [`node_taints`]: comparing and writing the taints of nodes.
 
 pub mod manager;
 
@@ -21,10 +22,16 @@ pub mod replicaset;
 pub mod root_ca;
 pub mod service_account;
 
+pub mod node_ipam;
+pub mod node_lifecycle;
+pub mod taint_eviction;
+pub mod ttl;
+
 pub mod claim;
 pub mod consistency;
 pub mod expectations;
 pub mod hash;
+pub mod node_taints;
 pub mod pods;
 
 pub use manager::ControllerManager;

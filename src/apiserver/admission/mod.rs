@@ -70,6 +70,7 @@ pub const MUTATING: &[(&str, Mutate)] = &[
     ("NamespaceLifecycle", namespace_lifecycle::admit),
     ("ServiceAccount", service_account::admit),
     ("NodeRestriction", node_restriction::admit),
+    ("TaintNodesByCondition", taint_nodes_by_condition::admit),
     ("Priority", priority::admit),
     ("DefaultTolerationSeconds", default_toleration_seconds::admit),
     ("PodTopologyLabels", pod_topology_labels::admit),

@@ -1,0 +1,174 @@
+//! The node IPAM controller: each node gets a range of addresses for its Pods, a /24 of the cluster's 10.244.0.0/16.
+//! Mirrors `pkg/controller/nodeipam/ipam/range_allocator.go` and `ipam/cidrset`.
+//!
+//! The allocator remembers which ranges it gave away; the Node's `spec.podCIDR` is where everybody else reads it. A
+//! Node that changes again before the controller has seen its own patch is given a second range, which the API server
+//! refuses three times with 422: real clusters do that too.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use k8s_openapi::api::core::v1::{Node, ObjectReference};
+use serde_json::json;
+
+use crate::apiserver::request::Patch;
+use crate::client::{
+    Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
+};
+use crate::engine::LocalBoxFuture;
+use crate::object::{Key, Kind, Object};
+
+/// The row of this controller.
+pub const REGISTRATION: Registration = Registration {
+    name: "node-ipam-controller",
+    watches: &[Kind::Node],
+    workers: 30,
+    max_retries: None,
+    new: |context| Rc::new(RangeAllocator::new(context)),
+};
+
+/// `--cluster-cidr=10.244.0.0/16`.
+const CLUSTER: [u8; 4] = [10, 244, 0, 0];
+/// A /16 holds so many of `--node-cidr-mask-size=24`.
+const RANGES: u32 = 256;
+
+/// How often the patch is tried.
+const UPDATE_TRIES: usize = 3;
+
+/// Which of the cluster's ranges are given away.
+#[derive(Clone, Debug, Default)]
+struct Ranges {
+    used: BTreeSet<u32>,
+    /// Where the search starts: ranges are handed out round robin, so that one just freed is not reused at once.
+    next: u32,
+}
+
+impl Ranges {
+    /// Takes the next free range.
+    fn allocate(&mut self) -> Option<u32> {
+        let free = (0..RANGES).map(|step| (self.next + step) % RANGES).find(|range| !self.used.contains(range))?;
+        self.used.insert(free);
+        self.next = (free + 1) % RANGES;
+        Some(free)
+    }
+
+    fn occupy(&mut self, cidr: &str) {
+        self.used.extend(range_of(cidr));
+    }
+
+    fn release(&mut self, cidr: &str) {
+        if let Some(range) = range_of(cidr) {
+            self.used.remove(&range);
+        }
+    }
+}
+
+fn cidr_of(range: u32) -> String {
+    let [a, b, ..] = CLUSTER;
+    format!("{a}.{b}.{range}.0/24")
+}
+
+/// The number of a range; None if it is not one of the cluster's.
+fn range_of(cidr: &str) -> Option<u32> {
+    let [a, b, ..] = CLUSTER;
+    cidr.strip_prefix(&format!("{a}.{b}."))?.strip_suffix(".0/24")?.parse().ok().filter(|range| *range < RANGES)
+}
+
+/// Keys are nodes.
+struct RangeAllocator {
+    client: Client,
+    recorder: Recorder,
+    queue: Queue,
+    nodes: Lister<Node>,
+    ranges: RefCell<Ranges>,
+}
+
+impl RangeAllocator {
+    fn new(context: &ControllerContext) -> RangeAllocator {
+        RangeAllocator {
+            client: context.client.clone(),
+            recorder: context.recorder.clone(),
+            queue: context.queue.clone(),
+            nodes: context.lister(),
+            ranges: RefCell::default(),
+        }
+    }
+
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let Some(node) = self.nodes.get(&key) else { return Ok(()) };
+        if node.metadata.deletion_timestamp.is_some() || !pod_cidrs(&node).is_empty() {
+            return Ok(());
+        }
+        let Some(range) = self.ranges.borrow_mut().allocate() else {
+            self.tell(&node, "CIDRNotAvailable");
+            return Err(Error::Other("no range of the cluster's CIDR is free".to_owned()));
+        };
+        let cidr = cidr_of(range);
+        let patch = || Patch::Strategic(json!({"spec": {"podCIDR": cidr, "podCIDRs": [cidr]}}));
+        let mut last = None;
+        for _ in 0..UPDATE_TRIES {
+            match self.client.patch::<Node>("", key.name(), patch()).await {
+                Ok(_) => return Ok(()),
+                Err(status) => last = Some(status),
+            }
+        }
+        self.tell(&node, "CIDRAssignmentFailed");
+        self.ranges.borrow_mut().release(&cidr);
+        last.map_or(Ok(()), |status| Err(status.into()))
+    }
+
+    /// Mirrors `controllerutil.RecordNodeStatusChange`.
+    fn tell(&self, node: &Node, what: &str) {
+        let name = node.metadata.name.clone().unwrap_or_default();
+        let message = format!("Node {name} status is now: {what}");
+        let about = ObjectReference {
+            api_version: Some("v1".into()),
+            kind: Some("Node".into()),
+            name: Some(name),
+            uid: node.metadata.uid.clone(),
+            ..ObjectReference::default()
+        };
+        self.recorder.event_about(about, EventType::Normal, what, message);
+    }
+}
+
+fn pod_cidrs(node: &Node) -> &[String] {
+    node.spec.as_ref().and_then(|spec| spec.pod_cidrs.as_deref()).unwrap_or_default()
+}
+
+impl Controller for RangeAllocator {
+    fn on_change(&self, change: &Change) {
+        let Object::Node(node) = change.latest() else { return };
+        let mut ranges = self.ranges.borrow_mut();
+        match change {
+            Change::Deleted(_) => pod_cidrs(node).iter().for_each(|cidr| ranges.release(cidr)),
+            _ if pod_cidrs(node).is_empty() => self.queue.add(change.key()),
+            _ => pod_cidrs(node).iter().for_each(|cidr| ranges.occupy(cidr)),
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_go_round() {
+        let mut ranges = Ranges::default();
+        ranges.occupy("10.244.1.0/24");
+        ranges.occupy("192.168.7.0/24");
+        let take = |ranges: &mut Ranges| ranges.allocate().map(cidr_of).unwrap_or_default();
+        assert_eq!(take(&mut ranges), "10.244.0.0/24");
+        assert_eq!(take(&mut ranges), "10.244.2.0/24");
+        ranges.release("10.244.0.0/24");
+        assert_eq!(take(&mut ranges), "10.244.3.0/24", "a range just freed waits its turn");
+        (0..252).for_each(|_| assert_ne!(take(&mut ranges), ""));
+        assert_eq!(take(&mut ranges), "10.244.0.0/24");
+        assert_eq!(take(&mut ranges), "", "all are given away");
+    }
+}

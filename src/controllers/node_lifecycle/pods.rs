@@ -1,0 +1,48 @@
+//! Pods of a node that is not ready are not ready either. Mirrors `controllerutil.MarkPodsNotReady` and `processPod`.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Pod;
+
+use crate::client::{Error, EventType};
+use crate::object::Key;
+
+use super::{Monitor, not_ready};
+use crate::controllers::node_taints::assigned_node;
+
+impl Monitor {
+    /// Makes the condition Ready of each Pod False, one after the other.
+    pub(super) async fn mark_not_ready(&self, pods: Vec<Arc<Pod>>) -> Result<(), Error> {
+        let mut failed = None;
+        for pod in pods {
+            let Some(changed) = with_ready_false(&pod, self.client.now()) else { continue };
+            match self.client.update_status(changed).await {
+                // After the write, so that nothing is said of a Pod that is gone.
+                Ok(_) => self.recorder.event(&*pod, EventType::Warning, "NodeNotReady", "Node is not ready"),
+                Err(status) if status.is_not_found() => {}
+                Err(status) => failed = Some(status),
+            }
+        }
+        failed.map_or(Ok(()), |status| Err(status.into()))
+    }
+
+    /// A Pod that came to a node already known not to be ready.
+    pub(super) async fn mark_late_pod(&self, key: &Key) -> Result<(), Error> {
+        let Some(pod) = self.pods.get(key) else { return Ok(()) };
+        let late = assigned_node(&pod).is_some_and(|node| self.state.borrow().health.get(node).is_some_and(not_ready));
+        if late { self.mark_not_ready(vec![pod]).await } else { Ok(()) }
+    }
+}
+
+/// The Pod with Ready False; None if it says nothing of it, or says so already.
+fn with_ready_false(pod: &Pod, now: crate::object::time::Instant) -> Option<Pod> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    let index = conditions.iter().position(|c| c.type_ == "Ready" && c.status != "False")?;
+    let mut pod = pod.clone();
+    let generation = pod.metadata.generation;
+    let ready = pod.status.as_mut()?.conditions.as_mut()?.get_mut(index)?;
+    ready.status = "False".into();
+    ready.last_transition_time = Some(now.time());
+    ready.observed_generation = generation;
+    Some(pod)
+}
