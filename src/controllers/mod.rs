@@ -39,5 +39,13 @@ pub use manager::ControllerManager;
 use crate::client::Registration;
 
 /// The controllers of kube-controller-manager.
-pub static TABLE: &[Registration] =
-    &[deployment::REGISTRATION, replicaset::REGISTRATION, root_ca::REGISTRATION, service_account::REGISTRATION];
+pub static TABLE: &[Registration] = &[
+    deployment::REGISTRATION,
+    replicaset::REGISTRATION,
+    node_ipam::REGISTRATION,
+    node_lifecycle::REGISTRATION,
+    root_ca::REGISTRATION,
+    service_account::REGISTRATION,
+    taint_eviction::REGISTRATION,
+    ttl::REGISTRATION,
+];
