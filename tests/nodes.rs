@@ -1,19 +1,25 @@
 //! The controllers that work on nodes, against what a real control plane writes. The scenes are those of the
 //! recordings: a node joins, a node falls silent, a NoExecute taint.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use k8s_openapi::api::core::v1::{Node, Pod};
-use kubestep::apiserver::request::{Body, Patch};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, ServiceAccount};
+use kubestep::apiserver::request::{Body, DeleteOptions, Patch};
+use kubestep::client::Client;
 use kubestep::cluster::{Action, Cluster, Config, NodeConfig};
 use kubestep::engine::{Note, Step, What};
-use kubestep::object::{Object, Resource};
+use kubestep::object::{Object, Resource, Status};
+
+const NODE_CONTROLLERS: &[&str] = &["node-controller ", "ttl-controller "];
 
 struct World {
     cluster: Cluster,
-    /// `time agent verb resource name code`, of all writes but leases and tokens.
+    /// Milliseconds since the last look, and `agent verb resource name code`, of all writes but leases and tokens.
     writes: Vec<(u64, String)>,
     since: u64,
 }
@@ -26,8 +32,8 @@ impl World {
         World { cluster, writes: Vec::new(), since }
     }
 
-    fn run(&mut self, duration: Duration) {
-        let end = self.cluster.engine.now() + duration;
+    fn run(&mut self, seconds: u64) {
+        let end = self.cluster.engine.now() + Duration::from_secs(seconds);
         while self.cluster.engine.peek().is_some_and(|next| next.due <= end) {
             let Some(step) = self.cluster.step() else { return };
             self.note(&step);
@@ -69,37 +75,189 @@ impl World {
         self.writes.push((at, line));
     }
 
-    fn create<T: Resource>(&mut self, object: T) {
-        let client = self.cluster.user.clone();
+    /// Runs one request of the user's, and for a second what follows from it.
+    fn ask<T: 'static, F: Future<Output = Result<T, Status>> + 'static>(
+        &mut self,
+        what: impl FnOnce(Client) -> F,
+    ) -> Result<T, Status> {
+        let result = Rc::new(RefCell::new(None));
+        let (out, future) = (result.clone(), what(self.cluster.user.clone()));
         self.cluster.run_command("test", async move {
-            client.create(object).await.expect("the test's object is valid");
+            let output = future.await;
+            *out.borrow_mut() = Some(output);
         });
+        self.run(1);
+        Rc::into_inner(result).and_then(RefCell::into_inner).expect("the command ended")
+    }
+
+    fn create<T: Resource>(&mut self, manifest: Value) {
+        let object: T = serde_json::from_value(manifest).expect("the manifest decodes");
+        self.ask(|client| async move { client.create(object).await }).expect("the object is valid");
+    }
+
+    fn get<T: Resource>(&mut self, namespace: &str, name: &str) -> Result<Arc<T>, Status> {
+        let (namespace, name) = (namespace.to_owned(), name.to_owned());
+        self.ask(move |client| async move { client.get::<T>(&namespace, &name).await })
+    }
+
+    fn taint(&mut self, node: &str, taints: Value) {
+        let (node, patch) = (node.to_owned(), Patch::Merge(json!({"spec": {"taints": taints}})));
+        self.ask(move |client| async move { client.patch::<Node>("", &node, patch).await }).expect("it is there");
+    }
+
+    fn act(&mut self, action: Action) {
+        self.cluster.actions().borrow_mut().push_back(action);
+        self.cluster.act();
+    }
+
+    /// A Pod `name` that runs on `node`, with these tolerations of its own.
+    fn pod_on(&mut self, name: &str, node: &str, tolerations: Value) {
+        self.create::<Pod>(json!({
+            "metadata": {"namespace": "default", "name": name},
+            "spec": {"containers": [{"name": "app", "image": "nginx:1.27"}], "nodeName": node,
+                "tolerations": tolerations},
+        }));
+        self.run(2);
+    }
+
+    fn taints(&mut self, node: &str) -> String {
+        let node = self.get::<Node>("", node).expect("the node is there");
+        let taints = node.spec.clone().unwrap_or_default().taints.unwrap_or_default();
+        let short = |key: &str| key.trim_start_matches("node.kubernetes.io/").to_owned();
+        taints.iter().map(|t| format!("{}:{}", short(&t.key), t.effect)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What these agents wrote since the last look. From now on times count from here.
+    fn take(&mut self, agents: &[&str]) -> Vec<(u64, String)> {
+        self.since = self.cluster.engine.now().since_start().as_millis() as u64;
+        let writes = std::mem::take(&mut self.writes);
+        writes.into_iter().filter(|(_, line)| agents.iter().any(|agent| line.starts_with(agent))).collect()
     }
 }
 
+fn lines(writes: &[(u64, String)]) -> Vec<&str> {
+    writes.iter().map(|(_, line)| line.as_str()).collect()
+}
+
+/// Recording 26: the range, the TTL and the first taint are three controllers' work, and the third meets a conflict.
 #[test]
-fn debug_join() {
+fn a_node_joins_and_leaves() {
     let mut world = World::new(3);
-    world.cluster.actions().borrow_mut().push_back(Action::StartNode(NodeConfig::numbered(6)));
-    world.cluster.act();
-    world.run(Duration::from_secs(3));
-    for (at, line) in &world.writes { println!("{at} {line}"); }
-    let pod: Pod = serde_json::from_value(json!({"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"default","name":"web"},"spec":{"containers":[{"name":"a","image":"nginx"}]}})).unwrap();
-    world.writes.clear();
-    world.create(pod);
-    world.run(Duration::from_secs(5));
-    for (at, line) in &world.writes { println!("{at} {line}"); }
-    world.writes.clear();
-    let client = world.cluster.user.clone();
-    let node = std::rc::Rc::new(std::cell::RefCell::new(String::new()));
-    let out = node.clone();
-    world.cluster.run_command("t", async move { *out.borrow_mut() = client.get::<Pod>("default", "web").await.unwrap().spec.clone().unwrap().node_name.unwrap(); });
-    world.run(Duration::from_secs(1));
-    let name = node.borrow().clone();
-    println!("=== stop {name}");
-    world.cluster.actions().borrow_mut().push_back(Action::StopNode(name));
-    world.cluster.act();
-    world.run(Duration::from_secs(420));
-    for (at, line) in &world.writes { if !line.contains("patch nodes/status") {println!("{at} {line}");} }
-    let _ = Node::default();
+    world.run(6);
+    world.take(&[]);
+    world.act(Action::StartNode(NodeConfig::numbered(6)));
+    world.run(3);
+    let mut writes = world.take(NODE_CONTROLLERS);
+    writes.retain(|(_, line)| !line.contains(" event "));
+    let versionless = |line: &str| match line.find("\"resourceVersion\"") {
+        Some(start) => format!("{}…{}", &line[..start], &line[line[start..].find('}').unwrap_or(0) + start..]),
+        None => line.to_owned(),
+    };
+    let got: Vec<String> = lines(&writes).into_iter().map(versionless).collect();
+    let expected = [
+        "node-controller patch nodes node-6 200 {\"spec\":{\"podCIDR\":\"10.244.3.0/24\",\"podCIDRs\":[\"10.244.3.0/24\"]}}",
+        "ttl-controller patch nodes node-6 200 {\"metadata\":{\"annotations\":{\"node.alpha.kubernetes.io/ttl\":\"0\"}}}",
+        "node-controller patch nodes node-6 409 {\"metadata\":{…},\"spec\":{\"taints\":null}}",
+        "node-controller patch nodes node-6 200 {\"metadata\":{…},\"spec\":{\"taints\":null}}",
+    ];
+    assert_eq!(got, expected);
+    assert!((100..=210).contains(&(writes[3].0 - writes[2].0)), "a conflict is tried again after 100 to 200 ms");
+    assert_eq!(world.taints("node-6"), "");
+    world.run(5);
+    let greeting =
+        "node-controller event node-6 RegisteredNode: Node node-6 event: Registered Node node-6 in Controller";
+    assert_eq!(lines(&world.take(NODE_CONTROLLERS)), [greeting]);
+    world.act(Action::StopNode("node-6".into()));
+    world.ask(|client| async move { client.delete::<Node>("", "node-6", DeleteOptions::default()).await }).unwrap();
+    world.run(6);
+    let farewell = "node-controller event node-6 RemovingNode: Node node-6 event: Removing Node node-6 from Controller";
+    assert_eq!(lines(&world.take(NODE_CONTROLLERS)), [farewell]);
+}
+
+/// Nothing for the grace period; then all in one go; and the Pod goes 300 s after the NoExecute taint.
+#[test]
+fn a_silent_node_is_tainted_and_its_pods_go() {
+    let mut world = World::new(3);
+    world.pod_on("web", "node-1", json!([]));
+    world.take(&[]);
+    world.act(Action::StopNode("node-1".into()));
+    world.run(400);
+    let writes = world.take(&["node-controller "]);
+    let short: Vec<String> =
+        lines(&writes).iter().map(|line| line.split(" {").next().unwrap_or(line).to_owned()).collect();
+    let expected = [
+        "node-controller update nodes/status node-1 200",
+        "node-controller update pods/status web 200",
+        "node-controller event node-1 NodeNotReady: Node node-1 status is now: NodeNotReady",
+        "node-controller patch nodes node-1 200",
+        "node-controller event web NodeNotReady: Node is not ready",
+        "node-controller patch nodes node-1 200",
+        "node-controller event web TaintManagerEviction: Marking for deletion Pod default/web",
+        "node-controller patch pods/status web 200",
+        "node-controller delete pods web 200",
+    ];
+    assert_eq!(short, expected);
+    assert!((40_000..=60_000).contains(&writes[0].0), "grace: {} ms", writes[0].0);
+    assert!(writes[5].0 - writes[0].0 <= 150, "in one go: {writes:#?}");
+    let stayed = writes[6].0 - writes[5].0;
+    assert!((300_000..300_100).contains(&stayed), "tolerationSeconds: {stayed} ms");
+    assert_eq!(world.taints("node-1"), "unreachable:NoSchedule unreachable:NoExecute");
+    let pod = world.get::<Pod>("default", "web").expect("nobody confirms that its containers stopped");
+    assert!(pod.metadata.deletion_timestamp.is_some());
+}
+
+/// When no node answers, it is not the nodes: nobody is evicted.
+#[test]
+fn a_dark_cluster_evicts_nobody() {
+    let mut world = World::new(2);
+    world.run(6);
+    ["node-1", "node-2"].map(|node| world.act(Action::StopNode(node.into())));
+    world.run(120);
+    for node in ["node-1", "node-2"] {
+        assert_eq!(world.taints(node), "unreachable:NoSchedule");
+    }
+}
+
+/// Recording 19: who does not tolerate goes at once, who tolerates for a time may stay if the taint goes first.
+#[test]
+fn a_no_execute_taint_evicts() {
+    let mut world = World::new(2);
+    let tolerates = |seconds: Value| json!([{"key": "maintenance", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}]);
+    world.pod_on("plain", "node-2", json!([]));
+    world.pod_on("patient", "node-2", tolerates(json!(60)));
+    world.pod_on("stoic", "node-2", tolerates(Value::Null));
+    world.pod_on("elsewhere", "node-1", json!([]));
+    world.run(10);
+    world.take(&[]);
+    world.taint("node-2", json!([{"key": "maintenance", "value": "yes", "effect": "NoExecute"}]));
+    let writes = world.take(&["node-controller "]);
+    let (event, patch) = ("Marking for deletion Pod default/plain", "\"reason\":\"DeletionByTaintManager\"");
+    assert_eq!(writes.len(), 3, "{writes:#?}");
+    assert!(writes[0].1.ends_with(event) && writes[1].1.contains(patch), "{writes:#?}");
+    assert_eq!(writes[2].1, "node-controller delete pods plain 200");
+    world.run(10);
+    world.taint("node-2", Value::Null);
+    world.run(120);
+    let cancelled = "node-controller event patient TaintManagerEviction: Cancelling deletion of Pod default/patient";
+    assert_eq!(lines(&world.take(&["node-controller "])), [cancelled]);
+    for name in ["patient", "stoic", "elsewhere"] {
+        let pod = world.get::<Pod>("default", name).expect("it stays");
+        assert_eq!(pod.metadata.deletion_timestamp, None, "{name}");
+    }
+}
+
+/// Every namespace has its account and its certificate authority, whoever takes them away.
+#[test]
+fn a_namespace_is_furnished() {
+    let mut world = World::new(0);
+    world.create::<Namespace>(json!({"metadata": {"name": "dev"}}));
+    for _ in 0..2 {
+        let account = world.get::<ServiceAccount>("dev", "default");
+        let authority = world.get::<ConfigMap>("dev", "kube-root-ca.crt").expect("it was published");
+        assert!(account.is_ok());
+        assert!(authority.data.as_ref().is_some_and(|data| data.contains_key("ca.crt")));
+        let options = DeleteOptions::default;
+        world.ask(move |c| async move { c.delete::<ServiceAccount>("dev", "default", options()).await }).unwrap();
+        world.ask(move |c| async move { c.delete::<ConfigMap>("dev", "kube-root-ca.crt", options()).await }).unwrap();
+    }
 }
