@@ -211,7 +211,9 @@ fn a_silent_node_is_tainted_and_its_pods_go() {
 fn a_dark_cluster_evicts_nobody() {
     let mut world = World::new(2);
     world.run(6);
-    ["node-1", "node-2"].map(|node| world.act(Action::StopNode(node.into())));
+    for node in ["node-1", "node-2"] {
+        world.act(Action::StopNode(node.into()));
+    }
     world.run(120);
     for node in ["node-1", "node-2"] {
         assert_eq!(world.taints(node), "unreachable:NoSchedule");
