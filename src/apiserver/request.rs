@@ -157,11 +157,12 @@ impl Request {
             line = format!("{line}/{}", subresource.as_str());
         }
         let name = match (&self.body, self.name.as_str()) {
-            (Body::Object(object), "") if !object.name().is_empty() => object.name(),
-            (Body::Object(object), "") => object.meta().generate_name.as_deref().unwrap_or(""),
-            (_, name) => name,
+            (Body::Object(object), "") if !object.name().is_empty() => object.name().to_owned(),
+            (Body::Object(object), "") => object.meta().generate_name.clone().unwrap_or_default(),
+            (Body::Json(text), "") => name_in(text),
+            (_, name) => name.to_owned(),
         };
-        match (self.namespace.as_str(), name) {
+        match (self.namespace.as_str(), name.as_str()) {
             ("", "") => line,
             ("", name) => format!("{line} {name}"),
             (namespace, "") => format!("{line} in {namespace}"),
@@ -173,6 +174,12 @@ impl Request {
     pub fn is_background(&self) -> bool {
         matches!(self.kind, Kind::Lease | Kind::Event) || self.subresource == Some(Subresource::Token)
     }
+}
+
+/// The name of the object that some JSON describes, empty if it has none.
+fn name_in(text: &str) -> String {
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 /// What a request carries.

@@ -1,6 +1,7 @@
 //! What the terminal shows of a stop. Plain text lines; every fact comes from the session.
 
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use console::{Style, measure_text_width, truncate_str};
@@ -9,7 +10,7 @@ use serde_json::Value;
 use crate::debugger::describe::{self, Headline};
 use crate::debugger::diff::{self, FieldChange};
 use crate::debugger::{Session, source};
-use crate::engine::{Engine, Note, Pending, Queued, Step, Table, What};
+use crate::engine::{Engine, Note, Pending, Queued, Step, Table, Task, What};
 use crate::object::Object;
 
 use super::palette;
@@ -160,11 +161,11 @@ impl View {
         let What::Request { request, .. } = &write.event.what else { return };
         let agent = palette::component(&request.user.agent).apply_to(&*request.user.agent);
         let answer = write.notes.iter().find_map(|note| match note {
-            Note::Answered { code, revision, .. } if *revision > 0 => Some(format!(" → {code}, revision {revision}")),
+            Note::Answered { code, revision, .. } if *revision > 0 => Some(format!(" → {code}, rv {revision}")),
             Note::Answered { code, .. } => Some(format!(" → {code}")),
             _ => None,
         });
-        let text = format!("step {}: {agent} asked: {}{}", write.id.0, request.line(), answer.unwrap_or_default());
+        let text = format!("step {}: {agent}: {}{}", write.id.0, request.line(), answer.unwrap_or_default());
         self.section(out, "why", &text);
     }
 
@@ -237,7 +238,11 @@ impl View {
 
     /// The reconciles and pod workers in flight, each with the line at which it waits.
     fn waiting(&self, out: &mut String, session: &Session) {
-        let tasks: Vec<_> = session.cluster.engine.tasks().filter(|task| !task.is_background()).collect();
+        let user = session.cluster.user.actor();
+        let shown = |task: &&Task| !task.is_background() && task.actor != user;
+        let mut tasks: Vec<&Task> = session.cluster.engine.tasks().filter(shown).collect();
+        // Whoever has just run comes first.
+        tasks.sort_by_key(|task| Reverse(task.waits.iter().map(|wait| wait.since).max()));
         for task in tasks.iter().take(TASKS_SHOWN) {
             for wait in task.waits.iter().take(1) {
                 let excerpt = source::excerpt(wait.at, CODE_AROUND);
@@ -313,7 +318,6 @@ fn summary(object: &Object) -> Vec<String> {
         ("node", "/spec/nodeName"),
         ("phase", "/status/phase"),
         ("owner", "/metadata/ownerReferences/0/name"),
-        ("labels", "/metadata/labels"),
     ];
     let parts: Vec<String> = shown.iter().filter_map(|(name, path)| Some(format!("{name}: {}", at(path)?))).collect();
     vec![format!("{}: {}", describe::name(object), parts.join(", ")).trim_end_matches([' ', ':']).to_owned()]

@@ -232,8 +232,8 @@ impl Hub {
         self.0.now.set(now);
     }
 
-    /// Drives one future to its end without an engine: each request is answered by `answer` at once. A future that
-    /// waits for anything else is given up. For looking at a cluster without touching it.
+    /// Drives one future to its end without an engine: each request is answered by `answer` at once, and a sleep
+    /// takes no time. A future that waits for anything else is given up. For looking at a cluster without touching it.
     pub fn run_aside<T>(
         &self,
         future: impl Future<Output = T>,
@@ -247,9 +247,16 @@ impl Hub {
             }
             let mut answered = false;
             for out in std::mem::take(&mut *self.0.outbox.borrow_mut()) {
-                if let What::Request { reply: ReplyTo::Call(call), request } = out.what {
-                    self.put_result(call, Outcome::Answer(Box::new(answer(&request))));
-                    answered = true;
+                match out.what {
+                    What::Request { reply: ReplyTo::Call(call), request } => {
+                        self.put_result(call, Outcome::Answer(Box::new(answer(&request))));
+                        answered = true;
+                    }
+                    What::Resume { call } => {
+                        self.put_result(call, Outcome::Elapsed);
+                        answered = true;
+                    }
+                    _ => {}
                 }
             }
             if !answered {
