@@ -175,6 +175,7 @@ fn a_killed_container_is_started_again_in_the_same_pod() {
         world.calls.clear();
         let pod = Key::of_meta(&before.metadata);
         world.cluster.actions().borrow_mut().push_back(Action::KillContainer { pod, container: String::new() });
+        world.cluster.act();
         world.run(if restarts == 1 { 5 } else { 30 });
         let calls = world.about(before.metadata.name.as_deref().unwrap());
         let patches: Vec<&&str> = calls.iter().filter(|call| call.starts_with("patch")).collect();
