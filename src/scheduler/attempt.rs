@@ -36,14 +36,15 @@ pub(super) struct Scheduler {
     pub(super) pods: Lister<Pod>,
     pub(super) state: RefCell<State>,
     pub(super) preempting: Preempting,
-    pub(super) profile: Arc<[Entry]>,
+    pub(super) profile: Rc<[Entry]>,
     disruptions: Disruptions,
     pub(super) timers: Timers,
     /// The last cycle is still writing down its failure; the next must wait for it, as there is one goroutine.
     writing: Cell<bool>,
 }
 
-/// What the scheduler knows. Never borrowed across an `.await`.
+/// What the scheduler knows: plain data, to be looked at and copied. Never borrowed across an `.await`.
+#[derive(Clone)]
 pub(super) struct State {
     pub(super) cache: Cache,
     pub(super) queue: SchedulingQueue,
@@ -66,7 +67,7 @@ impl Scheduler {
     pub(super) fn new(client: Client, recorder: Recorder, pods: Lister<Pod>, mut entries: Vec<Entry>) -> Scheduler {
         let preempting = Preempting::default();
         entries.push(Entry { plugin: Rc::new(WaitForPreemption(preempting.clone())), weight: 0 });
-        let profile: Arc<[Entry]> = entries.into();
+        let profile: Rc<[Entry]> = entries.into();
         let state = State {
             cache: Cache::default(),
             queue: SchedulingQueue::new(profile.clone()),

@@ -117,3 +117,6 @@ fn held(pod: &Pod) -> impl Iterator<Item = (&str, &Option<ResourceRequirements>,
         statuses.flatten().filter(|status| status.resources.is_some() || status.allocated_resources.is_some());
     reported.map(|status| (status.name.as_str(), &status.resources, &status.allocated_resources))
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,8 +50,9 @@ enum Place {
 type Turn = (Reverse<i32>, Instant, u64);
 
 /// All pods without a node.
+#[derive(Clone)]
 pub struct SchedulingQueue {
-    profile: Arc<[Entry]>,
+    profile: Rc<[Entry]>,
     pods: BTreeMap<Key, (QueuedPod, Place)>,
     active: BTreeMap<Turn, Key>,
     /// By the second at which the backoff is over.
@@ -70,7 +72,7 @@ pub struct SchedulingQueue {
 
 impl SchedulingQueue {
     /// An empty queue. The plugins of `profile` say who may be queued, and which changes help whom.
-    pub fn new(profile: Arc<[Entry]>) -> SchedulingQueue {
+    pub fn new(profile: Rc<[Entry]>) -> SchedulingQueue {
         SchedulingQueue {
             profile,
             pods: BTreeMap::new(),
