@@ -185,6 +185,21 @@ fn a_missing_config_map_holds_the_pod() {
 }
 
 #[test]
+fn a_pod_that_waits_for_a_volume_can_be_deleted() {
+    let mut harness = Harness::new();
+    let mut spec = spec("web", "nginx:1.27");
+    let source = ConfigMapVolumeSource { name: "settings".into(), ..ConfigMapVolumeSource::default() };
+    let volume = Volume { name: "config".into(), config_map: Some(source), ..Volume::default() };
+    spec.volumes.as_mut().unwrap().push(volume);
+    harness.create_pod("web", spec);
+    harness.run(40_000);
+    harness.delete_pod("web");
+    harness.run(3_000);
+    let lines = harness.lines();
+    assert_eq!(lines.last().map(String::as_str), Some("delete pods default/web"), "{:#?}", harness.calls);
+}
+
+#[test]
 fn a_restarted_kubelet_adopts_what_runs() {
     let mut harness = Harness::new();
     harness.create_pod("web", spec("web", "nginx:1.27"));

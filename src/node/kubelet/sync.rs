@@ -5,7 +5,7 @@
 //! the API server hold, so a sync that fails in the middle is simply made again.
 //!
 //! Simplified: when a pod is deleted in the middle of a sync, the call under way is waited for and nothing more is
-//! begun; a real kubelet cancels it.
+//! begun; a real kubelet cancels it. Only a wait for volumes is cut short.
 
 use std::cell::RefCell;
 use std::rc::Rc;

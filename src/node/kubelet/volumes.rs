@@ -17,7 +17,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod, Secret, Volume};
 
 use super::Shared;
 use super::params::{MOUNT_POLL_PERIOD, MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX, MOUNT_TIMEOUT, VOLUME_RECONCILE_PERIOD};
-use super::workers::End;
+use super::workers::{End, Stage};
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::recorder::EventType;
 use crate::client::{Informer, Selection};
@@ -69,7 +69,9 @@ impl Shared {
                 self.tell_unmounted(pod, &missing);
                 return Err(End::Failed(None));
             }
+            self.park(uid, true);
             self.hub.sleep(pause).await;
+            self.park(uid, false);
             pause = (pause * 2).min(MOUNT_RETRY_MAX);
         }
         self.wait_for_poll(self.hub.now() - began).await;
@@ -77,6 +79,15 @@ impl Shared {
             worker.mounted = true;
         }
         Ok(())
+    }
+
+    /// A pod that waits for a volume can be told to end at any moment.
+    fn park(&self, uid: &str, parked: bool) {
+        if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid)
+            && worker.stage == Stage::Sync
+        {
+            worker.parked = parked;
+        }
     }
 
     /// The sync looks every 300 ms whether its volumes are there.

@@ -41,6 +41,10 @@ pub struct Worker {
     pub stage: Stage,
     /// A sync is under way.
     pub busy: bool,
+    /// The sync under way waits for a volume. If the pod is to end, the next sync does not wait for it.
+    pub parked: bool,
+    /// How many syncs have begun; what an abandoned one comes to does not count.
+    pub begun: u64,
     /// Something has happened that the next sync should look at.
     pub pending: bool,
     /// When the last sync ended.
@@ -94,6 +98,8 @@ impl Worker {
             pod,
             stage: Stage::Sync,
             busy: false,
+            parked: false,
+            begun: 0,
             pending: false,
             synced: Instant::default(),
             runtime,
@@ -155,13 +161,14 @@ impl Shared {
     /// Starts the next sync of a pod that is marked, idle, and whose runtime state has been read since the last one.
     /// Otherwise it waits for the next relist.
     pub(super) fn start_if_due(self: &Rc<Self>, uid: &str) {
-        let stage = {
+        let (stage, begun) = {
             let mut state = self.state.borrow_mut();
             // Ticks at which nothing could have changed are not relisted, but they count.
             let ticked = if state.pleg.busy { state.pleg.relisted } else { self.last_tick() };
             let relisted = state.pleg.relisted.max(ticked);
             let Some(worker) = state.workers.get_mut(uid) else { return };
-            if !worker.pending || worker.busy || worker.stage == Stage::Finished {
+            let held = worker.busy && !(worker.parked && worker.stage > Stage::Sync);
+            if !worker.pending || held || worker.stage == Stage::Finished {
                 return;
             }
             if worker.runtime.seen_at.max(relisted) <= worker.synced {
@@ -172,8 +179,10 @@ impl Shared {
             }
             worker.pending = false;
             worker.busy = true;
+            worker.parked = false;
+            worker.begun += 1;
             worker.retry = None;
-            worker.stage
+            (worker.stage, worker.begun)
         };
         let label = format!("kubelet {} {}", self.config.name, self.pod_key(uid));
         let (me, uid) = (self.clone(), uid.to_owned());
@@ -183,19 +192,19 @@ impl Shared {
                 Stage::Terminating => me.sync_terminating_pod(&uid).await,
                 Stage::Terminated | Stage::Finished => me.sync_terminated_pod(&uid).await,
             };
-            me.complete(&uid, stage, end);
+            me.complete(&uid, begun, stage, end);
         });
     }
 
     /// What follows from a sync's end (`completeWork`, `completeSync`, `completeTerminating`).
-    fn complete(self: &Rc<Self>, uid: &str, stage: Stage, end: End) {
+    fn complete(self: &Rc<Self>, uid: &str, begun: u64, stage: Stage, end: End) {
         let now = self.hub.now();
         let wait = match end {
             End::Failed(at) => Some(self.retry_after(at, now)),
             End::Done | End::Acted | End::Terminal => None,
         };
         let mut state = self.state.borrow_mut();
-        let Some(worker) = state.workers.get_mut(uid) else { return };
+        let Some(worker) = state.workers.get_mut(uid).filter(|worker| worker.begun == begun) else { return };
         worker.busy = false;
         worker.synced = now;
         let next = match (stage, end) {
