@@ -20,6 +20,8 @@ pub struct Latency {
     pub write_response: Duration,
     /// API server to a watching informer.
     pub notification: Duration,
+    /// Between two events of one watch: a client decodes them one by one.
+    pub between_notifications: Duration,
     /// A worker is told that its queue holds a key.
     pub wake: Duration,
     /// Kubelet to runtime, runtime to network plugin, and back.
@@ -35,6 +37,7 @@ impl Latency {
             read_response: Duration::from_micros(500),
             write_response: Duration::from_micros(2_500),
             notification: Duration::from_micros(3_000),
+            between_notifications: Duration::from_micros(200),
             wake: Duration::from_micros(100),
             rpc: Duration::from_micros(200),
             jitter: (seed != 0).then(|| Random::new(seed)),

@@ -463,7 +463,7 @@ impl Engine {
         match &out.what {
             What::Notification { watch, .. } => {
                 if let Some(stream) = self.watches.get_mut(watch) {
-                    due = due.max(stream.last_due);
+                    due = due.max(stream.last_due + self.latency.between_notifications);
                     stream.last_due = due;
                 }
             }
