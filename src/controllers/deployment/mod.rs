@@ -62,12 +62,12 @@ use super::claim::Claimer;
 use super::pods::{BY_CONTROLLER, index_by_controller, is_namespace_terminating, orphans_of, owned_by};
 
 pub mod arithmetic;
-mod new_replica_set;
-mod recreate;
+pub mod new_replica_set;
+pub mod recreate;
 pub mod revision;
-mod rollback;
-mod rolling;
-mod scale;
+pub mod rollback;
+pub mod rolling;
+pub mod scale;
 pub mod status;
 
 /// The row of the Deployment controller.

@@ -24,11 +24,6 @@ fn siblings_of(rs: &ReplicaSet) -> Option<String> {
     Some(format!("{namespace}/{}/{}/{}", owner.kind, owner.name, owner.uid))
 }
 
-/// Whether both are versions of one Pod.
-fn same_pod(a: &Pod, b: &Pod) -> bool {
-    a.metadata.uid == b.metadata.uid
-}
-
 impl ReplicaSets {
     /// One step towards `spec.replicas`.
     pub(super) async fn manage_replicas(
@@ -45,10 +40,9 @@ impl ReplicaSets {
             1.. => self.create_pods(key, rs, count).await,
             _ => {
                 let mut active = self.active_pods(rs, selector);
-                let adopted = survey.adopted.iter();
-                active.extend(
-                    adopted.filter(|pod| !active.iter().any(|a| same_pod(a, pod))).cloned().collect::<Vec<_>>(),
-                );
+                let cached = keys_of(&active);
+                let is_new = |pod: &&Arc<Pod>| !cached.contains(&Key::of_meta(&pod.metadata));
+                active.extend(survey.adopted.iter().filter(is_new).cloned());
                 self.delete_pods(key, rs, &active, count).await
             }
         }

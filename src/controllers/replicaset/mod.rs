@@ -54,7 +54,7 @@ use super::expectations::Expectations;
 use super::pods::{self, BY_CONTROLLER, PodControl, index_by_controller, orphans_of, owned_by};
 
 pub mod census;
-mod manage;
+pub mod manage;
 pub mod rank;
 pub mod status;
 
