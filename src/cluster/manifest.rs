@@ -124,10 +124,9 @@ pub fn read_text(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError>
 }
 
 fn add_objects(value: Value, source: Source, manifests: &mut Vec<Manifest>) -> Result<(), ManifestError> {
-    if value.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List")) {
-        if let Some(Value::Array(items)) = value.get("items") {
-            return items.iter().try_for_each(|item| add_objects(item.clone(), source.clone(), manifests));
-        }
+    let is_list = value.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
+    if let (true, Some(Value::Array(items))) = (is_list, value.get("items")) {
+        return items.iter().try_for_each(|item| add_objects(item.clone(), source.clone(), manifests));
     }
     let kind = kind_of(&value, &source)?;
     manifests.push(Manifest { object: value, kind, source });

@@ -87,6 +87,11 @@ const SCRIPT: &[(&str, &str)] = &[
         "kubectl exec once -- sh",
         "error: exec is not part of this cluster: containers here have no processes to talk to",
     ),
+    ("kubectl -n kube-system get pods", "No resources found in kube-system namespace."),
+    ("kubectl --namespace=kube-public get pods -l a=b", "No resources found in kube-public namespace."),
+    ("kubectl -n", "error: no command given…"),
+    ("kubectl run lost --image=x -n nowhere", "Error from server (NotFound): namespaces \"nowhere\" not found"),
+    ("kubectl get pods lost -n nowhere", "Error from server (NotFound): namespaces \"nowhere\" not found"),
     ("kubectl dance", "error: unknown command \"dance\" for \"kubectl\""),
     ("kubectl", "error: no command given…"),
     (

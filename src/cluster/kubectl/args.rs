@@ -116,6 +116,22 @@ impl Args {
     }
 }
 
+/// Where the verb stands: it is the first word that is neither a flag nor the value of one.
+pub fn verb_place(line: &[String]) -> Option<usize> {
+    let mut place = 0;
+    while line.get(place)?.starts_with('-') {
+        let (word, inline) =
+            line[place].split_once('=').map_or((line[place].as_str(), false), |(word, _)| (word, true));
+        let name = match word.strip_prefix("--") {
+            Some(long) => long,
+            None if word.len() == 2 => SHORT.iter().find(|(c, _)| word.ends_with(*c)).map_or("", |(_, name)| name),
+            None => "",
+        };
+        place += if VALUED.contains(&name) && !inline { 2 } else { 1 };
+    }
+    Some(place)
+}
+
 fn known(name: &str) -> Option<&'static str> {
     let lone = LONE.iter().map(|(flag, _)| flag);
     VALUED.iter().chain(lone).find(|flag| **flag == name).copied()

@@ -45,14 +45,16 @@ pub async fn run(line: &[String], cx: &Kubectl) -> u8 {
 }
 
 async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
-    let Some((verb, rest)) = line.split_first() else {
+    let Some(place) = args::verb_place(line) else {
         return Err(Failure::text("no command given\nSee 'kubectl --help' for usage."));
     };
+    let verb = line[place].as_str();
     if let Some(why) = refused(verb) {
         return Err(Failure::text(format!("{verb} is not part of this cluster: {why}")));
     }
-    let args = Args::parse(verb, rest)?;
-    match verb.as_str() {
+    let rest: Vec<String> = line[..place].iter().chain(&line[place + 1..]).cloned().collect();
+    let args = Args::parse(verb, &rest)?;
+    match verb {
         "get" => verbs::get::get(&args, cx).await,
         "events" => verbs::get::events(&args, cx).await,
         "describe" => verbs::describe::describe(&args, cx).await,

@@ -56,7 +56,7 @@ async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<&'s
     loop {
         let live = match cx.get(kind, namespace, name).await {
             Ok(live) => live,
-            Err(fault) if fault.is_not_found() && is_about(&fault, name) => {
+            Err(fault) if fault.is_not_found() => {
                 let created = cx.post(kind, namespace, &modified, write_options(MANAGER, args)?).await;
                 return created.map(|_| "created").map_err(|fault| fault.while_doing("creating", file));
             }
@@ -72,17 +72,6 @@ async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<&'s
             Err(fault) if fault.is_conflict() && tries < RETRIES => tries += 1,
             Err(fault) => return Err(fault.while_doing(context.trim_end(), file)),
         }
-    }
-}
-
-/// Whether it is the object that is missing, and not its namespace.
-fn is_about(fault: &Failure, name: &str) -> bool {
-    match fault {
-        Failure::Server { status, .. } => {
-            let details = status.details.as_deref();
-            details.is_none_or(|d| d.name == name && d.kind != "namespaces") || details.is_some_and(|d| d.name == name)
-        }
-        _ => false,
     }
 }
 
