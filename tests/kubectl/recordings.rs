@@ -170,8 +170,7 @@ fn unschedulable() {
 
 #[test]
 fn placement() {
-    // The controller that evicts Pods from tainted nodes.
-    check_but("19-placement", 3);
+    check("19-placement");
 }
 
 #[test]
