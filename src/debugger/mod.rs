@@ -6,6 +6,7 @@
 //! - [`session`]: stepping, history, causes.
 //! - [`describe`]: one event, or one task, in words.
 //! - [`diff`]: what changed between two versions of an object, field by field.
+//! - [`properties`]: what must hold in every run.
 //! - [`record`]: a run as files.
 //! - [`source`]: the lines of code at which a component waits.
 //!
@@ -13,6 +14,7 @@
 
 pub mod describe;
 pub mod diff;
+pub mod properties;
 pub mod record;
 pub mod session;
 pub mod source;

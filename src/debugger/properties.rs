@@ -1,0 +1,206 @@
+//! What must hold in every run, checked from outside after every event.
+//!
+//! A property looks at steps, never into a component. Tests, the explorer and the debugger use the same ones.
+
+use std::collections::BTreeMap;
+
+use crate::apiserver::watch::{WatchEvent, WatchId};
+use crate::engine::{Engine, Note, Step, What};
+use crate::object::{Kind, Object};
+
+/// One property.
+pub trait Property {
+    /// What must hold, in words.
+    fn name(&self) -> &'static str;
+    /// Looks at one step. An error says what broke it.
+    fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String>;
+}
+
+/// All properties that hold for any scenario.
+pub fn all() -> Vec<Box<dyn Property>> {
+    vec![
+        Box::new(BoundOnce::default()),
+        Box::new(OwnPodsOnly),
+        Box::new(RevisionsGrow::default()),
+        Box::new(WatchesInOrder::default()),
+        Box::new(WritesHaveCauses),
+        Box::new(PhasesEnd),
+        Box::new(RestartsGrow),
+    ]
+}
+
+/// The versions of objects that a step stored.
+fn stored(step: &Step) -> impl Iterator<Item = (u64, Option<&Object>, Option<&Object>)> {
+    step.notes.iter().filter_map(|note| match note {
+        Note::Stored { revision, old, new, .. } => Some((*revision, old.as_ref(), new.as_ref())),
+        _ => None,
+    })
+}
+
+fn node_of(object: &Object) -> Option<&str> {
+    match object {
+        Object::Pod(pod) => pod.spec.as_ref()?.node_name.as_deref().filter(|node| !node.is_empty()),
+        _ => None,
+    }
+}
+
+/// A Pod gets a node once, and keeps it.
+#[derive(Default)]
+struct BoundOnce {
+    /// Nodes by the Pod's uid.
+    bound: BTreeMap<String, String>,
+}
+
+impl Property for BoundOnce {
+    fn name(&self) -> &'static str {
+        "a Pod is bound at most once and never moves"
+    }
+
+    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
+        for object in stored(step).filter_map(|(_, _, new)| new) {
+            let Some(node) = node_of(object) else { continue };
+            let uid = object.meta().uid.clone().unwrap_or_default();
+            let before = self.bound.entry(uid).or_insert_with(|| node.to_owned());
+            if before != node {
+                return Err(format!("{} moved from {before} to {node}", object.name()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A kubelet's Pod informer sees only the Pods of its own node.
+struct OwnPodsOnly;
+
+impl Property for OwnPodsOnly {
+    fn name(&self) -> &'static str {
+        "no Pod of one node is in another kubelet's informer"
+    }
+
+    fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
+        for note in &step.notes {
+            let Note::Cache { actor, kind: Kind::Pod, new: Some(pod), .. } = note else { continue };
+            let Some(node) = engine.name(*actor).strip_prefix("kubelet/") else { continue };
+            if node_of(pod) != Some(node) {
+                return Err(format!("kubelet/{node} holds {}, which is on {:?}", pod.name(), node_of(pod)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Each change of the store has a revision above the last.
+#[derive(Default)]
+struct RevisionsGrow {
+    last: u64,
+}
+
+impl Property for RevisionsGrow {
+    fn name(&self) -> &'static str {
+        "resourceVersions only grow"
+    }
+
+    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
+        for (revision, _, _) in stored(step) {
+            if revision <= self.last {
+                return Err(format!("revision {revision} came after {}", self.last));
+            }
+            self.last = revision;
+        }
+        Ok(())
+    }
+}
+
+/// A watch is told of each revision once, and of lower ones first. The state with which it begins is in key order.
+#[derive(Default)]
+struct WatchesInOrder {
+    /// The last revision told, once the state so far was told.
+    last: BTreeMap<WatchId, u64>,
+}
+
+impl Property for WatchesInOrder {
+    fn name(&self) -> &'static str {
+        "a watch delivers each revision once, in order"
+    }
+
+    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
+        let What::Notification { watch, event } = &step.event.what else { return Ok(()) };
+        if let WatchEvent::Bookmark { revision, .. } = event {
+            self.last.insert(*watch, *revision);
+        }
+        let (Some(object), Some(last)) = (event.object(), self.last.get_mut(watch)) else { return Ok(()) };
+        let revision = object.revision();
+        if revision <= *last {
+            return Err(format!("{} at revision {revision} came after revision {last}", object.name()));
+        }
+        *last = revision;
+        Ok(())
+    }
+}
+
+/// Whatever writes was set off by something: the step that sent the write is in the past.
+struct WritesHaveCauses;
+
+impl Property for WritesHaveCauses {
+    fn name(&self) -> &'static str {
+        "no write is without a cause"
+    }
+
+    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
+        if stored(step).next().is_some() && step.event.cause >= step.id {
+            return Err(format!("{} wrote, and says it was caused by {}", step.id, step.event.cause));
+        }
+        Ok(())
+    }
+}
+
+/// A Pod that has succeeded or failed stays so.
+struct PhasesEnd;
+
+impl Property for PhasesEnd {
+    fn name(&self) -> &'static str {
+        "a terminal phase never changes"
+    }
+
+    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
+        let phase = |object: &Object| match object {
+            Object::Pod(pod) => pod.status.as_ref().and_then(|status| status.phase.clone()),
+            _ => None,
+        };
+        for (_, old, new) in stored(step) {
+            let (Some(old), Some(new)) = (old, new) else { continue };
+            let (before, after) = (phase(old), phase(new));
+            if matches!(before.as_deref(), Some("Succeeded" | "Failed")) && before != after {
+                return Err(format!("{} went from {before:?} to {after:?}", new.name()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Restarts are only ever counted up.
+struct RestartsGrow;
+
+impl Property for RestartsGrow {
+    fn name(&self) -> &'static str {
+        "restartCount never decreases"
+    }
+
+    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
+        let counts = |object: &Object| -> BTreeMap<String, i32> {
+            let Object::Pod(pod) = object else { return BTreeMap::new() };
+            let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
+            statuses.into_iter().flatten().map(|c| (c.name.clone(), c.restart_count)).collect()
+        };
+        for (_, old, new) in stored(step) {
+            let (Some(old), Some(new)) = (old, new) else { continue };
+            let after = counts(new);
+            for (container, before) in counts(old) {
+                if after.get(&container).is_some_and(|now| *now < before) {
+                    return Err(format!("{} of {} fell from {before}", container, new.name()));
+                }
+            }
+        }
+        Ok(())
+    }
+}
