@@ -51,6 +51,10 @@ use request::{Answer, Request, Response, Subresource, Verb};
 use service_addresses::ServiceAddresses;
 use watch::{WatchEvent, WatchId, Watchers};
 
+/// How many of the newest changes a watch or a list can still go back to. The real server has etcd compacted every
+/// five minutes; in virtual time a large cluster writes a million versions in less, and memory is real.
+const CHANGES_KEPT: usize = 4096;
+
 /// The API server's state: the store, who may do what, and who watches.
 pub struct ApiServer {
     /// etcd.
@@ -213,6 +217,7 @@ impl ApiServer {
         self.watchers.fan_out(old, new, deleted, &mut handling.fanout);
         handling.stage("etcd", || format!("{} at revision {}", change.key, change.revision));
         handling.changes.push(change);
+        self.store.keep_changes(CHANGES_KEPT);
     }
 
     /// What is stored under this name, or the 404.

@@ -3,8 +3,8 @@
 //! Mirrors `client-go/tools/cache`: reflector (watch with initial events, watch again after an error), delta queue,
 //! indexer. Every watch event gives exactly one change; the cache is changed first.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -252,13 +252,16 @@ pub struct Indexer {
     indexes: Vec<Index>,
     revision: u64,
     synced: bool,
+    /// How many objects were listed from it so far: long lists take their time, see [`Indexer::reads`].
+    reads: Cell<u64>,
 }
 
 #[derive(Clone, Debug)]
 struct Index {
     name: &'static str,
     of: fn(&Object) -> Vec<String>,
-    keys: BTreeMap<String, BTreeSet<Key>>,
+    /// The objects under each value, held here too: a list by index then looks nothing up.
+    objects: BTreeMap<String, BTreeMap<Key, Object>>,
 }
 
 impl Indexer {
@@ -272,14 +275,24 @@ impl Indexer {
         self.revision
     }
 
+    /// How many objects were listed from the cache so far.
+    pub fn reads(&self) -> u64 {
+        self.reads.get()
+    }
+
+    fn counted<T>(&self, list: Vec<T>) -> Vec<T> {
+        self.reads.set(self.reads.get() + list.len() as u64);
+        list
+    }
+
     fn add_index(&mut self, name: &'static str, of: fn(&Object) -> Vec<String>) {
         if self.indexes.iter().any(|index| index.name == name) {
             return;
         }
-        let mut index = Index { name, of, keys: BTreeMap::new() };
+        let mut index = Index { name, of, objects: BTreeMap::new() };
         for (key, object) in &self.objects {
             for value in of(object) {
-                index.keys.entry(value).or_default().insert(key.clone());
+                index.objects.entry(value).or_default().insert(key.clone(), object.clone());
             }
         }
         self.indexes.push(index);
@@ -291,14 +304,11 @@ impl Indexer {
         let old = self.objects.insert(key.clone(), object.clone());
         for index in &mut self.indexes {
             let (before, after) = (old.as_ref().map(index.of).unwrap_or_default(), (index.of)(&object));
-            if before == after {
-                continue;
-            }
-            for value in before {
-                index.forget(&value, &key);
+            for value in before.iter().filter(|value| !after.contains(value)) {
+                index.forget(value, &key);
             }
             for value in after {
-                index.keys.entry(value).or_default().insert(key.clone());
+                index.objects.entry(value).or_default().insert(key.clone(), object.clone());
             }
         }
         old
@@ -317,10 +327,10 @@ impl Indexer {
 
 impl Index {
     fn forget(&mut self, value: &str, key: &Key) {
-        if let Some(keys) = self.keys.get_mut(value) {
-            keys.remove(key);
-            if keys.is_empty() {
-                self.keys.remove(value);
+        if let Some(objects) = self.objects.get_mut(value) {
+            objects.remove(key);
+            if objects.is_empty() {
+                self.objects.remove(value);
             }
         }
     }
@@ -346,7 +356,8 @@ impl<T: Resource> Lister<T> {
 
     /// All cached objects, in key order.
     pub fn list(&self) -> Vec<Arc<T>> {
-        self.cache.borrow().objects.values().filter_map(T::from_object).cloned().collect()
+        let cache = self.cache.borrow();
+        cache.counted(cache.objects.values().filter_map(T::from_object).cloned().collect())
     }
 
     /// The cached objects of a namespace, in key order.
@@ -354,7 +365,7 @@ impl<T: Resource> Lister<T> {
         let cache = self.cache.borrow();
         let first = Key::new(namespace, "");
         let from = cache.objects.range(first..).take_while(|(key, _)| key.namespace() == namespace);
-        from.filter_map(|(_, object)| T::from_object(object)).cloned().collect()
+        cache.counted(from.filter_map(|(_, object)| T::from_object(object)).cloned().collect())
     }
 
     /// The cached objects with this value in this index, in key order.
@@ -364,8 +375,11 @@ impl<T: Resource> Lister<T> {
             debug_assert!(false, "no index {index} was added to the cache");
             return Vec::new();
         };
-        let keys = index.keys.get(value).into_iter().flatten();
-        keys.filter_map(|key| T::from_object(cache.objects.get(key)?)).cloned().collect()
+        let objects = index.objects.get(value);
+        let found = objects.into_iter().flatten().filter_map(|(_, object)| T::from_object(object)).cloned();
+        let mut list = Vec::with_capacity(objects.map_or(0, BTreeMap::len));
+        list.extend(found);
+        cache.counted(list)
     }
 
     /// The newest revision that the cache has heard of.
