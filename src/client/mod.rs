@@ -18,6 +18,7 @@
 
 pub mod api;
 pub mod controller;
+mod correlator;
 pub mod informer;
 pub mod limiter;
 pub mod queue;

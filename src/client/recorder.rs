@@ -4,9 +4,8 @@
 //! is a PATCH that raises its count; too many different ones on one object become one; a flood is dropped.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
-use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -14,18 +13,9 @@ use serde_json::json;
 
 use crate::apiserver::request::Patch;
 use crate::object::Resource;
-use crate::object::time::Instant;
 
 use super::api::Client;
-
-/// Tokens of the spam filter for one object.
-const SPAM_BURST: u32 = 25;
-/// One token of the spam filter grows back in this time.
-const SPAM_REFILL: Duration = Duration::from_secs(300);
-/// So many different messages for one reason on one object are told as one.
-const AGGREGATE_AT: usize = 10;
-/// Messages older than this do not count for that.
-const AGGREGATE_WITHIN: Duration = Duration::from_secs(600);
+use super::correlator::{Correlator, Sent};
 
 /// Whether all is well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,25 +41,8 @@ struct Inner {
 struct State {
     outgoing: VecDeque<Event>,
     sending: bool,
-    /// Events sent before: who, what and which message, to the name and count they have.
-    seen: BTreeMap<(Series, String), Sent>,
-    messages: BTreeMap<Series, (Instant, BTreeSet<String>)>,
-    spam: BTreeMap<String, SpamFilter>,
+    memory: Correlator,
     last_nanos: u64,
-}
-
-/// Object, type and reason: Events that belong together.
-type Series = (String, EventType, String);
-
-struct Sent {
-    name: String,
-    count: i32,
-}
-
-/// A bucket that regains a token every five minutes, slower than `TokenBucket` can say in tokens a second.
-struct SpamFilter {
-    tokens: u32,
-    refilled: Instant,
 }
 
 impl Recorder {
@@ -110,10 +83,7 @@ impl Recorder {
     pub fn event_about(&self, involved: ObjectReference, type_: EventType, reason: &str, message: String) {
         let now = self.0.client.now();
         let mut state = self.0.state.borrow_mut();
-        if !state.spam_allows(&involved, now) {
-            return;
-        }
-        let message = state.aggregate(&involved, type_, reason, message, now);
+        let Some(message) = state.memory.admit(&involved, type_, reason, message, now) else { return };
         // Names carry nanoseconds; two Events of one instant must still differ.
         state.last_nanos = (state.last_nanos + 1).max(now.timestamp().as_nanosecond() as u64);
         let event = self.make(involved, type_, reason, message, state.last_nanos);
@@ -161,71 +131,33 @@ impl Recorder {
     /// The first of its kind is a POST, the same again a PATCH. Errors are dropped, as the real recorder does.
     async fn send(&self, event: Event) {
         let type_ = if event.type_.as_deref() == Some("Warning") { EventType::Warning } else { EventType::Normal };
-        let reason = event.reason.clone().unwrap_or_default();
-        let series = (object_id(&event.involved_object), type_, reason);
-        let key = (series, event.message.clone().unwrap_or_default());
+        let (reason, message) = (event.reason.clone().unwrap_or_default(), event.message.clone().unwrap_or_default());
+        let involved = event.involved_object.clone();
         let namespace = event.metadata.namespace.clone().unwrap_or_default();
-        let before = self.0.state.borrow().seen.get(&key).map(|sent| (sent.name.clone(), sent.count));
-        if let Some((name, count)) = before {
-            let patch = json!({
-                "count": count + 1, "lastTimestamp": event.last_timestamp, "message": event.message,
-            });
-            let patched = self.0.client.patch::<Event>(&namespace, &name, Patch::Strategic(patch)).await;
-            if patched.is_ok() {
-                self.0.state.borrow_mut().seen.insert(key, Sent { name, count: count + 1 });
-                return;
+        let before = self.0.state.borrow().memory.sent(&involved, type_, &reason, &message);
+        let sent = match before {
+            Some(before) => {
+                let count = before.count + 1;
+                let patch = json!({
+                    "count": count, "lastTimestamp": event.last_timestamp, "message": event.message,
+                });
+                let patched = self.0.client.patch::<Event>(&namespace, &before.name, Patch::Strategic(patch)).await;
+                match patched {
+                    Ok(_) => Some(Sent { count, ..before }),
+                    // It is gone, having expired: tell it anew.
+                    Err(_) => self.create(event, message).await,
+                }
             }
+            None => self.create(event, message).await,
+        };
+        if let Some(sent) = sent {
+            let now = self.0.client.now();
+            self.0.state.borrow_mut().memory.remember(&involved, type_, &reason, sent, now);
         }
+    }
+
+    async fn create(&self, event: Event, message: String) -> Option<Sent> {
         let name = event.metadata.name.clone().unwrap_or_default();
-        if self.0.client.create(event).await.is_ok() {
-            self.0.state.borrow_mut().seen.insert(key, Sent { name, count: 1 });
-        }
-    }
-}
-
-fn object_id(involved: &ObjectReference) -> String {
-    let part = |field: &Option<String>| field.clone().unwrap_or_default();
-    [
-        part(&involved.kind),
-        part(&involved.namespace),
-        part(&involved.name),
-        part(&involved.uid),
-        part(&involved.field_path),
-    ]
-    .join("/")
-}
-
-impl State {
-    fn spam_allows(&mut self, involved: &ObjectReference, now: Instant) -> bool {
-        let filter = self.spam.entry(object_id(involved)).or_insert(SpamFilter { tokens: SPAM_BURST, refilled: now });
-        let grown = (now - filter.refilled).as_secs() / SPAM_REFILL.as_secs();
-        if grown > 0 {
-            filter.tokens = filter.tokens.saturating_add(grown as u32).min(SPAM_BURST);
-            filter.refilled = now;
-        }
-        let allowed = filter.tokens > 0;
-        filter.tokens = filter.tokens.saturating_sub(1);
-        allowed
-    }
-
-    /// The message to send: from the tenth different one on, all of a series share one Event.
-    fn aggregate(
-        &mut self,
-        involved: &ObjectReference,
-        type_: EventType,
-        reason: &str,
-        message: String,
-        now: Instant,
-    ) -> String {
-        let series = (object_id(involved), type_, reason.to_owned());
-        let (last, messages) = self.messages.entry(series).or_insert((now, BTreeSet::new()));
-        if now - *last > AGGREGATE_WITHIN {
-            messages.clear();
-        }
-        *last = now;
-        if messages.len() < AGGREGATE_AT {
-            messages.insert(message.clone());
-        }
-        if messages.len() >= AGGREGATE_AT { format!("(combined from similar events): {message}") } else { message }
+        self.0.client.create(event).await.ok().map(|_| Sent { message, name, count: 1 })
     }
 }

@@ -5,13 +5,15 @@
 //! the address it reserves, the veth pair it makes, the end it puts into the Pod's namespace, the bridge port, the
 //! routes and the masquerade rules.
 //!
+//! - [`config`]: what the plugins are configured with.
 //! - [`bridge`]: the bridge plugin.
 //! - [`ipam`]: host-local, which hands out addresses from files.
 //! - [`netns`]: the network of one node, as data.
 //!
 //! Must hold: one address has one owner; every ADD is undone by a DEL, which may come twice.
 //!
-//! Left out, until packets walk: chained plugins, GC, versions, and packets themselves.
+//! Left out: chained plugins (portmap), `prevResult`, `disableCheck` and capabilities, versions other than 1.1.0, the
+//! cached result on disk, and, until packets walk, packets themselves.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -22,6 +24,7 @@ use crate::engine::{Actor, ActorId, Delivery, Hub, Message, Note, RpcError, RpcR
 use crate::node::cri;
 
 pub mod bridge;
+pub mod config;
 pub mod ipam;
 pub mod netns;
 
@@ -39,6 +42,12 @@ pub enum Command {
     Del,
     /// Look whether it is still as it was made.
     Check,
+    /// Undo whatever is not named as valid.
+    Gc,
+    /// Say whether an ADD would work.
+    Status,
+    /// Say which versions of the spec are understood.
+    Version,
 }
 
 /// One run of the plugin: its environment.
@@ -58,6 +67,8 @@ pub struct CniRequest {
     pub pod_name: String,
     /// `K8S_POD_UID`.
     pub pod_uid: String,
+    /// For GC, on standard input: the sandboxes that are there.
+    pub valid_attachments: Vec<String>,
 }
 
 /// What the plugin prints after ADD.
@@ -69,6 +80,8 @@ pub struct CniResult {
     pub ips: Vec<(String, String)>,
     /// Destination and gateway.
     pub routes: Vec<(String, String)>,
+    /// To VERSION, and nothing else.
+    pub supported_versions: Option<Vec<&'static str>>,
 }
 
 impl CniResult {
@@ -85,6 +98,9 @@ impl Message for CniRequest {
             Command::Add => "CNI ADD",
             Command::Del => "CNI DEL",
             Command::Check => "CNI CHECK",
+            Command::Gc => "CNI GC",
+            Command::Status => "CNI STATUS",
+            Command::Version => "CNI VERSION",
         }
     }
 
@@ -112,6 +128,9 @@ impl Message for CniResult {
     }
 
     fn json(&self) -> Value {
+        if let Some(versions) = &self.supported_versions {
+            return json!({"cniVersion": VERSION, "supportedVersions": versions});
+        }
         let interface = |(name, mac, sandbox): &(String, String, String)| {
             let mut value = json!({"name": name, "mac": mac});
             if !sandbox.is_empty() {
@@ -128,6 +147,13 @@ impl Message for CniResult {
             "routes": self.routes.iter().map(|(dst, gw)| json!({"dst": dst, "gw": gw})).collect::<Vec<_>>(),
             "dns": {},
         })
+    }
+}
+
+impl CniError {
+    /// What the plugin prints on standard output before it exits with 1.
+    pub fn json(&self) -> Value {
+        json!({"cniVersion": VERSION, "code": self.code, "msg": self.message})
     }
 }
 
@@ -161,6 +187,9 @@ impl Plugins {
 
     fn call(&mut self, request: &CniRequest) -> RpcResult {
         let mut steps = Vec::new();
+        if self.hub.recording() {
+            steps.push(format!("standard input: {}", self.network.config.stdin(request)));
+        }
         let result = match request.command {
             Command::Add => {
                 let host_end = format!("veth{:08x}", self.hub.random(|random| random.next_u64()) as u32);
@@ -171,7 +200,16 @@ impl Plugins {
                 Ok(CniResult::default())
             }
             Command::Check => bridge::check(&self.network, request).map(|()| CniResult::default()),
+            Command::Gc => {
+                bridge::gc(&mut self.network, request, &mut steps);
+                Ok(CniResult::default())
+            }
+            Command::Status => Ok(CniResult::default()),
+            Command::Version => Ok(CniResult { supported_versions: Some(vec![VERSION]), ..CniResult::default() }),
         };
+        if let Err(error) = &result {
+            steps.push(format!("standard output: {}", error.json()));
+        }
         for text in steps {
             self.hub.note(|| Note::Text { topic: "cni", text });
         }

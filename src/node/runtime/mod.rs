@@ -242,6 +242,7 @@ impl Inner {
             pod_namespace: config.namespace.clone(),
             pod_name: config.name.clone(),
             pod_uid: config.uid.clone(),
+            valid_attachments: Vec::new(),
         };
         let reply = self.hub.rpc(self.cni, Rc::new(request)).await?;
         let any: &dyn Any = &*reply;
@@ -385,7 +386,8 @@ impl Inner {
 
     /// 64 hex digits.
     fn new_id(&self) -> String {
-        (0..4).map(|_| format!("{:016x}", self.hub.random(|random| random.next_u64()))).collect()
+        let [a, b, c, d] = self.hub.random(|random| [(); 4].map(|()| random.next_u64()));
+        format!("{a:016x}{b:016x}{c:016x}{d:016x}")
     }
 
     fn text(&self, text: impl FnOnce() -> String) {
