@@ -32,11 +32,7 @@ pub fn prefix(kind: Kind) -> &'static str {
 
 /// The etcd key of one object: `/registry/pods/default/web`.
 pub fn key(kind: Kind, namespace: &str, name: &str) -> String {
-    if kind.info().namespaced {
-        format!("{}{namespace}/{name}", prefix(kind))
-    } else {
-        format!("{}{name}", prefix(kind))
-    }
+    if kind.info().namespaced { [prefix(kind), namespace, "/", name].concat() } else { [prefix(kind), name].concat() }
 }
 
 /// The key prefix of all objects of a kind, in one namespace or (empty) in all.

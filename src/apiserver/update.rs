@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{NodeCondition, PodCondition};
+use k8s_openapi::api::core::v1::{Node, NodeCondition, Pod, PodCondition};
 
 use crate::object::patch;
 use crate::object::status::{Cause, Reason};
@@ -166,39 +166,40 @@ fn check_preconditions(old: &Object, new: &Object) -> Result<(), Status> {
 
 /// The typed form of the strategic merge patch a kubelet sends.
 fn apply_status(old: &Object, patch: &StatusPatch) -> Result<Object, Status> {
-    let mut new = old.clone();
-    match (&mut new, patch) {
+    Ok(match (old, patch) {
         (Object::Pod(pod), StatusPatch::Pod { uid, status }) => {
             if pod.metadata.uid.as_deref() != Some(uid) {
                 return Err(Status::conflict(old.kind(), old.name(), &wrong_uid(old, uid)));
             }
-            let pod = Arc::make_mut(pod);
-            let before = pod.status.take().unwrap_or_default();
             let mut after = status.clone();
-            after.conditions = merge_by_type(before.conditions, after.conditions, |c: &PodCondition| c.type_.clone());
-            after.qos_class = before.qos_class.or(after.qos_class);
-            after.nominated_node_name = before.nominated_node_name;
-            pod.status = Some(after);
+            if let Some(before) = &pod.status {
+                after.conditions = merge_by_type(&before.conditions, after.conditions, |c: &PodCondition| &c.type_);
+                after.qos_class = before.qos_class.clone().or(after.qos_class);
+                after.nominated_node_name.clone_from(&before.nominated_node_name);
+            }
+            // Made of its parts: a copy of the whole would copy the old status too, only to throw it away.
+            let (metadata, spec) = (pod.metadata.clone(), pod.spec.clone());
+            Object::Pod(Arc::new(Pod { metadata, spec, status: Some(after) }))
         }
         (Object::Node(node), StatusPatch::Node { status }) => {
-            let node = Arc::make_mut(node);
-            let before = node.status.take().unwrap_or_default();
             let mut after = status.clone();
-            after.conditions = merge_by_type(before.conditions, after.conditions, |c: &NodeCondition| c.type_.clone());
-            after.volumes_attached = before.volumes_attached;
-            node.status = Some(after);
+            if let Some(before) = &node.status {
+                after.conditions = merge_by_type(&before.conditions, after.conditions, |c: &NodeCondition| &c.type_);
+                after.volumes_attached.clone_from(&before.volumes_attached);
+            }
+            let (metadata, spec) = (node.metadata.clone(), node.spec.clone());
+            Object::Node(Arc::new(Node { metadata, spec, status: Some(after) }))
         }
         _ => return Err(Status::bad_request("the status patch is for another kind")),
-    }
-    Ok(new)
+    })
 }
 
 /// The sender's conditions in the sender's order, then those that only others wrote.
-fn merge_by_type<C>(old: Option<Vec<C>>, new: Option<Vec<C>>, of: impl Fn(&C) -> String) -> Option<Vec<C>> {
+fn merge_by_type<C: Clone>(old: &Option<Vec<C>>, new: Option<Vec<C>>, of: impl Fn(&C) -> &String) -> Option<Vec<C>> {
     let mut merged = new.unwrap_or_default();
-    for condition in old.unwrap_or_default() {
-        if !merged.iter().any(|c| of(c) == of(&condition)) {
-            merged.push(condition);
+    for condition in old.iter().flatten() {
+        if !merged.iter().any(|c| of(c) == of(condition)) {
+            merged.push(condition.clone());
         }
     }
     (!merged.is_empty()).then_some(merged)

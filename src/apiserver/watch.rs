@@ -113,29 +113,34 @@ pub struct Watchers {
     all: BTreeMap<WatchId, Watcher>,
     /// Watches with no single value to go by.
     wide: BTreeMap<Kind, Vec<WatchId>>,
-    /// Watches of one node's Pods, or of one named object.
-    narrow: BTreeMap<(Kind, String), Vec<WatchId>>,
+    /// Watches of one named object.
+    by_name: BTreeMap<Kind, BTreeMap<String, Vec<WatchId>>>,
+    /// Watches of one node's Pods.
+    by_node: BTreeMap<String, Vec<WatchId>>,
 }
 
 impl Watchers {
     /// Opens a watch.
     pub fn open(&mut self, id: WatchId, watcher: Watcher) {
-        match narrow_value(&watcher) {
-            Some(value) => self.narrow.entry((watcher.kind, value)).or_default().push(id),
-            None => self.wide.entry(watcher.kind).or_default().push(id),
-        }
+        self.list_of(&watcher).push(id);
         self.all.insert(id, watcher);
     }
 
     /// Closes a watch; it is told nothing more.
     pub fn close(&mut self, id: WatchId) {
         let Some(watcher) = self.all.remove(&id) else { return };
-        let list = match narrow_value(&watcher) {
-            Some(value) => self.narrow.get_mut(&(watcher.kind, value)),
-            None => self.wide.get_mut(&watcher.kind),
-        };
-        if let Some(list) = list {
-            list.retain(|other| *other != id);
+        self.list_of(&watcher).retain(|other| *other != id);
+    }
+
+    /// Where a watch is found when something changes.
+    fn list_of(&mut self, watcher: &Watcher) -> &mut Vec<WatchId> {
+        let named = Some(watcher.name.as_str()).filter(|name| !name.is_empty());
+        if let Some(name) = named.or_else(|| watcher.fields.exact("metadata.name")) {
+            return self.by_name.entry(watcher.kind).or_default().entry(name.to_owned()).or_default();
+        }
+        match watcher.fields.exact("spec.nodeName").filter(|_| watcher.kind == Kind::Pod) {
+            Some(node) => self.by_node.entry(node.to_owned()).or_default(),
+            None => self.wide.entry(watcher.kind).or_default(),
         }
     }
 
@@ -151,8 +156,8 @@ impl Watchers {
         let first = out.len();
         let lists = [
             self.wide.get(&kind),
-            self.narrow.get(&(kind, format!("name={}", new.name()))),
-            node_of(new).and_then(|node| self.narrow.get(&(kind, format!("node={node}")))),
+            self.by_name.get(&kind).and_then(|names| names.get(new.name())),
+            node_of(new).and_then(|node| self.by_node.get(node)),
         ];
         for id in lists.into_iter().flatten().flatten() {
             if let Some(event) = self.all[id].see(old, new, deleted) {
@@ -160,19 +165,6 @@ impl Watchers {
             }
         }
         out[first..].sort_by_key(|(id, _)| *id);
-    }
-}
-
-fn narrow_value(watcher: &Watcher) -> Option<String> {
-    if !watcher.name.is_empty() {
-        return Some(format!("name={}", watcher.name));
-    }
-    if let Some(name) = watcher.fields.exact("metadata.name") {
-        return Some(format!("name={name}"));
-    }
-    match watcher.kind {
-        Kind::Pod => watcher.fields.exact("spec.nodeName").map(|node| format!("node={node}")),
-        _ => None,
     }
 }
 

@@ -15,7 +15,7 @@ pub struct Key(Arc<str>);
 impl Key {
     /// `namespace` is empty for a cluster-scoped object.
     pub fn new(namespace: &str, name: &str) -> Key {
-        if namespace.is_empty() { Key(name.into()) } else { Key(format!("{namespace}/{name}").into()) }
+        if namespace.is_empty() { Key(name.into()) } else { Key([namespace, "/", name].concat().into()) }
     }
 
     /// A key as it is printed.
