@@ -10,7 +10,7 @@ use crate::client::{Error, EventType};
 use crate::controllers::hash::template_hash;
 use crate::controllers::pods::is_namespace_terminating;
 use crate::object::meta::{controller_of, controller_ref};
-use crate::object::{Key, Status};
+use crate::object::{Key, Kind, Status};
 
 use super::arithmetic::{is_rolling_update, max_replicas, new_replicas, wanted};
 use super::revision::{
@@ -108,7 +108,7 @@ impl Deployments {
     async fn existing_or_collision(&self, d: &mut Deployment, name: &str) -> Result<Arc<ReplicaSet>, Error> {
         let namespace = d.metadata.namespace.clone().unwrap_or_default();
         let cached = self.replica_sets.get(&Key::new(&namespace, name));
-        let rs = cached.ok_or_else(|| Status::not_found(crate::object::Kind::ReplicaSet, name))?;
+        let rs = cached.ok_or_else(|| Status::not_found(Kind::ReplicaSet, name))?;
         let ours = controller_of(&rs.metadata).map(|owner| &owner.uid) == d.metadata.uid.as_ref();
         let template = d.spec.as_ref().map(|spec| &spec.template);
         let same = template.zip(template_of(&rs)).is_some_and(|(a, b)| equal_ignoring_hash(a, b));
@@ -119,7 +119,7 @@ impl Deployments {
         status.collision_count = Some(status.collision_count.unwrap_or(0) + 1);
         // Whether it was written or not, this attempt has failed.
         let _ = self.put_status(d).await;
-        Err(Status::already_exists(crate::object::Kind::ReplicaSet, name).into())
+        Err(Status::already_exists(Kind::ReplicaSet, name).into())
     }
 
     /// Tells people, unless the namespace is going away. Gives the error back.

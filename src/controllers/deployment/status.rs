@@ -272,3 +272,93 @@ impl Deployments {
         self.put_status(d).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn at(second: u64) -> Instant {
+        Instant(second * 1_000_000_000)
+    }
+
+    /// A Deployment of 4 with a deadline of 30 seconds, its Progressing condition last updated at the start.
+    fn deployment(status: Value, reason: &str) -> Deployment {
+        let spec = json!({"replicas": 4, "progressDeadlineSeconds": 30, "selector": {}, "template": {},
+            "strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}});
+        let d = json!({"metadata": {"name": "web", "generation": 2}, "spec": spec, "status": status});
+        let mut d: Deployment = serde_json::from_value(d).unwrap();
+        set(d.status.get_or_insert_default(), condition(PROGRESSING, "True", reason, "", at(0)));
+        d
+    }
+
+    fn replica_set(size: i32, replicas: i32, available: i32) -> Arc<ReplicaSet> {
+        let status = json!({"replicas": replicas, "readyReplicas": available, "availableReplicas": available,
+            "terminatingReplicas": 0});
+        let rs = json!({"metadata": {"name": "rs"}, "spec": {"replicas": size, "selector": {}}, "status": status});
+        Arc::new(serde_json::from_value(rs).unwrap())
+    }
+
+    #[test]
+    fn a_condition_moves_to_the_end_only_if_it_changes() {
+        let mut status = DeploymentStatus::default();
+        let set_at = |status: &mut DeploymentStatus, type_: &str, state: &str, reason: &str, second: u64| {
+            set(status, condition(type_, state, reason, format!("at {second}"), at(second)));
+            let conditions = status.conditions.as_ref().unwrap();
+            let summary = |c: &DeploymentCondition| {
+                let since = c.last_transition_time.as_ref().map(Instant::from_time).unwrap_or_default();
+                format!("{} {} {}", c.type_, c.message.as_deref().unwrap_or_default(), since.0 / 1_000_000_000)
+            };
+            conditions.iter().map(summary).collect::<Vec<_>>()
+        };
+        assert_eq!(set_at(&mut status, "A", "True", "x", 1), ["A at 1 1"]);
+        assert_eq!(set_at(&mut status, "B", "True", "x", 2), ["A at 1 1", "B at 2 2"]);
+        assert_eq!(set_at(&mut status, "A", "True", "x", 3), ["A at 1 1", "B at 2 2"], "nothing new");
+        assert_eq!(set_at(&mut status, "A", "True", "y", 4), ["B at 2 2", "A at 4 1"], "the status stays");
+        assert_eq!(set_at(&mut status, "B", "False", "x", 5), ["A at 4 1", "B at 5 5"], "the status changes");
+    }
+
+    #[test]
+    fn how_a_rollout_goes() {
+        let before = json!({"observedGeneration": 2, "replicas": 5, "updatedReplicas": 1, "readyReplicas": 3,
+            "availableReplicas": 3});
+        // now, size and counts of the old and the new one -> status and reason
+        for (what, second, old, new, want) in [
+            ("more updated", 60, (3, 3, 3), (2, 2, 0), ("True", reason::UPDATED)),
+            ("fewer old", 60, (3, 3, 3), (1, 1, 0), ("True", reason::UPDATED)),
+            ("more available", 60, (4, 4, 3), (1, 1, 1), ("True", reason::UPDATED)),
+            ("nothing yet", 30, (4, 4, 3), (1, 1, 0), ("True", reason::CREATED)),
+            ("nothing for too long", 31, (4, 4, 3), (1, 1, 0), ("False", reason::TIMED_OUT)),
+            ("all done", 60, (0, 0, 0), (4, 4, 4), ("True", reason::AVAILABLE)),
+            ("old Pods left", 60, (0, 1, 0), (4, 4, 4), ("True", reason::UPDATED)),
+        ] {
+            let set = |(size, replicas, available)| replica_set(size, replicas, available);
+            let sets = Sets { new: Some(set(new)), old: vec![set(old)] };
+            let status = with_progress(&deployment(before.clone(), reason::CREATED), &sets, at(second));
+            let progressing = find(Some(&status), PROGRESSING).unwrap();
+            assert_eq!((&*progressing.status, progressing.reason.as_deref()), (want.0, Some(want.1)), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_finished_rollout_is_not_judged_again() {
+        let before = json!({"observedGeneration": 2, "replicas": 4, "updatedReplicas": 4, "availableReplicas": 4});
+        let sets = Sets { new: Some(replica_set(4, 4, 2)), old: vec![] };
+        let status = with_progress(&deployment(before, reason::AVAILABLE), &sets, at(100));
+        assert_eq!(find(Some(&status), PROGRESSING).unwrap().reason.as_deref(), Some(reason::AVAILABLE));
+        assert_eq!(find(Some(&status), AVAILABLE).unwrap().status, "False");
+        assert_eq!((status.unavailable_replicas, status.terminating_replicas), (Some(2), Some(0)));
+    }
+
+    #[test]
+    fn the_deadline_is_looked_after() {
+        let idle = json!({"replicas": 5, "updatedReplicas": 1});
+        let left = |reason: &str, second: u64| {
+            let d = deployment(idle.clone(), reason);
+            time_to_deadline(&d, d.status.as_ref().unwrap(), at(second))
+        };
+        assert_eq!(left(reason::CREATED, 10), Some(Duration::from_secs(20)));
+        assert_eq!(left(reason::CREATED, 40), Some(Duration::ZERO));
+        assert_eq!(left(reason::TIMED_OUT, 10), None);
+    }
+}
