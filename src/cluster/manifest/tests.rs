@@ -147,3 +147,29 @@ fn what_is_no_manifest_is_refused() {
     fs::create_dir(scratch.0.join("none")).unwrap();
     assert!(read_path(&scratch.0, "none").unwrap_err().message.contains("recognized file extensions"));
 }
+
+/// Whatever stands in a file, it is read or refused.
+#[test]
+fn mangled_manifests_are_read_or_refused() {
+    const TEXT: &str = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: apps/v1\n  kind: Deployment\n  metadata: &m {name: web, x: 0644}\n  \
+                        spec:\n    replicas: 2\n    base: {<<: *m, on: yes}\n    text: |\n      one\n---\n{\"apiVersion\": \"v1\", \"kind\": \"Pod\"}\n";
+    const BITS: &[&str] = &[
+        "\t", "\n", "---\n", "{", "}", "[", "]", ":", ": ", "- ", "&a ", "*a", "*m", "\"", "'", "|", "é", "\u{feff}",
+        "!t ", "? ", "#", "<<: ",
+    ];
+    let mut random = crate::object::random::Random::new(3);
+    for _ in 0..3_000 {
+        let mut chars: Vec<char> = TEXT.chars().collect();
+        for _ in 0..=random.below(4) {
+            let place = random.below(chars.len() as u64) as usize;
+            let end = (place + random.below(3) as usize).min(chars.len());
+            let bit = BITS[random.below(BITS.len() as u64) as usize];
+            chars.splice(place..end, bit.chars());
+        }
+        let text: String = chars.into_iter().collect();
+        if let Err(error) = read_text("web.yaml", &text) {
+            assert!(!error.message.is_empty(), "{text}");
+            assert!(error.source.line <= text.lines().count() + 1, "{text}\n{error}");
+        }
+    }
+}
