@@ -27,10 +27,10 @@
 //! API server, and to nothing else.
 //!
 //! Left out: static and mirror pods, cgroups and QoS enforcement, eviction under pressure, node shutdown, device and
-//! resource managers, active deadlines, in-place resize, ephemeral containers, image and disk garbage collection, credentials of
-//! registries, Services as environment variables, the periodic resync of pods in which nothing has changed (once a
-//! minute, `syncFrequency`), token refresh, and updates of mounted ConfigMaps. Watches of ConfigMaps stay open when
-//! the last pod that needs them is gone. A relist that would find nothing is not made; see [`pleg`].
+//! resource managers, active deadlines, in-place resize, ephemeral containers, image and disk garbage collection,
+//! credentials of registries, Services as environment variables, the periodic resync of pods in which nothing has
+//! changed (once a minute, `syncFrequency`), token refresh, and updates of mounted ConfigMaps. Watches of ConfigMaps
+//! stay open when the last pod that needs them is gone. A relist that would find nothing is not made; see [`pleg`].
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
