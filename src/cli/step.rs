@@ -55,7 +55,7 @@ pub(super) fn command(source: Source, all: bool) -> anyhow::Result<()> {
     let cluster = Cluster::for_scenario(&scenario, source.seed);
     let title = palette::here().apply_to(&scenario.title);
     let greeting = format!(
-        "{title}\n{}\nThe cluster is up: {} nodes, nothing deployed. Press Enter to step; help lists the commands.\n",
+        "{title}\n{}\n{} nodes are up, nothing is deployed. Enter steps; help lists the commands.\n",
         scenario.story.trim(),
         cluster.config().nodes.len(),
     );

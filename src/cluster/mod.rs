@@ -13,7 +13,7 @@ pub mod scenario;
 pub mod timeline;
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -165,6 +165,8 @@ pub struct Cluster {
     pub kubectl: Kubectl,
     /// What their commands have printed.
     pub output: kubectl::Output,
+    /// How many lines of timelines have failed.
+    pub failures: Rc<Cell<u32>>,
     actions: Actions,
     images: BTreeMap<String, ImageScript>,
     config: Config,
@@ -181,8 +183,16 @@ impl Cluster {
         let user = Client::new(hub, id, Rc::new(User::admin()), 50, 300);
         let output = kubectl::Output::default();
         let kubectl = Kubectl::new(user.clone(), feeds, output.clone());
-        let mut cluster =
-            Cluster { engine, user, kubectl, output, actions: Actions::default(), images: BTreeMap::new(), config };
+        let mut cluster = Cluster {
+            engine,
+            user,
+            kubectl,
+            output,
+            failures: Rc::default(),
+            actions: Actions::default(),
+            images: BTreeMap::new(),
+            config,
+        };
         cluster.add_control_plane();
         for node in cluster.config.nodes.clone() {
             cluster.add_node(&node);
@@ -213,7 +223,7 @@ impl Cluster {
     /// Starts to run lines as a user would type them, one after another.
     pub fn type_lines(&mut self, lines: Vec<String>) {
         let (kubectl, actions) = (self.kubectl.clone(), self.actions.clone());
-        let runner = Runner { kubectl, actions, variables: BTreeMap::new() };
+        let runner = Runner { kubectl, actions, failures: self.failures.clone(), variables: BTreeMap::new() };
         self.run_command("timeline", runner.run(lines));
     }
 

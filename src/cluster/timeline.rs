@@ -1,6 +1,8 @@
 //! The timeline of a scenario: lines as one would type them into a shell, run one after another.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::object::Key;
@@ -128,6 +130,8 @@ pub struct Runner {
     pub kubectl: Kubectl,
     /// Where faults go.
     pub actions: Actions,
+    /// How many commands failed.
+    pub failures: Rc<Cell<u32>>,
     /// Variables.
     pub variables: BTreeMap<String, Vec<String>>,
 }
@@ -198,7 +202,9 @@ impl Runner {
                     let alone = commands.len() == 1;
                     let mut kubectl = if alone && i == 0 { self.kubectl.clone() } else { self.kubectl.apart() };
                     kubectl.stdin = std::mem::take(&mut text);
-                    kubectl::run(rest, &kubectl).await;
+                    if kubectl::run(rest, &kubectl).await != 0 {
+                        self.failures.set(self.failures.get() + 1);
+                    }
 
                     if !alone {
                         // What goes to standard error is seen, not piped.

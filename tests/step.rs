@@ -1,0 +1,242 @@
+//! Sessions as people have them: piped, at a terminal, and with everything that can be wrong with the input.
+//!
+//! A transcript in `tests/transcripts/` is a session: its `(kubestep)` lines are what is typed, the rest is what the
+//! program prints. `KUBESTEP_BLESS=1` writes them anew; read the difference before you keep it.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_kubestep"))
+}
+
+fn run(arguments: &[&str], stdin: &str) -> Output {
+    let mut child = program()
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program was built for this test");
+    let mut input = child.stdin.take().expect("standard input is a pipe");
+    // A program that refuses its arguments never reads its input.
+    let _ = input.write_all(stdin.as_bytes());
+    drop(input);
+    child.wait_with_output().expect("the program ends")
+}
+
+fn printed(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn transcripts_hold() {
+    let bless = std::env::var_os("KUBESTEP_BLESS").is_some();
+    let mut count = 0;
+    for entry in fs::read_dir("tests/transcripts").expect("the transcripts are there") {
+        let path = entry.expect("a folder can be listed").path();
+        let expected = fs::read_to_string(&path).expect("a transcript is text");
+        let (head, session) = expected.split_once('\n').expect("a transcript's first line is its command");
+        let arguments: Vec<&str> = head.trim_start_matches("$ kubestep ").split(' ').collect();
+        let typed: String =
+            session.lines().filter_map(|l| l.strip_prefix("(kubestep)")).map(|l| format!("{}\n", l.trim())).collect();
+        let found = format!("{head}\n{}", printed(&run(&arguments, &typed)));
+        if bless {
+            fs::write(&path, &found).expect("a transcript can be written");
+        } else if found != expected {
+            let differs = expected.lines().zip(found.lines()).position(|(a, b)| a != b).unwrap_or(0);
+            let (a, b) = (expected.lines().nth(differs), found.lines().nth(differs));
+            panic!("{}:{}: expected {a:?}, found {b:?}", path.display(), differs + 1);
+        }
+        count += 1;
+    }
+    assert!(count > 0, "no transcript was found");
+}
+
+/// A folder of this test's own, empty at first and gone at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("kubestep-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a temporary folder can be made");
+        Scratch(path)
+    }
+
+    fn file(&self, name: &str, text: &[u8]) -> String {
+        let path = self.0.join(name);
+        fs::write(&path, text).expect("a temporary file can be written");
+        path.display().to_string()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 1\n  \
+    selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      \
+    containers: [{name: c, image: nginx}]\n";
+
+#[test]
+fn wrong_input_is_named() {
+    let scratch = Scratch::new("input");
+    let bomb: String = (1..9).fold("a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned(), |text, n| {
+        let list = vec![format!("*a{}", n - 1); 9].join(",");
+        format!("{text}a{n}: &a{n} [{list}]\n")
+    });
+    let huge = scratch.file("huge.yaml", b"");
+    fs::File::options().write(true).open(&huge).and_then(|f| f.set_len(1 << 30)).expect("a sparse file can be made");
+    fs::create_dir_all(scratch.0.join("empty")).expect("a folder can be made");
+    let empty_folder = scratch.0.join("empty").display().to_string();
+    let cases: &[(String, &[&str])] = &[
+        (
+            scratch.file("kind.yaml", b"apiVersion: v1\nkind: Podd\nmetadata: {name: x}\n"),
+            &["no matches for kind \"Podd\""],
+        ),
+        (
+            scratch.file("old.yaml", DEPLOYMENT.replace("apps/v1", "apps/v1beta1").as_bytes()),
+            &["no matches for kind \"Deployment\" in version \"apps/v1beta1\"", "apps/v1"],
+        ),
+        (
+            scratch.file("twice.yaml", b"apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nmetadata: {name: y}\n"),
+            &["metadata"],
+        ),
+        (scratch.file("broken.yaml", b"apiVersion: v1\nkind: {\n"), &["broken.yaml"]),
+        (scratch.file("nothing.yaml", b"# only a comment\n---\n"), &["no objects passed to apply"]),
+        (scratch.file("binary.yaml", &[0, 159, 146, 150, 0, 1, 2]), &["binary.yaml"]),
+        (scratch.file("bomb.yaml", bomb.as_bytes()), &["bomb.yaml"]),
+        (scratch.0.join("missing.yaml").display().to_string(), &["does not exist"]),
+        (empty_folder, &[".yaml"]),
+        (huge, &["huge.yaml"]),
+    ];
+    for (file, says) in cases {
+        let output = run(&["run", "-f", file], "");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{file}: {error}");
+        assert!(says.iter().all(|text| error.contains(text)), "{file} should say {says:?}, but said: {error}");
+        assert!(!error.contains("panicked"), "{file}: {error}");
+    }
+}
+
+#[test]
+fn refused_objects_say_why() {
+    let scratch = Scratch::new("refused");
+    for (name, text, says) in [
+        ("field.yaml", DEPLOYMENT.replace("replicas", "replica"), "unknown field \"spec.replica\""),
+        ("type.yaml", DEPLOYMENT.replace("replicas: 1", "replicas: three"), "cannot be handled as a Deployment"),
+        (
+            "selector.yaml",
+            DEPLOYMENT.replace("labels: {app: web}", "labels: {app: other}"),
+            "does not match template `labels`",
+        ),
+    ] {
+        let file = scratch.file(name, text.as_bytes());
+        let output = run(&["run", "-f", &file], "");
+        let said = printed(&output);
+        assert!(said.contains(says), "{name}: {said}");
+        assert_eq!(output.status.code(), Some(1), "{name}: a refused manifest is an error");
+    }
+}
+
+#[test]
+fn ten_thousand_documents_are_read() {
+    let scratch = Scratch::new("many");
+    let text: String = (0..10_000)
+        .map(|n| format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{n}}}\ndata: {{n: \"{n}\"}}\n"))
+        .collect();
+    let file = scratch.file("many.yaml", text.as_bytes());
+    let output = run(&["run", "-f", &file], "");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(printed(&output).contains("configmap/c9999 created"));
+}
+
+#[test]
+fn standard_input_is_a_manifest() {
+    let output = run(&["run", "-f", "-"], DEPLOYMENT);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(printed(&output).contains("deployment.apps/web created"), "{}", printed(&output));
+}
+
+#[test]
+fn commands_may_be_anything() {
+    let noise = "\u{0}\u{1b}[A\nstep -1\nstep 99999999999999999999\nwhy x\nwhy 0\netcd\netcd get é\ncache\nqueue x\nget\n\
+        get pods -o\ndescribe\nkubectl\nwait\nshow\nstack\n'\n\"\\\nget pods -o jsonpath={\n🦀\n";
+    let output = run(&["step", "pod"], noise);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let script = format!("{} run rolling-update | head -n 1", env!("CARGO_BIN_EXE_kubestep"));
+    let output = Command::new("sh").args(["-c", &script]).output().expect("a shell runs");
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn without_colour_there_is_no_escape() {
+    for (arguments, variable) in [(&["--color", "never", "step", "pod"][..], ""), (&["step", "pod"][..], "1")] {
+        let output = program()
+            .args(arguments)
+            .env("NO_COLOR", variable)
+            .stdin(Stdio::null())
+            .output()
+            .expect("the program was built for this test");
+        assert!(!printed(&output).contains('\u{1b}'));
+    }
+}
+
+/// Drives the program in a terminal as a person would, with tmux.
+#[test]
+fn at_a_terminal() {
+    if Command::new("tmux").arg("-V").output().is_err() {
+        eprintln!("skipped: needs tmux");
+        return;
+    }
+    let socket = format!("kubestep-{}", std::process::id());
+    let tmux = |arguments: &[&str]| {
+        let output = Command::new("tmux").args(["-L", &socket, "-f", "/dev/null"]).args(arguments).output();
+        String::from_utf8_lossy(&output.expect("tmux runs").stdout).into_owned()
+    };
+    let shows = |text: &str| {
+        for _ in 0..100 {
+            let screen = tmux(&["capture-pane", "-p", "-t", "t"]);
+            if screen.contains(text) {
+                return;
+            }
+            sleep(Duration::from_millis(100));
+        }
+        panic!("the screen never shows {text:?}:\n{}", tmux(&["capture-pane", "-p", "-t", "t"]));
+    };
+    tmux(&["new-session", "-d", "-s", "t", "-x", "80", "-y", "24", env!("CARGO_BIN_EXE_kubestep"), "step"]);
+    shows("Which walk?");
+    tmux(&["send-keys", "-t", "t", "Enter"]);
+    shows("help lists the commands");
+    tmux(&["send-keys", "-t", "t", "Enter"]);
+    shows("ADDED Deployment");
+    tmux(&["send-keys", "-t", "t", "wh", "Tab", "Enter"]);
+    shows("the start of the run");
+    tmux(&["resize-window", "-t", "t", "-x", "40", "-y", "10"]);
+    tmux(&["send-keys", "-t", "t", "run", "Enter"]);
+    shows("nothing is left to do");
+    tmux(&["send-keys", "-t", "t", "quit", "Enter"]);
+    sleep(Duration::from_millis(500));
+    assert_eq!(tmux(&["list-sessions"]), "", "quit ends the program");
+    tmux(&["kill-server"]);
+}
+
+#[test]
+fn help_names_every_command() {
+    let help = printed(&run(&["--help"], ""));
+    for word in ["step", "run", "scenarios", "--color"] {
+        assert!(help.contains(word), "{help}");
+    }
+    assert!(Path::new("README.md").exists(), "there is a README");
+}
