@@ -15,6 +15,10 @@ use kubestep::client::Client;
 use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, What};
 use kubestep::object::{Kind, Resource};
 use kubestep::scheduler::KubeScheduler;
+use kubestep::scheduler::framework::{Plugin, PreFilter};
+use kubestep::scheduler::plugins::{Entry, default_profile};
+use kubestep::scheduler::pod_info::PodInfo;
+use kubestep::scheduler::snapshot::Snapshot;
 
 const PLAIN: &str = "{containers: [{name: a, image: x}]}";
 
@@ -374,4 +378,50 @@ fn a_deleted_pod_gives_its_room_to_the_next() {
     let status: PodStatus = world.get::<Pod>("second").status.unwrap_or_default();
     let scheduled = status.conditions.into_iter().flatten().find(|c| c.type_ == "PodScheduled").expect("it is there");
     assert_eq!(scheduled.status, "True");
+}
+
+/// A plugin of a learner's, that is not finished.
+struct Unfinished;
+
+impl Plugin for Unfinished {
+    fn name(&self) -> &'static str {
+        "Unfinished"
+    }
+
+    fn pre_filter<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> PreFilter<'a> {
+        assert!(pod.key.name() != "first", "not written yet");
+        PreFilter::Skip
+    }
+}
+
+#[test]
+fn a_plugin_that_panics_costs_its_pod_the_attempt_and_no_more() {
+    let mut engine = Engine::new(ApiServer::new(0), 0);
+    write_what_must_be_there(&mut engine);
+    let user = engine.add(Box::new(Nobody));
+    let client = Client::new(engine.hub().clone(), user, Rc::new(User::admin()), 100_000, 100_000);
+    let mut profile = default_profile();
+    profile.push(Entry { plugin: Rc::new(Unfinished), weight: 0 });
+    let scheduler = KubeScheduler::with_profile(engine.hub().clone(), engine.next_actor(), None, profile);
+    engine.add(Box::new(scheduler));
+    let objects = async move {
+        client.create(zoned(1, 4)).await.expect("it is valid");
+        let ready = Patch::Merge(json!({"spec": {"taints": null}}));
+        client.patch::<Node>("", "node-1", ready).await.expect("the node is there");
+        client.create(pod("first", "", PLAIN)).await.expect("it is valid");
+        client.create(pod("second", "", PLAIN)).await.expect("it is valid");
+    };
+    engine.outside(user, |engine| engine.hub().spawn(user, "command", objects));
+    let mut bound = Vec::new();
+    while engine.foreground() > 0 {
+        let step = engine.step().expect("something is pending");
+        if let What::Request { request, .. } = &step.event.what
+            && matches!(request.body, Body::Binding(_))
+        {
+            bound.push(request.name.clone());
+        }
+    }
+    let crashes = engine.take_crashes();
+    assert_eq!((crashes.len(), crashes[0].2.as_str()), (1, "not written yet"));
+    assert_eq!(bound, ["second"]);
 }

@@ -83,7 +83,7 @@ impl KubeScheduler {
     /// One cycle, if all caches are filled.
     fn cycle(&mut self) {
         if self.informers.iter().all(Informer::has_synced) {
-            self.scheduler.schedule_one();
+            self.scheduler.start_cycle();
         } else {
             self.scheduler.timers.arm_cycle(&self.hub, self.actor, SYNC_POLL);
         }

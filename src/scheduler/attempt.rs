@@ -39,8 +39,8 @@ pub(super) struct Scheduler {
     pub(super) profile: Rc<[Entry]>,
     disruptions: Disruptions,
     pub(super) timers: Timers,
-    /// The last cycle is still writing down its failure; the next must wait for it, as there is one goroutine.
-    writing: Cell<bool>,
+    /// How many hold the one goroutine that schedules: a cycle, and after it the writing down of its failure.
+    busy: Cell<u32>,
 }
 
 /// What the scheduler knows: plain data, to be looked at and copied. Never borrowed across an `.await`.
@@ -83,20 +83,30 @@ impl Scheduler {
             profile,
             disruptions: Disruptions::new(),
             timers: Timers::default(),
-            writing: Cell::new(false),
+            busy: Cell::new(0),
         }
     }
 
-    /// Arms the wakes that the queue needs, unless a failure is being written down: then that will.
+    /// Arms the wakes that the queue needs, unless somebody is busy: then the last of those will.
     pub(super) fn arm(&self) {
-        if !self.writing.get() {
+        if self.busy.get() == 0 {
             self.timers.arm(self.client.hub(), self.client.actor(), &self.state.borrow().queue);
         }
     }
 
+    /// Starts a scheduling cycle. It is a task, though it waits for nothing: if a plugin panics, the engine catches it
+    /// and says where, and the next pod has its turn.
+    pub(super) fn start_cycle(self: &Rc<Self>) {
+        let (scheduler, busy) = (self.clone(), Busy::new(self));
+        self.client.hub().spawn(self.client.actor(), "scheduling cycle", async move {
+            let _until_done = busy;
+            scheduler.schedule_one();
+        });
+    }
+
     /// One scheduling cycle. The pod is assumed on its node at once, and the binding goes its own way, so that the
     /// next cycle need not wait for the API server.
-    pub(super) fn schedule_one(self: &Rc<Self>) {
+    fn schedule_one(self: &Rc<Self>) {
         let now = self.client.now();
         let Some(queued) = self.state.borrow_mut().queue.pop(now) else { return };
         if self.skip(&queued) {
@@ -227,14 +237,12 @@ impl Scheduler {
         };
         let now = self.client.now();
         let Some(patch) = condition::patch(pod, new, failure.nominated.as_deref(), now) else { return };
-        self.writing.set(true);
-        let (scheduler, key) = (self.clone(), key.clone());
+        let (scheduler, key, busy) = (self.clone(), key.clone(), Busy::new(self));
         self.client.hub().spawn(self.client.actor(), format!("fail {key}"), async move {
             let patched = scheduler.client.patch_status::<Pod>(key.namespace(), key.name(), Patch::Strategic(patch));
             // An error is logged and dropped: the next attempt will write the condition again.
             let _ = patched.await;
-            scheduler.writing.set(false);
-            scheduler.arm();
+            drop(busy);
         });
     }
 
@@ -248,6 +256,23 @@ impl Scheduler {
         };
         self.evict(queued.info.clone(), node.clone(), candidate.victims, lower);
         node
+    }
+}
+
+/// Holds back the next cycle as long as it lives, however it ends.
+struct Busy(Rc<Scheduler>);
+
+impl Busy {
+    fn new(scheduler: &Rc<Scheduler>) -> Busy {
+        scheduler.busy.set(scheduler.busy.get() + 1);
+        Busy(scheduler.clone())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy.set(self.0.busy.get() - 1);
+        self.0.arm();
     }
 }
 

@@ -1,7 +1,7 @@
 //! InterPodAffinity: pods that want to be near other pods, or far from them.
 //!
 //! "Near" is being in the same place, and a place is all nodes that share a value of the term's `topologyKey`.
-//! Required terms filter ([`filter`]), preferred ones score ([`score`]). It works both ways: a pod that is already
+//! Required terms filter (`filter`), preferred ones score (`score`). It works both ways: a pod that is already
 //! there and must be alone keeps a new one out, though the new one says nothing. Mirrors
 //! `plugins/interpodaffinity`.
 

@@ -1,8 +1,8 @@
 //! PodTopologySpread: pods that belong together spread evenly over zones, nodes or whatever label one names.
 //!
 //! A constraint says: among the places that share a value of `topologyKey`, none may have more than `maxSkew`
-//! matching pods above the least. `DoNotSchedule` constraints filter ([`filter`]), `ScheduleAnyway` ones score
-//! ([`score`]). A pod without any, but selected by a Service or owned by a ReplicaSet, gets two soft ones from the
+//! matching pods above the least. `DoNotSchedule` constraints filter (`filter`), `ScheduleAnyway` ones score
+//! (`score`). A pod without any, but selected by a Service or owned by a ReplicaSet, gets two soft ones from the
 //! scheduler: hostname with skew 3 and zone with skew 5. Mirrors `plugins/podtopologyspread`.
 
 use k8s_openapi::api::core::v1::{Node, TopologySpreadConstraint};
