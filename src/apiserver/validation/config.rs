@@ -1,0 +1,154 @@
+//! ConfigMaps, Secrets, Leases, Events and PriorityClasses. Mirrors `pkg/apis/{core,coordination,scheduling}/validation`.
+
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Secret};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+
+use super::field::{Json, Path, Problems, Shown};
+use super::names::check_config_key;
+
+/// The most bytes that the data of a ConfigMap or Secret may have.
+const DATA_BYTES_MAX: usize = 1024 * 1024;
+/// The greatest priority that people may give; what is above is the system's.
+const USER_PRIORITY_MAX: i32 = 1_000_000_000;
+/// The classes that Kubernetes itself makes, and their values.
+const SYSTEM_CLASSES: &[(&str, i32)] =
+    &[("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
+const DATA: Path = Path::new("data");
+const IMMUTABLE: Path = Path::new("immutable");
+const IMMUTABLE_WHY: &str = "field is immutable when `immutable` is set";
+
+/// Mirrors `ValidateConfigMap`.
+pub fn config_map(problems: &mut Problems, map: &ConfigMap) {
+    let mut bytes = 0;
+    for (key, value) in map.data.iter().flatten() {
+        problems.all_invalid(&DATA.key(key), key, check_config_key(key));
+        if map.binary_data.as_ref().is_some_and(|binary| binary.contains_key(key)) {
+            problems.invalid(&DATA.key(key), key.as_str(), "duplicate of key present in binaryData");
+        }
+        bytes += value.len();
+    }
+    let binary = Path::new("binaryData");
+    for (key, value) in map.binary_data.iter().flatten() {
+        problems.all_invalid(&binary.key(key), key, check_config_key(key));
+        bytes += value.0.len();
+    }
+    if bytes > DATA_BYTES_MAX {
+        problems.too_long(&Path::new(""), DATA_BYTES_MAX);
+    }
+}
+
+/// What may not change in a ConfigMap that is marked immutable.
+pub fn config_map_update(problems: &mut Problems, new: &ConfigMap, old: &ConfigMap) {
+    if old.immutable == Some(true) {
+        if new.immutable != Some(true) {
+            problems.forbidden(&IMMUTABLE, IMMUTABLE_WHY);
+        }
+        if new.data != old.data {
+            problems.forbidden(&DATA, IMMUTABLE_WHY);
+        }
+        if new.binary_data != old.binary_data {
+            problems.forbidden(&Path::new("binaryData"), IMMUTABLE_WHY);
+        }
+    }
+    if new.data != old.data || new.binary_data != old.binary_data {
+        config_map(problems, new);
+    }
+}
+
+/// Mirrors `ValidateSecret`.
+pub fn secret(problems: &mut Problems, secret: &Secret) {
+    let mut bytes = 0;
+    for (key, value) in secret.data.iter().flatten() {
+        problems.all_invalid(&DATA.key(key), key, check_config_key(key));
+        bytes += value.0.len();
+    }
+    if bytes > DATA_BYTES_MAX {
+        problems.too_long(&DATA, DATA_BYTES_MAX);
+    }
+    let needs: &[&str] = match secret.type_.as_deref().unwrap_or_default() {
+        "kubernetes.io/service-account-token" => {
+            const ACCOUNT: &str = "kubernetes.io/service-account.name";
+            let annotation = secret.metadata.annotations.as_ref().and_then(|annotations| annotations.get(ACCOUNT));
+            if annotation.is_none_or(|name| name.is_empty()) {
+                let metadata = Path::new("metadata");
+                problems.required(&metadata.child("annotations").key(ACCOUNT), "");
+            }
+            &[]
+        }
+        "kubernetes.io/dockercfg" => &[".dockercfg"],
+        "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
+        "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
+        "kubernetes.io/tls" => &["tls.crt", "tls.key"],
+        _ => &[],
+    };
+    for key in needs {
+        if secret.data.as_ref().is_none_or(|data| !data.contains_key(*key)) {
+            problems.required(&DATA.key(key), "");
+        }
+    }
+}
+
+/// What may not change in a Secret: its type, and all else if it is marked immutable.
+pub fn secret_update(problems: &mut Problems, new: &Secret, old: &Secret) {
+    problems.immutable(&Path::new("type"), &new.type_, &old.type_, |type_| Json(type_).shown());
+    if old.immutable == Some(true) {
+        if new.immutable != Some(true) {
+            problems.forbidden(&IMMUTABLE, IMMUTABLE_WHY);
+        }
+        if new.data != old.data {
+            problems.forbidden(&DATA, IMMUTABLE_WHY);
+        }
+    }
+    if new.data != old.data {
+        secret(problems, new);
+    }
+}
+
+/// Mirrors `ValidateLeaseSpec`.
+pub fn lease(problems: &mut Problems, lease: &Lease) {
+    let Some(spec) = &lease.spec else { return };
+    let path = Path::new("spec");
+    if let Some(seconds) = spec.lease_duration_seconds.filter(|seconds| *seconds <= 0) {
+        problems.invalid(&path.child("leaseDurationSeconds"), seconds, "must be greater than 0");
+    }
+    problems.not_negative(&path.child("leaseTransitions"), spec.lease_transitions.unwrap_or(0));
+}
+
+/// An Event lives in the namespace of what it is about. Mirrors `legacyValidateEvent`.
+pub fn event(problems: &mut Problems, event: &Event) {
+    let own = event.metadata.namespace.as_deref().unwrap_or_default();
+    let about = event.involved_object.namespace.as_deref().unwrap_or_default();
+    let fits = if about.is_empty() { matches!(own, "" | "default" | "kube-system") } else { own == about };
+    if !fits {
+        let path = Path::new("involvedObject");
+        problems.invalid(&path.child("namespace"), about, "does not match event.namespace");
+    }
+}
+
+/// Mirrors `ValidatePriorityClass`.
+pub fn priority_class(problems: &mut Problems, class: &PriorityClass) {
+    let name = class.metadata.name.as_deref().unwrap_or_default();
+    let value = class.value.unwrap_or(0);
+    if name.starts_with("system-") {
+        if !SYSTEM_CLASSES.contains(&(name, value)) {
+            const WHY: &str = "priority class names with 'system-' prefix are reserved for system use only";
+            let metadata = Path::new("metadata");
+            problems.forbidden(&metadata.child("name"), WHY);
+        }
+    } else if value > USER_PRIORITY_MAX {
+        let why = format!("maximum allowed value of a user defined priority is {USER_PRIORITY_MAX}");
+        problems.forbidden(&Path::new("value"), &why);
+    }
+    let policy = class.preemption_policy.as_deref();
+    problems.one_of(&Path::new("preemptionPolicy"), policy, &["PreemptLowerPriority", "Never"]);
+}
+
+/// What may not change in a PriorityClass.
+pub fn priority_class_update(problems: &mut Problems, new: &PriorityClass, old: &PriorityClass) {
+    if new.value != old.value {
+        problems.forbidden(&Path::new("value"), "may not be changed in an update.");
+    }
+    let (path, shown) = (Path::new("preemptionPolicy"), |policy: &Option<String>| Json(policy).shown());
+    problems.immutable(&path, &new.preemption_policy, &old.preemption_policy, shown);
+}

@@ -1,0 +1,190 @@
+//! What every object's metadata must be. Mirrors `ValidateObjectMeta` and `ValidateObjectMetaUpdate` of
+//! `k8s.io/apimachinery/pkg/api/validation`, and label selectors of `apis/meta/v1/validation`.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
+
+use crate::object::Object;
+use crate::object::selector::names::{check_label_key, check_label_value};
+
+use super::field::{Json, Path, Problems, Shown};
+use super::names::{check_dns_label, check_object_name};
+
+/// The most bytes that the annotations of an object may have.
+const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
+/// Finalizers that Kubernetes itself gives, the only ones without a domain.
+const STANDARD_FINALIZERS: &[&str] = &["kubernetes", ORPHAN, FOREGROUND];
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+const METADATA: Path = Path::new("metadata");
+
+/// The metadata of a new object.
+pub fn validate_create(problems: &mut Problems, object: &Object) {
+    let (kind, meta) = (object.kind(), object.meta());
+    if let Some(base) = meta.generate_name.as_deref().filter(|base| !base.is_empty()) {
+        problems.all_invalid(&METADATA.child("generateName"), base, check_object_name(kind, base, true));
+    }
+    match object.name() {
+        "" => problems.required(&METADATA.child("name"), "name or generateName is required"),
+        name => problems.all_invalid(&METADATA.child("name"), name, check_object_name(kind, name, false)),
+    }
+    let path = METADATA.child("namespace");
+    match (kind.info().namespaced, object.namespace()) {
+        (true, "") => problems.required(&path, ""),
+        (true, namespace) => problems.all_invalid(&path, namespace, check_dns_label(namespace)),
+        (false, "") => {}
+        (false, _) => problems.forbidden(&path, "not allowed on this type"),
+    }
+    problems.not_negative(&METADATA.child("generation"), meta.generation.unwrap_or(0));
+    labels(problems, &METADATA.child("labels"), meta.labels.as_ref());
+    annotations(problems, &METADATA.child("annotations"), meta.annotations.as_ref());
+    owner_references(problems, meta.owner_references.as_deref().unwrap_or_default());
+    finalizers(problems, meta.finalizers.as_deref().unwrap_or_default());
+}
+
+/// The metadata of a new version. What did not change was valid before, and is not looked at again.
+pub fn validate_update(problems: &mut Problems, new: &ObjectMeta, old: &ObjectMeta) {
+    if new.finalizers != old.finalizers {
+        let sent = new.finalizers.as_deref().unwrap_or_default();
+        if old.deletion_timestamp.is_some() {
+            no_new_finalizers(problems, sent, old.finalizers.as_deref().unwrap_or_default());
+        }
+        finalizers(problems, sent);
+    }
+    if new.generation < old.generation {
+        let path = METADATA.child("generation");
+        problems.invalid(&path, new.generation.unwrap_or(0), "must not be decremented");
+    }
+    let shown = |value: &Option<String>| Json(value).shown();
+    problems.immutable(&METADATA.child("name"), &new.name, &old.name, shown);
+    problems.immutable(&METADATA.child("namespace"), &new.namespace, &old.namespace, shown);
+    problems.immutable(&METADATA.child("uid"), &new.uid, &old.uid, shown);
+    let shown = |value: &_| Json(value).shown();
+    problems.immutable(
+        &METADATA.child("creationTimestamp"),
+        &new.creation_timestamp,
+        &old.creation_timestamp,
+        shown,
+    );
+    problems.immutable(
+        &METADATA.child("deletionTimestamp"),
+        &new.deletion_timestamp,
+        &old.deletion_timestamp,
+        shown,
+    );
+    if new.labels != old.labels {
+        labels(problems, &METADATA.child("labels"), new.labels.as_ref());
+    }
+    if new.annotations != old.annotations {
+        annotations(problems, &METADATA.child("annotations"), new.annotations.as_ref());
+    }
+    if new.owner_references != old.owner_references {
+        owner_references(problems, new.owner_references.as_deref().unwrap_or_default());
+    }
+}
+
+/// Labels, or what is asked of labels. Mirrors `ValidateLabels`.
+pub fn labels(problems: &mut Problems, path: &Path, labels: Option<&BTreeMap<String, String>>) {
+    for (key, value) in labels.into_iter().flatten() {
+        problems.all_invalid(path, key, check_label_key(key));
+        problems.all_invalid(path, value, check_label_value(value));
+    }
+}
+
+/// Annotations: keys as of labels, in any case; values of any form. Mirrors `ValidateAnnotations`.
+pub fn annotations(problems: &mut Problems, path: &Path, annotations: Option<&BTreeMap<String, String>>) {
+    let mut bytes = 0;
+    for (key, value) in annotations.into_iter().flatten() {
+        bytes += key.len() + value.len();
+        if key.bytes().any(|c| c.is_ascii_uppercase()) {
+            problems.all_invalid(path, key, check_label_key(&key.to_lowercase()));
+        } else {
+            problems.all_invalid(path, key, check_label_key(key));
+        }
+    }
+    if bytes > ANNOTATIONS_BYTES_MAX {
+        problems.too_long(path, ANNOTATIONS_BYTES_MAX);
+    }
+}
+
+fn owner_references(problems: &mut Problems, owners: &[OwnerReference]) {
+    const EMPTY: &str = "must not be empty";
+    let path = METADATA.child("ownerReferences");
+    let mut controller: Option<&OwnerReference> = None;
+    for owner in owners {
+        if owner.api_version.rsplit('/').next().unwrap_or_default().is_empty() {
+            problems.invalid(&path.child("apiVersion"), owner.api_version.as_str(), "version must not be empty");
+        }
+        for (name, value) in [("kind", &owner.kind), ("name", &owner.name), ("uid", &owner.uid)] {
+            if value.is_empty() {
+                problems.invalid(&path.child(name), value.as_str(), EMPTY);
+            }
+        }
+        if owner.controller != Some(true) {
+            continue;
+        }
+        if let Some(first) = controller {
+            let why = format!(
+                "Only one reference can have Controller set to true. Found \"true\" in references for {}/{} and {}/{}",
+                first.kind, first.name, owner.kind, owner.name
+            );
+            problems.invalid(&path, Json(&owners), &why);
+        } else {
+            controller = Some(owner);
+        }
+    }
+}
+
+fn finalizers(problems: &mut Problems, finalizers: &[String]) {
+    let path = METADATA.child("finalizers");
+    for name in finalizers {
+        problems.all_invalid(&path, name, check_label_key(name));
+    }
+    let has = |name: &str| finalizers.iter().any(|finalizer| finalizer == name);
+    if has(ORPHAN) && has(FOREGROUND) {
+        problems.invalid(&path, Json(&finalizers), "finalizer orphan and foregroundDeletion cannot be both set");
+    }
+    for (i, name) in finalizers.iter().enumerate() {
+        if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name.as_str()) {
+            const WHY: &str = "name is neither a standard finalizer name nor is it fully qualified";
+            problems.invalid(&path.index(i), name.as_str(), WHY);
+        }
+    }
+}
+
+fn no_new_finalizers(problems: &mut Problems, new: &[String], old: &[String]) {
+    let extra: Vec<String> = new.iter().filter(|name| !old.contains(name)).map(|name| format!("{name:?}")).collect();
+    if !extra.is_empty() {
+        let why = format!(
+            "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+            extra.join(", ")
+        );
+        problems.forbidden(&METADATA.child("finalizers"), &why);
+    }
+}
+
+/// A label selector. Mirrors `ValidateLabelSelector`.
+pub fn label_selector(problems: &mut Problems, path: &Path, selector: &LabelSelector) {
+    labels(problems, &path.child("matchLabels"), selector.match_labels.as_ref());
+    let list = path.child("matchExpressions");
+    for (i, expression) in selector.match_expressions.iter().flatten().enumerate() {
+        let path = list.index(i);
+        let values = expression.values.as_deref().unwrap_or_default();
+        match expression.operator.as_str() {
+            "In" | "NotIn" if values.is_empty() => {
+                problems.required(&path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'");
+            }
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
+                const WHY: &str = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                problems.forbidden(&path.child("values"), WHY);
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            other => problems.invalid(&path.child("operator"), other, "not a valid selector operator"),
+        }
+        problems.all_invalid(&path.child("key"), &expression.key, check_label_key(&expression.key));
+        for (n, value) in values.iter().enumerate() {
+            problems.all_invalid(&path.child("values").index(n), value, check_label_value(value));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What names may look like. Mirrors `k8s.io/apimachinery/pkg/util/validation` and `pkg/api/validation/path`; each
+//! check gives the sentences about what is wrong.
+
+use crate::object::Kind;
+use crate::object::selector::names::check_subdomain;
+
+/// The longest DNS label.
+const LABEL_LEN_MAX: usize = 63;
+/// The longest name of a container's port: an IANA service name.
+const PORT_NAME_LEN_MAX: usize = 15;
+const DNS_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
+    start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
+    '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  \
+    or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+
+/// What is wrong with `name` as the name of an object of this kind. A prefix may end in a dash: `generateName`.
+pub fn check_object_name(kind: Kind, name: &str, prefix: bool) -> Vec<String> {
+    let masked;
+    let name = if prefix && name.len() > 1 && name.ends_with('-') {
+        masked = format!("{}a", &name[..name.len() - 1]);
+        &masked
+    } else {
+        name
+    };
+    match kind {
+        Kind::Namespace | Kind::Service => check_dns_label(name),
+        Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding => check_path_segment(name),
+        _ => check_subdomain(name),
+    }
+}
+
+/// What is wrong with `name` as a DNS label. Mirrors `IsDNS1123Label`.
+pub fn check_dns_label(name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if name.len() > LABEL_LEN_MAX {
+        problems.push(format!("must be no more than {LABEL_LEN_MAX} bytes"));
+    }
+    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    if name.is_empty() || name.starts_with('-') || name.ends_with('-') || !name.bytes().all(inner) {
+        problems.push(DNS_LABEL.to_owned());
+    }
+    problems
+}
+
+/// What is wrong with `name` as a part of a URL. Mirrors `IsValidPathSegmentName`.
+fn check_path_segment(name: &str) -> Vec<String> {
+    if matches!(name, "." | "..") {
+        return vec![format!("may not be '{name}'")];
+    }
+    let wrong = ["/", "%"].into_iter().filter(|part| name.contains(part));
+    wrong.map(|part| format!("may not contain '{part}'")).collect()
+}
+
+/// What is wrong with a port's name. Mirrors `IsValidPortName`.
+pub fn check_port_name(name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut unless = |fine: bool, why: &str| {
+        if !fine {
+            problems.push(why.to_owned());
+        }
+    };
+    unless(name.len() <= PORT_NAME_LEN_MAX, &format!("must be no more than {PORT_NAME_LEN_MAX} characters"));
+    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    let characters = !name.is_empty() && name.bytes().all(inner);
+    unless(characters, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+    unless(name.bytes().any(|c| c.is_ascii_lowercase()), "must contain at least one letter (a-z)");
+    unless(!name.contains("--"), "must not contain consecutive hyphens");
+    let ends = !name.is_empty() && !name.starts_with('-') && !name.ends_with('-');
+    unless(ends, "must not begin or end with a hyphen");
+    problems
+}
+
+/// What is wrong with a port's number.
+pub fn check_port(number: i32) -> Option<&'static str> {
+    (!(1..=65535).contains(&number)).then_some("must be between 1 and 65535, inclusive")
+}
+
+/// What is wrong with a key of a ConfigMap or Secret. Mirrors `IsConfigMapKey`.
+pub fn check_config_key(key: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if key.len() > 253 {
+        problems.push("must be no more than 253 characters".to_owned());
+    }
+    if key.is_empty() || !key.bytes().all(|c| c.is_ascii_alphanumeric() || b"-_.".contains(&c)) {
+        problems.push(CONFIG_KEY.to_owned());
+    } else if key == "." {
+        problems.push("must not be '.'".to_owned());
+    } else if key == ".." {
+        problems.push("must not be '..'".to_owned());
+    } else if key.starts_with("..") {
+        problems.push("must not start with '..'".to_owned());
+    }
+    problems
+}
+
+/// What is wrong with an environment variable's name. Mirrors `IsRelaxedEnvVarName`.
+pub fn check_env_name(name: &str) -> Option<&'static str> {
+    const WHY: &str = "a valid environment variable name must consist only of printable ASCII characters other than '='";
+    (!name.bytes().all(|c| (b' '..=b'~').contains(&c) && c != b'=')).then_some(WHY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_by_kind() {
+        #[rustfmt::skip]
+        let cases = [
+            (Kind::Pod, "web.1", false, true), (Kind::Pod, "Web", false, false), (Kind::Pod, "web-", false, false),
+            (Kind::Pod, "web-", true, true), (Kind::Namespace, "a.b", false, false), (Kind::Service, "1svc", false, true),
+            (Kind::ClusterRole, "system:node", false, true), (Kind::Role, "a/b", false, false), (Kind::Role, "..", false, false),
+        ];
+        for (kind, name, prefix, fine) in cases {
+            assert_eq!(check_object_name(kind, name, prefix).is_empty(), fine, "{kind} {name}");
+        }
+    }
+
+    #[test]
+    fn names_of_ports_and_keys() {
+        for (name, fine) in [("http", true), ("80", false), ("a--b", false), ("-a", false), ("", false), ("HTTP", false)] {
+            assert_eq!(check_port_name(name).is_empty(), fine, "{name}");
+        }
+        for (key, fine) in [("app.conf", true), (".dockercfg", true), ("..x", false), ("", false), ("a/b", false)] {
+            assert_eq!(check_config_key(key).is_empty(), fine, "{key}");
+        }
+        assert!(check_env_name("A=B").is_some() && check_env_name("my.var").is_none());
+    }
+}

@@ -1,0 +1,91 @@
+//! Roles and their bindings. Mirrors `pkg/apis/rbac/validation`.
+
+use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef, Subject};
+
+use super::field::{Literal, Path, Problems};
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// What a Role or ClusterRole allows. Mirrors `ValidatePolicyRule`.
+pub fn rules(problems: &mut Problems, rules: &[PolicyRule], namespaced: bool) {
+    let list = Path::new("rules");
+    let len = |values: &Option<Vec<String>>| values.as_ref().map_or(0, Vec::len);
+    for (i, rule) in rules.iter().enumerate() {
+        let path = list.index(i);
+        if rule.verbs.is_empty() {
+            problems.required(&path.child("verbs"), "verbs must contain at least one value");
+        }
+        if len(&rule.non_resource_urls) > 0 {
+            let path = path.child("nonResourceURLs");
+            let shown = serde_json::json!(rule.non_resource_urls).to_string();
+            if namespaced {
+                const WHY: &str = "namespaced rules cannot apply to non-resource URLs";
+                problems.invalid(&path, Literal(&shown), WHY);
+            }
+            if len(&rule.api_groups) + len(&rule.resources) + len(&rule.resource_names) > 0 {
+                const WHY: &str = "rules cannot apply to both regular resources and non-resource URLs";
+                problems.invalid(&path, Literal(&shown), WHY);
+            }
+            continue;
+        }
+        if len(&rule.api_groups) == 0 {
+            problems.required(&path.child("apiGroups"), "resource rules must supply at least one api group");
+        }
+        if len(&rule.resources) == 0 {
+            problems.required(&path.child("resources"), "resource rules must supply at least one resource");
+        }
+    }
+}
+
+/// Who gets which role. Mirrors `ValidateRoleBinding` and `ValidateClusterRoleBinding`.
+pub fn binding(problems: &mut Problems, role: &RoleRef, subjects: &[Subject], namespaced: bool) {
+    let path = Path::new("roleRef");
+    let group = role.api_group.as_deref().unwrap_or_default();
+    if group != GROUP {
+        problems.not_supported(&path.child("apiGroup"), group, &[GROUP]);
+    }
+    let kinds: &[&str] = if namespaced { &["Role", "ClusterRole"] } else { &["ClusterRole"] };
+    if !kinds.contains(&role.kind.as_str()) {
+        problems.not_supported(&path.child("kind"), role.kind.as_str(), kinds);
+    }
+    if role.name.is_empty() {
+        problems.required(&path.child("name"), "");
+    }
+    let list = Path::new("subjects");
+    for (i, subject) in subjects.iter().enumerate() {
+        self::subject(problems, &list.index(i), subject, namespaced);
+    }
+}
+
+/// A binding's role stays what it was: whoever may change who is bound must not be able to bind more.
+pub fn binding_update(problems: &mut Problems, new: &RoleRef, old: &RoleRef) {
+    if new != old {
+        let shown = serde_json::json!({
+            "APIGroup": new.api_group.as_deref().unwrap_or_default(), "Kind": new.kind, "Name": new.name,
+        });
+        problems.invalid(&Path::new("roleRef"), Literal(&shown.to_string()), "cannot change roleRef");
+    }
+}
+
+fn subject(problems: &mut Problems, path: &Path, subject: &Subject, namespaced: bool) {
+    if subject.name.is_empty() {
+        problems.required(&path.child("name"), "");
+    }
+    let group = subject.api_group.as_deref().unwrap_or_default();
+    match subject.kind.as_str() {
+        "ServiceAccount" => {
+            if !group.is_empty() {
+                problems.not_supported(&path.child("apiGroup"), group, &[""]);
+            }
+            if !namespaced && subject.namespace.as_deref().unwrap_or_default().is_empty() {
+                problems.required(&path.child("namespace"), "");
+            }
+        }
+        "User" | "Group" => {
+            if group != GROUP {
+                problems.not_supported(&path.child("apiGroup"), group, &[GROUP]);
+            }
+        }
+        other => problems.not_supported(&path.child("kind"), other, &["ServiceAccount", "User", "Group"]),
+    }
+}

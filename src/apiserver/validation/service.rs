@@ -1,0 +1,168 @@
+//! Services. Mirrors `ValidateService` and `ValidateServiceUpdate` of `pkg/apis/core/validation`.
+//!
+//! Left out: dual stack, external IPs and load balancer source ranges.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
+use serde_json::json;
+
+use crate::object::selector::names::check_subdomain;
+
+use super::container::{PROTOCOLS, port_or_name};
+use super::field::{Json, Literal, Path, Problems};
+use super::metadata;
+use super::names::{check_dns_label, check_port};
+
+const SPEC: Path = Path::new("spec");
+const TYPES: &[&str] = &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
+/// The longest time for which one client's connections go to the same Pod: a day.
+const AFFINITY_SECONDS_MAX: i32 = 86_400;
+
+/// The spec of a Service.
+pub fn service(problems: &mut Problems, service: &Service) {
+    let default = ServiceSpec::default();
+    let spec = service.spec.as_ref().unwrap_or(&default);
+    let type_ = spec.type_.as_deref().unwrap_or_default();
+    let headless = spec.cluster_ip.as_deref() == Some("None");
+    let list = spec.ports.as_deref().unwrap_or_default();
+    if list.is_empty() && !headless && type_ != "ExternalName" {
+        problems.required(&SPEC.child("ports"), "");
+    }
+    match type_ {
+        "NodePort" | "LoadBalancer" if headless => {
+            let why = format!("may not be set to 'None' for {type_} services");
+            problems.invalid(&SPEC.child("clusterIPs").index(0), "None", &why);
+        }
+        "ExternalName" => external_name(problems, spec),
+        _ => {}
+    }
+    ports(problems, list);
+    metadata::labels(problems, &SPEC.child("selector"), spec.selector.as_ref());
+    session_affinity(problems, spec);
+    problems.one_of(&SPEC.child("type"), spec.type_.as_deref(), TYPES);
+    node_ports(problems, type_, list);
+    ports_differ(problems, list);
+    policies(problems, spec);
+}
+
+/// What may not change in a Service.
+pub fn service_update(problems: &mut Problems, new: &Service, old: &Service) {
+    if new.spec == old.spec {
+        return;
+    }
+    let external = |spec: &ServiceSpec| spec.type_.as_deref() == Some("ExternalName");
+    if let (Some(new), Some(old)) = (&new.spec, &old.spec)
+        && !external(new)
+        && !external(old)
+        && old.cluster_ip.as_deref().is_some_and(|ip| !ip.is_empty())
+        && new.cluster_ip != old.cluster_ip
+    {
+        let path = SPEC.child("clusterIPs");
+        problems.invalid(&path.index(0), Json(&new.cluster_ips), "may not change once set");
+    }
+    service(problems, new);
+}
+
+fn external_name(problems: &mut Problems, spec: &ServiceSpec) {
+    if spec.cluster_ips.as_ref().is_some_and(|ips| !ips.is_empty()) {
+        problems.forbidden(&SPEC.child("clusterIPs"), "may not be set for ExternalName services");
+    }
+    let path = SPEC.child("externalName");
+    match spec.external_name.as_deref().unwrap_or_default().trim_end_matches('.') {
+        "" => problems.required(&path, ""),
+        name => problems.all_invalid(&path, name, check_subdomain(name)),
+    }
+}
+
+fn ports(problems: &mut Problems, ports: &[ServicePort]) {
+    let (list, mut names) = (SPEC.child("ports"), BTreeSet::new());
+    for (i, port) in ports.iter().enumerate() {
+        let path = list.index(i);
+        match port.name.as_deref().unwrap_or_default() {
+            "" if ports.len() > 1 => problems.required(&path.child("name"), ""),
+            "" => {}
+            name => {
+                problems.all_invalid(&path.child("name"), name, check_dns_label(name));
+                if !names.insert(name) {
+                    problems.duplicate(&path.child("name"), name);
+                }
+            }
+        }
+        if let Some(why) = check_port(port.port) {
+            problems.invalid(&path.child("port"), port.port, why);
+        }
+        problems.one_of(&path.child("protocol"), port.protocol.as_deref(), PROTOCOLS);
+        if let Some(target) = &port.target_port {
+            port_or_name(problems, &path.child("targetPort"), target);
+        }
+    }
+}
+
+fn session_affinity(problems: &mut Problems, spec: &ServiceSpec) {
+    let affinity = spec.session_affinity.as_deref();
+    problems.one_of(&SPEC.child("sessionAffinity"), affinity, &["ClientIP", "None"]);
+    let config = spec.session_affinity_config.as_ref();
+    let path = SPEC.child("sessionAffinityConfig");
+    match affinity {
+        Some("None") if config.is_some() => {
+            problems.forbidden(&path, "must not be set when session affinity is None");
+        }
+        Some("ClientIP") => {
+            let seconds = config.and_then(|config| config.client_ip.as_ref()).and_then(|client| client.timeout_seconds);
+            if let Some(seconds) = seconds.filter(|seconds| !(1..=AFFINITY_SECONDS_MAX).contains(seconds)) {
+                let why = format!("must be greater than 0 and less than {AFFINITY_SECONDS_MAX}");
+                problems.invalid(&path.child("clientIP").child("timeoutSeconds"), seconds, &why);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn node_ports(problems: &mut Problems, type_: &str, ports: &[ServicePort]) {
+    let (list, mut taken) = (SPEC.child("ports"), BTreeSet::new());
+    for (i, port) in ports.iter().enumerate() {
+        let (path, number) = (list.index(i), port.node_port.unwrap_or(0));
+        if number == 0 {
+            continue;
+        }
+        if type_ == "ClusterIP" {
+            problems.forbidden(&path.child("nodePort"), "may not be used when `type` is 'ClusterIP'");
+        }
+        if !taken.insert((port.protocol.as_deref(), number)) {
+            problems.duplicate(&path.child("nodePort"), number);
+        }
+    }
+}
+
+/// No two ports are the same to a client.
+fn ports_differ(problems: &mut Problems, ports: &[ServicePort]) {
+    let (list, mut taken) = (SPEC.child("ports"), BTreeSet::new());
+    for (i, port) in ports.iter().enumerate() {
+        let protocol = port.protocol.as_deref().unwrap_or_default();
+        if !taken.insert((protocol, port.port)) {
+            let shown = format!(
+                "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
+                json!(protocol),
+                port.port
+            );
+            problems.duplicate(&list.index(i), Literal(&shown));
+        }
+    }
+}
+
+fn policies(problems: &mut Problems, spec: &ServiceSpec) {
+    const POLICIES: &[&str] = &["Cluster", "Local"];
+    let external = spec.external_traffic_policy.as_deref().unwrap_or_default();
+    let exposed = matches!(spec.type_.as_deref(), Some("NodePort" | "LoadBalancer"));
+    let path = SPEC.child("externalTrafficPolicy");
+    if !external.is_empty() && !exposed {
+        problems.invalid(&path, external, "may only be set for externally-accessible services");
+    } else if !external.is_empty() && !POLICIES.contains(&external) {
+        problems.not_supported(&path, external, POLICIES);
+    }
+    let internal = spec.internal_traffic_policy.as_deref().unwrap_or_default();
+    if !internal.is_empty() && !POLICIES.contains(&internal) {
+        problems.not_supported(&SPEC.child("internalTrafficPolicy"), internal, POLICIES);
+    }
+}

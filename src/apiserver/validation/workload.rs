@@ -1,0 +1,247 @@
+//! Deployments and ReplicaSets. Mirrors `pkg/apis/apps/validation`.
+
+use k8s_openapi::api::apps::v1::{
+    Deployment, DeploymentSpec, DeploymentStatus, DeploymentStrategy, ReplicaSet, ReplicaSetSpec, ReplicaSetStatus,
+};
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use serde_json::json;
+
+use crate::object::selector::Selector;
+
+use super::field::{Json, Literal, Path, Problems};
+use super::{metadata, pod};
+
+const SPEC: Path = Path::new("spec");
+const STATUS: Path = Path::new("status");
+
+/// The spec of a Deployment. Mirrors `ValidateDeploymentSpec`.
+pub fn deployment(problems: &mut Problems, deployment: &Deployment) {
+    let default = DeploymentSpec::default();
+    let spec = deployment.spec.as_ref().unwrap_or(&default);
+    problems.not_negative(&SPEC.child("replicas"), spec.replicas.unwrap_or(1));
+    selector_and_template(problems, &spec.selector, Some(&spec.template));
+    if let Some(strategy) = &spec.strategy {
+        deployment_strategy(problems, &SPEC.child("strategy"), strategy);
+    }
+    let ready_after = spec.min_ready_seconds.unwrap_or(0);
+    problems.not_negative(&SPEC.child("minReadySeconds"), ready_after);
+    problems.not_negative(&SPEC.child("revisionHistoryLimit"), spec.revision_history_limit.unwrap_or(0));
+    if let Some(deadline) = spec.progress_deadline_seconds {
+        let path = SPEC.child("progressDeadlineSeconds");
+        problems.not_negative(&path, deadline);
+        if deadline <= ready_after {
+            problems.invalid(&path, deadline, "must be greater than minReadySeconds");
+        }
+    }
+}
+
+/// What may not change in a Deployment.
+pub fn deployment_update(problems: &mut Problems, new: &Deployment, old: &Deployment) {
+    if new.spec == old.spec {
+        return;
+    }
+    deployment(problems, new);
+    if let (Some(new), Some(old)) = (&new.spec, &old.spec) {
+        problems.immutable(&SPEC.child("selector"), &new.selector, &old.selector, selector_text);
+    }
+}
+
+/// The spec of a ReplicaSet. Mirrors `ValidateReplicaSetSpec`.
+pub fn replica_set(problems: &mut Problems, set: &ReplicaSet) {
+    let default = ReplicaSetSpec::default();
+    let spec = set.spec.as_ref().unwrap_or(&default);
+    problems.not_negative(&SPEC.child("replicas"), spec.replicas.unwrap_or(1));
+    problems.not_negative(&SPEC.child("minReadySeconds"), spec.min_ready_seconds.unwrap_or(0));
+    selector_and_template(problems, &spec.selector, spec.template.as_ref());
+}
+
+/// What may not change in a ReplicaSet.
+pub fn replica_set_update(problems: &mut Problems, new: &ReplicaSet, old: &ReplicaSet) {
+    if new.spec == old.spec {
+        return;
+    }
+    replica_set(problems, new);
+    if let (Some(new), Some(old)) = (&new.spec, &old.spec) {
+        problems.immutable(&SPEC.child("selector"), &new.selector, &old.selector, selector_text);
+    }
+}
+
+/// Who belongs, and what is made: the template's Pods must belong. Mirrors `ValidatePodTemplateSpecForReplicaSet`.
+fn selector_and_template(problems: &mut Problems, selector: &LabelSelector, template: Option<&PodTemplateSpec>) {
+    let path = SPEC.child("selector");
+    let missing = *selector == LabelSelector::default();
+    if missing {
+        // The typed struct does not tell a missing selector from an empty one; a missing one is the usual slip.
+        problems.required(&path, "");
+    }
+    metadata::label_selector(problems, &path, selector);
+    if !missing && is_empty(selector) {
+        problems.invalid(&path, Literal(&selector_text(selector)), "empty selector is invalid for deployment");
+    }
+    let Ok(parsed) = Selector::of(selector) else {
+        problems.invalid(&path, Literal(&selector_text(selector)), "invalid label selector");
+        return;
+    };
+    let path = SPEC.child("template");
+    let Some(template) = template else { return problems.required(&path, "") };
+    let labels = template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
+    if missing || !parsed.matches(labels) {
+        let meta = path.child("metadata");
+        problems.invalid(&meta.child("labels"), Json(&labels), "`selector` does not match template `labels`");
+    }
+    pod_template(problems, &path, template);
+}
+
+fn pod_template(problems: &mut Problems, path: &Path, template: &PodTemplateSpec) {
+    if let Some(meta) = &template.metadata {
+        metadata::labels(problems, &path.child("labels"), meta.labels.as_ref());
+        metadata::annotations(problems, &path.child("annotations"), meta.annotations.as_ref());
+    }
+    let path = path.child("spec");
+    let Some(spec) = &template.spec else { return problems.required(&path.child("containers"), "") };
+    pod::pod_spec(problems, &path, spec);
+    if spec.ephemeral_containers.as_ref().is_some_and(|containers| !containers.is_empty()) {
+        const WHY: &str = "ephemeral containers not allowed in pod template";
+        problems.forbidden(&path.child("ephemeralContainers"), WHY);
+    }
+    let policy = spec.restart_policy.as_deref().unwrap_or_default();
+    if policy != "Always" {
+        problems.not_supported(&path.child("restartPolicy"), policy, &["Always"]);
+    }
+    if spec.active_deadline_seconds.is_some() {
+        const WHY: &str = "activeDeadlineSeconds in ReplicaSet is not Supported";
+        problems.forbidden(&path.child("activeDeadlineSeconds"), WHY);
+    }
+}
+
+fn is_empty(selector: &LabelSelector) -> bool {
+    selector.match_labels.as_ref().is_none_or(|labels| labels.is_empty())
+        && selector.match_expressions.as_ref().is_none_or(|expressions| expressions.is_empty())
+}
+
+/// A selector with its fields in the order that Go prints them.
+fn selector_text(selector: &LabelSelector) -> String {
+    let mut parts = Vec::new();
+    if let Some(labels) = selector.match_labels.as_ref().filter(|labels| !labels.is_empty()) {
+        parts.push(format!("\"matchLabels\":{}", json!(labels)));
+    }
+    if let Some(expressions) = selector.match_expressions.as_ref().filter(|expressions| !expressions.is_empty()) {
+        parts.push(format!("\"matchExpressions\":{}", json!(expressions)));
+    }
+    format!("{{{}}}", parts.join(","))
+}
+
+/// Mirrors `ValidateDeploymentStrategy`.
+fn deployment_strategy(problems: &mut Problems, path: &Path, strategy: &DeploymentStrategy) {
+    let rolling = path.child("rollingUpdate");
+    match (strategy.type_.as_deref().unwrap_or_default(), &strategy.rolling_update) {
+        ("Recreate", Some(_)) => {
+            problems.forbidden(&rolling, "may not be specified when strategy `type` is 'Recreate'");
+        }
+        ("Recreate", None) => {}
+        ("RollingUpdate", None) => problems.required(&rolling, "this should be defaulted and never be nil"),
+        ("RollingUpdate", Some(update)) => {
+            let zero = IntOrString::Int(0);
+            let unavailable = update.max_unavailable.as_ref().unwrap_or(&zero);
+            let surge = update.max_surge.as_ref().unwrap_or(&zero);
+            let unavailable_path = rolling.child("maxUnavailable");
+            int_or_percent(problems, &unavailable_path, unavailable);
+            int_or_percent(problems, &rolling.child("maxSurge"), surge);
+            if amount(unavailable) == 0 && amount(surge) == 0 {
+                problems.invalid(&unavailable_path, unavailable, "may not be 0 when `maxSurge` is 0");
+            }
+            if percent(unavailable).is_some_and(|percent| percent > 100) {
+                problems.invalid(&unavailable_path, unavailable, "must not be greater than 100%");
+            }
+        }
+        (other, update) => {
+            let shown = json!({ "Type": other, "RollingUpdate": update }).to_string();
+            problems.not_supported(path, Literal(&shown), &["Recreate", "RollingUpdate"]);
+        }
+    }
+}
+
+/// Mirrors `ValidatePositiveIntOrPercent`.
+fn int_or_percent(problems: &mut Problems, path: &Path, value: &IntOrString) {
+    match value {
+        IntOrString::Int(number) => problems.not_negative(path, *number),
+        IntOrString::String(_) if percent(value).is_some() => {}
+        IntOrString::String(_) => problems.invalid(path, value, "must be an integer or percentage (e.g '5%')"),
+    }
+}
+
+fn percent(value: &IntOrString) -> Option<u32> {
+    let IntOrString::String(text) = value else { return None };
+    let digits = text.strip_suffix('%')?;
+    digits.bytes().all(|c| c.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+fn amount(value: &IntOrString) -> i64 {
+    match value {
+        IntOrString::Int(number) => i64::from(*number),
+        IntOrString::String(_) => percent(value).map_or(0, i64::from),
+    }
+}
+
+/// Mirrors `ValidateDeploymentStatusUpdate`.
+pub fn deployment_status(problems: &mut Problems, new: &Deployment, old: &Deployment) {
+    let (default, path) = (DeploymentStatus::default(), STATUS);
+    let status = new.status.as_ref().unwrap_or(&default);
+    let count = |count: Option<i32>| count.unwrap_or(0);
+    problems.not_negative(&path.child("observedGeneration"), status.observed_generation.unwrap_or(0));
+    let (all, ready, available) =
+        (count(status.replicas), count(status.ready_replicas), count(status.available_replicas));
+    for (name, value) in [
+        ("replicas", all),
+        ("updatedReplicas", count(status.updated_replicas)),
+        ("readyReplicas", ready),
+        ("availableReplicas", available),
+        ("unavailableReplicas", count(status.unavailable_replicas)),
+        ("collisionCount", count(status.collision_count)),
+    ] {
+        problems.not_negative(&path.child(name), value);
+    }
+    for (name, value) in
+        [("updatedReplicas", count(status.updated_replicas)), ("readyReplicas", ready), ("availableReplicas", available)]
+    {
+        no_more_than_all(problems, name, value, all);
+    }
+    no_more_than_ready(problems, available, ready);
+    let before = old.status.as_ref().and_then(|status| status.collision_count);
+    if before.is_some_and(|before| count(status.collision_count) < before) {
+        problems.invalid(&path.child("collisionCount"), count(status.collision_count), "cannot be decremented");
+    }
+}
+
+/// Mirrors `ValidateReplicaSetStatus`.
+pub fn replica_set_status(problems: &mut Problems, set: &ReplicaSet) {
+    let default = ReplicaSetStatus::default();
+    let status = set.status.as_ref().unwrap_or(&default);
+    let count = |count: Option<i32>| count.unwrap_or(0);
+    let labeled = count(status.fully_labeled_replicas);
+    let (ready, available) = (count(status.ready_replicas), count(status.available_replicas));
+    let parts = [("fullyLabeledReplicas", labeled), ("readyReplicas", ready), ("availableReplicas", available)];
+    problems.not_negative(&STATUS.child("replicas"), status.replicas);
+    for (name, value) in parts {
+        problems.not_negative(&STATUS.child(name), value);
+    }
+    problems.not_negative(&STATUS.child("observedGeneration"), status.observed_generation.unwrap_or(0));
+    for (name, value) in parts {
+        no_more_than_all(problems, name, value, status.replicas);
+    }
+    no_more_than_ready(problems, available, ready);
+}
+
+fn no_more_than_all(problems: &mut Problems, name: &str, value: i32, all: i32) {
+    if value > all {
+        problems.invalid(&STATUS.child(name), value, "cannot be greater than status.replicas");
+    }
+}
+
+fn no_more_than_ready(problems: &mut Problems, available: i32, ready: i32) {
+    if available > ready {
+        problems.invalid(&STATUS.child("availableReplicas"), available, "cannot be greater than readyReplicas");
+    }
+}
