@@ -4,11 +4,13 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::{
     Container, EmptyDirVolumeSource, Pod, PodSecurityContext, PodSpec, Probe, ResourceRequirements, Secret, Service,
     Volume,
 };
+use k8s_openapi::api::rbac::v1::{RoleRef, Subject};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -16,6 +18,9 @@ use crate::object::Object;
 
 /// Bits of a file that holds configuration: 0644.
 const FILE_MODE: i32 = 0o644;
+/// Where a client's connections stay on one Pod, for how long: three hours.
+const AFFINITY_SECONDS: i32 = 10_800;
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Fills in what the sender left out.
 pub fn set_defaults(object: &mut Object) {
@@ -26,6 +31,14 @@ pub fn set_defaults(object: &mut Object) {
         Object::Service(service) => change(service, service_defaults),
         Object::Secret(secret) => change(secret, secret_defaults),
         Object::PriorityClass(class) => change(class, priority_class_defaults),
+        Object::RoleBinding(binding) if lacks_group(&binding.role_ref, binding.subjects.as_deref()) => {
+            let binding = Arc::make_mut(binding);
+            binding_defaults(&mut binding.role_ref, binding.subjects.as_deref_mut());
+        }
+        Object::ClusterRoleBinding(binding) if lacks_group(&binding.role_ref, binding.subjects.as_deref()) => {
+            let binding = Arc::make_mut(binding);
+            binding_defaults(&mut binding.role_ref, binding.subjects.as_deref_mut());
+        }
         _ => {}
     }
 }
@@ -43,7 +56,8 @@ fn or<T>(field: &mut Option<T>, default: T) {
 }
 
 fn or_text(field: &mut Option<String>, default: &str) {
-    if field.is_none() {
+    // In Go an empty text is a missing one.
+    if field.as_deref().unwrap_or_default().is_empty() && field.as_deref() != Some(default) {
         *field = Some(default.to_owned());
     }
 }
@@ -113,6 +127,11 @@ fn container_defaults(container: &mut Container) {
         if let Some(probe) = probe {
             probe_defaults(probe);
         }
+    }
+    let hooks = container.lifecycle.as_mut().map(|lifecycle| [&mut lifecycle.post_start, &mut lifecycle.pre_stop]);
+    for http in hooks.into_iter().flatten().flatten().filter_map(|hook| hook.http_get.as_mut()) {
+        or_text(&mut http.path, "/");
+        or_text(&mut http.scheme, "HTTP");
     }
 }
 
@@ -212,14 +231,40 @@ fn service_defaults(service: &mut Service) {
     if matches!(type_.as_str(), "NodePort" | "LoadBalancer") {
         or_text(&mut spec.external_traffic_policy, "Cluster");
     }
+    if type_ == "LoadBalancer" {
+        or(&mut spec.allocate_load_balancer_node_ports, true);
+    }
+    if spec.session_affinity.as_deref() == Some("ClientIP") {
+        let config = spec.session_affinity_config.get_or_insert_default();
+        or(&mut config.client_ip.get_or_insert_default().timeout_seconds, AFFINITY_SECONDS);
+    }
     for port in spec.ports.iter_mut().flatten() {
         or_text(&mut port.protocol, "TCP");
         or(&mut port.target_port, IntOrString::Int(port.port));
     }
 }
 
+/// `stringData` is only a way to write `data`. Mirrors `Convert_v1_Secret_To_core_Secret`.
 fn secret_defaults(secret: &mut Secret) {
+    if let Some(texts) = secret.string_data.take() {
+        let data = secret.data.get_or_insert_default();
+        data.extend(texts.into_iter().map(|(key, text)| (key, ByteString(text.into_bytes()))));
+    }
     or_text(&mut secret.type_, "Opaque");
+}
+
+/// Whether a binding leaves out a group that is always the same.
+fn lacks_group(role: &RoleRef, subjects: Option<&[Subject]>) -> bool {
+    let empty = |group: &Option<String>| group.as_deref().unwrap_or_default().is_empty();
+    empty(&role.api_group) || subjects.into_iter().flatten().any(|s| s.kind != "ServiceAccount" && empty(&s.api_group))
+}
+
+/// Mirrors `pkg/apis/rbac/v1/defaults.go`.
+fn binding_defaults(role: &mut RoleRef, subjects: Option<&mut [Subject]>) {
+    or_text(&mut role.api_group, RBAC_GROUP);
+    for subject in subjects.into_iter().flatten().filter(|subject| matches!(subject.kind.as_str(), "User" | "Group")) {
+        or_text(&mut subject.api_group, RBAC_GROUP);
+    }
 }
 
 fn priority_class_defaults(class: &mut PriorityClass) {

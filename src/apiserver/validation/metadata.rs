@@ -61,18 +61,8 @@ pub fn validate_update(problems: &mut Problems, new: &ObjectMeta, old: &ObjectMe
     problems.immutable(&METADATA.child("namespace"), &new.namespace, &old.namespace, shown);
     problems.immutable(&METADATA.child("uid"), &new.uid, &old.uid, shown);
     let shown = |value: &_| Json(value).shown();
-    problems.immutable(
-        &METADATA.child("creationTimestamp"),
-        &new.creation_timestamp,
-        &old.creation_timestamp,
-        shown,
-    );
-    problems.immutable(
-        &METADATA.child("deletionTimestamp"),
-        &new.deletion_timestamp,
-        &old.deletion_timestamp,
-        shown,
-    );
+    problems.immutable(&METADATA.child("creationTimestamp"), &new.creation_timestamp, &old.creation_timestamp, shown);
+    problems.immutable(&METADATA.child("deletionTimestamp"), &new.deletion_timestamp, &old.deletion_timestamp, shown);
     if new.labels != old.labels {
         labels(problems, &METADATA.child("labels"), new.labels.as_ref());
     }

@@ -96,7 +96,8 @@ pub fn check_config_key(key: &str) -> Vec<String> {
 
 /// What is wrong with an environment variable's name. Mirrors `IsRelaxedEnvVarName`.
 pub fn check_env_name(name: &str) -> Option<&'static str> {
-    const WHY: &str = "a valid environment variable name must consist only of printable ASCII characters other than '='";
+    const WHY: &str =
+        "a valid environment variable name must consist only of printable ASCII characters other than '='";
     (!name.bytes().all(|c| (b' '..=b'~').contains(&c) && c != b'=')).then_some(WHY)
 }
 
@@ -119,7 +120,9 @@ mod tests {
 
     #[test]
     fn names_of_ports_and_keys() {
-        for (name, fine) in [("http", true), ("80", false), ("a--b", false), ("-a", false), ("", false), ("HTTP", false)] {
+        for (name, fine) in
+            [("http", true), ("80", false), ("a--b", false), ("-a", false), ("", false), ("HTTP", false)]
+        {
             assert_eq!(check_port_name(name).is_empty(), fine, "{name}");
         }
         for (key, fine) in [("app.conf", true), (".dockercfg", true), ("..x", false), ("", false), ("a/b", false)] {

@@ -50,25 +50,43 @@ fn pods() {
     let cases = [
         (pod(json!({"containers": []})), "spec.containers: Required value"),
         (pod(json!({"containers": [{"name": "a"}]})), "spec.containers[0].image: Required value"),
-        (sound(json!({"restartPolicy": "Maybe"})),
-            "spec.restartPolicy: Unsupported value: \"Maybe\": supported values: \"Always\", \"OnFailure\", \"Never\""),
-        (pod(json!({"containers": [{"name": "a", "image": "i"}, {"name": "a", "image": "i"}]})),
-            "spec.containers[1].name: Duplicate value: \"a\""),
-        (with_container(json!({"volumeMounts": [{"name": "v", "mountPath": "/v"}]})),
-            "spec.containers[0].volumeMounts[0].name: Not found: \"v\""),
-        (with_container(json!({"ports": [{"containerPort": 70000}]})),
-            "spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive"),
-        (with_container(json!({"livenessProbe": {}})),
-            "spec.containers[0].livenessProbe: Required value: must specify a handler type"),
-        (with_container(json!({"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}})),
-            "spec.containers[0].resources.requests: Invalid value: \"2\": must be less than or equal to cpu limit of 1"),
-        (sound(json!({"tolerations": [{"key": "a", "operator": "Exists", "effect": "Never"}]})),
+        (
+            sound(json!({"restartPolicy": "Maybe"})),
+            "spec.restartPolicy: Unsupported value: \"Maybe\": supported values: \"Always\", \"OnFailure\", \"Never\"",
+        ),
+        (
+            pod(json!({"containers": [{"name": "a", "image": "i"}, {"name": "a", "image": "i"}]})),
+            "spec.containers[1].name: Duplicate value: \"a\"",
+        ),
+        (
+            with_container(json!({"volumeMounts": [{"name": "v", "mountPath": "/v"}]})),
+            "spec.containers[0].volumeMounts[0].name: Not found: \"v\"",
+        ),
+        (
+            with_container(json!({"ports": [{"containerPort": 70000}]})),
+            "spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive",
+        ),
+        (
+            with_container(json!({"livenessProbe": {}})),
+            "spec.containers[0].livenessProbe: Required value: must specify a handler type",
+        ),
+        (
+            with_container(json!({"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}})),
+            "spec.containers[0].resources.requests: Invalid value: \"2\": must be less than or equal to cpu limit of 1",
+        ),
+        (
+            sound(json!({"tolerations": [{"key": "a", "operator": "Exists", "effect": "Never"}]})),
             "spec.tolerations[0].effect: Unsupported value: \"Never\": supported values: \"NoSchedule\", \
-             \"PreferNoSchedule\", \"NoExecute\""),
-        (sound(json!({"volumes": [{"name": "v", "configMap": {"name": ""}}]})),
-            "spec.volumes[0].configMap.name: Required value"),
-        (sound(json!({"nodeName": "n", "schedulingGates": [{"name": "g"}]})),
-            "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"),
+             \"PreferNoSchedule\", \"NoExecute\"",
+        ),
+        (
+            sound(json!({"volumes": [{"name": "v", "configMap": {"name": ""}}]})),
+            "spec.volumes[0].configMap.name: Required value",
+        ),
+        (
+            sound(json!({"nodeName": "n", "schedulingGates": [{"name": "g"}]})),
+            "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared",
+        ),
         (sound(json!({})), ""),
     ];
     for (value, want) in cases {
@@ -90,14 +108,22 @@ fn deployments() {
     let cases = [
         (deployment(json!({})), ""),
         (deployment(json!({"replicas": -1})), "spec.replicas: Invalid value: -1: must be greater than or equal to 0"),
-        (deployment(json!({"selector": {"matchLabels": {"app": "b"}}})),
-            "spec.template.metadata.labels: Invalid value: {\"app\":\"web\"}: `selector` does not match template `labels`"),
-        (deployment(json!({"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": "0%"}}})),
-            "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0"),
-        (deployment(json!({"strategy": {"type": "Recreate", "rollingUpdate": {"maxSurge": 1}}})),
-            "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"),
-        (deployment(json!({"progressDeadlineSeconds": 5, "minReadySeconds": 5})),
-            "spec.progressDeadlineSeconds: Invalid value: 5: must be greater than minReadySeconds"),
+        (
+            deployment(json!({"selector": {"matchLabels": {"app": "b"}}})),
+            "spec.template.metadata.labels: Invalid value: {\"app\":\"web\"}: `selector` does not match template `labels`",
+        ),
+        (
+            deployment(json!({"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": "0%"}}})),
+            "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0",
+        ),
+        (
+            deployment(json!({"strategy": {"type": "Recreate", "rollingUpdate": {"maxSurge": 1}}})),
+            "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'",
+        ),
+        (
+            deployment(json!({"progressDeadlineSeconds": 5, "minReadySeconds": 5})),
+            "spec.progressDeadlineSeconds: Invalid value: 5: must be greater than minReadySeconds",
+        ),
     ];
     for (value, want) in cases {
         assert_eq!(wrong(Kind::Deployment, value.clone()), want, "{value}");
@@ -109,20 +135,41 @@ fn other_kinds() {
     let named = |spec: Value| json!({"metadata": {"name": "x", "namespace": "n"}, "spec": spec});
     let cases = [
         (Kind::Service, named(json!({"ports": []})), "spec.ports: Required value"),
-        (Kind::Service, named(json!({"ports": [{"port": 1}, {"port": 2, "name": "b"}]})),
-            "spec.ports[0].name: Required value"),
-        (Kind::Service, named(json!({"ports": [{"port": 1, "nodePort": 30000}]})),
-            "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"),
-        (Kind::Node, json!({"metadata": {"name": "x", "namespace": "n"}}),
-            "metadata.namespace: Forbidden: not allowed on this type"),
-        (Kind::ConfigMap, json!({"metadata": {"name": "x", "namespace": "n"}, "data": {"..": ""}}),
-            "data[..]: Invalid value: \"..\": must not be '..'"),
-        (Kind::PriorityClass, json!({"metadata": {"name": "x"}, "value": 1000000001}),
-            "value: Forbidden: maximum allowed value of a user defined priority is 1000000000"),
-        (Kind::Role, json!({"metadata": {"name": "x", "namespace": "n"}, "rules": [{"verbs": ["get"], "apiGroups": [""]}]}),
-            "rules[0].resources: Required value: resource rules must supply at least one resource"),
-        (Kind::Lease, named(json!({"leaseDurationSeconds": 0})),
-            "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"),
+        (
+            Kind::Service,
+            named(json!({"ports": [{"port": 1}, {"port": 2, "name": "b"}]})),
+            "spec.ports[0].name: Required value",
+        ),
+        (
+            Kind::Service,
+            named(json!({"ports": [{"port": 1, "nodePort": 30000}]})),
+            "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
+        ),
+        (
+            Kind::Node,
+            json!({"metadata": {"name": "x", "namespace": "n"}}),
+            "metadata.namespace: Forbidden: not allowed on this type",
+        ),
+        (
+            Kind::ConfigMap,
+            json!({"metadata": {"name": "x", "namespace": "n"}, "data": {"..": ""}}),
+            "data[..]: Invalid value: \"..\": must not be '..'",
+        ),
+        (
+            Kind::PriorityClass,
+            json!({"metadata": {"name": "x"}, "value": 1000000001}),
+            "value: Forbidden: maximum allowed value of a user defined priority is 1000000000",
+        ),
+        (
+            Kind::Role,
+            json!({"metadata": {"name": "x", "namespace": "n"}, "rules": [{"verbs": ["get"], "apiGroups": [""]}]}),
+            "rules[0].resources: Required value: resource rules must supply at least one resource",
+        ),
+        (
+            Kind::Lease,
+            named(json!({"leaseDurationSeconds": 0})),
+            "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
+        ),
     ];
     for (kind, value, want) in cases {
         assert_eq!(wrong(kind, value.clone()), want, "{kind} {value}");
@@ -135,11 +182,18 @@ fn changes() {
     let change = |new: &Object, old: &Object| message(new, validate_update(new, old));
     let old = pod(json!({}));
     assert_eq!(change(&old, &old), "");
-    assert_eq!(change(&pod(json!({"containers": [{"name": "a", "image": "i:2", "imagePullPolicy": "IfNotPresent"}]})), &old), "");
+    assert_eq!(
+        change(&pod(json!({"containers": [{"name": "a", "image": "i:2", "imagePullPolicy": "IfNotPresent"}]})), &old),
+        ""
+    );
     let text = change(&pod(json!({"restartPolicy": "Never"})), &old);
-    assert!(text.starts_with("spec: Forbidden: pod updates may not change fields other than `spec.containers"), "{text}");
+    assert!(
+        text.starts_with("spec: Forbidden: pod updates may not change fields other than `spec.containers"),
+        "{text}"
+    );
     assert!(text.contains("\n- \"RestartPolicy\": \"Always\""), "{text}");
-    let text = change(&pod(json!({"containers": [{"name": "a", "image": "i:1"}, {"name": "b", "image": "i:1"}]})), &old);
+    let text =
+        change(&pod(json!({"containers": [{"name": "a", "image": "i:1"}, {"name": "b", "image": "i:1"}]})), &old);
     assert_eq!(text, "spec.containers: Forbidden: pod updates may not add or remove containers");
     let old = object(Kind::Deployment, deployment(json!({})));
     let new = deployment(json!({

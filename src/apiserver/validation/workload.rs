@@ -203,9 +203,11 @@ pub fn deployment_status(problems: &mut Problems, new: &Deployment, old: &Deploy
     ] {
         problems.not_negative(&path.child(name), value);
     }
-    for (name, value) in
-        [("updatedReplicas", count(status.updated_replicas)), ("readyReplicas", ready), ("availableReplicas", available)]
-    {
+    for (name, value) in [
+        ("updatedReplicas", count(status.updated_replicas)),
+        ("readyReplicas", ready),
+        ("availableReplicas", available),
+    ] {
         no_more_than_all(problems, name, value, all);
     }
     no_more_than_ready(problems, available, ready);
