@@ -4,6 +4,9 @@
 //! The allocator remembers which ranges it gave away; the Node's `spec.podCIDR` is where everybody else reads it. A
 //! Node that changes again before the controller has seen its own patch is given a second range, which the API server
 //! refuses three times with 422: real clusters do that too.
+//!
+//! Left out: trying for ever, ever slower, when all ranges are given away; here such a node waits until another one
+//! goes.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -28,10 +31,11 @@ pub const REGISTRATION: Registration = Registration {
     new: |context| Rc::new(RangeAllocator::new(context)),
 };
 
-/// `--cluster-cidr=10.244.0.0/16`.
-const CLUSTER: [u8; 4] = [10, 244, 0, 0];
-/// A /16 holds so many of `--node-cidr-mask-size=24`.
-const RANGES: u32 = 256;
+/// `--cluster-cidr=10.244.0.0/16`: the second number of the addresses.
+const FIRST: u32 = 244;
+/// A /16 holds 256 of `--node-cidr-mask-size=24`. So that clusters of thousands of nodes need no flag, the /16s up to
+/// 10.255 follow the first.
+const RANGES: u32 = 256 * (256 - FIRST);
 
 /// How often the patch is tried.
 const UPDATE_TRIES: usize = 3;
@@ -65,14 +69,14 @@ impl Ranges {
 }
 
 fn cidr_of(range: u32) -> String {
-    let [a, b, ..] = CLUSTER;
-    format!("{a}.{b}.{range}.0/24")
+    format!("10.{}.{}.0/24", FIRST + range / 256, range % 256)
 }
 
 /// The number of a range; None if it is not one of the cluster's.
 fn range_of(cidr: &str) -> Option<u32> {
-    let [a, b, ..] = CLUSTER;
-    cidr.strip_prefix(&format!("{a}.{b}."))?.strip_suffix(".0/24")?.parse().ok().filter(|range| *range < RANGES)
+    let (second, third) = cidr.strip_prefix("10.")?.strip_suffix(".0/24")?.split_once('.')?;
+    let (second, third): (u32, u32) = (second.parse().ok()?, third.parse().ok()?);
+    Some(second.checked_sub(FIRST)? * 256 + third).filter(|range| third < 256 && *range < RANGES)
 }
 
 /// Keys are nodes.
@@ -82,6 +86,8 @@ struct RangeAllocator {
     queue: Queue,
     nodes: Lister<Node>,
     ranges: RefCell<Ranges>,
+    /// Nodes for which there was no range.
+    waiting: RefCell<BTreeSet<Key>>,
 }
 
 impl RangeAllocator {
@@ -92,6 +98,7 @@ impl RangeAllocator {
             queue: context.queue.clone(),
             nodes: context.lister(),
             ranges: RefCell::default(),
+            waiting: RefCell::default(),
         }
     }
 
@@ -102,7 +109,8 @@ impl RangeAllocator {
         }
         let Some(range) = self.ranges.borrow_mut().allocate() else {
             self.tell(&node, "CIDRNotAvailable");
-            return Err(Error::Other("no range of the cluster's CIDR is free".to_owned()));
+            self.waiting.borrow_mut().insert(key);
+            return Ok(());
         };
         let cidr = cidr_of(range);
         let patch = || Patch::Strategic(json!({"spec": {"podCIDR": cidr, "podCIDRs": [cidr]}}));
@@ -142,7 +150,10 @@ impl Controller for RangeAllocator {
         let Object::Node(node) = change.latest() else { return };
         let mut ranges = self.ranges.borrow_mut();
         match change {
-            Change::Deleted(_) => pod_cidrs(node).iter().for_each(|cidr| ranges.release(cidr)),
+            Change::Deleted(_) => {
+                pod_cidrs(node).iter().for_each(|cidr| ranges.release(cidr));
+                std::mem::take(&mut *self.waiting.borrow_mut()).into_iter().for_each(|key| self.queue.add(key));
+            }
             _ if pod_cidrs(node).is_empty() => self.queue.add(change.key()),
             _ => pod_cidrs(node).iter().for_each(|cidr| ranges.occupy(cidr)),
         }
@@ -167,7 +178,7 @@ mod tests {
         assert_eq!(take(&mut ranges), "10.244.2.0/24");
         ranges.release("10.244.0.0/24");
         assert_eq!(take(&mut ranges), "10.244.3.0/24", "a range just freed waits its turn");
-        (0..252).for_each(|_| assert_ne!(take(&mut ranges), ""));
+        (4..RANGES).for_each(|range| assert_eq!(range_of(&take(&mut ranges)), Some(range)));
         assert_eq!(take(&mut ranges), "10.244.0.0/24");
         assert_eq!(take(&mut ranges), "", "all are given away");
     }
