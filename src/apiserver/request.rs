@@ -229,6 +229,7 @@ pub enum Patch {
 /// A status patch with its conditions merged by type, everything else replaced: what the strategic merge patch
 /// that the kubelet computes comes to.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a patch holds it in a Box")]
 pub enum StatusPatch {
     /// `pods/status`; the uid is a precondition.
     Pod {

@@ -1,7 +1,7 @@
 //! The terminal: the program's commands, the stepper's prompt, and what a stop looks like.
 //!
 //! - [`step`]: `kubestep step`, the stepper.
-//! - [`run`]: `kubestep run`, to the end without stopping.
+//! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`command`]: what can be typed at its prompt.
 //! - [`view`], [`palette`]: what a stop looks like.
 //! - [`input`]: where lines come from.

@@ -149,7 +149,7 @@ impl Stepper {
                 break;
             }
             let steps = self.session.history().len();
-            if steps % 256 == 0 {
+            if steps.is_multiple_of(256) {
                 bar.set_message(format!("step {steps}, {}", self.session.time(self.session.cluster.engine.now())));
                 bar.tick();
             }

@@ -219,7 +219,7 @@ impl View {
                     self.section(out, "queue", &format!("{queue}: {}", queued(how, key.as_str())))
                 }
                 Note::Stage { name, detail } => {
-                    self.section(out, "stage", &format!("{name}: {detail}").trim_end_matches([' ', ':']).to_owned())
+                    self.section(out, "stage", format!("{name}: {detail}").trim_end_matches([' ', ':']))
                 }
                 Note::Answered { code, error, .. } => {
                     let text = error.as_ref().map_or(String::new(), |e| format!(" {e}"));

@@ -228,8 +228,7 @@ impl Runner {
         let words: Vec<String> = words.iter().skip(1).map(|word| self.expand(word)).collect();
         let kubectl = self.kubectl.apart();
         kubectl::run(&words, &kubectl).await;
-        let printed = kubectl.stdout.borrow().clone();
-        printed
+        kubectl.stdout.take()
     }
 
     /// `$victim`, `${victim}`, `${pods[1]}`.

@@ -2,7 +2,7 @@
 //!
 //! - [`json`]: RFC 6902, a list of operations.
 //! - [`merge`]: RFC 7386, an object laid over another; lists are replaced whole.
-//! - [`strategic`]: Kubernetes' own. Like a merge patch, but lists of named things are merged item by item: a patch
+//! - [`strategic()`]: Kubernetes' own. Like a merge patch, but lists of named things are merged item by item: a patch
 //!   that names one container changes that container. [`schema`] says which list goes by which key.
 //!
 //! [`diff`] makes strategic patches, from two versions of an object or, for `kubectl apply`, from three.

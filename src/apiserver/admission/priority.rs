@@ -136,6 +136,7 @@ mod tests {
             "value": value, "globalDefault": default, "preemptionPolicy": "Never"})
     }
 
+    #[allow(clippy::type_complexity, reason = "priority, policy and class name of one Pod, for a table")]
     fn priority(objects: &Objects, spec: Value) -> Result<(Option<i32>, Option<String>, Option<String>), String> {
         let mut spec = spec;
         spec["containers"] = json!([]);

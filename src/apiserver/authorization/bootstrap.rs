@@ -62,8 +62,11 @@ const ADMIN: &[Rule] = &[
     ("create,delete,deletecollection,get,list,patch,update,watch", GROUP, "roles,rolebindings"),
 ];
 
+/// A role's name, its rules, and the kinds and names of those who have it.
+type RoleRow = (&'static str, &'static [&'static [Rule]], &'static [(&'static str, &'static str)]);
+
 /// ClusterRoles of users and components, each with the subjects of the ClusterRoleBinding of the same name.
-const CLUSTER_ROLES: &[(&str, &[&[Rule]], &[(&str, &str)])] = &[
+const CLUSTER_ROLES: &[RoleRow] = &[
     ("cluster-admin", &[&[("*", "*", "*")]], &[("Group", "system:masters")]),
     ("admin", &[VIEW, EDIT, ADMIN], &[]),
     ("edit", &[VIEW, EDIT], &[]),

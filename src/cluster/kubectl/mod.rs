@@ -6,7 +6,7 @@
 //! `set image`, `label` and `taint` are GET and a small PATCH. What it prints is what the real one prints.
 //!
 //! - [`client`]: whose it is, what it prints, the watches it follows. [`calls`]: requests, and errors as it words them.
-//! - [`args`]: the command line. [`print`]: tables, describe pages and the other output formats.
+//! - [`args`]: the command line. [`mod@print`]: tables, describe pages and the other output formats.
 //! - `verbs`: one file for each family of verbs.
 //!
 //! Left out: discovery and OpenAPI requests (kubectl caches them), server-side apply, and verbs that need a terminal or

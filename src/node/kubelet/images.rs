@@ -1,7 +1,7 @@
 //! Whether an image has to be pulled, and what is said about it.
 //!
 //! Mirrors `EnsureImageExists` (`pkg/kubelet/images/image_manager.go`): the plain part. Pulls themselves are made
-//! one at a time per node (`serializeImagePulls`), by the worker's future; see [`super::sync_pod`].
+//! one at a time per node (`serializeImagePulls`), by the worker's future; see `sync.rs`.
 
 use std::time::Duration;
 
