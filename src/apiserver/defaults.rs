@@ -123,11 +123,8 @@ fn container_defaults(container: &mut Container) {
             or_text(&mut field.api_version, "v1");
         }
     }
-    for probe in [&mut container.liveness_probe, &mut container.readiness_probe, &mut container.startup_probe] {
-        if let Some(probe) = probe {
-            probe_defaults(probe);
-        }
-    }
+    let probes = [&mut container.liveness_probe, &mut container.readiness_probe, &mut container.startup_probe];
+    probes.into_iter().flatten().for_each(probe_defaults);
     let hooks = container.lifecycle.as_mut().map(|lifecycle| [&mut lifecycle.post_start, &mut lifecycle.pre_stop]);
     for http in hooks.into_iter().flatten().flatten().filter_map(|hook| hook.http_get.as_mut()) {
         or_text(&mut http.path, "/");

@@ -57,7 +57,9 @@ pub const WORDS: &[&str] = &[
 
 /// Reads a line. An empty one is `step`.
 pub fn parse(line: &str) -> Result<Command, String> {
-    let words = shell_words::split(line).map_err(|_| "a quote is not closed".to_owned())?;
+    // Steps are shown as #12 and may be typed so; to a shell that would begin a comment.
+    let line = line.replace(" #", " ");
+    let words = shell_words::split(&line).map_err(|_| "a quote is not closed".to_owned())?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let Some((&first, rest)) = words.split_first() else { return Ok(Command::Step(1)) };
     match first {

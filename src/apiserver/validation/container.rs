@@ -253,10 +253,12 @@ fn env_sources(problems: &mut Problems, path: &Path, from: &EnvVarSource) -> usi
 
 fn field_ref(problems: &mut Problems, path: &Path, field: &str) {
     let path = path.child("fieldPath");
-    let subscripted = ["metadata.labels['", "metadata.annotations['"].iter().any(|start| field.starts_with(start));
+    let known = ENV_FIELDS.contains(&field)
+        || ["metadata.labels['", "metadata.annotations['"].iter().any(|start| field.starts_with(start))
+            && field.ends_with("']");
     if field.is_empty() {
         problems.required(&path, "");
-    } else if !ENV_FIELDS.contains(&field) && !(subscripted && field.ends_with("']")) {
+    } else if !known {
         let why = format!("error converting fieldPath: field label not supported: {field}");
         problems.invalid(&path, field, &why);
     }
