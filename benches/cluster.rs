@@ -18,12 +18,15 @@ use kubestep::engine::{Step, What};
 use kubestep::object::{Object, Resource};
 use serde_json::json;
 
+/// A row's name, and what it runs with that name.
+type Row = (&'static str, fn(&str));
+
 /// Requests a second of every component's client, and how many at once.
 const RAISED: Option<(u32, u32)> = Some((1000, 1000));
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let rows: &[(&str, fn(&str))] = &[
+    let rows: &[Row] = &[
         ("first prompt, 3 nodes", first_prompt),
         ("1000 Pods on 50 nodes", |name| deployment(name, 50, 1_000, RAISED, false)),
         ("1000 Pods on 50 nodes, default limits", |name| deployment(name, 50, 1_000, None, false)),

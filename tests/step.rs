@@ -225,7 +225,7 @@ fn at_a_terminal() {
     shows("the start of the run");
     tmux(&["resize-window", "-t", "t", "-x", "40", "-y", "10"]);
     tmux(&["send-keys", "-t", "t", "run", "Enter"]);
-    shows("nothing is left to do");
+    shows("events, now at");
     tmux(&["send-keys", "-t", "t", "quit", "Enter"]);
     sleep(Duration::from_millis(500));
     assert_eq!(tmux(&["list-sessions"]), "", "quit ends the program");

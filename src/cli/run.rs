@@ -48,6 +48,10 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
         write_all(folder, &record, &state, &printed)
             .with_context(|| format!("cannot write to {}", folder.display()))?;
     }
+    // A scenario may show a command that fails; manifests of one's own are meant to be applied.
+    if !source.filename.is_empty() && cluster.failures.get() > 0 {
+        anyhow::bail!("not everything could be applied; the lines above say what, and why");
+    }
     Ok(())
 }
 

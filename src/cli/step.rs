@@ -6,13 +6,16 @@ use std::time::Duration;
 use console::Term;
 use indicatif::ProgressBar;
 
+use crate::client::Informer;
 use crate::cluster::Cluster;
 use crate::cluster::scenario::Scenario;
 use crate::controllers::ControllerManager;
 use crate::debugger::describe;
 use crate::debugger::{Advance, Session, StopAt, source};
 use crate::engine::StepId;
+use crate::node::kubelet::Kubelet;
 use crate::object::Object;
+use crate::scheduler::KubeScheduler;
 
 use super::Source;
 use super::command::{self, Command};
@@ -237,9 +240,12 @@ impl Stepper {
     }
 
     fn cache(&self, component: &str) -> String {
-        let Some(manager) = self.manager(component) else { return self.no_component(component) };
+        let informers = self.informers(component);
+        if informers.is_empty() {
+            return self.no_component(component);
+        }
         let mut out = String::new();
-        for informer in manager.informers() {
+        for informer in informers {
             let cache = informer.cache().borrow();
             let plural = informer.kind().info().plural;
             out += &format!("{plural}: {} objects, up to revision {}\n", cache.objects().len(), cache.revision());
@@ -251,7 +257,10 @@ impl Stepper {
     }
 
     fn queue(&self, component: &str) -> String {
-        let Some(manager) = self.manager(component) else { return self.no_component(component) };
+        if let Some(scheduler) = self.process::<KubeScheduler>(component) {
+            return self.view().table(&scheduler.queue_table());
+        }
+        let Some(manager) = self.process::<ControllerManager>(component) else { return self.no_component(component) };
         let mut out = String::new();
         for queue in manager.queues() {
             queue.with(|state| {
@@ -271,9 +280,20 @@ impl Stepper {
         out
     }
 
-    fn manager(&self, component: &str) -> Option<&ControllerManager> {
+    /// The process of this name, if it is of this type.
+    fn process<T: 'static>(&self, component: &str) -> Option<&T> {
         let engine = &self.session.cluster.engine;
         engine.actor(engine.find(component)?)?.as_any().downcast_ref()
+    }
+
+    fn informers(&self, component: &str) -> Vec<&Informer> {
+        if let Some(kubelet) = self.process::<Kubelet>(component) {
+            return kubelet.informers().into();
+        }
+        if let Some(scheduler) = self.process::<KubeScheduler>(component) {
+            return scheduler.informers().iter().collect();
+        }
+        self.process::<ControllerManager>(component).map_or(Vec::new(), |manager| manager.informers().iter().collect())
     }
 
     fn no_component(&self, name: &str) -> String {
