@@ -177,7 +177,7 @@ impl Request {
 }
 
 /// The name of the object that some JSON describes, empty if it has none.
-fn name_in(text: &str) -> String {
+pub fn name_in(text: &str) -> String {
     let value: Value = serde_json::from_str(text).unwrap_or_default();
     value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned()
 }

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::request::{Body, Patch, Request};
+use crate::apiserver::request::{Body, Patch, Request, name_in};
 use crate::engine::{Engine, Note, Step, What};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
@@ -73,7 +73,7 @@ impl Record {
         })?;
         let (code, answered_name, revision, error) = answered;
         let info = request.kind.info();
-        let name = [request.name.clone(), body_name(&request.body), answered_name];
+        let name = [request.name.clone(), body_name(&request.body, code), answered_name];
         let mut call = Map::new();
         call.insert("seq".into(), json!(self.calls.len() + 1));
         call.insert("t_ms".into(), json!(self.milliseconds(step.time)));
@@ -137,10 +137,11 @@ impl Record {
     }
 }
 
-/// The name of the object that comes with a request.
-fn body_name(body: &Body) -> String {
+/// The name of the object that comes with a request. What the server could not decode has none.
+fn body_name(body: &Body, code: u16) -> String {
     match body {
         Body::Object(object) => object.name().to_owned(),
+        Body::Json(text) if code != 400 => name_in(text),
         _ => String::new(),
     }
 }
