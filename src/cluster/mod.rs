@@ -266,9 +266,14 @@ impl Cluster {
 
     /// Tells a node's runtime how the scenario's images behave.
     fn script_images(&mut self, node: &str) {
-        let scripts = self.images.clone();
+        let (scripts, journal) = (self.images.clone(), self.kubectl.journal.clone());
         if let Some(runtime) = self.engine.find(&format!("containerd/{node}")) {
-            self.with_runtime(runtime, |runtime| runtime.with(|state| state.scripts = scripts));
+            self.with_runtime(runtime, |runtime| {
+                runtime.with(|state| {
+                    state.scripts = scripts;
+                    state.journal = journal;
+                });
+            });
         }
     }
 

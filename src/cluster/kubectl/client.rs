@@ -12,6 +12,7 @@ use crate::apiserver::request::Request;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::Client;
 use crate::engine::CallId;
+use crate::node::runtime::state::Journal;
 use crate::object::status::Reason;
 
 use super::args::Args;
@@ -56,6 +57,8 @@ pub struct Kubectl {
     pub base: PathBuf,
     /// Files that are not on the disk, such as manifests written into a scenario. They come first.
     pub files: Rc<BTreeMap<String, String>>,
+    /// What containers have printed.
+    pub journal: Journal,
     /// What `-f -` reads.
     pub stdin: String,
 }
@@ -71,6 +74,7 @@ impl Kubectl {
             namespace: "default".into(),
             base: PathBuf::from("."),
             files: Rc::default(),
+            journal: Journal::default(),
             stdin: String::new(),
         }
     }

@@ -280,7 +280,7 @@ impl Inner {
             plan.ends = script.exits.or(plan.ends);
             plan.prints.extend(script.logs.iter().map(|line| (Duration::ZERO, line.clone())));
         }
-        let container = Container { status, config: config.clone(), plan, logs: Vec::new() };
+        let container = Container { status, config: config.clone(), plan };
         state.containers.insert(id.clone(), container);
         state.containers_of.entry(pod_uid).or_default().push(id.clone());
         Ok(CriResponse::Id(id))
@@ -292,9 +292,14 @@ impl Inner {
         let now = self.hub.now();
         container.status.state = ContainerState::ContainerRunning;
         container.status.started_at = now;
-        container.logs = container.plan.prints.iter().map(|(after, line)| (now + *after, line.clone())).collect();
         if let Some((after, _)) = container.plan.ends {
             self.hub.wake(self.actor, EXIT, id, after);
+        }
+        let printed = container.plan.prints.iter().map(|(after, line)| (now + *after, line.clone())).collect();
+        let (sandbox, name) = (container.status.sandbox_id.clone(), container.config.name.clone());
+        if let Some(sandbox) = state.sandboxes.get(&sandbox) {
+            let pod = format!("{}/{}", sandbox.config.namespace, sandbox.config.name);
+            state.journal.borrow_mut().insert((pod, name), printed);
         }
         Ok(CriResponse::Done)
     }

@@ -1,6 +1,8 @@
 //! What the runtime knows: sandboxes, containers, images. Plain data.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::node::cri::{ContainerConfig, ContainerState, ContainerStatus, Image, PodSandboxStatus};
@@ -23,6 +25,10 @@ pub struct ImageScript {
     pub logs: Vec<String>,
 }
 
+/// What containers have printed and when, by Pod (`namespace/name`) and container: the log files of all nodes. Lines
+/// that a process will print later are there already, with their time.
+pub type Journal = Rc<RefCell<BTreeMap<(String, String), Vec<(Instant, String)>>>>;
+
 /// One container.
 #[derive(Clone, Debug)]
 pub struct Container {
@@ -32,8 +38,6 @@ pub struct Container {
     pub config: ContainerConfig,
     /// What its process will do.
     pub plan: Plan,
-    /// Lines it printed, with their time.
-    pub logs: Vec<(Instant, String)>,
 }
 
 /// Everything the runtime of one node knows.
@@ -51,6 +55,8 @@ pub struct State {
     pub images: BTreeMap<String, Image>,
     /// How images behave, by name or by name without tag.
     pub scripts: BTreeMap<String, ImageScript>,
+    /// Where what processes print goes.
+    pub journal: Journal,
     /// Files that exec probes see: `namespace/pod` and path.
     pub files: BTreeSet<(String, String)>,
 }

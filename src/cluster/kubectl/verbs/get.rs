@@ -153,7 +153,7 @@ pub async fn events(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `kubectl logs`: containers here print nothing, but whether there could be a log is told.
+/// `kubectl logs`: what the container's process has printed so far.
 pub async fn logs(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let name = match args.words.as_slice() {
         [name] => name.strip_prefix("pod/").or(name.strip_prefix("pods/")).unwrap_or(name),
@@ -178,7 +178,13 @@ pub async fn logs(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let message = format!("container \"{container}\" in pod \"{name}\" is waiting to start: {why}");
         return Err(crate::object::Status::bad_request(message).into());
     }
-    cx.complain("(containers here run no programs, so nothing was logged)");
+    let pod = format!("{}/{name}", cx.namespace(args));
+    let journal = cx.journal.borrow();
+    for (at, line) in journal.get(&(pod, container.to_owned())).into_iter().flatten() {
+        if at.timestamp() <= cx.now() {
+            cx.line(line);
+        }
+    }
     Ok(())
 }
 
