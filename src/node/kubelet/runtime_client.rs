@@ -22,10 +22,14 @@ use crate::node::cri::{
 use crate::object::quantity::Amount;
 
 impl Shared {
-    async fn cri(&self, request: CriRequest) -> Result<CriResponse, RpcError> {
-        let reply = self.hub.rpc(self.runtime, Rc::new(request)).await?;
-        let reply: Rc<dyn Any> = reply;
-        reply.downcast::<CriResponse>().map(|r| (*r).clone()).map_err(|_| unexpected(&"no CRI response at all"))
+    /// One call. It is made here and now, so that whoever looks sees the line below that made it.
+    #[track_caller]
+    fn cri(&self, request: CriRequest) -> impl Future<Output = Result<CriResponse, RpcError>> + use<> {
+        let call = self.hub.rpc(self.runtime, Rc::new(request));
+        async move {
+            let reply: Rc<dyn Any> = call.await?;
+            reply.downcast::<CriResponse>().map(|r| (*r).clone()).map_err(|_| unexpected(&"no CRI response at all"))
+        }
     }
 
     /// The runtime's version, for the node's status.

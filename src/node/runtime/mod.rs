@@ -51,6 +51,7 @@ pub struct Runtime {
 }
 
 struct Inner {
+    name: String,
     hub: Hub,
     actor: ActorId,
     cni: ActorId,
@@ -61,8 +62,10 @@ struct Inner {
 impl Runtime {
     /// The runtime of `node`, which calls the network plugins behind `cni`.
     pub fn new(hub: Hub, actor: ActorId, node: &str, cni: ActorId) -> Runtime {
-        let inner = Inner { hub, actor, cni, kubelet: Default::default(), state: RefCell::default() };
-        Runtime { name: format!("containerd/{node}"), inner: Rc::new(inner) }
+        let name = format!("containerd/{node}");
+        let inner =
+            Inner { name: name.clone(), hub, actor, cni, kubelet: Default::default(), state: RefCell::default() };
+        Runtime { name, inner: Rc::new(inner) }
     }
 
     /// Who follows its event stream.
@@ -126,7 +129,7 @@ impl Inner {
             return self.reply(from, call, method, result);
         }
         let me = self.clone();
-        self.hub.spawn(self.actor, format!("{method} on {}", self.actor.0), async move {
+        self.hub.spawn(self.actor, format!("{} {method}", self.name), async move {
             let result = match request {
                 CriRequest::RunPodSandbox(config) => me.run_sandbox(config).await,
                 CriRequest::StopPodSandbox { id } => me.stop_sandbox(&id).await,
