@@ -51,11 +51,10 @@ impl ApiServer {
     }
 
     fn admit_create(&mut self, handling: &mut Handling, object: &mut Object) -> Result<(), Status> {
-        for (plugin, admit) in admission::MUTATING {
+        for (_, admit) in admission::MUTATING {
             let mut attributes =
                 Attributes { request: handling.request, old: None, reader: &self.store, random: &mut self.random };
             admit(&mut attributes, object)?;
-            let _ = plugin;
         }
         handling.stage("mutating admission", || plugin_names(admission::MUTATING.iter().map(|(name, _)| *name)));
         Ok(())

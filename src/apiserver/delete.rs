@@ -7,7 +7,7 @@ use crate::object::{Object, Status};
 
 use super::admission::{self, Attributes};
 use super::request::{Body, DeleteOptions, Propagation, Response};
-use super::{ApiServer, Handling, Outcome, registry, strategy};
+use super::{ApiServer, Handling, Outcome, strategy};
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
@@ -51,7 +51,6 @@ impl ApiServer {
         }
         handling.stage("validating admission", || "delete".into());
         let uid = object.meta().uid.clone().unwrap_or_default();
-        let kind = object.kind();
         let grace = grace_period(&object, options);
         let finalizers = finalizers_for(&object, options);
         let changed = object.meta().finalizers.as_deref().unwrap_or_default() != finalizers.as_slice();
@@ -66,14 +65,12 @@ impl ApiServer {
         mark_deleted(&mut dying, &object, grace, handling);
         strategy::prepare_for_deletion(&mut dying);
         let stored = if dying == object { object } else { self.put(handling, object.revision(), dying)? };
-        let _ = kind;
         Ok((200, Response::Object(stored)))
     }
 
     /// Removes the object. A Pod that was dying is first written with grace 0, as the real server does.
     fn delete_now(&mut self, handling: &mut Handling, object: Object, uid: String) -> Outcome {
         let mut last = object;
-        let key = registry::key(last.kind(), last.namespace(), last.name());
         let dying = last.meta().deletion_grace_period_seconds.unwrap_or(0) > 0;
         if strategy::is_graceful(last.kind()) && dying {
             let before = last.revision();
@@ -81,7 +78,6 @@ impl ApiServer {
             last.meta_mut().deletion_timestamp = Some(handling.now.time());
             last = self.put(handling, before, last)?;
         }
-        debug_assert!(self.store.get(&key).is_some());
         let returns_object = strategy::returns_object_on_delete(last.kind());
         let gone = self.remove(handling, last)?;
         Ok((200, if returns_object { Response::Object(gone) } else { Response::Success { uid } }))

@@ -68,13 +68,7 @@ fn ask(prompt: &str, history: &mut BasicHistory, names: Vec<String>) -> io::Resu
 struct Bare;
 
 impl dialoguer::theme::Theme for Bare {
-    fn format_input_prompt(
-        &self,
-        f: &mut dyn std::fmt::Write,
-        prompt: &str,
-        default: Option<&str>,
-    ) -> std::fmt::Result {
-        let _ = default;
+    fn format_input_prompt(&self, f: &mut dyn std::fmt::Write, prompt: &str, _: Option<&str>) -> std::fmt::Result {
         write!(f, "{prompt} ")
     }
 
