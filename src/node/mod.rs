@@ -6,4 +6,5 @@
 pub mod cni;
 pub mod cri;
 pub mod kubelet;
+pub mod netfilter;
 pub mod runtime;
