@@ -4,8 +4,6 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use dialoguer::{BasicHistory, Completion, Input};
 
-use super::command::WORDS;
-
 /// A source of command lines.
 pub enum Lines {
     /// Somebody types.
@@ -30,10 +28,10 @@ impl Lines {
         matches!(self, Lines::Prompt(_))
     }
 
-    /// The next line; None at the end of the input. `names` are objects to complete.
-    pub fn next(&mut self, prompt: &str, names: Vec<String>) -> io::Result<Option<String>> {
+    /// The next line; None at the end of the input. `complete` is asked when Tab is pressed.
+    pub fn next(&mut self, prompt: &str, complete: &dyn Fn(&str) -> Option<String>) -> io::Result<Option<String>> {
         match self {
-            Lines::Prompt(history) => ask(prompt, history, names),
+            Lines::Prompt(history) => ask(prompt, history, complete),
             Lines::Pipe => {
                 let mut line = String::new();
                 if io::stdin().lock().read_line(&mut line)? == 0 {
@@ -47,8 +45,12 @@ impl Lines {
     }
 }
 
-fn ask(prompt: &str, history: &mut BasicHistory, names: Vec<String>) -> io::Result<Option<String>> {
-    let completion = Words { names };
+fn ask(
+    prompt: &str,
+    history: &mut BasicHistory,
+    complete: &dyn Fn(&str) -> Option<String>,
+) -> io::Result<Option<String>> {
+    let completion = Words(complete);
     let asked = Input::<String>::with_theme(&Bare)
         .with_prompt(prompt)
         .allow_empty(true)
@@ -77,18 +79,11 @@ impl dialoguer::theme::Theme for Bare {
     }
 }
 
-/// Completes a command's first word, and then names of objects.
-struct Words {
-    names: Vec<String>,
-}
+/// What completes a line.
+struct Words<'a>(&'a dyn Fn(&str) -> Option<String>);
 
-impl Completion for Words {
+impl Completion for Words<'_> {
     fn get(&self, input: &str) -> Option<String> {
-        let (head, tail) = input.rsplit_once(' ').map_or(("", input), |(head, tail)| (head, tail));
-        if head.is_empty() {
-            return WORDS.iter().find(|word| word.starts_with(tail) && !tail.is_empty()).map(|word| (*word).to_owned());
-        }
-        let name = self.names.iter().find(|name| name.starts_with(tail) && !tail.is_empty())?;
-        Some(format!("{head} {name}"))
+        (self.0)(input)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! - [`step`]: `kubestep step`, the stepper.
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
-//! - [`command`]: what can be typed at its prompt.
+//! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
 //! - [`view`], [`palette`]: what a stop looks like.
 //! - [`input`]: where lines come from.
 
@@ -15,7 +15,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::cluster::manifest;
 use crate::cluster::scenario::{Nodes, Scenario};
 
-pub mod command;
+pub mod commands;
+pub mod complete;
 pub mod input;
 pub mod palette;
 pub mod run;

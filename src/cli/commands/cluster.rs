@@ -1,0 +1,55 @@
+//! The cluster as its user has it: kubectl.
+
+use super::super::step::Stepper;
+use super::{Command, Group, Line, Reply};
+
+/// Commands of kubectl's. The word `kubectl` may be left out.
+pub const GROUP: Group = Group {
+    name: "cluster",
+    commands: &[
+        Command {
+            names: &["get", "describe", "logs", "events"],
+            usage: "get, describe, logs, events",
+            about: "as kubectl prints them; time stands still",
+            run: |stepper, line| Ok(stepper.session.read(line.words())),
+        },
+        Command {
+            names: &["nodes"],
+            usage: "nodes",
+            about: "the nodes and what is on them",
+            run: |stepper, line| {
+                line.nothing()?;
+                Ok(stepper.session.read(&["get", "nodes", "-o", "wide"].map(str::to_owned)))
+            },
+        },
+        Command {
+            names: &[
+                "apply", "create", "delete", "scale", "set", "label", "annotate", "taint", "rollout", "patch",
+                "replace", "cordon", "uncordon", "expose", "edit",
+            ],
+            usage: "apply -f, delete, scale, label, set …",
+            about: "as kubectl does them; step to see it",
+            run: change,
+        },
+        Command {
+            names: &["kubectl", "k"],
+            usage: "kubectl …",
+            about: "any of kubectl's commands",
+            run: |stepper, line| match line.words()[1..].first().map(String::as_str) {
+                None => Err("write for example: kubectl get pods".to_owned()),
+                Some("get" | "describe" | "logs" | "events") => Ok(stepper.session.read(&line.words()[1..])),
+                Some(_) => start(stepper, &line.words()[1..]),
+            },
+        },
+    ],
+};
+
+/// Whatever changes something becomes events to step through.
+pub fn change(stepper: &mut Stepper, line: &Line) -> Reply {
+    start(stepper, line.words())
+}
+
+fn start(stepper: &mut Stepper, words: &[String]) -> Reply {
+    stepper.session.cluster.type_words(words.to_vec());
+    Ok("kubectl is about to send its first request; press Enter to step\n".to_owned())
+}

@@ -1,0 +1,186 @@
+//! What is and what was: nothing here changes anything.
+
+use crate::client::Informer;
+use crate::controllers::ControllerManager;
+use crate::debugger::{Session, describe, source};
+use crate::engine::StepId;
+use crate::node::kubelet::Kubelet;
+use crate::object::Object;
+use crate::scheduler::KubeScheduler;
+
+use super::super::step::Stepper;
+use super::{Command, Group, Line, Reply};
+
+/// So many objects of a cache are named.
+const CACHED_SHOWN: usize = 20;
+
+/// Commands that only look.
+pub const GROUP: Group = Group {
+    name: "look",
+    commands: &[
+        Command {
+            names: &["show"],
+            usage: "show",
+            about: "this stop again",
+            run: |stepper, line| line.nothing().map(|()| stepper.shown()),
+        },
+        Command {
+            names: &["why", "w"],
+            usage: "why [STEP]",
+            about: "what led to it, back to the keystroke",
+            run: |stepper, line| why(stepper, line.step()?),
+        },
+        Command {
+            names: &["pending", "p"],
+            usage: "pending [--all]",
+            about: "what is in flight",
+            run: |stepper, line| Ok(stepper.view().pending(&stepper.session, line.flag("--all")?)),
+        },
+        Command {
+            names: &["stack"],
+            usage: "stack",
+            about: "what every reconcile and pod worker waits for",
+            run: |stepper, line| line.nothing().map(|()| stack(&stepper.session)),
+        },
+        Command {
+            names: &["cache"],
+            usage: "cache COMPONENT",
+            about: "what a component believes",
+            run: |stepper, line| cache(&stepper.session, line.one("cache kube-scheduler")?),
+        },
+        Command {
+            names: &["queue"],
+            usage: "queue COMPONENT",
+            about: "what it has still to work on",
+            run: |stepper, line| queue(stepper, line.one("queue kube-controller-manager")?),
+        },
+        Command {
+            names: &["etcd"],
+            usage: "etcd get [--prefix] KEY",
+            about: "what is stored",
+            run: |stepper, line| etcd(&stepper.session, line),
+        },
+    ],
+};
+
+fn why(stepper: &Stepper, step: Option<u64>) -> Reply {
+    let session = &stepper.session;
+    let step = match step {
+        None => session.current(),
+        Some(id) => session.step(StepId(id)),
+    };
+    match step {
+        Some(step) => Ok(stepper.view().why_chain(session, step)),
+        None => Err(format!("there is no such step yet; the last is {}", session.history().len())),
+    }
+}
+
+fn stack(session: &Session) -> String {
+    let mut out = String::new();
+    for task in session.cluster.engine.tasks() {
+        for wait in &task.waits {
+            let at = source::excerpt(wait.at, 0);
+            let since = session.time(wait.since);
+            out += &format!("{}\n  waits for {} since {since}\n  {}:{}\n", task.label, wait.about, at.file, at.line);
+            out += &at.lines.iter().map(|(n, line)| format!("  ▶{n:>5} {line}\n")).collect::<String>();
+        }
+    }
+    if out.is_empty() { "no reconcile or pod worker is under way\n".to_owned() } else { out }
+}
+
+fn etcd(session: &Session, line: &Line) -> Reply {
+    let words: Vec<&str> = line.arguments().into_iter().filter(|word| *word != "get").collect();
+    let prefix = words.contains(&"--prefix");
+    let keys: Vec<&str> = words.into_iter().filter(|word| *word != "--prefix").collect();
+    let key = match keys.as_slice() {
+        [key] => *key,
+        [] if prefix => "/registry/",
+        _ => return Err("write: etcd get /registry/pods/default/web, or: etcd get --prefix /registry/pods/".to_owned()),
+    };
+    let store = &session.cluster.engine.api.store;
+    let entries: Vec<_> = match prefix {
+        true => store.prefix(key).collect(),
+        false => store.get(key).map(|entry| (key, entry)).into_iter().collect(),
+    };
+    if entries.is_empty() {
+        return Err(format!("etcd has no key {key:?}; etcd get --prefix /registry/ lists all"));
+    }
+    let mut out = String::new();
+    for (key, entry) in &entries {
+        let (created, changed) = (entry.create_revision, entry.mod_revision);
+        out += &format!("{key}  create revision {created}, mod revision {changed}, version {}\n", entry.version);
+    }
+    if let [(_, entry)] = entries.as_slice() {
+        out += &yaml(&entry.value);
+    }
+    Ok(out)
+}
+
+fn yaml(object: &Object) -> String {
+    serde_yaml::to_string(&object.to_json()).unwrap_or_else(|error| format!("{}: {error}\n", describe::name(object)))
+}
+
+fn cache(session: &Session, component: &str) -> Reply {
+    let informers = informers(session, component);
+    if informers.is_empty() {
+        return Err(no_component(session, component));
+    }
+    let mut out = String::new();
+    for informer in informers {
+        let cache = informer.cache().borrow();
+        let plural = informer.kind().info().plural;
+        out += &format!("{plural}: {} objects, up to revision {}\n", cache.objects().len(), cache.revision());
+        for (key, object) in cache.objects().iter().take(CACHED_SHOWN) {
+            out += &format!("  {key} at revision {}\n", object.revision());
+        }
+    }
+    Ok(out)
+}
+
+fn queue(stepper: &Stepper, component: &str) -> Reply {
+    let session = &stepper.session;
+    if let Some(scheduler) = process::<KubeScheduler>(session, component) {
+        return Ok(stepper.view().table(&scheduler.queue_table()));
+    }
+    let Some(manager) = process::<ControllerManager>(session, component) else {
+        return Err(no_component(session, component));
+    };
+    let mut out = String::new();
+    for queue in manager.queues() {
+        queue.with(|state| {
+            out += &format!("{}: {} queued, {} in work", queue.name(), state.queue.len(), state.processing.len());
+            out += &format!(", {} later\n", state.delayed.len());
+            for key in &state.queue {
+                out += &format!("  {key}\n");
+            }
+            for key in &state.processing {
+                out += &format!("  {key} (a worker has it)\n");
+            }
+            for (key, at) in &state.delayed {
+                out += &format!("  {key} at {}\n", session.time(*at));
+            }
+        });
+    }
+    Ok(out)
+}
+
+/// The process of this name, if it is of this type.
+fn process<'a, T: 'static>(session: &'a Session, component: &str) -> Option<&'a T> {
+    let engine = &session.cluster.engine;
+    engine.actor(engine.find(component)?)?.as_any().downcast_ref()
+}
+
+fn informers<'a>(session: &'a Session, component: &str) -> Vec<&'a Informer> {
+    if let Some(kubelet) = process::<Kubelet>(session, component) {
+        return kubelet.informers().into();
+    }
+    if let Some(scheduler) = process::<KubeScheduler>(session, component) {
+        return scheduler.informers().iter().collect();
+    }
+    process::<ControllerManager>(session, component).map_or(Vec::new(), |manager| manager.informers().iter().collect())
+}
+
+fn no_component(session: &Session, name: &str) -> String {
+    let names: Vec<&str> = session.cluster.engine.actors().map(|(_, actor)| actor.name()).collect();
+    format!("no component {name:?} has that; there are {}", names.join(", "))
+}

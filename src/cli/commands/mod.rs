@@ -1,0 +1,126 @@
+//! The stepper's command language: a table of commands, one file a group. The same words work at the prompt, in a pipe
+//! and in test scripts.
+//!
+//! A command is a row: its names, how it is written, what it does in a few words, and the function that does it. A
+//! function takes what was typed and gives the text to show, or the text of an error. It prints nothing, so that any
+//! face can use it.
+//!
+//! - [`movement`], forward.
+//! - [`look`], at what is and what was.
+//! - [`cluster`], kubectl and the world outside.
+//! - [`general`], help and the end.
+
+use super::step::Stepper;
+
+pub mod cluster;
+pub mod general;
+pub mod line;
+pub mod look;
+pub mod movement;
+
+pub use line::Line;
+
+/// What a command gives: text to show, or what was wrong and the way out.
+pub type Reply = Result<String, String>;
+
+/// One command.
+pub struct Command {
+    /// Its name, then its short names.
+    pub names: &'static [&'static str],
+    /// How it is written: `step [N]`.
+    pub usage: &'static str,
+    /// What it does, in a few words.
+    pub about: &'static str,
+    /// Does it.
+    pub run: fn(&mut Stepper, &Line) -> Reply,
+}
+
+/// Commands that belong together.
+pub struct Group {
+    /// `move`, `look` …
+    pub name: &'static str,
+    /// In the order in which help shows them.
+    pub commands: &'static [Command],
+}
+
+/// Every command there is.
+pub const GROUPS: &[Group] = &[movement::GROUP, look::GROUP, cluster::GROUP, general::GROUP];
+
+/// All rows.
+pub fn all() -> impl Iterator<Item = &'static Command> {
+    GROUPS.iter().flat_map(|group| group.commands)
+}
+
+/// Every word that a command can start with.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    all().flat_map(|command| command.names).copied()
+}
+
+/// The command that a word names.
+pub fn find(word: &str) -> Option<&'static Command> {
+    all().find(|command| command.names.contains(&word))
+}
+
+/// Runs a line as it was typed. An empty one is `step`.
+pub fn run(stepper: &mut Stepper, text: &str) -> Reply {
+    let line = Line::read(if text.trim().is_empty() { "step" } else { text })?;
+    match find(line.name()) {
+        Some(command) => (command.run)(stepper, &line),
+        None => Err(unknown(line.name())),
+    }
+}
+
+/// Says what was probably meant.
+fn unknown(word: &str) -> String {
+    let nearest = names().filter(|known| known.len() > 1).min_by_key(|known| distance(word, known));
+    match nearest.filter(|known| distance(word, known) <= 2) {
+        Some(known) => format!("there is no command {word:?}; did you mean {known:?}? help lists them all"),
+        None => format!("there is no command {word:?}; help lists them all"),
+    }
+}
+
+/// Edits between two words.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(40).collect(), b.chars().collect());
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substitute = corner + usize::from(x != y);
+            corner = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_word_names_one_command() {
+        let mut seen = BTreeSet::new();
+        for name in names() {
+            assert!(seen.insert(name), "{name} names two commands");
+        }
+    }
+
+    #[test]
+    fn every_command_fits_its_line_of_help() {
+        for command in all() {
+            assert!(command.usage.chars().count() + command.about.chars().count() <= 74, "{}", command.usage);
+            assert!(!command.names.is_empty() && !command.about.ends_with('.'), "{}", command.usage);
+        }
+    }
+
+    #[test]
+    fn a_wrong_word_says_what_was_meant() {
+        for (word, says) in [("stpe", "did you mean \"step\""), ("xyzzy", "help lists them all")] {
+            assert!(unknown(word).contains(says), "{word}: {}", unknown(word));
+        }
+    }
+}

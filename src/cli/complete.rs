@@ -1,0 +1,75 @@
+//! What Tab completes: a command's name, then names of components and objects.
+//!
+//! Names are asked of the store by prefix, and only when Tab is pressed: a large cluster costs no more than a small one.
+
+use crate::apiserver::registry;
+use crate::debugger::Session;
+use crate::object::Kind;
+
+use super::commands;
+
+/// The line with its last word completed; None if nothing fits.
+pub fn complete(session: &Session, input: &str) -> Option<String> {
+    match input.rsplit_once(' ') {
+        None if input.is_empty() => None,
+        None => commands::names().find(|name| name.starts_with(input)).map(str::to_owned),
+        Some((head, tail)) => last_word(session, head, tail).map(|word| format!("{head} {word}")),
+    }
+}
+
+fn last_word(session: &Session, head: &str, tail: &str) -> Option<String> {
+    // `pod/we`: the kind is part of the word.
+    if let Some((kind, name)) = tail.split_once('/')
+        && let Some(known) = Kind::from_word(kind)
+    {
+        return object(session, known, name).map(|name| format!("{kind}/{name}"));
+    }
+    if tail.is_empty() {
+        return None;
+    }
+    let components = session.cluster.engine.actors().map(|(_, actor)| actor.name());
+    if let Some(name) = components.into_iter().find(|name| name.starts_with(tail)) {
+        return Some(name.to_owned());
+    }
+    let kinds: Vec<Kind> = head.split(' ').filter_map(Kind::from_word).collect();
+    let kinds = if kinds.is_empty() { Kind::ALL } else { kinds.as_slice() };
+    kinds.iter().find_map(|kind| object(session, *kind, tail))
+}
+
+/// The first name of this kind with this prefix, in any namespace.
+fn object(session: &Session, kind: Kind, prefix: &str) -> Option<String> {
+    let store = &session.cluster.engine.api.store;
+    let first = |namespace: &str| {
+        let from = format!("{}{prefix}", registry::list_prefix(kind, namespace));
+        store.prefix(&from).next().map(|(_, entry)| entry.value.name().to_owned())
+    };
+    if !kind.info().namespaced {
+        return first("");
+    }
+    let namespaces = store.prefix(registry::prefix(Kind::Namespace)).map(|(_, entry)| entry.value.name());
+    namespaces.into_iter().find_map(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{Cluster, Config};
+
+    #[test]
+    fn words_are_completed() {
+        let session = Session::new(Cluster::start(Config::default()));
+        for (input, completed) in [
+            ("pend", Some("pending")),
+            ("", None),
+            ("cache kube-s", Some("cache kube-scheduler")),
+            ("get node node-", Some("get node node-1")),
+            ("break node/no", Some("break node/node-1")),
+            ("get ns kube-p", Some("get ns kube-public")),
+            ("get node ", None),
+            ("get node zzz", None),
+            ("get zzz/é", None),
+        ] {
+            assert_eq!(complete(&session, input).as_deref(), completed, "{input}");
+        }
+    }
+}
