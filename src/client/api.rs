@@ -126,12 +126,18 @@ impl Client {
         self.call(request, read_nothing)
     }
 
-    /// `POST serviceaccounts/NAME/token`, bound to a Pod.
+    /// `POST serviceaccounts/NAME/token`, bound to a Pod and good for so many seconds.
     #[track_caller]
-    pub fn create_token(&self, namespace: &str, account: &str, pod_name: &str, pod_uid: &str) -> Call<()> {
+    pub fn create_token(
+        &self,
+        namespace: &str,
+        account: &str,
+        pod_name: &str,
+        pod_uid: &str,
+        expiration_seconds: i64,
+    ) -> Call<()> {
         use k8s_openapi::api::core::v1::ServiceAccount;
-        // What the kubelet asks for: an hour, and seven seconds to tell the two apart.
-        let body = Body::Token { expiration_seconds: 3607, pod: Some((pod_name.into(), pod_uid.into())) };
+        let body = Body::Token { expiration_seconds, pod: Some((pod_name.into(), pod_uid.into())) };
         let mut request = self.parts::<ServiceAccount>(Verb::Create, namespace, account, body);
         request.subresource = Some(Subresource::Token);
         self.call(request, read_nothing)

@@ -299,7 +299,9 @@ impl Cluster {
         let runtime = self.engine.add(Box::new(Runtime::new(hub.clone(), id, &node.name, cni)));
         let id = self.engine.next_actor();
         self.with_runtime(runtime, |runtime| runtime.serve(id));
-        self.engine.add(Box::new(Kubelet::new(hub, id, node.for_kubelet(), runtime, limits)));
+        let kubelet = Kubelet::new(hub, id, node.for_kubelet(), runtime, limits);
+        self.with_runtime(runtime, |runtime| runtime.share(kubelet.disk().clone()));
+        self.engine.add(Box::new(kubelet));
         self.script_images(&node.name);
     }
 

@@ -137,6 +137,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("self-heal", include_str!("../../scenarios/self-heal.yaml")),
     ("unschedulable", include_str!("../../scenarios/unschedulable.yaml")),
     ("placement", include_str!("../../scenarios/placement.yaml")),
+    ("missing-config", include_str!("../../scenarios/missing-config.yaml")),
     ("walkthrough-pod", include_str!("../../scenarios/walkthrough-pod.yaml")),
     ("walkthrough-old-api", include_str!("../../scenarios/walkthrough-old-api.yaml")),
 ];

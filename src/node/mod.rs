@@ -5,6 +5,7 @@
 
 pub mod cni;
 pub mod cri;
+pub mod disk;
 pub mod kubelet;
 pub mod netfilter;
 pub mod runtime;

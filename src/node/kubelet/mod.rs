@@ -29,8 +29,7 @@
 //! Left out: static and mirror pods, cgroups and QoS enforcement, eviction under pressure, node shutdown, device and
 //! resource managers, active deadlines, in-place resize, ephemeral containers, image and disk garbage collection,
 //! credentials of registries, Services as environment variables, the periodic resync of pods in which nothing has
-//! changed (once a minute, `syncFrequency`), token refresh, and updates of mounted ConfigMaps. Watches of ConfigMaps
-//! stay open when the last pod that needs them is gone. A relist that would find nothing is not made; see [`pleg`].
+//! changed (once a minute, `syncFrequency`). Watches of ConfigMaps stay open when the last pod that needs them is gone. A relist that would find nothing is not made; see [`pleg`].
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -45,6 +44,7 @@ use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::{Client, Informer, Lister, Recorder, Selection};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
+use crate::node::disk::Disk;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind};
 
@@ -89,6 +89,11 @@ const STATUS: &str = "status manager";
 const LEASE: &str = "node lease";
 /// Wake: compute, and if need be report, the node's status.
 const NODE_STATUS: &str = "node status";
+/// Wake: a volume may be tried again, or a sync has waited long enough for its volumes. The key is the pod's uid, and
+/// the volume's number or `deadline`.
+const MOUNT: &str = "volume manager";
+/// Wake: the files of a volume are due to be written anew. The key is the pod's uid and the volume's number.
+const REMOUNT: &str = "volume refresh";
 /// Wake: a probe's period is over. The key is uid, container, kind and timer.
 const PROBE: &str = "probe";
 
@@ -107,6 +112,8 @@ pub struct Shared {
     actor: ActorId,
     /// The container runtime on this node.
     runtime: ActorId,
+    /// The node's files.
+    disk: Disk,
     client: Client,
     /// Leases and node status go through a client of their own, which pods cannot slow down.
     heartbeat: Client,
@@ -160,6 +167,7 @@ impl Kubelet {
             user: user.clone(),
             actor,
             runtime,
+            disk: Disk::new(&config.name),
             config,
         };
         Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node }
@@ -169,6 +177,11 @@ impl Kubelet {
     pub fn stages(&self) -> Vec<(Key, workers::Stage)> {
         let state = self.shared.state.borrow();
         state.workers.values().map(|w| (Key::of_meta(&w.pod.metadata), w.stage)).collect()
+    }
+
+    /// The node's files, as this kubelet and the runtime see them.
+    pub fn disk(&self) -> &Disk {
+        &self.shared.disk
     }
 
     /// Its informers.
@@ -228,6 +241,8 @@ impl Actor for Kubelet {
             Delivery::Wake { what: LEASE, .. } => me.renew_lease(),
             Delivery::Wake { what: NODE_STATUS, .. } => me.node_status_tick(),
             Delivery::Wake { what: PROBE, key } => me.probe_tick(&key),
+            Delivery::Wake { what: MOUNT, key } => me.mount_due(&key),
+            Delivery::Wake { what: REMOUNT, key } => me.remount_due(&key),
             Delivery::Wake { .. } => {}
             Delivery::Rpc { call, from, .. } => me.called(call, from),
         }

@@ -32,6 +32,10 @@ pub const MOUNT_TIMEOUT: Duration = Duration::from_secs(123);
 pub const MOUNT_RETRY_INITIAL: Duration = Duration::from_millis(500);
 /// Longest delay after a failed mount.
 pub const MOUNT_RETRY_MAX: Duration = Duration::from_secs(122);
+/// `syncFrequency`: a pod in which nothing changes is synced this often, and up to half as long again.
+pub const SYNC_PERIOD: Duration = Duration::from_secs(60);
+/// `maxTTL` of the token manager: no token is kept longer than a day.
+pub const TOKEN_AGE_MAX: Duration = Duration::from_secs(24 * 3600);
 /// First pause between two tries to register the node, doubling up to [`REGISTER_PAUSE_MAX`].
 pub const REGISTER_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause between two tries to register.

@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Container, ContainerImage, Pod, Probe};
+use k8s_openapi::api::core::v1::{Container, ContainerImage, Pod, Probe, VolumeMount};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::Shared;
 use super::pleg::{Record, Seen};
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
+use super::volumes::{host_path, volumes_of};
 use crate::engine::RpcError;
 use crate::node::cri::{
     self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, PodSandboxConfig,
@@ -68,10 +69,11 @@ impl Shared {
         &self,
         pod: &Pod,
         container: &Container,
+        envs: Vec<(String, String)>,
         sandbox: &str,
         attempt: u32,
     ) -> Result<String, RpcError> {
-        let config = self.container_config(pod, container, attempt);
+        let config = container_config(pod, container, envs, attempt);
         id(self.cri(CriRequest::CreateContainer { sandbox_id: sandbox.into(), config }).await?)
     }
 
@@ -194,26 +196,33 @@ impl Shared {
         pod.ips = newest.map(|s| s.ip.clone()).into_iter().collect();
         pod
     }
+}
 
-    /// What the runtime has to know to make a container (`generateContainerConfig`).
-    fn container_config(&self, pod: &Pod, container: &Container, attempt: u32) -> ContainerConfig {
-        let limits = container.resources.as_ref().and_then(|r| r.limits.as_ref());
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-        let mount = |m: &k8s_openapi::api::core::v1::VolumeMount| {
-            (m.mount_path.clone(), format!("/var/lib/kubelet/pods/{uid}/volumes/{}", m.name))
-        };
-        let variables = container.env.iter().flatten();
-        ContainerConfig {
-            name: container.name.clone(),
-            attempt,
-            image: container.image.clone().unwrap_or_default(),
-            command: container.command.clone().unwrap_or_default(),
-            args: container.args.clone().unwrap_or_default(),
-            envs: variables.map(|v| (v.name.clone(), v.value.clone().unwrap_or_default())).collect(),
-            mounts: container.volume_mounts.iter().flatten().map(mount).collect(),
-            memory_limit_bytes: limits.and_then(|l| l.get("memory")).map(|q| Amount::of(q).value()),
-        }
+/// What the runtime has to know to make a container (`generateContainerConfig`).
+fn container_config(pod: &Pod, container: &Container, envs: Vec<(String, String)>, attempt: u32) -> ContainerConfig {
+    let limits = container.resources.as_ref().and_then(|r| r.limits.as_ref());
+    let mounts = container.volume_mounts.iter().flatten();
+    ContainerConfig {
+        name: container.name.clone(),
+        attempt,
+        image: container.image.clone().unwrap_or_default(),
+        command: container.command.clone().unwrap_or_default(),
+        args: container.args.clone().unwrap_or_default(),
+        envs,
+        mounts: mounts.filter_map(|mount| host_mount(pod, mount)).collect(),
+        memory_limit_bytes: limits.and_then(|l| l.get("memory")).map(|q| Amount::of(q).value()),
     }
+}
+
+/// Where in the container and where on the host (`makeMounts`).
+fn host_mount(pod: &Pod, mount: &VolumeMount) -> Option<(String, String)> {
+    let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+    let volume = volumes_of(pod).iter().find(|volume| volume.name == mount.name)?;
+    let mut path = host_path::of_volume(uid, volume);
+    for part in mount.sub_path.iter().filter(|part| !part.is_empty()) {
+        path = format!("{path}/{part}");
+    }
+    Some((mount.mount_path.clone(), path))
 }
 
 /// `generatePodSandboxConfig`.

@@ -67,11 +67,12 @@ impl Shared {
         };
         self.back_off(pod, container, &field, runtime)?;
         self.ensure_image(pod, container, &field).await?;
-        if let Err(message) = self.check_config(pod, container) {
-            return Err(failed("CreateContainerConfigError", message));
-        }
+        let envs = match self.environment(pod, container) {
+            Ok(envs) => envs,
+            Err(message) => return Err(failed("CreateContainerConfigError", message)),
+        };
         let attempt = self.next_attempt(pod, &container.name, runtime);
-        let id = match self.create_container(pod, container, sandbox, attempt).await {
+        let id = match self.create_container(pod, container, envs, sandbox, attempt).await {
             Ok(id) => id,
             Err(error) => return Err(failed("CreateContainerError", error.message)),
         };

@@ -45,13 +45,11 @@ impl Shared {
     pub(super) async fn sync_terminated_pod(self: &Rc<Self>, uid: &str) -> End {
         let Some((pod, status)) = self.generate(uid, true) else { return End::Done };
         self.drop_probes(uid, |_| true);
+        self.unmount_volumes(uid);
         {
             let mut state = self.state.borrow_mut();
             state.status.set(&pod, status, self.hub.now());
             state.status.finish(&pod, self.hub.now());
-            if let Some(worker) = state.workers.get_mut(uid) {
-                worker.mounted = false;
-            }
         }
         self.write_statuses();
         End::Done

@@ -16,6 +16,7 @@ use super::params::{BACK_OFF_PERIOD, CARRIED_BACK_OFF_MAX, GRACE_SECONDS, GRACE_
 use super::probes::{Kind, Probe};
 use super::runtime_pod::RuntimePod;
 use super::status::{Reasons, phase};
+use super::volumes::PodVolumes;
 use super::{Shared, WORK};
 use crate::object::time::Instant;
 
@@ -61,10 +62,8 @@ pub struct Worker {
     pub retry: Option<Instant>,
     /// Its probes, by container name and kind.
     pub probes: BTreeMap<(String, Kind), ProbeSlot>,
-    /// Its volumes are mounted.
-    pub mounted: bool,
-    /// Failed mounts so far in a row.
-    pub mount_failures: u32,
+    /// Its volumes.
+    pub volumes: PodVolumes,
 }
 
 /// A probe and its timer.
@@ -108,8 +107,7 @@ impl Worker {
             removed: false,
             retry: None,
             probes: BTreeMap::new(),
-            mounted: false,
-            mount_failures: 0,
+            volumes: PodVolumes::default(),
         }
     }
 
@@ -180,6 +178,9 @@ impl Shared {
             worker.pending = false;
             worker.busy = true;
             worker.parked = false;
+            // The sync that is overtaken ends by itself.
+            let overtaken = worker.volumes.take_waiter();
+            overtaken.into_iter().for_each(|call| self.hub.unpark(self.actor, call));
             worker.begun += 1;
             worker.retry = None;
             (worker.stage, worker.begun)

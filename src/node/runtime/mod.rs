@@ -6,6 +6,7 @@
 //! what became of it.
 //!
 //! - [`process`]: what runs inside a container.
+//! - [`files`]: what containers see of the node's disk.
 //! - [`state`]: sandboxes, containers, images.
 //!
 //! Must hold: a failed CNI ADD is followed by a DEL; a container starts only in a sandbox that is ready; ids are never
@@ -21,12 +22,14 @@ use std::time::Duration;
 
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, Note, RpcError, RpcResult};
 use crate::node::cni::{CniRequest, CniResult, Command};
+use crate::node::disk::{Disk, Tree};
 use crate::object::Key;
 use crate::object::time::Instant;
 
 use super::cri::{self, ContainerEvent, CriRequest, CriResponse, Image, PodSandboxConfig, PodSandboxStatus};
 use super::cri::{ContainerConfig, ContainerState, ContainerStatus};
 
+mod files;
 pub mod process;
 pub mod state;
 
@@ -43,6 +46,8 @@ const SIGKILLED: i32 = 137;
 
 /// Wake: a process ends by itself. The wake's key is the container's id.
 const EXIT: &str = "process exits";
+/// Wake: a process reads or writes a file. The wake's key is the container's id and the number of the act.
+const FILE: &str = "process uses file";
 
 /// The container runtime of one node.
 pub struct Runtime {
@@ -56,6 +61,7 @@ struct Inner {
     actor: ActorId,
     cni: ActorId,
     kubelet: std::cell::Cell<Option<ActorId>>,
+    disk: RefCell<Disk>,
     state: RefCell<State>,
 }
 
@@ -63,14 +69,20 @@ impl Runtime {
     /// The runtime of `node`, which calls the network plugins behind `cni`.
     pub fn new(hub: Hub, actor: ActorId, node: &str, cni: ActorId) -> Runtime {
         let name = format!("containerd/{node}");
-        let inner =
-            Inner { name: name.clone(), hub, actor, cni, kubelet: Default::default(), state: RefCell::default() };
+        let disk = RefCell::new(Disk::new(node));
+        let (kubelet, state) = (Default::default(), RefCell::default());
+        let inner = Inner { name: name.clone(), hub, actor, cni, kubelet, disk, state };
         Runtime { name, inner: Rc::new(inner) }
     }
 
     /// Who follows its event stream.
     pub fn serve(&self, kubelet: ActorId) {
         self.inner.kubelet.set(Some(kubelet));
+    }
+
+    /// The node's files, which it shares with the kubelet.
+    pub fn share(&self, disk: Disk) {
+        self.inner.disk.replace(disk);
     }
 
     /// Looks at what it knows.
@@ -108,6 +120,7 @@ impl Actor for Runtime {
                 }
             }
             Delivery::Wake { what: EXIT, key } => self.inner.exits(&key),
+            Delivery::Wake { what: FILE, key } => self.inner.file_due(&key),
             Delivery::Wake { .. } | Delivery::Notification { .. } => {}
         }
     }
@@ -283,7 +296,8 @@ impl Inner {
             plan.ends = script.exits.or(plan.ends);
             plan.prints.extend(script.logs.iter().map(|line| (Duration::ZERO, line.clone())));
         }
-        let container = Container { status, config: config.clone(), plan };
+        let plan = plan.with_environment(&config.envs);
+        let container = Container { status, config: config.clone(), plan, layer: Tree::default() };
         state.containers.insert(id.clone(), container);
         state.containers_of.entry(pod_uid).or_default().push(id.clone());
         Ok(CriResponse::Id(id))
@@ -295,14 +309,18 @@ impl Inner {
         let now = self.hub.now();
         container.status.state = ContainerState::ContainerRunning;
         container.status.started_at = now;
-        if let Some((after, _)) = container.plan.ends {
-            self.hub.wake(self.actor, EXIT, id, after);
-        }
+        let ends = container.plan.ends;
         let printed = container.plan.prints.iter().map(|(after, line)| (now + *after, line.clone())).collect();
         let (sandbox, name) = (container.status.sandbox_id.clone(), container.config.name.clone());
         if let Some(sandbox) = state.sandboxes.get(&sandbox) {
             let pod = format!("{}/{}", sandbox.config.namespace, sandbox.config.name);
             state.journal.borrow_mut().insert((pod, name), printed);
+        }
+        drop(state);
+        self.use_files(id);
+        // Last, so that what a process does at its end comes before its end.
+        if let Some((after, _)) = ends {
+            self.hub.wake(self.actor, EXIT, id, after);
         }
         Ok(CriResponse::Done)
     }
@@ -363,7 +381,7 @@ impl Inner {
         Ok(CriResponse::Pulled { image_ref: image.to_owned() })
     }
 
-    /// `cat FILE` sees the files that the scenario put there; `true` and `false` are themselves.
+    /// `cat FILE` sees the files of volumes, and those that the scenario put there; `true` and `false` are themselves.
     fn exec(&self, state: &State, id: &str, command: &[String]) -> Result<CriResponse, RpcError> {
         let container = state.containers.get(id).ok_or_else(|| no_container(id))?;
         let sandbox = state.sandboxes.get(&container.status.sandbox_id).ok_or_else(|| no_container(id))?;
@@ -374,7 +392,10 @@ impl Inner {
                 if state.files.contains(&(pod, (*file).to_owned())) {
                     (String::new(), 0)
                 } else {
-                    (format!("cat: can't open '{file}': No such file or directory\n"), 1)
+                    match self.read_file(container, file) {
+                        Some(text) => (text, 0),
+                        None => (format!("{}\n", files::not_found(file)), 1),
+                    }
                 }
             }
             _ => (String::new(), process::plan("", command, &[]).ends.map_or(0, |(_, code)| code)),

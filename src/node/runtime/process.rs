@@ -12,8 +12,29 @@ pub struct Plan {
     pub ends: Option<(Duration, i32)>,
     /// What it prints, and when.
     pub prints: Vec<(Duration, String)>,
+    /// What it does with files, and when.
+    pub files: Vec<(Duration, FileAct)>,
     /// What it does on SIGTERM: ends with this code after so long; None: it ignores the signal.
     pub on_sigterm: Option<(Duration, i32)>,
+}
+
+/// What a process does with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileAct {
+    /// `echo TEXT > PATH`, `echo TEXT >> PATH`.
+    Write {
+        /// The file.
+        path: String,
+        /// What is written.
+        text: String,
+        /// At its end.
+        append: bool,
+    },
+    /// `cat PATH`.
+    Print {
+        /// The file.
+        path: String,
+    },
 }
 
 /// How long a server takes to end well.
@@ -39,7 +60,7 @@ fn of_image(image: &str) -> Plan {
         Some((_, "")) => Plan { ends: Some((Duration::ZERO, 0)), ..Plan::default() },
         Some((_, says)) => {
             let prints = vec![(Duration::ZERO, (*says).to_owned())];
-            Plan { ends: Some((Duration::ZERO, 0)), prints, on_sigterm: None }
+            Plan { ends: Some((Duration::ZERO, 0)), prints, ..Plan::default() }
         }
         None => Plan { on_sigterm: Some((SHUTDOWN, 0)), ..Plan::default() },
     }
@@ -76,7 +97,11 @@ fn of_script(script: &str) -> Plan {
                 None => return plan,
             },
             ["echo", words @ ..] => {
-                plan.prints.push((clock, words.join(" ").trim_matches(['"', '\'']).to_owned()));
+                echo(&mut plan, clock, words);
+                code = 0;
+            }
+            ["cat", path] => {
+                plan.files.push((clock, FileAct::Print { path: (*path).to_owned() }));
                 code = 0;
             }
             _ => return plan,
@@ -84,6 +109,50 @@ fn of_script(script: &str) -> Plan {
     }
     plan.ends = Some((clock, code));
     plan
+}
+
+/// `echo WORDS`, `echo WORDS > FILE`, `echo WORDS >> FILE`.
+fn echo(plan: &mut Plan, clock: Duration, words: &[&str]) {
+    let said = |words: &[&str]| words.join(" ").trim_matches(['"', '\'']).to_owned();
+    let Some(at) = words.iter().position(|word| word.starts_with('>')) else {
+        return plan.prints.push((clock, said(words)));
+    };
+    let append = words[at].starts_with(">>");
+    let path =
+        [words[at].trim_start_matches('>'), words.get(at + 1).unwrap_or(&"")].into_iter().find(|w| !w.is_empty());
+    let (path, text) = (path.unwrap_or_default().to_owned(), said(&words[..at]) + "\n");
+    plan.files.push((clock, FileAct::Write { path, text, append }));
+}
+
+impl Plan {
+    /// The same with `$NAME` and `${NAME}` replaced by what the environment says.
+    pub fn with_environment(mut self, envs: &[(String, String)]) -> Plan {
+        for (_, line) in &mut self.prints {
+            expand(line, envs);
+        }
+        for (_, act) in &mut self.files {
+            match act {
+                FileAct::Write { path, text, .. } => {
+                    expand(path, envs);
+                    expand(text, envs);
+                }
+                FileAct::Print { path } => expand(path, envs),
+            }
+        }
+        self
+    }
+}
+
+/// Longer names first, so that `$HOME_DIR` is not `$HOME` and `_DIR`.
+fn expand(text: &mut String, envs: &[(String, String)]) {
+    if !text.contains('$') {
+        return;
+    }
+    let mut envs: Vec<&(String, String)> = envs.iter().collect();
+    envs.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    for (name, value) in envs {
+        *text = text.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value);
+    }
 }
 
 /// The commands of a script, each with what joins it to the one before.
@@ -134,6 +203,16 @@ mod tests {
         ] {
             assert_eq!(ends(script), expected, "{script}");
         }
+    }
+
+    #[test]
+    fn a_shell_reads_and_writes_files() {
+        let words = ["sh", "-c", "echo \"$WHO was here\" >> /data/log; sleep 2; cat /data/log"].map(str::to_owned);
+        let plan = plan("busybox:1.36", &words, &[]).with_environment(&[("WHO".into(), "kilroy".into())]);
+        let write = FileAct::Write { path: "/data/log".into(), text: "kilroy was here\n".into(), append: true };
+        let print = FileAct::Print { path: "/data/log".into() };
+        assert_eq!(plan.files, [(Duration::ZERO, write), (Duration::from_secs(2), print)]);
+        assert_eq!(plan.ends, Some((Duration::from_secs(2), 0)));
     }
 
     #[test]

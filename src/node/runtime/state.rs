@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::node::cri::{ContainerConfig, ContainerState, ContainerStatus, Image, PodSandboxStatus};
+use crate::node::disk::Tree;
 use crate::object::time::Instant;
 
 use super::process::Plan;
@@ -38,6 +39,8 @@ pub struct Container {
     pub config: ContainerConfig,
     /// What its process will do.
     pub plan: Plan,
+    /// Files that are in no volume; they go with the container.
+    pub layer: Tree,
 }
 
 /// Everything the runtime of one node knows.

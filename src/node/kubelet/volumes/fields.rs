@@ -1,0 +1,133 @@
+//! The downward API: what a Pod may know about itself, as files or variables.
+//!
+//! Mirrors `pkg/fieldpath` and `ExtractContainerResourceValue` of `pkg/api/v1/resource`.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Container, Pod, ResourceFieldSelector};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+use crate::object::quantity::Amount;
+
+/// The text behind a `fieldRef`. Labels and annotations are `key="value"`, one a line.
+pub fn field(pod: &Pod, path: &str) -> Result<String, String> {
+    let (meta, spec, status) = (&pod.metadata, pod.spec.as_ref(), pod.status.as_ref());
+    let text = |field: Option<&String>| field.cloned().unwrap_or_default();
+    if let Some((map, key)) = path.strip_suffix("']").and_then(|path| path.split_once("['")) {
+        let map = match map {
+            "metadata.labels" => meta.labels.as_ref(),
+            "metadata.annotations" => meta.annotations.as_ref(),
+            _ => return Err(format!("unsupported fieldPath: {path}")),
+        };
+        return Ok(text(map.and_then(|map| map.get(key))));
+    }
+    Ok(match path {
+        "metadata.name" => text(meta.name.as_ref()),
+        "metadata.namespace" => text(meta.namespace.as_ref()),
+        "metadata.uid" => text(meta.uid.as_ref()),
+        "metadata.labels" => lines(meta.labels.as_ref()),
+        "metadata.annotations" => lines(meta.annotations.as_ref()),
+        "spec.nodeName" => text(spec.and_then(|spec| spec.node_name.as_ref())),
+        "spec.serviceAccountName" => text(spec.and_then(|spec| spec.service_account_name.as_ref())),
+        "status.hostIP" => text(status.and_then(|status| status.host_ip.as_ref())),
+        "status.podIP" => text(status.and_then(|status| status.pod_ip.as_ref())),
+        "status.podIPs" => {
+            let ips = status.iter().flat_map(|status| status.pod_ips.iter().flatten());
+            ips.map(|ip| ip.ip.clone()).collect::<Vec<_>>().join(",")
+        }
+        _ => return Err(format!("unsupported fieldPath: {path}")),
+    })
+}
+
+fn lines(map: Option<&BTreeMap<String, String>>) -> String {
+    map.into_iter().flatten().map(|(key, value)| format!("{key}={value:?}")).collect::<Vec<_>>().join("\n")
+}
+
+/// The number behind a `resourceFieldRef`, in units of its divisor, rounded up. A limit that is not set is what the
+/// node has.
+pub fn resource(
+    pod: &Pod,
+    selector: &ResourceFieldSelector,
+    own: Option<&Container>,
+    node: &BTreeMap<String, Quantity>,
+) -> Result<String, String> {
+    let spec = pod.spec.as_ref();
+    let containers = spec.iter().flat_map(|spec| spec.containers.iter().chain(spec.init_containers.iter().flatten()));
+    let container = match selector.container_name.as_deref() {
+        None | Some("") => own,
+        Some(name) => { containers }.find(|container| container.name == name),
+    };
+    let Some(container) = container else {
+        return Err(format!("container {} not found", selector.container_name.as_deref().unwrap_or_default()));
+    };
+    let resources = container.resources.as_ref();
+    let (map, name) = match selector.resource.split_once('.') {
+        Some(("limits", name)) => (resources.and_then(|r| r.limits.as_ref()), name),
+        Some(("requests", name)) => (resources.and_then(|r| r.requests.as_ref()), name),
+        _ => return Err(format!("unsupported container resource : {}", selector.resource)),
+    };
+    let set = map.and_then(|map| map.get(name)).map(Amount::of);
+    let limit = selector.resource.starts_with("limits.");
+    let amount = set.or_else(|| node.get(name).filter(|_| limit).map(Amount::of)).unwrap_or_default();
+    let divisor = selector.divisor.as_ref().map(Amount::of).filter(|divisor| !divisor.is_zero());
+    let divisor = divisor.unwrap_or_else(|| Amount::units(1));
+    // Processors are counted in thousandths, all else in units.
+    let (amount, divisor) = match name {
+        "cpu" => (amount.milli_value(), divisor.milli_value()),
+        _ => (amount.value(), divisor.value()),
+    };
+    let divisor = divisor.max(1);
+    Ok((amount.saturating_add(divisor - 1) / divisor).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod() -> Pod {
+        serde_json::from_value(json!({
+            "metadata": {"name": "web", "namespace": "default", "labels": {"app": "web", "tier": "front"}},
+            "spec": {"nodeName": "node-1", "containers": [
+                {"name": "a", "resources": {"limits": {"cpu": "1500m"}, "requests": {"memory": "100Mi"}}},
+            ]},
+            "status": {"podIP": "10.244.0.2", "podIPs": [{"ip": "10.244.0.2"}]},
+        }))
+        .expect("a Pod")
+    }
+
+    #[test]
+    fn fields_are_what_they_name() {
+        for (path, text) in [
+            ("metadata.name", "web"),
+            ("metadata.labels['app']", "web"),
+            ("metadata.labels['none']", ""),
+            ("metadata.labels", "app=\"web\"\ntier=\"front\""),
+            ("spec.nodeName", "node-1"),
+            ("status.podIPs", "10.244.0.2"),
+        ] {
+            assert_eq!(field(&pod(), path).as_deref(), Ok(text), "{path}");
+        }
+        assert_eq!(field(&pod(), "spec.dnsPolicy"), Err("unsupported fieldPath: spec.dnsPolicy".to_owned()));
+    }
+
+    #[test]
+    fn resources_are_counted_in_their_divisor() {
+        let (pod, node) = (pod(), [("memory".to_owned(), Quantity("8Gi".into()))].into());
+        for (resource_name, divisor, text) in [
+            ("limits.cpu", None, "2"),
+            ("limits.cpu", Some("1m"), "1500"),
+            ("requests.memory", Some("1Mi"), "100"),
+            ("limits.memory", Some("1Gi"), "8"),
+            ("requests.cpu", None, "0"),
+        ] {
+            let selector = ResourceFieldSelector {
+                container_name: Some("a".into()),
+                divisor: divisor.map(|d| Quantity(d.into())),
+                resource: resource_name.into(),
+            };
+            assert_eq!(resource(&pod, &selector, None, &node).as_deref(), Ok(text), "{resource_name} {divisor:?}");
+        }
+    }
+}

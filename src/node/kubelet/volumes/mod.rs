@@ -1,0 +1,316 @@
+//! Volumes: what has to be there before a pod's containers can start.
+//!
+//! Mirrors the volume manager (`pkg/kubelet/volumemanager`) and the watch-based ConfigMap and Secret managers
+//! (`pkg/kubelet/util/manager`). For each object that a pod names, the kubelet opens a watch on that one object. A
+//! reconciler looks at new volumes every 100 ms and sets them up; the pod's sync polls every 300 ms until all are
+//! mounted. A set-up that fails is tried again after 0.5, 1, 2, 4 … seconds, each volume for itself, with an Event
+//! each; and whether it has worked meanwhile is what the next sync of the pod looks at.
+//!
+//! - [`sources`]: which objects a pod names; [`payload`], [`fields`]: the files made from them; [`variables`]: the
+//!   environment.
+//! - [`host_path`]: where volumes are on the node's disk.
+//! - [`refresh`]: tokens are renewed, files follow their ConfigMap.
+//!
+//! Left out: sub-paths are paths within the volume, and so they do follow updates; image volumes; sizes.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Container, Pod, Volume};
+
+use super::params::{MOUNT_POLL_PERIOD, MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX, MOUNT_TIMEOUT, VOLUME_RECONCILE_PERIOD};
+use super::workers::{End, Stage};
+use super::{MOUNT, Shared};
+use crate::apiserver::watch::{WatchEvent, WatchId};
+use crate::client::recorder::EventType;
+use crate::client::{Informer, Selection};
+use crate::engine::CallId;
+use crate::node::disk::Tree;
+use crate::object::time::Instant;
+use crate::object::{Key, Kind, Object};
+
+pub mod fields;
+pub mod host_path;
+pub mod payload;
+pub mod refresh;
+pub mod sources;
+pub mod variables;
+
+use payload::Material;
+
+/// One volume of a pod on this node.
+#[derive(Clone, Debug, Default)]
+pub struct Slot {
+    /// It is there.
+    pub mounted: bool,
+    /// A set-up is under way.
+    busy: bool,
+    /// How long the last failure asked to wait.
+    pause: Duration,
+    /// When it may be tried again.
+    due: Instant,
+}
+
+/// What the kubelet knows of a pod's volumes.
+#[derive(Clone, Debug, Default)]
+pub struct PodVolumes {
+    /// In the order of the spec; empty before the first sync and after the last.
+    pub slots: Vec<Slot>,
+    /// The sync that waits for them.
+    waiter: Option<CallId>,
+}
+
+impl PodVolumes {
+    fn all_mounted(&self) -> bool {
+        self.slots.iter().all(|slot| slot.mounted)
+    }
+
+    /// The sync that waits, if there is one, is no longer waiting.
+    pub fn take_waiter(&mut self) -> Option<CallId> {
+        self.waiter.take()
+    }
+}
+
+impl Shared {
+    /// Sets up the pod's volumes, or waits until they are (`WaitForAttachAndMount`). The error is how the sync ends.
+    pub(super) async fn mount_volumes(self: &Rc<Self>, uid: &str, pod: &Arc<Pod>) -> Result<(), End> {
+        self.watch_sources(pod);
+        let count = volumes_of(pod).len();
+        let ready = self.with_volumes(uid, |volumes| {
+            volumes.slots.resize_with(count, Slot::default);
+            volumes.all_mounted()
+        });
+        if ready != Some(false) {
+            return Ok(());
+        }
+        let began = self.hub.now();
+        self.hub.sleep(VOLUME_RECONCILE_PERIOD).await;
+        for index in 0..count {
+            if self.cancelled(uid) {
+                return Err(End::Done);
+            }
+            self.try_mount(uid, index).await;
+        }
+        while self.with_volumes(uid, |volumes| volumes.all_mounted()) == Some(false) {
+            if self.cancelled(uid) {
+                return Err(End::Done);
+            }
+            let left = MOUNT_TIMEOUT.saturating_sub(self.hub.now() - began);
+            if left.is_zero() {
+                self.tell_unmounted(uid, pod);
+                return Err(End::Failed(None));
+            }
+            self.wait_for_mounts(uid, left).await;
+        }
+        self.wait_for_poll(self.hub.now() - began).await;
+        Ok(())
+    }
+
+    fn with_volumes<T>(&self, uid: &str, look: impl FnOnce(&mut PodVolumes) -> T) -> Option<T> {
+        self.state.borrow_mut().workers.get_mut(uid).map(|worker| look(&mut worker.volumes))
+    }
+
+    /// Waits until somebody calls: all is mounted, the time is over, or the pod is to end.
+    async fn wait_for_mounts(&self, uid: &str, at_most: Duration) {
+        let park = self.hub.park("volumes");
+        {
+            let mut state = self.state.borrow_mut();
+            let Some(worker) = state.workers.get_mut(uid) else { return };
+            worker.volumes.waiter = Some(park.call());
+            worker.parked = worker.stage == Stage::Sync;
+        }
+        self.hub.wake(self.actor, MOUNT, format!("{uid} deadline"), at_most);
+        park.await;
+        if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid)
+            && worker.stage == Stage::Sync
+        {
+            worker.parked = false;
+        }
+    }
+
+    fn call_waiter(&self, uid: &str) {
+        if let Some(call) = self.with_volumes(uid, PodVolumes::take_waiter).flatten() {
+            self.hub.unpark(self.actor, call);
+        }
+    }
+
+    /// The sync looks every 300 ms whether its volumes are there.
+    async fn wait_for_poll(&self, since: Duration) {
+        let period = MOUNT_POLL_PERIOD.as_nanos() as u64;
+        let over = since.as_nanos() as u64 % period;
+        if over > 0 {
+            self.hub.sleep(Duration::from_nanos(period - over)).await;
+        }
+    }
+
+    /// A timer of the reconciler: a volume may be tried again, or a sync has waited long enough.
+    pub(super) fn mount_due(self: &Rc<Self>, key: &str) {
+        let Some((uid, what)) = key.split_once(' ') else { return };
+        let Ok(index) = what.parse() else { return self.call_waiter(uid) };
+        let (me, uid) = (self.clone(), uid.to_owned());
+        let label = format!("kubelet {} volumes of {}", self.config.name, self.pod_key(&uid));
+        self.hub.spawn(self.actor, label, async move {
+            me.try_mount(&uid, index).await;
+            if me.with_volumes(&uid, |volumes| volumes.all_mounted()) == Some(true) {
+                me.call_waiter(&uid);
+            }
+        });
+    }
+
+    /// Sets up one volume, unless it is there, under way, or failed a short while ago.
+    async fn try_mount(self: &Rc<Self>, uid: &str, index: usize) {
+        let now = self.hub.now();
+        let pod = {
+            let mut state = self.state.borrow_mut();
+            let Some(worker) = state.workers.get_mut(uid).filter(|worker| worker.stage == Stage::Sync) else { return };
+            let Some(slot) = worker.volumes.slots.get_mut(index) else { return };
+            if slot.mounted || slot.busy || slot.due > now {
+                return;
+            }
+            slot.busy = true;
+            worker.pod.clone()
+        };
+        let Some(volume) = volumes_of(&pod).get(index) else { return };
+        let result = self.set_up(&pod, volume).await;
+        let retry = self.with_volumes(uid, |volumes| {
+            let slot = volumes.slots.get_mut(index)?;
+            slot.busy = false;
+            slot.mounted = result.is_ok();
+            if slot.mounted {
+                return None;
+            }
+            slot.pause = (slot.pause * 2).clamp(MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX);
+            slot.due = self.hub.now() + slot.pause;
+            Some(slot.pause)
+        });
+        match (result, retry) {
+            (Err(error), Some(Some(pause))) => {
+                let message = format!("MountVolume.SetUp failed for volume \"{}\" : {error}", volume.name);
+                self.recorder.event(&*pod, EventType::Warning, "FailedMount", message);
+                self.hub.wake(self.actor, MOUNT, format!("{uid} {index}"), pause);
+            }
+            (Ok(()), Some(_)) => self.follow(uid, index, volume),
+            _ => {}
+        }
+    }
+
+    fn tell_unmounted(&self, uid: &str, pod: &Pod) {
+        let mounted = self.with_volumes(uid, |volumes| volumes.slots.clone()).unwrap_or_default();
+        let missing = volumes_of(pod).iter().zip(mounted).filter(|(_, slot)| !slot.mounted);
+        let names: Vec<&str> = missing.map(|(volume, _)| volume.name.as_str()).collect();
+        let message = format!(
+            "Unable to attach or mount volumes: unmounted volumes=[{}], unattached volumes=[], failed to process \
+             volumes=[]: context deadline exceeded",
+            names.join(" ")
+        );
+        self.recorder.event(pod, EventType::Warning, "FailedMount", message);
+    }
+
+    /// `SetUp` of one volume: its objects must exist, a token is asked for, files are written.
+    async fn set_up(&self, pod: &Pod, volume: &Volume) -> Result<(), String> {
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let path = host_path::of_volume(uid, volume);
+        if let Some(source) = &volume.host_path {
+            return host_path::check_type(&self.disk, source);
+        }
+        if let Some(payload) = self.make_payload(pod, volume).await? {
+            self.disk.mount(&path, Rc::new(payload));
+        } else if volume.empty_dir.is_some() && self.disk.mounted(&path).is_none() {
+            self.disk.mount(&path, Rc::new(Tree::default()));
+        }
+        Ok(())
+    }
+
+    /// The files of a volume that the kubelet writes itself; None for others.
+    async fn make_payload(&self, pod: &Pod, volume: &Volume) -> Result<Option<payload::Payload>, String> {
+        let token = match refresh::lifetime(volume) {
+            Some(lifetime) => self.ask_for_token(pod, lifetime).await?,
+            None => String::new(),
+        };
+        let object = |kind, name: &str| self.find_object(pod, kind, name);
+        let from = Material { pod, node: &self.config.capacity, token: &token, object: &object };
+        payload::of_volume(volume, &from)
+    }
+
+    /// Takes down what the kubelet put on the disk for a pod that is gone.
+    pub(super) fn unmount_volumes(&self, uid: &str) {
+        let pod = {
+            let mut state = self.state.borrow_mut();
+            let Some(worker) = state.workers.get_mut(uid) else { return };
+            worker.volumes.slots.clear();
+            worker.pod.clone()
+        };
+        for volume in volumes_of(&pod).iter().filter(|volume| volume.host_path.is_none()) {
+            self.disk.unmount(&host_path::of_volume(uid, volume));
+        }
+    }
+
+    /// A container's variables. Those that it takes from ConfigMaps and Secrets must be there, or it waits with
+    /// CreateContainerConfigError.
+    pub(super) fn environment(&self, pod: &Pod, container: &Container) -> Result<Vec<(String, String)>, String> {
+        let object = |kind, name: &str| self.find_object(pod, kind, name);
+        variables::of_container(pod, container, &self.config.capacity, &object)
+    }
+
+    /// A ConfigMap or Secret of the pod's namespace, as its watch has it.
+    fn find_object(&self, pod: &Pod, kind: Kind, name: &str) -> Result<Option<Object>, String> {
+        let key = Key::new(pod.metadata.namespace.as_deref().unwrap_or_default(), name);
+        let state = self.state.borrow();
+        match state.objects.get(&(kind, key.clone())).filter(|informer| informer.has_synced()) {
+            Some(informer) => Ok(informer.cache().borrow().objects().get(&key).cloned()),
+            None => {
+                let word = kind.info().singular();
+                Err(format!("failed to sync {word} cache: timed out waiting for the condition"))
+            }
+        }
+    }
+
+    /// Opens the watches that the pod needs and that are not open yet (`RegisterPod`).
+    fn watch_sources(&self, pod: &Pod) {
+        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let Some(spec) = &pod.spec else { return };
+        let volumes = volumes_of(pod).iter().flat_map(sources::of_volume);
+        let containers = spec.init_containers.iter().flatten().chain(&spec.containers);
+        for source in volumes.chain(containers.flat_map(sources::of_variables)) {
+            let key = Key::new(namespace, source.name);
+            let mut state = self.state.borrow_mut();
+            state.objects.entry((source.kind, key)).or_insert_with(|| {
+                let field_selector = format!("metadata.name={}", source.name);
+                let selection = Selection { kind: source.kind, namespace: namespace.into(), field_selector };
+                let mut informer = Informer::new(self.hub.clone(), self.actor, self.user.clone(), selection);
+                informer.start();
+                informer
+            });
+        }
+    }
+
+    /// One of those watches says something.
+    pub(super) fn object_changed(&self, watch: WatchId, event: WatchEvent) {
+        let changed = {
+            let mut state = self.state.borrow_mut();
+            let found = state.objects.iter_mut().find(|(_, informer)| informer.owns(watch));
+            let Some(((kind, key), informer)) = found else { return };
+            let live = informer.has_synced();
+            (!informer.on_event(event).is_empty() && live).then(|| (*kind, key.clone()))
+        };
+        if let Some((kind, key)) = changed {
+            self.refresh_users(kind, &key);
+        }
+    }
+
+    /// Watches of that kind which were refused are opened once more.
+    pub(super) fn watch_objects_again(&self, plural: &str) {
+        let mut state = self.state.borrow_mut();
+        for ((kind, _), informer) in state.objects.iter_mut() {
+            if kind.info().plural == plural && !informer.has_synced() {
+                informer.start();
+            }
+        }
+    }
+}
+
+/// The volumes in a pod's spec.
+pub(super) fn volumes_of(pod: &Pod) -> &[Volume] {
+    pod.spec.as_ref().and_then(|spec| spec.volumes.as_deref()).unwrap_or_default()
+}

@@ -1,0 +1,108 @@
+//! Files that do not stay as they were: tokens before they expire, and ConfigMaps and Secrets that were changed.
+//!
+//! Mirrors `pkg/kubelet/token` and `RequiresRemount`: the volume is set up once more by a later sync of the pod, so a
+//! change shows after up to a minute and a half. A token is asked for again after four fifths of its life, or a day.
+//!
+//! Left out: the chance in the time of renewal.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Pod, Volume};
+
+use super::{host_path, sources, volumes_of};
+use crate::engine::Note;
+use crate::node::kubelet::params::{SYNC_PERIOD, TOKEN_AGE_MAX};
+use crate::node::kubelet::workers::Stage;
+use crate::node::kubelet::{REMOUNT, Shared};
+use crate::object::{Key, Kind};
+
+/// Seconds that a volume's token lives, if it has one.
+pub fn lifetime(volume: &Volume) -> Option<i64> {
+    let parts = volume.projected.iter().flat_map(|p| p.sources.iter().flatten());
+    let mut tokens = parts.filter_map(|part| part.service_account_token.as_ref());
+    tokens.next().map(|token| token.expiration_seconds.unwrap_or(3600))
+}
+
+impl Shared {
+    /// `POST serviceaccounts/NAME/token`, bound to the pod. What a real API server signs is here a text that says what
+    /// it stands for.
+    pub(super) async fn ask_for_token(&self, pod: &Pod, seconds: i64) -> Result<String, String> {
+        let meta = &pod.metadata;
+        let part = |field: &Option<String>| field.clone().unwrap_or_default();
+        let (namespace, name, uid) = (part(&meta.namespace), part(&meta.name), part(&meta.uid));
+        let account = pod.spec.as_ref().and_then(|s| s.service_account_name.as_deref()).unwrap_or("default");
+        let asked = self.client.create_token(&namespace, account, &name, &uid, seconds).await;
+        asked.map_err(|error| format!("failed to fetch token: {error}"))?;
+        let expires = (self.hub.now() + Duration::from_secs(seconds.unsigned_abs())).time().0;
+        Ok(format!("token of {namespace}/{account} for pod {name}, good until {expires}"))
+    }
+
+    /// A volume has just been set up. Its token will have to be renewed.
+    pub(super) fn follow(&self, uid: &str, index: usize, volume: &Volume) {
+        if let Some(seconds) = lifetime(volume) {
+            let life = Duration::from_secs(seconds.unsigned_abs());
+            let wait = (life * 4 / 5).min(TOKEN_AGE_MAX);
+            self.hub.wake_background(self.actor, REMOUNT, format!("{uid} {index}"), wait);
+        }
+    }
+
+    /// An object has changed: the pods that have it in a volume see it after their next regular sync.
+    pub(super) fn refresh_users(&self, kind: Kind, key: &Key) {
+        let mut stale = Vec::new();
+        for (uid, worker) in &self.state.borrow().workers {
+            if worker.pod.metadata.namespace.as_deref() != Some(key.namespace()) {
+                continue;
+            }
+            for (index, volume) in volumes_of(&worker.pod).iter().enumerate() {
+                let uses = sources::of_volume(volume).iter().any(|s| s.kind == kind && s.name == key.name());
+                if uses && worker.volumes.slots.get(index).is_some_and(|slot| slot.mounted) {
+                    stale.push(format!("{uid} {index}"));
+                }
+            }
+        }
+        for key in stale {
+            let period = SYNC_PERIOD.as_nanos() as u64;
+            let wait = Duration::from_nanos(self.hub.random(|random| random.below(period + period / 2)));
+            self.hub.wake_background(self.actor, REMOUNT, key, wait);
+        }
+    }
+
+    /// Writes the files of a mounted volume anew.
+    pub(in crate::node::kubelet) fn remount_due(self: &Rc<Self>, key: &str) {
+        let Some((uid, index)) = key.split_once(' ').and_then(|(uid, index)| Some((uid, index.parse().ok()?))) else {
+            return;
+        };
+        let (me, uid, index): (_, _, usize) = (self.clone(), uid.to_owned(), index);
+        let label = format!("kubelet {} volumes of {}", self.config.name, self.pod_key(&uid));
+        self.hub.spawn_background(self.actor, label, async move {
+            let pod = {
+                let state = me.state.borrow();
+                let worker = state.workers.get(&uid).filter(|worker| worker.stage == Stage::Sync);
+                let mounted = |worker: &&_| slot_is_mounted(worker, index);
+                match worker.filter(mounted) {
+                    Some(worker) => worker.pod.clone(),
+                    None => return,
+                }
+            };
+            let Some(volume) = volumes_of(&pod).get(index) else { return };
+            // A real kubelet tries again with its next sync; the old files stay meanwhile.
+            if let Ok(Some(payload)) = me.make_payload(&pod, volume).await {
+                me.disk.mount(&host_path::of_volume(&uid, volume), Rc::new(payload));
+                me.hub.note(|| Note::Text {
+                    topic: "kubelet",
+                    text: format!(
+                        "files of volume {} of {} are written anew",
+                        volume.name,
+                        Key::of_meta(&pod.metadata)
+                    ),
+                });
+            }
+            me.follow(&uid, index, volume);
+        });
+    }
+}
+
+fn slot_is_mounted(worker: &crate::node::kubelet::workers::Worker, index: usize) -> bool {
+    worker.volumes.slots.get(index).is_some_and(|slot| slot.mounted)
+}

@@ -1,0 +1,115 @@
+//! The environment of a container, resolved. Mirrors `makeEnvironmentVariables` of `pkg/kubelet/kubelet_pods.go`.
+//!
+//! Left out: `$(NAME)` in values, and the variables of Services.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Container, EnvVarSource, Pod};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+use super::{fields, sources};
+use crate::object::{Kind, Object};
+
+/// Names and values, in the order of their names. The error is why the container cannot be made.
+pub fn of_container(
+    pod: &Pod,
+    container: &Container,
+    node: &BTreeMap<String, Quantity>,
+    object: sources::Find,
+) -> Result<Vec<(String, String)>, String> {
+    let mut variables = BTreeMap::new();
+    for from in container.env_from.iter().flatten() {
+        let map = from.config_map_ref.as_ref().map(|r| (Kind::ConfigMap, &r.name, r.optional));
+        let secret = from.secret_ref.as_ref().map(|r| (Kind::Secret, &r.name, r.optional));
+        let Some((kind, name, optional)) = map.or(secret) else { continue };
+        let Some(found) = find(object, kind, name, optional)? else { continue };
+        let prefix = from.prefix.as_deref().unwrap_or_default();
+        variables.extend(sources::data(&found).into_iter().map(|(key, text)| (format!("{prefix}{key}"), text)));
+    }
+    for variable in container.env.iter().flatten() {
+        let value = match &variable.value_from {
+            Some(source) => value_from(pod, container, source, node, object)?,
+            None => Some(variable.value.clone().unwrap_or_default()),
+        };
+        variables.extend(value.map(|value| (variable.name.clone(), value)));
+    }
+    Ok(variables.into_iter().collect())
+}
+
+/// The value of one variable; None if what it names is missing and may be.
+fn value_from(
+    pod: &Pod,
+    container: &Container,
+    source: &EnvVarSource,
+    node: &BTreeMap<String, Quantity>,
+    object: sources::Find,
+) -> Result<Option<String>, String> {
+    if let Some(field) = &source.field_ref {
+        return fields::field(pod, &field.field_path).map(Some);
+    }
+    if let Some(selector) = &source.resource_field_ref {
+        return fields::resource(pod, selector, Some(container), node).map(Some);
+    }
+    let map = source.config_map_key_ref.as_ref().map(|r| (Kind::ConfigMap, &r.name, &r.key, r.optional));
+    let secret = source.secret_key_ref.as_ref().map(|r| (Kind::Secret, &r.name, &r.key, r.optional));
+    let Some((kind, name, key, optional)) = map.or(secret) else { return Ok(Some(String::new())) };
+    let Some(found) = find(object, kind, name, optional)? else { return Ok(None) };
+    let value = sources::data(&found).into_iter().find(|(there, _)| there == key).map(|(_, text)| text);
+    if value.is_none() && optional != Some(true) {
+        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        return Err(format!("couldn't find key {key} in {kind} {namespace}/{name}"));
+    }
+    Ok(value)
+}
+
+fn find(object: sources::Find, kind: Kind, name: &str, optional: Option<bool>) -> Result<Option<Object>, String> {
+    match object(kind, name)? {
+        None if optional != Some(true) => Err(format!("{} {name:?} not found", kind.info().singular())),
+        found => Ok(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn environment(container: Value) -> Result<String, String> {
+        let pod: Pod =
+            serde_json::from_value(json!({"metadata": {"name": "web", "namespace": "shop"}})).expect("a Pod");
+        let container: Container = serde_json::from_value(container).expect("a container");
+        let object = |kind: Kind, name: &str| {
+            let there = kind == Kind::ConfigMap && name == "settings";
+            let manifest = json!({"metadata": {"name": name}, "data": {"color": "blue"}});
+            Ok(there.then(|| kind.decode(manifest).expect("the manifest decodes")))
+        };
+        let pairs = of_container(&pod, &container, &BTreeMap::new(), &object)?;
+        Ok(pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn variables_come_from_what_they_name() {
+        let key = |name: &str, key: &str| json!({"configMapKeyRef": {"name": name, "key": key}});
+        for (container, expected) in [
+            (json!({"env": [{"name": "A", "value": "1"}, {"name": "B"}]}), Ok("A=1 B=")),
+            (json!({"env": [{"name": "C", "valueFrom": key("settings", "color")}]}), Ok("C=blue")),
+            (json!({"envFrom": [{"prefix": "P_", "configMapRef": {"name": "settings"}}]}), Ok("P_color=blue")),
+            (
+                json!({"env": [{"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}]}),
+                Ok("N=shop"),
+            ),
+            (
+                json!({"env": [{"name": "C", "valueFrom": key("settings", "shape")}]}),
+                Err("couldn't find key shape in ConfigMap shop/settings"),
+            ),
+            (json!({"env": [{"name": "C", "valueFrom": key("gone", "x")}]}), Err("configmap \"gone\" not found")),
+            (json!({"envFrom": [{"secretRef": {"name": "gone"}}]}), Err("secret \"gone\" not found")),
+            (json!({"envFrom": [{"secretRef": {"name": "gone", "optional": true}}]}), Ok("")),
+        ] {
+            let mut named = container.clone();
+            named["name"] = json!("app");
+            assert_eq!(environment(named).as_deref().map_err(String::as_str), expected, "{container}");
+        }
+    }
+}
