@@ -3,6 +3,8 @@
 //! `KUBESTEP_SEEDS` sets how many seeds each scenario runs with. A failing seed names the command that opens it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
@@ -11,6 +13,9 @@ use kubestep::debugger::record::Record;
 
 /// How many seeds are tried unless the environment says otherwise. CI tries 200.
 const SEEDS: u64 = 8;
+
+/// So many of them run twice, and in every build.
+const SEEDS_REPEATED: u64 = 20;
 
 /// More steps than any shipped scenario takes.
 const STEPS_MAX: u64 = 200_000;
@@ -22,7 +27,7 @@ fn seeds() -> u64 {
 /// Runs a scenario to its end, checking properties. Returns a digest of its trace, and its last words.
 fn run(scenario: &Scenario, seed: u64) -> (u64, String) {
     let opens = format!("cargo run -- step {} --seed {seed}", scenario.name);
-    let mut cluster = Cluster::for_scenario(scenario, seed);
+    let mut cluster = Cluster::for_scenario(&Scenario { seed, ..scenario.clone() });
     let mut record = Record::new(cluster.engine.now(), &scenario.namespace);
     let mut properties = properties::all();
     while !cluster.is_quiet() {
@@ -55,7 +60,7 @@ fn runs_repeat_and_properties_hold() {
         assert_eq!(run(&scenario, 0), (first, said), "{} does not repeat", scenario.name);
         for seed in 1..=seeds() {
             let (digest, _) = run(&scenario, seed);
-            if seed <= 20 {
+            if seed <= SEEDS_REPEATED {
                 assert_eq!(run(&scenario, seed).0, digest, "{} with seed {seed} does not repeat", scenario.name);
             }
         }
@@ -68,28 +73,55 @@ fn seeds_make_a_difference() {
     assert_ne!(run(&scenario, 1).0, run(&scenario, 2).0);
 }
 
-/// Another process, and another build, must give the same bytes as this one.
+/// Another process must give the same bytes as this one.
 #[test]
 fn processes_agree() {
-    let digest = |folder: &std::path::Path| {
-        let trace = std::fs::read(folder.join("trace.jsonl")).expect("run has written a trace");
-        let mut hasher = DefaultHasher::new();
-        trace.hash(&mut hasher);
-        hasher.finish()
-    };
-    let mut digests = Vec::new();
-    for n in 0..2 {
-        let folder = std::env::temp_dir().join(format!("kubestep-determinism-{}-{n}", std::process::id()));
-        let status = std::process::Command::new(env!("CARGO_BIN_EXE_kubestep"))
-            .args(["run", "rolling-update", "--seed", "7", "--out"])
-            .arg(&folder)
-            .env("KUBESTEP_NOISE", n.to_string())
-            .stdout(std::process::Stdio::null())
-            .status()
-            .expect("the program was built for this test");
-        assert!(status.success());
-        digests.push(digest(&folder));
-        std::fs::remove_dir_all(&folder).expect("a folder of ours can be removed");
+    let program = Path::new(env!("CARGO_BIN_EXE_kubestep"));
+    for noise in ["0", "1"] {
+        assert_eq!(trace_of(program, "rolling-update", 7, noise), trace_here("rolling-update", 7));
     }
-    assert_eq!(digests[0], digests[1]);
+}
+
+/// So must a build that is optimised. CI makes one and says where it is.
+#[test]
+fn builds_agree() {
+    let Some(program) = std::env::var_os("KUBESTEP_RELEASE") else {
+        println!("skipped: needs KUBESTEP_RELEASE=target/release/kubestep, after cargo build --release");
+        return;
+    };
+    for scenario in Scenario::shipped() {
+        for seed in 0..=SEEDS_REPEATED {
+            let theirs = trace_of(Path::new(&program), &scenario.name, seed, "0");
+            assert!(theirs == trace_here(&scenario.name, seed), "{} with seed {seed} differs", scenario.name);
+        }
+    }
+}
+
+/// The trace that a run of another process writes.
+fn trace_of(program: &Path, scenario: &str, seed: u64, noise: &str) -> String {
+    let folder = std::env::temp_dir().join(format!("kubestep-determinism-{}-{seed}-{noise}", std::process::id()));
+    let status = Command::new(program)
+        .args(["run", scenario, "--seed", &seed.to_string(), "--out"])
+        .arg(&folder)
+        .env("KUBESTEP_NOISE", noise)
+        .stdout(Stdio::null())
+        .status()
+        .expect("the program has been built");
+    assert!(status.success());
+    let trace = std::fs::read_to_string(folder.join("trace.jsonl")).expect("run has written a trace");
+    std::fs::remove_dir_all(&folder).expect("a folder of ours can be removed");
+    trace
+}
+
+/// The trace of the same run in this process.
+fn trace_here(scenario: &str, seed: u64) -> String {
+    let mut scenario = Scenario::find(scenario).expect("it is shipped");
+    scenario.seed = seed;
+    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut record = Record::new(cluster.engine.now(), &scenario.namespace);
+    while !cluster.is_quiet() {
+        let Some(step) = cluster.step() else { break };
+        record.add(&cluster.engine, &step);
+    }
+    record.trace.iter().map(|line| format!("{line}\n")).collect()
 }

@@ -242,6 +242,13 @@ fn at_a_terminal() {
     tmux(&["resize-window", "-t", "t", "-x", "40", "-y", "10"]);
     tmux(&["send-keys", "-t", "t", "run", "Enter"]);
     shows("events, now at");
+    for (width, height, typed, seen) in
+        [("200", "60", "nodes", "node-3"), ("20", "5", "get ns", "kube-system"), ("132", "43", "help", "stepi")]
+    {
+        tmux(&["resize-window", "-t", "t", "-x", width, "-y", height]);
+        tmux(&["send-keys", "-t", "t", "clear", "Enter", typed, "Enter"]);
+        shows(seen);
+    }
     tmux(&["send-keys", "-t", "t", "quit", "Enter"]);
     sleep(Duration::from_millis(500));
     assert_eq!(tmux(&["list-sessions"]), "", "quit ends the program");

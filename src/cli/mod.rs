@@ -62,9 +62,10 @@ struct Source {
     /// How many nodes the cluster has.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=5000))]
     nodes: Option<u16>,
-    /// 0: every message takes its plain time. Any other number shuffles the order of events, repeatably.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// 0: every message takes its plain time. Any other number shuffles the order of events, repeatably. A scenario may
+    /// name one of its own.
+    #[arg(long)]
+    seed: Option<u64>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -128,6 +129,7 @@ impl Source {
         if let Some(nodes) = self.nodes {
             scenario.nodes = Nodes::Count(nodes);
         }
+        scenario.seed = self.seed.unwrap_or(scenario.seed);
         Ok(Some(scenario))
     }
 }

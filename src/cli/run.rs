@@ -21,7 +21,7 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
     let scenario = source.scenario()?.context(
         "say what to run: a scenario (kubestep scenarios lists them) or manifests (kubestep run -f web.yaml)",
     )?;
-    let mut cluster = Cluster::for_scenario(&scenario, source.seed);
+    let mut cluster = Cluster::for_scenario(&scenario);
     let origin = cluster.engine.now();
     let mut record = Record::new(origin, &scenario.namespace);
     let bar = if io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };

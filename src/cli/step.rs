@@ -39,7 +39,7 @@ pub(super) fn command(source: Source, all: bool) -> anyhow::Result<()> {
             None => return Ok(()),
         },
     };
-    let cluster = Cluster::for_scenario(&scenario, source.seed);
+    let cluster = Cluster::for_scenario(&scenario);
     let title = palette::here().apply_to(&scenario.title);
     let greeting = format!(
         "{title}\n{}\n{} nodes are up, nothing is deployed. Enter steps; help lists the commands.\n",

@@ -204,8 +204,9 @@ impl Cluster {
     }
 
     /// A cluster as a scenario wants it, with the scenario's first line about to be typed.
-    pub fn for_scenario(scenario: &Scenario, seed: u64) -> Cluster {
-        let mut cluster = Cluster::start(Config { nodes: scenario.node_configs(), seed, ..Config::default() });
+    pub fn for_scenario(scenario: &Scenario) -> Cluster {
+        let config = Config { nodes: scenario.node_configs(), seed: scenario.seed, ..Config::default() };
+        let mut cluster = Cluster::start(config);
         cluster.kubectl.files = Rc::new(scenario.files.clone());
         cluster.kubectl.namespace.clone_from(&scenario.namespace);
         if let Some(folder) = &scenario.folder {

@@ -37,6 +37,9 @@ pub struct Scenario {
     /// The nodes to start with.
     #[serde(default)]
     pub nodes: Nodes,
+    /// Which of the orders that races allow is taken. 0: every message takes its plain time.
+    #[serde(default)]
+    pub seed: u64,
     /// Where commands work if they name no namespace. It is there from the start.
     #[serde(default = "default_namespace")]
     pub namespace: String,
