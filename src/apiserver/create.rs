@@ -73,7 +73,7 @@ impl ApiServer {
             let base: String = base.chars().take(GENERATED_BASE_MAX).collect();
             meta.name = Some(format!("{base}{}", self.random.suffix()));
         }
-        strategy::prepare_for_create(&mut object);
+        strategy::prepare_for_create(&mut object, handling.now);
         self.addresses.allocate(&mut object, None, &mut self.random)?;
         let causes = validation::validate_create(&object);
         if !causes.is_empty() {

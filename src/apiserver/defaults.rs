@@ -7,11 +7,12 @@ use std::sync::Arc;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::{
-    Container, EmptyDirVolumeSource, Pod, PodSecurityContext, PodSpec, Probe, ResourceRequirements, Secret, Service,
-    Volume,
+    Container, EmptyDirVolumeSource, PersistentVolume, PersistentVolumeClaim, Pod, PodSecurityContext, PodSpec, Probe,
+    ResourceRequirements, Secret, Service, Volume,
 };
 use k8s_openapi::api::rbac::v1::{RoleRef, Subject};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::api::storage::v1::{CSIDriver, StorageClass};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::object::Object;
@@ -31,6 +32,10 @@ pub fn set_defaults(object: &mut Object) {
         Object::Service(service) => change(service, service_defaults),
         Object::Secret(secret) => change(secret, secret_defaults),
         Object::PriorityClass(class) => change(class, priority_class_defaults),
+        Object::PersistentVolume(volume) => change(volume, volume_object_defaults),
+        Object::PersistentVolumeClaim(claim) => change(claim, claim_defaults),
+        Object::StorageClass(class) => change(class, storage_class_defaults),
+        Object::CSIDriver(driver) => change(driver, driver_defaults),
         Object::RoleBinding(binding) if lacks_group(&binding.role_ref, binding.subjects.as_deref()) => {
             let binding = Arc::make_mut(binding);
             binding_defaults(&mut binding.role_ref, binding.subjects.as_deref_mut());
@@ -266,6 +271,39 @@ fn binding_defaults(role: &mut RoleRef, subjects: Option<&mut [Subject]>) {
 
 fn priority_class_defaults(class: &mut PriorityClass) {
     or_text(&mut class.preemption_policy, "PreemptLowerPriority");
+}
+
+fn volume_object_defaults(volume: &mut PersistentVolume) {
+    or_text(&mut volume.status.get_or_insert_default().phase, "Pending");
+    let Some(spec) = &mut volume.spec else { return };
+    or_text(&mut spec.persistent_volume_reclaim_policy, "Retain");
+    or_text(&mut spec.volume_mode, "Filesystem");
+    if let Some(source) = &mut spec.host_path {
+        or_text(&mut source.type_, "");
+    }
+}
+
+fn claim_defaults(claim: &mut PersistentVolumeClaim) {
+    or_text(&mut claim.status.get_or_insert_default().phase, "Pending");
+    if let Some(spec) = &mut claim.spec {
+        or_text(&mut spec.volume_mode, "Filesystem");
+    }
+}
+
+fn storage_class_defaults(class: &mut StorageClass) {
+    or_text(&mut class.reclaim_policy, "Delete");
+    or_text(&mut class.volume_binding_mode, "Immediate");
+}
+
+fn driver_defaults(driver: &mut CSIDriver) {
+    let spec = &mut driver.spec;
+    or(&mut spec.attach_required, true);
+    or(&mut spec.pod_info_on_mount, false);
+    or(&mut spec.storage_capacity, false);
+    or(&mut spec.requires_republish, false);
+    or(&mut spec.se_linux_mount, false);
+    or_text(&mut spec.fs_group_policy, "ReadWriteOnceWithFSType");
+    or(&mut spec.volume_lifecycle_modes, vec!["Persistent".to_owned()]);
 }
 
 #[cfg(test)]

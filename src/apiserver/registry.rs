@@ -27,6 +27,12 @@ pub fn prefix(kind: Kind) -> &'static str {
         RoleBinding => "rolebindings",
         ClusterRole => "clusterroles",
         ClusterRoleBinding => "clusterrolebindings",
+        PersistentVolume => "persistentvolumes",
+        PersistentVolumeClaim => "persistentvolumeclaims",
+        StorageClass => "storageclasses",
+        VolumeAttachment => "volumeattachments",
+        CSIDriver => "csidrivers",
+        CSINode => "csinodes",
     }
 }
 

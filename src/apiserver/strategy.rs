@@ -6,13 +6,18 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{DeploymentStatus, ReplicaSetStatus};
-use k8s_openapi::api::core::v1::{NamespaceSpec, NamespaceStatus, Pod, PodCondition, PodStatus};
+use k8s_openapi::api::core::v1::{
+    NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus, Pod,
+    PodCondition, PodStatus,
+};
+use k8s_openapi::api::storage::v1::VolumeAttachmentStatus;
 
 use crate::object::quantity::Amount;
+use crate::object::time::Instant;
 use crate::object::{Kind, Object};
 
 /// Before a create: the status is the server's, the generation 1.
-pub fn prepare_for_create(object: &mut Object) {
+pub fn prepare_for_create(object: &mut Object, now: Instant) {
     if counts_generations(object.kind()) {
         object.meta_mut().generation = Some(1);
     } else if object.meta().generation.is_some() {
@@ -37,6 +42,18 @@ pub fn prepare_for_create(object: &mut Object) {
             }
             let name = namespace.metadata.name.clone().unwrap_or_default();
             namespace.metadata.labels.get_or_insert_default().insert("kubernetes.io/metadata.name".into(), name);
+        }
+        Object::PersistentVolume(volume) => {
+            let (phase, since) = (Some("Pending".into()), Some(now.time()));
+            let status = PersistentVolumeStatus { phase, last_phase_transition_time: since, ..Default::default() };
+            Arc::make_mut(volume).status = Some(status);
+        }
+        Object::PersistentVolumeClaim(claim) => {
+            let status = PersistentVolumeClaimStatus { phase: Some("Pending".into()), ..Default::default() };
+            Arc::make_mut(claim).status = Some(status);
+        }
+        Object::VolumeAttachment(attachment) => {
+            Arc::make_mut(attachment).status = Some(VolumeAttachmentStatus::default());
         }
         _ => {}
     }
@@ -111,6 +128,18 @@ pub fn prepare_for_update(new: &mut Object, old: &Object) {
             keep(new, |n| &mut n.status, &old.status);
             false
         }
+        (Object::PersistentVolume(new), Object::PersistentVolume(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            false
+        }
+        (Object::PersistentVolumeClaim(new), Object::PersistentVolumeClaim(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            false
+        }
+        (Object::VolumeAttachment(new), Object::VolumeAttachment(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            false
+        }
         _ => false,
     };
     if changed && counts_generations(new.kind()) {
@@ -119,7 +148,7 @@ pub fn prepare_for_update(new: &mut Object, old: &Object) {
 }
 
 /// Before an update of the status: all else stays.
-pub fn prepare_for_status_update(new: &mut Object, old: &Object) {
+pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
     match (&mut *new, old) {
         (Object::Pod(new), Object::Pod(old)) => {
             keep(new, |n| &mut n.spec, &old.spec);
@@ -133,7 +162,26 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object) {
         (Object::Node(new), Object::Node(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::Namespace(new), Object::Namespace(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::Service(new), Object::Service(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::PersistentVolume(new), Object::PersistentVolume(old)) => {
+            keep(new, |n| &mut n.spec, &old.spec);
+            note_phase_transition(new, old, now);
+        }
+        (Object::PersistentVolumeClaim(new), Object::PersistentVolumeClaim(old)) => {
+            keep(new, |n| &mut n.spec, &old.spec);
+        }
+        (Object::VolumeAttachment(new), Object::VolumeAttachment(old)) => {
+            keep(new, |n| &mut n.spec, &old.spec);
+            keep(new, |n| &mut n.metadata, &old.metadata);
+        }
         _ => {}
+    }
+}
+
+/// A volume's status says since when it is in its phase.
+fn note_phase_transition(new: &mut Arc<PersistentVolume>, old: &PersistentVolume, now: Instant) {
+    let phase = |volume: &PersistentVolume| volume.status.as_ref().and_then(|status| status.phase.clone());
+    if phase(new) != phase(old) {
+        Arc::make_mut(new).status.get_or_insert_default().last_phase_transition_time = Some(now.time());
     }
 }
 
@@ -178,7 +226,7 @@ fn counts_generations(kind: Kind) -> bool {
 
 /// Whether a PUT without resourceVersion is accepted.
 pub fn allow_unconditional_update(kind: Kind) -> bool {
-    kind != Kind::Lease
+    !matches!(kind, Kind::Lease | Kind::CSIDriver | Kind::CSINode | Kind::VolumeAttachment)
 }
 
 /// Whether a PUT of an absent object creates it.
@@ -202,7 +250,19 @@ pub fn is_graceful(kind: Kind) -> bool {
 
 /// Whether a DELETE answers with the object instead of a Status.
 pub fn returns_object_on_delete(kind: Kind) -> bool {
-    matches!(kind, Kind::Pod | Kind::Service | Kind::ServiceAccount | Kind::Namespace)
+    matches!(
+        kind,
+        Kind::Pod
+            | Kind::Service
+            | Kind::ServiceAccount
+            | Kind::Namespace
+            | Kind::PersistentVolume
+            | Kind::PersistentVolumeClaim
+            | Kind::StorageClass
+            | Kind::VolumeAttachment
+            | Kind::CSIDriver
+            | Kind::CSINode
+    )
 }
 
 /// Whether finalizers in the spec still hold the object: those of a Namespace.

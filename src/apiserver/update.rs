@@ -48,7 +48,7 @@ impl ApiServer {
         handling.stage("mutating admission", || plugin_names(admission::MUTATING.iter().map(|(name, _)| *name)));
         strategy::carry_over_metadata(&mut new, old);
         let causes = if request.subresource == Some(Subresource::Status) {
-            strategy::prepare_for_status_update(&mut new, old);
+            strategy::prepare_for_status_update(&mut new, old, handling.now);
             validation::validate_status_update(&new, old)
         } else {
             strategy::prepare_for_update(&mut new, old);

@@ -148,7 +148,7 @@ macro_rules! kinds {
 }
 
 use k8s_openapi::api::{apps::v1 as apps, coordination::v1 as coordination, core::v1 as core};
-use k8s_openapi::api::{rbac::v1 as rbac, scheduling::v1 as scheduling};
+use k8s_openapi::api::{rbac::v1 as rbac, scheduling::v1 as scheduling, storage::v1 as storage};
 
 kinds! {
     Namespace: core::Namespace, "namespaces", false, ["ns"];
@@ -167,6 +167,12 @@ kinds! {
     RoleBinding: rbac::RoleBinding, "rolebindings", true, [];
     ClusterRole: rbac::ClusterRole, "clusterroles", false, [];
     ClusterRoleBinding: rbac::ClusterRoleBinding, "clusterrolebindings", false, [];
+    PersistentVolume: core::PersistentVolume, "persistentvolumes", false, ["pv"];
+    PersistentVolumeClaim: core::PersistentVolumeClaim, "persistentvolumeclaims", true, ["pvc"];
+    StorageClass: storage::StorageClass, "storageclasses", false, ["sc"];
+    VolumeAttachment: storage::VolumeAttachment, "volumeattachments", false, [];
+    CSIDriver: storage::CSIDriver, "csidrivers", false, [];
+    CSINode: storage::CSINode, "csinodes", false, [];
 }
 
 impl Object {

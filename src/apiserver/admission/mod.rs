@@ -13,20 +13,22 @@
 //! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
 //! `pkg/kubeapiserver/options/plugins.go`.
 //!
-//! Left out: webhooks and admission policies, PodSecurity, RuntimeClass, StorageObjectInUseProtection,
-//! DefaultStorageClass, DefaultIngressClass, LimitRanger and ResourceQuota, whose kinds are not here.
+//! Left out: webhooks and admission policies, PodSecurity, RuntimeClass, DefaultIngressClass, LimitRanger and ResourceQuota, whose kinds are not here.
 
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
 
 use super::request::{Binding, Request};
 
+pub mod claim_resize;
+pub mod default_storage_class;
 pub mod default_toleration_seconds;
 pub mod namespace_lifecycle;
 pub mod node_restriction;
 pub mod pod_topology_labels;
 pub mod priority;
 pub mod service_account;
+pub mod storage_protection;
 pub mod taint_nodes_by_condition;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -73,12 +75,17 @@ pub const MUTATING: &[(&str, Mutate)] = &[
     ("TaintNodesByCondition", taint_nodes_by_condition::admit),
     ("Priority", priority::admit),
     ("DefaultTolerationSeconds", default_toleration_seconds::admit),
+    ("DefaultStorageClass", default_storage_class::admit),
+    ("StorageObjectInUseProtection", storage_protection::admit),
     ("PodTopologyLabels", pod_topology_labels::admit),
 ];
 
 /// Validating plugins in the server's order.
-pub const VALIDATING: &[(&str, Validate)] =
-    &[("ServiceAccount", service_account::validate), ("Priority", priority::validate)];
+pub const VALIDATING: &[(&str, Validate)] = &[
+    ("ServiceAccount", service_account::validate),
+    ("Priority", priority::validate),
+    ("PersistentVolumeClaimResize", claim_resize::validate),
+];
 
 /// Plugins that see deletes.
 pub const DELETING: &[(&str, ValidateDelete)] =

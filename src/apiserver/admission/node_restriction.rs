@@ -44,6 +44,7 @@ pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Sta
         (Object::Pod(pod), None) => mirror_pod(node, pod, attributes.is_create()),
         (Object::Node(new), _) => own_node(node, new, attributes.old),
         (Object::Lease(_), _) => own_lease(node, &request.namespace, object.name()),
+        (Object::CSINode(_), _) => own_drivers(node, object.name()),
         _ => Ok(()),
     };
     checked.map_err(|why| forbidden(request, Some(object), &why))
@@ -145,6 +146,13 @@ fn own_lease(node: &str, namespace: &str, name: &str) -> Result<(), String> {
         return Err("can only access node lease with the same name as the requesting node".to_owned());
     }
     Ok(())
+}
+
+fn own_drivers(node: &str, name: &str) -> Result<(), String> {
+    match name == node {
+        true => Ok(()),
+        false => Err("can only access CSINode with the same name as the requesting node".to_owned()),
+    }
 }
 
 fn not_own(node: &str, other: &Node) -> String {

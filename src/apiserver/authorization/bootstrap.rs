@@ -85,6 +85,7 @@ const CLUSTER_ROLES: &[RoleRow] = &[
     // Bound to nobody: the Node authorizer knows better what a kubelet may do.
     ("system:node", &[], &[]),
     ("system:kube-scheduler", &[SCHEDULER], &[("User", "system:kube-scheduler")]),
+    ("system:volume-scheduler", &[VOLUME_SCHEDULER], &[("User", "system:kube-scheduler")]),
     ("system:kube-controller-manager", &[CONTROLLER_MANAGER], &[("User", "system:kube-controller-manager")]),
     ("system:node-proxier", &[PROXY], &[("User", "system:kube-proxy")]),
 ];
@@ -103,6 +104,13 @@ const SCHEDULER: &[Rule] = &[
     (READ, "scheduling.k8s.io", "priorityclasses"),
     ("create", "authentication.k8s.io", "tokenreviews"),
     ("create", "authorization.k8s.io", "subjectaccessreviews"),
+];
+
+/// What binding volumes takes.
+const VOLUME_SCHEDULER: &[Rule] = &[
+    ("get,list,patch,update,watch", "", "persistentvolumes"),
+    (READ, "storage.k8s.io", "storageclasses"),
+    ("get,list,patch,update,watch", "", "persistentvolumeclaims"),
 ];
 
 /// What the process does in its own name: its shared informers read everything, its controllers act as themselves.
@@ -150,6 +158,18 @@ const NON_RESOURCE: &[(&str, &[&str])] = &[
 
 /// The controllers' roles: `system:controller:NAME`, bound to the service account NAME in kube-system.
 const CONTROLLERS: &[(&str, &[Rule])] = &[
+    (
+        "attachdetach-controller",
+        &[
+            ("list,watch", "", "persistentvolumes,persistentvolumeclaims"),
+            (READ, "", "nodes"),
+            ("patch,update", "", "nodes/status"),
+            ("list,watch", "", "pods"),
+            ("create,delete,get,list,watch", "storage.k8s.io", "volumeattachments"),
+            (READ, "storage.k8s.io", "csidrivers,csinodes"),
+            EVENTS,
+        ],
+    ),
     (
         "cronjob-controller",
         &[
@@ -280,6 +300,7 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
         "pod-garbage-collector",
         &[("delete,list,watch", "", "pods"), ("get,list", "", "nodes"), ("patch", "", "pods/status")],
     ),
+    ("pv-protection-controller", &[("get,list,update,watch", "", "persistentvolumes"), EVENTS]),
     (
         "pvc-protection-controller",
         &[("get,list,update,watch", "", "persistentvolumeclaims"), ("get,list,watch", "", "pods"), EVENTS],

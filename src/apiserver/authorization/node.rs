@@ -52,6 +52,11 @@ impl NodeGraph {
             Kind::Lease => lease(node, request),
             Kind::Node => own_node(node, request),
             Kind::Pod => own_pods(node, request, reader),
+            Kind::PersistentVolumeClaim | Kind::PersistentVolume | Kind::VolumeAttachment => {
+                self.storage(node, request, reader)
+            }
+            Kind::CSINode => own_drivers(node, request),
+            Kind::CSIDriver if is_read(request.verb) => Opinion::Allow("kubelets read CSIDrivers"),
             Kind::Service if is_read(request.verb) => Opinion::Allow("kubelets read Services"),
             Kind::Event if matches!(request.verb, Verb::Create | Verb::Patch | Verb::Update) => {
                 Opinion::Allow("kubelets report Events")
@@ -107,6 +112,26 @@ impl NodeGraph {
         self.path(node, request.kind, &request.namespace, name, "a Pod of the node names it")
     }
 
+    /// Claims that Pods of the node name, the volumes bound to these, and attachments to the node.
+    fn storage(&self, node: &str, request: &Request, reader: &dyn Reader) -> Opinion {
+        let resizes = request.kind == Kind::PersistentVolumeClaim && request.subresource == Some(Subresource::Status);
+        match (request.verb, request.subresource) {
+            (Verb::Get, None) => {}
+            (Verb::Update | Verb::Patch, _) if resizes => {}
+            _ => return no("can only get individual resources of this type"),
+        }
+        let why = "a Pod of the node uses it";
+        match reader.get(request.kind, &request.namespace, &request.name) {
+            Some(Object::PersistentVolume(volume)) => {
+                let claim = volume.spec.as_ref().and_then(|spec| spec.claim_ref.clone()).unwrap_or_default();
+                let (namespace, name) = (claim.namespace.unwrap_or_default(), claim.name.unwrap_or_default());
+                self.path(node, Kind::PersistentVolumeClaim, &namespace, &name, why)
+            }
+            Some(Object::VolumeAttachment(attachment)) if attachment.spec.node_name == node => Opinion::Allow(why),
+            _ => self.path(node, request.kind, &request.namespace, &request.name, why),
+        }
+    }
+
     fn create_token(&self, node: &str, request: &Request) -> Opinion {
         if request.verb != Verb::Create || request.name.is_empty() {
             return no("can only create tokens for individual service accounts");
@@ -138,6 +163,16 @@ fn lease(node: &str, request: &Request) -> Opinion {
         return no("can only access node lease with the same name as the requesting node");
     }
     Opinion::Allow("the node's own lease")
+}
+
+fn own_drivers(node: &str, request: &Request) -> Opinion {
+    if !matches!(request.verb, Verb::Get | Verb::Create | Verb::Update | Verb::Patch | Verb::Delete) {
+        return no("can only get, create, update, patch, or delete a CSINode");
+    }
+    if request.verb != Verb::Create && request.name != node {
+        return no("can only access CSINode with the same name as the requesting node");
+    }
+    Opinion::Allow("the node's own CSINode")
 }
 
 fn own_node(node: &str, request: &Request) -> Opinion {
@@ -218,6 +253,8 @@ fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
 fn volume_names<'a>(volume: &'a Volume, names: &mut Vec<(Kind, &'a str)>) {
     let secret = volume.secret.as_ref().and_then(|s| s.secret_name.as_deref());
     names.extend(secret.map(|name| (Kind::Secret, name)));
+    let claim = volume.persistent_volume_claim.as_ref();
+    names.extend(claim.map(|claim| (Kind::PersistentVolumeClaim, claim.claim_name.as_str())));
     names.extend(volume.config_map.as_ref().map(|c| (Kind::ConfigMap, c.name.as_str())));
     for source in volume.projected.iter().flat_map(|p| p.sources.iter().flatten()) {
         names.extend(source.secret.as_ref().map(|s| (Kind::Secret, s.name.as_str())));

@@ -48,9 +48,9 @@ const KEPT_STRINGS: [&str; 24] = [
 
 /// Booleans that are no pointers: false means nothing.
 #[rustfmt::skip]
-const PLAIN_BOOLS: [&str; 13] = [
+const PLAIN_BOOLS: [&str; 12] = [
     "globalDefault", "hostIPC", "hostNetwork", "hostPID", "orphanDependents", "paused", "publishNotReadyAddresses",
-    "readOnly", "stdin", "stdinOnce", "tty", "unschedulable", "attachRequired",
+    "readOnly", "stdin", "stdinOnce", "tty", "unschedulable",
 ];
 
 /// Integers that are no pointers: zero means nothing.

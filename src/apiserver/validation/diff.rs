@@ -1,10 +1,10 @@
-//! What differs between two Pod specs, line by line: the tail of the error about a change that is not allowed.
+//! What differs between two specs, line by line: the tail of the error about a change that is not allowed.
 //!
 //! Mirrors `diff.Diff` of `k8s.io/apimachinery/pkg/util/diff`: both as JSON with Go's field names, one space a level,
 //! as a unified diff. Left out: fields that neither has; Kubernetes lists these as null, so its line numbers are
 //! greater.
 
-use k8s_openapi::api::core::v1::PodSpec;
+use serde::Serialize;
 use serde_json::Value;
 
 /// Unchanged lines around a change.
@@ -12,9 +12,9 @@ const CONTEXT: usize = 3;
 /// Beyond this many pairs of lines the changed middle is shown whole, not matched line by line.
 const PAIRS_MAX: usize = 1 << 20;
 
-/// The unified diff from one spec to another.
-pub fn of_specs(old: &PodSpec, new: &PodSpec) -> String {
-    let lines = |spec: &PodSpec| {
+/// The unified diff from one object, or part of one, to another.
+pub fn of_objects<T: Serialize>(old: &T, new: &T) -> String {
+    let lines = |spec: &T| {
         let mut lines = Vec::new();
         let value = serde_json::to_value(spec).unwrap_or_default();
         print(&value, 0, "", "", &mut lines);
@@ -136,6 +136,8 @@ fn hunks(edits: &[Edit]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::PodSpec;
+
     use super::*;
 
     #[test]
@@ -145,7 +147,7 @@ mod tests {
             dns_policy: Some("Default".into()),
             ..PodSpec::default()
         };
-        let text = of_specs(&spec("Always"), &spec("Never"));
+        let text = of_objects(&spec("Always"), &spec("Never"));
         assert!(text.starts_with("@@ -1,5 +1,5 @@\n {\n"), "{text}");
         assert!(text.contains("\n- \"RestartPolicy\": \"Always\"\n+ \"RestartPolicy\": \"Never\"\n"), "{text}");
         assert!(text.contains("\n  \"DNSPolicy\": \"Default\",\n"), "{text}");

@@ -8,6 +8,7 @@
 //! - [`names`]: what names may look like.
 //! - [`metadata`]: every object's metadata; labels and selectors.
 //! - [`pod`], [`container`], [`volume`], [`scheduling`]: Pods and templates; [`pod_update`], [`diff`]: what may change.
+//! - [`storage`]: volumes, claims, classes, attachments, drivers.
 //! - [`workload`], [`service`], [`node`], [`config`], [`rbac`]: the other kinds.
 //!
 //! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
@@ -29,6 +30,7 @@ pub mod pod_update;
 pub mod rbac;
 pub mod scheduling;
 pub mod service;
+pub mod storage;
 pub mod volume;
 pub mod workload;
 
@@ -55,6 +57,12 @@ pub fn validate_create(object: &Object) -> Vec<Cause> {
         Object::Role(_) | Object::ClusterRole(_) | Object::RoleBinding(_) | Object::ClusterRoleBinding(_) => {
             rbac_object(&mut problems, object);
         }
+        Object::PersistentVolume(volume) => storage::volume(&mut problems, volume),
+        Object::PersistentVolumeClaim(claim) => storage::claim(&mut problems, claim),
+        Object::StorageClass(class) => storage::class(&mut problems, class),
+        Object::VolumeAttachment(attachment) => storage::attachment(&mut problems, attachment),
+        Object::CSIDriver(driver) => storage::driver(&mut problems, driver),
+        Object::CSINode(node) => storage::node(&mut problems, node),
         Object::Namespace(_) | Object::ServiceAccount(_) => {}
     }
     problems.0
@@ -85,6 +93,18 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<Cause> {
             rbac::binding_update(&mut problems, &sent.role_ref, &old.role_ref);
         }
         (Object::Role(_) | Object::ClusterRole(_), _) => rbac_object(&mut problems, new),
+        (Object::PersistentVolume(new), Object::PersistentVolume(old)) => {
+            storage::volume_update(&mut problems, new, old);
+        }
+        (Object::PersistentVolumeClaim(new), Object::PersistentVolumeClaim(old)) => {
+            storage::claim_update(&mut problems, new, old);
+        }
+        (Object::StorageClass(new), Object::StorageClass(old)) => storage::class_update(&mut problems, new, old),
+        (Object::VolumeAttachment(new), Object::VolumeAttachment(old)) => {
+            storage::attachment_update(&mut problems, new, old);
+        }
+        (Object::CSIDriver(new), Object::CSIDriver(old)) => storage::driver_update(&mut problems, new, old),
+        (Object::CSINode(new), _) => storage::node(&mut problems, new),
         _ => {}
     }
     problems.0

@@ -38,7 +38,7 @@ pub fn pod(problems: &mut Problems, new: &Pod, old: &Pod) {
     no_new_gates(problems, spec, before);
     let allowed = with_what_may_change(spec, before);
     if allowed != *before {
-        problems.forbidden(&SPEC, &format!("{MAY_CHANGE}\n{}", diff::of_specs(before, &allowed)));
+        problems.forbidden(&SPEC, &format!("{MAY_CHANGE}\n{}", diff::of_objects(before, &allowed)));
     }
 }
 

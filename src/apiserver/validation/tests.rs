@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::apiserver::{defaults, strategy};
+use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
 
 use super::{validate_create, validate_update};
@@ -10,7 +11,7 @@ use super::{validate_create, validate_update};
 fn object(kind: Kind, value: Value) -> Object {
     let mut object = kind.decode(value).unwrap();
     defaults::set_defaults(&mut object);
-    strategy::prepare_for_create(&mut object);
+    strategy::prepare_for_create(&mut object, Instant::default());
     object
 }
 

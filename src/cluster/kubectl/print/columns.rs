@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::duration::{age, since};
 use super::fields::{at, flag, int, labels, list, map, or_none, plain, selector, text, text_or_none, time};
-use super::pod;
+use super::{pod, storage};
 use crate::object::Kind;
 
 /// How one kind shows in a table.
@@ -55,16 +55,30 @@ pub fn layout(kind: Kind) -> Layout {
             "Name" ALWAYS, "Created At" ALWAYS),
         Kind::RoleBinding | Kind::ClusterRoleBinding => layout!(binding_cells, "Name" ALWAYS, "Role" ALWAYS,
             "Age" ALWAYS, "Users" WIDE, "Groups" WIDE, "ServiceAccounts" WIDE),
+        Kind::PersistentVolume => layout!(storage::volume_cells, "Name" ALWAYS, "Capacity" ALWAYS,
+            "Access Modes" ALWAYS, "Reclaim Policy" ALWAYS, "Status" ALWAYS, "Claim" ALWAYS, "StorageClass" ALWAYS,
+            "VolumeAttributesClass" ALWAYS, "Reason" ALWAYS, "Age" ALWAYS, "VolumeMode" WIDE),
+        Kind::PersistentVolumeClaim => layout!(storage::claim_cells, "Name" ALWAYS, "Status" ALWAYS, "Volume" ALWAYS,
+            "Capacity" ALWAYS, "Access Modes" ALWAYS, "StorageClass" ALWAYS, "VolumeAttributesClass" ALWAYS,
+            "Age" ALWAYS, "VolumeMode" WIDE),
+        Kind::StorageClass => layout!(storage::class_cells, "Name" ALWAYS, "Provisioner" ALWAYS, "ReclaimPolicy" ALWAYS,
+            "VolumeBindingMode" ALWAYS, "AllowVolumeExpansion" ALWAYS, "Age" ALWAYS),
+        Kind::VolumeAttachment => layout!(storage::attachment_cells, "Name" ALWAYS, "Attacher" ALWAYS, "PV" ALWAYS,
+            "Node" ALWAYS, "Attached" ALWAYS, "Age" ALWAYS),
+        Kind::CSIDriver => layout!(storage::driver_cells, "Name" ALWAYS, "AttachRequired" ALWAYS,
+            "PodInfoOnMount" ALWAYS, "StorageCapacity" ALWAYS, "TokenRequests" ALWAYS, "RequiresRepublish" ALWAYS,
+            "Modes" ALWAYS, "Age" ALWAYS),
+        Kind::CSINode => layout!(storage::driver_node_cells, "Name" ALWAYS, "Drivers" ALWAYS, "Age" ALWAYS),
         _ => layout!(|o, now| vec![name(o), created(o, now)], "Name" ALWAYS, "Age" ALWAYS),
     };
     layout
 }
 
-fn name(object: &Value) -> String {
+pub(super) fn name(object: &Value) -> String {
     text(object, "metadata.name").to_owned()
 }
 
-fn created(object: &Value, now: Timestamp) -> String {
+pub(super) fn created(object: &Value, now: Timestamp) -> String {
     age(now, object, "metadata.creationTimestamp")
 }
 

@@ -10,6 +10,7 @@
 pub mod columns;
 
 pub mod pod;
+pub mod storage;
 
 pub mod table;
 

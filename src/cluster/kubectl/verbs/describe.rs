@@ -46,6 +46,9 @@ async fn related(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Related, Fa
         let options = Options { field_selector, limit: 500, ..Options::default() };
         related.pods = cx.list(Kind::Pod, "", options).await?.items;
     }
+    if kind == Kind::PersistentVolumeClaim {
+        related.pods = cx.list(Kind::Pod, namespace, Options::default()).await?.items;
+    }
     if kind == Kind::ReplicaSet {
         related.pods = of_selector(Kind::Pod, object, cx).await?;
     }

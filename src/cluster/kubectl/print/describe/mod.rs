@@ -4,6 +4,7 @@ mod containers;
 mod node;
 mod pod;
 mod simple;
+mod storage;
 mod volumes;
 mod workloads;
 
@@ -23,7 +24,7 @@ pub struct Related {
     pub events: Vec<Value>,
     /// A Deployment's ReplicaSets.
     pub replica_sets: Vec<Value>,
-    /// A ReplicaSet's or a node's Pods.
+    /// A ReplicaSet's or a node's Pods, or those of a claim's namespace.
     pub pods: Vec<Value>,
     /// A node's Lease.
     pub lease: Option<Value>,
@@ -42,6 +43,10 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         Kind::ConfigMap => simple::describe_config_map(&mut page, object),
         Kind::Secret => simple::describe_secret(&mut page, object),
         Kind::ServiceAccount => simple::describe_service_account(&mut page, object),
+        Kind::PersistentVolume => storage::describe_volume(&mut page, object),
+        Kind::PersistentVolumeClaim => storage::describe_claim(&mut page, object, &related.pods),
+        Kind::StorageClass => storage::describe_class(&mut page, object),
+        Kind::CSINode => storage::describe_driver_node(&mut page, object),
         _ => simple::describe_any(&mut page, object),
     }
     // Namespaces and Secrets have no Events section; a Namespace ends with its quotas.

@@ -1,0 +1,50 @@
+//! StorageObjectInUseProtection: volumes and claims are born with a finalizer, which the protection controllers take
+//! away when nobody uses them. Mirrors `plugin/pkg/admission/storage/storageobjectinuseprotection`.
+
+use crate::object::{Object, Status};
+
+use super::Attributes;
+
+/// On a claim, while a Pod uses it.
+pub const CLAIM: &str = "kubernetes.io/pvc-protection";
+/// On a volume, while it is bound to a claim.
+pub const VOLUME: &str = "kubernetes.io/pv-protection";
+
+/// A new volume or claim.
+pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Status> {
+    let finalizer = match object {
+        Object::PersistentVolume(_) => VOLUME,
+        Object::PersistentVolumeClaim(_) => CLAIM,
+        _ => return Ok(()),
+    };
+    if !attributes.is_create() {
+        return Ok(());
+    }
+    let finalizers = object.meta_mut().finalizers.get_or_insert_default();
+    if !finalizers.iter().any(|there| there == finalizer) {
+        finalizers.push(finalizer.to_owned());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{Objects, create};
+    use super::*;
+
+    #[test]
+    fn volumes_and_claims_are_born_protected() {
+        for (kind, own, expected) in [
+            ("PersistentVolume", json!([]), json!([VOLUME])),
+            ("PersistentVolumeClaim", json!(["a/b"]), json!(["a/b", CLAIM])),
+            ("PersistentVolumeClaim", json!([CLAIM]), json!([CLAIM])),
+            ("ConfigMap", json!(["a/b"]), json!(["a/b"])),
+        ] {
+            let manifest = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "x", "finalizers": own}});
+            let got = create(admit, &Objects::default(), manifest).expect("admitted").to_json();
+            assert_eq!(got["metadata"]["finalizers"], expected, "{kind}");
+        }
+    }
+}

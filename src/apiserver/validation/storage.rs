@@ -1,0 +1,510 @@
+//! Volumes and claims, classes, attachments and drivers. Mirrors `ValidatePersistentVolume…` of
+//! `pkg/apis/core/validation` and `pkg/apis/storage/validation`.
+//!
+//! Left out: the volume types of clouds and old storage systems count as one source each, unchecked; data sources of
+//! claims.
+
+use k8s_openapi::api::core::v1::{
+    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec,
+};
+use k8s_openapi::api::storage::v1::{CSIDriver, CSINode, StorageClass, VolumeAttachment};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+use crate::object::quantity::Amount;
+use crate::object::selector::names::{check_label_key, check_subdomain};
+
+use super::diff;
+use super::field::{Json, Path, Problems, Shown};
+use super::metadata::label_selector;
+
+const SPEC: Path = Path::new("spec");
+const ACCESS_MODES: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+const VOLUME_MODES: &[&str] = &["Block", "Filesystem"];
+const RECLAIM_POLICIES: &[&str] = &["Delete", "Recycle", "Retain"];
+/// The longest name of a driver.
+const DRIVER_NAME_LEN_MAX: usize = 63;
+/// The longest id that a driver may give a node.
+const NODE_ID_LEN_MAX: usize = 256;
+
+/// Mirrors `ValidatePersistentVolume`.
+pub fn volume(problems: &mut Problems, volume: &PersistentVolume) {
+    let default = PersistentVolumeSpec::default();
+    let spec = volume.spec.as_ref().unwrap_or(&default);
+    access_modes(problems, spec.access_modes.as_deref(), "");
+    let path = SPEC.child("capacity");
+    let capacity = spec.capacity.iter().flatten();
+    if spec.capacity.as_ref().is_none_or(|capacity| capacity.is_empty()) {
+        problems.required(&path, "");
+    } else if !spec.capacity.iter().flatten().map(|(name, _)| name.as_str()).eq(["storage"]) {
+        problems.not_supported(&path, Json(&spec.capacity), &["storage"]);
+    }
+    for (name, amount) in capacity {
+        positive(problems, &path.key(name), amount);
+    }
+    let policy = spec.persistent_volume_reclaim_policy.as_deref().unwrap_or_default();
+    if !policy.is_empty() && !RECLAIM_POLICIES.contains(&policy) {
+        problems.not_supported(&SPEC.child("persistentVolumeReclaimPolicy"), policy, RECLAIM_POLICIES);
+    }
+    source(problems, spec);
+    if spec.local.is_some() && spec.node_affinity.as_ref().is_none_or(|affinity| affinity.required.is_none()) {
+        problems.required(&SPEC.child("nodeAffinity"), "Local volume requires node affinity");
+    }
+    class_name(problems, spec.storage_class_name.as_deref());
+    volume_mode(problems, spec.volume_mode.as_deref());
+}
+
+/// What may not change in a volume: what it is.
+pub fn volume_update(problems: &mut Problems, new: &PersistentVolume, old: &PersistentVolume) {
+    volume(problems, new);
+    let (Some(spec), Some(before)) = (&new.spec, &old.spec) else { return };
+    if source_of(spec) != source_of(before) {
+        const WHY: &str = "spec.persistentvolumesource is immutable after creation";
+        let why = format!("{WHY}\n{}", diff::of_objects(&source_of(before), &source_of(spec)));
+        problems.forbidden(&SPEC.child("persistentvolumesource"), &why);
+    }
+    let shown = |mode: &Option<String>| Json(mode).shown();
+    problems.immutable(&Path::new("volumeMode"), &spec.volume_mode, &before.volume_mode, shown);
+    if before.node_affinity.is_some() {
+        let shown = |affinity: &_| Json(affinity).shown();
+        problems.immutable(&Path::new("nodeAffinity"), &spec.node_affinity, &before.node_affinity, shown);
+    }
+}
+
+/// The volume source alone: the spec without what may change.
+fn source_of(spec: &PersistentVolumeSpec) -> PersistentVolumeSpec {
+    PersistentVolumeSpec {
+        access_modes: None,
+        capacity: None,
+        claim_ref: None,
+        mount_options: None,
+        node_affinity: None,
+        persistent_volume_reclaim_policy: None,
+        storage_class_name: None,
+        volume_attributes_class_name: None,
+        volume_mode: None,
+        ..spec.clone()
+    }
+}
+
+fn source(problems: &mut Problems, spec: &PersistentVolumeSpec) {
+    let sources = serde_json::to_value(source_of(spec)).unwrap_or_default();
+    let mut names = sources.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+    if names.next().is_none() {
+        problems.required(&SPEC, "must specify a volume type");
+    }
+    for name in names {
+        problems.forbidden(&SPEC.child(name), "may not specify more than 1 volume type");
+    }
+    if let Some(host) = &spec.host_path {
+        let path = SPEC.child("hostPath");
+        if host.path.is_empty() {
+            problems.required(&path.child("path"), "");
+        } else if host.path.split('/').any(|part| part == "..") {
+            problems.invalid(&path.child("path"), host.path.as_str(), "must not contain '..'");
+        }
+        if host.path == "/" && spec.persistent_volume_reclaim_policy.as_deref() == Some("Recycle") {
+            const WHY: &str = "may not be 'recycle' for a hostPath mount of '/'";
+            problems.forbidden(&SPEC.child("persistentVolumeReclaimPolicy"), WHY);
+        }
+    }
+    if let Some(csi) = &spec.csi {
+        let path = SPEC.child("csi");
+        driver_name(problems, &path.child("driver"), &csi.driver);
+        if csi.volume_handle.is_empty() {
+            problems.required(&path.child("volumeHandle"), "");
+        }
+    }
+}
+
+/// Mirrors `ValidatePersistentVolumeClaim`.
+pub fn claim(problems: &mut Problems, claim: &PersistentVolumeClaim) {
+    let default = PersistentVolumeClaimSpec::default();
+    let spec = claim.spec.as_ref().unwrap_or(&default);
+    access_modes(problems, spec.access_modes.as_deref(), "at least 1 access mode is required");
+    if let Some(selector) = &spec.selector {
+        label_selector(problems, &SPEC.child("selector"), selector);
+    }
+    let path = SPEC.child("resources");
+    let path = path.key("storage");
+    match requested(spec) {
+        None => problems.required(&path, ""),
+        Some(amount) => positive(problems, &path, amount),
+    }
+    class_name(problems, spec.storage_class_name.as_deref());
+    volume_mode(problems, spec.volume_mode.as_deref());
+}
+
+/// What may not change in a claim: all but its size, once it is bound, and its volume, once.
+pub fn claim_update(problems: &mut Problems, new: &PersistentVolumeClaim, old: &PersistentVolumeClaim) {
+    claim(problems, new);
+    let (Some(spec), Some(before)) = (&new.spec, &old.spec) else { return };
+    let mut allowed = spec.clone();
+    if before.volume_name.as_deref().unwrap_or_default().is_empty() {
+        allowed.volume_name.clone_from(&before.volume_name);
+    }
+    if before.storage_class_name.is_none() {
+        // The class that a later default gives to a claim without one.
+        allowed.storage_class_name = None;
+    }
+    let bound = old.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound");
+    let (size, size_before) = (requested(spec).map(Amount::of), requested(before).map(Amount::of));
+    if bound || size == size_before {
+        allowed.resources.clone_from(&before.resources);
+    }
+    allowed.volume_attributes_class_name.clone_from(&before.volume_attributes_class_name);
+    if allowed != *before {
+        const WHY: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName \
+            for bound claims";
+        let why = format!("{WHY}\n{}", diff::of_objects(before, spec));
+        problems.forbidden(&SPEC, &why);
+    }
+    let capacity = old.status.as_ref().and_then(|status| status.capacity.as_ref()?.get("storage")).map(Amount::of);
+    if bound && size < size_before && capacity.is_some_and(|capacity| size.is_some_and(|size| size <= capacity)) {
+        let path = SPEC.child("resources");
+        let path = path.child("requests");
+        problems.forbidden(&path.child("storage"), "field can not be less than status.capacity");
+    }
+    let shown = |mode: &Option<String>| Json(mode).shown();
+    problems.immutable(&SPEC.child("volumeMode"), &spec.volume_mode, &before.volume_mode, shown);
+}
+
+fn requested(spec: &PersistentVolumeClaimSpec) -> Option<&Quantity> {
+    spec.resources.as_ref()?.requests.as_ref()?.get("storage")
+}
+
+fn access_modes(problems: &mut Problems, modes: Option<&[String]>, if_missing: &str) {
+    let (path, modes) = (SPEC.child("accessModes"), modes.unwrap_or_default());
+    if modes.is_empty() {
+        problems.required(&path, if_missing);
+    }
+    for mode in modes.iter().filter(|mode| !ACCESS_MODES.contains(&mode.as_str())) {
+        problems.not_supported(&path, mode.as_str(), ACCESS_MODES);
+    }
+    if modes.len() > 1 && modes.iter().any(|mode| mode == "ReadWriteOncePod") {
+        problems.forbidden(&path, "may not use ReadWriteOncePod with other access modes");
+    }
+}
+
+fn positive(problems: &mut Problems, path: &Path, quantity: &Quantity) {
+    let amount = Amount::of(quantity);
+    if amount.is_negative() || amount.is_zero() {
+        problems.invalid(path, quantity.0.as_str(), "must be greater than zero");
+    }
+}
+
+fn class_name(problems: &mut Problems, name: Option<&str>) {
+    if let Some(name) = name.filter(|name| !name.is_empty()) {
+        problems.all_invalid(&SPEC.child("storageClassName"), name, check_subdomain(name));
+    }
+}
+
+fn volume_mode(problems: &mut Problems, mode: Option<&str>) {
+    if let Some(mode) = mode.filter(|mode| !VOLUME_MODES.contains(mode)) {
+        problems.not_supported(&SPEC.child("volumeMode"), mode, VOLUME_MODES);
+    }
+}
+
+fn driver_name(problems: &mut Problems, path: &Path, name: &str) {
+    match name {
+        "" => problems.required(path, ""),
+        name if name.len() > DRIVER_NAME_LEN_MAX => problems.too_long(path, DRIVER_NAME_LEN_MAX),
+        name => problems.all_invalid(path, name, check_subdomain(&name.to_lowercase())),
+    }
+}
+
+/// Mirrors `ValidateStorageClass`.
+pub fn class(problems: &mut Problems, class: &StorageClass) {
+    let path = Path::new("provisioner");
+    match class.provisioner.as_str() {
+        "" => problems.required(&path, ""),
+        name => problems.all_invalid(&path, name, check_label_key(&name.to_lowercase())),
+    }
+    if class.parameters.iter().flatten().any(|(key, _)| key.is_empty()) {
+        problems.invalid(&Path::new("parameters"), "", "field cannot be empty.");
+    }
+    let policy = class.reclaim_policy.as_deref().unwrap_or_default();
+    if !policy.is_empty() && !["Delete", "Retain"].contains(&policy) {
+        problems.not_supported(&Path::new("reclaimPolicy"), policy, &["Delete", "Retain"]);
+    }
+    const BINDING_MODES: &[&str] = &["Immediate", "WaitForFirstConsumer"];
+    problems.one_of(&Path::new("volumeBindingMode"), class.volume_binding_mode.as_deref(), BINDING_MODES);
+}
+
+/// What may not change in a class: nearly everything.
+pub fn class_update(problems: &mut Problems, new: &StorageClass, old: &StorageClass) {
+    class(problems, new);
+    if new.parameters != old.parameters {
+        problems.forbidden(&Path::new("parameters"), "updates to parameters are forbidden.");
+    }
+    if new.provisioner != old.provisioner {
+        problems.forbidden(&Path::new("provisioner"), "updates to provisioner are forbidden.");
+    }
+    if new.reclaim_policy != old.reclaim_policy {
+        problems.forbidden(&Path::new("reclaimPolicy"), "updates to reclaimPolicy are forbidden.");
+    }
+    let (path, shown) = (Path::new("volumeBindingMode"), |mode: &Option<String>| Json(mode).shown());
+    problems.immutable(&path, &new.volume_binding_mode, &old.volume_binding_mode, shown);
+}
+
+/// Mirrors `ValidateVolumeAttachment`.
+pub fn attachment(problems: &mut Problems, attachment: &VolumeAttachment) {
+    let spec = &attachment.spec;
+    driver_name(problems, &SPEC.child("attacher"), &spec.attacher);
+    let path = SPEC.child("source");
+    if spec.source.inline_volume_spec.is_none() {
+        match spec.source.persistent_volume_name.as_deref() {
+            None => problems.required(&path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"),
+            Some("") => {
+                problems.required(&path.child("persistentVolumeName"), "must specify non empty persistentVolumeName")
+            }
+            Some(_) => {}
+        }
+    }
+    if spec.node_name.is_empty() {
+        problems.required(&SPEC.child("nodeName"), "");
+    }
+}
+
+/// What may not change in an attachment: what is attached where.
+pub fn attachment_update(problems: &mut Problems, new: &VolumeAttachment, old: &VolumeAttachment) {
+    attachment(problems, new);
+    if new.spec != old.spec {
+        problems.invalid(&SPEC, Json(&new.spec), "field is immutable");
+    }
+}
+
+/// Mirrors `ValidateCSIDriver`.
+pub fn driver(problems: &mut Problems, driver: &CSIDriver) {
+    let metadata = Path::new("metadata");
+    driver_name(problems, &metadata.child("name"), driver.metadata.name.as_deref().unwrap_or_default());
+    const MODES: &[&str] = &["Ephemeral", "Persistent"];
+    let path = SPEC.child("volumeLifecycleModes");
+    for (i, mode) in driver.spec.volume_lifecycle_modes.iter().flatten().enumerate() {
+        if !MODES.contains(&mode.as_str()) {
+            problems.not_supported(&path.index(i), mode.as_str(), MODES);
+        }
+    }
+    const POLICIES: &[&str] = &["File", "None", "ReadWriteOnceWithFSType"];
+    let policy = driver.spec.fs_group_policy.as_deref().unwrap_or_default();
+    if !policy.is_empty() && !POLICIES.contains(&policy) {
+        problems.not_supported(&SPEC.child("fsGroupPolicy"), policy, POLICIES);
+    }
+}
+
+/// What may not change in a driver.
+pub fn driver_update(problems: &mut Problems, new: &CSIDriver, old: &CSIDriver) {
+    driver(problems, new);
+    // The path is misspelt in Kubernetes, too.
+    let (path, shown) = (SPEC.child("attachedRequired"), |flag: &Option<bool>| Json(flag).shown());
+    problems.immutable(&path, &new.spec.attach_required, &old.spec.attach_required, shown);
+    let (path, shown) = (SPEC.child("volumeLifecycleModes"), |modes: &_| Json(modes).shown());
+    problems.immutable(&path, &new.spec.volume_lifecycle_modes, &old.spec.volume_lifecycle_modes, shown);
+}
+
+/// Mirrors `ValidateCSINode`.
+pub fn node(problems: &mut Problems, node: &CSINode) {
+    let list = SPEC.child("drivers");
+    for (i, driver) in node.spec.drivers.iter().enumerate() {
+        let path = list.index(i);
+        driver_name(problems, &path.child("name"), &driver.name);
+        match driver.node_id.as_str() {
+            "" => problems.required(&path.child("nodeID"), ""),
+            id if id.len() > NODE_ID_LEN_MAX => {
+                problems.invalid(&path.child("nodeID"), id, &format!("must be {NODE_ID_LEN_MAX} characters or less"));
+            }
+            _ => {}
+        }
+        let count = driver.allocatable.as_ref().and_then(|allocatable| allocatable.count);
+        if let Some(count) = count {
+            let path = path.child("allocatable");
+            problems.not_negative(&path.child("count"), count);
+        }
+        if node.spec.drivers[..i].iter().any(|other| other.name == driver.name) {
+            problems.duplicate(&path.child("name"), driver.name.as_str());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::{validate_create, validate_update};
+    use crate::apiserver::defaults::set_defaults;
+    use crate::object::{Kind, Object};
+
+    fn object(kind: Kind, mut manifest: Value) -> Object {
+        let name = if kind == Kind::PersistentVolumeClaim {
+            json!({"name": "x", "namespace": "n"})
+        } else {
+            json!({"name": "x"})
+        };
+        manifest["metadata"] = name;
+        let mut object = kind.decode(manifest).expect("the manifest decodes");
+        set_defaults(&mut object);
+        object
+    }
+
+    fn texts(causes: Vec<crate::object::status::Cause>) -> String {
+        let lines = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message));
+        lines.collect::<Vec<_>>().join("; ")
+    }
+
+    fn claim(more: Value) -> Value {
+        let mut spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
+        spec.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+        json!({"spec": spec})
+    }
+
+    fn volume(more: Value) -> Value {
+        let mut spec = json!({
+            "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/mnt/a"},
+        });
+        spec.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+        json!({"spec": spec})
+    }
+
+    #[test]
+    fn new_objects_in_the_api_servers_words() {
+        use Kind::{PersistentVolume, PersistentVolumeClaim};
+        let modes = "supported values: \"ReadOnlyMany\", \"ReadWriteMany\", \"ReadWriteOnce\", \"ReadWriteOncePod\"";
+        let cases = [
+            (PersistentVolumeClaim, claim(json!({})), String::new()),
+            (
+                PersistentVolumeClaim,
+                claim(json!({"accessModes": []})),
+                "spec.accessModes: Required value: at least 1 access mode is required".into(),
+            ),
+            (
+                PersistentVolumeClaim,
+                claim(json!({"accessModes": ["ReadWrite"]})),
+                format!("spec.accessModes: Unsupported value: \"ReadWrite\": {modes}"),
+            ),
+            (
+                PersistentVolumeClaim,
+                claim(json!({"accessModes": ["ReadWriteOncePod", "ReadWriteOnce"]})),
+                "spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes".into(),
+            ),
+            (PersistentVolumeClaim, claim(json!({"resources": {}})), "spec.resources[storage]: Required value".into()),
+            (
+                PersistentVolumeClaim,
+                claim(json!({"resources": {"requests": {"storage": "0"}}})),
+                "spec.resources[storage]: Invalid value: \"0\": must be greater than zero".into(),
+            ),
+            (
+                PersistentVolumeClaim,
+                claim(json!({"volumeMode": "Tape"})),
+                "spec.volumeMode: Unsupported value: \"Tape\": supported values: \"Block\", \"Filesystem\"".into(),
+            ),
+            (PersistentVolume, volume(json!({})), String::new()),
+            (PersistentVolume, volume(json!({"capacity": {}})), "spec.capacity: Required value".into()),
+            (
+                PersistentVolume,
+                volume(json!({"hostPath": null})),
+                "spec: Required value: must specify a volume type".into(),
+            ),
+            (
+                PersistentVolume,
+                volume(json!({"csi": {"driver": "a.b", "volumeHandle": "v"}})),
+                "spec.hostPath: Forbidden: may not specify more than 1 volume type".into(),
+            ),
+            (
+                PersistentVolume,
+                volume(json!({"hostPath": null, "csi": {"driver": "a.b", "volumeHandle": ""}})),
+                "spec.csi.volumeHandle: Required value".into(),
+            ),
+            (
+                PersistentVolume,
+                volume(json!({"hostPath": null, "local": {"path": "/mnt"}})),
+                "spec.nodeAffinity: Required value: Local volume requires node affinity".into(),
+            ),
+            (
+                PersistentVolume,
+                volume(json!({"persistentVolumeReclaimPolicy": "Burn"})),
+                "spec.persistentVolumeReclaimPolicy: Unsupported value: \"Burn\": supported values: \"Delete\", \
+                 \"Recycle\", \"Retain\""
+                    .into(),
+            ),
+            (Kind::StorageClass, json!({"provisioner": ""}), "provisioner: Required value".into()),
+            (
+                Kind::StorageClass,
+                json!({"provisioner": "a.b/c", "volumeBindingMode": "Later"}),
+                "volumeBindingMode: Unsupported value: \"Later\": supported values: \"Immediate\", \
+                 \"WaitForFirstConsumer\""
+                    .into(),
+            ),
+            (
+                Kind::VolumeAttachment,
+                json!({"spec": {"attacher": "a.b", "nodeName": "", "source": {"persistentVolumeName": "pv"}}}),
+                "spec.nodeName: Required value".into(),
+            ),
+            (
+                Kind::CSINode,
+                json!({"spec": {"drivers": [{"name": "a.b", "nodeID": "1"}, {"name": "a.b", "nodeID": "2"}]}}),
+                "spec.drivers[1].name: Duplicate value: \"a.b\"".into(),
+            ),
+        ];
+        for (kind, manifest, want) in cases {
+            assert_eq!(texts(validate_create(&object(kind, manifest.clone()))), want, "{kind} {manifest}");
+        }
+    }
+
+    #[test]
+    fn changes_in_the_api_servers_words() {
+        use Kind::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+        let size = |size: &str| json!({"resources": {"requests": {"storage": size}}});
+        let bound = |mut manifest: Value| {
+            manifest["status"] = json!({"phase": "Bound", "capacity": {"storage": "2Gi"}});
+            manifest
+        };
+        let class = |more: Value| {
+            let mut class = json!({"provisioner": "a.b", "parameters": {"type": "fast"}});
+            class.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+            class
+        };
+        const IMMUTABLE: &str = "spec: Forbidden: spec is immutable after creation except resources.requests and \
+            volumeAttributesClassName for bound claims\n";
+        let cases = [
+            (PersistentVolumeClaim, claim(json!({})), claim(json!({"volumeName": "pv"})), ""),
+            (PersistentVolumeClaim, claim(json!({"volumeName": "a"})), claim(json!({"volumeName": "b"})), IMMUTABLE),
+            (PersistentVolumeClaim, claim(json!({})), claim(json!({"storageClassName": "fast"})), ""),
+            (
+                PersistentVolumeClaim,
+                claim(json!({"storageClassName": "slow"})),
+                claim(json!({"storageClassName": "fast"})),
+                IMMUTABLE,
+            ),
+            (PersistentVolumeClaim, claim(json!({})), claim(size("2Gi")), IMMUTABLE),
+            (PersistentVolumeClaim, bound(claim(size("2Gi"))), claim(size("3Gi")), ""),
+            (
+                PersistentVolumeClaim,
+                bound(claim(size("2Gi"))),
+                claim(size("1Gi")),
+                "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity",
+            ),
+            (
+                PersistentVolume,
+                volume(json!({})),
+                volume(json!({"hostPath": {"path": "/mnt/b"}})),
+                "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n",
+            ),
+            (PersistentVolume, volume(json!({})), volume(json!({"persistentVolumeReclaimPolicy": "Delete"})), ""),
+            (
+                StorageClass,
+                class(json!({})),
+                class(json!({"parameters": {}})),
+                "parameters: Forbidden: updates to parameters are forbidden.",
+            ),
+            (
+                StorageClass,
+                class(json!({})),
+                class(json!({"volumeBindingMode": "WaitForFirstConsumer"})),
+                "volumeBindingMode: Invalid value: \"WaitForFirstConsumer\": field is immutable",
+            ),
+        ];
+        for (kind, old, new, want) in cases {
+            let text = texts(validate_update(&object(kind, new.clone()), &object(kind, old.clone())));
+            assert!(text.starts_with(want) && text.is_empty() == want.is_empty(), "{kind} {old} {new}: {text}");
+        }
+    }
+}

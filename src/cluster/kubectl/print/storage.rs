@@ -1,0 +1,115 @@
+//! The cells of volumes, claims, classes, attachments and drivers in a table.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::columns::{created, name};
+use super::fields::{at, flag, int, list, plain, text};
+
+/// `RWO,ROX`: access modes in short, in the order of Kubernetes. Mirrors `GetAccessModesAsString`.
+pub fn access_modes(object: &Value, path: &str) -> String {
+    const SHORT: [(&str, &str); 4] =
+        [("ReadWriteOnce", "RWO"), ("ReadOnlyMany", "ROX"), ("ReadWriteMany", "RWX"), ("ReadWriteOncePod", "RWOP")];
+    let there = |mode: &str| list(object, path).iter().any(|m| m == mode);
+    SHORT.iter().filter(|(mode, _)| there(mode)).map(|(_, short)| *short).collect::<Vec<_>>().join(",")
+}
+
+/// The phase, or that it is being deleted.
+pub fn phase(object: &Value) -> String {
+    let deleting = !at(object, "metadata.deletionTimestamp").is_null();
+    if deleting { "Terminating".to_owned() } else { text(object, "status.phase").to_owned() }
+}
+
+/// `default/data`: the claim that a volume is bound or reserved to.
+pub fn claim_of(volume: &Value) -> String {
+    match text(volume, "spec.claimRef.name") {
+        "" => String::new(),
+        name => format!("{}/{name}", text(volume, "spec.claimRef.namespace")),
+    }
+}
+
+fn or_unset(object: &Value, path: &str) -> String {
+    let value = at(object, path);
+    if value.is_null() { "<unset>".to_owned() } else { plain(value) }
+}
+
+pub(super) fn volume_cells(volume: &Value, now: Timestamp) -> Vec<String> {
+    vec![
+        name(volume),
+        text(volume, "spec.capacity.storage").to_owned(),
+        access_modes(volume, "spec.accessModes"),
+        text(volume, "spec.persistentVolumeReclaimPolicy").to_owned(),
+        phase(volume),
+        claim_of(volume),
+        text(volume, "spec.storageClassName").to_owned(),
+        or_unset(volume, "spec.volumeAttributesClassName"),
+        text(volume, "status.reason").to_owned(),
+        created(volume, now),
+        or_unset(volume, "spec.volumeMode"),
+    ]
+}
+
+pub(super) fn claim_cells(claim: &Value, now: Timestamp) -> Vec<String> {
+    let bound = !text(claim, "spec.volumeName").is_empty();
+    let if_bound = |value: String| if bound { value } else { String::new() };
+    vec![
+        name(claim),
+        phase(claim),
+        text(claim, "spec.volumeName").to_owned(),
+        if_bound(text(claim, "status.capacity.storage").to_owned()),
+        if_bound(access_modes(claim, "status.accessModes")),
+        text(claim, "spec.storageClassName").to_owned(),
+        or_unset(claim, "spec.volumeAttributesClassName"),
+        created(claim, now),
+        or_unset(claim, "spec.volumeMode"),
+    ]
+}
+
+/// Whether a class is the default one.
+pub fn is_default(class: &Value) -> bool {
+    at(class, "metadata.annotations").get("storageclass.kubernetes.io/is-default-class").is_some_and(|v| v == "true")
+}
+
+pub(super) fn class_cells(class: &Value, now: Timestamp) -> Vec<String> {
+    let default = if is_default(class) { " (default)" } else { "" };
+    vec![
+        name(class) + default,
+        text(class, "provisioner").to_owned(),
+        text(class, "reclaimPolicy").to_owned(),
+        text(class, "volumeBindingMode").to_owned(),
+        flag(class, "allowVolumeExpansion").to_string(),
+        created(class, now),
+    ]
+}
+
+pub(super) fn attachment_cells(attachment: &Value, now: Timestamp) -> Vec<String> {
+    vec![
+        name(attachment),
+        text(attachment, "spec.attacher").to_owned(),
+        text(attachment, "spec.source.persistentVolumeName").to_owned(),
+        text(attachment, "spec.nodeName").to_owned(),
+        flag(attachment, "status.attached").to_string(),
+        created(attachment, now),
+    ]
+}
+
+pub(super) fn driver_cells(driver: &Value, now: Timestamp) -> Vec<String> {
+    let modes: Vec<&str> = list(driver, "spec.volumeLifecycleModes").iter().filter_map(Value::as_str).collect();
+    let mut cells = vec![name(driver)];
+    cells.extend(
+        ["attachRequired", "podInfoOnMount", "storageCapacity"].map(|f| flag(at(driver, "spec"), f).to_string()),
+    );
+    let tokens: Vec<&str> = list(driver, "spec.tokenRequests").iter().map(|t| text(t, "audience")).collect();
+    cells.push(if tokens.is_empty() { "<unset>".to_owned() } else { tokens.join(",") });
+    cells.extend([flag(driver, "spec.requiresRepublish").to_string(), modes.join(","), created(driver, now)]);
+    cells
+}
+
+pub(super) fn driver_node_cells(node: &Value, now: Timestamp) -> Vec<String> {
+    vec![name(node), list(node, "spec.drivers").len().to_string(), created(node, now)]
+}
+
+/// The most volumes that a driver attaches to a node; 0 if it says nothing.
+pub fn limit(driver: &Value) -> i64 {
+    int(driver, "allocatable.count")
+}
