@@ -61,6 +61,33 @@ fn only_faces_print() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Floors whose state is saved with the world, and the files in which a cell lives no longer than a step.
+const REMEMBERING: &[&str] = &["client", "controllers", "scheduler", "node", "cluster"];
+const WITHIN_A_STEP: &[&str] = &["src/node/kubelet/sync.rs"];
+
+#[test]
+fn what_components_remember_can_be_saved() {
+    let mut wrong = Vec::new();
+    for file in sources(Path::new("src")) {
+        let Some((module, _)) = place_of(&file) else { continue };
+        let within_a_step = WITHIN_A_STEP.iter().any(|path| file == Path::new(path));
+        if !REMEMBERING.contains(&module.as_str()) || within_a_step {
+            continue;
+        }
+        let text = fs::read_to_string(&file).expect("a file just listed can be read");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (n, line) in (1..).zip(code.lines()) {
+            if line.contains("RefCell") || line.contains("Cell<") || line.contains("Cell::new") {
+                wrong.push(format!(
+                    "{}:{n}: what is remembered between steps sits in an engine::Memory",
+                    file.display()
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let entries = fs::read_dir(folder).expect("tests run in the project's folder");

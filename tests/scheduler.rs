@@ -28,11 +28,8 @@ impl Actor for Nobody {
     fn name(&self) -> &str {
         "user"
     }
-    fn deliver(&mut self, _: Delivery) {}
+    fn deliver(&self, _: Delivery) {}
     fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }
@@ -82,10 +79,10 @@ impl World {
     fn with_nodes(count: usize) -> World {
         let mut engine = Engine::new(ApiServer::new(0), 0);
         write_what_must_be_there(&mut engine);
-        let user = engine.add(Box::new(Nobody));
+        let user = engine.add(Rc::new(Nobody));
         let client = Client::new(engine.hub().clone(), user, Rc::new(User::admin()), 100_000, 100_000);
         let scheduler = KubeScheduler::new(engine.hub().clone(), engine.next_actor(), None);
-        engine.add(Box::new(scheduler));
+        engine.add(Rc::new(scheduler));
         let mut world = World { engine, user, client, sent: Vec::new(), table: None };
         for n in 1..=count {
             world.create_node(n, 4);
@@ -398,12 +395,12 @@ impl Plugin for Unfinished {
 fn a_plugin_that_panics_costs_its_pod_the_attempt_and_no_more() {
     let mut engine = Engine::new(ApiServer::new(0), 0);
     write_what_must_be_there(&mut engine);
-    let user = engine.add(Box::new(Nobody));
+    let user = engine.add(Rc::new(Nobody));
     let client = Client::new(engine.hub().clone(), user, Rc::new(User::admin()), 100_000, 100_000);
     let mut profile = default_profile();
     profile.push(Entry { plugin: Rc::new(Unfinished), weight: 0 });
     let scheduler = KubeScheduler::with_profile(engine.hub().clone(), engine.next_actor(), None, profile);
-    engine.add(Box::new(scheduler));
+    engine.add(Rc::new(scheduler));
     let objects = async move {
         client.create(zoned(1, 4)).await.expect("it is valid");
         let ready = Patch::Merge(json!({"spec": {"taints": null}}));

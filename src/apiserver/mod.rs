@@ -56,6 +56,7 @@ use watch::{WatchEvent, WatchId, Watchers};
 const CHANGES_KEPT: usize = 4096;
 
 /// The API server's state: the store, who may do what, and who watches.
+#[derive(Clone)]
 pub struct ApiServer {
     /// etcd.
     pub store: Store,

@@ -1,7 +1,6 @@
 //! The typed handle to the API server. Mirrors a client-go clientset: who it is, how fast it may ask, and one
 //! method a verb.
 
-use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -13,7 +12,7 @@ use crate::apiserver::request::{
     Answer, Binding, Body, DeleteOptions, Options, Patch, Request, Response, Subresource, User, Verb,
 };
 use crate::engine::hub::{HubCall, Sleep};
-use crate::engine::{ActorId, Hub};
+use crate::engine::{ActorId, Hub, Memory};
 use crate::object::time::Instant;
 use crate::object::{Object, Resource, Status};
 
@@ -25,13 +24,14 @@ pub struct Client {
     hub: Hub,
     actor: ActorId,
     user: Rc<User>,
-    limiter: Rc<RefCell<TokenBucket>>,
+    limiter: Memory<TokenBucket>,
 }
 
 impl Client {
     /// A client of `actor`, asking as `user`, at most `qps` requests a second after a burst of `burst`.
     pub fn new(hub: Hub, actor: ActorId, user: Rc<User>, qps: u32, burst: u32) -> Client {
-        Client { hub, actor, user, limiter: Rc::new(RefCell::new(TokenBucket::new(qps, burst))) }
+        let limiter = hub.memory(TokenBucket::new(qps, burst));
+        Client { hub, actor, user, limiter }
     }
 
     /// The engine's handle.

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::engine::LocalBoxFuture;
+use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::{Key, Kind, Object, Resource, Status};
 
 use super::api::Client;
@@ -70,6 +70,11 @@ impl ControllerContext<'_> {
     /// Adds an index to the cache of one kind. Controllers of one process share indexes of one name.
     pub fn add_index<T: Resource>(&self, name: &'static str, of: fn(&Object) -> Vec<String>) {
         self.informer(T::kind()).add_index(name, of);
+    }
+
+    /// A new piece of the controller's state.
+    pub fn memory<T: Clone + 'static>(&self, value: T) -> Memory<T> {
+        self.client.hub().memory(value)
     }
 
     fn informer(&self, kind: Kind) -> &Informer {

@@ -24,7 +24,7 @@ const AGGREGATE_WITHIN: Duration = Duration::from_secs(600);
 const OBJECTS_MAX: usize = 4096;
 
 /// A recorder's memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Correlator {
     objects: BTreeMap<Rc<str>, Known>,
     /// The same objects, the longest known first.
@@ -32,7 +32,7 @@ pub(super) struct Correlator {
 }
 
 /// What was told of one object.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Known {
     /// A bucket that regains a token every five minutes, slower than a token bucket can say in tokens a second.
     tokens: u32,
@@ -41,7 +41,7 @@ struct Known {
 }
 
 /// Events of one type and reason on one object.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Series {
     type_: EventType,
     reason: String,

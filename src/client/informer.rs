@@ -3,7 +3,6 @@
 //! Mirrors `client-go/tools/cache`: reflector (watch with initial events, watch again after an error), delta queue,
 //! indexer. Every watch event gives exactly one change; the cache is changed first.
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -12,7 +11,7 @@ use std::time::Duration;
 
 use crate::apiserver::request::{Body, Options, Request, User, Verb};
 use crate::apiserver::watch::{WatchEvent, WatchId};
-use crate::engine::{ActorId, Hub, Note};
+use crate::engine::{ActorId, Hub, Memory, Note};
 use crate::object::{Key, Kind, Object, Resource};
 
 /// Wake: a reflector tries again. The wake's key is the kind's plural.
@@ -90,20 +89,24 @@ enum Reflector {
     Watching(WatchId),
 }
 
-/// One informer of one process.
+/// One informer of one process. Clones share it.
+#[derive(Clone)]
 pub struct Informer {
     hub: Hub,
     actor: ActorId,
     user: Rc<User>,
     selection: Selection,
-    reflector: Reflector,
-    cache: Rc<RefCell<Indexer>>,
+    reflector: Memory<Reflector>,
+    cache: Memory<Indexer>,
+    reads: Memory<u64>,
 }
 
 impl Informer {
     /// An informer of `actor`, watching as `user`. It does nothing until started.
     pub fn new(hub: Hub, actor: ActorId, user: Rc<User>, selection: Selection) -> Informer {
-        Informer { hub, actor, user, selection, reflector: Reflector::Idle, cache: Rc::default() }
+        let (reflector, cache) = (hub.memory(Reflector::Idle), hub.memory(Indexer::default()));
+        let reads = hub.memory(0);
+        Informer { hub, actor, user, selection, reflector, cache, reads }
     }
 
     /// The kind.
@@ -119,12 +122,17 @@ impl Informer {
     /// A typed view of the cache.
     pub fn lister<T: Resource>(&self) -> Lister<T> {
         debug_assert_eq!(T::kind(), self.selection.kind);
-        Lister { cache: self.cache.clone(), marker: PhantomData }
+        Lister { cache: self.cache.clone(), reads: self.reads.clone(), marker: PhantomData }
     }
 
     /// The cache itself.
-    pub fn cache(&self) -> &Rc<RefCell<Indexer>> {
+    pub fn cache(&self) -> &Memory<Indexer> {
         &self.cache
+    }
+
+    /// How many objects were listed from the cache so far: long lists take their time.
+    pub fn reads(&self) -> &Memory<u64> {
+        &self.reads
     }
 
     /// Adds an index to the cache: each object is found under the values that `of` gives.
@@ -139,11 +147,11 @@ impl Informer {
 
     /// Whether this watch is the informer's own.
     pub fn owns(&self, watch: WatchId) -> bool {
-        matches!(&self.reflector, Reflector::Initial(w, _) | Reflector::Watching(w) if *w == watch)
+        matches!(&*self.reflector.borrow(), Reflector::Initial(w, _) | Reflector::Watching(w) if *w == watch)
     }
 
     /// Opens the watch: the state so far first, then every change.
-    pub fn start(&mut self) {
+    pub fn start(&self) {
         let options = Options {
             field_selector: self.selection.field_selector.clone(),
             send_initial_events: true,
@@ -161,44 +169,56 @@ impl Informer {
             options,
         };
         let watch = self.hub.watch(self.actor, request);
-        self.reflector = Reflector::Initial(watch, BTreeMap::new());
+        self.reflector.set(Reflector::Initial(watch, BTreeMap::new()));
     }
 
     /// Takes one watch event: changes the cache, and returns what handlers are to be told.
-    pub fn on_event(&mut self, event: WatchEvent) -> Vec<Change> {
-        match (&mut self.reflector, event) {
-            (_, WatchEvent::Error(_)) => {
-                self.reflector = Reflector::Idle;
+    pub fn on_event(&self, event: WatchEvent) -> Vec<Change> {
+        let filling = matches!(&*self.reflector.borrow(), Reflector::Initial(..));
+        match event {
+            WatchEvent::Error(_) => {
+                self.reflector.set(Reflector::Idle);
                 self.hub.wake_background(self.actor, RELIST, self.selection.kind.info().plural, BACKOFF);
                 Vec::new()
             }
-            (Reflector::Initial(_, state), WatchEvent::Added(object) | WatchEvent::Modified(object)) => {
-                state.insert(Key::of(&object), object);
+            WatchEvent::Bookmark { revision, initial_events_end: true, .. } if filling => self.filled(revision),
+            event if filling => {
+                self.collect(event);
                 Vec::new()
             }
-            (Reflector::Initial(_, state), WatchEvent::Deleted(object)) => {
-                state.remove(&Key::of(&object));
-                Vec::new()
-            }
-            (Reflector::Initial(watch, state), WatchEvent::Bookmark { revision, initial_events_end, .. }) => {
-                if !initial_events_end {
-                    return Vec::new();
-                }
-                let (watch, state) = (*watch, std::mem::take(state));
-                self.reflector = Reflector::Watching(watch);
-                self.replace(state, revision)
-            }
-            (_, WatchEvent::Bookmark { revision, .. }) => {
+            WatchEvent::Bookmark { revision, .. } => {
                 self.cache.borrow_mut().revision = revision;
                 Vec::new()
             }
-            (_, WatchEvent::Added(object) | WatchEvent::Modified(object)) => vec![self.put(object)],
-            (_, WatchEvent::Deleted(object)) => vec![self.delete(object)],
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => vec![self.put(object)],
+            WatchEvent::Deleted(object) => vec![self.delete(object)],
         }
     }
 
+    /// One object of the state so far.
+    fn collect(&self, event: WatchEvent) {
+        if let Reflector::Initial(_, state) = &mut *self.reflector.borrow_mut() {
+            match event {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    state.insert(Key::of(&object), object);
+                }
+                WatchEvent::Deleted(object) => {
+                    state.remove(&Key::of(&object));
+                }
+                WatchEvent::Bookmark { .. } | WatchEvent::Error(_) => {}
+            }
+        }
+    }
+
+    /// The state so far is complete.
+    fn filled(&self, revision: u64) -> Vec<Change> {
+        let Reflector::Initial(watch, state) = self.reflector.get() else { return Vec::new() };
+        self.reflector.set(Reflector::Watching(watch));
+        self.replace(state, revision)
+    }
+
     /// The whole cache is exchanged at once; then deletions are told first, in key order, and the rest after.
-    fn replace(&mut self, state: BTreeMap<Key, Object>, revision: u64) -> Vec<Change> {
+    fn replace(&self, state: BTreeMap<Key, Object>, revision: u64) -> Vec<Change> {
         let vanished: Vec<Object> = {
             let cache = self.cache.borrow();
             cache.objects.iter().filter(|(key, _)| !state.contains_key(*key)).map(|(_, o)| o.clone()).collect()
@@ -252,8 +272,6 @@ pub struct Indexer {
     indexes: Vec<Index>,
     revision: u64,
     synced: bool,
-    /// How many objects were listed from it so far: long lists take their time, see [`Indexer::reads`].
-    reads: Cell<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -273,16 +291,6 @@ impl Indexer {
     /// The newest revision that the cache has heard of.
     pub fn revision(&self) -> u64 {
         self.revision
-    }
-
-    /// How many objects were listed from the cache so far.
-    pub fn reads(&self) -> u64 {
-        self.reads.get()
-    }
-
-    fn counted<T>(&self, list: Vec<T>) -> Vec<T> {
-        self.reads.set(self.reads.get() + list.len() as u64);
-        list
     }
 
     fn add_index(&mut self, name: &'static str, of: fn(&Object) -> Vec<String>) {
@@ -338,17 +346,23 @@ impl Index {
 
 /// Reads a cache of typed objects. What it returns may be older than what the API server holds.
 pub struct Lister<T> {
-    cache: Rc<RefCell<Indexer>>,
+    cache: Memory<Indexer>,
+    reads: Memory<u64>,
     marker: PhantomData<fn() -> T>,
 }
 
 impl<T> Clone for Lister<T> {
     fn clone(&self) -> Self {
-        Lister { cache: self.cache.clone(), marker: PhantomData }
+        Lister { cache: self.cache.clone(), reads: self.reads.clone(), marker: PhantomData }
     }
 }
 
 impl<T: Resource> Lister<T> {
+    fn counted(&self, list: Vec<Arc<T>>) -> Vec<Arc<T>> {
+        *self.reads.borrow_mut() += list.len() as u64;
+        list
+    }
+
     /// The cached object, if there is one.
     pub fn get(&self, key: &Key) -> Option<Arc<T>> {
         self.cache.borrow().objects.get(key).and_then(T::from_object).cloned()
@@ -357,7 +371,7 @@ impl<T: Resource> Lister<T> {
     /// All cached objects, in key order.
     pub fn list(&self) -> Vec<Arc<T>> {
         let cache = self.cache.borrow();
-        cache.counted(cache.objects.values().filter_map(T::from_object).cloned().collect())
+        self.counted(cache.objects.values().filter_map(T::from_object).cloned().collect())
     }
 
     /// The cached objects of a namespace, in key order.
@@ -365,7 +379,7 @@ impl<T: Resource> Lister<T> {
         let cache = self.cache.borrow();
         let first = Key::new(namespace, "");
         let from = cache.objects.range(first..).take_while(|(key, _)| key.namespace() == namespace);
-        cache.counted(from.filter_map(|(_, object)| T::from_object(object)).cloned().collect())
+        self.counted(from.filter_map(|(_, object)| T::from_object(object)).cloned().collect())
     }
 
     /// The cached objects with this value in this index, in key order.
@@ -379,7 +393,7 @@ impl<T: Resource> Lister<T> {
         let found = objects.into_iter().flatten().filter_map(|(_, object)| T::from_object(object)).cloned();
         let mut list = Vec::with_capacity(objects.map_or(0, BTreeMap::len));
         list.extend(found);
-        cache.counted(list)
+        self.counted(list)
     }
 
     /// The newest revision that the cache has heard of.

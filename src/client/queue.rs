@@ -1,11 +1,10 @@
 //! The work queue. Mirrors `client-go/util/workqueue`: base queue, delaying queue and rate limiter.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::engine::{ActorId, Hub, Note, Queued};
+use crate::engine::{ActorId, Hub, Memory, Note, Queued};
 use crate::object::Key;
 use crate::object::time::Instant;
 
@@ -28,7 +27,7 @@ struct Inner {
     hub: Hub,
     actor: ActorId,
     name: Rc<str>,
-    state: RefCell<State>,
+    state: Memory<State>,
 }
 
 /// All that a queue is: plain data, to be looked at and copied.
@@ -58,7 +57,8 @@ impl Queue {
             failures: BTreeMap::new(),
             bucket: TokenBucket::new(10, 100),
         };
-        Queue(Rc::new(Inner { hub, actor, name: name.into(), state: RefCell::new(state) }))
+        let state = hub.memory(state);
+        Queue(Rc::new(Inner { hub, actor, name: name.into(), state }))
     }
 
     /// The queue's name: its controller's.

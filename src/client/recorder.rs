@@ -3,7 +3,6 @@
 //! The component queues an Event and goes on; a task of its own POSTs them one after another. The same Event again
 //! is a PATCH that raises its count; too many different ones on one object become one; a flood is dropped.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -12,6 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use crate::apiserver::request::Patch;
+use crate::engine::Memory;
 use crate::object::Resource;
 
 use super::api::Client;
@@ -34,10 +34,10 @@ struct Inner {
     client: Client,
     component: String,
     host: String,
-    state: RefCell<State>,
+    state: Memory<State>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct State {
     outgoing: VecDeque<Event>,
     sending: bool,
@@ -48,7 +48,7 @@ struct State {
 impl Recorder {
     /// A recorder that signs as `component`. `host` is the node's name for a kubelet, else empty.
     pub fn new(client: Client, component: &str, host: &str) -> Recorder {
-        let state = RefCell::default();
+        let state = client.hub().memory(State::default());
         Recorder(Rc::new(Inner { client, component: component.into(), host: host.into(), state }))
     }
 

@@ -13,7 +13,6 @@ pub mod scenario;
 pub mod timeline;
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -30,7 +29,7 @@ use crate::apiserver::request::{Body, Options, Request, User, Verb};
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::Client;
 use crate::controllers::{self, ControllerManager};
-use crate::engine::{Actor, ActorId, Delivery, Engine, Hub, Step};
+use crate::engine::{Actor, ActorId, Delivery, Engine, Hub, Memory, Step};
 use crate::node::cni::Plugins;
 use crate::node::kubelet::{self, Kubelet};
 use crate::node::runtime::Runtime;
@@ -153,7 +152,7 @@ pub enum Action {
 }
 
 /// Actions that wait for the step in progress to end. Commands put them here.
-pub type Actions = Rc<RefCell<VecDeque<Action>>>;
+pub type Actions = Memory<VecDeque<Action>>;
 
 /// A running cluster.
 pub struct Cluster {
@@ -166,7 +165,7 @@ pub struct Cluster {
     /// What their commands have printed.
     pub output: kubectl::Output,
     /// How many lines of timelines have failed.
-    pub failures: Rc<Cell<u32>>,
+    pub failures: Memory<u32>,
     actions: Actions,
     images: BTreeMap<String, ImageScript>,
     config: Config,
@@ -178,18 +177,18 @@ impl Cluster {
         let mut engine = Engine::new(ApiServer::new(config.seed), config.seed);
         engine.keep_notes(false);
         bootstrap(&mut engine);
-        let (hub, id, feeds) = (engine.hub().clone(), engine.next_actor(), Feeds::default());
-        engine.add(Box::new(UserActor { hub: hub.clone(), actor: id, feeds: feeds.clone() }));
+        let (hub, id) = (engine.hub().clone(), engine.next_actor());
+        let feeds: Feeds = hub.memory(BTreeMap::new());
+        engine.add(Rc::new(UserActor { hub: hub.clone(), actor: id, feeds: feeds.clone() }));
         let user = Client::new(hub, id, Rc::new(User::admin()), 50, 300);
-        let output = kubectl::Output::default();
-        let kubectl = Kubectl::new(user.clone(), feeds, output.clone());
+        let kubectl = Kubectl::new(user.clone(), feeds);
         let mut cluster = Cluster {
+            output: kubectl.output.clone(),
+            failures: engine.hub().memory(0),
+            actions: engine.hub().memory(VecDeque::new()),
             engine,
             user,
             kubectl,
-            output,
-            failures: Rc::default(),
-            actions: Actions::default(),
             images: BTreeMap::new(),
             config,
         };
@@ -286,23 +285,23 @@ impl Cluster {
     fn add_control_plane(&mut self) {
         let (hub, limits) = (self.engine.hub().clone(), self.config.client_limits);
         let id = self.engine.next_actor();
-        self.engine.add(Box::new(ControllerManager::new(hub.clone(), id, controllers::TABLE, limits)));
+        self.engine.add(Rc::new(ControllerManager::new(hub.clone(), id, controllers::TABLE, limits)));
         let id = self.engine.next_actor();
-        self.engine.add(Box::new(KubeScheduler::new(hub, id, limits)));
+        self.engine.add(Rc::new(KubeScheduler::new(hub, id, limits)));
     }
 
     /// A node joins, or comes back: network plugins, runtime, and the kubelet that uses them.
     pub fn add_node(&mut self, node: &NodeConfig) {
         let (hub, limits) = (self.engine.hub().clone(), self.config.client_limits);
         let id = self.engine.next_actor();
-        let cni = self.engine.add(Box::new(Plugins::new(hub.clone(), id, &node.name, &node.pod_subnet())));
+        let cni = self.engine.add(Rc::new(Plugins::new(hub.clone(), id, &node.name, &node.pod_subnet())));
         let id = self.engine.next_actor();
-        let runtime = self.engine.add(Box::new(Runtime::new(hub.clone(), id, &node.name, cni)));
+        let runtime = self.engine.add(Rc::new(Runtime::new(hub.clone(), id, &node.name, cni)));
         let id = self.engine.next_actor();
         self.with_runtime(runtime, |runtime| runtime.serve(id));
         let kubelet = Kubelet::new(hub, id, node.for_kubelet(), runtime, limits);
         self.with_runtime(runtime, |runtime| runtime.share(kubelet.disk().clone()));
-        self.engine.add(Box::new(kubelet));
+        self.engine.add(Rc::new(kubelet));
         self.script_images(&node.name);
     }
 
@@ -415,7 +414,7 @@ impl Actor for UserActor {
         "user/kubectl"
     }
 
-    fn deliver(&mut self, delivery: Delivery) {
+    fn deliver(&self, delivery: Delivery) {
         match delivery {
             Delivery::Notification { watch, event } => self.feed(watch, event),
             Delivery::Wake { what: kubectl::client::TIMEOUT, key } => {
@@ -427,10 +426,6 @@ impl Actor for UserActor {
     }
 
     fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }

@@ -1,10 +1,9 @@
 //! The timeline of a scenario: lines as one would type them into a shell, run one after another.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::time::Duration;
 
+use crate::engine::Memory;
 use crate::object::Key;
 
 use super::kubectl::{self, Kubectl};
@@ -131,7 +130,7 @@ pub struct Runner {
     /// Where faults go.
     pub actions: Actions,
     /// How many commands failed.
-    pub failures: Rc<Cell<u32>>,
+    pub failures: Memory<u32>,
     /// Variables.
     pub variables: BTreeMap<String, Vec<String>>,
 }

@@ -4,20 +4,20 @@
 //! controller remembers for each parent at which revision it wrote which kind, and does not work on the parent until
 //! the cache of that kind has come as far. Mirrors `pkg/controller/util/consistency`.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::client::Error;
+use crate::engine::{Hub, Memory};
 use crate::object::{Key, Kind};
 
 /// The newest revisions that one controller wrote, by parent and kind.
-#[derive(Clone, Debug, Default)]
-pub struct Consistency(RefCell<BTreeMap<Key, BTreeMap<Kind, u64>>>);
+#[derive(Clone, Debug)]
+pub struct Consistency(Memory<BTreeMap<Key, BTreeMap<Kind, u64>>>);
 
 impl Consistency {
     /// Nothing was written yet.
-    pub fn new() -> Consistency {
-        Consistency::default()
+    pub fn new(hub: &Hub) -> Consistency {
+        Consistency(hub.memory(BTreeMap::new()))
     }
 
     /// Working on `parent`, the controller wrote an object of `kind` that now has this resourceVersion.
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn waits_until_the_cache_has_what_was_written() {
-        let (guard, web) = (Consistency::new(), Key::new("default", "web"));
+        let (guard, web) = (Consistency::new(&Hub::new(0)), Key::new("default", "web"));
         assert!(guard.ensure_ready(&web, &[(Kind::Pod, 0)]).is_ok(), "nothing was written");
         guard.wrote(&web, Kind::Pod, Some("12"));
         guard.wrote(&web, Kind::Pod, Some("11"));

@@ -7,10 +7,10 @@
 //! Must hold: an expectation is written before the request is sent; whoever sees a request fail takes it back, for
 //! no event will.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::engine::{Hub, Memory};
 use crate::object::Key;
 use crate::object::time::Instant;
 
@@ -30,13 +30,13 @@ struct Expectation {
 }
 
 /// What one controller awaits, by parent.
-#[derive(Clone, Debug, Default)]
-pub struct Expectations(RefCell<BTreeMap<Key, Expectation>>);
+#[derive(Clone, Debug)]
+pub struct Expectations(Memory<BTreeMap<Key, Expectation>>);
 
 impl Expectations {
     /// Nothing is expected.
-    pub fn new() -> Expectations {
-        Expectations::default()
+    pub fn new(hub: &Hub) -> Expectations {
+        Expectations(hub.memory(BTreeMap::new()))
     }
 
     /// `parent` will get `count` more children. Replaces what was expected before.
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn creations_are_awaited() {
-        let (web, expectations) = (key("web"), Expectations::new());
+        let (web, expectations) = (key("web"), Expectations::new(&Hub::new(0)));
         assert!(expectations.satisfied(&web, NOW), "nothing was expected yet");
         expectations.expect_creations(&web, 2, NOW);
         for want in [false, true, true] {
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_deletion_counts_once() {
-        let (web, expectations) = (key("web"), Expectations::new());
+        let (web, expectations) = (key("web"), Expectations::new(&Hub::new(0)));
         expectations.expect_deletions_of(&web, [key("a"), key("b")].into(), NOW);
         for (child, want) in [("a", false), ("a", false), ("c", false), ("b", true)] {
             expectations.deletion_of_observed(&web, &key(child));
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn nothing_is_awaited_for_ever() {
-        let (web, expectations) = (key("web"), Expectations::new());
+        let (web, expectations) = (key("web"), Expectations::new(&Hub::new(0)));
         expectations.expect_deletions(&web, 1, NOW);
         assert!(!expectations.satisfied(&web, NOW + TIMEOUT));
         assert!(expectations.satisfied(&web, NOW + TIMEOUT + Duration::from_nanos(1)));

@@ -1,16 +1,15 @@
 //! The process kube-controller-manager: informers shared by all controllers, and each controller's workers.
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
 use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
-use crate::client::informer::{Indexer, RELIST};
+use crate::client::informer::RELIST;
 use crate::client::queue::{READY, WORK};
 use crate::client::{Client, Controller, ControllerContext, Error, Informer, Queue, Recorder, Registration, Selection};
-use crate::engine::{Actor, ActorId, Delivery, Hub};
+use crate::engine::{Actor, ActorId, Delivery, Hub, Memory};
 use crate::object::{Key, Kind};
 
 /// Requests a second that one controller's client may send, and how many at once. The defaults of
@@ -40,8 +39,9 @@ struct Slot {
     registration: &'static Registration,
     queue: Queue,
     controller: Rc<dyn Controller>,
-    busy: Rc<Cell<usize>>,
-    caches: Vec<Rc<RefCell<Indexer>>>,
+    busy: Memory<usize>,
+    /// How many objects were listed from each cache that it reads.
+    reads: Vec<Memory<u64>>,
 }
 
 impl ControllerManager {
@@ -74,8 +74,8 @@ impl ControllerManager {
         self.slots.iter().map(|slot| &slot.queue)
     }
 
-    fn notify(&mut self, watch: WatchId, event: WatchEvent) {
-        let Some(informer) = self.informers.iter_mut().find(|informer| informer.owns(watch)) else { return };
+    fn notify(&self, watch: WatchId, event: WatchEvent) {
+        let Some(informer) = self.informers.iter().find(|informer| informer.owns(watch)) else { return };
         let kind = informer.kind();
         for change in informer.on_event(event) {
             for slot in self.slots.iter().filter(|slot| slot.registration.watches.contains(&kind)) {
@@ -124,18 +124,18 @@ impl Slot {
         let recorder = Recorder::new(client(), event_source(row.name), "");
         let context = ControllerContext { client: client(), recorder, queue: queue.clone(), informers };
         let watched = informers.iter().filter(|informer| row.watches.contains(&informer.kind()));
-        let caches = watched.map(|informer| informer.cache().clone()).collect();
-        Slot { registration: row, queue, controller: (row.new)(&context), busy: Rc::default(), caches }
+        let reads = watched.map(|informer| informer.reads().clone()).collect();
+        Slot { registration: row, queue, controller: (row.new)(&context), busy: hub.memory(0), reads }
     }
 
     fn start(&self, hub: &Hub, actor: ActorId, key: Key) {
         let (queue, controller) = (self.queue.clone(), self.controller.clone());
         let (busy, max_retries) = (self.busy.clone(), self.registration.max_retries);
-        let (caches, before, hub_of_worker) = (self.caches.clone(), looks(&self.caches), hub.clone());
+        let (reads, before, hub_of_worker) = (self.reads.clone(), looks(&self.reads), hub.clone());
         busy.set(busy.get() + 1);
         hub.spawn(actor, format!("{} {key}", self.registration.name), async move {
             let result = controller.reconcile(key.clone()).await;
-            let looked = looks(&caches) - before;
+            let looked = looks(&reads) - before;
             if looked > FREE_LOOKS {
                 hub_of_worker.sleep(LOOK.saturating_mul(looked as u32)).await;
             }
@@ -167,8 +167,8 @@ fn event_source(name: &'static str) -> &'static str {
 }
 
 /// How many objects were listed from these caches so far.
-fn looks(caches: &[Rc<RefCell<Indexer>>]) -> u64 {
-    caches.iter().map(|cache| cache.borrow().reads()).sum()
+fn looks(reads: &[Memory<u64>]) -> u64 {
+    reads.iter().map(Memory::get).sum()
 }
 
 /// What becomes of a key after its reconcile.
@@ -186,19 +186,19 @@ impl Actor for ControllerManager {
         "kube-controller-manager"
     }
 
-    fn start(&mut self) {
-        for informer in &mut self.informers {
+    fn start(&self) {
+        for informer in &self.informers {
             informer.start();
         }
     }
 
-    fn deliver(&mut self, delivery: Delivery) {
+    fn deliver(&self, delivery: Delivery) {
         match delivery {
             Delivery::Notification { watch, event } => self.notify(watch, event),
             Delivery::Wake { what: WORK, key } => self.work(&key),
             Delivery::Wake { what: READY, key } => self.ready(&key),
             Delivery::Wake { what: RELIST, key } => {
-                if let Some(informer) = self.informers.iter_mut().find(|i| i.kind().info().plural == &*key) {
+                if let Some(informer) = self.informers.iter().find(|i| i.kind().info().plural == &*key) {
                     informer.start();
                 }
             }
@@ -207,10 +207,6 @@ impl Actor for ControllerManager {
     }
 
     fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }

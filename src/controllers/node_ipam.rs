@@ -8,7 +8,6 @@
 //! Left out: trying for ever, ever slower, when all ranges are given away; here such a node waits until another one
 //! goes.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -19,7 +18,7 @@ use crate::apiserver::request::Patch;
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
-use crate::engine::LocalBoxFuture;
+use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::{Key, Kind, Object};
 
 /// The row of this controller.
@@ -85,9 +84,9 @@ struct RangeAllocator {
     recorder: Recorder,
     queue: Queue,
     nodes: Lister<Node>,
-    ranges: RefCell<Ranges>,
+    ranges: Memory<Ranges>,
     /// Nodes for which there was no range.
-    waiting: RefCell<BTreeSet<Key>>,
+    waiting: Memory<BTreeSet<Key>>,
 }
 
 impl RangeAllocator {
@@ -97,8 +96,8 @@ impl RangeAllocator {
             recorder: context.recorder.clone(),
             queue: context.queue.clone(),
             nodes: context.lister(),
-            ranges: RefCell::default(),
-            waiting: RefCell::default(),
+            ranges: context.memory(Ranges::default()),
+            waiting: context.memory(BTreeSet::new()),
         }
     }
 

@@ -19,7 +19,6 @@
 //!
 //! Sharding of the work by node over eight workers; here eight workers take what comes.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,7 +31,7 @@ use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
-use crate::engine::LocalBoxFuture;
+use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Status};
 
@@ -67,10 +66,10 @@ struct TaintEviction {
     queue: Queue,
     nodes: Lister<Node>,
     pods: Lister<Pod>,
-    state: RefCell<State>,
+    state: Memory<State>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct State {
     /// The NoExecute taints of the nodes that have any.
     tainted: BTreeMap<String, Vec<Taint>>,
@@ -86,7 +85,7 @@ impl TaintEviction {
             queue: context.queue.clone(),
             nodes: context.lister(),
             pods: context.lister(),
-            state: RefCell::default(),
+            state: context.memory(State::default()),
         }
     }
 

@@ -1,7 +1,6 @@
 //! The TTL controller: tells kubelets how long they may keep a Secret or ConfigMap before asking for it again. The more
 //! nodes, the longer. Mirrors `pkg/controller/ttl/ttl_controller.go`.
 
-use std::cell::Cell;
 use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::Node;
@@ -9,7 +8,7 @@ use serde_json::json;
 
 use crate::apiserver::request::Patch;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::LocalBoxFuture;
+use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::{Key, Kind, Object};
 
 /// The row of this controller.
@@ -33,8 +32,8 @@ struct Ttl {
     client: Client,
     queue: Queue,
     nodes: Lister<Node>,
-    count: Cell<usize>,
-    step: Cell<usize>,
+    count: Memory<usize>,
+    step: Memory<usize>,
 }
 
 impl Ttl {
@@ -43,8 +42,8 @@ impl Ttl {
             client: context.client.clone(),
             queue: context.queue.clone(),
             nodes: context.lister(),
-            count: Cell::default(),
-            step: Cell::default(),
+            count: context.memory(0),
+            step: context.memory(0),
         }
     }
 

@@ -30,7 +30,7 @@ pub struct StepId(pub u64);
 pub struct CallId(pub u64);
 
 /// Something that will be delivered to one actor.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Pending {
     /// The event's number.
     pub id: EventId,
@@ -52,7 +52,7 @@ pub struct Pending {
 }
 
 /// All that can happen.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum What {
     /// A client's request reaches the API server.
     Request {

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::event::{ActorId, CallId, Message, ReplyTo, RpcError, StepId, What};
+use super::memory::{Memories, Memory, Remembers};
 use super::trace::Note;
 use crate::apiserver::request::{Answer, Request};
 use crate::apiserver::watch::WatchId;
@@ -41,6 +42,21 @@ struct Inner {
     results: RefCell<BTreeMap<CallId, Outcome>>,
     notes: RefCell<Vec<Note>>,
     closed: RefCell<Vec<WatchId>>,
+    memories: RefCell<Vec<Weak<dyn Remembers>>>,
+}
+
+/// The hub's own state at a moment at which no task is in flight.
+#[derive(Clone)]
+struct Counters {
+    next_call: u64,
+    next_watch: u64,
+    random: Random,
+}
+
+/// What a hub and all memories made with it held at one moment.
+pub(super) struct SavedHub {
+    counters: Counters,
+    memories: Memories,
 }
 
 /// What the engine turns into a pending event.
@@ -100,6 +116,7 @@ impl Hub {
             results: RefCell::default(),
             notes: RefCell::default(),
             closed: RefCell::default(),
+            memories: RefCell::default(),
         }))
     }
 
@@ -116,6 +133,11 @@ impl Hub {
     /// Draws from the one seeded generator.
     pub fn random<T>(&self, draw: impl FnOnce(&mut Random) -> T) -> T {
         draw(&mut self.0.random.borrow_mut())
+    }
+
+    /// A new piece of a component's state.
+    pub fn memory<T: Clone + 'static>(&self, value: T) -> Memory<T> {
+        Memory::new(value, &mut self.0.memories.borrow_mut())
     }
 
     /// Leaves a note in the trace; `note` is not even made when nobody keeps notes.
@@ -266,6 +288,30 @@ impl Hub {
     }
 
     // What follows is the engine's side.
+
+    pub(super) fn save(&self) -> SavedHub {
+        let counters = Counters {
+            next_call: self.0.next_call.get(),
+            next_watch: self.0.next_watch.get(),
+            random: self.0.random.borrow().clone(),
+        };
+        SavedHub { counters, memories: Memories::save(&mut self.0.memories.borrow_mut()) }
+    }
+
+    pub(super) fn restore(&self, saved: &SavedHub) {
+        let Counters { next_call, next_watch, random } = saved.counters.clone();
+        self.0.next_call.set(next_call);
+        self.0.next_watch.set(next_watch);
+        self.0.random.replace(random);
+        self.0.memories.replace(saved.memories.restore());
+        // What tasks sent when they were given up.
+        self.0.outbox.take();
+        self.0.spawned.take();
+        self.0.waiting.take();
+        self.0.results.take();
+        self.0.notes.take();
+        self.0.closed.take();
+    }
 
     pub(super) fn enter(&self, now: Instant, step: StepId, actor: ActorId, background: bool) {
         self.0.now.set(now);

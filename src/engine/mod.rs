@@ -12,6 +12,7 @@
 //! - [`event`]: what a pending event can be, as one closed enum.
 //! - [`hub`]: the handle by which components send, sleep, arm timers and spawn.
 //! - [`latency`]: how long each hop takes.
+//! - [`memory`]: what components remember, and how a world is saved and brought back.
 //! - [`trace`]: what a step leaves behind.
 //!
 //! Must hold: the same actors, seed and choices give the same steps, byte for byte; the work per event does not
@@ -35,14 +36,16 @@ use crate::object::time::Instant;
 pub mod event;
 pub mod hub;
 pub mod latency;
+pub mod memory;
 pub mod trace;
 
 pub use event::{APISERVER, ActorId, CallId, EventId, Message, Pending, ReplyTo, RpcError, StepId, What};
 pub use hub::{Hub, LocalBoxFuture, RpcResult};
 pub use latency::Latency;
+pub use memory::Memory;
 pub use trace::{Note, Queued, Step, Table};
 
-use hub::{Outcome, Outgoing, Spawned};
+use hub::{Outcome, Outgoing, SavedHub, Spawned};
 
 /// A timer at least this far ahead does not keep the cluster from being quiet: progress deadlines, long back-offs.
 const DISTANT: Duration = Duration::from_secs(60);
@@ -75,18 +78,17 @@ pub enum Delivery {
     },
 }
 
-/// A process of the cluster.
+/// A process of the cluster. It changes through shared references only: all it remembers sits in [`Memory`]s, so that
+/// the world can be saved.
 pub trait Actor {
     /// `kube-scheduler`, `kubelet/node-1` …
     fn name(&self) -> &str;
     /// Called once, at the start of the run or when the process joins it.
-    fn start(&mut self) {}
+    fn start(&self) {}
     /// Takes one delivery. What it sends goes through its [`Hub`].
-    fn deliver(&mut self, delivery: Delivery);
+    fn deliver(&self, delivery: Delivery);
     /// For whoever looks inside: the component's caches and queues, see [`Actor`]'s implementors.
     fn as_any(&self) -> &dyn std::any::Any;
-    /// The same, to change a simulated process from outside.
-    fn as_any_mut(&mut self) -> &mut dyn std::any::Any;
 }
 
 /// A task of the executor: one reconcile, pod sync or command in flight.
@@ -127,7 +129,7 @@ pub struct Engine {
     pub api: ApiServer,
     hub: Hub,
     latency: Latency,
-    actors: Vec<Option<Box<dyn Actor>>>,
+    actors: Vec<Option<Rc<dyn Actor>>>,
     names: Vec<Rc<str>>,
     pending: BTreeMap<(Instant, EventId), Pending>,
     watches: BTreeMap<WatchId, Stream>,
@@ -143,9 +145,33 @@ pub struct Engine {
 }
 
 /// A watch's connection: whose it is, and when its last event is due, so that events stay in order.
+#[derive(Clone)]
 struct Stream {
     actor: ActorId,
     last_due: Instant,
+}
+
+/// A world at a quiet moment, to come back to. Objects are shared with the world it was saved from.
+pub struct Saved {
+    api: ApiServer,
+    hub: SavedHub,
+    latency: Latency,
+    actors: Vec<Option<Rc<dyn Actor>>>,
+    names: Vec<Rc<str>>,
+    pending: BTreeMap<(Instant, EventId), Pending>,
+    watches: BTreeMap<WatchId, Stream>,
+    next_task: u64,
+    next_event: u64,
+    steps: u64,
+    now: Instant,
+    foreground: usize,
+}
+
+impl Saved {
+    /// How many steps had run.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
 }
 
 impl Engine {
@@ -206,20 +232,16 @@ impl Engine {
     }
 
     /// Adds a process and starts it.
-    pub fn add(&mut self, actor: Box<dyn Actor>) -> ActorId {
+    pub fn add(&mut self, actor: Rc<dyn Actor>) -> ActorId {
         let id = self.next_actor();
         self.names.push(actor.name().into());
-        self.actors.push(Some(actor));
-        self.outside(id, |engine| {
-            if let Some(actor) = &mut engine.actors[id.0 as usize] {
-                actor.start();
-            }
-        });
+        self.actors.push(Some(actor.clone()));
+        self.outside(id, |_| actor.start());
         id
     }
 
     /// Stops a process: its watches break, its tasks end where they stand, its timers never go off.
-    pub fn remove(&mut self, id: ActorId) -> Option<Box<dyn Actor>> {
+    pub fn remove(&mut self, id: ActorId) -> Option<Rc<dyn Actor>> {
         let actor = self.actors.get_mut(id.0 as usize)?.take()?;
         self.tasks.retain(|_, task| task.actor != id);
         self.calls.retain(|_, task| self.tasks.contains_key(task));
@@ -283,6 +305,45 @@ impl Engine {
         std::mem::take(&mut self.crashes)
     }
 
+    /// Saves the world. None while any task is in flight, since half of a task cannot be copied.
+    pub fn save(&self) -> Option<Saved> {
+        self.tasks.is_empty().then(|| Saved {
+            api: self.api.clone(),
+            hub: self.hub.save(),
+            latency: self.latency.clone(),
+            actors: self.actors.clone(),
+            names: self.names.clone(),
+            pending: self.pending.clone(),
+            watches: self.watches.clone(),
+            next_task: self.next_task,
+            next_event: self.next_event,
+            steps: self.steps,
+            now: self.now,
+            foreground: self.foreground,
+        })
+    }
+
+    /// Goes back (or forward) to a world that this engine has saved. What runs now is given up.
+    pub fn restore(&mut self, saved: &Saved) {
+        // Tasks first: what they do when they are dropped must not reach the state that comes back.
+        self.tasks.clear();
+        self.calls.clear();
+        self.hub.restore(&saved.hub);
+        self.api = saved.api.clone();
+        self.latency = saved.latency.clone();
+        self.actors.clone_from(&saved.actors);
+        self.names.clone_from(&saved.names);
+        self.pending.clone_from(&saved.pending);
+        self.watches.clone_from(&saved.watches);
+        self.next_task = saved.next_task;
+        self.next_event = saved.next_event;
+        self.steps = saved.steps;
+        self.now = saved.now;
+        self.foreground = saved.foreground;
+        self.crashes.clear();
+        self.scratch.clear();
+    }
+
     /// Runs `change` as the outside world: what it sends through the hub becomes pending, in the name of `actor`.
     pub fn outside<T>(&mut self, actor: ActorId, change: impl FnOnce(&mut Engine) -> T) -> T {
         self.hub.enter(self.now, StepId(self.steps), actor, false);
@@ -292,11 +353,9 @@ impl Engine {
     }
 
     /// Changes a process from outside, as a fault or a scenario does.
-    pub fn with_actor<T>(&mut self, id: ActorId, change: impl FnOnce(&mut dyn Actor) -> T) -> Option<T> {
-        self.outside(id, |engine| {
-            let actor = engine.actors.get_mut(id.0 as usize)?.as_deref_mut()?;
-            Some(change(actor))
-        })
+    pub fn with_actor<T>(&mut self, id: ActorId, change: impl FnOnce(&dyn Actor) -> T) -> Option<T> {
+        let actor = self.actors.get(id.0 as usize)?.clone()?;
+        Some(self.outside(id, |_| change(&*actor)))
     }
 
     /// Delivers the event that is due first. None: nothing will ever happen again.
@@ -342,7 +401,7 @@ impl Engine {
     }
 
     fn hand_over(&mut self, to: ActorId, delivery: Delivery) {
-        if let Some(Some(actor)) = self.actors.get_mut(to.0 as usize) {
+        if let Some(Some(actor)) = self.actors.get(to.0 as usize) {
             actor.deliver(delivery);
         }
     }

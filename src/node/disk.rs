@@ -4,10 +4,11 @@
 //! table of a real machine. Paths are absolute. Below a mount point the mounted tree shows, the longest mount point
 //! first. Left out: permissions, owners, links and sizes; a file is its text.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::rc::Rc;
+
+use crate::engine::{Hub, Memory};
 
 /// Files by their path within a tree, without a leading slash.
 pub type Files = BTreeMap<String, String>;
@@ -23,8 +24,15 @@ pub trait Contents: Debug {
 }
 
 /// A directory that can be written: an emptyDir, or what a storage system keeps. Clones share it.
-#[derive(Clone, Debug, Default)]
-pub struct Tree(Rc<RefCell<Files>>);
+#[derive(Clone, Debug)]
+pub struct Tree(Memory<Files>);
+
+impl Tree {
+    /// An empty directory.
+    pub fn new(hub: &Hub) -> Tree {
+        Tree(hub.memory(Files::new()))
+    }
+}
 
 impl Contents for Tree {
     fn read(&self, path: &str) -> Option<String> {
@@ -86,9 +94,9 @@ const DIRECTORIES: &[&str] = &[
 
 /// The disk of one node. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Disk(Rc<RefCell<State>>);
+pub struct Disk(Memory<State>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     entries: BTreeMap<String, Entry>,
     mounts: BTreeMap<String, Rc<dyn Contents>>,
@@ -96,14 +104,14 @@ struct State {
 
 impl Disk {
     /// The disk of a machine that has just been set up.
-    pub fn new(hostname: &str) -> Disk {
+    pub fn new(hub: &Hub, hostname: &str) -> Disk {
         let mut entries: BTreeMap<String, Entry> =
             DIRECTORIES.iter().map(|path| ((*path).to_owned(), Entry::Directory)).collect();
         entries.insert("/etc/hostname".into(), Entry::File(format!("{hostname}\n")));
         entries.insert("/dev/null".into(), Entry::CharDevice);
         entries.insert("/dev/sda".into(), Entry::BlockDevice);
         entries.insert("/run/containerd.sock".into(), Entry::Socket);
-        Disk(Rc::new(RefCell::new(State { entries, mounts: BTreeMap::new() })))
+        Disk(hub.memory(State { entries, mounts: BTreeMap::new() }))
     }
 
     /// Mounts something at a path, over whatever was there.
@@ -220,8 +228,9 @@ mod tests {
 
     #[test]
     fn the_longest_mount_point_shows() {
-        let disk = Disk::new("node-1");
-        let (outer, inner) = (Tree::default(), Tree::default());
+        let disk = Disk::new(&Hub::new(0), "node-1");
+        let hub = Hub::new(0);
+        let (outer, inner) = (Tree::new(&hub), Tree::new(&hub));
         disk.mount("/mnt/a", Rc::new(outer));
         disk.mount("/mnt/a/b", Rc::new(inner.clone()));
         assert_eq!(disk.write("/mnt/a/b/f", "in", false), Ok(()));
@@ -236,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_host_has_files_of_its_own() {
-        let disk = Disk::new("node-1");
+        let disk = Disk::new(&Hub::new(0), "node-1");
         assert_eq!(disk.read("/etc/hostname"), Some("node-1\n".into()));
         assert_eq!(disk.write("/data/f", "x", false), Err("No such file or directory"));
         disk.make_directory("/data/deep");

@@ -73,15 +73,15 @@ impl KubeScheduler {
         table::of_nodes(&state.cache.snapshot)
     }
 
-    fn notify(&mut self, watch: WatchId, event: WatchEvent) {
-        let Some(informer) = self.informers.iter_mut().find(|informer| informer.owns(watch)) else { return };
+    fn notify(&self, watch: WatchId, event: WatchEvent) {
+        let Some(informer) = self.informers.iter().find(|informer| informer.owns(watch)) else { return };
         for change in informer.on_event(event) {
             self.scheduler.on_change(&change);
         }
     }
 
     /// One cycle, if all caches are filled.
-    fn cycle(&mut self) {
+    fn cycle(&self) {
         if self.informers.iter().all(Informer::has_synced) {
             self.scheduler.start_cycle();
         } else {
@@ -89,9 +89,9 @@ impl KubeScheduler {
         }
     }
 
-    fn wake(&mut self, what: &'static str, key: &str) {
+    fn wake(&self, what: &'static str, key: &str) {
         if what == RELIST {
-            if let Some(informer) = self.informers.iter_mut().find(|informer| informer.kind().info().plural == key) {
+            if let Some(informer) = self.informers.iter().find(|informer| informer.kind().info().plural == key) {
                 informer.start();
             }
             return;
@@ -112,11 +112,11 @@ impl Actor for KubeScheduler {
         "kube-scheduler"
     }
 
-    fn start(&mut self) {
-        self.informers.iter_mut().for_each(Informer::start);
+    fn start(&self) {
+        self.informers.iter().for_each(Informer::start);
     }
 
-    fn deliver(&mut self, delivery: Delivery) {
+    fn deliver(&self, delivery: Delivery) {
         match delivery {
             Delivery::Notification { watch, event } => self.notify(watch, event),
             Delivery::Wake { what, key } => self.wake(what, &key),
@@ -126,10 +126,6 @@ impl Actor for KubeScheduler {
     }
 
     fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }

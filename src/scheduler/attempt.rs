@@ -2,7 +2,7 @@
 //!
 //! Mirrors `scheduleOne`, `bindingCycle` and `handleSchedulingFailure` of `pkg/scheduler/schedule_one.go`.
 
-use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::table;
 use super::timers::Timers;
 use crate::apiserver::request::{Binding, Patch};
 use crate::client::{Client, EventType, Lister, Recorder};
-use crate::engine::Note;
+use crate::engine::{Memory, Note};
 use crate::object::{Key, Status};
 
 use super::evict::{Preempting, WaitForPreemption};
@@ -34,13 +34,13 @@ pub(super) struct Scheduler {
     pub(super) client: Client,
     pub(super) recorder: Recorder,
     pub(super) pods: Lister<Pod>,
-    pub(super) state: RefCell<State>,
+    pub(super) state: Memory<State>,
     pub(super) preempting: Preempting,
     pub(super) profile: Rc<[Entry]>,
     disruptions: Disruptions,
     pub(super) timers: Timers,
     /// How many hold the one goroutine that schedules: a cycle, and after it the writing down of its failure.
-    busy: Cell<u32>,
+    busy: Memory<u32>,
 }
 
 /// What the scheduler knows: plain data, to be looked at and copied. Never borrowed across an `.await`.
@@ -65,7 +65,7 @@ struct Failure {
 
 impl Scheduler {
     pub(super) fn new(client: Client, recorder: Recorder, pods: Lister<Pod>, mut entries: Vec<Entry>) -> Scheduler {
-        let preempting = Preempting::default();
+        let preempting = client.hub().memory(BTreeSet::new());
         entries.push(Entry { plugin: Rc::new(WaitForPreemption(preempting.clone())), weight: 0 });
         let profile: Rc<[Entry]> = entries.into();
         let state = State {
@@ -74,16 +74,17 @@ impl Scheduler {
             nominator: Nominator::default(),
             next_start: 0,
         };
+        let hub = client.hub();
         Scheduler {
+            state: hub.memory(state),
+            timers: Timers::new(hub),
+            busy: hub.memory(0),
             client,
             recorder,
             pods,
-            state: RefCell::new(state),
             preempting,
             profile,
             disruptions: Disruptions::new(),
-            timers: Timers::default(),
-            busy: Cell::new(0),
         }
     }
 

@@ -3,7 +3,6 @@
 //! It goes on beside the scheduling of other pods, and until the last victim's deletion has been sent the preemptor
 //! is not queued again: its next attempt would come too early. Mirrors `framework/preemption/executor.go`.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,10 +17,11 @@ use super::framework::{Plugin, Rejection, Verdict};
 use super::pod_info::PodInfo;
 use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::{EventType, join_all};
+use crate::engine::Memory;
 use crate::object::Key;
 
 /// Pods for which room is being made.
-pub(super) type Preempting = Rc<RefCell<BTreeSet<Key>>>;
+pub(super) type Preempting = Memory<BTreeSet<Key>>;
 
 /// DefaultPreemption's word at the queue's door.
 pub(super) struct WaitForPreemption(pub(super) Preempting);

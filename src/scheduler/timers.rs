@@ -1,11 +1,10 @@
 //! When the scheduler wakes. The real one has goroutines that look every second and every half minute; here it is
 //! woken only when it will find something to do, at the same instants.
 
-use std::cell::Cell;
 use std::time::Duration;
 
 use super::queue::SchedulingQueue;
-use crate::engine::{ActorId, Hub};
+use crate::engine::{ActorId, Hub, Memory};
 use crate::object::time::Instant;
 
 /// Wake: the next cycle.
@@ -16,14 +15,18 @@ pub(super) const BACKOFF: &str = "backoff over";
 pub(super) const UNSCHEDULABLE: &str = "unschedulable too long";
 
 /// The wakes that are under way.
-#[derive(Default)]
 pub(super) struct Timers {
-    cycle: Cell<bool>,
-    backoff: Cell<Option<Instant>>,
-    unschedulable: Cell<Option<Instant>>,
+    cycle: Memory<bool>,
+    backoff: Memory<Option<Instant>>,
+    unschedulable: Memory<Option<Instant>>,
 }
 
 impl Timers {
+    /// No wake is under way.
+    pub(super) fn new(hub: &Hub) -> Timers {
+        Timers { cycle: hub.memory(false), backoff: hub.memory(None), unschedulable: hub.memory(None) }
+    }
+
     /// Sees to it that whatever the queue will want done has its wake.
     pub(super) fn arm(&self, hub: &Hub, actor: ActorId, queue: &SchedulingQueue) {
         let now = hub.now();
@@ -45,7 +48,8 @@ impl Timers {
     }
 
     pub(super) fn arm_cycle(&self, hub: &Hub, actor: ActorId, after: Duration) {
-        if !self.cycle.replace(true) {
+        if !self.cycle.get() {
+            self.cycle.set(true);
             hub.wake(actor, CYCLE, "", after);
         }
     }

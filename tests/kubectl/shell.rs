@@ -104,7 +104,7 @@ impl Shell {
         let mut kubectl = self.cluster.kubectl.in_namespace(&self.namespace);
         kubectl.base.clone_from(&self.directory);
         kubectl.stdin = stdin.to_owned();
-        (kubectl.output, kubectl.stdout) = Default::default();
+        kubectl = kubectl.apart();
         let (shown, stdout) = (kubectl.output.clone(), kubectl.stdout.clone());
         self.until_done(line, async move {
             kubectl::run(&words, &kubectl).await;

@@ -202,7 +202,7 @@ impl Actor for RuntimeActor {
         "containerd/node-1"
     }
 
-    fn deliver(&mut self, delivery: Delivery) {
+    fn deliver(&self, delivery: Delivery) {
         if let Delivery::Rpc { call, from, message } = delivery {
             let message: Rc<dyn Any> = message;
             if let Some(request) = message.downcast_ref::<CriRequest>() {
@@ -212,10 +212,6 @@ impl Actor for RuntimeActor {
     }
 
     fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }
@@ -239,7 +235,7 @@ impl Harness {
         let runtime = Rc::new(RefCell::new(Runtime::default()));
         let runtime_id = engine.next_actor();
         let hub = engine.hub().clone();
-        engine.add(Box::new(RuntimeActor { hub: hub.clone(), actor: runtime_id, state: runtime.clone() }));
+        engine.add(Rc::new(RuntimeActor { hub: hub.clone(), actor: runtime_id, state: runtime.clone() }));
         let mut harness = Harness { engine, runtime, kubelet: ActorId(0), runtime_id, calls: Vec::new(), since: 0 };
         let meta = |name: &str| ObjectMeta {
             name: Some(name.into()),
@@ -264,7 +260,7 @@ impl Harness {
         let id = self.engine.next_actor();
         let config = NodeConfig::new("node-1", "172.18.0.11");
         let kubelet = Kubelet::new(self.engine.hub().clone(), id, config, self.runtime_id, None);
-        self.engine.add(Box::new(kubelet));
+        self.engine.add(Rc::new(kubelet));
         self.kubelet = id;
     }
 

@@ -66,11 +66,11 @@ fn ten_thousand_pods_on_five_hundred_nodes() {
 fn start_node(engine: &mut Engine, config: NodeConfig, subnet: &str) {
     let hub = engine.hub().clone();
     let id = engine.next_actor();
-    let network = engine.add(Box::new(Plugins::new(hub.clone(), id, &config.name, subnet)));
+    let network = engine.add(Rc::new(Plugins::new(hub.clone(), id, &config.name, subnet)));
     let runtime = Runtime::new(hub.clone(), engine.next_actor(), &config.name, network);
-    let runtime = engine.add(Box::new(runtime));
+    let runtime = engine.add(Rc::new(runtime));
     let id = engine.next_actor();
-    engine.add(Box::new(Kubelet::new(hub, id, config, runtime, None)));
+    engine.add(Rc::new(Kubelet::new(hub, id, config, runtime, None)));
 }
 
 /// Creates and binds all pods, one after another, as fast as the API server answers.

@@ -40,7 +40,7 @@ use rbac::{Grant, Policy};
 const MASTERS: &str = "system:masters";
 
 /// Who may do what.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Authorizer {
     /// Which objects the Pods of each node name.
     graph: NodeGraph,

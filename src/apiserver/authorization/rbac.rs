@@ -49,7 +49,7 @@ impl RoleRules {
 }
 
 /// All roles and bindings, and the rules of the users seen so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Policy {
     roles: BTreeMap<(String, String), Arc<Role>>,
     cluster_roles: BTreeMap<String, Arc<ClusterRole>>,
@@ -59,6 +59,7 @@ pub(super) struct Policy {
 }
 
 /// What one user was granted.
+#[derive(Clone)]
 struct UserRules {
     /// The groups this was collected for: the same name may come with others.
     groups: Vec<String>,
@@ -69,7 +70,7 @@ struct UserRules {
 }
 
 /// The grants of one scope, in the order of the bindings' names, and which roles could not be found.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Scope {
     grants: Vec<Rc<Grant>>,
     errors: Vec<String>,

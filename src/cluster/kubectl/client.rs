@@ -1,6 +1,5 @@
 //! kubectl's surroundings: whose client it is, where it stands, what it prints, and the watches it follows.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -11,20 +10,20 @@ use jiff::Timestamp;
 use crate::apiserver::request::Request;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::Client;
-use crate::engine::CallId;
+use crate::engine::{CallId, Memory};
 use crate::node::runtime::state::Journal;
 use crate::object::status::Reason;
 
 use super::args::Args;
 
 /// What commands print, as they go. Cloning shares it.
-pub type Output = Rc<RefCell<String>>;
+pub type Output = Memory<String>;
 
 /// The user's open watches. The user's actor puts events in, commands take them out.
-pub type Feeds = Rc<RefCell<BTreeMap<WatchId, Feed>>>;
+pub type Feeds = Memory<BTreeMap<WatchId, Feed>>;
 
 /// One open watch of a command.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Feed {
     events: VecDeque<WatchEvent>,
     waiter: Option<CallId>,
@@ -65,16 +64,17 @@ pub struct Kubectl {
 
 impl Kubectl {
     /// kubectl of the user behind `client`, in namespace `default`.
-    pub fn new(client: Client, feeds: Feeds, output: Output) -> Kubectl {
+    pub fn new(client: Client, feeds: Feeds) -> Kubectl {
+        let hub = client.hub();
         Kubectl {
+            output: hub.memory(String::new()),
+            stdout: hub.memory(String::new()),
+            journal: hub.memory(BTreeMap::new()),
             client,
             feeds,
-            output,
-            stdout: Output::default(),
             namespace: "default".into(),
             base: PathBuf::from("."),
             files: Rc::default(),
-            journal: Journal::default(),
             stdin: String::new(),
         }
     }
@@ -90,7 +90,8 @@ impl Kubectl {
 
     /// The same, printing to a place of its own.
     pub fn apart(&self) -> Kubectl {
-        Kubectl { output: Output::default(), stdout: Output::default(), ..self.clone() }
+        let hub = self.client.hub();
+        Kubectl { output: hub.memory(String::new()), stdout: hub.memory(String::new()), ..self.clone() }
     }
 
     /// The same, sending through another client.
@@ -182,7 +183,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         // A command that is cut off in the middle may be dropped at any time.
-        if let Ok(mut feeds) = self.feeds.try_borrow_mut() {
+        if let Some(mut feeds) = self.feeds.try_borrow_mut() {
             feeds.remove(&self.watch);
         }
         self.client.hub().close_watch(self.watch);

@@ -27,7 +27,6 @@
 //!
 //! Labels copied to their old beta names (`reconcileNodeLabels`); nodes excluded from disruption checks by label.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -38,7 +37,7 @@ use k8s_openapi::api::core::v1::{Node, Pod, Taint};
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
-use crate::engine::LocalBoxFuture;
+use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
 
@@ -74,11 +73,11 @@ struct Monitor {
     nodes: Lister<Node>,
     leases: Lister<Lease>,
     pods: Lister<Pod>,
-    state: RefCell<State>,
+    state: Memory<State>,
 }
 
 /// What is remembered between reconciles.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct State {
     /// Whether the first look has been arranged.
     started: bool,
@@ -100,7 +99,7 @@ impl Monitor {
             nodes: context.lister(),
             leases: context.lister(),
             pods: context.lister(),
-            state: RefCell::default(),
+            state: context.memory(State::default()),
         }
     }
 

@@ -4,13 +4,13 @@
 //! thousands of Pods is thousands of steps an event. Here the handlers keep count: Pods of one owner that have the
 //! same labels are one group, so a reconcile asks its selector once a group. What comes out is the same.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 
 use crate::controllers::pods::{is_active, is_ready, is_terminating};
+use crate::engine::{Hub, Memory};
 use crate::object::Key;
 use crate::object::meta::controller_of;
 use crate::object::selector::Labels;
@@ -46,10 +46,10 @@ impl Counts {
 }
 
 /// The counts of all owned Pods in the cache.
-#[derive(Debug, Default)]
-pub struct Census(RefCell<Inner>);
+#[derive(Clone, Debug)]
+pub struct Census(Memory<Inner>);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Inner {
     /// Each Pod as it was counted: the last event of a deleted one may show it otherwise.
     counted: BTreeMap<Key, Arc<Pod>>,
@@ -58,6 +58,11 @@ struct Inner {
 }
 
 impl Census {
+    /// Nothing has been counted.
+    pub fn new(hub: &Hub) -> Census {
+        Census(hub.memory(Inner::default()))
+    }
+
     /// The Pod came, changed (`pod` as it is now) or went (None).
     pub fn changed(&self, key: Key, pod: Option<&Arc<Pod>>) {
         let mut inner = self.0.borrow_mut();
@@ -127,7 +132,7 @@ mod tests {
         let (pending, failed) = (json!({"phase": "Pending"}), json!({"phase": "Failed"}));
         let ready = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
         let counts = |active, ready, terminating| Counts { active, ready, terminating };
-        let census = Census::default();
+        let census = Census::new(&Hub::new(0));
         let key = |name: &str| Key::new("default", name);
         for (name, pod, web, db) in [
             ("a", Some(pod("u", "web", pending.clone(), false)), Some(counts(1, 0, 0)), None),

@@ -92,9 +92,9 @@ impl ReplicaSets {
             queue: context.queue.clone(),
             replica_sets: context.lister(),
             pods: context.lister(),
-            census: Census::default(),
-            expectations: Expectations::new(),
-            consistency: Consistency::new(),
+            census: Census::new(context.client.hub()),
+            expectations: Expectations::new(context.client.hub()),
+            consistency: Consistency::new(context.client.hub()),
         }
     }
 

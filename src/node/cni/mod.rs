@@ -16,11 +16,12 @@
 //! cached result on disk, and, until packets walk, packets themselves.
 
 use std::any::Any;
+use std::cell::Ref;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::engine::{Actor, ActorId, Delivery, Hub, Message, Note, RpcError, RpcResult};
+use crate::engine::{Actor, ActorId, Delivery, Hub, Memory, Message, Note, RpcError, RpcResult};
 use crate::node::cri;
 
 pub mod bridge;
@@ -171,37 +172,39 @@ pub struct Plugins {
     name: String,
     hub: Hub,
     actor: ActorId,
-    network: NodeNetwork,
+    network: Memory<NodeNetwork>,
 }
 
 impl Plugins {
     /// The plugins of `node`, which hand out addresses of `subnet`: `10.244.0.0/24`.
     pub fn new(hub: Hub, actor: ActorId, node: &str, subnet: &str) -> Plugins {
-        Plugins { name: format!("cni/{node}"), hub, actor, network: NodeNetwork::new(subnet) }
+        let network = hub.memory(NodeNetwork::new(subnet));
+        Plugins { name: format!("cni/{node}"), hub, actor, network }
     }
 
     /// The node's network as it is.
-    pub fn network(&self) -> &NodeNetwork {
-        &self.network
+    pub fn network(&self) -> Ref<'_, NodeNetwork> {
+        self.network.borrow()
     }
 
-    fn call(&mut self, request: &CniRequest) -> RpcResult {
+    fn call(&self, request: &CniRequest) -> RpcResult {
         let mut steps = Vec::new();
+        let network = &mut *self.network.borrow_mut();
         if self.hub.recording() {
-            steps.push(format!("standard input: {}", self.network.config.stdin(request)));
+            steps.push(format!("standard input: {}", network.config.stdin(request)));
         }
         let result = match request.command {
             Command::Add => {
                 let host_end = format!("veth{:08x}", self.hub.random(|random| random.next_u64()) as u32);
-                bridge::add(&mut self.network, request, &host_end, &mut steps)
+                bridge::add(network, request, &host_end, &mut steps)
             }
             Command::Del => {
-                bridge::del(&mut self.network, request, &mut steps);
+                bridge::del(network, request, &mut steps);
                 Ok(CniResult::default())
             }
-            Command::Check => bridge::check(&self.network, request).map(|()| CniResult::default()),
+            Command::Check => bridge::check(network, request).map(|()| CniResult::default()),
             Command::Gc => {
-                bridge::gc(&mut self.network, request, &mut steps);
+                bridge::gc(network, request, &mut steps);
                 Ok(CniResult::default())
             }
             Command::Status => Ok(CniResult::default()),
@@ -225,7 +228,7 @@ impl Actor for Plugins {
         &self.name
     }
 
-    fn deliver(&mut self, delivery: Delivery) {
+    fn deliver(&self, delivery: Delivery) {
         let Delivery::Rpc { call, from, message } = delivery else { return };
         let any: &dyn Any = &*message;
         if let Some(request) = any.downcast_ref::<CniRequest>() {
@@ -236,10 +239,6 @@ impl Actor for Plugins {
     }
 
     fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }

@@ -32,7 +32,6 @@
 //! changed (once a minute, `syncFrequency`). Watches of ConfigMaps stay open when the last pod that needs them is gone. A relist that would find nothing is not made; see [`pleg`].
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
@@ -43,7 +42,7 @@ use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::{Client, Informer, Lister, Recorder, Selection};
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
+use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory};
 use crate::node::disk::Disk;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind};
@@ -121,12 +120,12 @@ pub struct Shared {
     user: Rc<User>,
     nodes: Lister<Node>,
     /// When the kubelet's one-second loops began to tick.
-    started: Cell<Instant>,
-    state: RefCell<State>,
+    started: Memory<Instant>,
+    state: Memory<State>,
 }
 
 /// All that changes. It can be lost: everything in it is found again in the API server and in the runtime.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct State {
     /// By pod uid.
     workers: BTreeMap<String, Worker>,
@@ -161,13 +160,13 @@ impl Kubelet {
             client: client(),
             heartbeat: client(),
             nodes: node.lister(),
-            started: Cell::default(),
-            state: RefCell::default(),
+            started: hub.memory(Instant::default()),
+            state: hub.memory(State::default()),
             hub: hub.clone(),
             user: user.clone(),
             actor,
             runtime,
-            disk: Disk::new(&config.name),
+            disk: Disk::new(&hub, &config.name),
             config,
         };
         Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node }
@@ -189,7 +188,7 @@ impl Kubelet {
         [&self.node, &self.pods]
     }
 
-    fn notify(&mut self, watch: WatchId, event: WatchEvent) {
+    fn notify(&self, watch: WatchId, event: WatchEvent) {
         if self.pods.owns(watch) {
             let changes = self.pods.on_event(event);
             self.shared.pods_changed(changes);
@@ -208,8 +207,8 @@ impl Kubelet {
         }
     }
 
-    fn relist(&mut self, plural: &str) {
-        for informer in [&mut self.pods, &mut self.node] {
+    fn relist(&self, plural: &str) {
+        for informer in [&self.pods, &self.node] {
             if informer.kind().info().plural == plural {
                 informer.start();
             }
@@ -223,12 +222,12 @@ impl Actor for Kubelet {
         &self.name
     }
 
-    fn start(&mut self) {
+    fn start(&self) {
         self.node.start();
         self.shared.begin();
     }
 
-    fn deliver(&mut self, delivery: Delivery) {
+    fn deliver(&self, delivery: Delivery) {
         let me = &self.shared;
         match delivery {
             Delivery::Notification { watch, event } => self.notify(watch, event),
@@ -249,10 +248,6 @@ impl Actor for Kubelet {
     }
 
     fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }

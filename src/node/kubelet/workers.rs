@@ -34,7 +34,7 @@ pub enum Stage {
 }
 
 /// One pod on this node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Worker {
     /// The pod as the API server last told it.
     pub pod: Arc<Pod>,

@@ -16,11 +16,11 @@
 //! time that [`PULL`] says. The default times are those of the fake runtime in the reference recordings.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, Note, RpcError, RpcResult};
+use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message, Note, RpcError, RpcResult};
 use crate::node::cni::{CniRequest, CniResult, Command};
 use crate::node::disk::{Disk, Tree};
 use crate::object::Key;
@@ -60,17 +60,17 @@ struct Inner {
     hub: Hub,
     actor: ActorId,
     cni: ActorId,
-    kubelet: std::cell::Cell<Option<ActorId>>,
-    disk: RefCell<Disk>,
-    state: RefCell<State>,
+    kubelet: Memory<Option<ActorId>>,
+    disk: Memory<Disk>,
+    state: Memory<State>,
 }
 
 impl Runtime {
     /// The runtime of `node`, which calls the network plugins behind `cni`.
     pub fn new(hub: Hub, actor: ActorId, node: &str, cni: ActorId) -> Runtime {
         let name = format!("containerd/{node}");
-        let disk = RefCell::new(Disk::new(node));
-        let (kubelet, state) = (Default::default(), RefCell::default());
+        let disk = hub.memory(Disk::new(&hub, node));
+        let (kubelet, state) = (hub.memory(None), hub.memory(State::new(hub.memory(BTreeMap::new()))));
         let inner = Inner { name: name.clone(), hub, actor, cni, kubelet, disk, state };
         Runtime { name, inner: Rc::new(inner) }
     }
@@ -82,7 +82,7 @@ impl Runtime {
 
     /// The node's files, which it shares with the kubelet.
     pub fn share(&self, disk: Disk) {
-        self.inner.disk.replace(disk);
+        self.inner.disk.set(disk);
     }
 
     /// Looks at what it knows.
@@ -111,7 +111,7 @@ impl Actor for Runtime {
         &self.name
     }
 
-    fn deliver(&mut self, delivery: Delivery) {
+    fn deliver(&self, delivery: Delivery) {
         match delivery {
             Delivery::Rpc { call, from, message } => {
                 let any: &dyn Any = &*message;
@@ -126,10 +126,6 @@ impl Actor for Runtime {
     }
 
     fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }
@@ -297,7 +293,7 @@ impl Inner {
             plan.prints.extend(script.logs.iter().map(|line| (Duration::ZERO, line.clone())));
         }
         let plan = plan.with_environment(&config.envs);
-        let container = Container { status, config: config.clone(), plan, layer: Tree::default() };
+        let container = Container { status, config: config.clone(), plan, layer: Tree::new(&self.hub) };
         state.containers.insert(id.clone(), container);
         state.containers_of.entry(pod_uid).or_default().push(id.clone());
         Ok(CriResponse::Id(id))

@@ -1,10 +1,9 @@
 //! What the runtime knows: sandboxes, containers, images. Plain data.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 use std::time::Duration;
 
+use crate::engine::Memory;
 use crate::node::cri::{ContainerConfig, ContainerState, ContainerStatus, Image, PodSandboxStatus};
 use crate::node::disk::Tree;
 use crate::object::time::Instant;
@@ -28,7 +27,7 @@ pub struct ImageScript {
 
 /// What containers have printed and when, by Pod (`namespace/name`) and container: the log files of all nodes. Lines
 /// that a process will print later are there already, with their time.
-pub type Journal = Rc<RefCell<BTreeMap<(String, String), Vec<(Instant, String)>>>>;
+pub type Journal = Memory<BTreeMap<(String, String), Vec<(Instant, String)>>>;
 
 /// One container.
 #[derive(Clone, Debug)]
@@ -44,7 +43,7 @@ pub struct Container {
 }
 
 /// Everything the runtime of one node knows.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct State {
     /// By id.
     pub sandboxes: BTreeMap<String, PodSandboxStatus>,
@@ -65,6 +64,20 @@ pub struct State {
 }
 
 impl State {
+    /// A runtime that has not run anything.
+    pub fn new(journal: Journal) -> State {
+        State {
+            sandboxes: BTreeMap::new(),
+            containers: BTreeMap::new(),
+            sandboxes_of: BTreeMap::new(),
+            containers_of: BTreeMap::new(),
+            images: BTreeMap::new(),
+            scripts: BTreeMap::new(),
+            journal,
+            files: BTreeSet::new(),
+        }
+    }
+
     /// The script for an image, if a scenario gave one.
     pub fn script(&self, image: &str) -> Option<&ImageScript> {
         let untagged = image.split(['@']).next().unwrap_or(image);

@@ -57,10 +57,11 @@ pub fn check_type(disk: &Disk, source: &HostPathVolumeSource) -> Result<(), Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Hub;
 
     #[test]
     fn a_host_path_is_what_its_type_says() {
-        let disk = Disk::new("node-1");
+        let disk = Disk::new(&Hub::new(0), "node-1");
         for (path, type_, error) in [
             ("/data", "Directory", Some("hostPath type check failed: /data is not a directory")),
             ("/data", "DirectoryOrCreate", None),

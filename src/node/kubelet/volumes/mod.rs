@@ -217,7 +217,7 @@ impl Shared {
         if let Some(payload) = self.make_payload(pod, volume).await? {
             self.disk.mount(&path, Rc::new(payload));
         } else if volume.empty_dir.is_some() && self.disk.mounted(&path).is_none() {
-            self.disk.mount(&path, Rc::new(Tree::default()));
+            self.disk.mount(&path, Rc::new(Tree::new(&self.hub)));
         }
         Ok(())
     }
@@ -278,7 +278,7 @@ impl Shared {
             state.objects.entry((source.kind, key)).or_insert_with(|| {
                 let field_selector = format!("metadata.name={}", source.name);
                 let selection = Selection { kind: source.kind, namespace: namespace.into(), field_selector };
-                let mut informer = Informer::new(self.hub.clone(), self.actor, self.user.clone(), selection);
+                let informer = Informer::new(self.hub.clone(), self.actor, self.user.clone(), selection);
                 informer.start();
                 informer
             });
