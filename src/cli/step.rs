@@ -85,15 +85,22 @@ impl Stepper {
         Ok(())
     }
 
-    /// What the user's commands have printed since this was last asked.
+    /// What the user's commands and logpoints have printed since this was last asked.
     pub fn printed(&mut self) -> String {
         let text = self.session.cluster.kubectl.printed_since(self.said);
         self.said += text.len();
-        palette::here().apply_to(text).to_string()
+        let logged: String = self.session.take_printed().iter().map(|line| format!("{line}\n")).collect();
+        format!("{}{logged}", palette::here().apply_to(text))
     }
 
-    /// The stop where the session stands.
+    /// The stop where the session stands, and why it is one.
     pub fn shown(&self) -> String {
+        let hits = self.session.hits().iter().map(|hit| format!("{}\n", palette::here().apply_to(&hit.text)));
+        let crashes = self.session.crashes().iter().map(|crash| format!("{}\n", palette::error().apply_to(crash)));
+        crashes.chain(hits).collect::<String>() + &self.stop()
+    }
+
+    fn stop(&self) -> String {
         match self.session.current() {
             Some(step) => self.view().stop(&self.session, step),
             None => "nothing has happened yet; press Enter to step\n".to_owned(),

@@ -3,7 +3,8 @@
 //! A session steps the cluster, keeps every step that ran, and answers questions about them. The terminal is one face
 //! of it; whatever a face shows comes from here.
 //!
-//! - [`session`]: stepping, history, causes.
+//! - [`session`]: stepping, history, causes. [`moves`]: where a move forward ends.
+//! - [`mod@breakpoint`]: where else it stops. [`facts`]: what is asked of a step; [`expression`]: conditions.
 //! - [`describe`]: one event, or one task, in words.
 //! - [`diff`]: what changed between two versions of an object, field by field.
 //! - [`properties`]: what must hold in every run.
@@ -12,11 +13,16 @@
 //!
 //! Must hold: looking changes nothing; the same commands on the same scenario give the same stops.
 
+pub mod breakpoint;
 pub mod describe;
 pub mod diff;
+pub mod expression;
+pub mod facts;
+pub mod moves;
 pub mod properties;
 pub mod record;
 pub mod session;
 pub mod source;
 
-pub use session::{Advance, Session, StopAt};
+pub use moves::{Goal, StopAt};
+pub use session::{Advance, Session};

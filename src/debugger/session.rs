@@ -4,24 +4,19 @@ use crate::cluster::Cluster;
 use crate::engine::{Step, StepId, What};
 use crate::object::time::Instant;
 
-use super::describe;
-
-/// Where stepping stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopAt {
-    /// At an informer notification that is not background traffic.
-    Notification,
-    /// At every event that is not background traffic.
-    Event,
-    /// At every event.
-    Anything,
-}
+use super::breakpoint::{Breakpoints, Context, Hit};
+use super::facts::Facts;
+use super::moves::{Goal, StopAt};
 
 /// How a move ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advance {
-    /// At a stop.
+    /// Where it was to end.
     Stopped,
+    /// At a breakpoint; [`Session::hits`] says which.
+    Breakpoint,
+    /// Something panicked; [`Session::crashes`] says what.
+    Crashed,
     /// Nothing but background traffic is pending.
     Quiet,
     /// The number of steps asked for ran out.
@@ -32,16 +27,30 @@ pub enum Advance {
 pub struct Session {
     /// The cluster.
     pub cluster: Cluster,
+    /// Where to stop beside a move's own end.
+    pub breakpoints: Breakpoints,
     history: Vec<Step>,
     origin: Instant,
     background: u64,
+    hits: Vec<Hit>,
+    crashes: Vec<String>,
+    printed: Vec<String>,
 }
 
 impl Session {
     /// A session that stands before the first step.
     pub fn new(cluster: Cluster) -> Session {
         let origin = cluster.engine.now();
-        Session { cluster, history: Vec::new(), origin, background: 0 }
+        Session {
+            cluster,
+            breakpoints: Breakpoints::default(),
+            history: Vec::new(),
+            origin,
+            background: 0,
+            hits: Vec::new(),
+            crashes: Vec::new(),
+            printed: Vec::new(),
+        }
     }
 
     /// Every step that ran, oldest first; step N is at N - 1.
@@ -69,29 +78,73 @@ impl Session {
         self.background
     }
 
-    /// Steps until `stop`. `limit` bounds the steps taken; 0 means none.
+    /// The breakpoints at which the last move ended.
+    pub fn hits(&self) -> &[Hit] {
+        &self.hits
+    }
+
+    /// What panicked in the last step, and with what message.
+    pub fn crashes(&self) -> &[String] {
+        &self.crashes
+    }
+
+    /// What logpoints have printed since this was last asked.
+    pub fn take_printed(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.printed)
+    }
+
+    /// What names mean something to breakpoints: the processes that run, and the controllers in them.
+    pub fn names(&self) -> Context {
+        let processes = self.cluster.engine.actors().map(|(_, actor)| actor.name().to_owned());
+        let controllers = crate::controllers::TABLE.iter().map(|row| row.name.to_owned());
+        Context { components: ["kube-apiserver".to_owned()].into_iter().chain(processes).chain(controllers).collect() }
+    }
+
+    /// Steps until a stop of this kind. `limit` bounds the steps taken; 0 means none.
     pub fn advance(&mut self, stop: StopAt, limit: u64) -> Advance {
+        self.go(&mut Goal::Stop(stop), limit)
+    }
+
+    /// Steps until `goal`, a breakpoint, or the end. `limit` bounds the steps taken; 0 means none.
+    pub fn go(&mut self, goal: &mut Goal, limit: u64) -> Advance {
         self.background = 0;
         let mut taken = 0;
         loop {
-            if self.cluster.is_quiet() && stop != StopAt::Anything {
+            self.hits.clear();
+            self.crashes.clear();
+            if self.cluster.is_quiet() && !goal.outlasts_quiet() {
                 return Advance::Quiet;
             }
             let Some(step) = self.cluster.step() else { return Advance::Quiet };
-            self.background += u64::from(step.event.background);
-            let here = match stop {
-                StopAt::Notification => describe::is_notification(&step),
-                StopAt::Event => !step.event.background,
-                StopAt::Anything => true,
-            };
-            self.history.push(step);
             taken += 1;
-            if here {
-                return Advance::Stopped;
+            let end = self.took(step, goal);
+            if let Some(end) = end {
+                return end;
             }
             if limit != 0 && taken >= limit {
                 return Advance::Limit;
             }
+        }
+    }
+
+    /// Keeps a step that ran, and says whether the move ends here.
+    fn took(&mut self, step: Step, goal: &mut Goal) -> Option<Advance> {
+        let seconds = self.time(step.time).0 as f64 / 1e9;
+        self.background += u64::from(step.event.background);
+        if !self.breakpoints.list().is_empty() {
+            let facts = Facts::of(&self.cluster.engine, &step);
+            let (hits, printed) = self.breakpoints.check(&facts, seconds);
+            self.hits = hits;
+            self.printed.extend(printed);
+        }
+        let crash = |(_, task, message): (_, std::rc::Rc<str>, String)| format!("{task} panicked: {message}");
+        self.crashes.extend(self.cluster.engine.take_crashes().into_iter().map(crash));
+        let reached = goal.reached(&self.cluster, &step, seconds);
+        self.history.push(step);
+        match (self.crashes.is_empty(), self.hits.is_empty()) {
+            (false, _) => Some(Advance::Crashed),
+            (_, false) => Some(Advance::Breakpoint),
+            _ => reached.then_some(Advance::Stopped),
         }
     }
 

@@ -30,3 +30,99 @@ fn find(file: &str) -> Option<PathBuf> {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     [here, built].into_iter().find(|path| path.is_file())
 }
+
+/// The folders with code that components are made of.
+const ROOTS: &[&str] = &["src", "exercises", "solutions"];
+
+/// The lines at which code that stands at `line` of `file` may come to wait: from there to the end of its function.
+/// `file` may be the end of a path. The answer names the file as the compiler does.
+pub fn waiting_line(file: &str, line: u32) -> Result<(String, u32, u32), String> {
+    let ending = format!("/{}", file.trim_start_matches("./"));
+    let found: Vec<String> = files().into_iter().filter(|path| format!("/{path}").ends_with(&ending)).collect();
+    let path = match found.as_slice() {
+        [path] => path.clone(),
+        [] => return Err(format!("there is no source file {file:?}")),
+        many => return Err(format!("{file:?} may be {}; write more of the path", many.join(" or "))),
+    };
+    let text = read(&path);
+    let lines: Vec<&str> = text.lines().collect();
+    let count = lines.len();
+    let Some(at) = (line as usize).checked_sub(1).filter(|at| *at < count) else {
+        return Err(format!("{path} has {count} lines, so there is no line {line}"));
+    };
+    let Some(end) = (0..=at).rev().filter(|head| is_head(lines[*head])).map(|head| end_of(&lines, head)).next() else {
+        return Err(format!("line {line} of {path} is in no function"));
+    };
+    match lines[at..=end.max(at)].iter().any(|line| waits(line)) {
+        true if end >= at => Ok((path, line, end as u32 + 1)),
+        _ => Err(format!("nothing waits in {path} from line {line} on: steps end where a function says .await")),
+    }
+}
+
+fn is_head(line: &str) -> bool {
+    let line = line.trim_start();
+    !line.starts_with("//") && (line.starts_with("fn ") || line.contains(" fn "))
+}
+
+fn waits(line: &str) -> bool {
+    !line.trim_start().starts_with("//") && line.contains(".await")
+}
+
+/// The last line of the function whose head is at `head`: the brace that closes it stands under its first letter.
+fn end_of(lines: &[&str], head: usize) -> usize {
+    let indent = &lines[head][..lines[head].len() - lines[head].trim_start().len()];
+    let closes = |line: &&str| line.strip_prefix(indent).is_some_and(|rest| rest.starts_with('}'));
+    lines[head..].iter().position(closes).map_or(head, |more| head + more)
+}
+
+/// Every function of this name that waits somewhere: file, first and last line.
+pub fn functions(name: &str) -> Result<Vec<(String, u32, u32)>, String> {
+    let heads = [format!("fn {name}("), format!("fn {name}<")];
+    let (mut found, mut silent) = (Vec::new(), false);
+    for path in files() {
+        let text = read(&path);
+        let lines: Vec<&str> = text.lines().collect();
+        for at in (0..lines.len()).filter(|at| heads.iter().any(|head| lines[*at].contains(head))) {
+            let end = end_of(&lines, at);
+            if lines[at..=end].iter().any(|line| waits(line)) {
+                found.push((path.clone(), at as u32 + 1, end as u32 + 1));
+            } else {
+                silent = true;
+            }
+        }
+    }
+    match (found.is_empty(), silent) {
+        (false, _) => Ok(found),
+        (_, true) => Err(format!("fn {name} never waits, so no step ends in it: steps end where code says .await")),
+        _ => Err(format!("there is no function {name:?} in the source at hand")),
+    }
+}
+
+/// All source files, as the compiler names them.
+fn files() -> Vec<String> {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let here = [Path::new(""), built].into_iter().find(|folder| folder.join("src/debugger").is_dir());
+    let Some(folder) = here else { return Vec::new() };
+    let mut files = Vec::new();
+    for root in ROOTS {
+        collect(&folder.join(root), &mut files);
+    }
+    files.sort();
+    let relative = |path: &PathBuf| Some(path.strip_prefix(folder).ok()?.to_str()?.replace('\\', "/"));
+    files.iter().filter_map(relative).collect()
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+fn read(file: &str) -> String {
+    find(file).and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
+}

@@ -132,6 +132,7 @@ pub struct Engine {
     actors: Vec<Option<Rc<dyn Actor>>>,
     names: Vec<Rc<str>>,
     pending: BTreeMap<(Instant, EventId), Pending>,
+    due: BTreeMap<EventId, Instant>,
     watches: BTreeMap<WatchId, Stream>,
     tasks: BTreeMap<u64, Task>,
     calls: BTreeMap<CallId, u64>,
@@ -184,6 +185,7 @@ impl Engine {
             actors: vec![None],
             names: vec!["kube-apiserver".into()],
             pending: BTreeMap::new(),
+            due: BTreeMap::new(),
             watches: BTreeMap::new(),
             tasks: BTreeMap::new(),
             calls: BTreeMap::new(),
@@ -285,6 +287,11 @@ impl Engine {
         self.pending.values()
     }
 
+    /// The event in flight with this number.
+    pub fn in_flight(&self, id: EventId) -> Option<&Pending> {
+        self.pending.get(&(*self.due.get(&id)?, id))
+    }
+
     /// The next event, if nobody chooses otherwise.
     pub fn peek(&self) -> Option<&Pending> {
         self.pending.values().next()
@@ -366,8 +373,8 @@ impl Engine {
 
     /// Delivers the pending event with this number, out of order if need be. None if it is not pending.
     pub fn choose(&mut self, id: EventId) -> Option<Step> {
-        let key = *self.pending.keys().find(|(_, event)| *event == id)?;
-        Some(self.deliver(key))
+        let due = *self.due.get(&id)?;
+        Some(self.deliver((due, id)))
     }
 
     fn deliver(&mut self, key: (Instant, EventId)) -> Step {
@@ -535,11 +542,13 @@ impl Engine {
         self.foreground += usize::from(!idle);
         let pending = Pending { id, due, cause, from: out.from, to: out.to, background, idle, what: out.what };
         self.pending.insert((due, id), pending);
+        self.due.insert(id, due);
         id
     }
 
     fn take_pending(&mut self, key: (Instant, EventId)) -> Pending {
         let event = self.pending.remove(&key).expect("the key was just read from the pending events");
+        self.due.remove(&key.1);
         self.foreground -= usize::from(!event.idle);
         event
     }

@@ -11,12 +11,14 @@ pub const GROUP: Group = Group {
             names: &["get", "describe", "logs", "events"],
             usage: "get, describe, logs, events",
             about: "as kubectl prints them; time stands still",
+            more: "",
             run: |stepper, line| Ok(stepper.session.read(line.words())),
         },
         Command {
             names: &["nodes"],
             usage: "nodes",
             about: "the nodes and what is on them",
+            more: "",
             run: |stepper, line| {
                 line.nothing()?;
                 Ok(stepper.session.read(&["get", "nodes", "-o", "wide"].map(str::to_owned)))
@@ -24,17 +26,30 @@ pub const GROUP: Group = Group {
         },
         Command {
             names: &[
-                "apply", "create", "delete", "scale", "set", "label", "annotate", "taint", "rollout", "patch",
-                "replace", "cordon", "uncordon", "expose", "edit",
+                "apply", "create", "scale", "set", "label", "annotate", "taint", "rollout", "patch", "replace",
+                "cordon", "uncordon", "expose", "edit",
             ],
-            usage: "apply -f, delete, scale, label, set …",
+            usage: "apply -f, create, scale, set, label …",
             about: "as kubectl does them; step to see it",
+            more: "",
             run: change,
+        },
+        Command {
+            names: &["delete"],
+            usage: "delete KIND NAME",
+            about: "as kubectl does; with a number: that breakpoint",
+            more: "",
+            run: |stepper, line| match line.arguments().as_slice() {
+                [] => Err("write for example: delete pod web, or for a breakpoint: delete 1".to_owned()),
+                words if words.iter().all(|word| word.parse::<u32>().is_ok()) => super::stop::unbreak(stepper, line),
+                _ => change(stepper, line),
+            },
         },
         Command {
             names: &["kubectl", "k"],
             usage: "kubectl …",
             about: "any of kubectl's commands",
+            more: "",
             run: |stepper, line| match line.words()[1..].first().map(String::as_str) {
                 None => Err("write for example: kubectl get pods".to_owned()),
                 Some("get" | "describe" | "logs" | "events") => Ok(stepper.session.read(&line.words()[1..])),

@@ -10,11 +10,18 @@ const USAGE_WIDTH: usize = 26;
 pub const GROUP: Group = Group {
     name: "stepper",
     commands: &[
-        Command { names: &["help", "h", "?"], usage: "help [COMMAND]", about: "this list", run: |_, line| help(line) },
+        Command {
+            names: &["help", "h", "?"],
+            usage: "help [COMMAND]",
+            about: "this list, or more on one of them",
+            more: "",
+            run: |_, line| help(line),
+        },
         Command {
             names: &["quit", "q", "exit"],
             usage: "quit",
             about: "the end",
+            more: "",
             run: |stepper, _| {
                 stepper.done = true;
                 Ok(String::new())
@@ -27,7 +34,7 @@ fn help(line: &Line) -> Reply {
     match line.arguments().as_slice() {
         [] => Ok(GROUPS.iter().map(group).collect()),
         [word, ..] => match super::find(word) {
-            Some(command) => Ok(format!("{}\n  {}\n", command.usage, command.about)),
+            Some(command) => Ok(format!("{}\n  {}\n{}", command.usage, command.about, command.more)),
             None => Err(super::unknown(word)),
         },
     }

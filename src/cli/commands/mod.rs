@@ -6,6 +6,7 @@
 //! face can use it.
 //!
 //! - [`movement`], forward.
+//! - [`stop`], breakpoints and watches.
 //! - [`look`], at what is and what was.
 //! - [`cluster`], kubectl and the world outside.
 //! - [`general`], help and the end.
@@ -17,6 +18,7 @@ pub mod general;
 pub mod line;
 pub mod look;
 pub mod movement;
+pub mod stop;
 
 pub use line::Line;
 
@@ -31,6 +33,8 @@ pub struct Command {
     pub usage: &'static str,
     /// What it does, in a few words.
     pub about: &'static str,
+    /// What `help COMMAND` says beside that: whole lines, examples; empty if nothing.
+    pub more: &'static str,
     /// Does it.
     pub run: fn(&mut Stepper, &Line) -> Reply,
 }
@@ -44,7 +48,7 @@ pub struct Group {
 }
 
 /// Every command there is.
-pub const GROUPS: &[Group] = &[movement::GROUP, look::GROUP, cluster::GROUP, general::GROUP];
+pub const GROUPS: &[Group] = &[movement::GROUP, stop::GROUP, look::GROUP, cluster::GROUP, general::GROUP];
 
 /// All rows.
 pub fn all() -> impl Iterator<Item = &'static Command> {
@@ -113,6 +117,7 @@ mod tests {
     fn every_command_fits_its_line_of_help() {
         for command in all() {
             assert!(command.usage.chars().count() + command.about.chars().count() <= 74, "{}", command.usage);
+            assert!(command.more.is_empty() || command.more.ends_with('\n'), "{}", command.usage);
             assert!(!command.names.is_empty() && !command.about.ends_with('.'), "{}", command.usage);
         }
     }

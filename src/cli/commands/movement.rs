@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use crate::debugger::{Advance, StopAt};
+use crate::debugger::breakpoint::Breakpoints;
+use crate::debugger::moves::Reaction;
+use crate::debugger::{Advance, Goal, StopAt};
+use crate::engine::Note;
 
 use super::super::step::Stepper;
-use super::{Command, Group, Reply};
+use super::{Command, Group, Line, Reply};
 
 /// Commands that let time pass.
 pub const GROUP: Group = Group {
@@ -15,26 +18,56 @@ pub const GROUP: Group = Group {
             names: &["step", "s"],
             usage: "Enter, step [N]",
             about: "to the next informer notification",
+            more: "",
             run: |stepper, line| advance(stepper, stepper.stop, line.count()?),
         },
         Command {
             names: &["stepi", "si"],
             usage: "stepi [N]",
             about: "to the next event of any kind",
+            more: "",
             run: |stepper, line| advance(stepper, StopAt::Event, line.count()?),
+        },
+        Command {
+            names: &["next", "n"],
+            usage: "next",
+            about: "until whoever just got something has reacted to it",
+            more: "Follows what this step set off in the component that got the event: the key it queued, the \
+                reconcile\nthat took it, its calls and their answers. Stops when none of it is under way any more.\n",
+            run: |stepper, line| line.nothing().and_then(|()| next(stepper)),
+        },
+        Command {
+            names: &["finish", "f"],
+            usage: "finish",
+            about: "until this reconcile or pod worker ends",
+            more: "",
+            run: |stepper, line| line.nothing().and_then(|()| finish(stepper)),
+        },
+        Command {
+            names: &["until", "u"],
+            usage: "until TERM… [if EXPR]",
+            about: "on until this holds, written as for break",
+            more: "  until pod/web condition=Ready:True\n  until deploy if new.status.readyReplicas == 2\n",
+            run: until,
         },
         Command {
             names: &["continue", "c"],
             usage: "continue",
-            about: "on until the scenario's next command",
-            run: |stepper, line| line.nothing().and_then(|()| run_on(stepper, RunTo::NextLine)),
+            about: "to a breakpoint or the scenario's next command",
+            more: "",
+            run: |stepper, line| {
+                line.nothing()?;
+                let printed = stepper.session.cluster.kubectl.printed();
+                run_on(stepper, Goal::NextLine(printed))
+            },
         },
         Command {
             names: &["run", "r"],
             usage: "run",
             about: "on until nothing is left to do",
+            more: "A cluster that never comes to rest, as with a container that keeps crashing, gets ten minutes.\n",
             run: |stepper, line| match line.arguments().is_empty() {
-                true => run_on(stepper, RunTo::Quiet),
+                true => run_on(stepper, Goal::Quiet),
                 // `kubectl run` is a command too.
                 false => super::cluster::change(stepper, line),
             },
@@ -43,9 +76,12 @@ pub const GROUP: Group = Group {
             names: &["wait"],
             usage: "wait SECONDS",
             about: "on for so much virtual time",
+            more: "",
             run: |stepper, line| match line.arguments().as_slice() {
                 [seconds] if seconds.parse::<u64>().is_ok() => {
-                    run_on(stepper, RunTo::Time(Duration::from_secs(line.count()?)))
+                    let time = Duration::from_secs(line.count()?);
+                    let now = stepper.session.cluster.engine.now();
+                    run_on(stepper, Goal::Time(now + time))
                 }
                 [] => Err("write for example: wait 30, or as kubectl does: wait --for=delete pod/web".to_owned()),
                 _ => super::cluster::change(stepper, line),
@@ -54,54 +90,98 @@ pub const GROUP: Group = Group {
     ],
 };
 
-/// How far to run.
-#[derive(Clone, Copy)]
-enum RunTo {
-    NextLine,
-    Quiet,
-    Time(Duration),
-}
-
-/// `run` gives a cluster that never comes to rest, as with a container that keeps crashing, this much virtual time.
+/// A cluster that never comes to rest, as with a container that keeps crashing, gets this much virtual time.
 const RUN_AT_MOST: Duration = Duration::from_secs(600);
+/// So many steps are taken between two looks at the clock.
+const STRIDE: u64 = 256;
 
 fn advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
     for _ in 0..times {
-        if stepper.session.advance(stop, 0) == Advance::Quiet {
-            let quiet = "nothing is left to do: the cluster is quiet. Change something, or quit\n";
-            return Ok(stepper.printed() + quiet);
+        match stepper.session.advance(stop, 0) {
+            Advance::Quiet => {
+                return Ok(
+                    stepper.printed() + "nothing is left to do: the cluster is quiet. Change something, or quit\n"
+                );
+            }
+            Advance::Stopped | Advance::Limit => {}
+            Advance::Breakpoint | Advance::Crashed => break,
         }
     }
     Ok(stepper.printed() + &stepper.shown())
 }
 
-/// Steps without showing each stop, with a bar where somebody watches.
-fn run_on(stepper: &mut Stepper, to: RunTo) -> Reply {
+/// Runs to a goal, with a bar where somebody watches, for ten minutes of virtual time at most.
+fn go(stepper: &mut Stepper, goal: &mut Goal) -> Advance {
     let bar = stepper.bar();
-    let before = stepper.session.history().len();
     let start = stepper.session.cluster.engine.now();
     loop {
-        let printed = stepper.session.cluster.kubectl.printed();
-        if stepper.session.advance(StopAt::Event, 0) == Advance::Quiet {
-            break;
-        }
-        let steps = stepper.session.history().len();
-        let now = stepper.session.cluster.engine.now();
-        if steps.is_multiple_of(256) {
-            bar.set_message(format!("step {steps}, {}", stepper.session.time(now)));
-            bar.tick();
-        }
-        match to {
-            RunTo::NextLine if stepper.session.cluster.kubectl.printed_since(printed).contains("\n$ ") => break,
-            RunTo::Time(limit) if now - start >= limit => break,
-            RunTo::Quiet if now - start >= RUN_AT_MOST => break,
-            _ => {}
+        match stepper.session.go(goal, STRIDE) {
+            Advance::Limit if stepper.session.cluster.engine.now() - start < RUN_AT_MOST => {
+                let now = stepper.session.time(stepper.session.cluster.engine.now());
+                bar.set_message(format!("step {}, {now}", stepper.session.history().len()));
+                bar.tick();
+            }
+            end => {
+                bar.finish_and_clear();
+                return end;
+            }
         }
     }
-    bar.finish_and_clear();
+}
+
+/// Steps without showing each stop.
+fn run_on(stepper: &mut Stepper, mut goal: Goal) -> Reply {
+    let before = stepper.session.history().len();
+    let end = go(stepper, &mut goal);
     let said = stepper.printed();
     let session = &stepper.session;
-    let end = if session.cluster.is_quiet() { "; nothing is left to do" } else { "" };
+    let quiet = if session.cluster.is_quiet() { "; nothing is left to do" } else { "" };
     let (steps, now) = (session.history().len() - before, session.time(session.cluster.engine.now()));
-    Ok(format!("{said}{steps} events, now at {now}{end}\n"))
+    let ran = format!("{said}{steps} events, now at {now}{quiet}\n");
+    match end {
+        Advance::Breakpoint | Advance::Crashed => Ok(ran + &stepper.shown()),
+        _ => Ok(ran),
+    }
+}
+
+/// Steps to a goal and shows the stop there. `what` says what did not come, if the cluster falls quiet before.
+fn show_goal(stepper: &mut Stepper, mut goal: Goal, what: &str) -> Reply {
+    let end = go(stepper, &mut goal);
+    let said = stepper.printed();
+    match end {
+        Advance::Quiet => Ok(format!("{said}the cluster is quiet; nothing is pending before {what}\n")),
+        Advance::Limit => Ok(format!("{said}ten minutes went by before {what}\n")),
+        _ => Ok(said + &stepper.shown()),
+    }
+}
+
+fn next(stepper: &mut Stepper) -> Reply {
+    let session = &stepper.session;
+    match session.current().and_then(|step| Reaction::to(&session.cluster, step)) {
+        Some(reaction) => show_goal(stepper, Goal::Reaction(reaction), "the reaction is over"),
+        // Nothing to wait for: whoever got this is done with it already.
+        None => advance(stepper, stepper.stop, 1),
+    }
+}
+
+fn finish(stepper: &mut Stepper) -> Reply {
+    let ran = stepper.session.current().and_then(|step| {
+        step.notes.iter().rev().find_map(|note| match note {
+            Note::Waits { actor, task, .. } => Some((*actor, task.clone())),
+            _ => None,
+        })
+    });
+    let Some((actor, task)) = ran else {
+        return Err("no reconcile or pod worker has run in this step, or it has ended; stack shows those under way, \
+            next goes on until this event has been reacted to"
+            .to_owned());
+    };
+    let what = format!("the end of {task}");
+    show_goal(stepper, Goal::End { actor, task }, &what)
+}
+
+fn until(stepper: &mut Stepper, line: &Line) -> Reply {
+    let mut condition = Breakpoints::default();
+    condition.add(line.rest(), true, &stepper.session.names())?;
+    show_goal(stepper, Goal::Until(Box::new(condition)), &format!("this holds: {}", line.rest()))
 }

@@ -1,0 +1,156 @@
+//! Where to stop: breakpoints, watches and logpoints.
+
+use crate::debugger::breakpoint::Breakpoint;
+
+use super::super::step::Stepper;
+use super::{Command, Group, Line, Reply};
+
+/// Commands about breakpoints.
+pub const GROUP: Group = Group {
+    name: "stop",
+    commands: &[
+        Command {
+            names: &["break", "b"],
+            usage: "break [TERM…] [if EXPR] [print TEXT]",
+            about: "stop there, or print and go on",
+            more: BREAK,
+            run: |stepper, line| add(stepper, line, false),
+        },
+        Command {
+            names: &["tbreak"],
+            usage: "tbreak TERM… [if EXPR]",
+            about: "the same, once",
+            more: "A breakpoint that goes away when it has stopped once.\n",
+            run: |stepper, line| add(stepper, line, true),
+        },
+        Command {
+            names: &["watch"],
+            usage: "watch OBJECT.path",
+            about: "stop when a field changes",
+            more: WATCH,
+            run: watch,
+        },
+        Command {
+            names: &["breakpoints", "bl"],
+            usage: "breakpoints",
+            about: "list them",
+            more: "Each with its number, what it stops at, and how often it did.\n",
+            run: |stepper, line| line.nothing().map(|()| list(stepper)),
+        },
+        Command {
+            names: &["ignore"],
+            usage: "ignore N COUNT",
+            about: "pass over the next COUNT hits of N",
+            more: "",
+            run: ignore,
+        },
+        Command {
+            names: &["disable"],
+            usage: "disable N…",
+            about: "stop there no more for now; all without a number",
+            more: "",
+            run: |stepper, line| each(stepper, line, |breakpoint| breakpoint.enabled = false),
+        },
+        Command {
+            names: &["enable"],
+            usage: "enable N…",
+            about: "stop there again",
+            more: "",
+            run: |stepper, line| each(stepper, line, |breakpoint| breakpoint.enabled = true),
+        },
+        Command {
+            names: &["unbreak", "clear"],
+            usage: "unbreak N…",
+            about: "take breakpoints away; all without a number",
+            more: "`delete N` does the same; `delete pod web` is kubectl's.\n",
+            run: unbreak,
+        },
+    ],
+};
+
+const BREAK: &str = "\
+All terms must hold. A term is one of
+  pod, rs, deployments          a kind
+  pod/web-*, pod/shop/web-*     objects, with their namespace if one is given
+  -l app=web                    objects with these labels
+  ns=shop  name=web-*           a namespace, a name
+  request response notification timer runtime      a class of events
+  kube-scheduler, kubelet/*, replicaset-controller   whoever sends, gets or works
+  from=NAME  to=NAME            the sender alone, the receiver alone
+  create, update, pods/status   a verb, a subresource
+  409, 4xx                      an answer's code
+  reason=FailedScheduling       an Event that is written
+  verdict=unschedulable, verdict='node-2 chosen', verdict='TaintToleration*'
+  condition=Ready, condition=Ready:True            a condition that changes
+  method=RunPodSandbox          a call to the runtime, or a timer of that name
+  replicaset/mod.rs:120, fn=put_status             code that comes to wait there:
+                                it calls the API, the runtime or the clock
+After `if` comes an expression over old, new, object, event, message, step and time:
+  break pod if new.status.phase == \"Running\" and old.status.phase != \"Running\"
+  break rs if changed(status.replicas) or event.code >= 500
+  break pod if new.status.containerStatuses[*].restartCount > 2
+After `print` comes a text to print instead of stopping:
+  break pods/status print {new.metadata.name} is {new.status.phase}
+";
+
+const WATCH: &str = "\
+Stops at the write that changes the field, wherever it comes from.
+  watch pod/web.status.phase
+  watch deploy/web.status.conditions[Available].status
+  watch pod/web-*.spec.nodeName
+";
+
+fn add(stepper: &mut Stepper, line: &Line, once: bool) -> Reply {
+    let names = stepper.session.names();
+    let breakpoint = stepper.session.breakpoints.add(line.rest(), once, &names)?;
+    Ok(format!("{breakpoint}\n"))
+}
+
+/// `watch` stops at changes; without a path it is not kubectl's, so it says how it is written.
+fn watch(stepper: &mut Stepper, line: &Line) -> Reply {
+    let names = stepper.session.names();
+    let breakpoint = stepper.session.breakpoints.watch(line.rest(), &names)?;
+    Ok(format!("{breakpoint}\n"))
+}
+
+fn list(stepper: &Stepper) -> String {
+    let lines: String = stepper.session.breakpoints.list().iter().map(|b| format!("{b}\n")).collect();
+    if lines.is_empty() { "there are no breakpoints; break makes one, help break says how\n".to_owned() } else { lines }
+}
+
+fn number(word: &str) -> Result<u32, String> {
+    word.parse().map_err(|_| format!("{word:?} is not the number of a breakpoint; breakpoints lists them"))
+}
+
+fn ignore(stepper: &mut Stepper, line: &Line) -> Reply {
+    let [breakpoint, count] = line.arguments()[..] else {
+        return Err("write for example: ignore 1 5".to_owned());
+    };
+    let count = count.parse().map_err(|_| format!("{count:?} is not a number of hits; write: ignore 1 5"))?;
+    let breakpoint = stepper.session.breakpoints.get(number(breakpoint)?)?;
+    breakpoint.ignore = count;
+    Ok(format!("{breakpoint}\n"))
+}
+
+/// The numbers that were typed; all breakpoints if none were.
+fn numbers(stepper: &Stepper, line: &Line) -> Result<Vec<u32>, String> {
+    match line.arguments().as_slice() {
+        [] => Ok(stepper.session.breakpoints.list().iter().map(|breakpoint| breakpoint.number).collect()),
+        words => words.iter().map(|word| number(word)).collect(),
+    }
+}
+
+fn each(stepper: &mut Stepper, line: &Line, change: fn(&mut Breakpoint)) -> Reply {
+    for number in numbers(stepper, line)? {
+        change(stepper.session.breakpoints.get(number)?);
+    }
+    Ok(list(stepper))
+}
+
+/// Takes breakpoints away.
+pub fn unbreak(stepper: &mut Stepper, line: &Line) -> Reply {
+    for number in numbers(stepper, line)? {
+        stepper.session.breakpoints.delete(number)?;
+    }
+    Ok(list(stepper))
+}

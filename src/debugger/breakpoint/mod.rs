@@ -1,0 +1,233 @@
+//! Breakpoints: where a session stops beside its own stops.
+//!
+//! A breakpoint is a [`Filter`] (terms that must all hold, see [`mod@parse`]), perhaps a condition, and perhaps a text to
+//! print instead of stopping. Each step is offered to each enabled breakpoint; the cheap terms are asked first, and
+//! nothing is looked up in the cluster, so a breakpoint costs the same however large the cluster is.
+
+use std::fmt;
+
+use super::expression::{Expression, eval, parse::parse_parts};
+use super::facts::{Facts, Subject, View};
+
+pub mod filter;
+pub mod parse;
+pub mod template;
+
+pub use filter::{Filter, Term};
+pub use parse::Context;
+use template::Template;
+
+/// One breakpoint.
+#[derive(Clone, Debug)]
+pub struct Breakpoint {
+    /// Its number, from 1; numbers are never given twice.
+    pub number: u32,
+    /// As it was typed, without the command.
+    pub text: String,
+    /// What must hold.
+    pub filter: Filter,
+    /// And this, of one of the objects that fit the filter.
+    pub condition: Option<Expression>,
+    /// Stops when this changes.
+    pub watched: Option<Watched>,
+    /// Prints this and goes on.
+    pub log: Option<Template>,
+    /// Goes away when it has stopped once.
+    pub once: bool,
+    /// Whether it is asked at all.
+    pub enabled: bool,
+    /// How often it fitted.
+    pub hits: u64,
+    /// So many hits are passed over first.
+    pub ignore: u64,
+}
+
+/// A field under watch.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    /// As it was typed: `status.phase`.
+    pub path: String,
+    parts: Vec<super::expression::Part>,
+}
+
+/// What a breakpoint has to say about a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The breakpoint's number.
+    pub number: u32,
+    /// `breakpoint 1: pod/web (hit 2)`, and of a watch the values.
+    pub text: String,
+}
+
+/// All breakpoints of a session.
+#[derive(Clone, Debug, Default)]
+pub struct Breakpoints {
+    list: Vec<Breakpoint>,
+    last: u32,
+}
+
+impl Breakpoints {
+    /// All, in the order of their numbers.
+    pub fn list(&self) -> &[Breakpoint] {
+        &self.list
+    }
+
+    /// Adds a breakpoint from its text: `pod/web-* request if new.status.phase == "Running" print {new.metadata.name}`.
+    pub fn add(&mut self, text: &str, once: bool, context: &Context) -> Result<&Breakpoint, String> {
+        let parse::Parsed { filter, condition, log } = parse::parse(text, context)?;
+        Ok(self.push(Breakpoint { filter, condition, log, once, ..Breakpoint::empty(text) }))
+    }
+
+    /// Adds a watch from its text: `pod/web.status.phase`.
+    pub fn watch(&mut self, text: &str, context: &Context) -> Result<&Breakpoint, String> {
+        let (object, path) = parse::split_watch(text)?;
+        let parts = parse_parts(&path).map_err(|error| error.to_string())?;
+        let parse::Parsed { filter, .. } = parse::parse(&format!("{object} request"), context)?;
+        let watched = Some(Watched { path, parts });
+        Ok(self.push(Breakpoint { filter, watched, ..Breakpoint::empty(text) }))
+    }
+
+    fn push(&mut self, breakpoint: Breakpoint) -> &Breakpoint {
+        self.last += 1;
+        self.list.push(Breakpoint { number: self.last, ..breakpoint });
+        &self.list[self.list.len() - 1]
+    }
+
+    /// The breakpoint with this number.
+    pub fn get(&mut self, number: u32) -> Result<&mut Breakpoint, String> {
+        let known = match self.list.as_slice() {
+            [] => "there are none; break makes one".to_owned(),
+            list => format!("there are {}", list.iter().map(|b| b.number.to_string()).collect::<Vec<_>>().join(", ")),
+        };
+        self.list.iter_mut().find(|b| b.number == number).ok_or(format!("there is no breakpoint {number}; {known}"))
+    }
+
+    /// Takes a breakpoint away.
+    pub fn delete(&mut self, number: u32) -> Result<(), String> {
+        self.get(number)?;
+        self.list.retain(|breakpoint| breakpoint.number != number);
+        Ok(())
+    }
+
+    /// Takes all away.
+    pub fn clear(&mut self) {
+        self.list.clear();
+    }
+
+    /// Offers a step to all. Who stops is in the first list, what logpoints print in the second.
+    pub fn check(&mut self, facts: &Facts, seconds: f64) -> (Vec<Hit>, Vec<String>) {
+        let (mut hits, mut printed) = (Vec::new(), Vec::new());
+        for breakpoint in self.list.iter_mut().filter(|b| b.enabled) {
+            match breakpoint.check(facts, seconds) {
+                Outcome::Passed => {}
+                Outcome::Printed(text) => printed.push(text),
+                Outcome::Stopped(hit) => hits.push(hit),
+            }
+        }
+        self.list.retain(|b| !(b.once && hits.iter().any(|hit| hit.number == b.number)));
+        (hits, printed)
+    }
+}
+
+enum Outcome {
+    Passed,
+    Printed(String),
+    Stopped(Hit),
+}
+
+impl Breakpoint {
+    fn empty(text: &str) -> Breakpoint {
+        Breakpoint {
+            number: 0,
+            text: text.trim().to_owned(),
+            filter: Filter::default(),
+            condition: None,
+            watched: None,
+            log: None,
+            once: false,
+            enabled: true,
+            hits: 0,
+            ignore: 0,
+        }
+    }
+
+    fn check(&mut self, facts: &Facts, seconds: f64) -> Outcome {
+        let Some((subject, why)) = self.fits(facts, seconds) else { return Outcome::Passed };
+        self.hits += 1;
+        if self.ignore > 0 {
+            self.ignore -= 1;
+            return Outcome::Passed;
+        }
+        match &self.log {
+            Some(template) => Outcome::Printed(template.fill(&View::new(facts, subject, seconds))),
+            None => {
+                let text = format!("{} {}: {} (hit {}){why}", self.what(), self.number, self.text, self.hits);
+                Outcome::Stopped(Hit { number: self.number, text })
+            }
+        }
+    }
+
+    fn what(&self) -> &'static str {
+        if self.watched.is_some() { "watch" } else { "breakpoint" }
+    }
+
+    /// The object that fits, if one does, and more to say about it. A condition that cannot be decided fits, and says
+    /// why it cannot.
+    fn fits<'a>(&self, facts: &Facts<'a>, seconds: f64) -> Option<(Option<Subject<'a>>, String)> {
+        if !self.filter.fits_event(facts) {
+            return None;
+        }
+        if !self.filter.asks_object() && facts.subjects.is_empty() {
+            return self.decide(facts, None, seconds).map(|why| (None, why));
+        }
+        let fitting = facts.subjects.iter().filter(|subject| self.filter.fits_object(subject));
+        fitting.copied().find_map(|s| self.decide(facts, Some(s), seconds).map(|why| (Some(s), why)))
+    }
+
+    fn decide(&self, facts: &Facts, subject: Option<Subject>, seconds: f64) -> Option<String> {
+        if let Some(watched) = &self.watched {
+            return watched.change(subject?);
+        }
+        let Some(condition) = &self.condition else { return Some(String::new()) };
+        match condition.holds(&View::new(facts, subject, seconds)) {
+            Ok(true) => Some(String::new()),
+            Ok(false) => None,
+            Err(error) => Some(format!("\nits condition cannot be decided: {error}")),
+        }
+    }
+}
+
+impl Watched {
+    fn change(&self, subject: Subject) -> Option<String> {
+        let value = |object: Option<&crate::object::Object>| {
+            let values = object.map_or(Vec::new(), |object| eval::follow(&object.to_json(), &self.parts));
+            let texts: Vec<String> = values.iter().filter(|v| !v.is_null()).map(|v| v.to_string()).collect();
+            if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }
+        };
+        let (old, new) = (value(subject.old), value(subject.new));
+        (old != new).then(|| format!("\n{} of {} {}: {old} → {new}", self.path, subject.kind, subject.name))
+    }
+}
+
+impl fmt::Display for Breakpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match (&self.watched, &self.log, self.once) {
+            (Some(_), ..) => "watch",
+            (_, Some(_), _) => "print",
+            (.., true) => "once",
+            _ => "break",
+        };
+        write!(f, "{:<3} {kind:<6} {}", self.number, self.text)?;
+        let times = |n: u64| if n == 1 { "once".to_owned() } else { format!("{n} times") };
+        if self.hits > 0 {
+            write!(f, "  (hit {})", times(self.hits))?;
+        }
+        if self.ignore > 0 {
+            write!(f, "  (passes over {} more)", self.ignore)?;
+        }
+        if !self.enabled {
+            write!(f, "  (disabled)")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! Expressions: what they mean, and what is said of wrong ones.
+
+use serde_json::{Value, json};
+
+use super::{Root, Scope, matches_glob, parse};
+
+struct Case(Value);
+
+impl Scope for Case {
+    fn root(&self, root: Root) -> &Value {
+        let name = Root::ALL.iter().find(|(_, r)| *r == root).map(|(name, _)| *name).unwrap();
+        self.0.get(name).unwrap_or(&Value::Null)
+    }
+}
+
+fn scope() -> Case {
+    Case(json!({
+        "old": {"status": {"phase": "Pending"}, "spec": {"replicas": 2}},
+        "new": {
+            "metadata": {"name": "web-1", "labels": {"app.kubernetes.io/name": "web"}},
+            "status": {
+                "phase": "Running",
+                "conditions": [{"type": "Ready", "status": "True"}],
+                "containerStatuses": [{"name": "my-app", "restartCount": 0}, {"name": "b", "restartCount": 3}],
+            },
+            "spec": {"replicas": 2, "cpu": "250m", "more": "0.5"},
+        },
+        "step": 12,
+        "time": 1.5,
+    }))
+}
+
+#[test]
+fn expressions_hold_or_not() {
+    for (text, holds) in [
+        (r#"new.status.phase == "Running""#, true),
+        (r#"new.status.phase == 'Running' and old.status.phase != 'Running'"#, true),
+        (r#"not new.status.phase == "Running" or step > 11"#, true),
+        (r#"not (new.status.phase == "Running" or step > 11)"#, false),
+        ("true or false and false", true),
+        ("new.spec.replicas == 2.0", true),
+        ("changed(spec.replicas)", false),
+        ("changed(status.phase) && !changed(spec.replicas)", true),
+        (r#"new.status.conditions[Ready].status == "True""#, true),
+        ("new.status.containerStatuses[*].restartCount > 2", true),
+        ("new.status.containerStatuses[*].restartCount > 3", false),
+        ("new.status.containerStatuses[my-app].restartCount == 0", true),
+        ("new.status.containerStatuses[1].restartCount >= 3", true),
+        ("new.status.containerStatuses[7].restartCount >= 3", false),
+        ("len(new.status.containerStatuses) == 2", true),
+        ("len(new.nothing) == 0", true),
+        (r#"new.metadata.labels["app.kubernetes.io/name"] == "web""#, true),
+        (r#"new.metadata.name ~ "web-*""#, true),
+        (r#"new.missing ~ "web-*""#, false),
+        ("new.missing == null", true),
+        ("new.missing < 3", false),
+        ("new.missing", false),
+        ("new.metadata.name", true),
+        (r#"new.spec.cpu < new.spec.more"#, true),
+        (r#"new.spec.cpu < "0.2""#, false),
+        ("time >= 1.5 and time < 2", true),
+        ("step > -1", true),
+        ("message.method == null", true),
+    ] {
+        let expression = parse(text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(expression.holds(&scope()), Ok(holds), "{text}");
+    }
+}
+
+#[test]
+fn mistakes_are_shown_where_they_are() {
+    for (text, at, says) in [
+        ("", 0, "a value is expected"),
+        ("status.phase == 1", 0, "a path begins with one of old, new"),
+        ("new.status.phase = 1", 17, "write == with two signs"),
+        ("new.status.phase == \"Run", 20, "quote is not closed"),
+        ("new.status.phase ==", 19, "not the end"),
+        ("new..phase", 4, "name of a field"),
+        ("new.a[", 6, "in brackets stands"),
+        ("new.a[1", 7, "\"]\" is expected"),
+        ("(step > 1", 9, "\")\" is expected"),
+        ("step > 1 step", 9, "join two with and, or"),
+        ("changed()", 8, "a path is expected"),
+        ("size(new)", 0, "there is no function"),
+        ("step > 1.2.3", 7, "is not a number"),
+        ("step ? 1", 5, "means nothing here"),
+        ("étape == 1", 0, "there is nothing called"),
+        ("'é' = 1", 4, "two signs"),
+    ] {
+        let error = parse(text).expect_err(text);
+        assert_eq!((error.at, error.message.contains(says)), (at, true), "{text}: {error}");
+    }
+    let deep = "(".repeat(10_000);
+    assert!(parse(&deep).unwrap_err().message.contains("too deeply"));
+    assert!(parse(&"not ".repeat(10_000)).unwrap_err().message.contains("too deeply"));
+}
+
+#[test]
+fn what_cannot_be_compared_is_an_error() {
+    for (text, says) in [
+        ("new.metadata.name > 3", "a text and a number cannot be compared"),
+        ("new.spec < new.status", "an object and an object cannot be compared"),
+        ("step ~ 'x'", "compares a text with a pattern"),
+        ("len(step) == 1", "it has no length"),
+    ] {
+        let error = parse(text).unwrap().holds(&scope()).expect_err(text);
+        assert!(error.message.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn an_error_points_at_its_place() {
+    let error = parse("new.a = 1").unwrap_err();
+    assert_eq!(error.to_string(), "column 7: to compare, write == with two signs\n  new.a = 1\n        ^");
+}
+
+#[test]
+fn globs_match() {
+    for (pattern, text, fits) in [
+        ("web-*", "web-1", true),
+        ("*", "", true),
+        ("a*b*c", "axxbyyc", true),
+        ("a*b*c", "axxbyy", false),
+        ("kubelet/*", "kubelet/node-1", true),
+        ("?b", "ab", true),
+        ("?b", "b", false),
+        ("***é", "xé", true),
+        ("", "x", false),
+    ] {
+        assert_eq!(matches_glob(pattern, text), fits, "{pattern} {text}");
+    }
+}

@@ -1,0 +1,122 @@
+//! Where a move forward ends.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::cluster::Cluster;
+use crate::engine::{ActorId, EventId, Note, Step, What};
+use crate::object::time::Instant;
+
+use super::breakpoint::Breakpoints;
+use super::describe;
+use super::facts::Facts;
+
+/// Where stepping stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopAt {
+    /// At an informer notification that is not background traffic.
+    Notification,
+    /// At every event that is not background traffic.
+    Event,
+    /// At every event.
+    Anything,
+}
+
+/// Where a move ends, unless a breakpoint ends it first.
+#[derive(Debug)]
+pub enum Goal {
+    /// At the next stop of this kind.
+    Stop(StopAt),
+    /// When nothing is left to do.
+    Quiet,
+    /// When so much virtual time is over.
+    Time(Instant),
+    /// When the scenario's next command is about to run: how much it had printed before.
+    NextLine(usize),
+    /// When somebody has finished reacting.
+    Reaction(Reaction),
+    /// When this reconcile or pod worker ends.
+    End {
+        /// Whose it is.
+        actor: ActorId,
+        /// Its label.
+        task: Rc<str>,
+    },
+    /// When this fits, which is written like a breakpoint.
+    Until(Box<Breakpoints>),
+}
+
+impl Goal {
+    /// Whether the step that just ran is the end of the move. `seconds` is its virtual time.
+    pub fn reached(&mut self, cluster: &Cluster, step: &Step, seconds: f64) -> bool {
+        match self {
+            Goal::Stop(StopAt::Notification) => describe::is_notification(step),
+            Goal::Stop(StopAt::Event) => !step.event.background,
+            Goal::Stop(StopAt::Anything) => true,
+            Goal::Quiet => false,
+            Goal::Time(end) => step.time >= *end,
+            Goal::NextLine(printed) => {
+                let before = std::mem::replace(printed, cluster.kubectl.printed());
+                *printed != before && cluster.kubectl.printed_since(before).contains("\n$ ")
+            }
+            Goal::Reaction(reaction) => reaction.over(cluster, step),
+            Goal::End { actor, task } => step
+                .notes
+                .iter()
+                .any(|note| matches!(note, Note::Finished { actor: a, task: t } if a == actor && t == task)),
+            Goal::Until(condition) => {
+                let facts = Facts::of(&cluster.engine, step);
+                !condition.check(&facts, seconds).0.is_empty()
+            }
+        }
+    }
+
+    /// Whether the move goes on through background traffic when nothing else is left.
+    pub fn outlasts_quiet(&self) -> bool {
+        matches!(self, Goal::Stop(StopAt::Anything) | Goal::Time(_))
+    }
+}
+
+/// A timer armed this far ahead is no part of a reaction: retries are, resyncs and probes are not.
+const PROMPT: Duration = Duration::from_secs(1);
+
+/// What one delivery set off in the component that got it: work taken up, calls made, answers awaited. What others learn
+/// of it through their watches is their own reaction.
+#[derive(Debug)]
+pub struct Reaction {
+    /// Events of the reaction that are still in flight.
+    open: BTreeSet<EventId>,
+}
+
+impl Reaction {
+    /// What `step` set off; None if it set nothing off that is still under way.
+    pub fn to(cluster: &Cluster, step: &Step) -> Option<Reaction> {
+        let mut reaction = Reaction { open: BTreeSet::new() };
+        reaction.follow(cluster, step);
+        (!reaction.open.is_empty()).then_some(reaction)
+    }
+
+    fn over(&mut self, cluster: &Cluster, step: &Step) -> bool {
+        if !self.open.remove(&step.event.id) {
+            return false;
+        }
+        self.follow(cluster, step);
+        self.open.is_empty()
+    }
+
+    fn follow(&mut self, cluster: &Cluster, step: &Step) {
+        for sent in &step.sent {
+            let Some(event) = cluster.engine.in_flight(*sent) else { continue };
+            let soon = event.due - step.time < PROMPT;
+            let part = match event.what {
+                What::Notification { .. } => false,
+                What::Wake { .. } => soon && !event.background,
+                _ => !event.background,
+            };
+            if part {
+                self.open.insert(event.id);
+            }
+        }
+    }
+}
