@@ -7,9 +7,10 @@ use std::sync::Arc;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::{
-    Container, EmptyDirVolumeSource, PersistentVolume, PersistentVolumeClaim, Pod, PodSecurityContext, PodSpec, Probe,
-    ResourceRequirements, Secret, Service, Volume,
+    Container, EmptyDirVolumeSource, Endpoints, PersistentVolume, PersistentVolumeClaim, Pod, PodSecurityContext,
+    PodSpec, Probe, ResourceRequirements, Secret, Service, Volume,
 };
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::rbac::v1::{RoleRef, Subject};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{CSIDriver, StorageClass};
@@ -31,6 +32,8 @@ pub fn set_defaults(object: &mut Object) {
         Object::ReplicaSet(set) => change(set, replica_set_defaults),
         Object::Service(service) => change(service, service_defaults),
         Object::Secret(secret) => change(secret, secret_defaults),
+        Object::Endpoints(endpoints) => change(endpoints, endpoints_defaults),
+        Object::EndpointSlice(slice) => change(slice, endpoint_slice_defaults),
         Object::PriorityClass(class) => change(class, priority_class_defaults),
         Object::PersistentVolume(volume) => change(volume, volume_object_defaults),
         Object::PersistentVolumeClaim(claim) => change(claim, claim_defaults),
@@ -243,6 +246,19 @@ fn service_defaults(service: &mut Service) {
     for port in spec.ports.iter_mut().flatten() {
         or_text(&mut port.protocol, "TCP");
         or(&mut port.target_port, IntOrString::Int(port.port));
+    }
+}
+
+fn endpoints_defaults(endpoints: &mut Endpoints) {
+    for port in endpoints.subsets.iter_mut().flatten().flat_map(|subset| subset.ports.iter_mut().flatten()) {
+        or_text(&mut port.protocol, "TCP");
+    }
+}
+
+fn endpoint_slice_defaults(slice: &mut EndpointSlice) {
+    for port in slice.ports.iter_mut().flatten() {
+        or(&mut port.name, String::new());
+        or_text(&mut port.protocol, "TCP");
     }
 }
 

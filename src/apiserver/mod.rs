@@ -133,6 +133,9 @@ impl ApiServer {
             stages: self.keep_stages.then(Vec::new),
             changes: Vec::new(),
         };
+        if let Some(warning) = registry::deprecation(request.kind) {
+            handling.warnings.push(warning.to_owned());
+        }
         let outcome = self.authorize(&mut handling).and_then(|()| self.route(&mut handling));
         if let (Err(status), Some(watch)) = (&outcome, watch) {
             handling.fanout.push((watch, WatchEvent::Error(status.clone())));

@@ -33,7 +33,16 @@ pub fn prefix(kind: Kind) -> &'static str {
         VolumeAttachment => "volumeattachments",
         CSIDriver => "csidrivers",
         CSINode => "csinodes",
+        Endpoints => "services/endpoints",
+        EndpointSlice => "endpointslices",
+        IPAddress => "ipaddresses",
+        ServiceCIDR => "servicecidrs",
     }
+}
+
+/// What the API server warns of whenever somebody asks for a kind that has had its time.
+pub fn deprecation(kind: Kind) -> Option<&'static str> {
+    (kind == Kind::Endpoints).then_some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
 }
 
 /// The etcd key of one object: `/registry/pods/default/web`.

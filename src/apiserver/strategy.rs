@@ -140,6 +140,17 @@ pub fn prepare_for_update(new: &mut Object, old: &Object) {
             keep(new, |n| &mut n.status, &old.status);
             false
         }
+        (Object::EndpointSlice(new), Object::EndpointSlice(old)) => {
+            new.metadata.labels != old.metadata.labels
+                || new.address_type != old.address_type
+                || new.endpoints != old.endpoints
+                || new.ports != old.ports
+        }
+        (Object::IPAddress(new), Object::IPAddress(old)) => new.spec != old.spec,
+        (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            new.spec != old.spec
+        }
         _ => false,
     };
     if changed && counts_generations(new.kind()) {
@@ -173,6 +184,7 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
             keep(new, |n| &mut n.spec, &old.spec);
             keep(new, |n| &mut n.metadata, &old.metadata);
         }
+        (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => keep(new, |n| &mut n.spec, &old.spec),
         _ => {}
     }
 }
@@ -221,7 +233,10 @@ pub fn carry_over_metadata(new: &mut Object, old: &Object) {
 
 /// Kinds whose `metadata.generation` counts.
 fn counts_generations(kind: Kind) -> bool {
-    matches!(kind, Kind::Pod | Kind::Deployment | Kind::ReplicaSet)
+    matches!(
+        kind,
+        Kind::Pod | Kind::Deployment | Kind::ReplicaSet | Kind::EndpointSlice | Kind::IPAddress | Kind::ServiceCIDR
+    )
 }
 
 /// Whether a PUT without resourceVersion is accepted.
@@ -236,6 +251,7 @@ pub fn allow_create_on_update(kind: Kind) -> bool {
         Kind::Lease
             | Kind::Event
             | Kind::Service
+            | Kind::Endpoints
             | Kind::Role
             | Kind::RoleBinding
             | Kind::ClusterRole

@@ -148,6 +148,7 @@ macro_rules! kinds {
 }
 
 use k8s_openapi::api::{apps::v1 as apps, coordination::v1 as coordination, core::v1 as core};
+use k8s_openapi::api::{discovery::v1 as discovery, networking::v1 as networking};
 use k8s_openapi::api::{rbac::v1 as rbac, scheduling::v1 as scheduling, storage::v1 as storage};
 
 kinds! {
@@ -173,6 +174,10 @@ kinds! {
     VolumeAttachment: storage::VolumeAttachment, "volumeattachments", false, [];
     CSIDriver: storage::CSIDriver, "csidrivers", false, [];
     CSINode: storage::CSINode, "csinodes", false, [];
+    Endpoints: core::Endpoints, "endpoints", true, ["ep"];
+    EndpointSlice: discovery::EndpointSlice, "endpointslices", true, [];
+    IPAddress: networking::IPAddress, "ipaddresses", false, ["ip"];
+    ServiceCIDR: networking::ServiceCIDR, "servicecidrs", false, [];
 }
 
 impl Object {

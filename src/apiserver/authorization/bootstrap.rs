@@ -131,6 +131,7 @@ const PROXY: &[Rule] = &[
     ("list,watch", "", "services,endpoints"),
     (READ, "", "nodes"),
     ("list,watch", "discovery.k8s.io", "endpointslices"),
+    ("list,watch", "networking.k8s.io", "servicecidrs"),
     EVENTS,
 ];
 

@@ -93,7 +93,7 @@ fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
 }
 
 /// Kinds without a status, or without an endpoint for it.
-const STATUSLESS: [&str; 15] = [
+const STATUSLESS: [&str; 16] = [
     "ConfigMap",
     "Secret",
     "ServiceAccount",
@@ -106,6 +106,7 @@ const STATUSLESS: [&str; 15] = [
     "ClusterRoleBinding",
     "Endpoints",
     "EndpointSlice",
+    "IPAddress",
     "ControllerRevision",
     "StorageClass",
     "LimitRange",

@@ -154,6 +154,11 @@ impl Problems {
         self.add(path, "FieldValueTooLong", format!("Too long: may not be more than {max} bytes"));
     }
 
+    /// `Too many: n: must have at most m items`
+    pub fn too_many(&mut self, path: &Path, len: usize, max: usize) {
+        self.add(path, "FieldValueTooMany", format!("Too many: {len}: must have at most {max} items"));
+    }
+
     /// One `Invalid value` for each sentence.
     pub fn all_invalid(&mut self, path: &Path, value: &str, details: Vec<String>) {
         for detail in details {

@@ -9,7 +9,7 @@
 //! - [`metadata`]: every object's metadata; labels and selectors.
 //! - [`pod`], [`container`], [`volume`], [`scheduling`]: Pods and templates; [`pod_update`], [`diff`]: what may change.
 //! - [`storage`]: volumes, claims, classes, attachments, drivers.
-//! - [`workload`], [`service`], [`node`], [`config`], [`rbac`]: the other kinds.
+//! - [`workload`], [`service`], [`endpoints`], [`node`], [`config`], [`rbac`]: the other kinds.
 //!
 //! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
 //!
@@ -21,6 +21,7 @@ use crate::object::status::Cause;
 pub mod config;
 pub mod container;
 pub mod diff;
+pub mod endpoints;
 pub mod field;
 pub mod metadata;
 pub mod names;
@@ -63,6 +64,10 @@ pub fn validate_create(object: &Object) -> Vec<Cause> {
         Object::VolumeAttachment(attachment) => storage::attachment(&mut problems, attachment),
         Object::CSIDriver(driver) => storage::driver(&mut problems, driver),
         Object::CSINode(node) => storage::node(&mut problems, node),
+        Object::Endpoints(there) => endpoints::endpoints(&mut problems, there),
+        Object::EndpointSlice(slice) => endpoints::endpoint_slice(&mut problems, slice),
+        Object::IPAddress(address) => endpoints::ip_address(&mut problems, address),
+        Object::ServiceCIDR(range) => endpoints::service_cidr(&mut problems, range),
         Object::Namespace(_) | Object::ServiceAccount(_) => {}
     }
     problems.0
@@ -92,6 +97,12 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<Cause> {
             rbac_object(&mut problems, new);
             rbac::binding_update(&mut problems, &sent.role_ref, &old.role_ref);
         }
+        (Object::Endpoints(new), Object::Endpoints(old)) => endpoints::endpoints_update(&mut problems, new, old),
+        (Object::EndpointSlice(new), Object::EndpointSlice(old)) => {
+            endpoints::endpoint_slice_update(&mut problems, new, old);
+        }
+        (Object::IPAddress(new), Object::IPAddress(old)) => endpoints::ip_address_update(&mut problems, new, old),
+        (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => endpoints::service_cidr_update(&mut problems, new, old),
         (Object::Role(_) | Object::ClusterRole(_), _) => rbac_object(&mut problems, new),
         (Object::PersistentVolume(new), Object::PersistentVolume(old)) => {
             storage::volume_update(&mut problems, new, old);

@@ -25,6 +25,7 @@ pub fn check_object_name(kind: Kind, name: &str, prefix: bool) -> Vec<String> {
     };
     match kind {
         Kind::Namespace | Kind::Service => check_dns_label(name),
+        Kind::IPAddress => check_ip_name(name),
         Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding => check_path_segment(name),
         _ => check_subdomain(name),
     }
@@ -41,6 +42,15 @@ pub fn check_dns_label(name: &str) -> Vec<String> {
         problems.push(DNS_LABEL.to_owned());
     }
     problems
+}
+
+/// What is wrong with `name` as an address written the one way it is written. Mirrors `ValidateIPAddressName`.
+fn check_ip_name(name: &str) -> Vec<String> {
+    match name.parse::<std::net::IpAddr>() {
+        Err(_) => vec![format!("ParseAddr({name:?}): unable to parse IP")],
+        Ok(ip) if ip.to_string() != name => vec!["must be a canonical form IP address".to_owned()],
+        Ok(_) => Vec::new(),
+    }
 }
 
 /// What is wrong with `name` as a part of a URL. Mirrors `IsValidPathSegmentName`.

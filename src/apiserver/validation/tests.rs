@@ -171,6 +171,30 @@ fn other_kinds() {
             named(json!({"leaseDurationSeconds": 0})),
             "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
         ),
+        (
+            Kind::Endpoints,
+            json!({"metadata": {"name": "x", "namespace": "n"}, "subsets": [{"ports": [{"port": 0, "protocol": "TCP"}]}]}),
+            "[subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`, \
+             subsets[0].ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive]",
+        ),
+        (
+            Kind::EndpointSlice,
+            json!({"metadata": {"name": "x", "namespace": "n"}, "addressType": "IPv4",
+                "endpoints": [{"addresses": ["127.0.0.1"]}, {"addresses": []}]}),
+            "[endpoints[0].addresses[0]: Invalid value: \"127.0.0.1\": may not be in the loopback range \
+             (127.0.0.0/8, ::1/128), endpoints[1].addresses: Required value: must contain at least 1 address]",
+        ),
+        (
+            Kind::IPAddress,
+            json!({"metadata": {"name": "10.96.0"}, "spec": {"parentRef": {"resource": "services", "name": "a"}}}),
+            "metadata.name: Invalid value: \"10.96.0\": ParseAddr(\"10.96.0\"): unable to parse IP",
+        ),
+        (
+            Kind::ServiceCIDR,
+            json!({"metadata": {"name": "x"}, "spec": {"cidrs": ["10.96.0.0/40"]}}),
+            "spec.cidrs[0]: Invalid value: \"10.96.0.0/40\": must be a valid CIDR value, (e.g. 10.9.8.0/24 or \
+             2001:db8::/64)",
+        ),
     ];
     for (kind, value, want) in cases {
         assert_eq!(wrong(kind, value.clone()), want, "{kind} {value}");

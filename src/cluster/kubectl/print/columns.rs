@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::duration::{age, since};
 use super::fields::{at, flag, int, labels, list, map, or_none, plain, selector, text, text_or_none, time};
-use super::{pod, storage};
+use super::{pod, service, storage};
 use crate::object::Kind;
 
 /// How one kind shows in a table.
@@ -39,6 +39,14 @@ pub fn layout(kind: Kind) -> Layout {
             "Container-Runtime" WIDE),
         Kind::Service => layout!(service_cells, "Name" ALWAYS, "Type" ALWAYS, "Cluster-IP" ALWAYS,
             "External-IP" ALWAYS, "Port(s)" ALWAYS, "Age" ALWAYS, "Selector" WIDE),
+        Kind::Endpoints => layout!(|o, now| vec![name(o), service::endpoints(o), created(o, now)],
+            "Name" ALWAYS, "Endpoints" ALWAYS, "Age" ALWAYS),
+        Kind::EndpointSlice => layout!(slice_cells, "Name" ALWAYS, "AddressType" ALWAYS, "Ports" ALWAYS,
+            "Endpoints" ALWAYS, "Age" ALWAYS),
+        Kind::IPAddress => layout!(|o, now| vec![name(o), service::parent(o), created(o, now)],
+            "Name" ALWAYS, "ParentRef" ALWAYS, "Age" ALWAYS),
+        Kind::ServiceCIDR => layout!(|o, now| vec![name(o), service::ranges(o), created(o, now)],
+            "Name" ALWAYS, "CIDRs" ALWAYS, "Age" ALWAYS),
         Kind::Namespace => layout!(|o, now| vec![name(o), text(o, "status.phase").to_owned(), created(o, now)],
             "Name" ALWAYS, "Status" ALWAYS, "Age" ALWAYS),
         Kind::ConfigMap => layout!(|o, now| vec![name(o), data_count(o), created(o, now)],
@@ -226,6 +234,11 @@ fn external_ip(service: &Value, kind: &str) -> String {
         true if kind == "LoadBalancer" => "<pending>".to_owned(),
         _ => or_none(&ips.join(",")),
     }
+}
+
+fn slice_cells(slice: &Value, now: Timestamp) -> Vec<String> {
+    let (ports, endpoints) = (service::slice_ports(slice), service::slice_endpoints(slice));
+    vec![name(slice), text(slice, "addressType").to_owned(), ports, endpoints, created(slice, now)]
 }
 
 fn data_count(object: &Value) -> String {

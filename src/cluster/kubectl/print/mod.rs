@@ -10,6 +10,8 @@
 pub mod columns;
 
 pub mod pod;
+/// Where Services lead.
+pub mod service;
 pub mod storage;
 
 pub mod table;
