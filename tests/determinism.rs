@@ -67,6 +67,36 @@ fn runs_repeat_and_properties_hold() {
     }
 }
 
+/// A world that is brought back goes on as it went on the first time, however far it had gone since.
+#[test]
+fn saved_worlds_go_on_alike() {
+    let mut brought_back = 0;
+    for scenario in Scenario::shipped() {
+        let mut cluster = Cluster::for_scenario(&scenario);
+        let origin = cluster.engine.now();
+        let mut record = Record::new(origin, &scenario.namespace);
+        let mut saved = Vec::new();
+        while !cluster.is_quiet() {
+            saved.extend(cluster.save());
+            let Some(step) = cluster.step() else { break };
+            record.add(&cluster.engine, &step);
+        }
+        let sparse = saved.len().div_ceil(8);
+        for (n, world) in saved.iter().rev().step_by(sparse).enumerate() {
+            cluster.restore(world);
+            let mut again = Record::new(origin, &scenario.namespace);
+            let first = world.steps() as usize;
+            for expected in record.trace[first..].iter().take(500) {
+                let step = cluster.step().expect("there was a step the first time");
+                again.add(&cluster.engine, &step);
+                assert_eq!(again.trace.last(), Some(expected), "{}, back to step {first}", scenario.name);
+            }
+            brought_back += usize::from(n > 0 && first > 0);
+        }
+    }
+    assert!(brought_back > 20, "only {brought_back} worlds were quiet enough to be saved");
+}
+
 #[test]
 fn seeds_make_a_difference() {
     let scenario = Scenario::find("deployment").expect("it is shipped");

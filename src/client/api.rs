@@ -25,13 +25,20 @@ pub struct Client {
     actor: ActorId,
     user: Rc<User>,
     limiter: Memory<TokenBucket>,
+    slower_by: Duration,
 }
 
 impl Client {
     /// A client of `actor`, asking as `user`, at most `qps` requests a second after a burst of `burst`.
     pub fn new(hub: Hub, actor: ActorId, user: Rc<User>, qps: u32, burst: u32) -> Client {
         let limiter = hub.memory(TokenBucket::new(qps, burst));
-        Client { hub, actor, user, limiter }
+        Client { hub, actor, user, limiter, slower_by: Duration::ZERO }
+    }
+
+    /// The same, each of its requests taking so much longer on its way: a busy machine, a bad link.
+    pub fn slower_by(mut self, time: Duration) -> Client {
+        self.slower_by = time;
+        self
     }
 
     /// The engine's handle.
@@ -176,7 +183,7 @@ impl Client {
 
     #[track_caller]
     fn call<T>(&self, request: Request, read: fn(Answer) -> Result<T, Status>) -> Call<T> {
-        let delay = self.limiter.borrow_mut().reserve(self.hub.now());
+        let delay = self.limiter.borrow_mut().reserve(self.hub.now()) + self.slower_by;
         Call { inner: self.hub.request(request, delay), read }
     }
 }

@@ -29,7 +29,7 @@ use crate::apiserver::request::{Body, Options, Request, User, Verb};
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::Client;
 use crate::controllers::{self, ControllerManager};
-use crate::engine::{Actor, ActorId, Delivery, Engine, Hub, Memory, Step};
+use crate::engine::{self, Actor, ActorId, Delivery, Engine, Hub, Memory, Step};
 use crate::node::cni::Plugins;
 use crate::node::kubelet::{self, Kubelet};
 use crate::node::runtime::Runtime;
@@ -64,6 +64,8 @@ pub struct Config {
     pub seed: u64,
     /// Requests a second and burst of every component's client; the shipped limits unless given.
     pub client_limits: Option<(u32, u32)>,
+    /// Controllers whose requests take so much longer than usual.
+    pub slow: BTreeMap<String, Duration>,
 }
 
 /// One node.
@@ -122,7 +124,12 @@ impl NodeConfig {
 impl Default for Config {
     /// Three nodes, no chance.
     fn default() -> Config {
-        Config { nodes: (1..=3).map(NodeConfig::numbered).collect(), seed: 0, client_limits: None }
+        Config {
+            nodes: (1..=3).map(NodeConfig::numbered).collect(),
+            seed: 0,
+            client_limits: None,
+            slow: BTreeMap::new(),
+        }
     }
 }
 
@@ -167,8 +174,23 @@ pub struct Cluster {
     /// How many lines of timelines have failed.
     pub failures: Memory<u32>,
     actions: Actions,
+    runner: Rc<Runner>,
     images: BTreeMap<String, ImageScript>,
     config: Config,
+}
+
+/// A cluster at a quiet moment, to come back to.
+pub struct Saved {
+    world: engine::Saved,
+    kubectl: Kubectl,
+    images: BTreeMap<String, ImageScript>,
+}
+
+impl Saved {
+    /// How many steps had run.
+    pub fn steps(&self) -> u64 {
+        self.world.steps()
+    }
 }
 
 impl Cluster {
@@ -179,13 +201,16 @@ impl Cluster {
         bootstrap(&mut engine);
         let (hub, id) = (engine.hub().clone(), engine.next_actor());
         let feeds: Feeds = hub.memory(BTreeMap::new());
-        engine.add(Rc::new(UserActor { hub: hub.clone(), actor: id, feeds: feeds.clone() }));
-        let user = Client::new(hub, id, Rc::new(User::admin()), 50, 300);
-        let kubectl = Kubectl::new(user.clone(), feeds);
+        let user = Client::new(hub.clone(), id, Rc::new(User::admin()), 50, 300);
+        let kubectl = Kubectl::new(user.clone(), feeds.clone());
+        let (actions, failures): (Actions, _) = (hub.memory(VecDeque::new()), hub.memory(0));
+        let runner = Rc::new(Runner::new(kubectl.clone(), actions.clone(), failures.clone()));
+        engine.add(Rc::new(UserActor { hub, actor: id, feeds, runner: runner.clone() }));
         let mut cluster = Cluster {
             output: kubectl.output.clone(),
-            failures: engine.hub().memory(0),
-            actions: engine.hub().memory(VecDeque::new()),
+            failures,
+            actions,
+            runner,
             engine,
             user,
             kubectl,
@@ -204,7 +229,8 @@ impl Cluster {
 
     /// A cluster as a scenario wants it, with the scenario's first line about to be typed.
     pub fn for_scenario(scenario: &Scenario) -> Cluster {
-        let config = Config { nodes: scenario.node_configs(), seed: scenario.seed, ..Config::default() };
+        let slow = scenario.slow.iter().map(|(name, ms)| (name.clone(), Duration::from_millis(*ms))).collect();
+        let config = Config { nodes: scenario.node_configs(), seed: scenario.seed, slow, ..Config::default() };
         let mut cluster = Cluster::start(config);
         cluster.kubectl.files = Rc::new(scenario.files.clone());
         cluster.kubectl.namespace.clone_from(&scenario.namespace);
@@ -220,11 +246,23 @@ impl Cluster {
         cluster
     }
 
+    /// Saves the cluster. None while a task is in flight.
+    pub fn save(&self) -> Option<Saved> {
+        let world = self.engine.save()?;
+        Some(Saved { world, kubectl: self.kubectl.clone(), images: self.images.clone() })
+    }
+
+    /// Goes back (or forward) to what this cluster has saved. The same choices from there give the same steps.
+    pub fn restore(&mut self, saved: &Saved) {
+        self.engine.restore(&saved.world);
+        self.kubectl = saved.kubectl.clone();
+        self.images.clone_from(&saved.images);
+    }
+
     /// Starts to run lines as a user would type them, one after another.
     pub fn type_lines(&mut self, lines: Vec<String>) {
-        let (kubectl, actions) = (self.kubectl.clone(), self.actions.clone());
-        let runner = Runner { kubectl, actions, failures: self.failures.clone(), variables: BTreeMap::new() };
-        self.run_command("timeline", runner.run(lines));
+        let (runner, kubectl) = (self.runner.clone(), self.kubectl.clone());
+        self.engine.outside(self.user.actor(), |_| runner.type_lines(lines, kubectl));
     }
 
     /// Starts one kubectl command, without the word `kubectl`.
@@ -285,7 +323,13 @@ impl Cluster {
     fn add_control_plane(&mut self) {
         let (hub, limits) = (self.engine.hub().clone(), self.config.client_limits);
         let id = self.engine.next_actor();
-        self.engine.add(Rc::new(ControllerManager::new(hub.clone(), id, controllers::TABLE, limits)));
+        self.engine.add(Rc::new(ControllerManager::new(
+            hub.clone(),
+            id,
+            controllers::TABLE,
+            limits,
+            &self.config.slow,
+        )));
         let id = self.engine.next_actor();
         self.engine.add(Rc::new(KubeScheduler::new(hub, id, limits)));
     }
@@ -339,7 +383,8 @@ impl Cluster {
 
     /// Whether nothing but background traffic is pending, and no command of the user's is still running.
     pub fn is_quiet(&self) -> bool {
-        self.engine.foreground() == 0 && self.engine.tasks().all(|task| task.actor != self.user.actor())
+        let commands = self.engine.tasks().any(|task| task.actor == self.user.actor());
+        self.engine.foreground() == 0 && !commands && !self.runner.is_busy()
     }
 
     /// Starts a command of the user's; it runs as the cluster steps.
@@ -395,6 +440,7 @@ struct UserActor {
     hub: Hub,
     actor: ActorId,
     feeds: Feeds,
+    runner: Rc<Runner>,
 }
 
 impl UserActor {
@@ -421,6 +467,7 @@ impl Actor for UserActor {
                 let over = Status::new(Reason::Timeout, "the time is over");
                 self.feed(WatchId(key.parse().unwrap_or_default()), WatchEvent::Error(over));
             }
+            Delivery::Wake { what: timeline::NEXT_LINE, .. } => self.runner.next_line(),
             Delivery::Wake { .. } | Delivery::Rpc { .. } => {}
         }
     }

@@ -40,6 +40,9 @@ pub struct Scenario {
     /// Which of the orders that races allow is taken. 0: every message takes its plain time.
     #[serde(default)]
     pub seed: u64,
+    /// Controllers each of whose requests takes so many milliseconds longer than usual.
+    #[serde(default)]
+    pub slow: BTreeMap<String, u64>,
     /// Where commands work if they name no namespace. It is there from the start.
     #[serde(default = "default_namespace")]
     pub namespace: String,

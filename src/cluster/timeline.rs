@@ -1,6 +1,7 @@
 //! The timeline of a scenario: lines as one would type them into a shell, run one after another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::engine::Memory;
@@ -123,38 +124,97 @@ fn node_number(text: &str) -> Result<usize, String> {
     digits.parse().ok().filter(|n| *n > 0).ok_or_else(|| format!("{text:?} is not the number of a node"))
 }
 
-/// Runs timelines: remembers variables, and says each line before it runs it.
+/// Wake: the next line is typed.
+pub(super) const NEXT_LINE: &str = "next line";
+
+/// Runs timelines, line by line. Between two lines, and while it sleeps, no task is in flight.
 pub struct Runner {
-    /// Runs commands.
-    pub kubectl: Kubectl,
-    /// Where faults go.
-    pub actions: Actions,
-    /// How many commands failed.
-    pub failures: Memory<u32>,
-    /// Variables.
-    pub variables: BTreeMap<String, Vec<String>>,
+    actions: Actions,
+    failures: Memory<u32>,
+    script: Memory<Script>,
+}
+
+/// What is still to be typed, and what earlier lines have kept.
+#[derive(Clone)]
+struct Script {
+    kubectl: Kubectl,
+    lines: VecDeque<String>,
+    variables: BTreeMap<String, Vec<String>>,
+    running: bool,
+}
+
+/// Has the next line typed when it is dropped: also when the line before has panicked.
+struct Ended(Rc<Runner>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.ended(Duration::ZERO);
+    }
 }
 
 impl Runner {
-    /// Runs lines in order. A line that fails does not stop the rest, as in a shell.
-    pub async fn run(mut self, lines: Vec<String>) {
-        for text in lines {
-            self.kubectl.print(&format!("$ {text}\n"));
-            let line = parse(&text);
-            match line {
-                Ok(line) => self.line(line).await,
-                Err(message) => self.kubectl.print(&format!("error: {message}\n")),
-            }
-            self.kubectl.print("\n");
+    /// A runner with nothing to type. Faults go to `actions`, failed commands are counted in `failures`.
+    pub fn new(kubectl: Kubectl, actions: Actions, failures: Memory<u32>) -> Runner {
+        let hub = kubectl.client.hub().clone();
+        let (lines, variables) = (VecDeque::new(), BTreeMap::new());
+        Runner { actions, failures, script: hub.memory(Script { kubectl, lines, variables, running: false }) }
+    }
+
+    /// Adds lines to what is to be typed, and begins with the first unless one is under way. From here on `kubectl`
+    /// runs the commands.
+    pub fn type_lines(self: &Rc<Self>, lines: Vec<String>, kubectl: Kubectl) {
+        self.script.borrow_mut().kubectl = kubectl;
+        self.script.borrow_mut().lines.extend(lines);
+        if !self.script.borrow().running {
+            self.next_line();
         }
     }
 
-    async fn line(&mut self, line: Line) {
+    /// Whether a line runs or waits to be typed.
+    pub fn is_busy(&self) -> bool {
+        self.script.borrow().running
+    }
+
+    fn kubectl(&self) -> Kubectl {
+        self.script.borrow().kubectl.clone()
+    }
+
+    /// Types one line. A line that fails does not stop the rest, as in a shell.
+    pub(super) fn next_line(self: &Rc<Self>) {
+        let line = self.script.borrow_mut().lines.pop_front();
+        self.script.borrow_mut().running = line.is_some();
+        let Some(text) = line else { return };
+        let kubectl = self.kubectl();
+        kubectl.print(&format!("$ {text}\n"));
+        match parse(&text) {
+            Ok(Line::Sleep(duration)) => self.ended(duration),
+            Ok(line) => {
+                let (runner, ended) = (self.clone(), Ended(self.clone()));
+                let client = &kubectl.client;
+                client.hub().spawn(client.actor(), text, async move {
+                    let _typed_after_this = ended;
+                    runner.line(line).await;
+                });
+            }
+            Err(message) => {
+                kubectl.print(&format!("error: {message}\n"));
+                self.ended(Duration::ZERO);
+            }
+        }
+    }
+
+    fn ended(&self, pause: Duration) {
+        let kubectl = self.kubectl();
+        kubectl.print("\n");
+        let client = &kubectl.client;
+        client.hub().wake(client.actor(), NEXT_LINE, "", pause);
+    }
+
+    async fn line(&self, line: Line) {
         match line {
-            Line::Sleep(duration) => self.kubectl.sleep(duration).await,
             Line::Pipe(commands) => {
                 let printed = self.pipe(&commands).await;
-                self.kubectl.print(&printed);
+                self.kubectl().print(&printed);
             }
             Line::Capture { name, list, command } => {
                 let words = split(&command).unwrap_or_default();
@@ -164,13 +224,13 @@ impl Runner {
                 } else {
                     vec![printed.trim_end_matches('\n').to_owned()]
                 };
-                self.variables.insert(name, value);
+                self.script.borrow_mut().variables.insert(name, value);
             }
             other => self.act(other),
         }
     }
 
-    fn act(&mut self, line: Line) {
+    fn act(&self, line: Line) {
         let action = match line {
             Line::StartNode { number, cpu, memory_gi } => {
                 let mut node = NodeConfig::numbered(number);
@@ -187,19 +247,19 @@ impl Runner {
     }
 
     fn pod(&self, name: &str) -> Key {
-        Key::new(&self.kubectl.namespace, &self.expand(name))
+        Key::new(&self.kubectl().namespace, &self.expand(name))
     }
 
     /// Runs commands, each reading what the one before printed; returns what the last one printed. A command that
     /// stands alone prints as it goes.
-    async fn pipe(&mut self, commands: &[Vec<String>]) -> String {
+    async fn pipe(&self, commands: &[Vec<String>]) -> String {
         let mut text = String::new();
         for (i, words) in commands.iter().enumerate() {
             let words: Vec<String> = words.iter().map(|word| self.expand(word)).collect();
             match words.split_first() {
                 Some((first, rest)) if first == "kubectl" => {
                     let alone = commands.len() == 1;
-                    let mut kubectl = if alone && i == 0 { self.kubectl.clone() } else { self.kubectl.apart() };
+                    let mut kubectl = if alone && i == 0 { self.kubectl() } else { self.kubectl().apart() };
                     kubectl.stdin = std::mem::take(&mut text);
                     if kubectl::run(rest, &kubectl).await != 0 {
                         self.failures.set(self.failures.get() + 1);
@@ -209,7 +269,7 @@ impl Runner {
                         // What goes to standard error is seen, not piped.
                         let (all, piped) = (kubectl.printed_since(0), kubectl.stdout.borrow().clone());
                         if piped.is_empty() || i + 1 == commands.len() {
-                            self.kubectl.complain(all.trim_end())
+                            self.kubectl().complain(all.trim_end())
                         }
                         text = if i + 1 == commands.len() { String::new() } else { piped };
                     }
@@ -225,7 +285,7 @@ impl Runner {
     /// Runs one kubectl command and returns what it printed.
     async fn quietly(&self, words: &[String]) -> String {
         let words: Vec<String> = words.iter().skip(1).map(|word| self.expand(word)).collect();
-        let kubectl = self.kubectl.apart();
+        let kubectl = self.kubectl().apart();
         kubectl::run(&words, &kubectl).await;
         kubectl.stdout.take()
     }
@@ -243,7 +303,7 @@ impl Runner {
             };
             let (name, index) =
                 reference.split_once('[').map_or((reference, "0"), |(n, i)| (n, i.trim_end_matches(']')));
-            match self.variables.get(name) {
+            match self.script.borrow().variables.get(name) {
                 Some(values) => {
                     let index: usize = index.parse().unwrap_or(0);
                     out.push_str(values.get(index).map_or("", String::as_str));

@@ -1,6 +1,7 @@
 //! The process kube-controller-manager: informers shared by all controllers, and each controller's workers.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -46,12 +47,14 @@ struct Slot {
 
 impl ControllerManager {
     /// A controller manager that runs the controllers of `table`. `limits` are the requests a second and the burst of
-    /// each controller's client, the shipped ones unless given.
+    /// each controller's client, the shipped ones unless given; `slow` is how much longer than usual the requests of some
+    /// controllers take.
     pub fn new(
         hub: Hub,
         actor: ActorId,
         table: &'static [Registration],
         limits: Option<(u32, u32)>,
+        slow: &BTreeMap<String, Duration>,
     ) -> ControllerManager {
         let user = Rc::new(User::component("system:kube-controller-manager", "kube-controller-manager"));
         let mut kinds: Vec<Kind> = table.iter().flat_map(|row| row.watches).copied().collect();
@@ -60,7 +63,12 @@ impl ControllerManager {
         let watch = |kind| Informer::new(hub.clone(), actor, user.clone(), Selection::all(kind));
         let informers: Vec<Informer> = kinds.into_iter().map(watch).collect();
         let (qps, burst) = limits.unwrap_or((QPS, BURST));
-        let slots = table.iter().map(|row| Slot::new(&hub, actor, row, &informers, qps, burst)).collect();
+        let new_client = |row: &Registration| {
+            let user = User::service_account("kube-system", account_of(row.name), account_of(row.name));
+            let slower_by = slow.get(row.name).copied().unwrap_or_default();
+            Client::new(hub.clone(), actor, Rc::new(user), qps, burst).slower_by(slower_by)
+        };
+        let slots = table.iter().map(|row| Slot::new(row, &informers, || new_client(row))).collect();
         ControllerManager { hub, actor, informers, slots }
     }
 
@@ -109,23 +117,16 @@ impl ControllerManager {
 }
 
 impl Slot {
-    fn new(
-        hub: &Hub,
-        actor: ActorId,
-        row: &'static Registration,
-        informers: &[Informer],
-        qps: u32,
-        burst: u32,
-    ) -> Slot {
-        let user = Rc::new(User::service_account("kube-system", account_of(row.name), account_of(row.name)));
-        let client = || Client::new(hub.clone(), actor, user.clone(), qps, burst);
-        let queue = Queue::new(hub.clone(), actor, row.name);
+    fn new(row: &'static Registration, informers: &[Informer], new_client: impl Fn() -> Client) -> Slot {
         // Events go through a client, and so a rate limit, of their own.
-        let recorder = Recorder::new(client(), event_source(row.name), "");
-        let context = ControllerContext { client: client(), recorder, queue: queue.clone(), informers };
+        let (client, of_events) = (new_client(), new_client());
+        let queue = Queue::new(client.hub().clone(), client.actor(), row.name);
+        let recorder = Recorder::new(of_events, event_source(row.name), "");
+        let busy = client.hub().memory(0);
+        let context = ControllerContext { client, recorder, queue: queue.clone(), informers };
         let watched = informers.iter().filter(|informer| row.watches.contains(&informer.kind()));
         let reads = watched.map(|informer| informer.reads().clone()).collect();
-        Slot { registration: row, queue, controller: (row.new)(&context), busy: hub.memory(0), reads }
+        Slot { registration: row, queue, controller: (row.new)(&context), busy, reads }
     }
 
     fn start(&self, hub: &Hub, actor: ActorId, key: Key) {
