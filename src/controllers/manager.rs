@@ -163,6 +163,7 @@ fn event_source(name: &'static str) -> &'static str {
         "daemon-set-controller" => "daemonset-controller",
         "generic-garbage-collector" => "garbage-collector-controller",
         "disruption-controller" => "controllermanager",
+        "persistent-volume-binder" => "persistentvolume-controller",
         name => name,
     }
 }

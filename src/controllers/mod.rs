@@ -12,6 +12,7 @@
 //! - [`expectations`] and [`consistency`]: guards against acting on an old cache.
 //! - [`pods`]: which Pods count, and making them from a template.
 //! - [`hash`]: the name of a template.
+//! - [`volumes`]: who uses which claim.
 //! - [`node_taints`]: comparing and writing the taints of nodes.
 
 pub mod manager;
@@ -21,6 +22,9 @@ pub mod replicaset;
 
 pub mod root_ca;
 pub mod service_account;
+
+pub mod persistent_volume;
+pub mod storage_protection;
 
 pub mod node_ipam;
 pub mod node_lifecycle;
@@ -33,6 +37,7 @@ pub mod expectations;
 pub mod hash;
 pub mod node_taints;
 pub mod pods;
+pub mod volumes;
 
 pub use manager::ControllerManager;
 
@@ -44,6 +49,9 @@ pub static TABLE: &[Registration] = &[
     replicaset::REGISTRATION,
     node_ipam::REGISTRATION,
     node_lifecycle::REGISTRATION,
+    persistent_volume::REGISTRATION,
+    storage_protection::CLAIMS,
+    storage_protection::VOLUMES,
     root_ca::REGISTRATION,
     service_account::REGISTRATION,
     taint_eviction::REGISTRATION,

@@ -1,0 +1,179 @@
+//! One look at a claim. Mirrors `syncClaim`, `syncUnboundClaim`, `syncBoundClaim` and `provisionClaim` of
+//! `pv_controller.go`.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::storage::v1::StorageClass;
+
+use crate::client::{Error, EventType};
+use crate::controllers::volumes::{PODS_BY_CLAIM, annotation, class_of};
+use crate::object::Key;
+
+use super::{
+    BETA_STORAGE_PROVISIONER, BIND_COMPLETED, BOUND_BY_CONTROLLER, Binder, SELECTED_NODE, STORAGE_PROVISIONER,
+    SYNC_PERIOD, claim_key, copy, is_promised_to, matching, volume_name,
+};
+
+const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
+
+impl Binder {
+    pub(super) async fn sync_claim(&self, claim: Arc<PersistentVolumeClaim>) -> Result<(), Error> {
+        if annotation(&*claim, BIND_COMPLETED) == "yes" {
+            return self.sync_bound_claim(claim).await;
+        }
+        let result = match volume_name(&claim) {
+            "" => self.find_volume(claim.clone()).await,
+            _ => self.take_named_volume(claim.clone()).await,
+        };
+        // The claims that still wait are looked at again, whether anything happened or not.
+        if self.claims.get(&Key::of_meta(&claim.metadata)).is_some_and(|c| annotation(&*c, BIND_COMPLETED).is_empty()) {
+            self.queue.add_after_background(Key::of_meta(&claim.metadata), SYNC_PERIOD);
+        }
+        result
+    }
+
+    /// Any volume will do that suits.
+    async fn find_volume(&self, claim: Arc<PersistentVolumeClaim>) -> Result<(), Error> {
+        let waits = self.waits_for_consumer(&claim);
+        if let Some(volume) = self.best_volume(&claim, waits) {
+            return self.bind(volume, claim).await;
+        }
+        if self.assign_default_class(&claim).await? {
+            return Ok(());
+        }
+        if waits {
+            self.tell_why_it_waits(&claim);
+        } else if !class_of(&claim).is_empty() {
+            return self.provision(claim).await;
+        } else {
+            const WHY: &str = "no persistent volumes available for this claim and no storage class is set";
+            self.recorder.event(&*claim, EventType::Normal, "FailedBinding", WHY);
+        }
+        self.set_claim_status(claim, "Pending", None).await.map(|_| ())
+    }
+
+    /// Whether the claim's volume is chosen by where its first Pod goes, which is not known yet.
+    fn waits_for_consumer(&self, claim: &PersistentVolumeClaim) -> bool {
+        let class = self.classes.get(&Key::new("", class_of(claim)));
+        class.is_some_and(|class| class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer"))
+            && annotation(claim, SELECTED_NODE).is_empty()
+    }
+
+    fn best_volume(&self, claim: &PersistentVolumeClaim, only_promised: bool) -> Option<Arc<PersistentVolume>> {
+        let key = Key::of_meta(&claim.metadata);
+        let lister = self.volumes.lister();
+        let mut candidates = lister.by_index(matching::FREE, &matching::for_claim(&key));
+        if !only_promised {
+            candidates.extend(lister.by_index(matching::FREE, &matching::of_class(class_of(claim))));
+        }
+        // What was written a moment ago counts.
+        let newest = candidates.iter().filter_map(|volume| self.volumes.get(&Key::of_meta(&volume.metadata)));
+        matching::best(newest, claim, only_promised)
+    }
+
+    /// A claim that was made when there was no default class gets the one there is now.
+    async fn assign_default_class(&self, claim: &Arc<PersistentVolumeClaim>) -> Result<bool, Error> {
+        if claim.spec.as_ref().is_some_and(|spec| spec.storage_class_name.is_some()) {
+            return Ok(false);
+        }
+        let classes = self.classes.list().into_iter().filter(|class| annotation(&**class, IS_DEFAULT) == "true");
+        let newest = |c: &Arc<StorageClass>| (Reverse(c.metadata.creation_timestamp.clone()), c.metadata.name.clone());
+        let Some(default) = classes.min_by_key(newest) else { return Ok(false) };
+        let mut new = copy(claim);
+        new.spec.get_or_insert_default().storage_class_name.clone_from(&default.metadata.name);
+        let written = self.client.update(new).await?;
+        self.claims.put(&written);
+        Ok(true)
+    }
+
+    fn tell_why_it_waits(&self, claim: &PersistentVolumeClaim) {
+        let key = Key::of_meta(&claim.metadata).to_string();
+        let unscheduled = |pod: &&Arc<k8s_openapi::api::core::v1::Pod>| {
+            pod.spec.as_ref().is_none_or(|spec| spec.node_name.as_deref().unwrap_or_default().is_empty())
+        };
+        let pods = self.pods.by_index(PODS_BY_CLAIM, &key);
+        let names: Vec<&str> = pods.iter().filter(unscheduled).filter_map(|pod| pod.metadata.name.as_deref()).collect();
+        let (reason, message) = match names.as_slice() {
+            [] => ("WaitForFirstConsumer", "waiting for first consumer to be created before binding".to_owned()),
+            [pod] => ("WaitForPodScheduled", format!("waiting for pod {pod} to be scheduled")),
+            pods => ("WaitForPodScheduled", format!("waiting for pods {} to be scheduled", pods.join(","))),
+        };
+        self.recorder.event(claim, EventType::Normal, reason, message);
+    }
+
+    /// Somebody else makes the volume, and is told so by an annotation.
+    async fn provision(&self, claim: Arc<PersistentVolumeClaim>) -> Result<(), Error> {
+        let name = class_of(&claim);
+        let Some(class) = self.classes.get(&Key::new("", name)) else {
+            let missing = format!("storageclass.storage.k8s.io {name:?} not found");
+            self.recorder.event(&*claim, EventType::Warning, "ProvisioningFailed", missing);
+            return Ok(());
+        };
+        let provisioner = class.provisioner.as_str();
+        if provisioner.starts_with("kubernetes.io/") {
+            let message = format!("no volume plugin matched name: {provisioner}");
+            self.recorder.event(&*claim, EventType::Warning, "ProvisioningFailed", message);
+            return Ok(());
+        }
+        let mut claim = claim;
+        if annotation(&*claim, STORAGE_PROVISIONER) != provisioner {
+            let mut new = copy(&claim);
+            let annotations = new.metadata.annotations.get_or_insert_default();
+            annotations.insert(BETA_STORAGE_PROVISIONER.into(), provisioner.to_owned());
+            annotations.insert(STORAGE_PROVISIONER.into(), provisioner.to_owned());
+            claim = self.client.update(new).await?;
+            self.claims.put(&claim);
+        }
+        let message = format!(
+            "Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the \
+             system administrator. If volume creation is delayed, please verify that the provisioner is running and \
+             correctly registered."
+        );
+        self.recorder.event(&*claim, EventType::Normal, "ExternalProvisioning", message);
+        Ok(())
+    }
+
+    /// The claim names the volume that it wants.
+    async fn take_named_volume(&self, claim: Arc<PersistentVolumeClaim>) -> Result<(), Error> {
+        let name = volume_name(&claim).to_owned();
+        let tell = |reason: &str, message: String| {
+            self.recorder.event(&*claim, EventType::Warning, reason, message);
+        };
+        match self.volumes.get(&Key::new("", &name)) {
+            None => {}
+            Some(volume) if claim_key(&volume).is_none() => match matching::why_not(&volume, &claim) {
+                None => return self.bind(volume, claim).await,
+                Some(why) => tell("VolumeMismatch", format!("Cannot bind to requested volume \"{name}\": {why}")),
+            },
+            Some(volume) if is_promised_to(&volume, &claim) => return self.bind(volume, claim).await,
+            Some(_) if annotation(&*claim, BOUND_BY_CONTROLLER) != "yes" => {
+                tell("FailedBinding", format!("volume \"{name}\" already bound to a different claim."));
+            }
+            Some(_) => {}
+        }
+        self.set_claim_status(claim.clone(), "Pending", None).await.map(|_| ())
+    }
+
+    /// A claim that was bound before: its volume should still be there, and point back.
+    async fn sync_bound_claim(&self, claim: Arc<PersistentVolumeClaim>) -> Result<(), Error> {
+        if volume_name(&claim).is_empty() {
+            const LOST: &str = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!";
+            return self.lose_claim(claim, "ClaimLost", LOST).await;
+        }
+        match self.volumes.get(&Key::new("", volume_name(&claim))) {
+            None => {
+                const LOST: &str = "Bound claim has lost its PersistentVolume. Data on the volume is lost!";
+                self.lose_claim(claim, "ClaimLost", LOST).await
+            }
+            Some(volume) if claim_key(&volume).is_none() || is_promised_to(&volume, &claim) => {
+                self.bind(volume, claim).await
+            }
+            Some(_) => {
+                const TWO: &str = "Two claims are bound to the same volume, this one is bound incorrectly";
+                self.lose_claim(claim, "ClaimMisbound", TWO).await
+            }
+        }
+    }
+}

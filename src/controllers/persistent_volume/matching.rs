@@ -1,0 +1,199 @@
+//! Which volume suits a claim.
+//!
+//! Mirrors `findMatchingVolume` and `checkVolumeSatisfyClaim`. A volume that is already promised to the claim wins at
+//! once; of the others the smallest that is large enough.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+
+use crate::object::quantity::Amount;
+use crate::object::selector::selects;
+use crate::object::{Key, Object};
+
+use super::{claim_key, claim_uid, is_promised_to};
+use crate::controllers::volumes::class_of;
+
+/// The index of volumes that no claim has: by `class CLASS`, or by `claim NAMESPACE/NAME` if one was promised it by
+/// hand.
+pub const FREE: &str = "free volumes";
+
+/// What the index holds of a volume.
+pub fn free_of(object: &Object) -> Vec<String> {
+    let Object::PersistentVolume(volume) = object else { return Vec::new() };
+    match claim_key(volume) {
+        Some(claim) => vec![for_claim(&claim)],
+        None => vec![of_class(class_of_volume(volume))],
+    }
+}
+
+/// The index value for volumes of a class.
+pub fn of_class(class: &str) -> String {
+    format!("class {class}")
+}
+
+/// The index value for volumes promised to a claim.
+pub fn for_claim(claim: &Key) -> String {
+    format!("claim {claim}")
+}
+
+/// A volume's class; empty if it has none.
+pub fn class_of_volume(volume: &PersistentVolume) -> &str {
+    volume.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default()
+}
+
+/// How large a volume is.
+pub fn capacity(volume: &PersistentVolume) -> Amount {
+    let capacity = volume.spec.as_ref().and_then(|spec| spec.capacity.as_ref());
+    capacity.and_then(|capacity| capacity.get("storage")).map(Amount::of).unwrap_or_default()
+}
+
+/// How much a claim asks for.
+pub fn requested(claim: &PersistentVolumeClaim) -> Amount {
+    let requests = claim.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
+    requests.and_then(|requests| requests.get("storage")).map(Amount::of).unwrap_or_default()
+}
+
+/// The best of these volumes; None if none will do. `only_promised` for claims whose volume the scheduler chooses.
+pub fn best(
+    candidates: impl Iterator<Item = Arc<PersistentVolume>>,
+    claim: &PersistentVolumeClaim,
+    only_promised: bool,
+) -> Option<Arc<PersistentVolume>> {
+    let mut smallest: Option<Arc<PersistentVolume>> = None;
+    for volume in candidates {
+        let promised = is_promised_to(&volume, claim);
+        if !fits(&volume, claim) || promised && why_not(&volume, claim).is_some() {
+            continue;
+        }
+        if promised {
+            return Some(volume);
+        }
+        let available = volume.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Available");
+        let free = claim_key(&volume).is_none() && claim_uid(&volume).is_empty();
+        let selected = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
+        if only_promised
+            || !available
+            || !free
+            || volume.metadata.deletion_timestamp.is_some()
+            || class_of_volume(&volume) != class_of(claim)
+            || selected.is_some_and(|selector| !selects(selector, volume.metadata.labels.as_ref()))
+        {
+            continue;
+        }
+        if smallest.as_ref().is_none_or(|there| capacity(&volume) < capacity(there)) {
+            smallest = Some(volume);
+        }
+    }
+    smallest
+}
+
+/// Size and modes.
+fn fits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
+    capacity(volume) >= requested(claim) && mode_of_volume(volume) == mode_of(claim) && modes_cover(volume, claim)
+}
+
+/// Why a claim cannot have the volume that it names; None if it can. Mirrors `checkVolumeSatisfyClaim`.
+pub fn why_not(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Option<&'static str> {
+    if volume.metadata.deletion_timestamp.is_some() {
+        return Some("the volume is marked for deletion");
+    }
+    if capacity(volume) < requested(claim) {
+        return Some("requested PV is too small");
+    }
+    if class_of_volume(volume) != class_of(claim) {
+        return Some("storageClassName does not match");
+    }
+    if mode_of_volume(volume) != mode_of(claim) {
+        return Some("incompatible volumeMode");
+    }
+    (!modes_cover(volume, claim)).then_some("incompatible accessMode")
+}
+
+fn mode_of(claim: &PersistentVolumeClaim) -> &str {
+    claim.spec.as_ref().and_then(|spec| spec.volume_mode.as_deref()).unwrap_or("Filesystem")
+}
+
+fn mode_of_volume(volume: &PersistentVolume) -> &str {
+    volume.spec.as_ref().and_then(|spec| spec.volume_mode.as_deref()).unwrap_or("Filesystem")
+}
+
+/// Whether the volume can be used in every way the claim asks for.
+fn modes_cover(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
+    let offered = volume.spec.as_ref().and_then(|spec| spec.access_modes.as_deref()).unwrap_or_default();
+    let wanted = claim.spec.as_ref().and_then(|spec| spec.access_modes.as_deref()).unwrap_or_default();
+    wanted.iter().all(|mode| offered.contains(mode))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn volume(name: &str, more: Value) -> Arc<PersistentVolume> {
+        let mut spec = json!({"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "5Gi"}});
+        spec.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+        let metadata = json!({"name": name, "labels": {"disk": name}});
+        let manifest = json!({"metadata": metadata, "spec": spec, "status": {"phase": "Available"}});
+        Arc::new(serde_json::from_value(manifest).expect("a volume"))
+    }
+
+    fn claim(more: Value) -> PersistentVolumeClaim {
+        let mut spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "3Gi"}}});
+        spec.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+        let metadata = json!({"name": "data", "namespace": "default", "uid": "u1"});
+        serde_json::from_value(json!({"metadata": metadata, "spec": spec})).expect("a claim")
+    }
+
+    #[test]
+    fn the_smallest_volume_that_fits_is_best() {
+        let promise = |uid: &str| json!({"claimRef": {"namespace": "default", "name": "data", "uid": uid}});
+        let other = json!({"claimRef": {"namespace": "default", "name": "other", "uid": "u2"}});
+        let size = |size: &str| json!({"capacity": {"storage": size}});
+        let volumes = [
+            volume("a-small", size("1Gi")),
+            volume("b-large", size("10Gi")),
+            volume("c-right", size("4Gi")),
+            volume("d-taken", {
+                let mut more = size("3Gi");
+                more["claimRef"] = other["claimRef"].clone();
+                more
+            }),
+            volume("e-many", json!({"accessModes": ["ReadWriteOnce", "ReadWriteMany"]})),
+            volume("f-block", json!({"volumeMode": "Block"})),
+            volume("g-fast", json!({"storageClassName": "fast"})),
+        ];
+        for (spec, extra, only_promised, expected) in [
+            (json!({}), None, false, Some("c-right")),
+            (json!({}), None, true, None),
+            (json!({"resources": {"requests": {"storage": "20Gi"}}}), None, false, None),
+            (json!({"accessModes": ["ReadWriteMany"]}), None, false, Some("e-many")),
+            (json!({"volumeMode": "Block"}), None, false, Some("f-block")),
+            (json!({"storageClassName": "fast"}), None, false, Some("g-fast")),
+            (json!({"storageClassName": "slow"}), None, false, None),
+            (json!({"selector": {"matchLabels": {"disk": "b-large"}}}), None, false, Some("b-large")),
+            (json!({}), Some(volume("z", promise("u1"))), true, Some("z")),
+            (json!({}), Some(volume("z", promise(""))), false, Some("z")),
+            (json!({}), Some(volume("z", promise("u9"))), false, Some("c-right")),
+        ] {
+            let all = volumes.iter().cloned().chain(extra);
+            let found = best(all, &claim(spec.clone()), only_promised);
+            let name = found.as_ref().and_then(|volume| volume.metadata.name.as_deref());
+            assert_eq!(name, expected, "{spec} {only_promised}");
+        }
+    }
+
+    #[test]
+    fn a_volume_that_is_asked_for_must_fit_too() {
+        for (spec, why) in [
+            (json!({}), None),
+            (json!({"resources": {"requests": {"storage": "6Gi"}}}), Some("requested PV is too small")),
+            (json!({"storageClassName": "fast"}), Some("storageClassName does not match")),
+            (json!({"volumeMode": "Block"}), Some("incompatible volumeMode")),
+            (json!({"accessModes": ["ReadWriteMany"]}), Some("incompatible accessMode")),
+        ] {
+            assert_eq!(why_not(&volume("a", json!({})), &claim(spec.clone())), why, "{spec}");
+        }
+    }
+}

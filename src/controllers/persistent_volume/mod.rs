@@ -1,0 +1,156 @@
+//! The volume binder: claims and volumes find each other.
+//!
+//! # How a change flows
+//!
+//! Somebody makes a PersistentVolumeClaim. [`claim`] looks for the smallest volume that will do ([`matching`]) and
+//! binds the two in four writes ([`bind`]): the volume's spec, the volume's status, the claim's spec, the claim's
+//! status. Any of them can be the last before a crash, and the next sync goes on from there. If there is no volume the
+//! claim waits: for a Pod to be scheduled, if its class says so; for an external provisioner, which is asked by an
+//! annotation; or for an administrator. [`volume`] looks from the other side: a volume whose claim is gone is Released,
+//! and then kept or deleted as its policy says.
+//!
+//! # Must hold
+//!
+//! - A volume is promised to one claim: its `claimRef`, with the claim's uid, is the lock.
+//! - A claim is Bound only when both point at each other.
+//! - A claim of a class that waits for its first consumer is matched by the scheduler, not here.
+//!
+//! Mirrors `pkg/controller/volume/persistentvolume` (`pv_controller.go`, `index.go`).
+//!
+//! # Left out
+//!
+//! Provisioners inside this process, recycling, attributes classes. All claims and volumes are looked at every 15
+//! seconds in a real cluster; here the claims that wait.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::storage::v1::StorageClass;
+
+use crate::client::informer::Change;
+use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
+use crate::engine::LocalBoxFuture;
+use crate::object::{Key, Kind, Object};
+
+use super::volumes::{Newest, PODS_BY_CLAIM, claims_of};
+
+mod bind;
+mod claim;
+pub mod matching;
+mod volume;
+
+/// The row of this controller.
+pub const REGISTRATION: Registration = Registration {
+    name: "persistent-volume-binder",
+    watches: &[Kind::PersistentVolume, Kind::PersistentVolumeClaim, Kind::StorageClass, Kind::Pod],
+    workers: 1,
+    max_retries: None,
+    new: |context| Rc::new(Binder::new(context)),
+};
+
+/// How often claims that wait are looked at anew. `PVClaimBinderSyncPeriod`.
+const SYNC_PERIOD: Duration = Duration::from_secs(15);
+/// On a claim or volume: the reference in it was made by this controller, and may be taken back.
+const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
+/// On a claim: it was bound once.
+const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
+/// On a claim: the node of its first consumer.
+const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+/// On a claim: who is to make a volume for it.
+const STORAGE_PROVISIONER: &str = "volume.kubernetes.io/storage-provisioner";
+const BETA_STORAGE_PROVISIONER: &str = "volume.beta.kubernetes.io/storage-provisioner";
+/// On a volume: who made it.
+const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
+
+/// Keys are claims, and volumes, which have no namespace.
+struct Binder {
+    client: Client,
+    recorder: Recorder,
+    queue: Queue,
+    claims: Newest<PersistentVolumeClaim>,
+    volumes: Newest<PersistentVolume>,
+    classes: Lister<StorageClass>,
+    pods: Lister<Pod>,
+}
+
+impl Binder {
+    fn new(context: &ControllerContext) -> Binder {
+        context.add_index::<Pod>(PODS_BY_CLAIM, claims_of);
+        context.add_index::<PersistentVolume>(matching::FREE, matching::free_of);
+        Binder {
+            client: context.client.clone(),
+            recorder: context.recorder.clone(),
+            queue: context.queue.clone(),
+            claims: Newest::new(context.lister()),
+            volumes: Newest::new(context.lister()),
+            classes: context.lister(),
+            pods: context.lister(),
+        }
+    }
+
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        if key.namespace().is_empty() {
+            return match self.volumes.get(&key) {
+                Some(volume) => self.sync_volume(volume).await,
+                None => Ok(()),
+            };
+        }
+        match self.claims.get(&key) {
+            Some(claim) => self.sync_claim(claim).await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// The claim that a volume is promised to.
+fn claim_key(volume: &PersistentVolume) -> Option<Key> {
+    let reference = volume.spec.as_ref()?.claim_ref.as_ref()?;
+    Some(Key::new(reference.namespace.as_deref()?, reference.name.as_deref()?))
+}
+
+/// The uid in a volume's promise; empty if the promise was made by hand, before there was a claim.
+fn claim_uid(volume: &PersistentVolume) -> &str {
+    let reference = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
+    reference.and_then(|reference| reference.uid.as_deref()).unwrap_or_default()
+}
+
+/// The volume that a claim names; empty if none.
+fn volume_name(claim: &PersistentVolumeClaim) -> &str {
+    claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).unwrap_or_default()
+}
+
+/// Whether the volume is promised to this claim, or to one of its name. Mirrors `IsVolumeBoundToClaim`.
+fn is_promised_to(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
+    let uid = claim_uid(volume);
+    claim_key(volume) == Some(Key::of_meta(&claim.metadata))
+        && (uid.is_empty() || claim.metadata.uid.as_deref() == Some(uid))
+}
+
+impl Controller for Binder {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Deleted(Object::PersistentVolume(volume)) => {
+                claim_key(volume).into_iter().for_each(|claim| self.queue.add(claim));
+            }
+            Change::Deleted(Object::PersistentVolumeClaim(claim)) if !volume_name(claim).is_empty() => {
+                self.queue.add(Key::new("", volume_name(claim)));
+            }
+            Change::Deleted(_) => {}
+            _ if matches!(change.kind(), Kind::PersistentVolume | Kind::PersistentVolumeClaim) => {
+                self.queue.add(change.key());
+            }
+            _ => {}
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}
+
+/// A copy to change.
+fn copy<T: Clone>(object: &Arc<T>) -> T {
+    T::clone(object)
+}

@@ -1,0 +1,167 @@
+//! The protection controllers: a claim that a Pod uses, and a volume that is bound, are not removed when they are
+//! deleted, but when they are free.
+//!
+//! Admission gives each claim and volume a finalizer. A deletion then only marks the object, and these controllers take
+//! the finalizer away once nothing holds the object any more. Mirrors `pkg/controller/volume/{pvcprotection,
+//! pvprotection}`.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::client::informer::Change;
+use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use crate::engine::LocalBoxFuture;
+use crate::object::{Key, Kind, Object};
+
+use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of};
+
+/// The row of the controller of claims.
+pub const CLAIMS: Registration = Registration {
+    name: "pvc-protection-controller",
+    watches: &[Kind::PersistentVolumeClaim, Kind::Pod],
+    workers: 1,
+    max_retries: None,
+    new: |context| Rc::new(Claims::new(context)),
+};
+
+/// The row of the controller of volumes.
+pub const VOLUMES: Registration = Registration {
+    name: "pv-protection-controller",
+    watches: &[Kind::PersistentVolume],
+    workers: 1,
+    max_retries: None,
+    new: |context| Rc::new(Volumes::new(context)),
+};
+
+const CLAIM_FINALIZER: &str = "kubernetes.io/pvc-protection";
+const VOLUME_FINALIZER: &str = "kubernetes.io/pv-protection";
+
+/// Keys are claims.
+struct Claims {
+    client: Client,
+    queue: Queue,
+    claims: Lister<PersistentVolumeClaim>,
+    pods: Lister<Pod>,
+}
+
+impl Claims {
+    fn new(context: &ControllerContext) -> Claims {
+        context.add_index::<Pod>(PODS_BY_CLAIM, claims_of);
+        let (client, queue) = (context.client.clone(), context.queue.clone());
+        Claims { client, queue, claims: context.lister(), pods: context.lister() }
+    }
+
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let Some(claim) = self.claims.get(&key) else { return Ok(()) };
+        let Some(metadata) = wanted(&claim.metadata, CLAIM_FINALIZER) else { return Ok(()) };
+        if claim.metadata.deletion_timestamp.is_some() && self.is_used(&key).await? {
+            return Ok(());
+        }
+        write(self.client.update(PersistentVolumeClaim { metadata, ..PersistentVolumeClaim::clone(&claim) }).await)
+    }
+
+    /// Whether a Pod that has a node uses the claim. The cache may say so; only the API server may say no.
+    async fn is_used(&self, key: &Key) -> Result<bool, Error> {
+        if self.pods.by_index(PODS_BY_CLAIM, &key.to_string()).iter().any(|pod| has_node(pod)) {
+            return Ok(true);
+        }
+        let pods = self.client.list::<Pod>(key.namespace(), "").await?.items;
+        Ok(pods.iter().any(|pod| has_node(pod) && claim_names(pod).any(|name| name == key.name())))
+    }
+}
+
+fn has_node(pod: &Pod) -> bool {
+    pod.spec.as_ref().is_some_and(|spec| spec.node_name.as_deref().is_some_and(|node| !node.is_empty()))
+}
+
+impl Controller for Claims {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Deleted(Object::PersistentVolumeClaim(_)) => {}
+            Change::Added(Object::PersistentVolumeClaim(claim))
+            | Change::Updated { new: Object::PersistentVolumeClaim(claim), .. }
+                if wanted(&claim.metadata, CLAIM_FINALIZER).is_some() =>
+            {
+                self.queue.add(change.key());
+            }
+            Change::Deleted(Object::Pod(pod)) => {
+                let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+                claim_names(pod).for_each(|claim| self.queue.add(Key::new(namespace, claim)));
+            }
+            _ => {}
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}
+
+/// Keys are volumes.
+struct Volumes {
+    client: Client,
+    queue: Queue,
+    volumes: Lister<PersistentVolume>,
+}
+
+impl Volumes {
+    fn new(context: &ControllerContext) -> Volumes {
+        Volumes { client: context.client.clone(), queue: context.queue.clone(), volumes: context.lister() }
+    }
+
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let Some(volume) = self.volumes.get(&key) else { return Ok(()) };
+        let Some(metadata) = wanted(&volume.metadata, VOLUME_FINALIZER) else { return Ok(()) };
+        if volume.metadata.deletion_timestamp.is_some() && is_bound(&volume) {
+            return Ok(());
+        }
+        write(self.client.update(PersistentVolume { metadata, ..PersistentVolume::clone(&volume) }).await)
+    }
+}
+
+fn is_bound(volume: &PersistentVolume) -> bool {
+    volume.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound")
+}
+
+impl Controller for Volumes {
+    fn on_change(&self, change: &Change) {
+        if let Change::Added(Object::PersistentVolume(volume))
+        | Change::Updated { new: Object::PersistentVolume(volume), .. } = change
+            && wanted(&volume.metadata, VOLUME_FINALIZER).is_some()
+        {
+            self.queue.add(change.key());
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}
+
+/// The metadata that the object should have: with the finalizer while it lives, without when it is being deleted. None
+/// if it has it.
+fn wanted(meta: &ObjectMeta, finalizer: &str) -> Option<ObjectMeta> {
+    let there = meta.finalizers.iter().flatten().any(|name| name == finalizer);
+    if there != meta.deletion_timestamp.is_some() {
+        return None;
+    }
+    let mut new = meta.clone();
+    let finalizers = new.finalizers.get_or_insert_default();
+    match there {
+        true => finalizers.retain(|name| name != finalizer),
+        false => finalizers.push(finalizer.to_owned()),
+    }
+    Some(new)
+}
+
+fn write<T>(result: Result<Arc<T>, crate::object::Status>) -> Result<(), Error> {
+    match result {
+        // It went by itself.
+        Err(status) if status.is_not_found() => Ok(()),
+        Err(status) => Err(status.into()),
+        Ok(_) => Ok(()),
+    }
+}
