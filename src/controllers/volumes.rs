@@ -1,13 +1,13 @@
 //! What the controllers of volumes share: which Pods use a claim, which class a claim is of, and a cache that knows
 //! what was written through it.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 
 use crate::client::Lister;
+use crate::engine::{Hub, Memory};
 use crate::object::{Key, Object, Resource};
 
 /// The index of Pods by the claims they use: `namespace/claim`.
@@ -40,13 +40,13 @@ pub fn annotation<'a, T: Resource>(object: &'a T, name: &str) -> &'a str {
 /// has already changed. Mirrors `storeObjectUpdate` of `pv_controller_base.go`.
 pub struct Newest<T> {
     lister: Lister<T>,
-    written: RefCell<BTreeMap<Key, Arc<T>>>,
+    written: Memory<BTreeMap<Key, Arc<T>>>,
 }
 
 impl<T: Resource> Newest<T> {
     /// Over this cache.
-    pub fn new(lister: Lister<T>) -> Newest<T> {
-        Newest { lister, written: RefCell::default() }
+    pub fn new(hub: &Hub, lister: Lister<T>) -> Newest<T> {
+        Newest { lister, written: hub.memory(BTreeMap::new()) }
     }
 
     /// The object as last seen or written.

@@ -79,12 +79,13 @@ impl Binder {
     fn new(context: &ControllerContext) -> Binder {
         context.add_index::<Pod>(PODS_BY_CLAIM, claims_of);
         context.add_index::<PersistentVolume>(matching::FREE, matching::free_of);
+        let hub = context.client.hub();
         Binder {
             client: context.client.clone(),
             recorder: context.recorder.clone(),
             queue: context.queue.clone(),
-            claims: Newest::new(context.lister()),
-            volumes: Newest::new(context.lister()),
+            claims: Newest::new(hub, context.lister()),
+            volumes: Newest::new(hub, context.lister()),
             classes: context.lister(),
             pods: context.lister(),
         }
