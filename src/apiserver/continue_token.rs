@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::decode::json;
+use crate::object::json;
 
 /// The version that all tokens carry.
 const VERSION: &str = "meta.k8s.io/v1";

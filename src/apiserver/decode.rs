@@ -11,17 +11,15 @@
 
 use serde_json::Value;
 
+use crate::object::json::{self, Json};
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::{Kind, Object, Status};
 
 use super::request::FieldValidation;
 
-pub mod json;
 mod omit;
 mod text;
 mod typed;
-
-use json::Json;
 
 /// How many bytes of an unrecognisable body its error shows.
 const SUMMARY_LEN: usize = 30;

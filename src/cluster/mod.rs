@@ -14,6 +14,7 @@ pub mod timeline;
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
+use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +32,8 @@ use crate::client::Client;
 use crate::controllers::{self, ControllerManager};
 use crate::engine::{self, Actor, ActorId, Delivery, Engine, Hub, Memory, Step};
 use crate::node::cni::Plugins;
+use crate::node::disk::Disk;
+use crate::node::host::Host;
 use crate::node::kubelet::{self, Kubelet};
 use crate::node::runtime::Runtime;
 use crate::node::runtime::state::ImageScript;
@@ -102,13 +105,17 @@ impl NodeConfig {
 
     /// Where its Pods get their addresses, as an installer would write it into the network configuration.
     fn pod_subnet(&self) -> String {
-        let index = self.number() - 1;
-        format!("10.{}.{}.0/24", 244 + index / 256, index % 256)
+        controllers::node_ipam::cidr_of(u32::try_from(self.number() - 1).unwrap_or_default())
+    }
+
+    /// Its InternalIP: 172.18.0.10 for the first.
+    fn address(&self) -> Ipv4Addr {
+        let number = self.number() + 9;
+        Ipv4Addr::new(172, 18, (number / 256) as u8, (number % 256) as u8)
     }
 
     fn for_kubelet(&self) -> kubelet::NodeConfig {
-        let number = self.number() + 9;
-        let mut config = kubelet::NodeConfig::new(&self.name, &format!("172.18.{}.{}", number / 256, number % 256));
+        let mut config = kubelet::NodeConfig::new(&self.name, &self.address().to_string());
         config.labels.clone_from(&self.labels);
         for (name, value) in [
             ("cpu", self.cpu.to_string()),
@@ -176,6 +183,8 @@ pub struct Cluster {
     actions: Actions,
     runner: Rc<Runner>,
     images: BTreeMap<String, ImageScript>,
+    /// By node, also of nodes that are off.
+    disks: Memory<BTreeMap<String, Disk>>,
     config: Config,
 }
 
@@ -206,6 +215,7 @@ impl Cluster {
         let (actions, failures): (Actions, _) = (hub.memory(VecDeque::new()), hub.memory(0));
         let runner = Rc::new(Runner::new(kubectl.clone(), actions.clone(), failures.clone()));
         engine.add(Rc::new(UserActor { hub, actor: id, feeds, runner: runner.clone() }));
+        let disks = engine.hub().memory(BTreeMap::new());
         let mut cluster = Cluster {
             output: kubectl.output.clone(),
             failures,
@@ -215,6 +225,7 @@ impl Cluster {
             user,
             kubectl,
             images: BTreeMap::new(),
+            disks,
             config,
         };
         cluster.add_control_plane();
@@ -338,19 +349,32 @@ impl Cluster {
     pub fn add_node(&mut self, node: &NodeConfig) {
         let (hub, limits) = (self.engine.hub().clone(), self.config.client_limits);
         let id = self.engine.next_actor();
-        let cni = self.engine.add(Rc::new(Plugins::new(hub.clone(), id, &node.name, &node.pod_subnet())));
+        let disk = self.disk_of(node);
+        let host = Rc::new(Host::new(&hub, node.address(), disk.clone()));
+        let cni = self.engine.add(Rc::new(Plugins::new(hub.clone(), id, &node.name, host.clone())));
         let id = self.engine.next_actor();
-        let runtime = self.engine.add(Rc::new(Runtime::new(hub.clone(), id, &node.name, cni)));
+        let runtime = self.engine.add(Rc::new(Runtime::new(hub.clone(), id, &node.name, host, cni)));
         let id = self.engine.next_actor();
         self.with_runtime(runtime, |runtime| runtime.serve(id));
-        let kubelet = Kubelet::new(hub, id, node.for_kubelet(), runtime, limits);
-        self.with_runtime(runtime, |runtime| runtime.share(kubelet.disk().clone()));
-        self.engine.add(Rc::new(kubelet));
+        self.engine.add(Rc::new(Kubelet::new(hub, id, node.for_kubelet(), disk, runtime, limits)));
         self.script_images(&node.name);
+    }
+
+    /// A node's disk, as it was left or as it is installed.
+    fn disk_of(&self, node: &NodeConfig) -> Disk {
+        let installed = || Host::installed(self.engine.hub(), &node.name, &node.pod_subnet());
+        self.disks.borrow_mut().entry(node.name.clone()).or_insert_with(installed).clone()
     }
 
     fn with_runtime<T>(&mut self, id: ActorId, change: impl FnOnce(&Runtime) -> T) -> Option<T> {
         self.engine.with_actor(id, |actor| actor.as_any().downcast_ref::<Runtime>().map(change)).flatten()
+    }
+
+    /// The machine of a node that is on.
+    pub fn host(&self, node: &str) -> Option<Rc<Host>> {
+        let id = self.engine.find(&format!("cni/{node}"))?;
+        let plugins: &Plugins = self.engine.actor(id)?.as_any().downcast_ref()?;
+        Some(plugins.host().clone())
     }
 
     /// The runtime of the node where a Pod runs.
@@ -361,8 +385,11 @@ impl Cluster {
         self.engine.find(&format!("containerd/{node}"))
     }
 
-    /// Cuts a node off the power.
+    /// Cuts a node off the power. What is on its disk stays.
     fn stop_node(&mut self, node: &str) {
+        if let Some(host) = self.host(node) {
+            host.disk.power_cut();
+        }
         for process in ["kubelet", "containerd", "cni"] {
             if let Some(id) = self.engine.find(&format!("{process}/{node}")) {
                 self.engine.remove(id);

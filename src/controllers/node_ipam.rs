@@ -32,9 +32,11 @@ pub const REGISTRATION: Registration = Registration {
 
 /// `--cluster-cidr=10.244.0.0/16`: the second number of the addresses.
 const FIRST: u32 = 244;
-/// A /16 holds 256 of `--node-cidr-mask-size=24`. So that clusters of thousands of nodes need no flag, the /16s up to
-/// 10.255 follow the first.
-const RANGES: u32 = 256 * (256 - FIRST);
+/// A /16 holds 256 of `--node-cidr-mask-size=24`. So that clusters of thousands of nodes need no flag, more /16s follow
+/// the first: those up to 10.255, and then the others of 10.128.0.0/9.
+const RANGES: u32 = 256 * (256 - LOWEST);
+/// The second number of the lowest addresses.
+const LOWEST: u32 = 128;
 
 /// How often the patch is tried.
 const UPDATE_TRIES: usize = 3;
@@ -67,15 +69,18 @@ impl Ranges {
     }
 }
 
-fn cidr_of(range: u32) -> String {
-    format!("10.{}.{}.0/24", FIRST + range / 256, range % 256)
+/// The addresses of a range by its number, counted from 0: `10.244.0.0/24`. After the last comes the first again.
+pub fn cidr_of(range: u32) -> String {
+    let second = LOWEST + (FIRST - LOWEST + range / 256) % (256 - LOWEST);
+    format!("10.{second}.{}.0/24", range % 256)
 }
 
 /// The number of a range; None if it is not one of the cluster's.
 fn range_of(cidr: &str) -> Option<u32> {
     let (second, third) = cidr.strip_prefix("10.")?.strip_suffix(".0/24")?.split_once('.')?;
     let (second, third): (u32, u32) = (second.parse().ok()?, third.parse().ok()?);
-    Some(second.checked_sub(FIRST)? * 256 + third).filter(|range| third < 256 && *range < RANGES)
+    let is_one = (LOWEST..256).contains(&second) && third < 256;
+    is_one.then(|| (second + 256 - FIRST) % (256 - LOWEST) * 256 + third)
 }
 
 /// Keys are nodes.

@@ -262,10 +262,8 @@ pub enum CriResponse {
     },
     /// To Status.
     Status {
-        /// Whether the runtime is up.
-        runtime_ready: bool,
-        /// Whether a network plugin is configured.
-        network_ready: bool,
+        /// `RuntimeReady` and `NetworkReady`.
+        conditions: Vec<RuntimeCondition>,
     },
     /// To RunPodSandbox and CreateContainer: the new id.
     Id(String),
@@ -309,6 +307,41 @@ pub struct ContainerEvent {
     pub pod_uid: String,
     /// The container.
     pub id: String,
+}
+
+/// `RuntimeCondition`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RuntimeCondition {
+    /// `RuntimeReady`: whether the runtime is up. `NetworkReady`: whether its network is.
+    #[serde(rename = "type")]
+    pub name: &'static str,
+    /// Whether it is so.
+    pub status: bool,
+    /// Why not, in a word.
+    pub reason: &'static str,
+    /// Why not.
+    pub message: String,
+}
+
+impl std::fmt::Display for RuntimeCondition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={} reason:{} message:{}", self.name, self.status, self.reason, self.message)
+    }
+}
+
+/// What a runtime that is asked for its Status may have to say has changed. Not CRI: a real kubelet asks every five
+/// seconds, and this one when there may be news.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConditionsMayDiffer;
+
+impl Message for ConditionsMayDiffer {
+    fn method(&self) -> &'static str {
+        "ConditionsMayDiffer"
+    }
+
+    fn json(&self) -> Value {
+        json!({})
+    }
 }
 
 /// Why a call failed: gRPC code and description.

@@ -1,10 +1,10 @@
-//! A node's files, as far as volumes need them: what the host has by itself, and what is mounted where.
+//! A node's files: what the host has by itself, and what is mounted where. The first outlives the node's power.
 //!
 //! The kubelet, the storage drivers and the container runtime of one node share this disk, as they share the mount
 //! table of a real machine. Paths are absolute. Below a mount point the mounted tree shows, the longest mount point
 //! first. Left out: permissions, owners, links and sizes; a file is its text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::rc::Rc;
 
@@ -175,6 +175,88 @@ impl Disk {
             .collect()
     }
 
+    /// The names in a directory; of a file, its path. The error is the kernel's.
+    pub fn names(&self, path: &str) -> Result<Vec<String>, &'static str> {
+        let path = tidy(path);
+        let mounted = self.mount_of(path);
+        match (self.entry(path), self.read(path)) {
+            (_, Some(_)) | (Some(Entry::Socket | Entry::CharDevice | Entry::BlockDevice), _) => {
+                return Ok(vec![path.to_owned()]);
+            }
+            (None, None) if mounted.is_none() => return Err("No such file or directory"),
+            _ => {}
+        }
+        let prefix = format!("{}/", path.trim_end_matches('/'));
+        let state = self.0.borrow();
+        let points = state.mounts.keys().filter_map(|point| point.strip_prefix(&prefix));
+        let mut names: BTreeSet<String> = points.filter_map(|rest| Some(rest.split('/').next()?.to_owned())).collect();
+        match mounted {
+            Some((contents, inside)) => {
+                let prefix = if inside.is_empty() { inside } else { format!("{inside}/") };
+                let paths = contents.paths();
+                let below = paths.iter().filter_map(|path| path.strip_prefix(&prefix));
+                names.extend(below.filter_map(|rest| Some(rest.split('/').next()?.to_owned())));
+            }
+            None => {
+                let below = state.entries.range(prefix.clone()..).map_while(|(path, _)| path.strip_prefix(&prefix));
+                names.extend(below.filter_map(|rest| Some(rest.split('/').next()?.to_owned())));
+            }
+        }
+        names.remove("");
+        Ok(names.into_iter().collect())
+    }
+
+    /// The host's own files directly in a directory: name and text, in order.
+    pub fn files_in(&self, directory: &str) -> Vec<(String, String)> {
+        let prefix = format!("{}/", tidy(directory).trim_end_matches('/'));
+        let state = self.0.borrow();
+        let below =
+            state.entries.range(prefix.clone()..).map_while(|(path, entry)| Some((path.strip_prefix(&prefix)?, entry)));
+        let file = |(name, entry): (&str, &Entry)| match entry {
+            Entry::File(text) if !name.contains('/') => Some((name.to_owned(), text.clone())),
+            _ => None,
+        };
+        below.filter_map(file).collect()
+    }
+
+    /// Puts text into a file that must not be there yet (`O_EXCL`). The directory above it is made if need be.
+    pub fn create(&self, path: &str, text: &str) -> Result<(), &'static str> {
+        if self.read(path).is_some() {
+            return Err("File exists");
+        }
+        self.put(path, text)
+    }
+
+    /// Puts text into a file, and makes the directory above it if need be.
+    pub fn put(&self, path: &str, text: &str) -> Result<(), &'static str> {
+        if let Some((directory, _)) = tidy(path).rsplit_once('/').filter(|(directory, _)| !directory.is_empty()) {
+            let above = directory.match_indices('/').skip(1).map(|(at, _)| &directory[..at]).chain([directory]);
+            if { above }.any(|path| matches!(self.entry(path), Some(entry) if entry != Entry::Directory)) {
+                return Err("Not a directory");
+            }
+            self.make_directory(directory);
+        }
+        self.write(path, text, false)
+    }
+
+    /// Removes a file of the host's own.
+    pub fn remove(&self, path: &str) -> Result<(), &'static str> {
+        let entries = &mut self.0.borrow_mut().entries;
+        match entries.get(tidy(path)) {
+            Some(Entry::Directory) => Err("Is a directory"),
+            Some(_) => {
+                entries.remove(tidy(path));
+                Ok(())
+            }
+            None => Err("No such file or directory"),
+        }
+    }
+
+    /// The power is off: files stay, mounts go.
+    pub fn power_cut(&self) {
+        self.0.borrow_mut().mounts.clear();
+    }
+
     /// Puts text into a file, or at its end. The error is the kernel's.
     pub fn write(&self, path: &str, text: &str, append: bool) -> Result<(), &'static str> {
         if let Some((contents, inside)) = self.mount_of(path) {
@@ -253,5 +335,42 @@ mod tests {
         assert_eq!(disk.write("/data/deep/f", "x", false), Ok(()));
         assert_eq!(disk.list("/data"), ["deep/f"]);
         assert_eq!(disk.write("/dev/null", "x", false), Ok(()));
+    }
+
+    #[test]
+    fn directories_are_listed_and_files_go() {
+        let hub = Hub::new(0);
+        let disk = Disk::new(&hub, "node-1");
+        disk.put("/etc/cni/net.d/10-a.conflist", "{}").unwrap();
+        disk.make_directory("/opt/cni/bin/");
+        disk.mount("/opt/data", Rc::new(Tree::new(&hub)));
+        disk.write("/opt/data/deep/f", "x", false).unwrap();
+        for (path, names) in [
+            ("/etc/cni", vec!["net.d"]),
+            ("/etc/cni/net.d/", vec!["10-a.conflist"]),
+            ("/etc/cni/net.d/10-a.conflist", vec!["/etc/cni/net.d/10-a.conflist"]),
+            ("/opt", vec!["cni", "data"]),
+            ("/opt/cni/bin", vec![]),
+            ("/opt/data", vec!["deep"]),
+            ("/dev/null", vec!["/dev/null"]),
+        ] {
+            assert_eq!(disk.names(path).unwrap(), names, "{path}");
+        }
+        assert!(disk.names("/").unwrap().contains(&"etc".to_owned()));
+        assert_eq!(disk.files_in("/etc/cni/net.d"), [("10-a.conflist".to_owned(), "{}".to_owned())]);
+        for (refused, error) in [
+            (disk.names("/none").map(|_| ()), "No such file or directory"),
+            (disk.create("/etc/hostname", ""), "File exists"),
+            (disk.put("/etc", ""), "Is a directory"),
+            (disk.put("/etc/hostname/under/it", ""), "Not a directory"),
+            (disk.remove("/opt"), "Is a directory"),
+            (disk.remove("/none"), "No such file or directory"),
+        ] {
+            assert_eq!(refused, Err(error));
+        }
+        disk.power_cut();
+        assert!(disk.mount_points().is_empty() && disk.read("/etc/cni/net.d/10-a.conflist").is_some());
+        disk.remove("/etc/cni/net.d/10-a.conflist").unwrap();
+        assert_eq!(disk.read("/etc/cni/net.d/10-a.conflist"), None);
     }
 }

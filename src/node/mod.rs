@@ -1,11 +1,13 @@
 //! Nodes: where Pods really run.
 //!
 //! A node is a handful of processes that meet at narrow interfaces: the kubelet, which follows the API server; the
-//! container runtime, which it calls through CRI; and the network plugins, which the runtime calls through CNI.
+//! container runtime, which it calls through CRI; and the network plugins, which the runtime calls through CNI. What they
+//! share is the machine ([`host`]): its disk and its kernel.
 
 pub mod cni;
 pub mod cri;
 pub mod disk;
+pub mod host;
 pub mod kubelet;
 pub mod netfilter;
 pub mod runtime;

@@ -8,10 +8,12 @@
 //! - [`meta`]: names, keys, owners, conditions.
 //! - [`status`]: errors as the API server gives them.
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
+//! - [`json`]: JSON, read with the complaints that Go would have.
 //! - [`random`]: where generated names and uids come from.
 //!
 //! Must hold: nothing here knows that a cluster exists; these are values and pure functions over them.
 
+pub mod json;
 pub mod kinds;
 pub mod meta;
 pub mod patch;

@@ -15,8 +15,10 @@ use kubestep::apiserver::ApiServer;
 use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Options, Request, Response, Subresource, User, Verb};
 use kubestep::engine::{Actor, ActorId, CallId, Delivery, Engine, Hub, RpcResult, What};
 use kubestep::node::cri::{
-    ContainerEvent, ContainerState, ContainerStatus, CriRequest, CriResponse, Image, PodSandboxStatus, error,
+    ContainerEvent, ContainerState, ContainerStatus, CriRequest, CriResponse, Image, PodSandboxStatus,
+    RuntimeCondition, error,
 };
+use kubestep::node::disk::Disk;
 use kubestep::node::kubelet::{Kubelet, NodeConfig};
 use kubestep::object::{Kind, Object};
 
@@ -166,7 +168,9 @@ impl Runtime {
                 CriResponse::Pulled { image_ref: image.clone() }
             }
             CriRequest::ListImages => CriResponse::Images(Vec::new()),
-            CriRequest::Status => CriResponse::Status { runtime_ready: true, network_ready: true },
+            CriRequest::Status => {
+                CriResponse::Status { conditions: vec![condition("RuntimeReady"), condition("NetworkReady")] }
+            }
         })
     }
 
@@ -259,7 +263,8 @@ impl Harness {
     pub fn start_kubelet(&mut self) {
         let id = self.engine.next_actor();
         let config = NodeConfig::new("node-1", "172.18.0.11");
-        let kubelet = Kubelet::new(self.engine.hub().clone(), id, config, self.runtime_id, None);
+        let disk = Disk::new(self.engine.hub(), &config.name);
+        let kubelet = Kubelet::new(self.engine.hub().clone(), id, config, disk, self.runtime_id, None);
         self.engine.add(Rc::new(kubelet));
         self.kubelet = id;
     }
@@ -421,4 +426,8 @@ pub fn spec(container: &str, image: &str) -> PodSpec {
         ..Container::default()
     };
     PodSpec { containers: vec![container], volumes: Some(vec![volume]), ..PodSpec::default() }
+}
+
+fn condition(name: &'static str) -> RuntimeCondition {
+    RuntimeCondition { name, status: true, ..RuntimeCondition::default() }
 }

@@ -13,6 +13,7 @@ use crate::harness::{Harness, spec};
 use kubestep::apiserver::request::{Binding, Body, Options, Request, Subresource, User, Verb};
 use kubestep::engine::{Engine, What};
 use kubestep::node::cni::Plugins;
+use kubestep::node::host::Host;
 use kubestep::node::kubelet::{Kubelet, NodeConfig};
 use kubestep::node::runtime::Runtime;
 use kubestep::object::{Kind, Object};
@@ -66,11 +67,12 @@ fn ten_thousand_pods_on_five_hundred_nodes() {
 fn start_node(engine: &mut Engine, config: NodeConfig, subnet: &str) {
     let hub = engine.hub().clone();
     let id = engine.next_actor();
-    let network = engine.add(Rc::new(Plugins::new(hub.clone(), id, &config.name, subnet)));
-    let runtime = Runtime::new(hub.clone(), engine.next_actor(), &config.name, network);
-    let runtime = engine.add(Rc::new(runtime));
+    let host = Rc::new(Host::new(&hub, [172, 18, 0, 10].into(), Host::installed(&hub, &config.name, subnet)));
+    let plugins = engine.add(Rc::new(Plugins::new(hub.clone(), id, &config.name, host.clone())));
+    let runtime = Runtime::new(hub.clone(), engine.next_actor(), &config.name, host.clone(), plugins);
+    let (runtime, disk) = (engine.add(Rc::new(runtime)), host.disk.clone());
     let id = engine.next_actor();
-    engine.add(Rc::new(Kubelet::new(hub, id, config, runtime, None)));
+    engine.add(Rc::new(Kubelet::new(hub, id, config, disk, runtime, None)));
 }
 
 /// Creates and binds all pods, one after another, as fast as the API server answers.

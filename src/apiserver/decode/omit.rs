@@ -5,7 +5,7 @@
 //! `replicas: 0` and `emptyDir: {}`, behind pointers, stay. The typed objects here are all `Option`s; these tables say
 //! which of them are pointers in `k8s.io/api`.
 
-use super::json::Json;
+use crate::object::json::Json;
 
 /// Whether `value`, written into the optional `field` of `struct_name`, is the same as nothing.
 pub fn is_omitted(struct_name: &str, field: &str, value: &Json) -> bool {

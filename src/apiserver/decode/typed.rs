@@ -10,8 +10,8 @@ use std::fmt;
 use serde::de::value::StringDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
-use super::json::Json;
 use super::{omit, text};
+use crate::object::json::Json;
 use crate::object::quantity::Amount;
 use crate::object::{Kind, Object};
 

@@ -83,7 +83,7 @@ fn patch(http: &HttpRequest) -> Result<Patch, Status> {
     };
     check_length(http.body)?;
     // Go's words about the text; the value itself comes from the parser that everybody uses.
-    decode::json::parse(http.body).map_err(Status::bad_request)?;
+    crate::object::json::parse(http.body).map_err(Status::bad_request)?;
     let value: Value = serde_json::from_str(http.body).map_err(|why| Status::bad_request(why.to_string()))?;
     if matches!(media_type(http).as_str(), "application/merge-patch+json") && !value.is_object() {
         return Err(Status::bad_request("Invalid JSON Patch"));

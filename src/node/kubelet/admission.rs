@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_in_the_kubelets_words() {
-        let node = initial(&NodeConfig::new("node-1", "172.18.0.11"), "0.1.0", Instant(0));
+        let node = initial(&NodeConfig::new("node-1", "172.18.0.11"), "0.1.0", None, Instant(0));
         let others = [asking("3800m")];
         assert_eq!(admit(&node, others.iter(), &asking("200m")), Ok(()));
         let rejection = admit(&node, others.iter(), &asking("500m")).unwrap_err();
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_selector_must_match() {
-        let node = initial(&NodeConfig::new("node-1", "172.18.0.11"), "0.1.0", Instant(0));
+        let node = initial(&NodeConfig::new("node-1", "172.18.0.11"), "0.1.0", None, Instant(0));
         let mut pod = pod(&["web"]);
         pod.spec.as_mut().unwrap().node_selector = Some([("disk".to_owned(), "ssd".to_owned())].into());
         assert_eq!(admit(&node, [].iter(), &pod).unwrap_err().reason, "NodeAffinity");

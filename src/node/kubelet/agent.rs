@@ -5,8 +5,10 @@
 //! node-lifecycle controller looks at. The status is computed every 10 s but written only when something changed, or
 //! after five minutes.
 //!
+//! Whether Pods can be connected is the runtime's word (`updateRuntimeUp`); a node without a network is not Ready.
+//!
 //! Simplified: the status is not computed while nothing on the node has changed; the timer then waits for the report
-//! that is due.
+//! that is due. The runtime is not asked every five seconds, but at the next tick when it may have news.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,9 +21,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use super::node_status;
 use super::params::{
     LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD, REGISTER_PAUSE,
-    REGISTER_PAUSE_MAX,
+    REGISTER_PAUSE_MAX, RUNTIME_PERIOD,
 };
-use super::{LEASE, NODE_STATUS, Shared};
+use super::{LEASE, NODE_STATUS, RUNTIME_UP, Shared};
 use crate::apiserver::request::{Patch, StatusPatch};
 use crate::client::recorder::EventType;
 use crate::object::time::Instant;
@@ -39,6 +41,10 @@ pub struct Agent {
     pub orphans_looked_for: bool,
     /// The runtime's version.
     runtime_version: String,
+    /// Why Pods cannot be connected, if they cannot: what the runtime last said (`runtimeState`).
+    pub network: Option<String>,
+    /// A timer for the next question to the runtime is armed.
+    asking: bool,
     /// The lease as last written.
     lease: Option<Arc<Lease>>,
     /// When the node's status was last written.
@@ -56,10 +62,11 @@ impl Shared {
         let mut pause = REGISTER_PAUSE;
         loop {
             self.hub.sleep(pause).await;
-            let node = node_status::initial(&self.config, &version, self.hub.now());
+            let network = self.state.borrow().agent.network.clone();
+            let node = node_status::initial(&self.config, &version, network.as_deref(), self.hub.now());
             match self.client.create(node).await {
                 Ok(_) => {
-                    for event in &node_status::WELL_EVENTS[..3] {
+                    for event in &node_status::turned(None, None)[..3] {
                         self.tell_turned(event);
                     }
                     break;
@@ -85,8 +92,41 @@ impl Shared {
     /// kubelet is alive.
     pub(super) fn node_changed(&self) {
         let node = self.nodes.get(&Key::new("", &self.config.name));
-        let doubted = node.is_some_and(|node| !node_status::turned(node.status.as_ref()).is_empty());
+        let network = self.state.borrow().agent.network.clone();
+        let doubted =
+            node.is_some_and(|node| !node_status::turned(node.status.as_ref(), network.as_deref()).is_empty());
         if doubted && self.state.borrow().agent.reported > Instant::default() {
+            self.status_changed();
+        }
+    }
+
+    /// What the runtime says of its condition may have changed: it is asked at the next tick of the loop that asks.
+    pub(super) fn conditions_may_differ(&self) {
+        if std::mem::replace(&mut self.state.borrow_mut().agent.asking, true) {
+            return;
+        }
+        let (now, period) = (self.hub.now(), RUNTIME_PERIOD.as_nanos() as u64);
+        let since = (now - self.started.get()).as_nanos() as u64;
+        self.hub.wake(self.actor, RUNTIME_UP, "", Duration::from_nanos(period - since % period));
+    }
+
+    /// The tick at which the runtime is asked.
+    pub(super) fn runtime_tick(self: &Rc<Self>) {
+        self.state.borrow_mut().agent.asking = false;
+        let me = self.clone();
+        self.hub.spawn(self.actor, format!("kubelet {} runtime", self.config.name), async move {
+            me.ask_runtime().await;
+        });
+    }
+
+    /// `updateRuntimeUp`: whether Pods can be connected. What has changed goes into the next status of the node.
+    async fn ask_runtime(&self) {
+        let Ok(conditions) = self.runtime_conditions().await else { return };
+        let network = conditions.iter().find(|condition| condition.name == "NetworkReady");
+        let broken = network.filter(|network| !network.status);
+        let network = broken.map(|network| format!("container runtime network not ready: {network}"));
+        let before = std::mem::replace(&mut self.state.borrow_mut().agent.network, network.clone());
+        if before != network && self.state.borrow().agent.reported > Instant::default() {
             self.status_changed();
         }
     }
@@ -141,10 +181,13 @@ impl Shared {
             None => self.heartbeat.get::<Node>("", name).await?,
         };
         let images = self.images().await;
-        let version = self.state.borrow().agent.runtime_version.clone();
-        let now = self.hub.now();
-        let status = node_status::status(&self.config, &version, &images, node.status.as_ref(), now);
-        let events = node_status::turned(node.status.as_ref());
+        let (version, network) = {
+            let agent = &self.state.borrow().agent;
+            (agent.runtime_version.clone(), agent.network.clone())
+        };
+        let (now, network) = (self.hub.now(), network.as_deref());
+        let status = node_status::status(&self.config, &version, &images, network, node.status.as_ref(), now);
+        let events = node_status::turned(node.status.as_ref(), network);
         let patch = Patch::Status(Box::new(StatusPatch::Node { status }));
         self.heartbeat.patch_status::<Node>("", name, patch).await?;
         self.state.borrow_mut().agent.reported = now;

@@ -43,6 +43,7 @@ use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::{Client, Informer, Lister, Recorder, Selection};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory};
+use crate::node::cri::ConditionsMayDiffer;
 use crate::node::disk::Disk;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind};
@@ -93,6 +94,8 @@ const NODE_STATUS: &str = "node status";
 const MOUNT: &str = "volume manager";
 /// Wake: the files of a volume are due to be written anew. The key is the pod's uid and the volume's number.
 const REMOUNT: &str = "volume refresh";
+/// Wake: ask the runtime how it is.
+const RUNTIME_UP: &str = "runtime up";
 /// Wake: a probe's period is over. The key is uid, container, kind and timer.
 const PROBE: &str = "probe";
 
@@ -146,9 +149,16 @@ struct State {
 }
 
 impl Kubelet {
-    /// The kubelet of the node `config` describes, with the container runtime `runtime`. `limits` are requests a second
-    /// and burst of its client, the shipped ones unless given.
-    pub fn new(hub: Hub, actor: ActorId, config: NodeConfig, runtime: ActorId, limits: Option<(u32, u32)>) -> Kubelet {
+    /// The kubelet of the node `config` describes, with that node's disk and the container runtime `runtime`. `limits` are
+    /// requests a second and burst of its client, the shipped ones unless given.
+    pub fn new(
+        hub: Hub,
+        actor: ActorId,
+        config: NodeConfig,
+        disk: Disk,
+        runtime: ActorId,
+        limits: Option<(u32, u32)>,
+    ) -> Kubelet {
         let user = Rc::new(User::node(&config.name));
         let (qps, burst) = limits.unwrap_or((params::QPS, params::BURST));
         let client = || Client::new(hub.clone(), actor, user.clone(), qps, burst);
@@ -166,7 +176,7 @@ impl Kubelet {
             user: user.clone(),
             actor,
             runtime,
-            disk: Disk::new(&hub, &config.name),
+            disk,
             config,
         };
         Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node }
@@ -239,11 +249,12 @@ impl Actor for Kubelet {
             Delivery::Wake { what: STATUS, .. } => me.write_statuses_again(),
             Delivery::Wake { what: LEASE, .. } => me.renew_lease(),
             Delivery::Wake { what: NODE_STATUS, .. } => me.node_status_tick(),
+            Delivery::Wake { what: RUNTIME_UP, .. } => me.runtime_tick(),
             Delivery::Wake { what: PROBE, key } => me.probe_tick(&key),
             Delivery::Wake { what: MOUNT, key } => me.mount_due(&key),
             Delivery::Wake { what: REMOUNT, key } => me.remount_due(&key),
             Delivery::Wake { .. } => {}
-            Delivery::Rpc { call, from, .. } => me.called(call, from),
+            Delivery::Rpc { call, from, message } => me.called(call, from, &*message),
         }
     }
 
@@ -253,21 +264,24 @@ impl Actor for Kubelet {
 }
 
 impl Shared {
-    /// The kubelet starts: it lists the runtime for the first time and registers its node.
+    /// The kubelet starts: it lists the runtime for the first time, asks how it is, and registers its node.
     fn begin(self: &Rc<Self>) {
         let period = params::RELIST_PERIOD.as_nanos() as u64;
         let phase = self.hub.random(|random| random.below(period));
         self.started.set(self.hub.now() + Duration::from_nanos(phase));
         self.state.borrow_mut().pleg.armed = true;
         self.hub.spawn(self.actor, format!("kubelet {} pleg", self.config.name), self.clone().relist());
+        self.runtime_tick();
         self.hub.spawn(self.actor, format!("kubelet {} register", self.config.name), self.clone().register());
     }
 
     /// A call from the runtime, or from one of this kubelet's own syncs.
     /// The runtime expects no reply.
-    fn called(&self, call: CallId, from: ActorId) {
+    fn called(&self, call: CallId, from: ActorId, message: &dyn Any) {
         if from == self.actor {
             self.queue_for_pull(call);
+        } else if message.is::<ConditionsMayDiffer>() {
+            self.conditions_may_differ();
         } else {
             self.container_ended();
         }

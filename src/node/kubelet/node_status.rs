@@ -39,7 +39,7 @@ impl NodeConfig {
 }
 
 /// The Node the kubelet registers.
-pub fn initial(config: &NodeConfig, runtime_version: &str, now: Instant) -> Node {
+pub fn initial(config: &NodeConfig, runtime_version: &str, network: Option<&str>, now: Instant) -> Node {
     let mut labels = config.labels.clone();
     for (key, value) in [("kubernetes.io/arch", "amd64"), ("kubernetes.io/os", "linux")] {
         labels.insert(key.into(), value.into());
@@ -55,22 +55,24 @@ pub fn initial(config: &NodeConfig, runtime_version: &str, now: Instant) -> Node
             ..ObjectMeta::default()
         },
         spec: Some(NodeSpec::default()),
-        status: Some(status(config, runtime_version, &[], None, now)),
+        status: Some(status(config, runtime_version, &[], network, None, now)),
     }
 }
 
-/// The node's status now, with condition times carried over from `old`.
+/// The node's status now, with condition times carried over from `old`. `network` says why Pods cannot be connected, if
+/// they cannot.
 pub fn status(
     config: &NodeConfig,
     runtime_version: &str,
     images: &[ContainerImage],
+    network: Option<&str>,
     old: Option<&NodeStatus>,
     now: Instant,
 ) -> NodeStatus {
     NodeStatus {
         capacity: Some(config.capacity.clone()),
         allocatable: Some(config.capacity.clone()),
-        conditions: Some(conditions(old, now)),
+        conditions: Some(conditions(old, network, now)),
         addresses: Some(vec![address("InternalIP", &config.ip), address("Hostname", &config.name)]),
         daemon_endpoints: Some(NodeDaemonEndpoints { kubelet_endpoint: Some(DaemonEndpoint { port: KUBELET_PORT }) }),
         node_info: Some(system_info(runtime_version)),
@@ -90,21 +92,45 @@ const DECLARED_FEATURES: [&str; 4] = [
     "RestartAllContainersOnContainerExits",
 ];
 
-/// Type, status, reason and message of the conditions of a node that is well, in the kubelet's order.
-const WELL: [(&str, &str, &str, &str); 4] = [
-    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
-];
+/// A condition: type, status, reason, message, and the Event that says that it has turned to this.
+struct Wanted<'a>(&'a str, &'a str, &'a str, &'a str, &'static str);
 
-/// The Events of a node's first good conditions, in order.
-pub const WELL_EVENTS: [&str; 4] =
-    ["NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID", "NodeReady"];
+/// The conditions of a node, in the kubelet's order. The machine is well; the network may not be.
+fn wanted(network: Option<&str>) -> [Wanted<'_>; 4] {
+    let ready = match network {
+        None => Wanted("Ready", "True", "KubeletReady", "kubelet is posting ready status", "NodeReady"),
+        Some(error) => Wanted("Ready", "False", "KubeletNotReady", error, "NodeNotReady"),
+    };
+    [
+        Wanted(
+            "MemoryPressure",
+            "False",
+            "KubeletHasSufficientMemory",
+            "kubelet has sufficient memory available",
+            "NodeHasSufficientMemory",
+        ),
+        Wanted(
+            "DiskPressure",
+            "False",
+            "KubeletHasNoDiskPressure",
+            "kubelet has no disk pressure",
+            "NodeHasNoDiskPressure",
+        ),
+        Wanted(
+            "PIDPressure",
+            "False",
+            "KubeletHasSufficientPID",
+            "kubelet has sufficient PID available",
+            "NodeHasSufficientPID",
+        ),
+        ready,
+    ]
+}
 
-fn conditions(old: Option<&NodeStatus>, now: Instant) -> Vec<NodeCondition> {
+fn conditions(old: Option<&NodeStatus>, network: Option<&str>, now: Instant) -> Vec<NodeCondition> {
     let old = old.and_then(|o| o.conditions.as_deref()).unwrap_or_default();
-    let condition = |&(type_, status, reason, message): &(&str, &str, &str, &str)| {
+    let wanted = wanted(network);
+    let condition = |&Wanted(type_, status, reason, message, _): &Wanted| {
         let before = old.iter().find(|c| c.type_ == type_ && c.status == status);
         NodeCondition {
             type_: type_.into(),
@@ -115,19 +141,16 @@ fn conditions(old: Option<&NodeStatus>, now: Instant) -> Vec<NodeCondition> {
             last_transition_time: before.and_then(|c| c.last_transition_time.clone()).or_else(|| Some(now.time())),
         }
     };
-    let ours = WELL.iter().map(condition);
-    let others = old.iter().filter(|c| WELL.iter().all(|w| w.0 != c.type_)).cloned();
+    let ours = wanted.iter().map(condition);
+    let others = old.iter().filter(|c| wanted.iter().all(|w| w.0 != c.type_)).cloned();
     ours.chain(others).collect()
 }
 
-/// Which Events say what has changed between two statuses: a condition that turned, in the kubelet's words.
-pub fn turned(old: Option<&NodeStatus>) -> Vec<&'static str> {
-    let Some(old) = old.and_then(|o| o.conditions.as_deref()) else { return WELL_EVENTS.to_vec() };
-    let turned = |(well, event): (&(&str, &str, &str, &str), &'static str)| {
-        let same = old.iter().any(|c| c.type_ == well.0 && c.status == well.1);
-        (!same).then_some(event)
-    };
-    WELL.iter().zip(WELL_EVENTS).filter_map(turned).collect()
+/// Which Events say what this kubelet would change in a status: conditions that turn, in the kubelet's words.
+pub fn turned(old: Option<&NodeStatus>, network: Option<&str>) -> Vec<&'static str> {
+    let old = old.and_then(|o| o.conditions.as_deref());
+    let same = |w: &Wanted| old.is_some_and(|old| old.iter().any(|c| c.type_ == w.0 && c.status == w.1));
+    wanted(network).iter().filter(|w| !same(w)).map(|w| w.4).collect()
 }
 
 /// Whether two statuses differ in anything but heartbeats (`nodeStatusHasChanged`).
@@ -166,15 +189,28 @@ mod tests {
     #[test]
     fn a_node_registers_ready_and_only_heartbeats_change() {
         let config = NodeConfig::new("node-1", "172.18.0.11");
-        let node = initial(&config, "0.1.0", Instant(0));
+        let node = initial(&config, "0.1.0", None, Instant(0));
         let first = node.status.unwrap();
         assert_eq!(first.conditions.as_ref().unwrap()[3].status, "True");
         assert_eq!(node.metadata.labels.unwrap().len(), 5);
-        let later = status(&config, "0.1.0", &[], Some(&first), Instant(10_000_000_000));
+        let later = status(&config, "0.1.0", &[], None, Some(&first), Instant(10_000_000_000));
         assert!(!changed(&first, &later));
         assert_ne!(first, later);
         let image = ContainerImage { names: Some(vec!["nginx:1.27".into()]), size_bytes: Some(75_497_472) };
-        let pulled = status(&config, "0.1.0", &[image], Some(&first), Instant(10_000_000_000));
+        let pulled = status(&config, "0.1.0", &[image], None, Some(&first), Instant(10_000_000_000));
         assert!(changed(&first, &pulled), "an image that was pulled is reported at once");
+    }
+
+    #[test]
+    fn a_node_without_a_network_is_not_ready() {
+        let config = NodeConfig::new("node-1", "172.18.0.11");
+        let before = status(&config, "0.1.0", &[], None, None, Instant(0));
+        assert_eq!(turned(Some(&before), None), [""; 0]);
+        assert_eq!(turned(Some(&before), Some("broken")), ["NodeNotReady"]);
+        let after = status(&config, "0.1.0", &[], Some("broken"), Some(&before), Instant(1_000_000_000));
+        let ready = &after.conditions.as_ref().unwrap()[3];
+        assert_eq!((ready.status.as_str(), ready.message.as_deref()), ("False", Some("broken")));
+        assert_eq!(turned(Some(&after), None), ["NodeReady"]);
+        assert_eq!(turned(None, None).len(), 4);
     }
 }

@@ -12,6 +12,10 @@ pub const CARRIED_BACK_OFF_MAX: Duration = Duration::from_secs(60);
 pub const BACK_OFF_INITIAL: Duration = Duration::from_secs(10);
 /// The longest delay between two starts of a container, or two pulls of an image.
 pub const BACK_OFF_MAX: Duration = Duration::from_secs(300);
+/// `updateRuntimeUp`: the runtime's condition is asked for this often.
+pub const RUNTIME_PERIOD: Duration = Duration::from_secs(5);
+/// `backOffOnTransientErrorPeriod`: how soon a pod is tried again that could not be connected.
+pub const TRANSIENT_BACK_OFF: Duration = Duration::from_secs(1);
 /// `nodeStatusUpdateFrequency`: the node's status is computed this often.
 pub const NODE_STATUS_PERIOD: Duration = Duration::from_secs(10);
 /// `nodeStatusReportFrequency`: an unchanged status is written this often.

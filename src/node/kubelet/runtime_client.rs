@@ -18,7 +18,7 @@ use super::volumes::{host_path, volumes_of};
 use crate::engine::RpcError;
 use crate::node::cri::{
     self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, PodSandboxConfig,
-    PodSandboxStatus, ProbeTarget,
+    PodSandboxStatus, ProbeTarget, RuntimeCondition,
 };
 use crate::object::quantity::Amount;
 
@@ -41,6 +41,14 @@ impl Shared {
         }
     }
 
+    /// Status.
+    pub(super) async fn runtime_conditions(&self) -> Result<Vec<RuntimeCondition>, RpcError> {
+        match self.cri(CriRequest::Status).await? {
+            CriResponse::Status { conditions } => Ok(conditions),
+            other => Err(unexpected(&other)),
+        }
+    }
+
     /// RunPodSandbox.
     pub(super) async fn run_sandbox(&self, pod: &Pod, attempt: u32) -> Result<String, RpcError> {
         id(self.cri(CriRequest::RunPodSandbox(sandbox_config(pod, attempt))).await?)
@@ -54,9 +62,9 @@ impl Shared {
         }
     }
 
-    /// StopPodSandbox. A failure is seen by the next relist.
-    pub(super) async fn stop_sandbox(&self, id: &str) {
-        let _ = self.cri(CriRequest::StopPodSandbox { id: id.into() }).await;
+    /// StopPodSandbox.
+    pub(super) async fn stop_sandbox(&self, id: &str) -> Result<(), RpcError> {
+        self.cri(CriRequest::StopPodSandbox { id: id.into() }).await.map(|_| ())
     }
 
     /// RemovePodSandbox.

@@ -15,6 +15,7 @@ use k8s_openapi::api::core::v1::{Container, Pod, PodCondition, PodStatus};
 
 use super::Shared;
 use super::actions::{self, Actions, Failed};
+use super::params::TRANSIENT_BACK_OFF;
 use super::probes::Kind;
 use super::runtime_pod::RuntimePod;
 use super::status::{self, Inputs, Probed, Reasons, conditions, phase};
@@ -30,6 +31,9 @@ impl Shared {
         if ended {
             return End::Terminal;
         }
+        if let Some(end) = self.network_broken(&pod) {
+            return end;
+        }
         if let Err(end) = self.mount_volumes(uid, &pod).await {
             return end;
         }
@@ -42,6 +46,17 @@ impl Shared {
             return End::Done;
         }
         self.act(uid, &pod, &runtime, &actions).await
+    }
+
+    /// While the network is not ready, only pods on the node's own network go on.
+    fn network_broken(&self, pod: &Arc<Pod>) -> Option<End> {
+        let error = self.state.borrow().agent.network.clone()?;
+        if pod.spec.as_ref().and_then(|spec| spec.host_network) == Some(true) {
+            return None;
+        }
+        let message = format!("network is not ready: {error}");
+        self.recorder.event(&**pod, EventType::Warning, "NetworkNotReady", message);
+        Some(End::Failed(Some(self.hub.now() + TRANSIENT_BACK_OFF)))
     }
 
     /// Computes the pod's status from everything the kubelet knows. A container that is not ready although it runs
@@ -93,7 +108,9 @@ impl Shared {
                 const CHANGED: &str = "Pod sandbox changed, it will be killed and re-created.";
                 self.recorder.event(&**pod, EventType::Normal, "SandboxChanged", CHANGED);
             }
-            self.kill_pod(pod, runtime, None).await;
+            if self.kill_pod(pod, runtime, None).await.is_err() {
+                return End::Failed(None);
+            }
         }
         for (id, name, why) in &actions.kill {
             self.kill_container(pod, name, id, why, self.grace(uid, pod)).await;

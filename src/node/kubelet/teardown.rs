@@ -19,6 +19,7 @@ use super::start::field_path;
 use super::workers::End;
 use crate::client::join_all;
 use crate::client::recorder::EventType;
+use crate::engine::RpcError;
 
 impl Shared {
     /// `SyncTerminatingPod`: everything that runs is stopped.
@@ -28,7 +29,9 @@ impl Shared {
         self.drop_probes(uid, |kind| kind != Kind::Readiness);
         let Some(runtime) = self.runtime_of(uid) else { return End::Done };
         let grace = self.grace(uid, &pod);
-        self.kill_pod(&pod, &runtime, Some(grace)).await;
+        if self.kill_pod(&pod, &runtime, Some(grace)).await.is_err() {
+            return End::Failed(None);
+        }
         self.drop_probes(uid, |_| true);
         self.relist_pod(uid).await;
         let Some(after) = self.runtime_of(uid) else { return End::Done };
@@ -55,8 +58,14 @@ impl Shared {
         End::Done
     }
 
-    /// Stops all containers side by side, sidecars after the others and in reverse order, then the sandboxes.
-    pub(super) async fn kill_pod(self: &Rc<Self>, pod: &Arc<Pod>, runtime: &RuntimePod, grace: Option<i64>) {
+    /// Stops all containers side by side, sidecars after the others and in reverse order, then the sandboxes. A sandbox
+    /// that cannot be stopped, as when its network cannot be taken away, is told in an Event.
+    pub(super) async fn kill_pod(
+        self: &Rc<Self>,
+        pod: &Arc<Pod>,
+        runtime: &RuntimePod,
+        grace: Option<i64>,
+    ) -> Result<(), RpcError> {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let grace = grace.unwrap_or_else(|| self.grace(uid, pod));
         let began = self.hub.now();
@@ -78,9 +87,16 @@ impl Shared {
                 stop(container, (grace - spent).max(GRACE_SECONDS_MIN)).await;
             }
         }
+        let mut failed = Ok(());
         for sandbox in &runtime.sandboxes {
-            self.stop_sandbox(&sandbox.id).await;
+            failed = failed.and(self.stop_sandbox(&sandbox.id).await);
         }
+        if let Err(error) = &failed {
+            let text = error.to_string();
+            let why = format!("failed to \"KillPodSandbox\" for {uid:?} with KillPodSandboxError: {text:?}");
+            self.recorder.event(&**pod, EventType::Warning, "FailedKillPod", format!("error killing pod: {why}"));
+        }
+        failed
     }
 
     /// One container: the Event, its preStop hook, SIGTERM, and SIGKILL when the grace is over.
@@ -174,7 +190,9 @@ impl Shared {
                     me.stop_container(&container.id, GRACE_SECONDS_MIN).await;
                 }
                 for sandbox in &runtime.sandboxes {
-                    me.stop_sandbox(&sandbox.id).await;
+                    if me.stop_sandbox(&sandbox.id).await.is_err() {
+                        return;
+                    }
                 }
                 me.collect_garbage(&runtime).await;
                 me.state.borrow_mut().pleg.forget(&uid);

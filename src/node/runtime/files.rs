@@ -39,7 +39,7 @@ impl Inner {
         let said = match act {
             FileAct::Write { path, text, append } => {
                 let written = match host_path(&container.config, path) {
-                    Some(path) => self.disk.borrow().write(&path, text, *append),
+                    Some(path) => self.networks.host().disk.write(&path, text, *append),
                     None => container.layer.write(path, text, *append),
                 };
                 self.text(|| format!("{} writes to {path}", container.config.name));
@@ -64,7 +64,7 @@ impl Inner {
     /// The text of a file as the container sees it.
     pub(super) fn read_file(&self, container: &Container, path: &str) -> Option<String> {
         match host_path(&container.config, path) {
-            Some(path) => self.disk.borrow().read(&path),
+            Some(path) => self.networks.host().disk.read(&path),
             None => container.layer.read(path),
         }
     }

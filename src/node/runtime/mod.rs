@@ -5,6 +5,7 @@
 //! and started as a separate call. When a process ends the runtime says so in its event stream, and the kubelet asks
 //! what became of it.
 //!
+//! - [`network`]: the network's configuration, and attaching sandboxes to it.
 //! - [`process`]: what runs inside a container.
 //! - [`files`]: what containers see of the node's disk.
 //! - [`state`]: sandboxes, containers, images.
@@ -21,18 +22,21 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message, Note, RpcError, RpcResult};
-use crate::node::cni::{CniRequest, CniResult, Command};
-use crate::node::disk::{Disk, Tree};
+use crate::node::cni::config::DIRECTORY;
+use crate::node::disk::Tree;
+use crate::node::host::{Host, PLUGINS};
 use crate::object::Key;
 use crate::object::time::Instant;
 
 use super::cri::{self, ContainerEvent, CriRequest, CriResponse, Image, PodSandboxConfig, PodSandboxStatus};
-use super::cri::{ContainerConfig, ContainerState, ContainerStatus};
+use super::cri::{ContainerConfig, ContainerState, ContainerStatus, RuntimeCondition};
 
 mod files;
+pub mod network;
 pub mod process;
 pub mod state;
 
+use network::Networks;
 use state::{Container, State};
 
 /// Making a sandbox takes this long, the network included.
@@ -59,19 +63,18 @@ struct Inner {
     name: String,
     hub: Hub,
     actor: ActorId,
-    cni: ActorId,
+    networks: Networks,
     kubelet: Memory<Option<ActorId>>,
-    disk: Memory<Disk>,
     state: Memory<State>,
 }
 
 impl Runtime {
-    /// The runtime of `node`, which calls the network plugins behind `cni`.
-    pub fn new(hub: Hub, actor: ActorId, node: &str, cni: ActorId) -> Runtime {
+    /// The runtime of `node`, which is the machine `host`, and runs the network plugins behind `cni`.
+    pub fn new(hub: Hub, actor: ActorId, node: &str, host: Rc<Host>, cni: ActorId) -> Runtime {
         let name = format!("containerd/{node}");
-        let disk = hub.memory(Disk::new(&hub, node));
+        let networks = Networks::new(hub.clone(), cni, host);
         let (kubelet, state) = (hub.memory(None), hub.memory(State::new(hub.memory(BTreeMap::new()))));
-        let inner = Inner { name: name.clone(), hub, actor, cni, kubelet, disk, state };
+        let inner = Inner { name: name.clone(), hub, actor, networks, kubelet, state };
         Runtime { name, inner: Rc::new(inner) }
     }
 
@@ -80,14 +83,27 @@ impl Runtime {
         self.inner.kubelet.set(Some(kubelet));
     }
 
-    /// The node's files, which it shares with the kubelet.
-    pub fn share(&self, disk: Disk) {
-        self.inner.disk.set(disk);
-    }
-
     /// Looks at what it knows.
     pub fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
         look(&mut self.inner.state.borrow_mut())
+    }
+
+    /// The machine it runs on.
+    pub fn host(&self) -> &Rc<Host> {
+        self.inner.networks.host()
+    }
+
+    /// A file on the node's disk was changed by somebody else. The runtime follows those that concern its network, and
+    /// what it says of its own condition may be different from now on.
+    pub fn file_changed(&self, path: &str) {
+        if path.starts_with(DIRECTORY) {
+            self.inner.load_network("reload cni configuration after receiving fs change event");
+        }
+        if (path.starts_with(DIRECTORY) || path.starts_with(PLUGINS))
+            && let Some(kubelet) = self.inner.kubelet.get()
+        {
+            self.inner.hub.tell(self.inner.actor, kubelet, Rc::new(cri::ConditionsMayDiffer));
+        }
     }
 
     /// Kills the process of a Pod's container, as `kill -9` on the node would. False if none runs.
@@ -109,6 +125,19 @@ impl Runtime {
 impl Actor for Runtime {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The network's configuration is loaded, and what an earlier life has left attached is detached.
+    fn start(&self) {
+        self.inner.load_network("load cni during init");
+        if self.inner.networks.has_leftovers() {
+            let me = self.inner.clone();
+            self.inner.hub.spawn(self.inner.actor, format!("{} CNI GC", self.name), async move {
+                if let Err(error) = me.networks.collect(&[]).await {
+                    me.text(|| format!("failed to clean up stale network attachments: {error}"));
+                }
+            });
+        }
     }
 
     fn deliver(&self, delivery: Delivery) {
@@ -140,6 +169,7 @@ impl Inner {
         let me = self.clone();
         self.hub.spawn(self.actor, format!("{} {method}", self.name), async move {
             let result = match request {
+                CriRequest::Status => Ok(me.status().await),
                 CriRequest::RunPodSandbox(config) => me.run_sandbox(config).await,
                 CriRequest::StopPodSandbox { id } => me.stop_sandbox(&id).await,
                 CriRequest::StopContainer { id, timeout } => me.stop_container(&id, timeout).await,
@@ -161,7 +191,6 @@ impl Inner {
             CriRequest::Version => {
                 Ok(CriResponse::Version { runtime_name: "containerd".into(), runtime_version: "2.1.4".into() })
             }
-            CriRequest::Status => Ok(CriResponse::Status { runtime_ready: true, network_ready: true }),
             CriRequest::PodSandboxStatus { id } => match state.sandboxes.get(id) {
                 Some(sandbox) => Ok(CriResponse::Sandbox(sandbox.clone())),
                 None => Err(cri::error(
@@ -205,28 +234,60 @@ impl Inner {
         })
     }
 
+    /// `NetworkReady` asks the network plugins (`internal/cri/server/status.go`).
+    async fn status(&self) -> CriResponse {
+        let ready = |name: &'static str| RuntimeCondition { name, status: true, ..RuntimeCondition::default() };
+        let network = match self.networks.status().await {
+            Ok(()) => ready("NetworkReady"),
+            Err(error) => RuntimeCondition {
+                status: false,
+                reason: "NetworkPluginNotReady",
+                message: format!("Network plugin returns error: {error}"),
+                ..ready("NetworkReady")
+            },
+        };
+        CriResponse::Status { conditions: vec![ready("RuntimeReady"), network] }
+    }
+
+    /// Loads the network's configuration; `what` says so in the log if it cannot be.
+    fn load_network(&self, what: &str) {
+        if let Err(error) = self.networks.load() {
+            self.text(|| format!("failed to {what}: {error}"));
+        }
+    }
+
     /// Namespace, network, pause container. Mirrors containerd's `RunPodSandbox`.
     async fn run_sandbox(&self, config: PodSandboxConfig) -> Result<CriResponse, RpcError> {
         let id = self.new_id();
-        self.text(|| format!("network namespace {} for {}/{}", netns(&id), config.namespace, config.name));
         self.hub.sleep(SANDBOX).await;
-        let mut ip = String::new();
-        if !config.host_network {
-            match self.cni(Command::Add, &id, &config).await {
-                Ok(address) => ip = address,
-                Err(error) => {
-                    let _ = self.cni(Command::Del, &id, &config).await;
-                    let text = format!("failed to setup network for sandbox \"{id}\": {}", error.message);
-                    return Err(cri::error("Unknown", format!("failed to create pod sandbox: {text}")));
-                }
-            }
-        }
+        let ip = if config.host_network { String::new() } else { self.connect(&id, &config).await? };
         self.text(|| format!("pause container {} holds the namespace open", &id[..13]));
         let mut state = self.state.borrow_mut();
         state.sandboxes_of.entry(config.uid.clone()).or_default().push(id.clone());
         let created_at = self.hub.now();
         state.sandboxes.insert(id.clone(), PodSandboxStatus { id: id.clone(), config, ready: true, created_at, ip });
         Ok(CriResponse::Id(id))
+    }
+
+    /// A namespace for the sandbox, and its address there. What fails is undone.
+    async fn connect(&self, id: &str, config: &PodSandboxConfig) -> Result<String, RpcError> {
+        let netns = self.networks.make_namespace(id);
+        self.text(|| format!("network namespace {netns} for {}/{}", config.namespace, config.name));
+        let error = match self.networks.attach(id, config).await {
+            Ok(result) => match result.address_of("eth0") {
+                Some(ip) => {
+                    self.state.borrow_mut().attached.insert(id.to_owned());
+                    return Ok(ip.address.to_string());
+                }
+                None => format!("failed to find network info for sandbox {id:?}"),
+            },
+            Err(error) => error,
+        };
+        if let Err(error) = self.networks.detach(id, &netns, config).await {
+            self.text(|| format!("failed to destroy network for sandbox {id:?}: {error}"));
+        }
+        self.networks.remove_namespace(id);
+        Err(cri::error("Unknown", format!("failed to setup network for sandbox {id:?}: {error}")))
     }
 
     /// Kills what still runs, gives the network back, forgets the address.
@@ -236,29 +297,18 @@ impl Inner {
         for container in containers.iter().filter(|c| c.sandbox_id == id) {
             self.ended(&container.id, SIGKILLED, "Error");
         }
-        if sandbox.ready && !sandbox.config.host_network {
-            self.cni(Command::Del, id, &sandbox.config).await?;
-        }
         if let Some(sandbox) = self.state.borrow_mut().sandboxes.get_mut(id) {
             sandbox.ready = false;
         }
+        if self.state.borrow().attached.contains(id) {
+            let done = self.networks.detach(id, &network::netns(id), &sandbox.config).await;
+            done.map_err(|error| {
+                cri::error("Unknown", format!("failed to destroy network for sandbox {id:?}: {error}"))
+            })?;
+            self.networks.remove_namespace(id);
+            self.state.borrow_mut().attached.remove(id);
+        }
         Ok(CriResponse::Done)
-    }
-
-    async fn cni(&self, command: Command, id: &str, config: &PodSandboxConfig) -> Result<String, RpcError> {
-        let request = CniRequest {
-            command,
-            container_id: id.to_owned(),
-            netns: netns(id),
-            ifname: "eth0".into(),
-            pod_namespace: config.namespace.clone(),
-            pod_name: config.name.clone(),
-            pod_uid: config.uid.clone(),
-            valid_attachments: Vec::new(),
-        };
-        let reply = self.hub.rpc(self.cni, Rc::new(request)).await?;
-        let any: &dyn Any = &*reply;
-        Ok(any.downcast_ref::<CniResult>().map(CniResult::address).unwrap_or_default())
     }
 
     fn create_container(&self, sandbox_id: &str, config: &ContainerConfig) -> Result<CriResponse, RpcError> {
@@ -418,11 +468,6 @@ impl Inner {
     fn text(&self, text: impl FnOnce() -> String) {
         self.hub.note(|| Note::Text { topic: "runtime", text: text() });
     }
-}
-
-/// Where a sandbox's network namespace is mounted.
-fn netns(id: &str) -> String {
-    format!("/var/run/netns/cni-{}", &id[..8])
 }
 
 fn no_container(id: &str) -> RpcError {

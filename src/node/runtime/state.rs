@@ -49,6 +49,8 @@ pub struct State {
     pub sandboxes: BTreeMap<String, PodSandboxStatus>,
     /// By id.
     pub containers: BTreeMap<String, Container>,
+    /// Ids of sandboxes that are attached to a network.
+    pub attached: BTreeSet<String>,
     /// Ids of a Pod's sandboxes, oldest first, by the Pod's uid.
     pub sandboxes_of: BTreeMap<String, Vec<String>>,
     /// Ids of a Pod's containers, oldest first, by the Pod's uid.
@@ -68,6 +70,7 @@ impl State {
     pub fn new(journal: Journal) -> State {
         State {
             sandboxes: BTreeMap::new(),
+            attached: BTreeSet::new(),
             containers: BTreeMap::new(),
             sandboxes_of: BTreeMap::new(),
             containers_of: BTreeMap::new(),
