@@ -93,6 +93,11 @@ impl Stepper {
         format!("{}{logged}", palette::here().apply_to(text))
     }
 
+    /// What commands had printed where one has gone back to is not said again.
+    pub fn heard(&mut self) {
+        self.said = self.session.cluster.kubectl.printed();
+    }
+
     /// The stop where the session stands, and why it is one.
     pub fn shown(&self) -> String {
         let hits = self.session.hits().iter().map(|hit| format!("{}\n", palette::here().apply_to(&hit.text)));

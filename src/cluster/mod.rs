@@ -30,7 +30,7 @@ use crate::apiserver::request::{Body, Options, Request, User, Verb};
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::Client;
 use crate::controllers::{self, ControllerManager};
-use crate::engine::{self, Actor, ActorId, Delivery, Engine, Hub, Memory, Step};
+use crate::engine::{self, Actor, ActorId, Delivery, Engine, EventId, Hub, Memory, Step};
 use crate::node::cni::Plugins;
 use crate::node::disk::Disk;
 use crate::node::host::Host;
@@ -429,6 +429,13 @@ impl Cluster {
     /// One step, and then what commands asked the outside world to do.
     pub fn step(&mut self) -> Option<Step> {
         let step = self.engine.step();
+        self.act();
+        step
+    }
+
+    /// The same with an event that is not the next one.
+    pub fn choose(&mut self, event: EventId) -> Option<Step> {
+        let step = self.engine.choose(event);
         self.act();
         step
     }

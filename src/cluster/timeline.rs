@@ -160,13 +160,14 @@ impl Runner {
         Runner { actions, failures, script: hub.memory(Script { kubectl, lines, variables, running: false }) }
     }
 
-    /// Adds lines to what is to be typed, and begins with the first unless one is under way. From here on `kubectl`
-    /// runs the commands.
+    /// Adds lines to what is to be typed; the first comes soon, unless one is under way. From here on `kubectl` runs the
+    /// commands.
     pub fn type_lines(self: &Rc<Self>, lines: Vec<String>, kubectl: Kubectl) {
         self.script.borrow_mut().kubectl = kubectl;
         self.script.borrow_mut().lines.extend(lines);
-        if !self.script.borrow().running {
-            self.next_line();
+        if !self.is_busy() {
+            self.script.borrow_mut().running = true;
+            self.wake(Duration::ZERO);
         }
     }
 
@@ -204,9 +205,12 @@ impl Runner {
     }
 
     fn ended(&self, pause: Duration) {
-        let kubectl = self.kubectl();
-        kubectl.print("\n");
-        let client = &kubectl.client;
+        self.kubectl().print("\n");
+        self.wake(pause);
+    }
+
+    fn wake(&self, pause: Duration) {
+        let client = self.kubectl().client;
         client.hub().wake(client.actor(), NEXT_LINE, "", pause);
     }
 

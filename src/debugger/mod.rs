@@ -9,6 +9,7 @@
 //! - [`diff`]: what changed between two versions of an object, field by field.
 //! - [`properties`]: what must hold in every run.
 //! - [`record`]: a run as files.
+//! - [`travel`]: going back, choices, branches.
 //! - [`source`]: the lines of code at which a component waits.
 //!
 //! Must hold: looking changes nothing; the same commands on the same scenario give the same stops.
@@ -23,6 +24,8 @@ pub mod properties;
 pub mod record;
 pub mod session;
 pub mod source;
+pub mod travel;
 
 pub use moves::{Goal, StopAt};
 pub use session::{Advance, Session};
+pub use travel::{Branch, Choice, Chosen};

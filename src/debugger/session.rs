@@ -7,6 +7,7 @@ use crate::object::time::Instant;
 use super::breakpoint::{Breakpoints, Context, Hit};
 use super::facts::Facts;
 use super::moves::{Goal, StopAt};
+use super::travel::Past;
 
 /// How a move ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +30,8 @@ pub struct Session {
     pub cluster: Cluster,
     /// Where to stop beside a move's own end.
     pub breakpoints: Breakpoints,
-    history: Vec<Step>,
+    pub(super) history: Vec<Step>,
+    pub(super) past: Past,
     origin: Instant,
     background: u64,
     hits: Vec<Hit>,
@@ -41,8 +43,11 @@ impl Session {
     /// A session that stands before the first step.
     pub fn new(cluster: Cluster) -> Session {
         let origin = cluster.engine.now();
+        let mut past = Past::default();
+        past.keep(0, || cluster.save());
         Session {
             cluster,
+            past,
             breakpoints: Breakpoints::default(),
             history: Vec::new(),
             origin,
@@ -112,10 +117,10 @@ impl Session {
         loop {
             self.hits.clear();
             self.crashes.clear();
-            if self.cluster.is_quiet() && !goal.outlasts_quiet() {
+            if self.is_quiet() && !goal.outlasts_quiet() {
                 return Advance::Quiet;
             }
-            let Some(step) = self.cluster.step() else { return Advance::Quiet };
+            let Some(step) = self.next_step() else { return Advance::Quiet };
             taken += 1;
             let end = self.took(step, goal);
             if let Some(end) = end {
@@ -140,12 +145,20 @@ impl Session {
         let crash = |(_, task, message): (_, std::rc::Rc<str>, String)| format!("{task} panicked: {message}");
         self.crashes.extend(self.cluster.engine.take_crashes().into_iter().map(crash));
         let reached = goal.reached(&self.cluster, &step, seconds);
-        self.history.push(step);
+        self.keep(step);
         match (self.crashes.is_empty(), self.hits.is_empty()) {
             (false, _) => Some(Advance::Crashed),
             (_, false) => Some(Advance::Breakpoint),
             _ => reached.then_some(Advance::Stopped),
         }
+    }
+
+    /// Forgets what ran after so many steps.
+    pub(super) fn forget_after(&mut self, steps: u64) {
+        self.history.truncate(steps as usize);
+        self.background = 0;
+        self.hits.clear();
+        self.crashes.clear();
     }
 
     /// Runs a kubectl command that only reads, at once: nobody is told, and time stands still.

@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
+use std::rc::Rc;
 
 use crate::object::Object;
 
@@ -70,7 +71,8 @@ pub struct Store {
     revision: u64,
     /// Changes with a revision above this are still in the log.
     compacted: u64,
-    log: VecDeque<Change>,
+    /// Shared with whoever has saved the store.
+    log: VecDeque<Rc<Change>>,
 }
 
 impl Default for Store {
@@ -158,7 +160,7 @@ impl Store {
             return Err(Error::Compacted { oldest: self.compacted });
         }
         let start = self.log.partition_point(|c| c.revision <= revision);
-        Ok(self.log.range(start..))
+        Ok(self.log.range(start..).map(|change| &**change))
     }
 
     /// Forgets all changes up to and including `revision`.
@@ -187,7 +189,7 @@ impl Store {
     }
 
     fn append(&mut self, change: Change) -> &Change {
-        self.log.push_back(change);
+        self.log.push_back(Rc::new(change));
         self.log.back().expect("a change was just pushed")
     }
 }

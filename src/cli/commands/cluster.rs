@@ -2,6 +2,7 @@
 
 use super::super::step::Stepper;
 use super::{Command, Group, Line, Reply};
+use crate::debugger::Choice;
 
 /// Commands of kubectl's. The word `kubectl` may be left out.
 pub const GROUP: Group = Group {
@@ -65,6 +66,6 @@ pub fn change(stepper: &mut Stepper, line: &Line) -> Reply {
 }
 
 fn start(stepper: &mut Stepper, words: &[String]) -> Reply {
-    stepper.session.cluster.type_words(words.to_vec());
+    stepper.session.choose(Choice::Kubectl(words.to_vec()));
     Ok("kubectl is about to send its first request; press Enter to step\n".to_owned())
 }

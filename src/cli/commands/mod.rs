@@ -6,6 +6,7 @@
 //! face can use it.
 //!
 //! - [`movement`], forward.
+//! - [`back`], and to other courses of events.
 //! - [`stop`], breakpoints and watches.
 //! - [`look`], at what is and what was.
 //! - [`cluster`], kubectl and the world outside.
@@ -13,6 +14,7 @@
 
 use super::step::Stepper;
 
+pub mod back;
 pub mod cluster;
 pub mod general;
 pub mod line;
@@ -48,7 +50,7 @@ pub struct Group {
 }
 
 /// Every command there is.
-pub const GROUPS: &[Group] = &[movement::GROUP, stop::GROUP, look::GROUP, cluster::GROUP, general::GROUP];
+pub const GROUPS: &[Group] = &[movement::GROUP, back::GROUP, stop::GROUP, look::GROUP, cluster::GROUP, general::GROUP];
 
 /// All rows.
 pub fn all() -> impl Iterator<Item = &'static Command> {

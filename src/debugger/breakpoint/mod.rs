@@ -129,6 +129,13 @@ impl Breakpoints {
     }
 }
 
+impl Breakpoints {
+    /// Whether anybody would stop at a step of the past. Counts and ignored hits are not touched.
+    pub fn would_stop(&self, facts: &Facts, seconds: f64) -> bool {
+        self.list.iter().any(|b| b.enabled && b.log.is_none() && b.fits(facts, seconds).is_some())
+    }
+}
+
 enum Outcome {
     Passed,
     Printed(String),

@@ -1,0 +1,244 @@
+//! Going back, and forward again.
+//!
+//! A run is its scenario and the choices a person made, so any moment of it can be had again by running it again. So
+//! that this does not take as long as the run did, the session saves the world now and then, at moments at which no
+//! task is in flight; going back restores the last save before the wanted step and runs the few steps in between. Saves
+//! stand close together in the near past and further apart in the far past.
+//!
+//! Going back keeps the choices that were made later: going forward makes them again. A new choice in the past parts from
+//! them: what was is kept as a branch.
+
+use crate::cluster::Saved;
+use crate::engine::{EventId, Step};
+
+use super::describe;
+use super::facts::Facts;
+use super::moves::StopAt;
+use super::session::Session;
+
+/// At least so many steps lie between two saves.
+const SPACING: u64 = 250;
+/// A save is given up if its neighbours are closer together than this part of their age.
+const SPARSER: u64 = 48;
+
+/// What a person did. All else in a run follows from its scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// A kubectl command, without the word `kubectl`.
+    Kubectl(Vec<String>),
+    /// This event is delivered next, out of turn.
+    Deliver(EventId),
+}
+
+/// A choice, and how many steps had run when it was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Steps before it.
+    pub after: u64,
+    /// What was chosen.
+    pub choice: Choice,
+}
+
+/// One course of events: the choices made on it, and how far it was followed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Branch {
+    /// In the order in which they were made.
+    pub choices: Vec<Chosen>,
+    /// Steps that were run on it.
+    pub steps: u64,
+}
+
+/// Where the session has been.
+#[derive(Default)]
+pub(super) struct Past {
+    /// The choices of this branch; those from `next` on were made after the present step, and will be made again.
+    choices: Vec<Chosen>,
+    next: usize,
+    saves: Vec<Saved>,
+    /// The furthest step of this branch.
+    furthest: u64,
+    /// Branches that were left, oldest first.
+    left: Vec<Branch>,
+}
+
+impl Past {
+    /// Keeps a save if it is time for one.
+    pub(super) fn keep(&mut self, steps: u64, save: impl FnOnce() -> Option<Saved>) {
+        self.furthest = self.furthest.max(steps);
+        if self.saves.last().is_some_and(|last| steps < last.steps() + SPACING) {
+            return;
+        }
+        self.saves.extend(save());
+        let mut i = 1;
+        while i + 1 < self.saves.len() {
+            let age = steps.saturating_sub(self.saves[i].steps());
+            let gap = self.saves[i + 1].steps() - self.saves[i - 1].steps();
+            if gap * SPARSER < age {
+                self.saves.remove(i);
+            } else {
+                i += 1;
+            }
+        }
+    }
+
+    /// Whether a choice that was made at this point before is due again.
+    fn is_due(&self, steps: u64) -> bool {
+        self.choices.get(self.next).is_some_and(|chosen| chosen.after == steps)
+    }
+
+    /// That choice.
+    fn due(&mut self, steps: u64) -> Option<Choice> {
+        let due = self.is_due(steps).then(|| self.choices[self.next].choice.clone())?;
+        self.next += 1;
+        Some(due)
+    }
+
+    /// Adds a new choice. What followed on the old course becomes a branch of its own.
+    fn add(&mut self, steps: u64, choice: Choice) {
+        if self.next < self.choices.len() || self.furthest > steps {
+            self.left.push(Branch { choices: self.choices.clone(), steps: self.furthest });
+        }
+        self.choices.truncate(self.next);
+        self.choices.push(Chosen { after: steps, choice });
+        self.next = self.choices.len();
+        self.furthest = steps;
+    }
+}
+
+impl Session {
+    /// Does what a person chose, and remembers it. False if it cannot be done: the event is not in flight.
+    pub fn choose(&mut self, choice: Choice) -> bool {
+        if let Choice::Deliver(event) = choice
+            && self.cluster.engine.in_flight(event).is_none()
+        {
+            return false;
+        }
+        self.past.add(self.cluster.engine.steps(), choice.clone());
+        if let Some(step) = self.perform(choice) {
+            self.keep(step);
+        }
+        true
+    }
+
+    /// The choices made so far on this branch, and those that will be made again on the way forward.
+    pub fn choices(&self) -> &[Chosen] {
+        &self.past.choices
+    }
+
+    /// The courses of events that were left, oldest first.
+    pub fn branches(&self) -> &[Branch] {
+        &self.past.left
+    }
+
+    /// The furthest step that was run on this branch.
+    pub fn furthest(&self) -> u64 {
+        self.past.furthest
+    }
+
+    pub(super) fn perform(&mut self, choice: Choice) -> Option<Step> {
+        match choice {
+            Choice::Kubectl(words) => {
+                self.cluster.type_words(words);
+                None
+            }
+            Choice::Deliver(event) => self.cluster.choose(event),
+        }
+    }
+
+    /// Goes to the moment at which so many steps had run. Forward it stops at no breakpoint. Returns where it came to:
+    /// a run may end sooner.
+    pub fn goto(&mut self, steps: u64) -> u64 {
+        if steps < self.cluster.engine.steps() {
+            self.return_to(steps);
+        }
+        while self.cluster.engine.steps() < steps
+            && let Some(step) = self.next_step()
+        {
+            self.keep(step);
+        }
+        self.cluster.engine.steps()
+    }
+
+    /// Restores the last save before `steps`, and runs to it. History stays what it was up to there.
+    fn return_to(&mut self, steps: u64) {
+        let found = self.past.saves.iter().rposition(|saved| saved.steps() <= steps);
+        let place = found.expect("a session begins with a save");
+        let saved = &self.past.saves[place];
+        self.cluster.restore(saved);
+        let from = saved.steps();
+        self.past.next = self.past.choices.iter().filter(|chosen| chosen.after < from).count();
+        self.forget_after(steps);
+        while self.cluster.engine.steps() < steps && self.next_step().is_some() {}
+    }
+
+    /// One step. Choices that were made here before are made again first.
+    pub(super) fn next_step(&mut self) -> Option<Step> {
+        while let Some(choice) = self.past.due(self.cluster.engine.steps()) {
+            if let Some(step) = self.perform(choice) {
+                return Some(step);
+            }
+        }
+        self.cluster.step()
+    }
+
+    /// Keeps a step that ran.
+    pub(super) fn keep(&mut self, step: Step) {
+        self.past.keep(step.id.0, || self.cluster.save());
+        self.history.push(step);
+    }
+
+    /// Whether nothing is left to do: no event, and no choice that will be made again here.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.cluster.is_quiet() && !self.past.is_due(self.cluster.engine.steps())
+    }
+
+    /// The nearest earlier step at which a move of this kind stops; 0 is the start of the run.
+    pub fn stop_before(&self, stop: StopAt) -> u64 {
+        self.before(|step| match stop {
+            StopAt::Notification => describe::is_notification(step),
+            StopAt::Event => !step.event.background,
+            StopAt::Anything => true,
+        })
+    }
+
+    /// The nearest earlier step in which the component of this step got something.
+    pub fn delivery_before(&self) -> u64 {
+        let to = self.current().map(|step| step.event.to);
+        self.before(|step| Some(step.event.to) == to && !step.event.background)
+    }
+
+    /// The nearest earlier step at which a breakpoint stops. None: no breakpoint was met.
+    pub fn hit_before(&self) -> Option<u64> {
+        let engine = &self.cluster.engine;
+        let seconds = |step: &Step| self.time(step.time).0 as f64 / 1e9;
+        let found = self.before(|step| self.breakpoints.would_stop(&Facts::of(engine, step), seconds(step)));
+        (found > 0).then_some(found)
+    }
+
+    fn before(&self, stops: impl Fn(&Step) -> bool) -> u64 {
+        let earlier = self.history.len().saturating_sub(1);
+        self.history[..earlier].iter().rev().find(|step| stops(step)).map_or(0, |step| step.id.0)
+    }
+
+    /// Leaves this branch for one that was left before, and goes as far as that one was followed. False if there is none
+    /// with this number.
+    pub fn switch(&mut self, number: usize) -> bool {
+        if number >= self.past.left.len() {
+            return false;
+        }
+        let here = Branch { choices: self.past.choices.clone(), steps: self.past.furthest };
+        let there = std::mem::replace(&mut self.past.left[number], here);
+        let common = self.past.choices.iter().zip(&there.choices).take_while(|(a, b)| a == b).count();
+        let parts = [self.past.choices.get(common), there.choices.get(common)];
+        let parts_at = parts.into_iter().flatten().map(|chosen| chosen.after).min();
+        let back_to = parts_at.unwrap_or(there.steps).min(there.steps).min(self.cluster.engine.steps());
+        self.return_to(back_to);
+        // Saves after the parting belong to the other course.
+        self.past.saves.retain(|saved| saved.steps() <= back_to);
+        self.past.next = there.choices.iter().filter(|chosen| chosen.after < back_to).count();
+        self.past.choices = there.choices;
+        self.past.furthest = there.steps;
+        self.goto(there.steps);
+        true
+    }
+}

@@ -1,0 +1,96 @@
+//! Going back in time, and forward again, changes nothing: a session that has been anywhere ends as one that went
+//! straight on.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use kubestep::cluster::Cluster;
+use kubestep::cluster::scenario::Scenario;
+use kubestep::debugger::{Choice, Goal, Session, StopAt};
+use kubestep::object::random::Random;
+
+fn session(scenario: &Scenario) -> Session {
+    Session::new(Cluster::for_scenario(scenario))
+}
+
+/// All steps, each as a digest of everything that is known of it.
+fn digests(session: &Session) -> Vec<u64> {
+    let digest = |step| {
+        let mut hasher = DefaultHasher::new();
+        format!("{step:?}").hash(&mut hasher);
+        hasher.finish()
+    };
+    session.history().iter().map(digest).collect()
+}
+
+#[test]
+fn any_way_leads_to_the_same_end() {
+    for scenario in Scenario::shipped() {
+        let mut straight = session(&scenario);
+        straight.go(&mut Goal::Quiet, 0);
+        let expected = digests(&straight);
+        let (end, mut random) = (expected.len() as u64, Random::new(7));
+        let mut wandering = session(&scenario);
+        for _ in 0..6 {
+            let step = random.below(end + 1);
+            assert_eq!(wandering.goto(step), step, "{}", scenario.name);
+            assert_eq!(digests(&wandering), expected[..step as usize], "{} at step {step}", scenario.name);
+        }
+        wandering.go(&mut Goal::Quiet, 0);
+        assert_eq!(digests(&wandering), expected, "{}", scenario.name);
+    }
+}
+
+#[test]
+fn choices_are_made_again_on_the_way_forward() {
+    let scenario = Scenario::find("deployment").expect("it is shipped");
+    let mut session = session(&scenario);
+    session.goto(60);
+    session.choose(Choice::Kubectl(["scale", "deployment", "web", "--replicas=3"].map(str::to_owned).into()));
+    session.goto(90);
+    let last = session.cluster.engine.pending().last().map(|event| event.id).expect("something is pending");
+    assert!(session.choose(Choice::Deliver(last)));
+    assert!(!session.choose(Choice::Deliver(last)), "it is not in flight any more");
+    session.go(&mut Goal::Quiet, 0);
+    let (expected, end) = (digests(&session), session.furthest());
+    for step in [75, 60, 20, 91, 90, 0] {
+        session.goto(step);
+        assert_eq!(digests(&session), expected[..step as usize], "back to step {step}");
+    }
+    session.goto(end);
+    assert_eq!(digests(&session), expected);
+    assert!(session.branches().is_empty(), "nothing else was chosen");
+}
+
+#[test]
+fn a_new_choice_in_the_past_is_a_branch() {
+    let scenario = Scenario::find("deployment").expect("it is shipped");
+    let mut session = session(&scenario);
+    session.go(&mut Goal::Quiet, 0);
+    let first = digests(&session);
+    session.goto(50);
+    session.choose(Choice::Kubectl(["delete", "deployment", "web"].map(str::to_owned).into()));
+    session.go(&mut Goal::Quiet, 0);
+    let second = digests(&session);
+    assert_eq!(first[..50], second[..50]);
+    assert_ne!(first, second);
+    assert_eq!(session.branches().len(), 1);
+    assert!(session.switch(0));
+    assert_eq!(digests(&session), first);
+    assert!(session.switch(0));
+    assert_eq!(digests(&session), second);
+    assert!(!session.switch(1));
+}
+
+#[test]
+fn stops_of_the_past_are_those_of_the_way_there() {
+    let mut session = session(&Scenario::find("scale").expect("it is shipped"));
+    let mut stops = Vec::new();
+    for _ in 0..12 {
+        session.advance(StopAt::Notification, 0);
+        stops.push(session.cluster.engine.steps());
+    }
+    for expected in stops.iter().rev().skip(1) {
+        let before = session.stop_before(StopAt::Notification);
+        assert_eq!((before, session.goto(before)), (*expected, *expected));
+    }
+}
