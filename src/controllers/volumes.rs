@@ -1,10 +1,10 @@
-//! What the controllers of volumes share: which Pods use a claim, which class a claim is of, and a cache that knows
+//! What the controllers of volumes share: which Pods use a claim, and a cache that knows
 //! what was written through it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::Pod;
 
 use crate::client::Lister;
 use crate::engine::{Hub, Memory};
@@ -24,11 +24,6 @@ pub fn claims_of(object: &Object) -> Vec<String> {
 pub fn claim_names(pod: &Pod) -> impl Iterator<Item = &str> {
     let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
     volumes.filter_map(|volume| volume.persistent_volume_claim.as_ref()).map(|claim| claim.claim_name.as_str())
-}
-
-/// The class of a claim; empty if it wants none, or has none yet.
-pub fn class_of(claim: &PersistentVolumeClaim) -> &str {
-    claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default()
 }
 
 /// An annotation of an object; empty if it has none.

@@ -22,6 +22,7 @@ pub mod random;
 pub mod selector;
 pub mod status;
 pub mod time;
+pub mod volume;
 
 pub use kinds::{Kind, KindInfo, Object, Resource};
 pub use meta::Key;

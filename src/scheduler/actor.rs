@@ -8,12 +8,13 @@ use super::attempt::Scheduler;
 use super::plugins::{Entry, default_profile};
 use super::table;
 use super::timers::{BACKOFF, CYCLE, UNSCHEDULABLE};
+use super::volume_writes::DEADLINE;
 use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::{Client, Informer, Recorder, Selection};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Table};
-use crate::object::Kind;
+use crate::object::{Key, Kind};
 
 /// Requests a second that each of the scheduler's two clients may send, and how many at once: one for Pods, one for
 /// Events. The defaults of `clientConnection.qps` and `.burst`.
@@ -25,7 +26,16 @@ const SYNC_POLL: Duration = Duration::from_millis(100);
 
 /// What is watched. A pod that ends no longer matches, so the informer tells it as deleted.
 const LIVE_PODS: &str = "status.phase!=Succeeded,status.phase!=Failed";
-const OTHER_KINDS: &[Kind] = &[Kind::Node, Kind::Namespace, Kind::Service, Kind::ReplicaSet];
+const OTHER_KINDS: &[Kind] = &[
+    Kind::Node,
+    Kind::Namespace,
+    Kind::Service,
+    Kind::ReplicaSet,
+    Kind::PersistentVolume,
+    Kind::PersistentVolumeClaim,
+    Kind::StorageClass,
+    Kind::CSINode,
+];
 
 /// kube-scheduler.
 pub struct KubeScheduler {
@@ -101,6 +111,7 @@ impl KubeScheduler {
         match what {
             CYCLE => self.cycle(),
             BACKOFF => self.scheduler.state.borrow_mut().queue.flush_backoff(now),
+            DEADLINE => self.scheduler.volumes_overdue(&Key::parse(key)),
             UNSCHEDULABLE => self.scheduler.state.borrow_mut().queue.flush_unschedulable(now),
             _ => {}
         }

@@ -2,7 +2,7 @@
 //!
 //! Mirrors `scheduleOne`, `bindingCycle` and `handleSchedulingFailure` of `pkg/scheduler/schedule_one.go`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -17,12 +17,14 @@ use super::nominator::Nominator;
 use super::plugins::Entry;
 use super::preemption::{Candidate, Disruptions, Preemption};
 use super::queue::{QueuedPod, SchedulingQueue};
+use super::storage::Plan;
 use super::table;
 use super::timers::Timers;
+use super::volume_writes::Waiting;
 use crate::apiserver::request::{Binding, Patch};
 use crate::client::{Client, EventType, Lister, Recorder};
 use crate::engine::{Memory, Note};
-use crate::object::{Key, Status};
+use crate::object::Key;
 
 use super::evict::{Preempting, WaitForPreemption};
 
@@ -39,6 +41,8 @@ pub(super) struct Scheduler {
     pub(super) profile: Rc<[Entry]>,
     disruptions: Disruptions,
     pub(super) timers: Timers,
+    /// Pods that wait for their claims.
+    pub(super) waiting: Waiting,
     /// How many hold the one goroutine that schedules: a cycle, and after it the writing down of its failure.
     busy: Memory<u32>,
 }
@@ -79,6 +83,7 @@ impl Scheduler {
             state: hub.memory(state),
             timers: Timers::new(hub),
             busy: hub.memory(0),
+            waiting: hub.memory(BTreeMap::new()),
             client,
             recorder,
             pods,
@@ -165,6 +170,7 @@ impl Scheduler {
     }
 
     fn assume_and_bind(self: &Rc<Self>, queued: QueuedPod, node: NodeId) {
+        let plan = self.reserve_volumes(&queued.info, node);
         let state = &mut *self.state.borrow_mut();
         let key = queued.info.key.clone();
         let node = state.cache.snapshot.node(node).name.to_string();
@@ -173,12 +179,22 @@ impl Scheduler {
         state.queue.done(&key);
         let scheduler = self.clone();
         let hub = self.client.hub();
-        hub.spawn(self.client.actor(), format!("bind {key}"), async move { scheduler.bind(queued, node).await });
+        hub.spawn(self.client.actor(), format!("bind {key}"), async move {
+            scheduler.bind(queued, node, plan).await;
+        });
     }
 
-    /// The binding cycle: DefaultBinder's one request, and word of it.
-    async fn bind(self: Rc<Self>, queued: QueuedPod, node: String) {
+    /// The binding cycle: claims first, if any wait for the pod; then DefaultBinder's one request, and word of it.
+    async fn bind(self: Rc<Self>, queued: QueuedPod, node: String, plan: Plan) {
         let info = &queued.info;
+        if !plan.is_empty() {
+            let bound = self.bind_volumes(info, &node, &plan).await;
+            self.state.borrow_mut().cache.snapshot.storage.forget(&plan);
+            if let Err(why) = bound {
+                self.binding_failed(queued, format!("running PreBind plugin \"VolumeBinding\": {why}"));
+                return self.arm();
+            }
+        }
         let (namespace, name) = (info.key.namespace(), info.key.name());
         let binding = Binding { uid: Some(info.uid.clone()), node: node.clone(), ..Binding::default() };
         match self.client.bind(namespace, name, binding).await {
@@ -186,13 +202,16 @@ impl Scheduler {
                 let message = format!("Successfully assigned {} to {node}", info.key);
                 self.recorder.event(&*info.pod, EventType::Normal, "Scheduled", message);
             }
-            Err(status) => self.binding_failed(queued, &status),
+            Err(status) => {
+                let why = format!("binding rejected: running Bind plugin \"DefaultBinder\": {status}");
+                self.binding_failed(queued, why);
+            }
         }
         self.arm();
     }
 
     /// The room on the node is free again, which may help others; and the pod is tried again, after a while.
-    fn binding_failed(self: &Rc<Self>, queued: QueuedPod, status: &Status) {
+    fn binding_failed(self: &Rc<Self>, queued: QueuedPod, message: String) {
         let now = self.client.now();
         {
             let state = &mut *self.state.borrow_mut();
@@ -200,7 +219,6 @@ impl Scheduler {
             let event = ClusterEvent::pod_deleted(&queued.info.pod);
             state.queue.move_all(&event, now, &state.cache.snapshot);
         }
-        let message = format!("binding rejected: running Bind plugin \"DefaultBinder\": {status}");
         self.fail(queued, Failure { message, reason: "SchedulerError", nominated: Some(String::new()) });
     }
 

@@ -9,7 +9,8 @@ use k8s_openapi::api::core::v1::{Node, Pod, Toleration};
 
 use super::cache::asks_the_same;
 use super::resources::pod_requests;
-use crate::object::{Key, Object};
+use crate::client::Change;
+use crate::object::{Key, Kind, Object};
 
 /// A kind of change. The real scheduler pairs a resource with an action; these are the pairs that occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +45,20 @@ pub enum EventKind {
     NodeUpdateAnnotation,
     /// A node declares other features.
     NodeUpdateDeclaredFeature,
+    /// A storage class appeared.
+    ClassAdd,
+    /// A claim appeared.
+    ClaimAdd,
+    /// A claim changed.
+    ClaimUpdate,
+    /// A volume appeared.
+    VolumeAdd,
+    /// A volume changed.
+    VolumeUpdate,
+    /// A node got its first storage driver.
+    DriversAdd,
+    /// A node's storage drivers changed.
+    DriversUpdate,
     /// A pod waited for more than five minutes.
     UnschedulableTimeout,
     /// Someone asked for the pod by name.
@@ -69,6 +84,13 @@ impl EventKind {
             EventKind::NodeUpdateCondition => "NodeUpdateNodeCondition",
             EventKind::NodeUpdateAnnotation => "NodeUpdateNodeAnnotation",
             EventKind::NodeUpdateDeclaredFeature => "NodeUpdateNodeDeclaredFeature",
+            EventKind::ClassAdd => "StorageClassAdd",
+            EventKind::ClaimAdd => "PersistentVolumeClaimAdd",
+            EventKind::ClaimUpdate => "PersistentVolumeClaimUpdate",
+            EventKind::VolumeAdd => "PersistentVolumeAdd",
+            EventKind::VolumeUpdate => "PersistentVolumeUpdate",
+            EventKind::DriversAdd => "CSINodeAdd",
+            EventKind::DriversUpdate => "CSINodeUpdate",
             EventKind::UnschedulableTimeout => "UnschedulableTimeout",
             EventKind::ForceActivate => "ForceActivate",
         }
@@ -117,6 +139,16 @@ impl ClusterEvent {
         ClusterEvent { kind: EventKind::NodeDelete, old: Some(Object::Node(node.clone())), new: None }
     }
 
+    /// A claim, volume, class or driver appeared or changed; None if nobody asks for such a change.
+    pub fn of_storage(change: &Change) -> Option<ClusterEvent> {
+        let (kind, old, new) = match change {
+            Change::Added(new) => (added(new.kind())?, None, new),
+            Change::Updated { old, new } => (updated(new.kind())?, Some(old.clone()), new),
+            Change::Deleted(_) => return None,
+        };
+        Some(ClusterEvent { kind, old, new: Some(new.clone()) })
+    }
+
     /// The pod before the change, if the event is about a pod.
     pub fn old_pod(&self) -> Option<&Arc<Pod>> {
         pod_of(self.old.as_ref())
@@ -140,6 +172,25 @@ impl ClusterEvent {
     /// Whether the event is about this very pod.
     pub fn is_about(&self, pod: &Key) -> bool {
         self.new_pod().or(self.old_pod()).is_some_and(|other| Key::of_meta(&other.metadata) == *pod)
+    }
+}
+
+fn added(kind: Kind) -> Option<EventKind> {
+    match kind {
+        Kind::StorageClass => Some(EventKind::ClassAdd),
+        Kind::PersistentVolumeClaim => Some(EventKind::ClaimAdd),
+        Kind::PersistentVolume => Some(EventKind::VolumeAdd),
+        Kind::CSINode => Some(EventKind::DriversAdd),
+        _ => None,
+    }
+}
+
+fn updated(kind: Kind) -> Option<EventKind> {
+    match kind {
+        Kind::PersistentVolumeClaim => Some(EventKind::ClaimUpdate),
+        Kind::PersistentVolume => Some(EventKind::VolumeUpdate),
+        Kind::CSINode => Some(EventKind::DriversUpdate),
+        _ => None,
     }
 }
 

@@ -14,7 +14,7 @@ use super::pod_info::PodInfo;
 use crate::client::Change;
 use crate::engine::{Note, Queued};
 use crate::object::time::Instant;
-use crate::object::{Key, Object};
+use crate::object::{Key, Kind, Object};
 
 /// The only profile: pods that name another scheduler are left to it.
 const SCHEDULER_NAME: &str = "default-scheduler";
@@ -24,6 +24,9 @@ impl Scheduler {
     pub(super) fn on_change(&self, change: &Change) {
         let now = self.client.now();
         let moved = self.state.borrow_mut().on_change(change, now);
+        if change.kind() == Kind::PersistentVolumeClaim {
+            self.claims_changed();
+        }
         if moved > 0 {
             let text =
                 format!("{moved} unschedulable {} worth another try", if moved == 1 { "pod is" } else { "pods are" });
@@ -49,6 +52,14 @@ impl State {
             Change::Added(Object::Node(node)) => self.node_added(node, now),
             Change::Updated { old: Object::Node(old), new: Object::Node(new) } => self.node_updated(old, new, now),
             Change::Deleted(Object::Node(node)) => self.node_deleted(node, now),
+            _ if matches!(
+                change.kind(),
+                Kind::PersistentVolumeClaim | Kind::PersistentVolume | Kind::StorageClass | Kind::CSINode
+            ) =>
+            {
+                self.cache.snapshot.storage.set(change.latest(), matches!(change, Change::Deleted(_)));
+                ClusterEvent::of_storage(change).map_or(0, |event| self.move_all(&event, now))
+            }
             _ => {
                 self.other_changed(change.latest(), matches!(change, Change::Deleted(_)));
                 0

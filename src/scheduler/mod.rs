@@ -22,7 +22,9 @@
 //! Must hold: the decision reads nothing but its arguments; a filter looks at a node's sums, never at all pods; a pod
 //! is in one place only, in the queue, in an attempt, or in the cache; nothing is borrowed across an `.await`.
 //!
-//! Left out: volumes (VolumeBinding, VolumeZone, VolumeRestrictions, NodeVolumeLimits), DynamicResources but for its
+//! Claims that wait for a pod are decided with it ([`storage`], `volume_writes`), and bound before it is.
+//!
+//! Left out: DynamicResources but for its
 //! line in the message, NodeDeclaredFeatures, extenders, profiles of one's own, Permit and the waiting there, pod
 //! groups, opportunistic batching, leader election, PodDisruptionBudgets until there is a controller for them. The
 //! sixteen workers that filter and score at once are one, so nodes are asked in order and the search stops exactly
@@ -50,8 +52,10 @@ pub mod preemption;
 pub mod queue;
 pub mod resources;
 pub mod snapshot;
+pub mod storage;
 mod table;
 mod timers;
+mod volume_writes;
 
 pub use actor::KubeScheduler;
 

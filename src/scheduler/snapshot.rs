@@ -15,6 +15,7 @@ use super::labels::{Labels, Matcher};
 use super::node_info::{ImageId, KeyId, NodeId, NodeInfo, PairId};
 use super::pod_info::PodInfo;
 use super::resources::Resources;
+use super::storage::Storage;
 
 /// All that filters and scores may look at.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +41,8 @@ pub struct Snapshot {
     services: BTreeMap<String, BTreeMap<String, Arc<Service>>>,
     /// Selectors of what owns pods: `ReplicaSet/default/web`.
     owner_selectors: BTreeMap<String, Matcher>,
+    /// Claims and volumes.
+    pub storage: Storage,
 }
 
 impl Snapshot {
@@ -137,6 +140,7 @@ impl Snapshot {
     pub fn place(&mut self, pod: Arc<PodInfo>, node: &str) {
         let id = self.slot(node);
         self.classes.add(&pod, id);
+        self.storage.pod_moved(&pod, true);
         self.nodes[id.0 as usize].add_pod(pod);
     }
 
@@ -145,6 +149,7 @@ impl Snapshot {
         let Some(id) = self.by_name.get(node).copied() else { return };
         if self.nodes[id.0 as usize].remove_pod(pod) {
             self.classes.remove(pod, id);
+            self.storage.pod_moved(pod, false);
         }
         self.free_if_unused(id);
     }

@@ -10,8 +10,9 @@ use k8s_openapi::api::core::v1::{
 use crate::client::{Error, EventType};
 use crate::controllers::volumes::annotation;
 use crate::object::Key;
+use crate::object::volume::{BIND_COMPLETED, BOUND_BY_CONTROLLER, claim_key, claim_uid, volume_name};
 
-use super::{BIND_COMPLETED, BOUND_BY_CONTROLLER, Binder, claim_key, claim_uid, copy, volume_name};
+use super::{Binder, copy};
 
 impl Binder {
     /// Volume, volume status, claim, claim status.

@@ -4,17 +4,18 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
 
 use crate::client::{Error, EventType};
-use crate::controllers::volumes::{PODS_BY_CLAIM, annotation, class_of};
+use crate::controllers::volumes::{PODS_BY_CLAIM, annotation};
 use crate::object::Key;
-
-use super::{
-    BETA_STORAGE_PROVISIONER, BIND_COMPLETED, BOUND_BY_CONTROLLER, Binder, SELECTED_NODE, STORAGE_PROVISIONER,
-    SYNC_PERIOD, claim_key, copy, is_promised_to, matching, volume_name,
+use crate::object::volume::{
+    BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, STORAGE_PROVISIONER, claim_key, class_of, is_promised_to,
+    volume_name,
 };
+
+use super::{BETA_STORAGE_PROVISIONER, Binder, SYNC_PERIOD, copy, matching};
 
 const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
 
@@ -90,7 +91,7 @@ impl Binder {
 
     fn tell_why_it_waits(&self, claim: &PersistentVolumeClaim) {
         let key = Key::of_meta(&claim.metadata).to_string();
-        let unscheduled = |pod: &&Arc<k8s_openapi::api::core::v1::Pod>| {
+        let unscheduled = |pod: &&Arc<Pod>| {
             pod.spec.as_ref().is_none_or(|spec| spec.node_name.as_deref().unwrap_or_default().is_empty())
         };
         let pods = self.pods.by_index(PODS_BY_CLAIM, &key);

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
-use crate::object::quantity::Amount;
 use crate::object::selector::selects;
+use crate::object::volume::{
+    capacity, claim_key, claim_uid, class_of, class_of_volume, fits, is_promised_to, mode_of, mode_of_volume,
+    modes_cover, requested,
+};
 use crate::object::{Key, Object};
-
-use super::{claim_key, claim_uid, is_promised_to};
-use crate::controllers::volumes::class_of;
 
 /// The index of volumes that no claim has: by `class CLASS`, or by `claim NAMESPACE/NAME` if one was promised it by
 /// hand.
@@ -35,23 +35,6 @@ pub fn of_class(class: &str) -> String {
 /// The index value for volumes promised to a claim.
 pub fn for_claim(claim: &Key) -> String {
     format!("claim {claim}")
-}
-
-/// A volume's class; empty if it has none.
-pub fn class_of_volume(volume: &PersistentVolume) -> &str {
-    volume.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default()
-}
-
-/// How large a volume is.
-pub fn capacity(volume: &PersistentVolume) -> Amount {
-    let capacity = volume.spec.as_ref().and_then(|spec| spec.capacity.as_ref());
-    capacity.and_then(|capacity| capacity.get("storage")).map(Amount::of).unwrap_or_default()
-}
-
-/// How much a claim asks for.
-pub fn requested(claim: &PersistentVolumeClaim) -> Amount {
-    let requests = claim.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
-    requests.and_then(|requests| requests.get("storage")).map(Amount::of).unwrap_or_default()
 }
 
 /// The best of these volumes; None if none will do. `only_promised` for claims whose volume the scheduler chooses.
@@ -88,11 +71,6 @@ pub fn best(
     smallest
 }
 
-/// Size and modes.
-fn fits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
-    capacity(volume) >= requested(claim) && mode_of_volume(volume) == mode_of(claim) && modes_cover(volume, claim)
-}
-
 /// Why a claim cannot have the volume that it names; None if it can. Mirrors `checkVolumeSatisfyClaim`.
 pub fn why_not(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Option<&'static str> {
     if volume.metadata.deletion_timestamp.is_some() {
@@ -108,21 +86,6 @@ pub fn why_not(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Opti
         return Some("incompatible volumeMode");
     }
     (!modes_cover(volume, claim)).then_some("incompatible accessMode")
-}
-
-fn mode_of(claim: &PersistentVolumeClaim) -> &str {
-    claim.spec.as_ref().and_then(|spec| spec.volume_mode.as_deref()).unwrap_or("Filesystem")
-}
-
-fn mode_of_volume(volume: &PersistentVolume) -> &str {
-    volume.spec.as_ref().and_then(|spec| spec.volume_mode.as_deref()).unwrap_or("Filesystem")
-}
-
-/// Whether the volume can be used in every way the claim asks for.
-fn modes_cover(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
-    let offered = volume.spec.as_ref().and_then(|spec| spec.access_modes.as_deref()).unwrap_or_default();
-    let wanted = claim.spec.as_ref().and_then(|spec| spec.access_modes.as_deref()).unwrap_or_default();
-    wanted.iter().all(|mode| offered.contains(mode))
 }
 
 #[cfg(test)]

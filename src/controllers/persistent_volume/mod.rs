@@ -32,6 +32,7 @@ use k8s_openapi::api::storage::v1::StorageClass;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
 use crate::engine::LocalBoxFuture;
+use crate::object::volume::{claim_key, volume_name};
 use crate::object::{Key, Kind, Object};
 
 use super::volumes::{Newest, PODS_BY_CLAIM, claims_of};
@@ -52,17 +53,7 @@ pub const REGISTRATION: Registration = Registration {
 
 /// How often claims that wait are looked at anew. `PVClaimBinderSyncPeriod`.
 const SYNC_PERIOD: Duration = Duration::from_secs(15);
-/// On a claim or volume: the reference in it was made by this controller, and may be taken back.
-const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
-/// On a claim: it was bound once.
-const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
-/// On a claim: the node of its first consumer.
-const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-/// On a claim: who is to make a volume for it.
-const STORAGE_PROVISIONER: &str = "volume.kubernetes.io/storage-provisioner";
 const BETA_STORAGE_PROVISIONER: &str = "volume.beta.kubernetes.io/storage-provisioner";
-/// On a volume: who made it.
-const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 
 /// Keys are claims, and volumes, which have no namespace.
 struct Binder {
@@ -103,30 +94,6 @@ impl Binder {
             None => Ok(()),
         }
     }
-}
-
-/// The claim that a volume is promised to.
-fn claim_key(volume: &PersistentVolume) -> Option<Key> {
-    let reference = volume.spec.as_ref()?.claim_ref.as_ref()?;
-    Some(Key::new(reference.namespace.as_deref()?, reference.name.as_deref()?))
-}
-
-/// The uid in a volume's promise; empty if the promise was made by hand, before there was a claim.
-fn claim_uid(volume: &PersistentVolume) -> &str {
-    let reference = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
-    reference.and_then(|reference| reference.uid.as_deref()).unwrap_or_default()
-}
-
-/// The volume that a claim names; empty if none.
-fn volume_name(claim: &PersistentVolumeClaim) -> &str {
-    claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).unwrap_or_default()
-}
-
-/// Whether the volume is promised to this claim, or to one of its name. Mirrors `IsVolumeBoundToClaim`.
-fn is_promised_to(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
-    let uid = claim_uid(volume);
-    claim_key(volume) == Some(Key::of_meta(&claim.metadata))
-        && (uid.is_empty() || claim.metadata.uid.as_deref() == Some(uid))
 }
 
 impl Controller for Binder {

@@ -8,8 +8,9 @@ use crate::apiserver::request::DeleteOptions;
 use crate::client::{Error, EventType};
 use crate::controllers::volumes::annotation;
 use crate::object::Key;
+use crate::object::volume::{BOUND_BY_CONTROLLER, PROVISIONED_BY, claim_key, claim_uid, volume_name};
 
-use super::{BOUND_BY_CONTROLLER, Binder, PROVISIONED_BY, claim_key, claim_uid, copy, volume_name};
+use super::{Binder, copy};
 
 impl Binder {
     pub(super) async fn sync_volume(&self, volume: Arc<PersistentVolume>) -> Result<(), Error> {

@@ -17,9 +17,13 @@ pub mod node_name;
 pub mod node_ports;
 pub mod node_resources_fit;
 pub mod node_unschedulable;
+pub mod node_volume_limits;
 pub mod pod_topology_spread;
 pub mod scheduling_gates;
 pub mod taint_toleration;
+pub mod volume_binding;
+pub mod volume_restrictions;
+pub mod volume_zone;
 
 /// A plugin in a profile.
 #[derive(Clone)]
@@ -43,6 +47,10 @@ pub fn default_profile() -> Vec<Entry> {
         entry(node_affinity::NodeAffinity, 2),
         entry(node_ports::NodePorts, 0),
         entry(node_resources_fit::NodeResourcesFit, 1),
+        entry(volume_restrictions::VolumeRestrictions, 0),
+        entry(node_volume_limits::NodeVolumeLimits, 0),
+        entry(volume_binding::VolumeBinding, 0),
+        entry(volume_zone::VolumeZone, 0),
         entry(pod_topology_spread::PodTopologySpread, 2),
         entry(inter_pod_affinity::InterPodAffinity, 2),
         entry(balanced_allocation::BalancedAllocation, 1),

@@ -77,8 +77,7 @@ impl<'a> Required<'a> {
         let labels = node.metadata.labels.as_ref().unwrap_or(&NONE);
         let name = node.metadata.name.as_deref().unwrap_or_default();
         let selected = |selector: &Labels| selector.iter().all(|(key, value)| labels.get(key) == Some(value));
-        self.selector.is_none_or(selected)
-            && self.terms.is_none_or(|terms| terms.iter().any(|term| term_matches(term, name, labels)))
+        self.selector.is_none_or(selected) && self.terms.is_none_or(|terms| any_term_matches(terms, name, labels))
     }
 
     /// The names that the terms pin between them: none if some term leaves the name open, empty if a term pins
@@ -104,6 +103,11 @@ impl Filter for Required<'_> {
         let matches = node.node.as_ref().is_some_and(|node| self.matches(node));
         if matches { Ok(()) } else { Err(Rejection::unresolvable(REASON)) }
     }
+}
+
+/// Whether any of the terms holds for a node of this name with these labels.
+pub fn any_term_matches(terms: &[NodeSelectorTerm], name: &str, labels: &Labels) -> bool {
+    terms.iter().any(|term| term_matches(term, name, labels))
 }
 
 /// All expressions of a term must hold; a term without any matches nothing.

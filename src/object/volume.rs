@@ -1,0 +1,95 @@
+//! What volumes and claims say of one another: read by the binder, the scheduler and the kubelet alike.
+//!
+//! Mirrors `k8s.io/component-helpers/storage/volume`.
+
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+
+use super::Key;
+use super::quantity::Amount;
+
+/// On a claim or volume: the reference in it was made by a controller, and may be taken back.
+pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
+/// On a claim: it was bound once.
+pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
+/// On a claim: the node of its first consumer.
+pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+/// On a claim: who is to make a volume for it.
+pub const STORAGE_PROVISIONER: &str = "volume.kubernetes.io/storage-provisioner";
+/// On a volume: who made it.
+pub const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
+/// The provisioner of a class whose volumes are all made by hand.
+pub const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
+
+/// A volume's class; empty if it has none.
+pub fn class_of_volume(volume: &PersistentVolume) -> &str {
+    volume.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default()
+}
+
+/// A claim's class; empty if it wants none, or has none yet.
+pub fn class_of(claim: &PersistentVolumeClaim) -> &str {
+    claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default()
+}
+
+/// How large a volume is.
+pub fn capacity(volume: &PersistentVolume) -> Amount {
+    let capacity = volume.spec.as_ref().and_then(|spec| spec.capacity.as_ref());
+    capacity.and_then(|capacity| capacity.get("storage")).map(Amount::of).unwrap_or_default()
+}
+
+/// How much a claim asks for.
+pub fn requested(claim: &PersistentVolumeClaim) -> Amount {
+    let requests = claim.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
+    requests.and_then(|requests| requests.get("storage")).map(Amount::of).unwrap_or_default()
+}
+
+/// The claim that a volume is promised to.
+pub fn claim_key(volume: &PersistentVolume) -> Option<Key> {
+    let reference = volume.spec.as_ref()?.claim_ref.as_ref()?;
+    Some(Key::new(reference.namespace.as_deref()?, reference.name.as_deref()?))
+}
+
+/// The uid in a volume's promise; empty if the promise was made by hand, before there was a claim.
+pub fn claim_uid(volume: &PersistentVolume) -> &str {
+    let reference = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
+    reference.and_then(|reference| reference.uid.as_deref()).unwrap_or_default()
+}
+
+/// The volume that a claim names; empty if none.
+pub fn volume_name(claim: &PersistentVolumeClaim) -> &str {
+    claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).unwrap_or_default()
+}
+
+/// Whether a claim has its volume and the binding was seen through.
+pub fn is_bound(claim: &PersistentVolumeClaim) -> bool {
+    let completed = claim.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(BIND_COMPLETED));
+    completed && !volume_name(claim).is_empty()
+}
+
+/// Whether the volume is promised to this claim, or to one of its name.
+pub fn is_promised_to(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
+    let uid = claim_uid(volume);
+    claim_key(volume) == Some(Key::of_meta(&claim.metadata))
+        && (uid.is_empty() || claim.metadata.uid.as_deref() == Some(uid))
+}
+
+/// `Filesystem` or `Block`.
+pub fn mode_of_volume(volume: &PersistentVolume) -> &str {
+    volume.spec.as_ref().and_then(|spec| spec.volume_mode.as_deref()).unwrap_or("Filesystem")
+}
+
+/// `Filesystem` or `Block`.
+pub fn mode_of(claim: &PersistentVolumeClaim) -> &str {
+    claim.spec.as_ref().and_then(|spec| spec.volume_mode.as_deref()).unwrap_or("Filesystem")
+}
+
+/// Whether the volume can be used in every way the claim asks for.
+pub fn modes_cover(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
+    let offered = volume.spec.as_ref().and_then(|spec| spec.access_modes.as_deref()).unwrap_or_default();
+    let wanted = claim.spec.as_ref().and_then(|spec| spec.access_modes.as_deref()).unwrap_or_default();
+    wanted.iter().all(|mode| offered.contains(mode))
+}
+
+/// Whether size and modes are what the claim asks for.
+pub fn fits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
+    capacity(volume) >= requested(claim) && mode_of_volume(volume) == mode_of(claim) && modes_cover(volume, claim)
+}

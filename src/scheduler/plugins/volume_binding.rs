@@ -1,0 +1,298 @@
+//! VolumeBinding: a pod goes where its volumes are, or can be.
+//!
+//! Claims that are bound tie the pod to the nodes that can reach their volumes. Claims of a class that waits for its
+//! first consumer are decided with the pod: a volume that is there already, the smallest that fits and that the node
+//! can reach; or one that is yet to be made. What was decided is written before the pod is bound, by
+//! [`volume_writes`](crate::scheduler::volume_writes). Mirrors `plugins/volumebinding`.
+//!
+//! Left out: capacity that drivers publish, and scores by it.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::storage::v1::StorageClass;
+
+use super::node_affinity::any_term_matches;
+use crate::object::selector::selects;
+use crate::object::volume::{NO_PROVISIONER, class_of, fits, is_bound, is_promised_to, volume_name};
+use crate::object::{Key, Object};
+use crate::scheduler::events::{ClusterEvent, EventKind};
+use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Reason, Rejection, Verdict};
+use crate::scheduler::node_info::NodeInfo;
+use crate::scheduler::pod_info::PodInfo;
+use crate::scheduler::snapshot::Snapshot;
+use crate::scheduler::storage::{Plan, Storage, claims_of};
+
+const AFFINITY: &str = "node(s) didn't match PersistentVolume's node affinity";
+const NONE_TO_BIND: &str = "node(s) didn't find available persistent volumes to bind";
+const NON_EXISTENT: &str = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
+const IMMEDIATE: &str = "pod has unbound immediate PersistentVolumeClaims";
+
+/// The plugin.
+pub struct VolumeBinding;
+
+impl Plugin for VolumeBinding {
+    fn name(&self) -> &'static str {
+        "VolumeBinding"
+    }
+
+    fn interests(&self) -> &'static [EventKind] {
+        &[
+            EventKind::ClassAdd,
+            EventKind::ClaimAdd,
+            EventKind::ClaimUpdate,
+            EventKind::VolumeAdd,
+            EventKind::VolumeUpdate,
+            EventKind::DriversAdd,
+            EventKind::DriversUpdate,
+            EventKind::NodeAdd,
+            EventKind::NodeUpdateLabel,
+            EventKind::NodeUpdateTaint,
+        ]
+    }
+
+    /// Only its own claims are worth a try.
+    fn hint(&self, pod: &PodInfo, event: &ClusterEvent, _snapshot: &Snapshot) -> Hint {
+        match &event.new {
+            Some(claim @ Object::PersistentVolumeClaim(_)) => Hint::queue_if(claims_of(pod).contains(&Key::of(claim))),
+            _ => Hint::Queue,
+        }
+    }
+
+    fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
+        let keys = claims_of(pod);
+        if keys.is_empty() {
+            return PreFilter::Skip;
+        }
+        match Wanted::of(&keys, &snapshot.storage) {
+            Ok(wanted) => PreFilter::Ask(Box::new(wanted)),
+            Err(reason) => PreFilter::Reject(Rejection::unresolvable(reason)),
+        }
+    }
+}
+
+/// A pod's claims, sorted by what has to be done about them.
+struct Wanted<'a> {
+    storage: &'a Storage,
+    bound: Vec<&'a PersistentVolumeClaim>,
+    waiting: Vec<(Key, &'a PersistentVolumeClaim)>,
+}
+
+impl<'a> Wanted<'a> {
+    fn of(keys: &[Key], storage: &'a Storage) -> Result<Wanted<'a>, String> {
+        let mut wanted = Wanted { storage, bound: Vec::new(), waiting: Vec::new() };
+        for key in keys {
+            let name = key.name();
+            let Some(claim) = storage.claim(key) else {
+                return Err(format!("persistentvolumeclaim {name:?} not found"));
+            };
+            if claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Lost") {
+                let volume = volume_name(claim);
+                return Err(format!(
+                    "persistentvolumeclaim {name:?} bound to non-existent persistentvolume {volume:?}"
+                ));
+            }
+            if claim.metadata.deletion_timestamp.is_some() {
+                return Err(format!("persistentvolumeclaim {name:?} is being deleted"));
+            }
+            let class = storage.class_of(claim).and_then(|class| class.volume_binding_mode.as_deref());
+            match (is_bound(claim), class) {
+                (true, _) => wanted.bound.push(claim),
+                (false, Some("WaitForFirstConsumer")) if volume_name(claim).is_empty() => {
+                    wanted.waiting.push((key.clone(), claim));
+                }
+                (false, _) => return Err(IMMEDIATE.to_owned()),
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// What has to be written if the pod goes to this node, or why it cannot.
+    fn plan(&self, node: &NodeInfo) -> Result<Plan, Vec<&'static str>> {
+        let mut reasons = Vec::new();
+        if let Some(reason) = self.bound.iter().find_map(|claim| self.out_of_reach(claim, node)) {
+            reasons.push(reason);
+        }
+        let mut plan = Plan::default();
+        let mut taken = BTreeSet::new();
+        for (key, claim) in &self.waiting {
+            if let Some(selected) = self.storage.selected_node(key, claim) {
+                // Decided before: the volume is being made there, and nowhere else.
+                match selected == &*node.name {
+                    true => plan.provision.push(key.clone()),
+                    false => reasons.push(NONE_TO_BIND),
+                }
+            } else if let Some(volume) = self.smallest(key, claim, node, &taken) {
+                taken.insert(volume.clone());
+                plan.promise.push((key.clone(), volume));
+            } else if self.storage.class_of(claim).is_some_and(|class| can_provision(class, node)) {
+                plan.provision.push(key.clone());
+            } else {
+                reasons.push(NONE_TO_BIND);
+            }
+        }
+        reasons.dedup();
+        if reasons.is_empty() { Ok(plan) } else { Err(reasons) }
+    }
+
+    fn out_of_reach(&self, claim: &PersistentVolumeClaim, node: &NodeInfo) -> Option<&'static str> {
+        match self.storage.volume(volume_name(claim)) {
+            None => Some(NON_EXISTENT),
+            Some(volume) => (!reaches(volume, node)).then_some(AFFINITY),
+        }
+    }
+
+    fn smallest(
+        &self,
+        key: &Key,
+        claim: &PersistentVolumeClaim,
+        node: &NodeInfo,
+        taken: &BTreeSet<String>,
+    ) -> Option<String> {
+        let selector = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
+        let suits = |volume: &&std::sync::Arc<PersistentVolume>| {
+            let phase = volume.status.as_ref().and_then(|status| status.phase.as_deref());
+            let by_hand = volume.spec.as_ref().is_some_and(|spec| spec.claim_ref.is_some());
+            let available = matches!(phase, Some("Available")) && volume.metadata.deletion_timestamp.is_none();
+            fits(volume, claim)
+                && reaches(volume, node)
+                && (if by_hand { is_promised_to(volume, claim) } else { available })
+                && selector.is_none_or(|selector| selects(selector, volume.metadata.labels.as_ref()))
+                && !taken.contains(volume.metadata.name.as_deref().unwrap_or_default())
+        };
+        let volume = self.storage.free(class_of(claim), key).find(suits)?;
+        volume.metadata.name.clone()
+    }
+}
+
+impl Filter for Wanted<'_> {
+    fn filter(&self, node: &NodeInfo) -> Verdict {
+        self.plan(node).map(|_| ()).map_err(|reasons| {
+            let mut rejection = Rejection::unresolvable("");
+            rejection.reasons = reasons.into_iter().map(Reason::from).collect();
+            rejection
+        })
+    }
+}
+
+/// What has to be written before the pod can go to the node; nothing if it has no claims that wait.
+pub fn plan(pod: &PodInfo, node: &NodeInfo, storage: &Storage) -> Plan {
+    let keys = claims_of(pod);
+    if keys.is_empty() {
+        return Plan::default();
+    }
+    Wanted::of(&keys, storage).ok().and_then(|wanted| wanted.plan(node).ok()).unwrap_or_default()
+}
+
+/// Whether a volume can be used on a node.
+fn reaches(volume: &PersistentVolume, node: &NodeInfo) -> bool {
+    let required = volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()?.required.as_ref());
+    required.is_none_or(|required| any_term_matches(&required.node_selector_terms, &node.name, node.labels()))
+}
+
+/// Whether somebody makes volumes of this class that the node can use.
+fn can_provision(class: &StorageClass, node: &NodeInfo) -> bool {
+    let terms = class.allowed_topologies.as_deref().unwrap_or_default();
+    let allowed = terms.is_empty()
+        || terms.iter().any(|term| {
+            let mut expressions = term.match_label_expressions.iter().flatten();
+            expressions.all(|e| node.labels().get(&e.key).is_some_and(|value| e.values.contains(value)))
+        });
+    class.provisioner != NO_PROVISIONER && !class.provisioner.is_empty() && allowed
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::object::Kind;
+    use crate::scheduler::plugins::testing::filter_reasons;
+    use crate::scheduler::testing::{info, node, pod, snapshot};
+
+    const POD: &str = "{volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}";
+
+    fn set(snapshot: &mut Snapshot, kind: Kind, name: &str, mut manifest: Value) {
+        let namespace = if kind.info().namespaced { json!("default") } else { Value::Null };
+        let annotations = manifest["annotations"].take();
+        manifest["metadata"] = json!({"name": name, "namespace": namespace, "annotations": annotations});
+        snapshot.storage.set(&kind.decode(manifest).expect("the manifest decodes"), false);
+    }
+
+    /// Two nodes, and claim `data` as given; class `lazy` waits and makes volumes in zone a, class `static` waits and makes
+    /// none. Volume `pv` of 5Gi is on node a.
+    fn world(claim: Value) -> Snapshot {
+        let zone = |zone: &str| format!("{{metadata: {{labels: {{zone: {zone}}}}}}}");
+        let mut world = snapshot(vec![node("a", &zone("a")), node("b", &zone("b"))], vec![]);
+        let in_a = json!([{"matchLabelExpressions": [{"key": "zone", "values": ["a"]}]}]);
+        let waits = "WaitForFirstConsumer";
+        let lazy = json!({"provisioner": "x", "volumeBindingMode": waits, "allowedTopologies": in_a});
+        set(&mut world, Kind::StorageClass, "lazy", lazy);
+        let none = json!({"provisioner": NO_PROVISIONER, "volumeBindingMode": waits});
+        set(&mut world, Kind::StorageClass, "static", none);
+        set(&mut world, Kind::StorageClass, "eager", json!({"provisioner": "x", "volumeBindingMode": "Immediate"}));
+        let affinity = json!([{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]);
+        let volume = json!({
+            "spec": {
+                "storageClassName": "static", "capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"],
+                "nodeAffinity": {"required": {"nodeSelectorTerms": affinity}},
+            },
+            "status": {"phase": "Available"},
+        });
+        set(&mut world, Kind::PersistentVolume, "pv", volume);
+        if !claim.is_null() {
+            set(&mut world, Kind::PersistentVolumeClaim, "data", claim);
+        }
+        world
+    }
+
+    fn claim(class: &str, size: &str) -> Value {
+        let requests = json!({"requests": {"storage": size}});
+        json!({"spec": {"storageClassName": class, "accessModes": ["ReadWriteOnce"], "resources": requests}})
+    }
+
+    fn bound(volume: &str) -> Value {
+        json!({
+            "spec": {"volumeName": volume}, "status": {"phase": "Bound"},
+            "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+        })
+    }
+
+    #[test]
+    fn the_pod_goes_where_its_volume_is_or_can_be() {
+        let mut selected = claim("lazy", "1Gi");
+        selected["annotations"] = json!({"volume.kubernetes.io/selected-node": "b"});
+        let lost = json!({"spec": {"volumeName": "pv"}, "status": {"phase": "Lost"}});
+        for (claim, on_a, on_b) in [
+            (Value::Null, "persistentvolumeclaim \"data\" not found", "persistentvolumeclaim \"data\" not found"),
+            (lost, "persistentvolumeclaim \"data\" bound to non-existent persistentvolume \"pv\"", "same"),
+            (claim("eager", "1Gi"), IMMEDIATE, "same"),
+            (claim("unknown", "1Gi"), IMMEDIATE, "same"),
+            (bound("pv"), "", AFFINITY),
+            (bound("gone"), NON_EXISTENT, "same"),
+            (claim("lazy", "1Gi"), "", NONE_TO_BIND),
+            (claim("static", "1Gi"), "", NONE_TO_BIND),
+            (claim("static", "9Gi"), NONE_TO_BIND, "same"),
+            (selected, NONE_TO_BIND, ""),
+        ] {
+            let world = world(claim.clone());
+            for (name, expected) in [("a", on_a), ("b", if on_b == "same" { on_a } else { on_b })] {
+                assert_eq!(filter_reasons(&VolumeBinding, pod("p", POD), &world, name), expected, "{claim} on {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_promised_in_memory_is_taken() {
+        let mut world = world(claim("static", "1Gi"));
+        set(&mut world, Kind::PersistentVolumeClaim, "other", claim("static", "1Gi"));
+        let place = world.node_named("a").expect("there").clone();
+        let first = plan(&info(pod("p", POD)), &place, &world.storage);
+        assert_eq!(first.promise, [(Key::new("default", "data"), "pv".to_owned())]);
+        world.storage.assume(&first, "a");
+        let second = pod("q", &POD.replace("data", "other"));
+        assert_eq!(filter_reasons(&VolumeBinding, second.clone(), &world, "a"), NONE_TO_BIND);
+        world.storage.forget(&first);
+        assert_eq!(filter_reasons(&VolumeBinding, second, &world, "a"), "");
+    }
+}
