@@ -11,7 +11,7 @@
 //! - [`request`]: what can be asked and answered.
 //! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`]: the handlers.
 //! - [`rest`]: the same over HTTP.
-//! - [`service_addresses`]: cluster IPs and node ports.
+//! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
 //! - [`watch`]: who is told of which change.
 //!
@@ -34,6 +34,7 @@ pub mod create;
 pub mod decode;
 pub mod defaults;
 pub mod delete;
+pub mod ip_addresses;
 pub mod list;
 pub mod read;
 pub mod registry;
@@ -191,9 +192,12 @@ impl ApiServer {
         if handling.request.options.dry_run {
             return Ok(object);
         }
+        self.claim_addresses(handling, expected, &object)?;
         let change = self.store.put(&key, expected, object).map_err(|_| Status::modified(kind, &name))?.clone();
         let new = change.new.as_ref().expect("a put leaves a value").value.clone();
+        let old = change.old.as_ref().map(|entry| entry.value.clone());
         self.publish(handling, change, &new, false);
+        self.release_addresses(handling, old.as_ref(), Some(&new));
         Ok(new)
     }
 
@@ -211,6 +215,7 @@ impl ApiServer {
         };
         object.meta_mut().resource_version = Some(change.revision.to_string());
         self.publish(handling, change, &object, true);
+        self.release_addresses(handling, Some(&object), None);
         Ok(object)
     }
 

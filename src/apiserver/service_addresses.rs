@@ -1,10 +1,10 @@
 //! Cluster IPs and node ports: which are taken, and which a new Service gets.
 //!
 //! The API server hands them out itself, while it creates or updates a Service, before the Service is validated.
-//! Mirrors `pkg/registry/core/service/storage/alloc.go` and `service/{ipallocator,portallocator}`. What is taken is
-//! known from the Services themselves; the real server keeps bitmaps and IPAddress objects and repairs them.
+//! Mirrors `pkg/registry/core/service/storage/alloc.go` and `service/{ipallocator,portallocator}`. Which IPs are taken
+//! is what the IPAddress objects say ([`super::ip_addresses`]), which ports, what the Services say.
 //!
-//! Left out: IPv6 and dual stack, health check node ports.
+//! Left out: IPv6 and dual stack, health check node ports, ServiceCIDRs beside the first.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -28,7 +28,7 @@ const RESERVED_PORTS: i32 = 86;
 /// How often chance is asked before all are tried in order.
 const ATTEMPTS: usize = 64;
 
-/// The addresses that stored Services have.
+/// The addresses that are taken.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceAddresses {
     ips: BTreeSet<u32>,
@@ -36,24 +36,19 @@ pub struct ServiceAddresses {
 }
 
 impl ServiceAddresses {
-    /// A Service was stored or removed.
+    /// A Service or an IPAddress was stored or removed.
     pub fn changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
         for (object, there) in [(old, false), (new, true)] {
-            let Some(Object::Service(service)) = object else { continue };
-            let Some(spec) = &service.spec else { continue };
-            if let Some(ip) = spec.cluster_ip.as_deref().and_then(parse_ip) {
-                if there {
-                    self.ips.insert(ip)
-                } else {
-                    self.ips.remove(&ip)
-                };
-            }
-            for port in node_ports(spec) {
-                if there {
-                    self.ports.insert(port)
-                } else {
-                    self.ports.remove(&port)
-                };
+            match object {
+                Some(Object::IPAddress(address)) => {
+                    let ip = address.metadata.name.as_deref().and_then(parse_ip);
+                    ip.into_iter().for_each(|ip| note(&mut self.ips, ip, there));
+                }
+                Some(Object::Service(service)) => {
+                    let ports = service.spec.as_ref().map(node_ports).unwrap_or_default();
+                    ports.into_iter().for_each(|port| note(&mut self.ports, port, there));
+                }
+                _ => {}
             }
         }
     }
@@ -68,6 +63,7 @@ impl ServiceAddresses {
         let mut new = Service::clone(service);
         let spec = new.spec.get_or_insert_default();
         keep_addresses(spec, old);
+        drop_what_the_type_needs_no_more(spec, old);
         let allocated = self.allocate_ip(spec, old, random).and_then(|()| self.allocate_ports(spec, old, random));
         if let Err(cause) = allocated {
             return Err(Status::invalid(object.kind(), object.name(), vec![cause]));
@@ -172,6 +168,14 @@ impl ServiceAddresses {
     }
 }
 
+fn note<T: Ord>(taken: &mut BTreeSet<T>, value: T, there: bool) {
+    if there {
+        taken.insert(value);
+    } else {
+        taken.remove(&value);
+    }
+}
+
 fn parse_ip(ip: &str) -> Option<u32> {
     ip.parse::<Ipv4Addr>().ok().map(u32::from)
 }
@@ -218,6 +222,29 @@ fn keep_addresses(new: &mut ServiceSpec, old: Option<&ServiceSpec>) {
     }
 }
 
+/// Whoever changes only the type means to give up what came with the old one. Mirrors `dropTypeDependentFields`.
+fn drop_what_the_type_needs_no_more(new: &mut ServiceSpec, old: Option<&ServiceSpec>) {
+    let Some(old) = old else { return };
+    if needs_ip(old) && !needs_ip(new) && new.cluster_ips == old.cluster_ips {
+        (new.cluster_ip, new.cluster_ips) = (None, None);
+        if (&new.ip_families, &new.ip_family_policy) == (&old.ip_families, &old.ip_family_policy) {
+            (new.ip_families, new.ip_family_policy) = (None, None);
+        }
+    }
+    if needs_node_ports(old) && !needs_node_ports(new) && node_ports(new) == node_ports(old) {
+        new.ports.iter_mut().flatten().for_each(|port| port.node_port = None);
+    }
+    let balanced = |spec: &ServiceSpec| type_of(spec) == "LoadBalancer";
+    let allocates = |spec: &ServiceSpec| spec.allocate_load_balancer_node_ports;
+    if balanced(old) && !balanced(new) && allocates(new) == allocates(old) {
+        new.allocate_load_balancer_node_ports = None;
+    }
+    let exposed = |spec: &ServiceSpec| matches!(type_of(spec), "NodePort" | "LoadBalancer");
+    if exposed(old) && !exposed(new) && new.external_traffic_policy == old.external_traffic_policy {
+        new.external_traffic_policy = None;
+    }
+}
+
 fn invalid(field: &str, what: &str) -> Cause {
     Cause { reason: "FieldValueInvalid".into(), message: format!("Invalid value: {what}"), field: field.into() }
 }
@@ -261,6 +288,10 @@ mod tests {
         let mut taken = ServiceAddresses::default();
         let first =
             service(json!({"clusterIP": "10.96.0.9", "type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
+        let address = Kind::IPAddress.decode(json!({"metadata": {"name": "10.96.0.9"},
+            "spec": {"parentRef": {"resource": "services", "namespace": "n", "name": "s"}}}));
+        let address = address.expect("an IPAddress");
+        taken.changed(None, Some(&address));
         taken.changed(None, Some(&first));
         #[rustfmt::skip]
         let cases = [
@@ -272,7 +303,7 @@ mod tests {
         for (spec, want) in cases {
             assert_eq!(allocated(&taken, spec, None), Err(format!("Service \"s\" is invalid: {want}")));
         }
-        taken.changed(Some(&first), None);
+        taken.changed(Some(&address), None);
         assert!(allocated(&taken, json!({"clusterIP": "10.96.0.9"}), None).is_ok());
     }
 
@@ -286,5 +317,22 @@ mod tests {
         let spec =
             allocated(&taken, json!({"type": "NodePort", "ports": [{"port": 80, "name": "x"}]}), Some(&old)).unwrap();
         assert_eq!((&spec["clusterIP"], &spec["ports"][0]["nodePort"]), (&json!("10.96.0.9"), &json!(30080)));
+    }
+
+    #[test]
+    fn another_type_gives_up_what_it_has_no_use_for() {
+        let old = json!({"clusterIP": "10.96.0.9", "clusterIPs": ["10.96.0.9"], "type": "NodePort",
+            "externalTrafficPolicy": "Cluster", "ports": [{"port": 80, "nodePort": 30080}]});
+        let change = |type_: &str, more: Value| {
+            let mut new = old.clone();
+            new["type"] = json!(type_);
+            new.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            allocated(&ServiceAddresses::default(), new, Some(&service(old.clone()))).unwrap()
+        };
+        let inner = change("ClusterIP", json!({}));
+        assert_eq!((&inner["clusterIP"], inner["ports"][0].get("nodePort")), (&json!("10.96.0.9"), None));
+        assert_eq!(inner.get("externalTrafficPolicy"), None);
+        let name = change("ExternalName", json!({"externalName": "a.b"}));
+        assert_eq!((name.get("clusterIP"), name.get("clusterIPs")), (None, None));
     }
 }

@@ -44,6 +44,7 @@ pub struct State {
     /// Failures in a row.
     pub failures: BTreeMap<Key, u32>,
     bucket: TokenBucket,
+    base_delay: Duration,
 }
 
 impl Queue {
@@ -56,6 +57,7 @@ impl Queue {
             delayed: BTreeMap::new(),
             failures: BTreeMap::new(),
             bucket: TokenBucket::new(10, 100),
+            base_delay: BASE_DELAY,
         };
         let state = hub.memory(state);
         Queue(Rc::new(Inner { hub, actor, name: name.into(), state }))
@@ -116,12 +118,18 @@ impl Queue {
         true
     }
 
+    /// From now on the first failure of a key waits this long, instead of 5 ms.
+    pub fn retry_from(&self, base_delay: Duration) {
+        self.0.state.borrow_mut().base_delay = base_delay;
+    }
+
     /// Adds a key after as long as its failures in a row ask for.
     pub fn add_rate_limited(&self, key: Key) {
         let delay = {
             let mut state = self.0.state.borrow_mut();
+            let base = state.base_delay;
             let failures = state.failures.entry(key.clone()).or_insert(0);
-            let exponential = BASE_DELAY.saturating_mul(1 << (*failures).min(18)).min(MAX_DELAY);
+            let exponential = base.saturating_mul(1 << (*failures).min(18)).min(MAX_DELAY);
             *failures += 1;
             exponential.max(state.bucket.reserve(self.0.hub.now()))
         };

@@ -160,6 +160,7 @@ fn event_source(name: &'static str) -> &'static str {
         "node-lifecycle-controller" => "node-controller",
         "node-ipam-controller" => "cidrAllocator",
         "endpointslice-controller" => "endpoint-slice-controller",
+        "endpointslicemirroring-controller" => "endpoint-slice-mirroring-controller",
         "daemon-set-controller" => "daemonset-controller",
         "generic-garbage-collector" => "garbage-collector-controller",
         "disruption-controller" => "controllermanager",

@@ -11,6 +11,7 @@
 //! - [`claim`]: who owns what a selector selects.
 //! - [`expectations`] and [`consistency`]: guards against acting on an old cache.
 //! - [`pods`]: which Pods count, and making them from a template.
+//! - [`service_pods`]: which Pods stand behind a Service.
 //! - [`hash`]: the name of a template.
 //! - [`volumes`]: who uses which claim.
 //! - [`node_taints`]: comparing and writing the taints of nodes.
@@ -19,6 +20,10 @@ pub mod manager;
 
 pub mod deployment;
 pub mod replicaset;
+
+pub mod endpoint_slice;
+pub mod endpoint_slice_mirroring;
+pub mod endpoints;
 
 pub mod root_ca;
 pub mod service_account;
@@ -37,6 +42,7 @@ pub mod expectations;
 pub mod hash;
 pub mod node_taints;
 pub mod pods;
+pub mod service_pods;
 pub mod volumes;
 
 pub use manager::ControllerManager;
@@ -47,6 +53,9 @@ use crate::client::Registration;
 pub static TABLE: &[Registration] = &[
     deployment::REGISTRATION,
     replicaset::REGISTRATION,
+    endpoints::REGISTRATION,
+    endpoint_slice::REGISTRATION,
+    endpoint_slice_mirroring::REGISTRATION,
     node_ipam::REGISTRATION,
     node_lifecycle::REGISTRATION,
     persistent_volume::REGISTRATION,

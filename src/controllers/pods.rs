@@ -64,7 +64,8 @@ pub fn is_terminating(pod: &Pod) -> bool {
     !has_ended(pod) && pod.metadata.deletion_timestamp.is_some()
 }
 
-fn ready_condition(pod: &Pod) -> Option<&PodCondition> {
+/// The Pod's Ready condition.
+pub fn ready_condition(pod: &Pod) -> Option<&PodCondition> {
     let conditions = pod.status.as_ref()?.conditions.as_deref()?;
     conditions.iter().find(|condition| condition.type_ == "Ready")
 }

@@ -1,0 +1,293 @@
+//! The EndpointSlice controller: where the connections to a Service can go.
+//!
+//! # How a change flows
+//!
+//! A Service selects Pods. Every Pod with an address becomes an *endpoint*, in a slice of at most a hundred; kube-proxy
+//! on each node watches slices and turns them into rules. An endpoint has three conditions:
+//!
+//! | the Pod | ready | serving | terminating |
+//! |---|---|---|---|
+//! | has an address, is not ready | false | false | false |
+//! | is ready | true | true | false |
+//! | is being deleted, still answers | false | true | true |
+//! | is being deleted, answers no more | false | false | true |
+//! | has ended, or is gone | no endpoint | | |
+//!
+//! A reconcile asks which Pods are selected ([`super::service_pods`]), what the slices should say ([`mod@slice`]), and which
+//! writes lead there ([`pack`]). A Service with no endpoints keeps one empty slice, so that whoever looks can tell
+//! "none" from "not yet".
+//!
+//! # Must hold
+//!
+//! - No endpoint is in two slices of one Service.
+//! - Nothing is planned on a cache older than this controller's last write ([`tracker`]).
+//!
+//! Mirrors `pkg/controller/endpointslice/endpointslice_controller.go` and `k8s.io/endpointslice/reconciler.go`.
+//!
+//! # Left out
+//!
+//! - IPv6. Topology hints of the annotation `service.kubernetes.io/topology-mode`; `trafficDistribution` is kept.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Pod, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+
+use crate::apiserver::request::DeleteOptions;
+use crate::client::informer::Change;
+use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use crate::engine::LocalBoxFuture;
+use crate::object::meta::{controller_of, controller_ref};
+use crate::object::{Key, Kind, Object, Status};
+
+use super::service_pods::{ServicePods, TriggerTimes, annotate, selector_of};
+
+pub mod pack;
+pub mod slice;
+pub mod tracker;
+
+use pack::{Plan, Shape};
+use tracker::Tracker;
+
+/// The row of this controller.
+pub const REGISTRATION: Registration = Registration {
+    name: "endpointslice-controller",
+    watches: &[Kind::Service, Kind::Pod, Kind::Node, Kind::EndpointSlice],
+    workers: 5,
+    max_retries: Some(15),
+    new: |context| Rc::new(EndpointSlices::new(context)),
+};
+
+/// Whose slice it is.
+pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
+/// Which controller keeps it.
+pub const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
+/// The index of slices by Service and controller: [`index_value`].
+pub const BY_SERVICE: &str = "service";
+/// How soon somebody else's change of a slice is looked at.
+pub const FOREIGN_CHANGE_DELAY: Duration = Duration::from_secs(1);
+/// The first failure of a key waits this long, each further one twice as long.
+pub const FIRST_RETRY: Duration = Duration::from_secs(1);
+
+const ME: &str = "endpointslice-controller.k8s.io";
+/// `--max-endpoints-per-slice`
+const ENDPOINTS_MAX: usize = 100;
+
+/// Keys are Services.
+struct EndpointSlices {
+    client: Client,
+    recorder: Recorder,
+    queue: Queue,
+    service_pods: ServicePods,
+    nodes: Lister<Node>,
+    slices: Lister<EndpointSlice>,
+    trigger_times: TriggerTimes,
+    tracker: Tracker,
+}
+
+impl EndpointSlices {
+    fn new(context: &ControllerContext) -> EndpointSlices {
+        context.add_index::<EndpointSlice>(BY_SERVICE, index_by_service);
+        context.queue.retry_from(FIRST_RETRY);
+        let hub = context.client.hub();
+        EndpointSlices {
+            client: context.client.clone(),
+            recorder: context.recorder.clone(),
+            queue: context.queue.clone(),
+            service_pods: ServicePods::new(context),
+            nodes: context.lister(),
+            slices: context.lister(),
+            trigger_times: TriggerTimes::new(hub),
+            tracker: Tracker::new(hub),
+        }
+    }
+
+    /// One reconcile. Mirrors `syncService`.
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let Some(service) = self.service_pods.services.get(&key) else {
+            // Its slices are the garbage collector's.
+            self.trigger_times.forget(&key);
+            self.tracker.forget(&key);
+            return Ok(());
+        };
+        if selector_of(&service).is_none() {
+            return Ok(());
+        }
+        let pods = self.service_pods.selected_by(&service);
+        let mut slices = self.slices.by_index(BY_SERVICE, &index_value(&key, ME));
+        slices.retain(|slice| slice.metadata.deletion_timestamp.is_none());
+        if self.tracker.is_stale(&key, &slices) {
+            return Err(Error::Other("EndpointSlice informer cache is out of date".to_owned()));
+        }
+        let last_change = self.trigger_times.last_change(&key, &service, &pods);
+        let (plan, skipped) = self.plan(&service, &pods, &slices);
+        let written = write(&self.client, &self.tracker, &key, plan, last_change).await;
+        let failed = match (written, skipped.is_empty()) {
+            (Err(error), _) => error,
+            (Ok(()), false) => Error::Other(skipped.join(", ")),
+            (Ok(()), true) => return Ok(()),
+        };
+        let message = format!("Error updating Endpoint Slices for Service {key}: {failed}");
+        self.recorder.event(&*service, EventType::Warning, "FailedToUpdateEndpointSlices", message);
+        Err(failed)
+    }
+
+    /// What is to be written, and for which Pods nothing can be. Mirrors `reconcileByAddressType`.
+    fn plan(&self, service: &Service, pods: &[Arc<Pod>], slices: &[Arc<EndpointSlice>]) -> (Plan, Vec<String>) {
+        let (groups, skipped) = slice::desired(service, pods, |node| self.nodes.get(&Key::new("", node)));
+        let (mine, foreign) = slices.iter().cloned().partition(|slice| is_owned_by(slice, service));
+        let mut plan = Plan { delete: foreign, ..Plan::default() };
+        let mut existing: BTreeMap<String, Vec<Arc<EndpointSlice>>> = BTreeMap::new();
+        for slice in Vec::<Arc<EndpointSlice>>::into_iter(mine) {
+            existing.entry(slice::ports_key(slice.ports.as_deref().unwrap_or_default())).or_default().push(slice);
+        }
+        let labels = slice::labels(service, ME);
+        let name = service.metadata.name.as_deref().unwrap_or_default();
+        let empty = |ports: &[_]| {
+            let namespace = service.metadata.namespace.clone();
+            slice::empty(namespace, name, controller_ref(service), labels.clone(), ports)
+        };
+        for (ports_key, group) in groups {
+            let existing = existing.remove(&ports_key).unwrap_or_default();
+            let (labels, new) = (|_: &EndpointSlice| labels.clone(), || empty(&group.ports));
+            plan.pack(&existing, group.endpoints, &Shape { max: ENDPOINTS_MAX, labels: &labels, new: &new });
+        }
+        plan.delete.extend(existing.into_values().flatten());
+        if plan.delete.len() == slices.len() && plan.create.is_empty() {
+            keep_placeholder(&mut plan, empty(&[]));
+        }
+        plan.recycle(|old| is_owned_by(old, service));
+        if service.metadata.deletion_timestamp.is_some() {
+            // The garbage collector is deleting slices; this controller must not replace them.
+            plan.create.clear();
+        }
+        (plan, skipped)
+    }
+}
+
+/// A Service that would have no slice keeps an empty one.
+fn keep_placeholder(plan: &mut Plan, placeholder: EndpointSlice) {
+    let is_placeholder = |there: &EndpointSlice| {
+        there.endpoints.as_ref().is_none_or(Vec::is_empty)
+            && there.ports.as_ref().is_none_or(Vec::is_empty)
+            && there.metadata.labels == placeholder.metadata.labels
+    };
+    match plan.delete.as_slice() {
+        [only] if is_placeholder(only) => plan.delete.clear(),
+        _ => plan.create.push(placeholder),
+    }
+}
+
+/// Carries out a plan: creations, updates, deletions. Mirrors `finalize`.
+pub async fn write(
+    client: &Client,
+    tracker: &Tracker,
+    key: &Key,
+    plan: Plan,
+    last_change: Option<Timestamp>,
+) -> Result<(), Error> {
+    let of_service = |doing: &str, status: Status| {
+        Error::Other(format!("failed to {doing} EndpointSlice for Service {key}: {status}"))
+    };
+    for mut slice in plan.create {
+        annotate(&mut slice.metadata.annotations, last_change);
+        match client.create(slice).await {
+            Ok(created) => tracker.wrote(key, &created),
+            // In a namespace that is going away nothing can be made any more.
+            Err(status) if status.has_cause("NamespaceTerminating") => return Ok(()),
+            Err(status) => return Err(of_service("create", status)),
+        }
+    }
+    for mut slice in plan.update {
+        annotate(&mut slice.metadata.annotations, last_change);
+        let name = slice.metadata.name.clone().unwrap_or_default();
+        match client.update(slice).await {
+            Ok(updated) => tracker.wrote(key, &updated),
+            Err(status) => return Err(of_service(&format!("update {name}"), status)),
+        }
+    }
+    for slice in plan.delete {
+        let name = slice.metadata.name.as_deref().unwrap_or_default();
+        match client.delete::<EndpointSlice>(key.namespace(), name, DeleteOptions::default()).await {
+            Ok(()) => tracker.deleted(key, &slice),
+            Err(status) => return Err(of_service(&format!("delete {name}"), status)),
+        }
+    }
+    Ok(())
+}
+
+/// Where the index has the slices that a controller keeps for a Service.
+pub fn index_value(service: &Key, managed_by: &str) -> String {
+    format!("{service} {managed_by}")
+}
+
+/// The value of the index [`BY_SERVICE`] for one slice.
+pub fn index_by_service(object: &Object) -> Vec<String> {
+    let Object::EndpointSlice(slice) = object else { return Vec::new() };
+    service_of(slice).map(|key| index_value(&key, manager_of(slice))).into_iter().collect()
+}
+
+/// The Service that a slice says it belongs to.
+pub fn service_of(slice: &EndpointSlice) -> Option<Key> {
+    let name = slice.metadata.labels.as_ref()?.get(SERVICE_NAME)?;
+    Some(Key::new(slice.metadata.namespace.as_deref().unwrap_or_default(), name))
+}
+
+/// The controller that a slice says keeps it.
+pub fn manager_of(slice: &EndpointSlice) -> &str {
+    slice.metadata.labels.as_ref().and_then(|labels| labels.get(MANAGED_BY)).map_or("", String::as_str)
+}
+
+fn is_owned_by(slice: &EndpointSlice, service: &Service) -> bool {
+    controller_of(&slice.metadata).is_some_and(|owner| Some(&owner.uid) == service.metadata.uid.as_ref())
+}
+
+/// Queues the Services of slices that somebody else than their controller has changed.
+pub fn watch_slices(change: &Change, managed_by: &str, tracker: &Tracker, queue: &Queue) {
+    let slice = |object: &Object| match object {
+        Object::EndpointSlice(slice) => Some(slice.clone()),
+        _ => None,
+    };
+    let mine = |slice: &EndpointSlice| manager_of(slice) == managed_by;
+    let later = |slice: &EndpointSlice| {
+        if let Some(key) = service_of(slice) {
+            queue.add_after(key, FOREIGN_CHANGE_DELAY);
+        }
+    };
+    let foreign = |slice: &EndpointSlice| service_of(slice).is_some_and(|key| tracker.is_foreign(&key, slice));
+    let gone = |slice: &EndpointSlice| service_of(slice).is_some_and(|key| tracker.is_foreign_deletion(&key, slice));
+    let (Some(new), old) = (slice(change.latest()), change) else { return };
+    match old {
+        Change::Deleted(_) if mine(&new) && gone(&new) => later(&new),
+        Change::Added(_) if mine(&new) && foreign(&new) => later(&new),
+        Change::Updated { old, .. } => {
+            let Some(old) = slice(old) else { return };
+            if service_of(&old) != service_of(&new) {
+                later(&old);
+                later(&new);
+            } else if mine(&old) != mine(&new) || (mine(&new) && foreign(&new)) {
+                later(&new);
+            }
+        }
+        _ => {}
+    }
+}
+
+impl Controller for EndpointSlices {
+    fn on_change(&self, change: &Change) {
+        match change.latest() {
+            Object::Pod(_) => self.service_pods.concerned(change).into_iter().for_each(|key| self.queue.add(key)),
+            Object::Service(_) => self.queue.add(change.key()),
+            Object::EndpointSlice(_) => watch_slices(change, ME, &self.tracker, &self.queue),
+            _ => {}
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}

@@ -1,0 +1,188 @@
+//! The EndpointSliceMirroring controller: Endpoints that somebody wrote by hand, for a Service without a selector, are
+//! copied to slices, so that kube-proxy has to read slices only.
+//!
+//! Mirrors `pkg/controller/endpointslicemirroring`.
+//!
+//! Left out: IPv6; the Event about addresses that are no IPs.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{self as core, EndpointAddress, EndpointSubset, Endpoints, Service};
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
+
+use crate::client::informer::Change;
+use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use crate::engine::LocalBoxFuture;
+use crate::object::meta::controller_ref;
+use crate::object::{Key, Kind, Object};
+
+use super::endpoint_slice::pack::{Labels, Plan, Shape};
+use super::endpoint_slice::tracker::Tracker;
+use super::endpoint_slice::{
+    BY_SERVICE, FIRST_RETRY, MANAGED_BY, SERVICE_NAME, index_by_service, index_value, slice, watch_slices, write,
+};
+use super::service_pods::LAST_CHANGE;
+
+/// The row of this controller.
+pub const REGISTRATION: Registration = Registration {
+    name: "endpointslicemirroring-controller",
+    watches: &[Kind::Endpoints, Kind::EndpointSlice, Kind::Service],
+    workers: 5,
+    max_retries: Some(15),
+    new: |context| Rc::new(Mirroring::new(context)),
+};
+
+const ME: &str = "endpointslicemirroring-controller.k8s.io";
+/// `true` on Endpoints whose slices somebody else writes.
+const SKIP: &str = "endpointslice.kubernetes.io/skip-mirror";
+/// On Endpoints that once served to elect a leader.
+const LEADER: &str = "control-plane.alpha.kubernetes.io/leader";
+/// `--mirroring-max-endpoints-per-subset`, which is also what a slice takes.
+const ENDPOINTS_MAX: usize = 1000;
+
+/// Keys are Endpoints, and so Services.
+struct Mirroring {
+    client: Client,
+    queue: Queue,
+    endpoints: Lister<Endpoints>,
+    slices: Lister<EndpointSlice>,
+    services: Lister<Service>,
+    tracker: Tracker,
+}
+
+impl Mirroring {
+    fn new(context: &ControllerContext) -> Mirroring {
+        context.add_index::<EndpointSlice>(BY_SERVICE, index_by_service);
+        context.queue.retry_from(FIRST_RETRY);
+        Mirroring {
+            client: context.client.clone(),
+            queue: context.queue.clone(),
+            endpoints: context.lister(),
+            slices: context.lister(),
+            services: context.lister(),
+            tracker: Tracker::new(context.client.hub()),
+        }
+    }
+
+    /// One reconcile. Mirrors `syncEndpoints`.
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let slices = self.slices.by_index(BY_SERVICE, &index_value(&key, ME));
+        let mirrored = self.endpoints.get(&key).filter(|endpoints| is_mirrored(endpoints));
+        let hand_made = |service: &Arc<Service>| service.spec.as_ref().is_some_and(|spec| spec.selector.is_none());
+        let wanted = mirrored.filter(|_| self.services.get(&key).as_ref().is_some_and(hand_made));
+        if wanted.is_none() && slices.is_empty() {
+            self.tracker.forget(&key);
+            return Ok(());
+        }
+        if self.tracker.is_stale(&key, &slices) {
+            return Err(Error::Other("EndpointSlice informer cache is out of date".to_owned()));
+        }
+        let plan = match &wanted {
+            Some(endpoints) => plan(endpoints, &slices),
+            None => Plan { delete: slices, ..Plan::default() },
+        };
+        let last_change =
+            wanted.as_ref().and_then(|endpoints| endpoints.metadata.annotations.as_ref()?.get(LAST_CHANGE));
+        let last_change = last_change.and_then(|time| time.parse().ok());
+        write(&self.client, &self.tracker, &key, plan, last_change).await
+    }
+}
+
+/// Mirrors `shouldMirror`.
+fn is_mirrored(endpoints: &Endpoints) -> bool {
+    let skips = endpoints.metadata.labels.as_ref().and_then(|labels| labels.get(SKIP)).is_some_and(|v| v == "true");
+    let elects = endpoints.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(LEADER));
+    !skips && !elects
+}
+
+fn plan(endpoints: &Endpoints, slices: &[Arc<EndpointSlice>]) -> Plan {
+    let name = endpoints.metadata.name.as_deref().unwrap_or_default();
+    let mut labels: Labels = endpoints.metadata.labels.clone().unwrap_or_default();
+    labels.extend([(SERVICE_NAME.to_owned(), name.to_owned()), (MANAGED_BY.to_owned(), ME.to_owned())]);
+    let mut existing: BTreeMap<String, Vec<Arc<EndpointSlice>>> = BTreeMap::new();
+    for slice in slices {
+        let ports = slice::ports_key(slice.ports.as_deref().unwrap_or_default());
+        existing.entry(ports).or_default().push(slice.clone());
+    }
+    let mut groups: BTreeMap<String, slice::Group> = BTreeMap::new();
+    for subset in endpoints.subsets.iter().flatten() {
+        let ports: Vec<EndpointPort> = subset.ports.iter().flatten().map(port).collect();
+        let group =
+            groups.entry(slice::ports_key(&ports)).or_insert_with(|| slice::Group { ports, ..Default::default() });
+        group.endpoints.extend(endpoints_of(subset));
+    }
+    let mut plan = Plan::default();
+    for (ports, group) in groups {
+        let new = || {
+            let namespace = endpoints.metadata.namespace.clone();
+            let mut made = slice::empty(namespace, name, controller_ref(endpoints), labels.clone(), &group.ports);
+            made.metadata.annotations = annotations(endpoints);
+            made
+        };
+        let labels = |_: &EndpointSlice| labels.clone();
+        let existing = existing.remove(&ports).unwrap_or_default();
+        plan.pack(&existing, group.endpoints, &Shape { max: ENDPOINTS_MAX, labels: &labels, new: &new });
+    }
+    plan.delete.extend(existing.into_values().flatten());
+    plan.recycle(|_| true);
+    plan
+}
+
+/// All but those that say something of the Endpoints object only.
+fn annotations(endpoints: &Endpoints) -> Option<Labels> {
+    const OWN: [&str; 2] = ["kubectl.kubernetes.io/last-applied-configuration", LAST_CHANGE];
+    let mut annotations = endpoints.metadata.annotations.clone().unwrap_or_default();
+    annotations.retain(|key, _| !OWN.contains(&key.as_str()));
+    (!annotations.is_empty()).then_some(annotations)
+}
+
+fn endpoints_of(subset: &EndpointSubset) -> Vec<Endpoint> {
+    let ready = subset.addresses.iter().flatten().map(|address| endpoint(address, true));
+    let waiting = subset.not_ready_addresses.iter().flatten().map(|address| endpoint(address, false));
+    let mut all: Vec<Endpoint> = ready.chain(waiting).collect();
+    all.retain(|endpoint| endpoint.addresses[0].parse::<std::net::Ipv4Addr>().is_ok());
+    all.truncate(ENDPOINTS_MAX);
+    all
+}
+
+fn endpoint(address: &EndpointAddress, ready: bool) -> Endpoint {
+    Endpoint {
+        addresses: vec![address.ip.clone()],
+        conditions: Some(EndpointConditions { ready: Some(ready), ..EndpointConditions::default() }),
+        hostname: address.hostname.clone(),
+        node_name: address.node_name.clone(),
+        target_ref: address.target_ref.clone(),
+        ..Endpoint::default()
+    }
+}
+
+fn port(port: &core::EndpointPort) -> EndpointPort {
+    EndpointPort {
+        name: Some(port.name.clone().unwrap_or_default()),
+        port: Some(port.port),
+        protocol: port.protocol.clone(),
+        app_protocol: port.app_protocol.clone(),
+    }
+}
+
+impl Controller for Mirroring {
+    fn on_change(&self, change: &Change) {
+        match change.latest() {
+            Object::Endpoints(endpoints) => {
+                let had = matches!(change, Change::Updated { old: Object::Endpoints(old), .. } if is_mirrored(old));
+                if is_mirrored(endpoints) || had {
+                    self.queue.add(change.key());
+                }
+            }
+            Object::Service(_) => self.queue.add(change.key()),
+            Object::EndpointSlice(_) => watch_slices(change, ME, &self.tracker, &self.queue),
+            _ => {}
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}

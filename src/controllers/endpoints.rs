@@ -1,0 +1,303 @@
+//! The Endpoints controller: for each Service with a selector one object of the same name, with the addresses of its
+//! Pods, the ready and the others apart.
+//!
+//! It is the old way, deprecated but still written: one object for all Pods means that each change of one Pod sends
+//! all addresses to everybody who watches. EndpointSlices ([`super::endpoint_slice`]) were made for that reason; nothing
+//! in the cluster itself reads Endpoints any more but the mirroring controller.
+//!
+//! Mirrors `pkg/controller/endpoint/endpoints_controller.go` and `pkg/api/v1/endpoints/util.go`.
+//!
+//! Left out: the look for leftovers after a start (`checkLeftoverEndpoints`); subsets and their ports stand in the order
+//! of their names, not of their hashes.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Pod, Service};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::apiserver::request::DeleteOptions;
+use crate::client::informer::Change;
+use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::{Key, Kind, Object, Status};
+
+use super::pods::is_ready;
+use super::service_pods::{
+    HEADLESS, ServicePods, TriggerTimes, address_of, annotate, can_be_endpoint, find_port, has_ip, hostname_of,
+    publishes_not_ready, selector_of, spec_of, target_ref,
+};
+
+/// The row of this controller.
+pub const REGISTRATION: Registration = Registration {
+    name: "endpoint-controller",
+    watches: &[Kind::Service, Kind::Pod, Kind::Endpoints],
+    workers: 5,
+    max_retries: Some(15),
+    new: |context| Rc::new(EndpointsController::new(context)),
+};
+
+/// Marks what this controller writes.
+const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";
+const OVER_CAPACITY: &str = "endpoints.kubernetes.io/over-capacity";
+/// One object holds so many addresses at most.
+const ADDRESSES_MAX: usize = 1000;
+
+/// Keys are Services.
+struct EndpointsController {
+    client: Client,
+    recorder: Recorder,
+    queue: Queue,
+    service_pods: ServicePods,
+    endpoints: Lister<Endpoints>,
+    trigger_times: TriggerTimes,
+    /// The versions that were replaced: who still finds one in the cache reads an old cache.
+    replaced: Memory<BTreeMap<Key, String>>,
+}
+
+impl EndpointsController {
+    fn new(context: &ControllerContext) -> EndpointsController {
+        let hub = context.client.hub();
+        EndpointsController {
+            client: context.client.clone(),
+            recorder: context.recorder.clone(),
+            queue: context.queue.clone(),
+            service_pods: ServicePods::new(context),
+            endpoints: context.lister(),
+            trigger_times: TriggerTimes::new(hub),
+            replaced: hub.memory(BTreeMap::new()),
+        }
+    }
+
+    /// One reconcile. Mirrors `syncService`.
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let Some(service) = self.service_pods.services.get(&key) else { return self.service_gone(&key).await };
+        if selector_of(&service).is_none() {
+            return Ok(());
+        }
+        let pods = self.service_pods.selected_by(&service);
+        let last_change = self.trigger_times.last_change(&key, &service, &pods);
+        let subsets = subsets(&service, &pods);
+
+        let there = self.endpoints.get(&key);
+        let version = there.as_ref().and_then(|there| there.metadata.resource_version.as_ref());
+        if let Some(version) = version.filter(|version| self.replaced.borrow().get(&key) == Some(version)) {
+            return Err(Error::Other(format!(
+                "endpoints informer cache is out of date, resource version {version} already processed for endpoints {key}"
+            )));
+        }
+        if there.as_ref().is_some_and(|there| is_up_to_date(there, &service, &subsets)) {
+            return Ok(());
+        }
+        let mut wanted = there.as_deref().cloned().unwrap_or_else(|| Endpoints {
+            metadata: ObjectMeta {
+                name: service.metadata.name.clone(),
+                namespace: service.metadata.namespace.clone(),
+                ..ObjectMeta::default()
+            },
+            ..Endpoints::default()
+        });
+        wanted.subsets = (!subsets.is_empty()).then_some(subsets);
+        wanted.metadata.labels = Some(labels(&service));
+        let annotations = &mut wanted.metadata.annotations;
+        annotations.iter_mut().for_each(|there| drop(there.remove(OVER_CAPACITY)));
+        annotate(annotations, last_change);
+        if truncate(wanted.subsets.as_deref_mut().unwrap_or_default()) {
+            let annotations = wanted.metadata.annotations.get_or_insert_default();
+            annotations.insert(OVER_CAPACITY.to_owned(), "truncated".to_owned());
+        }
+        self.write(&key, wanted, there).await
+    }
+
+    async fn write(&self, key: &Key, wanted: Endpoints, there: Option<Arc<Endpoints>>) -> Result<(), Error> {
+        let written = match &there {
+            None => self.client.create(wanted.clone()).await,
+            Some(_) => self.client.update(wanted.clone()).await,
+        };
+        match (written, there) {
+            (Ok(_), Some(there)) => {
+                let version = there.metadata.resource_version.clone().unwrap_or_default();
+                self.replaced.borrow_mut().insert(key.clone(), version);
+                Ok(())
+            }
+            (Ok(_), None) => Ok(()),
+            // Nobody is left to read of it.
+            (Err(status), None) if status.has_cause("NamespaceTerminating") => Ok(()),
+            (Err(status), there) => {
+                self.tell(key, &wanted, there.is_none(), &status);
+                Err(status.into())
+            }
+        }
+    }
+
+    fn tell(&self, key: &Key, wanted: &Endpoints, creating: bool, status: &Status) {
+        let (reason, message) = if creating {
+            ("FailedToCreateEndpoint", format!("Failed to create endpoint for service {key}: {status}"))
+        } else {
+            ("FailedToUpdateEndpoint", format!("Failed to update endpoint {key}: {status}"))
+        };
+        self.recorder.event(wanted, EventType::Warning, reason, message);
+    }
+
+    /// The Service is gone, and so its endpoints must be. The API server deletes them along with it, but a write of this
+    /// controller may have been on its way.
+    async fn service_gone(&self, key: &Key) -> Result<(), Error> {
+        match self.client.delete::<Endpoints>(key.namespace(), key.name(), DeleteOptions::default()).await {
+            Err(status) if !status.is_not_found() => return Err(status.into()),
+            _ => {}
+        }
+        self.trigger_times.forget(key);
+        self.replaced.borrow_mut().remove(key);
+        Ok(())
+    }
+}
+
+/// The Service's labels, and this controller's own.
+fn labels(service: &Service) -> BTreeMap<String, String> {
+    let mut labels = service.metadata.labels.clone().unwrap_or_default();
+    labels.remove(HEADLESS);
+    if !has_ip(service) {
+        labels.insert(HEADLESS.to_owned(), String::new());
+    }
+    labels.insert(MANAGED_BY.to_owned(), "endpoint-controller".to_owned());
+    labels
+}
+
+fn is_up_to_date(there: &Endpoints, service: &Service, subsets: &[EndpointSubset]) -> bool {
+    let marked = there.metadata.annotations.as_ref().is_some_and(|a| a.contains_key(OVER_CAPACITY));
+    let count = |subset: &EndpointSubset| {
+        subset.addresses.as_ref().map_or(0, Vec::len) + subset.not_ready_addresses.as_ref().map_or(0, Vec::len)
+    };
+    let over = subsets.iter().map(count).sum::<usize>() > ADDRESSES_MAX;
+    let mut wanted = subsets.to_vec();
+    truncate(&mut wanted);
+    there.subsets.as_deref().unwrap_or_default() == wanted
+        && there.metadata.labels.as_ref() == Some(&labels(service))
+        && marked == over
+}
+
+/// The addresses of the Pods, grouped by the ports they have. Mirrors `addEndpointSubset` and `RepackSubsets`.
+fn subsets(service: &Service, pods: &[Arc<Pod>]) -> Vec<EndpointSubset> {
+    let publishes_all = publishes_not_ready(service);
+    let mut by_ports: BTreeMap<String, EndpointSubset> = BTreeMap::new();
+    for pod in pods.iter().filter(|pod| can_be_endpoint(pod, publishes_all)) {
+        let Some(ports) = ports(service, pod) else { continue };
+        let group = ports.iter().map(port_text).collect::<Vec<_>>().join(",");
+        let ports = (!ports.is_empty()).then_some(ports);
+        let subset = by_ports.entry(group).or_insert_with(|| EndpointSubset { ports, ..EndpointSubset::default() });
+        let ready = publishes_all || is_ready(pod);
+        let list = if ready { &mut subset.addresses } else { &mut subset.not_ready_addresses };
+        list.get_or_insert_default().push(address(service, pod));
+    }
+    let mut subsets: Vec<EndpointSubset> = by_ports.into_values().collect();
+    for subset in &mut subsets {
+        let lists = subset.addresses.iter_mut().chain(&mut subset.not_ready_addresses);
+        lists.for_each(|list| list.sort_by(|a, b| a.ip.cmp(&b.ip)));
+    }
+    subsets
+}
+
+/// The Service's ports as this Pod has them; None if it has none of them.
+fn ports(service: &Service, pod: &Pod) -> Option<Vec<EndpointPort>> {
+    let declared = spec_of(service)?.ports.as_deref().unwrap_or_default();
+    if declared.is_empty() {
+        return (!has_ip(service)).then(Vec::new);
+    }
+    let port = |port: &k8s_openapi::api::core::v1::ServicePort| {
+        Some(EndpointPort {
+            name: port.name.clone(),
+            port: find_port(pod, port)?,
+            protocol: port.protocol.clone(),
+            app_protocol: port.app_protocol.clone(),
+        })
+    };
+    let mut found: Vec<EndpointPort> = declared.iter().filter_map(port).collect();
+    found.sort_by_key(port_text);
+    (!found.is_empty()).then_some(found)
+}
+
+fn port_text(port: &EndpointPort) -> String {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    format!("{} {} {} {}", text(&port.name), text(&port.protocol), port.port, text(&port.app_protocol))
+}
+
+fn address(service: &Service, pod: &Pod) -> EndpointAddress {
+    EndpointAddress {
+        ip: address_of(pod).unwrap_or_default().to_owned(),
+        hostname: hostname_of(pod, service),
+        node_name: pod.spec.as_ref().and_then(|spec| spec.node_name.clone()),
+        target_ref: Some(target_ref(pod)),
+    }
+}
+
+/// Keeps to [`ADDRESSES_MAX`], ready addresses first, each subset in proportion. Mirrors `truncateEndpoints`.
+fn truncate(subsets: &mut [EndpointSubset]) -> bool {
+    let len = |list: &Option<Vec<EndpointAddress>>| list.as_ref().map_or(0, Vec::len);
+    let ready: usize = subsets.iter().map(|subset| len(&subset.addresses)).sum();
+    let waiting: usize = subsets.iter().map(|subset| len(&subset.not_ready_addresses)).sum();
+    if ready + waiting <= ADDRESSES_MAX {
+        return false;
+    }
+    let cut_ready = ready > ADDRESSES_MAX;
+    let (room, total) = if cut_ready { (ADDRESSES_MAX, ready) } else { (ADDRESSES_MAX - ready, waiting) };
+    let mut left = room;
+    for subset in subsets {
+        let list = if cut_ready { &mut subset.addresses } else { &mut subset.not_ready_addresses };
+        let share = (len(list) * room).div_ceil(total).min(left);
+        if let Some(list) = list {
+            list.truncate(share);
+            left -= list.len();
+        }
+        if cut_ready {
+            subset.not_ready_addresses = None;
+        }
+    }
+    true
+}
+
+impl Controller for EndpointsController {
+    fn on_change(&self, change: &Change) {
+        match change.latest() {
+            Object::Pod(_) => self.service_pods.concerned(change).into_iter().for_each(|key| self.queue.add(key)),
+            Object::Service(_) => self.queue.add(change.key()),
+            // Only somebody else's deletion is worth a look.
+            Object::Endpoints(_) if matches!(change, Change::Deleted(_)) => self.queue.add(change.key()),
+            _ => {}
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_addresses_are_the_most() {
+        let list = |count: usize| {
+            let address = |n: usize| EndpointAddress { ip: format!("ip{n}"), ..EndpointAddress::default() };
+            Some((0..count).map(address).collect::<Vec<_>>())
+        };
+        let subset = |ready, waiting| EndpointSubset {
+            addresses: list(ready),
+            not_ready_addresses: list(waiting),
+            ..EndpointSubset::default()
+        };
+        for (sizes, want) in [
+            (vec![(600, 400)], vec![(600, 400)]),
+            (vec![(600, 500)], vec![(600, 400)]),
+            (vec![(900, 10), (300, 10)], vec![(750, 0), (250, 0)]),
+            (vec![(10, 999), (10, 1)], vec![(10, 980), (10, 0)]),
+        ] {
+            let mut subsets: Vec<EndpointSubset> = sizes.iter().map(|(r, w)| subset(*r, *w)).collect();
+            let cut = truncate(&mut subsets);
+            let len = |list: &Option<Vec<EndpointAddress>>| list.as_ref().map_or(0, Vec::len);
+            let got: Vec<_> = subsets.iter().map(|s| (len(&s.addresses), len(&s.not_ready_addresses))).collect();
+            assert_eq!((got, cut), (want.clone(), sizes != want), "{sizes:?}");
+        }
+    }
+}
