@@ -40,6 +40,11 @@ fn run(scenario: &Scenario, seed: u64) -> (u64, String) {
         record.add(&cluster.engine, &step);
         assert!(step.id.0 < STEPS_MAX, "the cluster never comes to rest; see it with: {opens}");
     }
+    for property in &mut properties {
+        if let Err(what) = property.finish(&cluster.engine) {
+            panic!("{}: {what}, in the end; see it with: {opens}", property.name());
+        }
+    }
     for (_, entry) in cluster.engine.api.store.prefix("/registry/deployments/") {
         let object = entry.value.to_json();
         let (wanted, there) = (&object["spec"]["replicas"], &object["status"]["availableReplicas"]);

@@ -6,6 +6,8 @@
 
 pub mod kubectl;
 
+mod machine;
+
 pub mod manifest;
 
 pub mod scenario;
@@ -156,6 +158,13 @@ pub enum Action {
         file: String,
         /// Whether it is there.
         present: bool,
+    },
+    /// An admin types a command on a node. It must be one that [`Cluster::on_node`] knows.
+    OnNode {
+        /// The node.
+        node: String,
+        /// The command.
+        words: Vec<String>,
     },
     /// A container's process is killed.
     KillContainer {
@@ -460,6 +469,14 @@ impl Cluster {
                         });
                     }
                 }
+                Action::OnNode { node, words } => match self.on_node(&node, &words) {
+                    Ok(text) => self.kubectl.print(&text),
+                    Err(error) => {
+                        self.kubectl.complain(error);
+                        let failures = self.failures.get();
+                        self.failures.set(failures + 1);
+                    }
+                },
                 Action::KillContainer { pod, container } => {
                     if let Some(runtime) = self.runtime_of(&pod) {
                         self.with_runtime(runtime, |runtime| runtime.kill(&pod, &container));
@@ -576,4 +593,27 @@ fn own_service() -> Vec<Object> {
         ),
     ];
     objects.into_iter().map(|(kind, value)| kind.decode(value).expect("a literal object is whole")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::node::cni::ipnet::IpNet;
+
+    #[test]
+    fn five_thousand_nodes_have_addresses_of_their_own() {
+        let nodes: Vec<NodeConfig> = (1..=5000).map(NodeConfig::numbered).collect();
+        let subnets: BTreeSet<IpNet> = nodes.iter().map(|node| node.pod_subnet().parse().unwrap()).collect();
+        let addresses: BTreeSet<Ipv4Addr> = nodes.iter().map(NodeConfig::address).collect();
+        assert_eq!((subnets.len(), addresses.len()), (5000, 5000));
+        let services: IpNet = "10.96.0.0/16".parse().unwrap();
+        assert!(subnets.iter().all(|subnet| !services.contains(subnet.address)));
+        let last = |n: usize| (nodes[n - 1].pod_subnet(), nodes[n - 1].address().to_string());
+        assert_eq!(last(1), ("10.244.0.0/24".into(), "172.18.0.10".into()));
+        assert_eq!(last(3072), ("10.255.255.0/24".into(), "172.18.12.9".into()));
+        assert_eq!(last(3073), ("10.128.0.0/24".into(), "172.18.12.10".into()));
+        assert_eq!(last(5000), ("10.135.135.0/24".into(), "172.18.19.145".into()));
+    }
 }

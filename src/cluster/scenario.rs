@@ -144,6 +144,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("unschedulable", include_str!("../../scenarios/unschedulable.yaml")),
     ("placement", include_str!("../../scenarios/placement.yaml")),
     ("missing-config", include_str!("../../scenarios/missing-config.yaml")),
+    ("cni-broken", include_str!("../../scenarios/cni-broken.yaml")),
     ("walkthrough-pod", include_str!("../../scenarios/walkthrough-pod.yaml")),
     ("walkthrough-old-api", include_str!("../../scenarios/walkthrough-old-api.yaml")),
 ];

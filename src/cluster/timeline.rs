@@ -46,6 +46,13 @@ pub enum Line {
         /// The path.
         path: String,
     },
+    /// `node NODE COMMAND`: an admin types it there.
+    OnNode {
+        /// The node's name.
+        node: String,
+        /// The command in words.
+        words: Vec<String>,
+    },
     /// `kill POD [CONTAINER]`: a container's process gets SIGKILL.
     Kill {
         /// The Pod.
@@ -72,6 +79,10 @@ pub fn parse(line: &str) -> Result<Line, String> {
         ["sleep", time] => sleep(time),
         ["node" | "fake-node", "start", number, flags @ ..] => start_node(number, flags),
         ["node" | "fake-node", "stop", number] => Ok(Line::StopNode(node_number(number)?)),
+        ["node", node, words @ ..] if !words.is_empty() => {
+            let words = words.iter().map(|word| (*word).to_owned()).collect();
+            Ok(Line::OnNode { node: (*node).to_owned(), words })
+        }
         ["file" | "fake-file", on @ ("on" | "off"), pod, path] => {
             Ok(Line::File { present: *on == "on", pod: (*pod).to_owned(), path: (*path).to_owned() })
         }
@@ -80,7 +91,7 @@ pub fn parse(line: &str) -> Result<Line, String> {
         ["kubectl", ..] => Ok(Line::Pipe(line.split(" | ").map(split).collect::<Result<_, _>>()?)),
         [other, ..] => Err(format!(
             "{other:?} is not understood; a line is a kubectl command, sleep SECONDS, node start|stop NUMBER, \
-             file on|off POD PATH, kill POD [CONTAINER], or NAME=$(kubectl …)"
+             node NODE COMMAND, file on|off POD PATH, kill POD [CONTAINER], or NAME=$(kubectl …)"
         )),
     }
 }
@@ -230,6 +241,11 @@ impl Runner {
                 };
                 self.script.borrow_mut().variables.insert(name, value);
             }
+            Line::OnNode { .. } => {
+                self.act(line);
+                // The command has been run and has printed when this is over.
+                self.kubectl().sleep(Duration::ZERO).await;
+            }
             other => self.act(other),
         }
     }
@@ -244,6 +260,10 @@ impl Runner {
             }
             Line::StopNode(number) => Action::StopNode(NodeConfig::numbered(number).name),
             Line::File { present, pod, path } => Action::SetFile { pod: self.pod(&pod), file: path, present },
+            Line::OnNode { node, words } => {
+                let words = words.iter().map(|word| self.expand(word)).collect();
+                Action::OnNode { node: self.expand(&node), words }
+            }
             Line::Kill { pod, container } => Action::KillContainer { pod: self.pod(&pod), container },
             Line::Pipe(_) | Line::Capture { .. } | Line::Sleep(_) => return,
         };
@@ -369,6 +389,10 @@ mod tests {
             ("sleep 1.5", Line::Sleep(Duration::from_millis(1500))),
             ("fake-node start 5 --cpu 8", Line::StartNode { number: 5, cpu: Some(8), memory_gi: None }),
             ("node stop node-2", Line::StopNode(2)),
+            (
+                "node node-1 cat /etc/hostname",
+                Line::OnNode { node: "node-1".into(), words: vec!["cat".into(), "/etc/hostname".into()] },
+            ),
             ("kill web", Line::Kill { pod: "web".into(), container: String::new() }),
             (
                 "victim=$(kubectl get pods -o name)",

@@ -2,10 +2,13 @@
 //!
 //! A property looks at steps, never into a component. Tests, the explorer and the debugger use the same ones.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 
 use crate::apiserver::watch::{WatchEvent, WatchId};
-use crate::engine::{Engine, Note, Step, What};
+use crate::engine::{ActorId, Engine, Note, Step, What};
+use crate::node::cni::exec::{Command, PluginRun};
+use crate::node::runtime::Runtime;
 use crate::object::{Kind, Object};
 
 /// One property.
@@ -14,6 +17,10 @@ pub trait Property {
     fn name(&self) -> &'static str;
     /// Looks at one step. An error says what broke it.
     fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String>;
+    /// Looks at the world when nothing is left to do.
+    fn finish(&mut self, _: &Engine) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// All properties that hold for any scenario.
@@ -26,6 +33,7 @@ pub fn all() -> Vec<Box<dyn Property>> {
         Box::new(WritesHaveCauses),
         Box::new(PhasesEnd),
         Box::new(RestartsGrow),
+        Box::new(AddsAreUndone::default()),
     ]
 }
 
@@ -199,6 +207,51 @@ impl Property for RestartsGrow {
                 if after.get(&container).is_some_and(|now| *now < before) {
                     return Err(format!("{} of {} fell from {before}", container, new.name()));
                 }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A network plugin's ADD is undone by its DEL before the next ADD, and in the end unless the sandbox is still there.
+#[derive(Default)]
+struct AddsAreUndone {
+    /// The node's plugins, and of each run that counts: program, sandbox and interface.
+    added: BTreeMap<(ActorId, String), (String, String)>,
+}
+
+impl Property for AddsAreUndone {
+    fn name(&self) -> &'static str {
+        "every ADD of a network plugin has its DEL in the end"
+    }
+
+    fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
+        let What::Rpc { message, .. } = &step.event.what else { return Ok(()) };
+        let Some(run) = (&**message as &dyn Any).downcast_ref::<PluginRun>() else { return Ok(()) };
+        let (id, ifname) = (&run.environment.container_id, &run.environment.ifname);
+        let key = (step.event.to, format!("{} {id} {ifname}", run.program));
+        match run.environment.command {
+            Command::Add => {
+                // What was on a node whose power was cut is gone; its files are collected when it is back.
+                self.added.retain(|(actor, _), _| engine.actor(*actor).is_some());
+                let before = self.added.insert(key, (id.clone(), ifname.clone()));
+                before.map_or(Ok(()), |_| Err(format!("ADD of {} for {id} {ifname} came twice", run.program)))
+            }
+            Command::Del => {
+                self.added.remove(&key);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(&mut self, engine: &Engine) -> Result<(), String> {
+        for ((actor, run), (id, _)) in &self.added {
+            let Some(node) = engine.actor(*actor).and_then(|actor| actor.name().strip_prefix("cni/")) else { continue };
+            let runtime = engine.find(&format!("containerd/{node}")).and_then(|runtime| engine.actor(runtime));
+            let runtime = runtime.and_then(|runtime| runtime.as_any().downcast_ref::<Runtime>());
+            if !runtime.is_some_and(|runtime| runtime.with(|state| state.attached.contains(id))) {
+                return Err(format!("{run} was never undone on {node}"));
             }
         }
         Ok(())

@@ -11,3 +11,4 @@ pub mod host;
 pub mod kubelet;
 pub mod netfilter;
 pub mod runtime;
+pub mod shell;

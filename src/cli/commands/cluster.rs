@@ -1,5 +1,7 @@
 //! The cluster as its user has it: kubectl.
 
+use crate::node::shell;
+
 use super::super::step::Stepper;
 use super::{Command, Group, Line, Reply};
 use crate::debugger::Choice;
@@ -44,6 +46,22 @@ pub const GROUP: Group = Group {
                 [] => Err("write for example: delete pod web, or for a breakpoint: delete 1".to_owned()),
                 words if words.iter().all(|word| word.parse::<u32>().is_ok()) => super::stop::unbreak(stepper, line),
                 _ => change(stepper, line),
+            },
+        },
+        Command {
+            names: &["node"],
+            usage: "node NODE cat|ls|ip|bridge|iptables-save|cp|rm …",
+            about: "an admin on a node",
+            more: "node node-1 cat /etc/cni/net.d/10-kubestep.conflist\n\
+                   node node-1 ls /var/lib/cni/networks/kubestep\n\
+                   node node-1 ip addr, ip route, ip link, ip netns, ip -n NAME addr\n\
+                   node node-1 bridge link, bridge fdb\n\
+                   node node-1 iptables-save\n\
+                   node node-1 cp FILE PATH      a file of the scenario, or one beside it\n\
+                   node node-1 rm PATH\n",
+            run: |stepper, line| match line.words()[1..].split_first() {
+                Some((node, command)) if !command.is_empty() => stepper.session.cluster.on_node(node, command),
+                _ => Err(format!("write: node NODE COMMAND; a node knows {}, cp FILE PATH, rm PATH", shell::USAGE)),
             },
         },
         Command {

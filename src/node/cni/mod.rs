@@ -11,6 +11,7 @@
 //! The plugins' half:
 //! - [`plugins`]: the frame around every plugin, and the plugins.
 //! - [`netns`]: namespaces, links, addresses and routes of one node, as data.
+//! - [`iproute`]: all that as `ip` and `bridge` print it.
 //!
 //! Between them: [`exec`], a run's environment, input and output; [`result`], what ADD prints; [`ipnet`], addresses;
 //! [`hash`], names of chains.
@@ -31,6 +32,7 @@ pub mod config;
 pub mod exec;
 pub mod hash;
 pub mod ipnet;
+pub mod iproute;
 pub mod libcni;
 pub mod netns;
 pub mod plugins;

@@ -1,0 +1,48 @@
+//! Commands on a node: an admin is logged in there, looks around, and puts files where they belong or takes them away.
+
+use crate::node::runtime::Runtime;
+use crate::node::shell;
+
+use super::Cluster;
+
+impl Cluster {
+    /// Runs a command on a node: what [`shell::run`] knows, `cp FILE PATH` for a file of the scenario, and `rm PATH`.
+    /// Gives what it prints, or an error.
+    pub fn on_node(&mut self, node: &str, words: &[String]) -> Result<String, String> {
+        let Some(host) = self.host(node) else {
+            let on = self.engine.actors().filter_map(|(_, actor)| actor.name().strip_prefix("cni/"));
+            let on: Vec<&str> = on.collect();
+            return Err(format!("there is no node {node:?} that is on; there are {}", on.join(", ")));
+        };
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            ["cp", file, path] => {
+                let text = self.local_file(file)?;
+                host.disk.put(path, &text).map_err(|error| format!("cp: cannot create '{path}': {error}"))?;
+                self.tell_runtime(node, path);
+                Ok(String::new())
+            }
+            ["rm", path] => {
+                host.disk.remove(path).map_err(|error| format!("rm: cannot remove '{path}': {error}"))?;
+                self.tell_runtime(node, path);
+                Ok(String::new())
+            }
+            words => shell::run(&host, words),
+        }
+    }
+
+    /// A file of the scenario, or one beside it.
+    fn local_file(&self, name: &str) -> Result<String, String> {
+        if let Some(text) = self.kubectl.files.get(name) {
+            return Ok(text.clone());
+        }
+        let path = self.kubectl.base.join(name);
+        std::fs::read_to_string(path).map_err(|_| format!("cp: cannot stat '{name}': No such file or directory"))
+    }
+
+    fn tell_runtime(&mut self, node: &str, path: &str) {
+        if let Some(id) = self.engine.find(&format!("containerd/{node}")) {
+            self.with_runtime(id, |runtime: &Runtime| runtime.file_changed(path));
+        }
+    }
+}
