@@ -2,6 +2,7 @@
 //!
 //! - [`step`]: `kubestep step`, the stepper.
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
+//! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
 //! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
 //! - [`view`], [`palette`]: what a stop looks like.
 //! - [`input`]: where lines come from.
@@ -17,6 +18,7 @@ use crate::cluster::scenario::{Nodes, Scenario};
 
 pub mod commands;
 pub mod complete;
+pub mod explore;
 pub mod input;
 pub mod palette;
 pub mod run;
@@ -47,6 +49,8 @@ enum Verb {
     Step(StepArguments),
     /// Run to the end without stopping, and write what happened.
     Run(RunArguments),
+    /// Run a scenario in every order of delivery within a bound, looking for one that breaks what must hold.
+    Explore(ExploreArguments),
     /// List what `step` and `run` offer.
     Scenarios,
 }
@@ -86,6 +90,21 @@ struct StepArguments {
     all: bool,
 }
 
+#[derive(Debug, clap::Args)]
+struct ExploreArguments {
+    #[command(flatten)]
+    source: Source,
+    /// So many events may be delivered before their turn in one run.
+    #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=8))]
+    swaps: u8,
+    /// An event may overtake only what is due less than so many milliseconds before it.
+    #[arg(long, default_value_t = 50, value_name = "MS", value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
+    window: u64,
+    /// So many orders at most.
+    #[arg(long, default_value_t = 10_000, value_name = "N")]
+    schedules: u64,
+}
+
 /// Runs the program. Exit code 0: done; 1: an error, which has been printed; 2: wrong usage.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -108,6 +127,7 @@ fn run(verb: Verb) -> anyhow::Result<()> {
     match verb {
         Verb::Step(arguments) => step::command(arguments.source, arguments.all),
         Verb::Run(arguments) => run::command(arguments.source, arguments.out.as_deref()),
+        Verb::Explore(arguments) => explore::command(&arguments),
         Verb::Scenarios => {
             let mut out = io::stdout().lock();
             for scenario in Scenario::shipped() {

@@ -1,5 +1,7 @@
 //! One event in words: who tells whom what.
 
+use std::fmt;
+
 use crate::apiserver::request::Request;
 use crate::apiserver::watch::WatchEvent;
 use crate::engine::{Engine, Note, Pending, Step, What};
@@ -14,6 +16,12 @@ pub struct Headline {
     pub what: String,
     /// Who gets it: `replicaset informer in kube-controller-manager`.
     pub to: String,
+}
+
+impl fmt::Display for Headline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ─ {} → {}", self.from, self.what, self.to)
+    }
 }
 
 /// An event as a headline.

@@ -5,6 +5,7 @@
 //!
 //! - [`session`]: stepping, history, causes. [`moves`]: where a move forward ends.
 //! - [`mod@breakpoint`]: where else it stops. [`facts`]: what is asked of a step; [`expression`]: conditions.
+//! - [`explore`]: every order of delivery within a bound.
 //! - [`describe`]: one event, or one task, in words.
 //! - [`diff`]: what changed between two versions of an object, field by field.
 //! - [`properties`]: what must hold in every run.
@@ -17,6 +18,7 @@
 pub mod breakpoint;
 pub mod describe;
 pub mod diff;
+pub mod explore;
 pub mod expression;
 pub mod facts;
 pub mod moves;

@@ -33,8 +33,34 @@ pub fn all() -> Vec<Box<dyn Property>> {
         Box::new(WritesHaveCauses),
         Box::new(PhasesEnd),
         Box::new(RestartsGrow),
+        Box::new(Settled),
         Box::new(AddsAreUndone::default()),
     ]
+}
+
+/// Once all is quiet, every Deployment has what it asks for.
+struct Settled;
+
+impl Property for Settled {
+    fn name(&self) -> &'static str {
+        "every Deployment comes to have the replicas it asks for"
+    }
+
+    fn check(&mut self, _: &Engine, _: &Step) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn finish(&mut self, engine: &Engine) -> Result<(), String> {
+        for (_, entry) in engine.api.store.prefix("/registry/deployments/") {
+            let Object::Deployment(deployment) = &entry.value else { continue };
+            let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+            let there = deployment.status.as_ref().and_then(|status| status.available_replicas).unwrap_or(0);
+            if wanted != there {
+                return Err(format!("{} asks for {wanted} and has {there}", entry.value.name()));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The versions of objects that a step stored.
