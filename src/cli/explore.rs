@@ -24,10 +24,7 @@ pub(super) fn command(arguments: &ExploreArguments) -> anyhow::Result<()> {
         schedules: arguments.schedules,
         ..Bound::default()
     };
-    let subject = Subject {
-        cluster: &|| Cluster::for_scenario(&scenario),
-        properties: &properties::all,
-    };
+    let subject = Subject { cluster: &|| Cluster::for_scenario(&scenario), properties: &properties::all };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let bar = bar();
     let report = explore(&subject, &bound, threads, |report, waiting| {

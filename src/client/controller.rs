@@ -36,6 +36,7 @@ impl From<Status> for Error {
 }
 
 /// One row of the table of controllers.
+#[derive(Clone, Debug)]
 pub struct Registration {
     /// `deployment-controller`: queue, service account and user agent.
     pub name: &'static str,

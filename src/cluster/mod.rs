@@ -31,7 +31,7 @@ use crate::apiserver::ApiServer;
 use crate::apiserver::admission::Reader;
 use crate::apiserver::request::{Body, Options, Request, User, Verb};
 use crate::apiserver::watch::{WatchEvent, WatchId};
-use crate::client::Client;
+use crate::client::{Client, Registration};
 use crate::controllers::{self, ControllerManager};
 use crate::engine::{self, Actor, ActorId, Delivery, Engine, EventId, Hub, Memory, Step};
 use crate::node::cni::Plugins;
@@ -70,6 +70,8 @@ pub struct Config {
     pub seed: u64,
     /// Requests a second and burst of every component's client; the shipped limits unless given.
     pub client_limits: Option<(u32, u32)>,
+    /// What kube-controller-manager runs.
+    pub controllers: &'static [Registration],
     /// Controllers whose requests take so much longer than usual.
     pub slow: BTreeMap<String, Duration>,
 }
@@ -138,6 +140,7 @@ impl Default for Config {
             nodes: (1..=3).map(NodeConfig::numbered).collect(),
             seed: 0,
             client_limits: None,
+            controllers: controllers::TABLE,
             slow: BTreeMap::new(),
         }
     }
@@ -250,8 +253,14 @@ impl Cluster {
 
     /// A cluster as a scenario wants it, with the scenario's first line about to be typed.
     pub fn for_scenario(scenario: &Scenario) -> Cluster {
+        Cluster::with_controllers(scenario, controllers::TABLE)
+    }
+
+    /// The same with other controllers: one's own in place of one of those that are shipped.
+    pub fn with_controllers(scenario: &Scenario, controllers: &'static [Registration]) -> Cluster {
         let slow = scenario.slow.iter().map(|(name, ms)| (name.clone(), Duration::from_millis(*ms))).collect();
-        let config = Config { nodes: scenario.node_configs(), seed: scenario.seed, slow, ..Config::default() };
+        let nodes = scenario.node_configs();
+        let config = Config { nodes, seed: scenario.seed, controllers, slow, ..Config::default() };
         let mut cluster = Cluster::start(config);
         cluster.kubectl.files = Rc::new(scenario.files.clone());
         cluster.kubectl.namespace.clone_from(&scenario.namespace);
@@ -347,7 +356,7 @@ impl Cluster {
         self.engine.add(Rc::new(ControllerManager::new(
             hub.clone(),
             id,
-            controllers::TABLE,
+            self.config.controllers,
             limits,
             &self.config.slow,
         )));

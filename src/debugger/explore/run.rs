@@ -177,7 +177,16 @@ impl Identities {
             _ => None,
         };
         let past = past_of(identity, &access, before);
-        Taken { identity, born, due: step.event.due, time: step.time, access, watch, background: step.event.background, past }
+        Taken {
+            identity,
+            born,
+            due: step.event.due,
+            time: step.time,
+            access,
+            watch,
+            background: step.event.background,
+            past,
+        }
     }
 }
 
@@ -212,7 +221,13 @@ pub struct Workers {
 
 impl Workers {
     /// Starts so many.
-    pub fn start<'s, 'e>(&mut self, scope: &'s Scope<'s, 'e>, subject: &'e Subject<'e>, bound: &'e Bound, threads: usize) {
+    pub fn start<'s, 'e>(
+        &mut self,
+        scope: &'s Scope<'s, 'e>,
+        subject: &'e Subject<'e>,
+        bound: &'e Bound,
+        threads: usize,
+    ) {
         for _ in 0..threads {
             let (to, work) = channel::<Vec<Schedule>>();
             let (done, from) = channel();
