@@ -125,9 +125,11 @@ impl NetworkList {
         Ok(parse_version(&self.cni_version)? >= parse_version(version)?)
     }
 
-    /// The standard input of a plugin: its part, with the list's name and version, and what this call adds.
+    /// The standard input of a plugin: its part, with the list's name and version, and what this call adds. What
+    /// the plugin wants to have of the runtime is known by then.
     pub fn stdin(&self, plugin: &PluginConfig, more: &[(&str, Value)]) -> Value {
         let mut value = plugin.value.clone();
+        value.remove("capabilities");
         let own = [("name", json!(self.name)), ("cniVersion", json!(self.cni_version))];
         for (key, inserted) in own.into_iter().chain(more.iter().cloned()) {
             value.insert(key.to_owned(), inserted);
