@@ -163,14 +163,19 @@ impl Conntrack {
         connection.reply.source_port = port.unwrap_or(connection.reply.source_port);
     }
 
-    /// Rewrites where a connection comes from: answers will go there. The port stays if no other connection has it.
+    /// Rewrites where a connection comes from: answers will go there. The port stays, unless it is to be drawn.
     pub(super) fn set_source(&mut self, id: ConnectionId, address: Ipv4Addr, fully: bool, random: &mut Random) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.reply.destination = address;
-        let mut wanted = connection.reply;
-        if fully && wanted.protocol != Protocol::Icmp {
-            wanted.destination_port = FIRST_PORT + random.below(u64::from(u16::MAX - FIRST_PORT) + 1) as u16;
+        if fully && connection.reply.protocol != Protocol::Icmp {
+            connection.reply.destination_port = FIRST_PORT + random.below(u64::from(u16::MAX - FIRST_PORT) + 1) as u16;
         }
+    }
+
+    /// Gives a connection another source port if answers to it could not be told from those to another one: two
+    /// connections of one client may have become one by DNAT.
+    pub(super) fn make_distinct(&mut self, id: ConnectionId) {
+        let Some(mut wanted) = self.connections.get(&id).map(|connection| connection.reply) else { return };
         let taken = |tuple: &Tuple| self.by_tuple.get(tuple).is_some_and(|(other, _)| *other != id);
         // An echo has its identifier in both places, and answers carry it back.
         for _ in FIRST_PORT..=u16::MAX {
@@ -182,7 +187,9 @@ impl Conntrack {
                 wanted.source_port = wanted.destination_port;
             }
         }
-        connection.reply = wanted;
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.reply = wanted;
+        }
     }
 
     pub(super) fn settle(&mut self, id: ConnectionId, destination: bool) {

@@ -192,6 +192,9 @@ impl Netfilter {
                 return ruling;
             }
             self.decide(id, &ruling, packet, around);
+            if !destination {
+                self.conntrack.make_distinct(id);
+            }
             self.conntrack.settle(id, destination);
         }
         let Some(connection) = self.conntrack.get(id) else { return Ruling::Accept };
@@ -225,6 +228,14 @@ impl Netfilter {
 fn rewrite(packet: &mut Packet, connection: &Connection, direction: Direction, destination: bool) {
     let wanted = connection.rewritten(direction);
     let is_error = packet.payload.about().is_some();
+    // Where nothing is translated, an error keeps the address of the router that sent it.
+    let translated = match (direction, destination) {
+        (Direction::Original, true) | (Direction::Reply, false) => connection.has_dnat(),
+        (Direction::Original, false) | (Direction::Reply, true) => connection.has_snat(),
+    };
+    if is_error && !translated {
+        return;
+    }
     if destination {
         packet.tuple.destination = wanted.destination;
         if !is_error {

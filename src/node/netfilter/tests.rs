@@ -231,3 +231,18 @@ fn chains_that_call_one_another_for_ever_drop() {
     let passed = forward(&mut netfilter, &mut packet, "eth0", &mut Random::new(0));
     assert_eq!(passed.last().unwrap().verdict, Verdict::Drop);
 }
+
+#[test]
+fn two_connections_that_dnat_makes_one_are_told_apart() {
+    let mut netfilter = service(&["10.244.1.2"]);
+    let mut random = Random::new(0);
+    let mut direct = Packet::new(tcp("10.244.0.5", 40000, "10.244.1.2", 8080), Payload::Syn);
+    let mut by_service = Packet::new(tcp("10.244.0.5", 40000, "10.96.0.10", 80), Payload::Syn);
+    for packet in [&mut direct, &mut by_service] {
+        forward(&mut netfilter, packet, "eth0", &mut random);
+    }
+    assert_eq!((direct.tuple.source_port, by_service.tuple.source_port), (40000, 40001));
+    let mut back = by_service.answer(Payload::SynAck);
+    forward(&mut netfilter, &mut back, "cni0", &mut random);
+    assert_eq!(back.tuple, tcp("10.96.0.10", 80, "10.244.0.5", 40000));
+}
