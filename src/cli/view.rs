@@ -155,6 +155,10 @@ impl View {
     }
 
     fn why(&self, out: &mut String, session: &Session, step: &Step) {
+        if let (What::Packet { .. }, Some(before)) = (&step.event.what, session.step(step.event.cause)) {
+            let head = describe::headline(&session.cluster.engine, &before.event);
+            return self.section(out, "why", &format!("step {}: {}", before.id.0, head.what));
+        }
         let Some(write) = session.write_behind(step.id) else {
             return self.section(out, "why", "it was under way before the first step");
         };

@@ -10,6 +10,8 @@ mod machine;
 
 pub mod manifest;
 
+mod network;
+
 pub mod scenario;
 
 pub mod timeline;
@@ -38,6 +40,7 @@ use crate::node::cni::Plugins;
 use crate::node::disk::Disk;
 use crate::node::host::Host;
 use crate::node::kubelet::{self, Kubelet};
+use crate::node::network::{Fabric, Mode};
 use crate::node::runtime::Runtime;
 use crate::node::runtime::state::ImageScript;
 use crate::object::status::Reason;
@@ -74,6 +77,10 @@ pub struct Config {
     pub controllers: &'static [Registration],
     /// Controllers whose requests take so much longer than usual.
     pub slow: BTreeMap<String, Duration>,
+    /// How packets get from node to node.
+    pub network: Mode,
+    /// Whether CoreDNS runs in it.
+    pub dns: bool,
 }
 
 /// One node.
@@ -119,9 +126,10 @@ impl NodeConfig {
         Ipv4Addr::new(172, 18, (number / 256) as u8, (number % 256) as u8)
     }
 
-    fn for_kubelet(&self) -> kubelet::NodeConfig {
+    fn for_kubelet(&self, dns: bool) -> kubelet::NodeConfig {
         let mut config = kubelet::NodeConfig::new(&self.name, &self.address().to_string());
         config.labels.clone_from(&self.labels);
+        config.cluster_dns = dns.then(network::cluster_dns);
         for (name, value) in [
             ("cpu", self.cpu.to_string()),
             ("memory", format!("{}Gi", self.memory_gi)),
@@ -134,7 +142,7 @@ impl NodeConfig {
 }
 
 impl Default for Config {
-    /// Three nodes, no chance.
+    /// Three nodes, no chance, no DNS.
     fn default() -> Config {
         Config {
             nodes: (1..=3).map(NodeConfig::numbered).collect(),
@@ -142,6 +150,8 @@ impl Default for Config {
             client_limits: None,
             controllers: controllers::TABLE,
             slow: BTreeMap::new(),
+            network: Mode::HostGateway,
+            dns: false,
         }
     }
 }
@@ -198,6 +208,7 @@ pub struct Cluster {
     images: BTreeMap<String, ImageScript>,
     /// By node, also of nodes that are off.
     disks: Memory<BTreeMap<String, Disk>>,
+    fabric: Fabric,
     config: Config,
 }
 
@@ -224,7 +235,8 @@ impl Cluster {
         let (hub, id) = (engine.hub().clone(), engine.next_actor());
         let feeds: Feeds = hub.memory(BTreeMap::new());
         let user = Client::new(hub.clone(), id, Rc::new(User::admin()), 50, 300);
-        let kubectl = Kubectl::new(user.clone(), feeds.clone());
+        let fabric = Fabric::new(&hub, config.network);
+        let kubectl = Kubectl::new(user.clone(), feeds.clone(), fabric.clone());
         let (actions, failures): (Actions, _) = (hub.memory(VecDeque::new()), hub.memory(0));
         let runner = Rc::new(Runner::new(kubectl.clone(), actions.clone(), failures.clone()));
         engine.add(Rc::new(UserActor { hub, actor: id, feeds, runner: runner.clone() }));
@@ -239,13 +251,18 @@ impl Cluster {
             kubectl,
             images: BTreeMap::new(),
             disks,
+            fabric,
             config,
         };
         cluster.add_control_plane();
+        cluster.add_outside();
         for node in cluster.config.nodes.clone() {
             cluster.add_node(&node);
         }
         cluster.settle(Duration::from_secs(60));
+        if cluster.config.dns {
+            cluster.install_dns();
+        }
         cluster.engine.begin();
         cluster.engine.keep_notes(true);
         cluster
@@ -259,8 +276,15 @@ impl Cluster {
     /// The same with other controllers: one's own in place of one of those that are shipped.
     pub fn with_controllers(scenario: &Scenario, controllers: &'static [Registration]) -> Cluster {
         let slow = scenario.slow.iter().map(|(name, ms)| (name.clone(), Duration::from_millis(*ms))).collect();
-        let nodes = scenario.node_configs();
-        let config = Config { nodes, seed: scenario.seed, controllers, slow, ..Config::default() };
+        let config = Config {
+            nodes: scenario.node_configs(),
+            seed: scenario.seed,
+            controllers,
+            slow,
+            network: scenario.network.into(),
+            dns: scenario.dns,
+            ..Config::default()
+        };
         let mut cluster = Cluster::start(config);
         cluster.kubectl.files = Rc::new(scenario.files.clone());
         cluster.kubectl.namespace.clone_from(&scenario.namespace);
@@ -301,6 +325,15 @@ impl Cluster {
         let label = format!("kubectl {}", words.join(" "));
         self.run_command(&label, async move {
             kubectl::run(&words, &kubectl).await;
+        });
+    }
+
+    /// Starts `curl`, `ping` or `nslookup` in a Pod, on a node or outside; empty: on the first node.
+    pub fn type_from(&mut self, words: Vec<String>, from: String) {
+        let kubectl = self.kubectl.clone();
+        let label = words.join(" ");
+        self.run_command(&label, async move {
+            kubectl::run_from(&words, &from, &kubectl).await;
         });
     }
 
@@ -367,15 +400,16 @@ impl Cluster {
     /// A node joins, or comes back: network plugins, runtime, and the kubelet that uses them.
     pub fn add_node(&mut self, node: &NodeConfig) {
         let (hub, limits) = (self.engine.hub().clone(), self.config.client_limits);
-        let id = self.engine.next_actor();
         let disk = self.disk_of(node);
         let host = Rc::new(Host::new(&hub, node.address(), disk.clone()));
+        self.plug(node, host.clone());
+        let id = self.engine.next_actor();
         let cni = self.engine.add(Rc::new(Plugins::new(hub.clone(), id, &node.name, host.clone())));
         let id = self.engine.next_actor();
         let runtime = self.engine.add(Rc::new(Runtime::new(hub.clone(), id, &node.name, host, cni)));
         let id = self.engine.next_actor();
         self.with_runtime(runtime, |runtime| runtime.serve(id));
-        self.engine.add(Rc::new(Kubelet::new(hub, id, node.for_kubelet(), disk, runtime, limits)));
+        self.engine.add(Rc::new(Kubelet::new(hub, id, node.for_kubelet(self.config.dns), disk, runtime, limits)));
         self.script_images(&node.name);
     }
 
@@ -409,7 +443,8 @@ impl Cluster {
         if let Some(host) = self.host(node) {
             host.disk.power_cut();
         }
-        for process in ["kubelet", "containerd", "cni"] {
+        self.fabric.unplug(node);
+        for process in ["kubelet", "containerd", "cni", "kernel"] {
             if let Some(id) = self.engine.find(&format!("{process}/{node}")) {
                 self.engine.remove(id);
             }

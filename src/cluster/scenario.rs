@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::NodeConfig;
+use crate::node::network::Mode;
 
 /// One scenario.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
@@ -43,6 +44,12 @@ pub struct Scenario {
     /// Controllers each of whose requests takes so many milliseconds longer than usual.
     #[serde(default)]
     pub slow: BTreeMap<String, u64>,
+    /// How packets get from node to node.
+    #[serde(default)]
+    pub network: Network,
+    /// Whether the cluster has a DNS server.
+    #[serde(default)]
+    pub dns: bool,
     /// Where commands work if they name no namespace. It is there from the start.
     #[serde(default = "default_namespace")]
     pub namespace: String,
@@ -62,6 +69,26 @@ pub struct Scenario {
 
 fn default_namespace() -> String {
     "default".to_owned()
+}
+
+/// How packets get from a Pod of one node to a Pod of another.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// Each node is a router for its Pods: `host-gw`.
+    #[default]
+    HostGw,
+    /// Through tunnels: `vxlan`.
+    Vxlan,
+}
+
+impl From<Network> for Mode {
+    fn from(network: Network) -> Mode {
+        match network {
+            Network::HostGw => Mode::HostGateway,
+            Network::Vxlan => Mode::Vxlan,
+        }
+    }
 }
 
 /// A number of nodes, or what each of them is.
@@ -145,6 +172,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("placement", include_str!("../../scenarios/placement.yaml")),
     ("missing-config", include_str!("../../scenarios/missing-config.yaml")),
     ("cni-broken", include_str!("../../scenarios/cni-broken.yaml")),
+    ("cross-node", include_str!("../../scenarios/cross-node.yaml")),
     ("walkthrough-pod", include_str!("../../scenarios/walkthrough-pod.yaml")),
     ("walkthrough-old-api", include_str!("../../scenarios/walkthrough-old-api.yaml")),
 ];

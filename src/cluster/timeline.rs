@@ -53,6 +53,13 @@ pub enum Line {
         /// The command in words.
         words: Vec<String>,
     },
+    /// `curl URL [--from POD|NODE|outside]`, and so `ping` and `nslookup`; `exec POD -- COMMAND` is kubectl's.
+    Network {
+        /// The command, without `--from`.
+        words: Vec<String>,
+        /// Where it runs; empty: on the first node.
+        from: String,
+    },
     /// `kill POD [CONTAINER]`: a container's process gets SIGKILL.
     Kill {
         /// The Pod.
@@ -88,12 +95,36 @@ pub fn parse(line: &str) -> Result<Line, String> {
         }
         ["kill", pod] => Ok(Line::Kill { pod: (*pod).to_owned(), container: String::new() }),
         ["kill", pod, container] => Ok(Line::Kill { pod: (*pod).to_owned(), container: (*container).to_owned() }),
+        ["curl" | "ping" | "nslookup", ..] => network(&words),
+        ["exec", rest @ ..] => Ok(Line::Pipe(vec![owned(&[&["kubectl", "exec"], rest].concat())])),
         ["kubectl", ..] => Ok(Line::Pipe(line.split(" | ").map(split).collect::<Result<_, _>>()?)),
         [other, ..] => Err(format!(
             "{other:?} is not understood; a line is a kubectl command, sleep SECONDS, node start|stop NUMBER, \
-             node NODE COMMAND, file on|off POD PATH, kill POD [CONTAINER], or NAME=$(kubectl …)"
+             node NODE COMMAND, file on|off POD PATH, kill POD [CONTAINER], \
+             curl|ping|nslookup … [--from POD|NODE|outside], or NAME=$(kubectl …)"
         )),
     }
+}
+
+/// A command of the network, and where it runs.
+fn network(words: &[&str]) -> Result<Line, String> {
+    let (mut rest, mut from) = (Vec::new(), String::new());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--from") {
+            Some("") => from = words.next().ok_or("--from wants a Pod, a node, or outside")?.to_string(),
+            Some(value) if value.starts_with('=') => from = value[1..].to_owned(),
+            _ => rest.push(*word),
+        }
+    }
+    match rest.as_slice() {
+        [command] => Err(format!("{command} wants to know whom; write for example: {command} web --from client")),
+        _ => Ok(Line::Network { words: owned(&rest), from }),
+    }
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 fn split(text: &str) -> Result<Vec<String>, String> {
@@ -246,6 +277,12 @@ impl Runner {
                 // The command has been run and has printed when this is over.
                 self.kubectl().sleep(Duration::ZERO).await;
             }
+            Line::Network { words, from } => {
+                let words: Vec<String> = words.iter().map(|word| self.expand(word)).collect();
+                if kubectl::run_from(&words, &self.expand(&from), &self.kubectl()).await != 0 {
+                    self.failures.set(self.failures.get() + 1);
+                }
+            }
             other => self.act(other),
         }
     }
@@ -265,7 +302,7 @@ impl Runner {
                 Action::OnNode { node: self.expand(&node), words }
             }
             Line::Kill { pod, container } => Action::KillContainer { pod: self.pod(&pod), container },
-            Line::Pipe(_) | Line::Capture { .. } | Line::Sleep(_) => return,
+            Line::Pipe(_) | Line::Capture { .. } | Line::Sleep(_) | Line::Network { .. } => return,
         };
         self.actions.borrow_mut().push_back(action);
     }

@@ -46,7 +46,7 @@ pub fn headline(engine: &Engine, event: &Pending) -> Headline {
             what: "the wait is over".into(),
             to: waiting_for(engine, event).unwrap_or(to),
         },
-        What::Rpc { message, .. } => Headline { from, what: message.method().to_owned(), to },
+        What::Rpc { message, .. } | What::Packet { message, .. } => Headline { from, what: message.line(), to },
         What::Reply { method, result, .. } => {
             let what = match result {
                 Ok(_) => format!("{method} done"),
@@ -85,9 +85,14 @@ pub fn name(object: &Object) -> String {
     format!("{} {}", object.kind(), Key::of(object))
 }
 
-/// Whether the step delivered an informer notification about an object that is not background traffic.
+/// Whether the step delivered an informer notification about an object, or a packet, that is not background traffic.
 pub fn is_notification(step: &Step) -> bool {
-    !step.event.background && matches!(&step.event.what, What::Notification { event, .. } if event.object().is_some())
+    let shown = match &step.event.what {
+        What::Notification { event, .. } => event.object().is_some(),
+        What::Packet { .. } => true,
+        _ => false,
+    };
+    shown && !step.event.background
 }
 
 /// The object version before and after, where the step's informer saw one.

@@ -26,16 +26,19 @@ pub enum Class {
     Timer,
     /// A call to the runtime or the network plugins, or the reply.
     Runtime,
+    /// A packet reaches its next hop.
+    Packet,
 }
 
 impl Class {
     /// All classes by name.
-    pub const ALL: [(&'static str, Class); 5] = [
+    pub const ALL: [(&'static str, Class); 6] = [
         ("request", Class::Request),
         ("response", Class::Response),
         ("notification", Class::Notification),
         ("timer", Class::Timer),
         ("runtime", Class::Runtime),
+        ("packet", Class::Packet),
     ];
 
     /// Its name.
@@ -51,6 +54,7 @@ impl Class {
             What::Notification { .. } => Class::Notification,
             What::Wake { .. } | What::Resume { .. } => Class::Timer,
             What::Rpc { .. } | What::Reply { .. } => Class::Runtime,
+            What::Packet { .. } => Class::Packet,
         }
     }
 }
@@ -151,7 +155,7 @@ impl<'a> Facts<'a> {
             }
             What::Wake { what, .. } => self.method = Some(what),
             What::Resume { .. } => {}
-            What::Rpc { message, .. } => self.method = Some(message.method()),
+            What::Rpc { message, .. } | What::Packet { message, .. } => self.method = Some(message.method()),
             What::Reply { method, .. } => self.method = Some(method),
         }
     }

@@ -15,7 +15,7 @@ use super::facts::Facts;
 /// Where stepping stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopAt {
-    /// At an informer notification that is not background traffic.
+    /// At an informer notification or a packet's hop that is not background traffic.
     Notification,
     /// At every event that is not background traffic.
     Event,

@@ -105,6 +105,13 @@ pub enum What {
         /// The answer, or the error's text.
         result: Result<Rc<dyn Message>, RpcError>,
     },
+    /// A packet reaches its next hop. Nobody replies; what comes back is a packet of its own.
+    Packet {
+        /// The number of its sending.
+        call: CallId,
+        /// The packet, and where it is.
+        message: Rc<dyn Message>,
+    },
 }
 
 /// Where the API server's answer goes.
@@ -122,6 +129,10 @@ pub trait Message: Any + fmt::Debug {
     fn method(&self) -> &'static str;
     /// The message as its protocol would print it.
     fn json(&self) -> Value;
+    /// The message in a line, for a trace: the method, unless there is more to say.
+    fn line(&self) -> String {
+        self.method().to_owned()
+    }
 }
 
 /// Why such a call failed: a gRPC code and a text.

@@ -215,6 +215,12 @@ impl Hub {
         self.send(from, to, Duration::ZERO, false, What::Rpc { call, message });
     }
 
+    /// Sends a packet to its next hop, `delay` later than the hop itself takes.
+    pub fn packet(&self, from: ActorId, to: ActorId, delay: Duration, message: Rc<dyn Message>) {
+        let call = self.next_call();
+        self.send(from, to, delay, false, What::Packet { call, message });
+    }
+
     /// Answers a call that was delivered as `Delivery::Rpc`.
     pub fn reply(&self, from: ActorId, to: ActorId, call: CallId, method: &'static str, result: RpcResult) {
         self.send(from, to, Duration::ZERO, false, What::Reply { call, method, result });

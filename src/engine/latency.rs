@@ -26,6 +26,8 @@ pub struct Latency {
     pub wake: Duration,
     /// Kubelet to runtime, runtime to network plugin, and back.
     pub rpc: Duration,
+    /// A packet from one network device to the next.
+    pub packet: Duration,
     jitter: Option<Random>,
 }
 
@@ -40,6 +42,7 @@ impl Latency {
             between_notifications: Duration::from_micros(200),
             wake: Duration::from_micros(100),
             rpc: Duration::from_micros(200),
+            packet: Duration::from_micros(50),
             jitter: (seed != 0).then(|| Random::new(seed)),
         }
     }
@@ -54,6 +57,7 @@ impl Latency {
             What::Wake { .. } => self.wake,
             What::Resume { .. } => return Duration::ZERO,
             What::Rpc { .. } | What::Reply { .. } => self.rpc,
+            What::Packet { .. } => self.packet,
         };
         match &mut self.jitter {
             None => base,

@@ -67,7 +67,7 @@ pub enum Delivery {
         /// What it is about.
         key: Rc<str>,
     },
-    /// Another part of the node calls.
+    /// Another part of the node calls, or sends a packet.
     Rpc {
         /// To answer with [`Hub::reply`].
         call: CallId,
@@ -401,6 +401,10 @@ impl Engine {
             }
             What::Wake { what, key } => self.hand_over(event.to, Delivery::Wake { what, key: key.clone() }),
             What::Rpc { call, message } => {
+                let delivery = Delivery::Rpc { call: *call, from: event.from, message: message.clone() };
+                self.hand_over(event.to, delivery);
+            }
+            What::Packet { call, message } => {
                 let delivery = Delivery::Rpc { call: *call, from: event.from, message: message.clone() };
                 self.hand_over(event.to, delivery);
             }

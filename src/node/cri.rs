@@ -33,6 +33,19 @@ pub struct PodSandboxConfig {
     pub labels: BTreeMap<String, String>,
     /// Ports that the node forwards: host port, container port, protocol.
     pub port_mappings: Vec<(i32, i32, String)>,
+    /// Its `/etc/resolv.conf`.
+    pub dns: DnsConfig,
+}
+
+/// `DNSConfig`: what a Pod's `/etc/resolv.conf` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DnsConfig {
+    /// `nameserver`.
+    pub servers: Vec<String>,
+    /// `search`.
+    pub searches: Vec<String>,
+    /// `options`.
+    pub options: Vec<String>,
 }
 
 /// `PodSandboxStatus`.
@@ -70,6 +83,8 @@ pub struct ContainerConfig {
     pub envs: Vec<(String, String)>,
     /// Where files are mounted: container path, host path.
     pub mounts: Vec<(String, String)>,
+    /// Not CRI: the ports that its spec declares, with protocol. A simulated process may listen there.
+    pub ports: Vec<(i32, String)>,
     /// Bytes; None: no limit.
     pub memory_limit_bytes: Option<i64>,
 }

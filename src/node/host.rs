@@ -8,6 +8,7 @@ use super::cni::config;
 use super::cni::ipnet::IpNet;
 use super::cni::netns::NodeNetwork;
 use super::disk::Disk;
+use super::network::sockets::Sockets;
 
 /// Where network plugins are installed.
 pub const PLUGINS: &str = "/opt/cni/bin";
@@ -19,12 +20,15 @@ pub struct Host {
     pub disk: Disk,
     /// Gone with the power.
     pub network: Memory<NodeNetwork>,
+    /// Who listens; gone with the power too.
+    pub sockets: Memory<Sockets>,
 }
 
 impl Host {
     /// A machine that has just been switched on, with the address `address` and this disk.
     pub fn new(hub: &Hub, address: Ipv4Addr, disk: Disk) -> Host {
-        Host { disk, network: hub.memory(NodeNetwork::new(IpNet::v4(address, 16))) }
+        let network = hub.memory(NodeNetwork::new(IpNet::v4(address, 16)));
+        Host { disk, network, sockets: hub.memory(Sockets::default()) }
     }
 
     /// A disk as an installer leaves it: network plugins, and a configuration that gives Pods addresses of `subnet`.

@@ -5,10 +5,12 @@
 //! share is the machine ([`host`]): its disk and its kernel.
 
 pub mod cni;
+pub mod coredns;
 pub mod cri;
 pub mod disk;
 pub mod host;
 pub mod kubelet;
 pub mod netfilter;
+pub mod network;
 pub mod runtime;
 pub mod shell;

@@ -83,10 +83,7 @@ const SCRIPT: &[(&str, &str)] = &[
     ("kubectl get pods -o", "error: flag needs an argument: --output…"),
     ("kubectl get pods -o shiny", "error: unable to match a printer suitable for the output format \"shiny\"…"),
     ("kubectl get pods -x", "error: unknown shorthand flag: 'x' in -x…"),
-    (
-        "kubectl exec once -- sh",
-        "error: exec is not part of this cluster: containers here have no processes to talk to",
-    ),
+    ("kubectl exec once -- sh", "Error from server (NotFound): pods \"once\" not found"),
     ("kubectl -n kube-system get pods", "No resources found in kube-system namespace."),
     ("kubectl --namespace=kube-public get pods -l a=b", "No resources found in kube-public namespace."),
     ("kubectl -n", "error: no command given…"),

@@ -1,5 +1,6 @@
 //! The cluster as its user has it: kubectl.
 
+use crate::cluster::timeline;
 use crate::node::shell;
 
 use super::super::step::Stepper;
@@ -65,6 +66,20 @@ pub const GROUP: Group = Group {
             },
         },
         Command {
+            names: &["curl", "ping", "nslookup"],
+            usage: "curl, ping, nslookup … [--from POD|NODE]",
+            about: "packets, hop by hop",
+            more: "",
+            run: packets,
+        },
+        Command {
+            names: &["exec"],
+            usage: "exec POD -- COMMAND",
+            about: "curl, ping, nslookup, cat in a Pod",
+            more: "",
+            run: change,
+        },
+        Command {
             names: &["kubectl", "k"],
             usage: "kubectl …",
             about: "any of kubectl's commands",
@@ -81,6 +96,14 @@ pub const GROUP: Group = Group {
 /// Whatever changes something becomes events to step through.
 pub fn change(stepper: &mut Stepper, line: &Line) -> Reply {
     start(stepper, line.words())
+}
+
+/// A command of the network becomes packets to step through.
+fn packets(stepper: &mut Stepper, line: &Line) -> Reply {
+    if let timeline::Line::Network { words, from } = timeline::parse(&shell_words::join(line.words()))? {
+        stepper.session.cluster.type_from(words, from);
+    }
+    Ok("the command is about to start; press Enter to step, hop by hop\n".to_owned())
 }
 
 fn start(stepper: &mut Stepper, words: &[String]) -> Reply {

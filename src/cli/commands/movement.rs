@@ -17,7 +17,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["step", "s"],
             usage: "Enter, step [N]",
-            about: "to the next informer notification",
+            about: "to the next informer notification or packet hop",
             more: "",
             run: |stepper, line| advance(stepper, stepper.stop, line.count()?),
         },

@@ -11,6 +11,7 @@ use crate::apiserver::request::Request;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::Client;
 use crate::engine::{CallId, Memory};
+use crate::node::network::Fabric;
 use crate::node::runtime::state::Journal;
 use crate::object::status::Reason;
 
@@ -60,11 +61,13 @@ pub struct Kubectl {
     pub journal: Journal,
     /// What `-f -` reads.
     pub stdin: String,
+    /// The way to the nodes, for commands that run there.
+    pub fabric: Fabric,
 }
 
 impl Kubectl {
     /// kubectl of the user behind `client`, in namespace `default`.
-    pub fn new(client: Client, feeds: Feeds) -> Kubectl {
+    pub fn new(client: Client, feeds: Feeds, fabric: Fabric) -> Kubectl {
         let hub = client.hub();
         Kubectl {
             output: hub.memory(String::new()),
@@ -76,6 +79,7 @@ impl Kubectl {
             base: PathBuf::from("."),
             files: Rc::default(),
             stdin: String::new(),
+            fabric,
         }
     }
 

@@ -10,7 +10,8 @@
 //! - `verbs`: one file for each family of verbs.
 //!
 //! Left out: discovery and OpenAPI requests (kubectl caches them), server-side apply, and verbs that need a terminal or
-//! a stream into a container (`exec`, `port-forward`, `edit`). Each of these says so.
+//! a stream into a container (`attach`, `port-forward`, `edit`). Each of these says so. `exec` runs a few commands of
+//! the network.
 
 pub mod args;
 pub mod calls;
@@ -33,6 +34,20 @@ pub const STARTUP: Duration = Duration::from_millis(100);
 pub async fn run(line: &[String], cx: &Kubectl) -> u8 {
     cx.sleep(STARTUP).await;
     match dispatch(line, cx).await {
+        Ok(()) => 0,
+        Err(fault) => {
+            let text = fault.to_string();
+            if !text.is_empty() {
+                cx.complain(text);
+            }
+            1
+        }
+    }
+}
+
+/// Runs `curl`, `ping` or `nslookup` from a Pod, a node or outside. Returns the exit code.
+pub async fn run_from(words: &[String], from: &str, cx: &Kubectl) -> u8 {
+    match verbs::exec::from(words, from, cx).await {
         Ok(()) => 0,
         Err(fault) => {
             let text = fault.to_string();
@@ -75,6 +90,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "rollout" => verbs::rollout::rollout(&args, cx).await,
         "wait" => verbs::wait::wait(&args, cx).await,
         "logs" => verbs::get::logs(&args, cx).await,
+        "exec" => verbs::exec::exec(&args, cx).await,
         "api-resources" => verbs::get::api_resources(cx),
         "version" => verbs::get::version(cx),
         _ => Err(Failure::text(format!("unknown command \"{verb}\" for \"kubectl\""))),
@@ -84,7 +100,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
 /// Why a verb of the real kubectl does nothing here.
 fn refused(verb: &str) -> Option<&'static str> {
     Some(match verb {
-        "exec" | "attach" | "cp" | "port-forward" | "debug" => "containers here have no processes to talk to",
+        "attach" | "cp" | "port-forward" | "debug" => "containers here have no processes to talk to",
         "edit" => "it needs an editor; change the manifest and apply it, or use patch",
         "proxy" | "config" | "plugin" | "completion" => "there is no kubeconfig and no network here",
         "autoscale" | "top" => "no metrics are measured here",

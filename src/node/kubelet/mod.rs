@@ -52,6 +52,7 @@ pub mod actions;
 pub mod admission;
 pub mod agent;
 pub mod backoff;
+pub mod dns;
 pub mod images;
 pub mod node_status;
 pub mod params;

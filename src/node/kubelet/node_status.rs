@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use super::dns::ClusterDns;
 use super::params::{IMAGES_REPORTED_MAX, KUBELET_PORT, KUBELET_VERSION};
 use crate::object::time::Instant;
 
@@ -27,6 +28,8 @@ pub struct NodeConfig {
     pub labels: BTreeMap<String, String>,
     /// `cpu`, `memory`, `ephemeral-storage`, `pods`.
     pub capacity: BTreeMap<String, Quantity>,
+    /// The cluster's DNS server, if it has one.
+    pub cluster_dns: Option<ClusterDns>,
 }
 
 impl NodeConfig {
@@ -34,7 +37,13 @@ impl NodeConfig {
     pub fn new(name: &str, ip: &str) -> NodeConfig {
         let capacity = [("cpu", "4"), ("ephemeral-storage", "100Gi"), ("memory", "8Gi"), ("pods", "110")];
         let capacity = capacity.map(|(key, value)| (key.to_owned(), Quantity(value.to_owned())));
-        NodeConfig { name: name.into(), ip: ip.into(), labels: BTreeMap::new(), capacity: capacity.into() }
+        NodeConfig {
+            name: name.into(),
+            ip: ip.into(),
+            labels: BTreeMap::new(),
+            capacity: capacity.into(),
+            cluster_dns: None,
+        }
     }
 }
 

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Container, ContainerImage, Pod, Probe, VolumeMount};
+use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, Pod, Probe, VolumeMount};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::Shared;
+use super::dns::{ClusterDns, resolver};
 use super::pleg::{Record, Seen};
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 use super::volumes::{host_path, volumes_of};
@@ -51,7 +52,7 @@ impl Shared {
 
     /// RunPodSandbox.
     pub(super) async fn run_sandbox(&self, pod: &Pod, attempt: u32) -> Result<String, RpcError> {
-        id(self.cri(CriRequest::RunPodSandbox(sandbox_config(pod, attempt))).await?)
+        id(self.cri(CriRequest::RunPodSandbox(sandbox_config(pod, attempt, self.config.cluster_dns.as_ref()))).await?)
     }
 
     /// PodSandboxStatus.
@@ -210,6 +211,7 @@ impl Shared {
 fn container_config(pod: &Pod, container: &Container, envs: Vec<(String, String)>, attempt: u32) -> ContainerConfig {
     let limits = container.resources.as_ref().and_then(|r| r.limits.as_ref());
     let mounts = container.volume_mounts.iter().flatten();
+    let port = |p: &ContainerPort| (p.container_port, p.protocol.clone().unwrap_or_else(|| "TCP".into()));
     ContainerConfig {
         name: container.name.clone(),
         attempt,
@@ -218,6 +220,7 @@ fn container_config(pod: &Pod, container: &Container, envs: Vec<(String, String)
         args: container.args.clone().unwrap_or_default(),
         envs,
         mounts: mounts.filter_map(|mount| host_mount(pod, mount)).collect(),
+        ports: container.ports.iter().flatten().map(port).collect(),
         memory_limit_bytes: limits.and_then(|l| l.get("memory")).map(|q| Amount::of(q).value()),
     }
 }
@@ -234,11 +237,11 @@ fn host_mount(pod: &Pod, mount: &VolumeMount) -> Option<(String, String)> {
 }
 
 /// `generatePodSandboxConfig`.
-fn sandbox_config(pod: &Pod, attempt: u32) -> PodSandboxConfig {
+fn sandbox_config(pod: &Pod, attempt: u32, dns: Option<&ClusterDns>) -> PodSandboxConfig {
     let part = |field: &Option<String>| field.clone().unwrap_or_default();
     let spec = pod.spec.as_ref();
     let ports = spec.iter().flat_map(|s| &s.containers).flat_map(|c| c.ports.iter().flatten());
-    let port = |p: &k8s_openapi::api::core::v1::ContainerPort| {
+    let port = |p: &ContainerPort| {
         (p.host_port.unwrap_or(0), p.container_port, p.protocol.clone().unwrap_or_else(|| "TCP".into()))
     };
     PodSandboxConfig {
@@ -250,6 +253,7 @@ fn sandbox_config(pod: &Pod, attempt: u32) -> PodSandboxConfig {
         host_network: spec.and_then(|s| s.host_network).unwrap_or(false),
         labels: pod.metadata.labels.clone().unwrap_or_default(),
         port_mappings: ports.map(port).collect(),
+        dns: resolver(pod, dns),
     }
 }
 

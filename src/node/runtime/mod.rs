@@ -6,6 +6,7 @@
 //! what became of it.
 //!
 //! - [`network`]: the network's configuration, and attaching sandboxes to it.
+//! - [`listening`]: what its processes listen on.
 //! - [`process`]: what runs inside a container.
 //! - [`files`]: what containers see of the node's disk.
 //! - [`state`]: sandboxes, containers, images.
@@ -32,6 +33,7 @@ use super::cri::{self, ContainerEvent, CriRequest, CriResponse, Image, PodSandbo
 use super::cri::{ContainerConfig, ContainerState, ContainerStatus, RuntimeCondition};
 
 mod files;
+pub mod listening;
 pub mod network;
 pub mod process;
 pub mod state;
@@ -262,6 +264,7 @@ impl Inner {
         self.hub.sleep(SANDBOX).await;
         let ip = if config.host_network { String::new() } else { self.connect(&id, &config).await? };
         self.text(|| format!("pause container {} holds the namespace open", &id[..13]));
+        self.own(&id, &config);
         let mut state = self.state.borrow_mut();
         state.sandboxes_of.entry(config.uid.clone()).or_default().push(id.clone());
         let created_at = self.hub.now();
@@ -297,6 +300,7 @@ impl Inner {
         for container in containers.iter().filter(|c| c.sandbox_id == id) {
             self.ended(&container.id, SIGKILLED, "Error");
         }
+        self.disown(id, &sandbox.config);
         if let Some(sandbox) = self.state.borrow_mut().sandboxes.get_mut(id) {
             sandbox.ready = false;
         }
@@ -358,7 +362,8 @@ impl Inner {
         let ends = container.plan.ends;
         let printed = container.plan.prints.iter().map(|(after, line)| (now + *after, line.clone())).collect();
         let (sandbox, name) = (container.status.sandbox_id.clone(), container.config.name.clone());
-        if let Some(sandbox) = state.sandboxes.get(&sandbox) {
+        if let (Some(container), Some(sandbox)) = (state.containers.get(id), state.sandboxes.get(&sandbox)) {
+            self.listen(id, container, &sandbox.config);
             let pod = format!("{}/{}", sandbox.config.namespace, sandbox.config.name);
             state.journal.borrow_mut().insert((pod, name), printed);
         }
@@ -382,6 +387,7 @@ impl Inner {
         if !self.state.borrow_mut().exit(id, code, reason, self.hub.now()) {
             return false;
         }
+        self.hang_up(id);
         self.text(|| format!("process of container {} ended with code {code}", &id[..13]));
         let pod_uid = self.state.borrow().containers.get(id).map(|c| c.status.pod_uid.clone()).unwrap_or_default();
         if let Some(kubelet) = self.kubelet.get() {

@@ -14,6 +14,8 @@ pub struct Plan {
     pub prints: Vec<(Duration, String)>,
     /// What it does with files, and when.
     pub files: Vec<(Duration, FileAct)>,
+    /// Whether it is a server, which may listen; a script of commands that are all understood is none.
+    pub serves: bool,
     /// What it does on SIGTERM: ends with this code after so long; None: it ignores the signal.
     pub on_sigterm: Option<(Duration, i32)>,
 }
@@ -62,7 +64,7 @@ fn of_image(image: &str) -> Plan {
             let prints = vec![(Duration::ZERO, (*says).to_owned())];
             Plan { ends: Some((Duration::ZERO, 0)), prints, ..Plan::default() }
         }
-        None => Plan { on_sigterm: Some((SHUTDOWN, 0)), ..Plan::default() },
+        None => Plan { serves: true, on_sigterm: Some((SHUTDOWN, 0)), ..Plan::default() },
     }
 }
 
@@ -104,7 +106,10 @@ fn of_script(script: &str) -> Plan {
                 plan.files.push((clock, FileAct::Print { path: (*path).to_owned() }));
                 code = 0;
             }
-            _ => return plan,
+            _ => {
+                plan.serves = true;
+                return plan;
+            }
         }
     }
     plan.ends = Some((clock, code));

@@ -5,6 +5,7 @@ pub mod change;
 pub mod create;
 pub mod delete;
 pub mod describe;
+pub mod exec;
 pub mod get;
 pub mod rollout;
 pub mod wait;

@@ -1,0 +1,97 @@
+//! What a Pod's `/etc/resolv.conf` says.
+//!
+//! Mirrors `pkg/kubelet/network/dns/dns.go`. `ClusterFirst`, the default, names the cluster's DNS server, and search
+//! domains in which short names are looked for; `Default` is the node's own file; `None` leaves everything to
+//! `dnsConfig`, which in the other cases is added. A Pod on the node's network needs `ClusterFirstWithHostNet` to be
+//! treated as any other.
+//!
+//! Left out: limits on the number and length of search domains, and the Event `MissingClusterDNS` of a node that was
+//! told of no server. A node's own file is empty here.
+
+use k8s_openapi::api::core::v1::{Pod, PodDNSConfig};
+
+use crate::node::cri::DnsConfig;
+
+/// What the kubelet is told about the cluster's DNS: `clusterDNS` and `clusterDomain`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterDns {
+    /// The server's address: `10.96.0.10`.
+    pub server: String,
+    /// `cluster.local`.
+    pub domain: String,
+}
+
+/// The file of a Pod.
+pub fn resolver(pod: &Pod, cluster: Option<&ClusterDns>) -> DnsConfig {
+    let spec = pod.spec.as_ref();
+    let policy = spec.and_then(|spec| spec.dns_policy.as_deref()).unwrap_or("ClusterFirst");
+    let on_host = spec.and_then(|spec| spec.host_network).unwrap_or(false);
+    let cluster_first = policy == "ClusterFirstWithHostNet" || policy == "ClusterFirst" && !on_host;
+    let mut file = match cluster.filter(|_| cluster_first) {
+        Some(cluster) => {
+            let (namespace, domain) = (pod.metadata.namespace.as_deref().unwrap_or_default(), &cluster.domain);
+            DnsConfig {
+                servers: vec![cluster.server.clone()],
+                searches: vec![format!("{namespace}.svc.{domain}"), format!("svc.{domain}"), domain.clone()],
+                options: vec!["ndots:5".into()],
+            }
+        }
+        None => DnsConfig::default(),
+    };
+    if let Some(more) = spec.and_then(|spec| spec.dns_config.as_ref()) {
+        append(&mut file, more);
+    }
+    file
+}
+
+/// `appendDNSConfig`: what is there already is not repeated; an option given anew replaces the old one.
+fn append(file: &mut DnsConfig, more: &PodDNSConfig) {
+    let new = |there: &[String], more: &Option<Vec<String>>| -> Vec<String> {
+        more.iter().flatten().filter(|item| !there.contains(item)).cloned().collect()
+    };
+    file.servers.extend(new(&file.servers, &more.nameservers));
+    file.searches.extend(new(&file.searches, &more.searches));
+    for option in more.options.iter().flatten() {
+        let Some(name) = &option.name else { continue };
+        let text = option.value.as_ref().map_or(name.clone(), |value| format!("{name}:{value}"));
+        file.options.retain(|old| old.split(':').next() != Some(name));
+        file.options.push(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_policy_decides() {
+        let cluster = ClusterDns { server: "10.96.0.10".into(), domain: "cluster.local".into() };
+        let extra = json!({
+            "nameservers": ["192.0.2.1"], "searches": ["corp.example"], "options": [{"name": "ndots", "value": "2"}],
+        });
+        for (spec, servers, first, options) in [
+            (json!({}), "10.96.0.10", "shop.svc.cluster.local", "ndots:5"),
+            (json!({"dnsPolicy": "ClusterFirst", "hostNetwork": true}), "", "", ""),
+            (
+                json!({"dnsPolicy": "ClusterFirstWithHostNet", "hostNetwork": true}),
+                "10.96.0.10",
+                "shop.svc.cluster.local",
+                "ndots:5",
+            ),
+            (json!({"dnsPolicy": "Default"}), "", "", ""),
+            (json!({"dnsPolicy": "None", "dnsConfig": extra}), "192.0.2.1", "corp.example", "ndots:2"),
+            (json!({"dnsConfig": extra}), "10.96.0.10,192.0.2.1", "shop.svc.cluster.local", "ndots:2"),
+        ] {
+            let mut spec = spec;
+            spec["containers"] = json!([]);
+            let pod: Pod = serde_json::from_value(json!({"metadata": {"namespace": "shop"}, "spec": spec})).unwrap();
+            let file = resolver(&pod, Some(&cluster));
+            let found =
+                (file.servers.join(","), file.searches.first().cloned().unwrap_or_default(), file.options.join(","));
+            assert_eq!(found, (servers.to_owned(), first.to_owned(), options.to_owned()), "{spec}");
+        }
+        assert_eq!(resolver(&Pod::default(), None), DnsConfig::default());
+    }
+}

@@ -1,0 +1,42 @@
+//! What stands on a machine before the first Pod comes: the network add-on's part, and the machine outside.
+
+use crate::engine::Hub;
+use crate::node::cni::ipnet::IpNet;
+use crate::node::cni::netns::{LinkKind, NodeNetwork, mac};
+use crate::node::disk::Disk;
+use crate::node::host::Host;
+use crate::node::netfilter::{Cidr, Protocol, Rule, Table, Target};
+
+use super::fabric::{EXAMPLE, Mode, OUTSIDE, VXLAN_DEVICE};
+use super::sockets::{Listener, Speaks};
+
+/// What the add-on does on a node as it joins: packets from Pod to Pod keep their source, and the overlay has its
+/// device. `cluster` are all Pods' addresses, `range` those of the node's Pods.
+pub fn prepare(network: &mut NodeNetwork, cluster: Cidr, range: Cidr, mode: Mode) {
+    let keep = Rule::new(Target::Accept).source(cluster).destination(cluster).comment("Pods reach Pods without NAT");
+    let kept = network.root.netfilter.rules.append(Table::Nat, "POSTROUTING", keep);
+    debug_assert!(kept.is_ok(), "POSTROUTING is always there");
+    if mode == Mode::Vxlan {
+        let device = network.root.add_link(VXLAN_DEVICE, LinkKind::Device, mac(range.to_string().as_bytes()));
+        device.mtu = 1450;
+        network.root.set_up(VXLAN_DEVICE);
+        network.root.add_address(VXLAN_DEVICE, IpNet::v4(range.network().address, 32));
+    }
+}
+
+/// The machine outside the cluster: the nodes' router, and a web server somewhere on the internet. It knows no way to
+/// Pods or ClusterIPs.
+pub fn outside(hub: &Hub) -> Host {
+    let host = Host::new(hub, OUTSIDE, Disk::new(hub, "outside"));
+    let (name, address) = EXAMPLE;
+    {
+        let root = &mut host.network.borrow_mut().root;
+        root.routes.retain(|route| route.destination.prefix != 0);
+        root.add_link("internet", LinkKind::Device, mac(name.as_bytes()));
+        root.set_up("internet");
+        root.add_address("internet", IpNet::v4(address, 32));
+    }
+    let listener = Listener { container: String::new(), name: name.to_owned(), speaks: Speaks::Http };
+    host.sockets.borrow_mut().listen("", Protocol::Tcp, 80, listener);
+    host
+}

@@ -1,0 +1,491 @@
+//! A machine's kernel as an actor: it takes packets as they come and sends them on, and runs `curl`, `ping` and
+//! `nslookup` for whoever asks.
+
+use std::any::Any;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::Ipv4Addr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message, Note};
+use crate::node::host::Host;
+use crate::node::netfilter::{Packet, Payload, Protocol, Tuple, Unreachable};
+
+use super::dns;
+use super::fabric::Fabric;
+use super::frame::Frame;
+use super::hop::{Death, Fate, Kernel};
+use super::programs;
+use super::sockets::{Resolver, Speaks};
+
+/// Wake: whoever waits for an answer has waited long enough.
+const TIMEOUT: &str = "no answer in time";
+/// Wake: a packet that was held back goes out now.
+const LATER: &str = "a late packet";
+/// Linux' first port for clients.
+const FIRST_PORT: u16 = 32768;
+
+/// The kernel of one machine.
+pub struct KernelActor {
+    name: String,
+    inner: Rc<Inner>,
+}
+
+/// What the kernel's tasks share.
+pub struct Inner {
+    pub(super) hub: Hub,
+    actor: ActorId,
+    /// The machine's name.
+    pub(super) name: String,
+    is_node: bool,
+    pub(super) host: Rc<Host>,
+    pub(super) fabric: Fabric,
+    clients: Memory<BTreeMap<(String, Tuple), Client>>,
+    late: Memory<BTreeMap<String, (String, Packet)>>,
+    next_port: Memory<u16>,
+    next_number: Memory<u64>,
+}
+
+/// A client's socket.
+#[derive(Clone, Debug, Default)]
+struct Client {
+    inbox: VecDeque<Packet>,
+    waits: Option<CallId>,
+    /// Which wait it is; a timeout of an earlier one means nothing.
+    round: u64,
+    timed_out: bool,
+}
+
+/// A command to run on a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Execute {
+    /// In whose network: a Pod's `namespace/name`; empty: the machine's own.
+    pub pod: String,
+    /// The command and its arguments.
+    pub words: Vec<String>,
+}
+
+/// What a command came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Executed {
+    /// What it printed on standard output.
+    pub output: String,
+    /// And on standard error.
+    pub errors: String,
+    /// Its exit code.
+    pub code: u8,
+}
+
+impl Message for Execute {
+    fn method(&self) -> &'static str {
+        "exec"
+    }
+
+    fn json(&self) -> Value {
+        json!({"pod": self.pod, "command": self.words})
+    }
+
+    fn line(&self) -> String {
+        format!("exec {}", self.words.join(" "))
+    }
+}
+
+impl Message for Executed {
+    fn method(&self) -> &'static str {
+        "exec"
+    }
+
+    fn json(&self) -> Value {
+        json!({"output": self.output, "errors": self.errors, "code": self.code})
+    }
+}
+
+/// A question for the cluster's DNS server, that came to one of its sockets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked(pub dns::Question);
+
+/// What it answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told(pub dns::Answer);
+
+impl Message for Asked {
+    fn method(&self) -> &'static str {
+        "DNS query"
+    }
+
+    fn json(&self) -> Value {
+        json!({"question": self.0.to_string()})
+    }
+
+    fn line(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+impl Message for Told {
+    fn method(&self) -> &'static str {
+        "DNS answer"
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "code": self.0.code.as_str(),
+            "records": self.0.records.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl KernelActor {
+    /// The kernel of the machine `name`. `is_node`: the network add-on keeps routes on it.
+    pub fn new(hub: Hub, actor: ActorId, name: &str, is_node: bool, host: Rc<Host>, fabric: Fabric) -> KernelActor {
+        let inner = Inner {
+            clients: hub.memory(BTreeMap::new()),
+            late: hub.memory(BTreeMap::new()),
+            next_port: hub.memory(FIRST_PORT),
+            next_number: hub.memory(0),
+            hub,
+            actor,
+            name: name.to_owned(),
+            is_node,
+            host,
+            fabric,
+        };
+        KernelActor { name: format!("kernel/{name}"), inner: Rc::new(inner) }
+    }
+
+    /// The machine.
+    pub fn host(&self) -> &Rc<Host> {
+        &self.inner.host
+    }
+}
+
+impl Actor for KernelActor {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn deliver(&self, delivery: Delivery) {
+        let inner = &self.inner;
+        match delivery {
+            Delivery::Rpc { call, from, message } => {
+                let any: &dyn Any = &*message;
+                if let Some(frame) = any.downcast_ref::<Frame>() {
+                    inner.frame(frame.clone());
+                } else if let Some(execute) = any.downcast_ref::<Execute>() {
+                    inner.execute(call, from, execute.clone());
+                }
+            }
+            Delivery::Wake { what: TIMEOUT, key } => inner.timeout(&key),
+            Delivery::Wake { what: LATER, key } => inner.send_late(&key),
+            Delivery::Wake { .. } | Delivery::Notification { .. } => {}
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Inner {
+    /// A frame has come: one hop.
+    fn frame(self: &Rc<Self>, frame: Frame) {
+        let fate = self.with_kernel(|kernel| kernel.receive(frame));
+        self.act(fate);
+    }
+
+    /// A process, or the kernel itself, sends a packet. False: it died before it got anywhere, and nobody will be told.
+    pub(super) fn send(self: &Rc<Self>, namespace: &str, packet: Packet) -> bool {
+        let fate = self.with_kernel(|kernel| kernel.send(namespace, packet));
+        if let Fate::Dead(death) = &fate
+            && death.tell.is_none()
+        {
+            self.buried(death);
+            return false;
+        }
+        self.act(fate);
+        true
+    }
+
+    fn with_kernel<T>(&self, work: impl FnOnce(&mut Kernel<'_>) -> T) -> T {
+        let (mut network, sockets) = (self.host.network.borrow_mut(), self.host.sockets.borrow());
+        let (result, lines) = self.hub.random(|random| {
+            let mut kernel = Kernel {
+                name: &self.name,
+                network: &mut network,
+                sockets: &sockets,
+                fabric: &self.fabric,
+                is_node: self.is_node,
+                random,
+                now: self.hub.now(),
+                lines: Vec::new(),
+            };
+            (work(&mut kernel), kernel.lines)
+        });
+        for (topic, text) in lines {
+            self.hub.note(|| Note::Text { topic, text });
+        }
+        result
+    }
+
+    fn act(self: &Rc<Self>, fate: Fate) {
+        match fate {
+            Fate::Next(frame) => self.hub.packet(self.actor, self.actor, Duration::ZERO, Rc::new(frame)),
+            Fate::Wire(machine, frame) => self.hub.packet(self.actor, machine, Duration::ZERO, Rc::new(frame)),
+            Fate::Here(namespace, packet) => self.arrived(&namespace, packet),
+            Fate::Dead(death) => {
+                self.buried(&death);
+                if let Some((packet, after)) = death.tell {
+                    self.send_after(&death.namespace, packet, after);
+                }
+            }
+        }
+    }
+
+    fn buried(&self, death: &Death) {
+        self.hub.note(|| Note::Text { topic: "dropped", text: format!("{}: {}", death.place, death.reason) });
+    }
+
+    fn send_after(self: &Rc<Self>, namespace: &str, packet: Packet, after: Duration) {
+        if after.is_zero() {
+            self.send(namespace, packet);
+            return;
+        }
+        let key = self.number().to_string();
+        self.hub.wake(self.actor, LATER, key.as_str(), after);
+        self.late.borrow_mut().insert(key, (namespace.to_owned(), packet));
+    }
+
+    fn send_late(self: &Rc<Self>, key: &str) {
+        let late = self.late.borrow_mut().remove(key);
+        if let Some((namespace, packet)) = late {
+            self.send(&namespace, packet);
+        }
+    }
+
+    /// A packet has reached the namespace it is for: a client's, a server's, or the kernel's own business.
+    fn arrived(self: &Rc<Self>, namespace: &str, packet: Packet) {
+        let mine = packet.payload.about().unwrap_or_else(|| packet.tuple.inverted());
+        let key = (namespace.to_owned(), mine);
+        if let Some(client) = self.clients.borrow_mut().get_mut(&key) {
+            self.say("socket", || format!("{}: it is waited for", packet.payload.name()));
+            client.inbox.push_back(packet);
+            if let Some(call) = client.waits.take() {
+                self.hub.unpark(self.actor, call);
+            }
+            return;
+        }
+        match &packet.payload {
+            Payload::Echo(sequence) => {
+                self.say("icmp", || "the kernel answers echo requests itself".into());
+                self.send(namespace, packet.answer(Payload::EchoReply(*sequence)));
+            }
+            Payload::Syn => self.knock(namespace, &packet),
+            Payload::Data(text) if packet.tuple.protocol == Protocol::Udp => self.datagram(namespace, &packet, text),
+            Payload::Data(text) => self.asked(namespace, &packet, text),
+            Payload::Fin | Payload::Rst => {
+                self.say("socket", || "the connection is over".into());
+                self.host.sockets.borrow_mut().hang_up(namespace, packet.tuple);
+            }
+            _ => self.say("dropped", || format!("nobody waits for it in {}", self.label(namespace))),
+        }
+    }
+
+    /// TCP: somebody wants to talk.
+    fn knock(self: &Rc<Self>, namespace: &str, packet: &Packet) {
+        let port = packet.tuple.destination_port;
+        let accepted = self.host.sockets.borrow_mut().accept(namespace, packet.tuple);
+        if accepted {
+            self.say("socket", || format!("{} listens on tcp {port}", self.listener(namespace, packet)));
+            self.send(namespace, packet.answer(Payload::SynAck));
+        } else {
+            self.refuse(namespace, packet);
+        }
+    }
+
+    fn refuse(self: &Rc<Self>, namespace: &str, packet: &Packet) {
+        let (protocol, port) = (packet.tuple.protocol.as_str(), packet.tuple.destination_port);
+        self.say("dropped", || format!("{}: nobody listens on {protocol} {port}: refused", self.label(namespace)));
+        let answer = if packet.tuple.protocol == Protocol::Tcp {
+            packet.answer(Payload::Rst)
+        } else {
+            let code = Unreachable::Port;
+            packet.error(packet.tuple.destination, Payload::Unreachable { code, original: packet.tuple })
+        };
+        self.send(namespace, answer);
+    }
+
+    /// TCP: bytes of a connection.
+    fn asked(self: &Rc<Self>, namespace: &str, packet: &Packet, text: &str) {
+        let sockets = self.host.sockets.borrow();
+        let listener = sockets.listener(namespace, Protocol::Tcp, packet.tuple.destination_port).cloned();
+        let accepted = sockets.is_accepted(namespace, packet.tuple);
+        drop(sockets);
+        let Some(listener) = listener.filter(|_| accepted) else { return self.refuse(namespace, packet) };
+        self.say("socket", || format!("{} reads: {}", listener.name, text.lines().next().unwrap_or_default()));
+        let answer = match listener.speaks {
+            Speaks::Http => Payload::Data(programs::page(&listener.name, &self.name, packet, text)),
+            Speaks::Dns | Speaks::Other => Payload::Fin,
+        };
+        self.send(namespace, packet.answer(answer));
+    }
+
+    /// UDP: DNS, or nothing that anybody answers.
+    fn datagram(self: &Rc<Self>, namespace: &str, packet: &Packet, text: &str) {
+        let sockets = self.host.sockets.borrow();
+        let speaks =
+            sockets.listener(namespace, Protocol::Udp, packet.tuple.destination_port).map(|listener| listener.speaks);
+        drop(sockets);
+        let (server, question) = (self.fabric.dns(), dns::Question::decode(text));
+        match (speaks, server, question) {
+            (None, ..) => self.refuse(namespace, packet),
+            (Some(Speaks::Dns), Some(server), Some(question)) => {
+                self.say("socket", || format!("{} reads: {question}", self.listener(namespace, packet)));
+                self.ask(server, namespace.to_owned(), packet.clone(), question);
+            }
+            _ => self.say("socket", || format!("{} has nothing to say", self.listener(namespace, packet))),
+        }
+    }
+
+    /// The DNS server's process works, and its answer goes out by the socket at which the question came.
+    fn ask(self: &Rc<Self>, server: ActorId, namespace: String, packet: Packet, question: dns::Question) {
+        let me = self.clone();
+        self.hub.spawn(self.actor, format!("dns {question}"), async move {
+            let Ok(reply) = me.hub.rpc(server, Rc::new(Asked(question.clone()))).await else { return };
+            let any: &dyn Any = &*reply;
+            if let Some(Told(answer)) = any.downcast_ref::<Told>() {
+                me.send(&namespace, packet.answer(Payload::Data(answer.encode(&question))));
+            }
+        });
+    }
+
+    /// Runs a command as a task of its own.
+    fn execute(self: &Rc<Self>, call: CallId, from: ActorId, execute: Execute) {
+        let me = self.clone();
+        let label = format!("{} on {}", execute.words.join(" "), self.name);
+        self.hub.spawn(self.actor, label, async move {
+            let executed = match me.namespace_of(&execute.pod) {
+                Some(namespace) => programs::run(&me, &namespace, &execute.words).await,
+                None => Executed {
+                    errors: format!("{} has no network on {}\n", execute.pod, me.name),
+                    code: 1,
+                    ..Executed::default()
+                },
+            };
+            me.hub.reply(me.actor, from, call, "exec", Ok(Rc::new(executed)));
+        });
+    }
+
+    fn namespace_of(&self, pod: &str) -> Option<String> {
+        if pod.is_empty() {
+            return Some(String::new());
+        }
+        let sockets = self.host.sockets.borrow();
+        sockets.owners.iter().find(|(_, owner)| owner.pod == pod).map(|(path, _)| path.clone())
+    }
+
+    /// The `/etc/resolv.conf` of a namespace. A machine's own names no server.
+    pub(super) fn resolver(&self, namespace: &str) -> Resolver {
+        self.host.sockets.borrow().owners.get(namespace).map(|owner| owner.resolver.clone()).unwrap_or_default()
+    }
+
+    /// Who is in a namespace: the Pod, or the machine.
+    pub(super) fn label(&self, namespace: &str) -> String {
+        let sockets = self.host.sockets.borrow();
+        sockets.owners.get(namespace).map_or_else(|| self.name.clone(), |owner| owner.pod.clone())
+    }
+
+    fn listener(&self, namespace: &str, packet: &Packet) -> String {
+        let sockets = self.host.sockets.borrow();
+        let found = sockets.listener(namespace, packet.tuple.protocol, packet.tuple.destination_port);
+        found.map(|listener| listener.name.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn say(&self, topic: &'static str, text: impl FnOnce() -> String) {
+        self.hub.note(|| Note::Text { topic, text: text() });
+    }
+
+    fn number(&self) -> u64 {
+        let number = self.next_number.get() + 1;
+        self.next_number.set(number);
+        number
+    }
+
+    // Clients' sockets.
+
+    /// The source address and port of a new socket to `destination`; None: there is no route.
+    pub(super) fn open(
+        self: &Rc<Self>,
+        namespace: &str,
+        protocol: Protocol,
+        destination: Ipv4Addr,
+        port: u16,
+    ) -> Option<Socket> {
+        let source = self.with_kernel(|kernel| kernel.source_for(namespace, destination))?;
+        let source_port = self.next_port.get();
+        self.next_port.set(source_port.checked_add(1).unwrap_or(FIRST_PORT));
+        // An echo has its identifier in the place of both ports.
+        let destination_port = if protocol == Protocol::Icmp { source_port } else { port };
+        let tuple = Tuple { protocol, source, source_port, destination, destination_port };
+        self.clients.borrow_mut().insert((namespace.to_owned(), tuple), Client::default());
+        Some(Socket { inner: self.clone(), namespace: namespace.to_owned(), tuple })
+    }
+
+    fn timeout(&self, key: &str) {
+        let mut clients = self.clients.borrow_mut();
+        let Some((port, round)) = key.split_once(' ') else { return };
+        let (port, round): (u16, u64) = (port.parse().unwrap_or_default(), round.parse().unwrap_or_default());
+        let waits = clients.iter_mut().find(|((_, tuple), client)| tuple.source_port == port && client.round == round);
+        if let Some((_, client)) = waits
+            && let Some(call) = client.waits.take()
+        {
+            client.timed_out = true;
+            self.hub.unpark(self.actor, call);
+        }
+    }
+}
+
+/// A client's socket. It is closed when it is dropped.
+pub(super) struct Socket {
+    inner: Rc<Inner>,
+    namespace: String,
+    /// The addresses of what it sends.
+    pub tuple: Tuple,
+}
+
+impl Socket {
+    /// Sends. False: nothing went out.
+    pub fn send(&self, payload: Payload) -> bool {
+        self.inner.send(&self.namespace, Packet::new(self.tuple, payload))
+    }
+
+    /// What comes within `limit`; None: nothing.
+    pub async fn hear(&self, limit: Duration) -> Option<Packet> {
+        let key = (self.namespace.clone(), self.tuple);
+        let park = self.inner.hub.park("an answer");
+        {
+            let mut clients = self.inner.clients.borrow_mut();
+            let client = clients.get_mut(&key)?;
+            if let Some(packet) = client.inbox.pop_front() {
+                return Some(packet);
+            }
+            client.round = self.inner.number();
+            client.timed_out = false;
+            client.waits = Some(park.call());
+            let timer = format!("{} {}", self.tuple.source_port, client.round);
+            self.inner.hub.wake_background(self.inner.actor, TIMEOUT, timer, limit);
+        }
+        park.await;
+        self.inner.clients.borrow_mut().get_mut(&key)?.inbox.pop_front()
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // A command that is cut off in the middle may be dropped at any time.
+        if let Some(mut clients) = self.inner.clients.try_borrow_mut() {
+            clients.remove(&(self.namespace.clone(), self.tuple));
+        }
+    }
+}

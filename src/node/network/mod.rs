@@ -1,0 +1,44 @@
+//! The network between Pods: a packet's way, hop by hop.
+//!
+//! CNI plugins lay the cables and write the routes; kube-proxy and the plugins write the rules. Here packets use them.
+//! A packet is an *event at every hop*: a device, then the next one, and at each the kernel of the machine says what it
+//! did and which table decided it.
+//!
+//! ```text
+//!   eth0 of the Pod → veth → bridge cni0 → routing table, netfilter → eth0 → the other node's eth0
+//!     → netfilter, routing table → cni0 → veth → eth0 of the other Pod → socket
+//! ```
+//!
+//! and the answer comes back the same way, with conntrack undoing what NAT did. A packet that gets nowhere dies at a
+//! named place for a named reason, and its sender is told what a real one would be told: RST, an ICMP error, or nothing.
+//!
+//! - [`hop`]: what one kernel does with one packet. Plain functions; read this first.
+//! - [`frame`]: a packet under way, as an event.
+//! - [`fabric`]: what lies between the machines: the switch, and the add-on's routes or tunnels.
+//! - [`addon`]: what stands on a machine before the first Pod comes.
+//! - [`kernel`]: the actor; clients' sockets.
+//! - [`sockets`]: who listens, on what, and `/etc/resolv.conf`.
+//! - [`dns`]: questions and answers.
+//! - `programs`: `curl`, `ping`, `nslookup`.
+//!
+//! Must hold: a packet is in one place at a time; every packet ends in a socket or with a reason; on the way between
+//! Pods no source address changes, unless a rule says so.
+//!
+//! Left out: IPv6; ARP as packets (who has an address is looked up, and three seconds pass if nobody does); ACKs and
+//! windows of TCP, and the second half of its ending; fragments, MTU; a machine's clock and the network's bandwidth.
+
+pub mod addon;
+pub mod dns;
+pub mod fabric;
+pub mod frame;
+pub mod hop;
+pub mod kernel;
+pub mod sockets;
+
+mod programs;
+
+#[cfg(test)]
+mod tests;
+
+pub use fabric::{Fabric, Mode};
+pub use kernel::{Asked, Execute, Executed, KernelActor, Told};

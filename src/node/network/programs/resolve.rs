@@ -1,0 +1,68 @@
+//! The resolver of the C library: a name's tries, one after another, each a question to a server.
+
+use std::net::Ipv4Addr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::node::netfilter::{Payload, Protocol};
+
+use super::super::dns::{self, Answer, Code, Question, RecordType};
+use super::super::kernel::Inner;
+
+/// `options timeout:5`.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// `options attempts:2`.
+const ATTEMPTS: usize = 2;
+
+/// What became of one question.
+pub(super) enum Heard {
+    /// A server answered.
+    Answer(Answer),
+    /// Nobody listens there.
+    Refused,
+    /// Nobody answered.
+    Silence,
+}
+
+/// Finds a name's addresses: an address, `localhost`, or what DNS says.
+pub(super) async fn addresses(kernel: &Rc<Inner>, namespace: &str, name: &str) -> Option<Vec<Ipv4Addr>> {
+    if let Ok(address) = name.parse() {
+        return Some(vec![address]);
+    }
+    if name == "localhost" {
+        return Some(vec![Ipv4Addr::LOCALHOST]);
+    }
+    let resolver = kernel.resolver(namespace);
+    for full in resolver.tries(name) {
+        let question = Question { name: full, kind: RecordType::A };
+        for server in &resolver.servers {
+            match ask(kernel, namespace, *server, &question).await {
+                Heard::Answer(answer) if !answer.addresses().is_empty() => return Some(answer.addresses()),
+                // The name exists, or it does not: the next one is tried, and no other server is asked.
+                Heard::Answer(Answer { code: Code::NoError | Code::NxDomain, .. }) => break,
+                Heard::Silence => return None,
+                Heard::Answer(_) | Heard::Refused => {}
+            }
+        }
+    }
+    None
+}
+
+/// Asks one server one question.
+pub(super) async fn ask(kernel: &Rc<Inner>, namespace: &str, server: Ipv4Addr, question: &Question) -> Heard {
+    let Some(socket) = kernel.open(namespace, Protocol::Udp, server, dns::PORT) else { return Heard::Refused };
+    for _ in 0..ATTEMPTS {
+        if !socket.send(Payload::Data(question.to_string())) {
+            return Heard::Refused;
+        }
+        match socket.hear(TIMEOUT).await.map(|packet| packet.payload) {
+            Some(Payload::Data(text)) => {
+                let failed = Answer { code: Code::ServFail, records: Vec::new() };
+                return Heard::Answer(Answer::decode(&text).unwrap_or(failed));
+            }
+            Some(_) => return Heard::Refused,
+            None => {}
+        }
+    }
+    Heard::Silence
+}

@@ -1,0 +1,58 @@
+//! Sockets: a container's process listens from its start to its end, in the network namespace of its sandbox.
+//!
+//! What it listens on is guessed from its image, its words and its ports, see [`sockets::ports`].
+
+use crate::node::cri::PodSandboxConfig;
+use crate::node::netfilter::Protocol;
+use crate::node::network::sockets::{self, Listener, Owner, Resolver};
+
+use super::Inner;
+use super::network::netns;
+use super::state::Container;
+
+impl Inner {
+    /// A sandbox's namespace is this Pod's from now on.
+    pub(super) fn own(&self, id: &str, config: &PodSandboxConfig) {
+        if config.host_network {
+            return;
+        }
+        let resolver = Resolver {
+            servers: config.dns.servers.iter().filter_map(|server| server.parse().ok()).collect(),
+            searches: config.dns.searches.clone(),
+            options: config.dns.options.clone(),
+        };
+        let owner = Owner { pod: format!("{}/{}", config.namespace, config.name), resolver };
+        self.sockets(|sockets| sockets.owners.insert(netns(id), owner));
+    }
+
+    /// A sandbox's namespace is nobody's any more.
+    pub(super) fn disown(&self, id: &str, config: &PodSandboxConfig) {
+        if !config.host_network {
+            self.sockets(|sockets| sockets.forget(&netns(id)));
+        }
+    }
+
+    /// A container's process opens its sockets.
+    pub(super) fn listen(&self, id: &str, container: &Container, sandbox: &PodSandboxConfig) {
+        let namespace = if sandbox.host_network { String::new() } else { netns(&container.status.sandbox_id) };
+        let config = &container.config;
+        let words: Vec<String> = config.command.iter().chain(&config.args).cloned().collect();
+        let protocol = |name: &str| Protocol::parse(name).unwrap_or(Protocol::Tcp);
+        let port = |(port, name): &(i32, String)| Some((u16::try_from(*port).ok()?, protocol(name)));
+        let declared: Vec<(u16, Protocol)> = config.ports.iter().filter_map(port).collect();
+        for (protocol, port, speaks) in sockets::ports(&config.image, &words, &declared, !container.plan.serves) {
+            let name = format!("{}/{}", sandbox.namespace, sandbox.name);
+            let listener = Listener { container: id.to_owned(), name, speaks };
+            self.sockets(|sockets| sockets.listen(&namespace, protocol, port, listener));
+        }
+    }
+
+    /// A container's process is gone.
+    pub(super) fn hang_up(&self, id: &str) {
+        self.sockets(|sockets| sockets.close(id));
+    }
+
+    fn sockets<T>(&self, change: impl FnOnce(&mut sockets::Sockets) -> T) {
+        change(&mut self.networks.host().sockets.borrow_mut());
+    }
+}

@@ -1,0 +1,182 @@
+//! Packets in a whole cluster: who answers, how requests fail, and what every hop says.
+
+use std::time::Duration;
+
+use kubestep::cluster::Cluster;
+use kubestep::cluster::scenario::Scenario;
+use kubestep::engine::{Note, What};
+
+/// Two Pods and a client on two nodes, then these lines. Returns what the lines after the set-up printed.
+fn session(head: &str, lines: &[&str]) -> (Cluster, String) {
+    let pod = |name: &str, node: &str, container: &str| {
+        format!(
+            "    apiVersion: v1\n    kind: Pod\n    metadata: {{name: {name}}}\n    spec:\n      nodeName: {node}\n      containers:\n      - {container}\n    ---\n"
+        )
+    };
+    let manifest = [
+        pod("client", "node-1", "{name: c, image: alpine, command: [sleep, infinity]}"),
+        pod("near", "node-1", "{name: c, image: 'nginx:1.27'}"),
+        pod("far", "node-2", "{name: c, image: example/shop, ports: [{containerPort: 8080}]}"),
+    ];
+    let wait = "kubectl wait --for=condition=Ready pod/client pod/near pod/far --timeout=60s";
+    let timeline: String =
+        ["kubectl apply -f pods.yaml", wait].iter().chain(lines).map(|l| format!("  - {l:?}\n")).collect();
+    let text = format!("title: t\nnodes: 2\n{head}files:\n  pods.yaml: |\n{}timeline:\n{timeline}", manifest.concat());
+    let scenario = Scenario::parse("packets", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut cluster = Cluster::for_scenario(&scenario);
+    cluster.settle(Duration::from_secs(600));
+    let printed = cluster.kubectl.printed_since(0);
+    let after = printed.split_once("pod/far condition met\n\n").map_or(printed.clone(), |(_, rest)| rest.to_owned());
+    (cluster, after)
+}
+
+#[test]
+fn pods_answer_whoever_asks() {
+    for head in ["", "network: vxlan\n"] {
+        let lines = [
+            "curl 10.244.0.3 --from client",
+            "curl 10.244.1.2:8080/a --from client",
+            "curl 10.244.1.2:8080 --from node-1",
+            "curl near --from near",
+            "curl far --from client",
+            "exec client -- curl -s 10.244.0.3",
+        ];
+        let (_, said) = session(head, &lines);
+        let expected = "\
+$ curl 10.244.0.3 --from client
+default/near on node-1 answers GET /
+server 10.244.0.3:80, client 10.244.0.2
+
+$ curl 10.244.1.2:8080/a --from client
+default/far on node-2 answers GET /a
+server 10.244.1.2:8080, client 10.244.0.2
+
+$ curl 10.244.1.2:8080 --from node-1
+default/far on node-2 answers GET /
+server 10.244.1.2:8080, client NODE
+
+$ curl near --from near
+near is Pod default/near: 10.244.0.3
+default/near on node-1 answers GET /
+server 10.244.0.3:80, client 10.244.0.3
+
+$ curl far --from client
+far is Pod default/far: 10.244.1.2
+curl: (7) Failed to connect to 10.244.1.2 port 80 after 0 ms: Connection refused
+command terminated with exit code 7
+
+$ exec client -- curl -s 10.244.0.3
+default/near on node-1 answers GET /
+server 10.244.0.3:80, client 10.244.0.2
+
+";
+        // Through a tunnel a node speaks with the tunnel's address.
+        let node = if head.is_empty() { "172.18.0.10" } else { "10.244.0.0" };
+        assert_eq!(said, expected.replace("NODE", node), "{head}");
+    }
+}
+
+#[test]
+fn requests_fail_as_real_ones_do() {
+    for (line, expected) in [
+        ("curl nowhere --from client", "curl: (6) Could not resolve host: nowhere"),
+        ("curl -m 2 10.96.0.99 --from client", "curl: (28) Connection timed out after 2000 milliseconds"),
+        (
+            "curl 10.96.0.99 --from client",
+            "curl: (28) Failed to connect to 10.96.0.99 port 80 after 127000 ms: Connection timed out",
+        ),
+        (
+            "curl 10.244.0.77 --from client",
+            "curl: (7) Failed to connect to 10.244.0.77 port 80 after 3000 ms: No route to host",
+        ),
+        (
+            "curl 172.18.0.99 --from node-1",
+            "curl: (7) Failed to connect to 172.18.0.99 port 80 after 3000 ms: No route to host",
+        ),
+        (
+            "curl 10.244.0.3 --from outside",
+            "curl: (7) Failed to connect to 10.244.0.3 port 80 after 0 ms: Network is unreachable",
+        ),
+        ("curl ftp://near --from client", "curl: (1) Protocol \"ftp\" not supported or disabled in libcurl"),
+        ("ping -c 1 10.244.0.77 --from client", "From 10.244.0.2 icmp_seq=1 Destination Host Unreachable"),
+        ("ping nowhere --from client", "ping: nowhere: Name or service not known"),
+        ("curl near --from nobody", "Error from server (NotFound): pods \"nobody\" not found"),
+        ("exec client -- vi", "exec: \"vi\": executable file not found in $PATH"),
+        (
+            "kubectl exec client -c other -- curl x",
+            "Error from server (BadRequest): container other is not valid for pod client",
+        ),
+        ("nslookup near --from client", "nslookup: /etc/resolv.conf of default/client names no server"),
+    ] {
+        let (_, said) = session("", &[line]);
+        assert!(said.contains(expected), "{line}: expected {expected:?} in\n{said}");
+    }
+}
+
+#[test]
+fn nothing_answers_before_the_container_runs_or_after_it_died() {
+    let (_, said) = session(
+        "images:\n  'slow/server': {pullSeconds: 5}\n",
+        &[
+            "kubectl run late --image=slow/server --port=80",
+            "sleep 2",
+            "kubectl exec late -- curl localhost",
+            "sleep 6",
+            "curl late --from client",
+            "kubectl delete pod late --wait=false",
+            "sleep 1",
+            "curl late --from client",
+        ],
+    );
+    let outcomes: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("answers") || line.contains("rror") || line.contains("curl: "))
+        .collect();
+    assert_eq!(outcomes.len(), 3, "{said}");
+    assert!(outcomes[0].contains("unable to upgrade connection: container not found"), "{said}");
+    assert!(outcomes[1].starts_with("default/late on node-"), "{said}");
+    assert!(outcomes[2].contains("Connection refused") || outcomes[2].contains("Could not resolve"), "{said}");
+}
+
+#[test]
+fn a_node_that_is_off_answers_nothing() {
+    let (_, said) =
+        session("", &["node stop node-2", "curl 10.244.1.2:8080 --from client", "curl 10.244.0.3 --from node-2"]);
+    assert!(said.contains("after 3000 ms: No route to host"), "{said}");
+    assert!(said.contains("Error from server (NotFound): pods \"node-2\" not found"), "{said}");
+}
+
+#[test]
+fn every_packet_ends_in_a_socket_or_with_a_reason() {
+    let (mut cluster, _) = session("", &[]);
+    let lines = [
+        "curl 10.244.1.2:8080 --from client",
+        "curl 10.244.1.2:81 --from client",
+        "ping -c 1 far --from client",
+        "curl -m 1 10.96.0.99 --from near",
+    ];
+    cluster.type_lines(lines.map(str::to_owned).to_vec());
+    let (mut hops, mut ends) = (0, 0);
+    while !cluster.is_quiet() {
+        let Some(step) = cluster.step() else { break };
+        let What::Packet { message, .. } = &step.event.what else { continue };
+        hops += 1;
+        let topics: Vec<&str> = step
+            .notes
+            .iter()
+            .filter_map(|note| match note {
+                Note::Text { topic, .. } => Some(*topic),
+                _ => None,
+            })
+            .collect();
+        let ended = topics.iter().any(|topic| ["socket", "icmp", "dropped"].contains(topic));
+        let went_on = step
+            .sent
+            .iter()
+            .any(|id| cluster.engine.in_flight(*id).is_some_and(|event| matches!(event.what, What::Packet { .. })));
+        assert!(ended || went_on, "{} is lost at step {}", message.line(), step.id.0);
+        ends += usize::from(ended);
+    }
+    // Four hops from Pod to Pod; five packets for a page, two for a refusal and a ping, one that nobody answers.
+    assert_eq!((hops, ends), (5 * 4 + 2 * 4 + 2 * 4 + 3, 10));
+}
