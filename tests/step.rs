@@ -238,7 +238,7 @@ fn at_a_terminal() {
     tmux(&["send-keys", "-t", "t", "Enter"]);
     shows("ADDED Deployment");
     tmux(&["send-keys", "-t", "t", "wh", "Tab", "Enter"]);
-    shows("the start of the run");
+    shows("you typed: kubectl apply");
     tmux(&["resize-window", "-t", "t", "-x", "40", "-y", "10"]);
     tmux(&["send-keys", "-t", "t", "run", "Enter"]);
     shows("events, now at");

@@ -4,7 +4,7 @@
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
 //! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
-//! - [`view`], [`palette`]: what a stop looks like.
+//! - [`view`], [`palette`]: what a stop looks like; [`sequence`]: a timeline as a diagram.
 //! - [`input`]: where lines come from.
 
 use std::io::{self, Read, Write};
@@ -22,6 +22,7 @@ pub mod explore;
 pub mod input;
 pub mod palette;
 pub mod run;
+pub mod sequence;
 pub mod step;
 pub mod view;
 

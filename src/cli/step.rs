@@ -117,10 +117,15 @@ impl Stepper {
         if self.lines.interactive() { ProgressBar::new_spinner() } else { ProgressBar::hidden() }
     }
 
+    /// How many columns there are; what is piped has a hundred.
+    pub fn width(&self) -> usize {
+        let width = Term::stdout().size_checked().map_or(80, |(_, columns)| usize::from(columns));
+        if self.lines.interactive() { width } else { 100 }
+    }
+
     /// A view as wide as the terminal.
     pub fn view(&self) -> View {
-        let width = Term::stdout().size_checked().map_or(80, |(_, columns)| usize::from(columns));
-        View::new(if self.lines.interactive() { width } else { 100 })
+        View::new(self.width())
     }
 }
 

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use console::{Style, measure_text_width, truncate_str};
 use serde_json::Value;
 
+use crate::debugger::causes;
 use crate::debugger::describe::{self, Headline};
 use crate::debugger::diff::{self, FieldChange};
 use crate::debugger::{Session, source};
@@ -50,6 +51,10 @@ impl View {
         self.why(&mut out, session, step);
         self.change(&mut out, step);
         self.notes(&mut out, &session.cluster.engine, step);
+        // What is under way is known of the present only.
+        if session.current().is_some_and(|current| current.id != step.id) {
+            return out;
+        }
         self.waiting(&mut out, session);
         self.pending_line(&mut out, session);
         if session.background() > 0 {
@@ -99,12 +104,17 @@ impl View {
     /// The causes of a step, nearest first.
     pub fn why_chain(&self, session: &Session, step: &Step) -> String {
         let mut out = String::new();
-        let chain = std::iter::once(step).chain(session.why(step.id));
-        for (depth, cause) in chain.enumerate() {
+        let (chain, typed) = causes::chain(session, step.id);
+        for (depth, cause) in chain.iter().enumerate() {
             let arrow = if depth == 0 { "  " } else { "← " };
             let _ = writeln!(out, "{arrow}{:>6}{}", cause.id.to_string(), self.line(session, &cause.event));
         }
-        out.push_str("← the start of the run\n");
+        match typed {
+            Some(line) => {
+                let _ = writeln!(out, "← you typed: {}", self.fit(&palette::here().apply_to(line).to_string()));
+            }
+            None => out.push_str("← the start of the run\n"),
+        }
         out
     }
 
@@ -192,18 +202,7 @@ impl View {
             self.section(out, "change", "nothing but the resourceVersion");
         }
         for change in changes.iter().take(FIELDS_SHOWN) {
-            let (old, new) = (short(&change.old), short(&change.new));
-            let text = match (&change.old, &change.new) {
-                (None, _) => palette::added().apply_to(format!("+ {}: {new}", change.path)).to_string(),
-                (_, None) => palette::removed().apply_to(format!("- {}: {old}", change.path)).to_string(),
-                _ => format!(
-                    "  {}: {} → {}",
-                    change.path,
-                    palette::removed().apply_to(old),
-                    palette::added().apply_to(new)
-                ),
-            };
-            self.section(out, "change", &text);
+            self.section(out, "change", &field(change));
         }
         if changes.len() > FIELDS_SHOWN {
             self.section(out, "change", &format!("  … and {} fields more", changes.len() - FIELDS_SHOWN));
@@ -288,8 +287,21 @@ impl View {
     }
 
     /// Cut to the terminal's width.
-    fn fit(&self, text: &str) -> String {
+    pub fn fit(&self, text: &str) -> String {
         truncate_str(text, self.width, "…").into_owned()
+    }
+}
+
+/// A field that changed, on a line.
+pub fn field(change: &FieldChange) -> String {
+    let (old, new) = (short(&change.old), short(&change.new));
+    match (&change.old, &change.new) {
+        (None, _) => palette::added().apply_to(format!("+ {}: {new}", change.path)).to_string(),
+        (_, None) => palette::removed().apply_to(format!("- {}: {old}", change.path)).to_string(),
+        _ => {
+            let (old, new) = (palette::removed().apply_to(old), palette::added().apply_to(new));
+            format!("  {}: {old} → {new}", change.path)
+        }
     }
 }
 

@@ -6,6 +6,8 @@
 //! - [`session`]: stepping, history, causes. [`moves`]: where a move forward ends.
 //! - [`mod@breakpoint`]: where else it stops. [`facts`]: what is asked of a step; [`expression`]: conditions.
 //! - [`explore`]: every order of delivery within a bound.
+//! - [`causes`], [`changes`], [`timeline`], [`inspect`], [`spine`], [`explain`]: questions and their answers, about
+//!   objects that [`target`] finds.
 //! - [`describe`]: one event, or one task, in words.
 //! - [`diff`]: what changed between two versions of an object, field by field.
 //! - [`properties`]: what must hold in every run.
@@ -16,16 +18,23 @@
 //! Must hold: looking changes nothing; the same commands on the same scenario give the same stops.
 
 pub mod breakpoint;
+pub mod causes;
+pub mod changes;
 pub mod describe;
 pub mod diff;
+pub mod explain;
 pub mod explore;
 pub mod expression;
 pub mod facts;
+pub mod inspect;
 pub mod moves;
 pub mod properties;
 pub mod record;
 pub mod session;
 pub mod source;
+pub mod spine;
+pub mod target;
+pub mod timeline;
 pub mod travel;
 
 pub use moves::{Goal, StopAt};

@@ -37,6 +37,9 @@ pub struct Session {
     hits: Vec<Hit>,
     crashes: Vec<String>,
     printed: Vec<String>,
+    typed: Vec<(StepId, String)>,
+    /// How much of what commands printed was looked through for lines that were typed.
+    heard: usize,
 }
 
 impl Session {
@@ -45,7 +48,7 @@ impl Session {
         let origin = cluster.engine.now();
         let mut past = Past::default();
         past.keep(0, || cluster.save());
-        Session {
+        let mut session = Session {
             cluster,
             past,
             breakpoints: Breakpoints::default(),
@@ -55,7 +58,11 @@ impl Session {
             hits: Vec::new(),
             crashes: Vec::new(),
             printed: Vec::new(),
-        }
+            typed: Vec::new(),
+            heard: 0,
+        };
+        session.hear();
+        session
     }
 
     /// Every step that ran, oldest first; step N is at N - 1.
@@ -96,6 +103,24 @@ impl Session {
     /// What logpoints have printed since this was last asked.
     pub fn take_printed(&mut self) -> Vec<String> {
         std::mem::take(&mut self.printed)
+    }
+
+    /// The lines of the scenario that were typed, each with the last step before it could act.
+    pub fn typed(&self) -> &[(StepId, String)] {
+        &self.typed
+    }
+
+    /// Notes the lines of the scenario that have been typed since this was last called.
+    pub(super) fn hear(&mut self) {
+        let printed = self.cluster.kubectl.printed();
+        if printed == self.heard {
+            return;
+        }
+        let text = self.cluster.kubectl.printed_since(self.heard);
+        let at = StepId(self.cluster.engine.steps());
+        let lines = text.lines().filter_map(|line| line.strip_prefix("$ "));
+        self.typed.extend(lines.map(|line| (at, line.to_owned())));
+        self.heard = printed;
     }
 
     /// What names mean something to breakpoints: the processes that run, and the controllers in them.
@@ -156,9 +181,15 @@ impl Session {
     /// Forgets what ran after so many steps.
     pub(super) fn forget_after(&mut self, steps: u64) {
         self.history.truncate(steps as usize);
+        self.typed.retain(|(at, _)| at.0 <= steps);
         self.background = 0;
         self.hits.clear();
         self.crashes.clear();
+    }
+
+    /// What commands have printed so far was heard on the way here before.
+    pub(super) fn heard_all(&mut self) {
+        self.heard = self.cluster.kubectl.printed();
     }
 
     /// Runs a kubectl command that only reads, at once: nobody is told, and time stands still.

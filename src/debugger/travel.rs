@@ -169,6 +169,7 @@ impl Session {
         self.past.next = self.past.choices.iter().filter(|chosen| chosen.after < from).count();
         self.forget_after(steps);
         while self.cluster.engine.steps() < steps && self.next_step().is_some() {}
+        self.heard_all();
     }
 
     /// One step. Choices that were made here before are made again first.
@@ -184,6 +185,7 @@ impl Session {
     /// Keeps a step that ran.
     pub(super) fn keep(&mut self, step: Step) {
         self.past.keep(step.id.0, || self.cluster.save());
+        self.hear();
         self.history.push(step);
     }
 

@@ -341,6 +341,7 @@ impl Engine {
         self.actors.clone_from(&saved.actors);
         self.names.clone_from(&saved.names);
         self.pending.clone_from(&saved.pending);
+        self.due = saved.pending.keys().map(|(due, id)| (*id, *due)).collect();
         self.watches.clone_from(&saved.watches);
         self.next_task = saved.next_task;
         self.next_event = saved.next_event;

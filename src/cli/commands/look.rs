@@ -1,10 +1,8 @@
-//! What is and what was: nothing here changes anything.
+//! What is: nothing here changes anything.
 
-use crate::client::Informer;
 use crate::controllers::ControllerManager;
+use crate::debugger::inspect::{informers, process};
 use crate::debugger::{Session, describe, source};
-use crate::engine::StepId;
-use crate::node::kubelet::Kubelet;
 use crate::object::Object;
 use crate::scheduler::KubeScheduler;
 
@@ -20,17 +18,16 @@ pub const GROUP: Group = Group {
     commands: &[
         Command {
             names: &["show"],
-            usage: "show",
-            about: "this stop again",
+            usage: "show [STEP]",
+            about: "this stop again, or an earlier one",
             more: "",
-            run: |stepper, line| line.nothing().map(|()| stepper.shown()),
-        },
-        Command {
-            names: &["why", "w"],
-            usage: "why [STEP]",
-            about: "what led to it, back to the keystroke",
-            more: "",
-            run: |stepper, line| why(stepper, line.step()?),
+            run: |stepper, line| match line.step()? {
+                None => Ok(stepper.shown()),
+                Some(number) => {
+                    let step = super::ask::step(&stepper.session, Some(number))?;
+                    Ok(stepper.view().stop(&stepper.session, step))
+                }
+            },
         },
         Command {
             names: &["pending", "p"],
@@ -69,18 +66,6 @@ pub const GROUP: Group = Group {
         },
     ],
 };
-
-fn why(stepper: &Stepper, step: Option<u64>) -> Reply {
-    let session = &stepper.session;
-    let step = match step {
-        None => session.current(),
-        Some(id) => session.step(StepId(id)),
-    };
-    match step {
-        Some(step) => Ok(stepper.view().why_chain(session, step)),
-        None => Err(format!("there is no such step yet; the last is {}", session.history().len())),
-    }
-}
 
 fn stack(session: &Session) -> String {
     let mut out = String::new();
@@ -169,22 +154,6 @@ fn queue(stepper: &Stepper, component: &str) -> Reply {
         });
     }
     Ok(out)
-}
-
-/// The process of this name, if it is of this type.
-fn process<'a, T: 'static>(session: &'a Session, component: &str) -> Option<&'a T> {
-    let engine = &session.cluster.engine;
-    engine.actor(engine.find(component)?)?.as_any().downcast_ref()
-}
-
-fn informers<'a>(session: &'a Session, component: &str) -> Vec<&'a Informer> {
-    if let Some(kubelet) = process::<Kubelet>(session, component) {
-        return kubelet.informers().into();
-    }
-    if let Some(scheduler) = process::<KubeScheduler>(session, component) {
-        return scheduler.informers().iter().collect();
-    }
-    process::<ControllerManager>(session, component).map_or(Vec::new(), |manager| manager.informers().iter().collect())
 }
 
 fn no_component(session: &Session, name: &str) -> String {

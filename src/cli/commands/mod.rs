@@ -8,12 +8,14 @@
 //! - [`movement`], forward.
 //! - [`back`], and to other courses of events.
 //! - [`stop`], breakpoints and watches.
-//! - [`look`], at what is and what was.
+//! - [`ask`], about what was: causes, effects, changes.
+//! - [`look`], at what is.
 //! - [`cluster`], kubectl and the world outside.
 //! - [`general`], help and the end.
 
 use super::step::Stepper;
 
+pub mod ask;
 pub mod back;
 pub mod cluster;
 pub mod general;
@@ -50,7 +52,8 @@ pub struct Group {
 }
 
 /// Every command there is.
-pub const GROUPS: &[Group] = &[movement::GROUP, back::GROUP, stop::GROUP, look::GROUP, cluster::GROUP, general::GROUP];
+pub const GROUPS: &[Group] =
+    &[movement::GROUP, back::GROUP, stop::GROUP, ask::GROUP, look::GROUP, cluster::GROUP, general::GROUP];
 
 /// All rows.
 pub fn all() -> impl Iterator<Item = &'static Command> {

@@ -1,0 +1,288 @@
+//! Questions about what was: causes, effects, changes, and who believes what.
+
+use crate::debugger::changes::{self, Changed};
+use crate::debugger::spine::{self, STAGES};
+use crate::debugger::target::{self, Target};
+use crate::debugger::timeline::{self, About};
+use crate::debugger::{Session, causes, explain, inspect};
+use crate::engine::{Step, StepId, Table};
+use crate::object::Kind;
+
+use super::super::sequence;
+use super::super::step::Stepper;
+use super::super::view;
+use super::{Command, Group, Line, Reply};
+
+/// So many effects are shown.
+const EFFECTS_SHOWN: usize = 40;
+/// So many rows of a timeline are shown: the last ones.
+const ROWS_SHOWN: usize = 30;
+/// So many changed fields are named for a revision.
+const FIELDS_NAMED: usize = 3;
+
+/// Commands that answer questions.
+pub const GROUP: Group = Group {
+    name: "ask",
+    commands: &[
+        Command {
+            names: &["why", "w"],
+            usage: "why [STEP]",
+            about: "what led to it, back to the keystroke",
+            more: "Each line is a step, with its number to look at: show 12, why 12, effects 12.\n",
+            run: |stepper, line| {
+                let step = step(&stepper.session, line.step()?)?;
+                Ok(stepper.view().why_chain(&stepper.session, step))
+            },
+        },
+        Command {
+            names: &["effects"],
+            usage: "effects [STEP]",
+            about: "what it set off, as far as has run",
+            more: "",
+            run: effects,
+        },
+        Command {
+            names: &["timeline", "tl"],
+            usage: "timeline [OBJECT|COMPONENT]",
+            about: "who told whom what, as a diagram",
+            more: "  timeline\n  timeline deploy/web\n  timeline kube-scheduler\n  timeline kubelet/*\n",
+            run: timeline,
+        },
+        Command {
+            names: &["diff"],
+            usage: "diff [STEP] [STEP]",
+            about: "what a step changed; what is new between two",
+            more: "",
+            run: diff,
+        },
+        Command {
+            names: &["history"],
+            usage: "history OBJECT",
+            about: "every revision, and who wrote it",
+            more: "  history deploy/web\n",
+            run: history,
+        },
+        Command {
+            names: &["who"],
+            usage: "who OBJECT",
+            about: "who watches it, and how old their copy is",
+            more: "  who rs/web-*\n",
+            run: who,
+        },
+        Command {
+            names: &["explain"],
+            usage: "explain KIND[.field]",
+            about: "what a field means, and who writes it",
+            more: "  explain deploy.spec.replicas\n  explain pod.status\n",
+            run: |stepper, line| explain(&stepper.session, line.one("explain pod.status.phase")?),
+        },
+        Command {
+            names: &["where"],
+            usage: "where",
+            about: "the place between keystroke and reachable Pod",
+            more: "",
+            run: |stepper, line| line.nothing().map(|()| place(stepper)),
+        },
+    ],
+};
+
+/// The step with this number, or the one where the session stands.
+pub fn step(session: &Session, number: Option<u64>) -> Result<&Step, String> {
+    let step = match number {
+        None => session.current(),
+        Some(id) => session.step(StepId(id)),
+    };
+    step.ok_or_else(|| match session.history().len() {
+        0 => "nothing has happened yet; press Enter to step".to_owned(),
+        last => format!("there is no such step yet; the last is {last}"),
+    })
+}
+
+fn effects(stepper: &mut Stepper, line: &Line) -> Reply {
+    let session = &stepper.session;
+    let step = step(session, line.step()?)?;
+    let effects = causes::effects(session, step.id, EFFECTS_SHOWN + 1);
+    if effects.is_empty() {
+        return Ok("nothing that has run yet; what it sent is pending\n".to_owned());
+    }
+    let view = stepper.view();
+    let mut out = String::new();
+    for effect in effects.iter().take(EFFECTS_SHOWN) {
+        let indent = "  ".repeat(effect.depth.min(12));
+        let number = effect.step.id.to_string();
+        out += &format!("{}\n", view.fit(&format!("{number:>7} {indent}{}", view.line(session, &effect.step.event))));
+    }
+    if effects.len() > EFFECTS_SHOWN {
+        out += "        … and more; effects STEP goes on from one of them\n";
+    }
+    Ok(out)
+}
+
+fn timeline(stepper: &mut Stepper, line: &Line) -> Reply {
+    let session = &stepper.session;
+    let words = line.arguments();
+    let about = match words.as_slice() {
+        [] => About::Everything,
+        [word]
+            if session.names().components.iter().any(|name| crate::debugger::expression::matches_glob(word, name)) =>
+        {
+            About::Component((*word).to_owned())
+        }
+        words => About::Object(target::find(session, words)?),
+    };
+    let rows = timeline::rows(session, &about);
+    let first = rows.len().saturating_sub(ROWS_SHOWN);
+    if rows.is_empty() {
+        return Ok("nothing has happened yet; press Enter to step\n".to_owned());
+    }
+    let before = if first > 0 { format!("{first} messages before these\n") } else { String::new() };
+    let here = session.current().map(|step| step.id);
+    Ok(before + &sequence::draw(&rows[first..], here, stepper.width()))
+}
+
+fn diff(stepper: &mut Stepper, line: &Line) -> Reply {
+    let session = &stepper.session;
+    let number = |word: &&str| {
+        let step = word.trim_start_matches('#').parse::<u64>();
+        step.map_err(|_| format!("{word:?} is not a step; write for example: diff 12, or: diff 12 40"))
+    };
+    let numbers: Vec<u64> = line.arguments().iter().map(number).collect::<Result<_, _>>()?;
+    let changed = match numbers.as_slice() {
+        [] => changes::of_step(step(session, None)?),
+        [one] => changes::of_step(step(session, Some(*one))?),
+        [from, to] => {
+            for number in [from, to] {
+                if *number > 0 {
+                    step(session, Some(*number))?;
+                }
+            }
+            changes::between(session, StepId(*from), StepId(*to))
+        }
+        _ => return Err("diff takes two steps at most; write for example: diff 12 40".to_owned()),
+    };
+    if changed.is_empty() {
+        return Ok("no object changed\n".to_owned());
+    }
+    let view = stepper.view();
+    let object = |changed: &Changed| {
+        let how = match (&changed.old, &changed.new) {
+            (None, _) => " is new",
+            (_, None) => " is gone",
+            _ => "",
+        };
+        let mut out = format!("{}{how}\n", changed.name());
+        for field in changed.fields() {
+            out += &format!("{}\n", view.fit(&format!("  {}", view::field(&field))));
+        }
+        out
+    };
+    Ok(changed.iter().map(object).collect())
+}
+
+fn history(stepper: &mut Stepper, line: &Line) -> Reply {
+    let session = &stepper.session;
+    let target = target::find(session, &line.arguments())?;
+    let revisions = changes::history(session, &target);
+    if revisions.is_empty() {
+        return Ok(format!(
+            "the store's log of {target} has been compacted away, and no step of this run changed it\n"
+        ));
+    }
+    let row = |revision: &changes::Revision| {
+        let fields = revision.changed.fields();
+        let mut what: Vec<&str> = fields.iter().take(FIELDS_NAMED).map(|field| field.path.as_str()).collect();
+        let more = format!("and {} more", fields.len().saturating_sub(FIELDS_NAMED));
+        match (&revision.changed.old, &revision.changed.new) {
+            (None, _) => what = vec!["created"],
+            (_, None) => what = vec!["deleted"],
+            _ if fields.len() > FIELDS_NAMED => what.push(&more),
+            _ => {}
+        }
+        let step = revision.step.map_or("before".to_owned(), |step| step.to_string());
+        let at = revision.step.and_then(|id| session.step(id)).map(|step| session.time(step.time).to_string());
+        vec![revision.number.to_string(), step, at.unwrap_or_default(), revision.by.clone(), what.join(", ")]
+    };
+    let columns = ["revision", "step", "time", "by", "what"].map(str::to_owned).to_vec();
+    let table = Table { title: String::new(), columns, rows: revisions.iter().map(row).collect() };
+    Ok(format!("{target}\n{}", stepper.view().table(&table)))
+}
+
+fn who(stepper: &mut Stepper, line: &Line) -> Reply {
+    let session = &stepper.session;
+    let target = target::find(session, &line.arguments())?;
+    let entry = session.cluster.engine.api.store.get(&target.etcd_key());
+    let stored = entry.map(|entry| entry.mod_revision);
+    let head = match stored {
+        Some(revision) => format!("{target} is stored at revision {revision}\n"),
+        None => format!("{target} is stored no more\n"),
+    };
+    let beliefs = inspect::beliefs(session, &target);
+    if beliefs.is_empty() {
+        return Ok(head + "nobody watches it\n");
+    }
+    let row = |belief: &inspect::Belief| {
+        let cached = belief.cached.map_or("-".to_owned(), |revision| revision.to_string());
+        let state = match (belief.cached == stored, belief.on_the_way) {
+            (true, _) => "up to date".to_owned(),
+            (false, 0) => "behind".to_owned(),
+            (false, 1) => "behind, 1 event on its way".to_owned(),
+            (false, n) => format!("behind, {n} events on their way"),
+        };
+        vec![belief.component.clone(), belief.watches.clone(), cached, state, belief.queued.join("; ")]
+    };
+    let columns = ["component", "watches", "has", "which is", "queue"].map(str::to_owned).to_vec();
+    let table = Table { title: String::new(), columns, rows: beliefs.iter().map(row).collect() };
+    Ok(head + &stepper.view().table(&table))
+}
+
+fn explain(session: &Session, word: &str) -> Reply {
+    let (kind_word, path) = word.split_once('.').unwrap_or((word, ""));
+    let kind = Kind::from_word(kind_word)
+        .ok_or_else(|| format!("there is no kind {kind_word:?}; write for example: explain pod.status.phase"))?;
+    let (mut out, below) = (String::new(), explain::below(kind, path));
+    match explain::find(kind, path) {
+        Some(note) => out += &format!("{kind}.{}\n  {}\n  written by {}\n", note.path, note.text, note.writer),
+        None if path.is_empty() || !below.is_empty() => {
+            out += &format!("{word}, of which these fields are explained:\n")
+        }
+        None => out += &format!("{kind}.{path} is not among the fields that are explained here\n"),
+    }
+    for note in &below {
+        out += &format!("  .{}\n", note.path);
+    }
+    let values = values(session, kind, path);
+    if !values.is_empty() {
+        out += &format!("here: {}\n", values.join(", "));
+    }
+    Ok(out)
+}
+
+/// What some objects of this cluster have in that field.
+fn values(session: &Session, kind: Kind, path: &str) -> Vec<String> {
+    const SHOWN: usize = 3;
+    let Ok(parts) = crate::debugger::expression::parse::parse_parts(path) else { return Vec::new() };
+    let store = &session.cluster.engine.api.store;
+    let objects = store.prefix(crate::apiserver::registry::prefix(kind)).take(SHOWN);
+    let shown = objects.filter_map(|(_, entry)| {
+        let json = entry.value.to_json();
+        let value = crate::debugger::expression::eval::follow(&json, &parts).into_iter().find(|v| !v.is_null())?;
+        let text = console::truncate_str(&value.to_string(), 40, "…").into_owned();
+        Some(format!("{} {text}", Target { kind, key: crate::object::Key::of(&entry.value) }.key))
+    });
+    shown.collect()
+}
+
+fn place(stepper: &Stepper) -> String {
+    let place = spine::place(&stepper.session);
+    let mut out = String::new();
+    for (number, stage) in STAGES.iter().enumerate() {
+        let mark = match (place.here == Some(number), place.reached[number]) {
+            (true, _) => "▶",
+            (_, Some(_)) => "✓",
+            _ => " ",
+        };
+        let first = place.reached[number].map_or(String::new(), |step| step.to_string());
+        out += &format!("{mark} {:<11} {first:>6}  {}\n", stage.name, stage.story);
+    }
+    out.lines().map(|line| format!("{}\n", stepper.view().fit(line))).collect()
+}

@@ -1,0 +1,63 @@
+//! Backwards and forwards along causes.
+
+use std::collections::BTreeMap;
+
+use crate::engine::{Step, StepId};
+
+use super::{Choice, Session};
+
+/// One step that another set off, directly or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Effect<'a> {
+    /// How many causes lie between.
+    pub depth: usize,
+    /// The step.
+    pub step: &'a Step,
+}
+
+/// What a step set off, each effect before the effects of its effects' siblings, as a tree is written. Background
+/// traffic is left out. So many at most.
+pub fn effects(session: &Session, of: StepId, limit: usize) -> Vec<Effect<'_>> {
+    let mut children: BTreeMap<StepId, Vec<&Step>> = BTreeMap::new();
+    for step in session.history().iter().filter(|step| step.event.cause >= of && !step.event.background) {
+        children.entry(step.event.cause).or_default().push(step);
+    }
+    let below = |cause: StepId, depth: usize| {
+        let steps = children.get(&cause).into_iter().flatten().rev();
+        steps.map(move |step| Effect { depth, step }).collect::<Vec<_>>()
+    };
+    let (mut found, mut next) = (Vec::new(), below(of, 0));
+    while let Some(effect) = next.pop() {
+        if found.len() >= limit {
+            break;
+        }
+        found.push(effect);
+        next.extend(below(effect.step.id, effect.depth + 1));
+    }
+    found
+}
+
+/// A step and its causes, nearest first, back to the keystroke; and the line that was typed there, if one was.
+pub fn chain(session: &Session, of: StepId) -> (Vec<&Step>, Option<String>) {
+    let mut chain = Vec::new();
+    for step in session.step(of).into_iter().chain(session.why(of)) {
+        chain.push(step);
+        if let Some(line) = typed_in(session, step) {
+            return (chain, Some(line));
+        }
+    }
+    (chain, None)
+}
+
+/// The line that was typed in a step by the scenario, or right before it by whoever sits here.
+fn typed_in(session: &Session, step: &Step) -> Option<String> {
+    if let Some((_, line)) = session.typed().iter().find(|(at, _)| *at == step.id) {
+        return Some(line.clone());
+    }
+    let users = step.event.from == session.cluster.user.actor();
+    let chosen = session.choices().iter().rev().find(|chosen| users && chosen.after == step.event.cause.0)?;
+    match &chosen.choice {
+        Choice::Kubectl(words) => Some(format!("kubectl {}", shell_words::join(words))),
+        _ => None,
+    }
+}

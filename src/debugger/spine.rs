@@ -1,0 +1,137 @@
+//! The spine of the course: the stages between `kubectl apply` and a reachable Pod, and where a step stands among them.
+
+use crate::engine::{Engine, Step, StepId};
+use crate::object::{Kind, Object};
+
+use super::Session;
+use super::facts::{Class, Facts};
+
+/// One stage.
+#[derive(Debug)]
+pub struct Stage {
+    /// A few words.
+    pub name: &'static str,
+    /// Who does it, and what.
+    pub story: &'static str,
+    fits: fn(&Facts) -> bool,
+}
+
+/// All stages, in the order in which a Deployment's Pod first comes to them.
+pub const STAGES: &[Stage] = &[
+    Stage {
+        name: "keystroke",
+        story: "kubectl reads the manifest, asks what is there, and sends what is wanted",
+        fits: |facts| facts.from.starts_with("user/") || facts.to.starts_with("user/"),
+    },
+    Stage {
+        name: "Deployment",
+        story: "the deployment controller makes a ReplicaSet for the template, and counts",
+        fits: |facts| is_about(facts, "deployment-controller", Kind::Deployment),
+    },
+    Stage {
+        name: "ReplicaSet",
+        story: "the replicaset controller makes the Pods that are missing",
+        fits: |facts| is_about(facts, "replicaset-controller", Kind::ReplicaSet),
+    },
+    Stage {
+        name: "scheduling",
+        story: "the scheduler picks a node and asks the API server to bind the Pod to it",
+        fits: |facts| {
+            let told = facts.to == "kube-scheduler" && facts.class == Class::Notification;
+            let about_pod = facts.subjects.iter().any(|subject| subject.kind == Kind::Pod);
+            facts.from == "kube-scheduler" || facts.to == "kube-scheduler" && (!told || about_pod)
+        },
+    },
+    Stage {
+        name: "Pod arrives",
+        story: "the kubelet sees a Pod with its node's name, admits it, and mounts its volumes",
+        fits: |facts| facts.to.starts_with("kubelet/") && facts.class == Class::Notification,
+    },
+    Stage {
+        name: "sandbox",
+        story: "the runtime makes the Pod's network namespace, and the CNI plugins its address",
+        fits: |facts| facts.to.starts_with("cni/") || facts.from.starts_with("cni/") || method(facts, "PodSandbox"),
+    },
+    Stage {
+        name: "image",
+        story: "the runtime pulls the image, unless the node has it",
+        fits: |facts| method(facts, "Image"),
+    },
+    Stage {
+        name: "container",
+        story: "the runtime creates the container and starts its process",
+        fits: |facts| method(facts, "CreateContainer") || method(facts, "StartContainer"),
+    },
+    Stage {
+        name: "status",
+        story: "the kubelet tells the API server what runs, and probes whether it is ready",
+        fits: |facts| facts.from.starts_with("kubelet/") && writes(facts, Kind::Pod) && !deleting(facts),
+    },
+    Stage {
+        name: "traffic",
+        story: "EndpointSlices name the ready Pods, and each node's proxy sends packets to them",
+        fits: |facts| facts.from.starts_with("endpointslice") || facts.to.starts_with("kube-proxy"),
+    },
+    Stage {
+        name: "deletion",
+        story: "a Pod gets a deletion time; the kubelet stops it and takes it away at last",
+        fits: |facts| deleting(facts) || method(facts, "StopContainer") || method(facts, "StopPodSandbox"),
+    },
+];
+
+fn is_about(facts: &Facts, controller: &str, kind: Kind) -> bool {
+    let works = |task: &str| task.split(' ').next() == Some(controller);
+    let informed = facts.class == Class::Notification && facts.to == "kube-controller-manager";
+    facts.from == controller
+        || facts.tasks().any(works)
+        || (informed && facts.subjects.iter().any(|subject| subject.kind == kind))
+}
+
+fn method(facts: &Facts, part: &str) -> bool {
+    facts.class == Class::Runtime && facts.method.is_some_and(|method| method.contains(part))
+}
+
+fn writes(facts: &Facts, kind: Kind) -> bool {
+    facts.class == Class::Request && facts.subjects.iter().any(|subject| subject.kind == kind)
+}
+
+fn deleting(facts: &Facts) -> bool {
+    let dying = |object: &Object| object.meta().deletion_timestamp.is_some();
+    let about_pod = facts.subjects.iter().filter(|subject| subject.kind == Kind::Pod);
+    facts.class != Class::Notification
+        && about_pod.into_iter().any(|s| facts.verb == Some("delete") || s.new.or(s.old).is_some_and(dying))
+}
+
+/// The stage of a step by itself: its place among [`STAGES`]. The last that fits counts: a later stage says more.
+pub fn stage_of(engine: &Engine, step: &Step) -> Option<usize> {
+    if step.event.background {
+        return None;
+    }
+    let facts = Facts::of(engine, step);
+    STAGES.iter().rposition(|stage| (stage.fits)(&facts))
+}
+
+/// Where a session stands on the spine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The stage of the current step, or of the nearest of its causes that has one.
+    pub here: Option<usize>,
+    /// The first step of each stage that has been reached.
+    pub reached: Vec<Option<StepId>>,
+}
+
+/// The place of the current step.
+pub fn place(session: &Session) -> Place {
+    let engine = &session.cluster.engine;
+    let mut reached = vec![None; STAGES.len()];
+    for step in session.history() {
+        if let Some(stage) = stage_of(engine, step) {
+            reached[stage].get_or_insert(step.id);
+        }
+    }
+    let here = session.current().and_then(|step| {
+        let causes = std::iter::once(step).chain(session.why(step.id));
+        causes.into_iter().find_map(|step| stage_of(engine, step))
+    });
+    Place { here, reached }
+}

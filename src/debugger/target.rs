@@ -1,0 +1,88 @@
+//! Objects as a user names them: `pod/web`, `pod web`, `pod/shop/web`, and globs that fit one object.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::apiserver::registry;
+use crate::engine::Note;
+use crate::object::{Key, Kind};
+
+use super::Session;
+use super::expression::matches_glob;
+
+/// One object, there or gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its key.
+    pub key: Key,
+}
+
+impl Target {
+    /// The path of its value in etcd.
+    pub fn etcd_key(&self) -> String {
+        registry::key(self.kind, self.key.namespace(), self.key.name())
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, self.key)
+    }
+}
+
+/// Reads an object's name. A glob must fit exactly one object, of those that are there and those that were.
+pub fn find(session: &Session, words: &[&str]) -> Result<Target, String> {
+    let usage = || "name an object as pod/web, pod web, or pod/NAMESPACE/web".to_owned();
+    let (kind_word, name) = match words {
+        [one] => one.split_once('/').ok_or_else(usage)?,
+        [kind, name] => (*kind, *name),
+        _ => return Err(usage()),
+    };
+    let kind = Kind::from_word(kind_word).ok_or_else(|| format!("there is no kind {kind_word:?}; {}", usage()))?;
+    let (namespace, name) = match (kind.info().namespaced, name.split_once('/')) {
+        (false, _) => ("", name),
+        (true, Some((namespace, name))) => (namespace, name),
+        (true, None) => (session.cluster.kubectl.namespace.as_str(), name),
+    };
+    let exact = Target { kind, key: Key::new(namespace, name) };
+    if name.is_empty() {
+        return Err(usage());
+    }
+    let known = known(session, kind, namespace);
+    if known.contains(name) {
+        return Ok(exact);
+    }
+    let fitting: Vec<&String> = known.iter().filter(|known| matches_glob(name, known)).collect();
+    match fitting.as_slice() {
+        [name] => Ok(Target { kind, key: Key::new(namespace, name) }),
+        [] => Err(format!("there is no {exact}, and there was none{}", among(&known))),
+        many => Err(format!("{name:?} fits {} objects{}", many.len(), among(&known))),
+    }
+}
+
+/// The names that objects of this kind have or had in this namespace.
+fn known(session: &Session, kind: Kind, namespace: &str) -> BTreeSet<String> {
+    let prefix = registry::list_prefix(kind, namespace);
+    let there = session.cluster.engine.api.store.prefix(&prefix).map(|(_, entry)| entry.value.name().to_owned());
+    let mut names: BTreeSet<String> = there.collect();
+    for note in session.history().iter().flat_map(|step| &step.notes) {
+        if let Note::Stored { key, old: Some(old), new: None, .. } = note
+            && key.starts_with(&prefix)
+        {
+            names.insert(old.name().to_owned());
+        }
+    }
+    names
+}
+
+fn among(names: &BTreeSet<String>) -> String {
+    const SHOWN: usize = 6;
+    if names.is_empty() {
+        return "; there are none of this kind".to_owned();
+    }
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    let more = if names.len() > SHOWN { " …" } else { "" };
+    format!("; there are {}{more}", shown.join(", "))
+}
