@@ -12,8 +12,8 @@ pub const GROUP: Group = Group {
     commands: &[
         Command {
             names: &["help", "h", "?"],
-            usage: "help [COMMAND]",
-            about: "this list, or more on one of them",
+            usage: "help [COMMAND|GROUP|all]",
+            about: "the names, or more",
             more: "",
             run: |_, line| help(line),
         },
@@ -31,13 +31,33 @@ pub const GROUP: Group = Group {
 };
 
 fn help(line: &Line) -> Reply {
-    match line.arguments().as_slice() {
-        [] => Ok(GROUPS.iter().map(group).collect()),
-        [word, ..] => match super::find(word) {
-            Some(command) => Ok(format!("{}\n  {}\n{}", command.usage, command.about, command.more)),
-            None => Err(super::unknown(word)),
+    match line.arguments().join(" ").as_str() {
+        "" => Ok(overview()),
+        "all" => Ok(GROUPS.iter().map(group).collect()),
+        word => match (GROUPS.iter().find(|group| group.name == word), super::find(word)) {
+            (_, Some(command)) => Ok(format!("{}\n  {}\n{}", command.usage, command.about, command.more)),
+            (Some(known), None) => Ok(group(known)),
+            (None, None) => Err(super::unknown(word)),
         },
     }
+}
+
+/// The names of all commands, a line or two for each group.
+fn overview() -> String {
+    const WIDTH: usize = 78;
+    let mut out = String::new();
+    for group in GROUPS {
+        let mut line = format!("{:<GROUP_WIDTH$}", group.name);
+        for name in group.commands.iter().flat_map(|command| command.names).filter(|name| name.len() > 2) {
+            if line.chars().count() + name.len() > WIDTH {
+                out += &format!("{}\n", line.trim_end());
+                line = " ".repeat(GROUP_WIDTH);
+            }
+            line += &format!("{name} ");
+        }
+        out += &format!("{}\n", line.trim_end());
+    }
+    out + "Enter steps. help COMMAND says how it is written; so do help all and help GROUP, as in: help move\n"
 }
 
 fn group(group: &Group) -> String {
