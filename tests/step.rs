@@ -57,6 +57,33 @@ fn transcripts_hold() {
     assert!(count > 0, "no transcript was found");
 }
 
+/// The README shows a session; it is one that happens.
+#[test]
+fn the_readme_shows_what_happens() {
+    let readme = fs::read_to_string("README.md").expect("there is a README");
+    let (before, rest) = readme.split_once("## A session\n\n").expect("the README shows a session");
+    let (session, after) = rest.split_once("\n## ").expect("more follows the session");
+    let shown: String =
+        session.lines().map(|line| format!("{}\n", line.strip_prefix("    ").unwrap_or(line))).collect();
+    let typed: String =
+        shown.lines().filter_map(|l| l.strip_prefix("(kubestep)")).map(|l| format!("{}\n", l.trim())).collect();
+    let output = printed(&run(&["step", "deployment"], &typed));
+    let found: String = output.trim_end().trim_end_matches("(kubestep)").trim_end().lines().fold(
+        String::new(),
+        // The prompt ends with a space, which a README does not keep.
+        |text, line| text + line.trim_end() + "\n",
+    );
+    if std::env::var_os("KUBESTEP_BLESS").is_some() {
+        let indent = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") };
+        let indented: String = found.lines().map(indent).collect();
+        fs::write("README.md", format!("{before}## A session\n\n{indented}\n## {after}"))
+            .expect("a file can be written");
+    } else {
+        let (shown, found) = (without_line_numbers(&shown), without_line_numbers(&found));
+        assert_eq!(shown, found, "KUBESTEP_BLESS=1 shows it anew");
+    }
+}
+
 /// Lines of source move with every edit of it: their numbers become `N`, the lines themselves stay.
 fn without_line_numbers(text: &str) -> String {
     let mask = |line: &str| {
