@@ -13,7 +13,10 @@ use std::time::{Duration, Instant};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use kubestep::apiserver::request::{Body, Patch, StatusPatch};
+use kubestep::cluster::scenario::Scenario;
 use kubestep::cluster::{Cluster, Config, NodeConfig};
+use kubestep::debugger::explore::{Bound, Subject, explore_here};
+use kubestep::debugger::{Session, properties};
 use kubestep::engine::{Step, What};
 use kubestep::object::{Object, Resource};
 use serde_json::json;
@@ -31,6 +34,8 @@ fn main() {
         ("1000 Pods on 50 nodes", |name| deployment(name, 50, 1_000, RAISED, false)),
         ("1000 Pods on 50 nodes, default limits", |name| deployment(name, 50, 1_000, None, false)),
         ("1000 Pods on 50 nodes, notes kept", |name| deployment(name, 50, 1_000, RAISED, true)),
+        ("step back from 1000, 10000 and 100000", step_back),
+        ("explore deployment", explore_deployment),
         ("10000 Pods on 500 nodes", |name| deployment(name, 500, 10_000, RAISED, false)),
     ];
     if let [row] = wanted.as_slice()
@@ -51,6 +56,42 @@ fn first_prompt(name: &str) {
     let begin = Instant::now();
     let cluster = Cluster::start(Config::default());
     println!("{name}: {:.1} ms to virtual {:.1} s", millis(begin.elapsed()), cluster.engine.now().0 as f64 / 1e9);
+}
+
+/// How long going back takes in a session that has come far: one step, and half of the way.
+fn step_back(name: &str) {
+    let mut scenario = Scenario::find("deployment").expect("it is shipped");
+    scenario.timeline.push("sleep 100000".to_owned());
+    let mut session = Session::new(Cluster::for_scenario(&scenario));
+    for far in [1_000, 10_000, 100_000] {
+        session.goto(far);
+        let mut took = |to| {
+            let begin = Instant::now();
+            session.goto(to);
+            let took = millis(begin.elapsed());
+            session.goto(far);
+            took
+        };
+        println!("{name}: at step {far}: one step {:.1} ms, half of the way {:.1} ms", took(far - 1), took(far / 2));
+    }
+}
+
+/// How fast the explorer is.
+fn explore_deployment(name: &str) {
+    let scenario = Scenario::find("deployment").expect("it is shipped");
+    let subject = Subject { cluster: &|| Cluster::for_scenario(&scenario), properties: &properties::all };
+    let begin = Instant::now();
+    let report = explore_here(&subject, &Bound::default());
+    let seconds = begin.elapsed().as_secs_f64();
+    let rate = |count: u64| count as f64 / seconds;
+    println!(
+        "{name}: {} orders, {:.0} a second, {:.0} steps a second, {:.0} distinct orders a second, exhausted: {}",
+        report.schedules,
+        rate(report.schedules),
+        rate(report.transitions),
+        rate(report.distinct),
+        report.exhausted
+    );
 }
 
 /// From `kubectl create` of one Deployment to all of its Pods Running.
