@@ -180,3 +180,68 @@ fn every_packet_ends_in_a_socket_or_with_a_reason() {
     // Four hops from Pod to Pod; five packets for a page, two for a refusal and a ping, one that nobody answers.
     assert_eq!((hops, ends), (5 * 4 + 2 * 4 + 2 * 4 + 3, 10));
 }
+
+/// A Deployment that is updated, scaled and loses a container; whatever a slice calls ready then answers, from every
+/// node.
+#[test]
+fn a_ready_endpoint_answers() {
+    let text = "\
+title: t
+nodes: 3
+files:
+  web.yaml: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 4
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          containers:
+          - {name: nginx, image: 'nginx:1.27', ports: [{containerPort: 80}]}
+timeline:
+  - kubectl apply -f web.yaml
+  - kubectl expose deployment web --port=80
+  - kubectl rollout status deployment/web
+  - kubectl set image deployment/web nginx=nginx:1.28
+  - kubectl rollout status deployment/web
+  - victim=$(kubectl get pods -o jsonpath={.items[0].metadata.name})
+  - kill $victim
+  - kubectl scale deployment/web --replicas=3
+  - sleep 30
+";
+    for seed in 0..4 {
+        let scenario = Scenario::parse("endpoints", text).unwrap_or_else(|error| panic!("{error}"));
+        let mut cluster = Cluster::for_scenario(&Scenario { seed, ..scenario });
+        cluster.settle(Duration::from_secs(600));
+        let ready = ready_endpoints(&cluster);
+        assert_eq!(ready.len(), 3, "seed {seed}: {ready:?}\n{}", cluster.kubectl.printed_since(0));
+        let lines = ready.iter().flat_map(|(address, _)| {
+            ["node-1", "node-2", "node-3"].map(|node| format!("curl -s {address} --from {node}"))
+        });
+        let before = cluster.kubectl.printed();
+        cluster.type_lines(lines.collect());
+        cluster.settle(Duration::from_secs(60));
+        let said = cluster.kubectl.printed_since(before);
+        for (address, pod) in &ready {
+            assert_eq!(said.matches(&format!("default/{pod} on node-")).count(), 3, "seed {seed}, {address}:\n{said}");
+        }
+    }
+}
+
+/// Address and Pod of every endpoint that a slice calls ready.
+fn ready_endpoints(cluster: &Cluster) -> Vec<(String, String)> {
+    let slices = cluster.engine.api.store.prefix("/registry/endpointslices/default/");
+    let mut ready = Vec::new();
+    for slice in slices.map(|(_, entry)| entry.value.to_json()) {
+        for endpoint in slice["endpoints"].as_array().into_iter().flatten() {
+            if endpoint["conditions"]["ready"] == true && endpoint["targetRef"]["kind"] == "Pod" {
+                let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+                ready.push((text(&endpoint["addresses"][0]), text(&endpoint["targetRef"]["name"])));
+            }
+        }
+    }
+    ready
+}

@@ -35,6 +35,7 @@ pub fn all() -> Vec<Box<dyn Property>> {
         Box::new(RestartsGrow),
         Box::new(Settled),
         Box::new(AddsAreUndone::default()),
+        Box::new(AddressesApart::default()),
     ]
 }
 
@@ -61,6 +62,49 @@ impl Property for Settled {
         }
         Ok(())
     }
+}
+
+/// No two live Pods have the same address. A Pod that is going keeps its address in its status for a while; so does one
+/// on a node that is gone.
+#[derive(Default)]
+struct AddressesApart {
+    /// Whose an address is: the Pod's uid and name.
+    owners: BTreeMap<String, (String, String)>,
+}
+
+impl Property for AddressesApart {
+    fn name(&self) -> &'static str {
+        "no two live Pods share an address"
+    }
+
+    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
+        for (_, old, new) in stored(step) {
+            for (object, there) in [(old, false), (new, true)] {
+                let Some((address, uid, name)) = object.and_then(live_address) else { continue };
+                if !there {
+                    self.owners.retain(|held, owner| *held != address || owner.0 != uid);
+                    continue;
+                }
+                let owner = self.owners.entry(address.clone()).or_insert((uid.clone(), name.clone()));
+                if owner.0 != uid {
+                    return Err(format!("{name} and {} both have {address}", owner.1));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The address, uid and name of a Pod that neither is going nor shares its node's network.
+fn live_address(object: &Object) -> Option<(String, String, String)> {
+    let Object::Pod(pod) = object else { return None };
+    let status = pod.status.as_ref()?;
+    let on_host = pod.spec.as_ref().and_then(|spec| spec.host_network).unwrap_or(false);
+    let ended = matches!(status.phase.as_deref(), Some("Succeeded" | "Failed"));
+    if on_host || ended || pod.metadata.deletion_timestamp.is_some() {
+        return None;
+    }
+    Some((status.pod_ip.clone()?, pod.metadata.uid.clone()?, pod.metadata.name.clone()?))
 }
 
 /// The versions of objects that a step stored.
