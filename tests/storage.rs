@@ -1,5 +1,7 @@
 //! Volumes and claims in a whole cluster: who writes what, in which order, and what is said about what cannot be.
 
+use std::any::Any;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -7,8 +9,10 @@ use serde_json::{Value, json};
 
 use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::request::{Body, DeleteOptions, Options, Patch, Request, User, Verb};
-use kubestep::cluster::{Cluster, Config};
+use kubestep::cluster::scenario::Scenario;
+use kubestep::cluster::{Action, Cluster, Config};
 use kubestep::engine::What;
+use kubestep::node::csi::CsiRequest;
 use kubestep::object::{Kind, Object};
 
 /// A cluster, and the writes of its components about storage.
@@ -81,6 +85,10 @@ impl World {
     fn get(&self, kind: Kind, name: &str) -> Option<Value> {
         let namespace = if kind.info().namespaced { "default" } else { "" };
         Reader::get(&self.cluster.engine.api.store, kind, namespace, name).map(|object| object.to_json())
+    }
+
+    fn list(&self, kind: Kind) -> Vec<Value> {
+        Reader::list(&self.cluster.engine.api.store, kind, "").iter().map(Object::to_json).collect()
     }
 
     fn phase(&self, kind: Kind, name: &str) -> String {
@@ -278,4 +286,220 @@ fn claims_that_cannot_be_bound_say_why() {
     }
     let asked = world.get(Kind::PersistentVolumeClaim, "asks").expect("it is there");
     assert_eq!(asked["metadata"]["annotations"]["volume.kubernetes.io/storage-provisioner"], "disk.example.com");
+}
+
+/// A pod that uses a claim, and nothing else.
+fn user_of(name: &str, claim: &str, more: Value) -> Value {
+    let mount = json!([{"name": "data", "mountPath": "/data"}]);
+    let mut spec = json!({
+        "terminationGracePeriodSeconds": 1,
+        "containers": [{"name": "app", "image": "nginx:1.27", "volumeMounts": mount}],
+        "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}],
+    });
+    spec.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+    let metadata = json!({"name": name, "namespace": "default"});
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+}
+
+fn with_csi() -> Config {
+    Config { csi: true, ..Config::default() }
+}
+
+/// The way of a dynamic volume, up and down: who writes what.
+#[test]
+fn a_volume_that_waits_for_its_pod_comes_and_goes_in_order() {
+    let mut world = World::new(with_csi());
+    world.create(class("zonal", "disk.csi.kubestep.dev", "WaitForFirstConsumer"));
+    world.create(claim("data", "1Gi", json!({"storageClassName": "zonal"})));
+    world.run(2);
+    world.writes.clear();
+    world.create(user_of("db", "data", json!({})));
+    world.run(30);
+    assert_eq!(world.phase(Kind::Pod, "db"), "Running");
+    let claim = world.get(Kind::PersistentVolumeClaim, "data").expect("it is there");
+    let volume = claim["spec"]["volumeName"].as_str().expect("it is bound").to_owned();
+    let attachment = |line: &str| {
+        let name = line.rsplit(' ').next().unwrap_or_default();
+        if name.starts_with("csi-") { line.replace(name, "csi-…") } else { line.replace(&volume, "PV") }
+    };
+    let writes: Vec<String> = world.writes.iter().map(|line| attachment(line)).collect();
+    let expected = [
+        "kube-scheduler: update persistentvolumeclaims default/data",
+        "persistent-volume-binder: update persistentvolumeclaims default/data",
+        "csi-provisioner: create persistentvolumes PV",
+        "persistent-volume-binder: update persistentvolumes/status PV",
+        "pv-protection-controller: update persistentvolumes PV",
+        "persistent-volume-binder: update persistentvolumeclaims default/data",
+        "persistent-volume-binder: update persistentvolumeclaims/status default/data",
+        "attachdetach-controller: create volumeattachments csi-…",
+        "csi-attacher: patch volumeattachments csi-…",
+        "csi-attacher: patch volumeattachments/status csi-…",
+    ];
+    let without: Vec<&str> =
+        writes.iter().map(String::as_str).filter(|line| !line.starts_with("pv-protection")).collect();
+    let wanted: Vec<&str> = expected.into_iter().filter(|line| !line.starts_with("pv-protection")).collect();
+    assert_eq!(without, wanted);
+    world.delete(Kind::Pod, "db");
+    world.delete(Kind::PersistentVolumeClaim, "data");
+    world.run(30);
+    assert_eq!(world.phase(Kind::PersistentVolumeClaim, "data"), "gone");
+    assert_eq!(world.phase(Kind::PersistentVolume, &volume), "gone");
+    assert!(world.list(Kind::VolumeAttachment).is_empty());
+    for node in world.list(Kind::Node) {
+        assert!(node["status"]["volumesAttached"].as_array().is_none_or(Vec::is_empty), "{node}");
+        assert!(node["status"]["volumesInUse"].is_null(), "{node}");
+    }
+}
+
+#[test]
+fn a_static_volume_is_chosen_with_the_node_that_reaches_it() {
+    let mut world = World::new(Config::default());
+    world.create(class("local", "kubernetes.io/no-provisioner", "WaitForFirstConsumer"));
+    let terms =
+        json!([{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["node-2"]}]}]);
+    let on_node_2 = json!({
+        "storageClassName": "local", "hostPath": {"path": "/tmp/x"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+    });
+    world.create(volume("disk-on-2", "1Gi", on_node_2));
+    world.create(claim("data", "1Gi", json!({"storageClassName": "local"})));
+    world.writes.clear();
+    world.create(user_of("db", "data", json!({})));
+    world.run(10);
+    let expected = [
+        "kube-scheduler: update persistentvolumes disk-on-2",
+        "persistent-volume-binder: update persistentvolumes/status disk-on-2",
+        "persistent-volume-binder: update persistentvolumeclaims default/data",
+        "persistent-volume-binder: update persistentvolumeclaims/status default/data",
+    ];
+    assert_eq!(world.writes, expected);
+    let pod = world.get(Kind::Pod, "db").expect("it is there");
+    assert_eq!((&pod["spec"]["nodeName"], &pod["status"]["phase"]), (&json!("node-2"), &json!("Running")));
+}
+
+#[test]
+fn pods_that_cannot_have_their_volume_say_why() {
+    const NOT_HELPFUL: &str =
+        "no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.";
+    let mut world = World::new(with_csi());
+    world.create(class("disk", "disk.csi.kubestep.dev", "Immediate"));
+    world.create(class("zonal", "disk.csi.kubestep.dev", "WaitForFirstConsumer"));
+    world.create(claim("huge", "9Ti", json!({"storageClassName": "disk"})));
+    world.create(claim("single", "1Gi", json!({"storageClassName": "disk", "accessModes": ["ReadWriteOncePod"]})));
+    world.create(claim("zoned", "1Gi", json!({"storageClassName": "zonal"})));
+    world.run(5);
+    let event = &world.events("huge");
+    let failed = "Warning ProvisioningFailed failed to provision volume with StorageClass \"disk\": rpc error: code = \
+                  ResourceExhausted desc = 9895604649984 bytes are asked for and";
+    assert!(event.iter().any(|line| line.starts_with(failed)), "{event:?}");
+    let zone = |zone: &str| json!({"nodeSelector": {"topology.kubernetes.io/zone": zone}});
+    world.create(user_of("first", "single", json!({})));
+    world.create(user_of("there", "zoned", zone("zone-a")));
+    world.run(15);
+    for (pod, claim, more, why) in [
+        ("lonely", "none", json!({}), format!("persistentvolumeclaim \"none\" not found. {NOT_HELPFUL}")),
+        ("patient", "huge", json!({}), format!("pod has unbound immediate PersistentVolumeClaims. {NOT_HELPFUL}")),
+        (
+            "elsewhere",
+            "zoned",
+            zone("zone-b"),
+            format!(
+                "1 node(s) didn't match PersistentVolume's node affinity, 2 node(s) didn't match Pod's node \
+                 affinity/selector. {NOT_HELPFUL}"
+            ),
+        ),
+        (
+            "second",
+            "single",
+            json!({}),
+            "3 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by \
+             another pod. no new claims to deallocate, preemption: 0/3 nodes are available: 3 No preemption victims \
+             found for incoming pod."
+                .to_owned(),
+        ),
+    ] {
+        world.create(user_of(pod, claim, more));
+        world.run(3);
+        assert_eq!(world.events(pod), [format!("Warning FailedScheduling 0/3 nodes are available: {why}")], "{pod}");
+    }
+    // When the first pod goes, the second has its turn.
+    world.delete(Kind::Pod, "first");
+    world.run(40);
+    assert_eq!(world.phase(Kind::Pod, "second"), "Running");
+}
+
+/// A pod that was put on a node by hand did not ask the scheduler whether its claim is bound.
+#[test]
+fn a_kubelet_waits_for_a_claim_too() {
+    let mut world = World::new(with_csi());
+    world.create(class("zonal", "disk.csi.kubestep.dev", "WaitForFirstConsumer"));
+    world.create(claim("data", "1Gi", json!({"storageClassName": "zonal"})));
+    world.create(user_of("db", "data", json!({"nodeName": "node-1"})));
+    world.run(2);
+    let event = "Warning FailedMount Unable to attach or mount volumes: unmounted volumes=[data], unattached \
+                 volumes=[], failed to process volumes=[data]: error processing PVC default/data: PVC is not bound";
+    assert_eq!(world.events("db"), [event]);
+}
+
+/// Six minutes after a node was lost its volume is taken away, if nobody says sooner that it is down for good.
+#[test]
+fn a_dead_node_loses_its_volume_after_six_minutes() {
+    let mut world = World::new(with_csi());
+    world.create(class("disk", "disk.csi.kubestep.dev", "Immediate"));
+    world.create(claim("data", "1Gi", json!({"storageClassName": "disk"})));
+    world.create(user_of("old", "data", json!({"nodeSelector": {"kubernetes.io/hostname": "node-1"}})));
+    world.run(30);
+    assert_eq!(world.phase(Kind::Pod, "old"), "Running");
+    world.cluster.actions().borrow_mut().push_back(Action::StopNode("node-1".into()));
+    world.run(60);
+    let now = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+    world.send(Verb::Delete, Kind::Pod, "old", Body::Delete(now));
+    world.create(user_of("new", "data", json!({"nodeSelector": {"kubernetes.io/hostname": "node-2"}})));
+    world.run(5);
+    let events = world.events("new");
+    let multi = |line: &String| line.contains("Volume is already exclusively attached to one node and can't be");
+    assert!(events.iter().any(multi), "{events:?}");
+    let on = |world: &World| -> Vec<Value> {
+        world.list(Kind::VolumeAttachment).iter().map(|a| a["spec"]["nodeName"].clone()).collect()
+    };
+    world.run(330);
+    assert_eq!(on(&world), ["node-1"]);
+    world.run(60);
+    assert_eq!(on(&world), ["node-2"]);
+    assert_eq!(world.phase(Kind::Pod, "new"), "Running");
+}
+
+/// What goes up comes down: each NodePublishVolume has its NodeUnpublishVolume in the end, whatever the order.
+#[test]
+fn every_publish_has_its_unpublish() {
+    for seed in 0..8 {
+        let mut scenario = Scenario::find("volume").expect("it is shipped");
+        scenario.seed = seed;
+        let mut cluster = Cluster::for_scenario(&scenario);
+        let mut open: BTreeMap<String, i32> = BTreeMap::new();
+        while !cluster.is_quiet() {
+            let Some(step) = cluster.step() else { break };
+            let What::Rpc { message, .. } = &step.event.what else { continue };
+            let any: &dyn Any = &**message;
+            match any.downcast_ref::<CsiRequest>() {
+                Some(CsiRequest::NodePublishVolume { target_path, .. }) => {
+                    *open.entry(target_path.clone()).or_default() += 1
+                }
+                Some(CsiRequest::NodeUnpublishVolume { target_path, .. }) => {
+                    *open.entry(target_path.clone()).or_default() -= 1
+                }
+                Some(CsiRequest::NodeStageVolume { staging_target_path, .. }) => {
+                    *open.entry(staging_target_path.clone()).or_default() += 1;
+                }
+                Some(CsiRequest::NodeUnstageVolume { staging_target_path, .. }) => {
+                    *open.entry(staging_target_path.clone()).or_default() -= 1;
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(open.len(), 3, "two pods, and one staging path: seed {seed}: {open:?}");
+        assert!(open.values().all(|count| *count == 0), "seed {seed}: {open:?}");
+        assert!(Reader::list(&cluster.engine.api.store, Kind::VolumeAttachment, "").is_empty(), "seed {seed}");
+        assert!(Reader::list(&cluster.engine.api.store, Kind::PersistentVolume, "").is_empty(), "seed {seed}");
+    }
 }

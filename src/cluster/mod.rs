@@ -37,6 +37,9 @@ use crate::client::{Client, Registration};
 use crate::controllers::{self, ControllerManager};
 use crate::engine::{self, Actor, ActorId, Delivery, Engine, EventId, Hub, Memory, Step};
 use crate::node::cni::Plugins;
+use crate::node::csi;
+use crate::node::csi::backend::Backend;
+use crate::node::csi::driver::{ControllerPlugin, NodePlugin};
 use crate::node::disk::Disk;
 use crate::node::host::Host;
 use crate::node::kubelet::{self, Kubelet};
@@ -81,6 +84,8 @@ pub struct Config {
     pub network: Mode,
     /// Whether CoreDNS runs in it.
     pub dns: bool,
+    /// A storage system, its CSI driver and the sidecars are installed.
+    pub csi: bool,
 }
 
 /// One node.
@@ -152,6 +157,7 @@ impl Default for Config {
             slow: BTreeMap::new(),
             network: Mode::HostGateway,
             dns: false,
+            csi: false,
         }
     }
 }
@@ -206,6 +212,8 @@ pub struct Cluster {
     actions: Actions,
     runner: Rc<Runner>,
     images: BTreeMap<String, ImageScript>,
+    /// The storage system, if there is one.
+    storage: Option<Backend>,
     /// By node, also of nodes that are off.
     disks: Memory<BTreeMap<String, Disk>>,
     fabric: Fabric,
@@ -241,6 +249,7 @@ impl Cluster {
         let runner = Rc::new(Runner::new(kubectl.clone(), actions.clone(), failures.clone()));
         engine.add(Rc::new(UserActor { hub, actor: id, feeds, runner: runner.clone() }));
         let disks = engine.hub().memory(BTreeMap::new());
+        let storage = config.csi.then(|| Backend::new(engine.hub()));
         let mut cluster = Cluster {
             output: kubectl.output.clone(),
             failures,
@@ -250,6 +259,7 @@ impl Cluster {
             user,
             kubectl,
             images: BTreeMap::new(),
+            storage,
             disks,
             fabric,
             config,
@@ -283,6 +293,7 @@ impl Cluster {
             slow,
             network: scenario.network.into(),
             dns: scenario.dns,
+            csi: scenario.csi,
             ..Config::default()
         };
         let mut cluster = Cluster::start(config);
@@ -395,6 +406,20 @@ impl Cluster {
         )));
         let id = self.engine.next_actor();
         self.engine.add(Rc::new(KubeScheduler::new(hub, id, limits)));
+        self.add_storage();
+    }
+
+    /// The storage system and what belongs to its driver: objects, controller half, sidecars.
+    fn add_storage(&mut self) {
+        let Some(backend) = self.storage.clone() else { return };
+        write_as_server(&mut self.engine, csi::install::objects());
+        let hub = self.engine.hub().clone();
+        let id = self.engine.next_actor();
+        let driver = self.engine.add(Rc::new(ControllerPlugin::new(hub.clone(), id, backend)));
+        let id = self.engine.next_actor();
+        self.engine.add(Rc::new(csi::provisioner::new(hub.clone(), id, driver)));
+        let id = self.engine.next_actor();
+        self.engine.add(Rc::new(csi::attacher::new(hub, id, driver)));
     }
 
     /// A node joins, or comes back: network plugins, runtime, and the kubelet that uses them.
@@ -407,9 +432,15 @@ impl Cluster {
         let cni = self.engine.add(Rc::new(Plugins::new(hub.clone(), id, &node.name, host.clone())));
         let id = self.engine.next_actor();
         let runtime = self.engine.add(Rc::new(Runtime::new(hub.clone(), id, &node.name, host, cni)));
+        let driver = self.storage.clone().map(|backend| {
+            let (id, zone) = (self.engine.next_actor(), node.labels.get(csi::ZONE).map_or("", String::as_str));
+            self.engine.add(Rc::new(NodePlugin::new(hub.clone(), id, backend, &node.name, zone, disk.clone())))
+        });
         let id = self.engine.next_actor();
         self.with_runtime(runtime, |runtime| runtime.serve(id));
-        self.engine.add(Rc::new(Kubelet::new(hub, id, node.for_kubelet(self.config.dns), disk, runtime, limits)));
+        let kubelet = Kubelet::new(hub, id, node.for_kubelet(self.config.dns), disk, runtime, limits);
+        driver.into_iter().for_each(|driver| kubelet.use_driver(driver));
+        self.engine.add(Rc::new(kubelet));
         self.script_images(&node.name);
     }
 
@@ -444,7 +475,7 @@ impl Cluster {
             host.disk.power_cut();
         }
         self.fabric.unplug(node);
-        for process in ["kubelet", "containerd", "cni", "kernel"] {
+        for process in ["kubelet", "containerd", "cni", "kernel", "csi-node"] {
             if let Some(id) = self.engine.find(&format!("{process}/{node}")) {
                 self.engine.remove(id);
             }
@@ -579,8 +610,13 @@ pub const API_SERVER_IP: &str = "172.18.0.2";
 /// What the API server writes into an empty store. Mirrors its post-start hooks: system namespaces, priority classes,
 /// RBAC bootstrap policy.
 fn bootstrap(engine: &mut Engine) {
+    write_as_server(engine, bootstrap_objects());
+}
+
+/// Objects that are there before anything runs.
+fn write_as_server(engine: &mut Engine, objects: Vec<Object>) {
     let now = engine.now();
-    for object in bootstrap_objects() {
+    for object in objects {
         let request = Request {
             user: Rc::new(User::loopback()),
             verb: Verb::Create,

@@ -62,6 +62,9 @@ pub struct Scenario {
     /// How images behave, by name.
     #[serde(default)]
     pub images: BTreeMap<String, ImageBehaviour>,
+    /// The cluster has a storage system with a CSI driver, `disk.csi.kubestep.dev`.
+    #[serde(default)]
+    pub csi: bool,
     /// What happens, line by line.
     #[serde(default)]
     pub timeline: Vec<String>,
@@ -173,6 +176,9 @@ const SHIPPED: &[(&str, &str)] = &[
     ("missing-config", include_str!("../../scenarios/missing-config.yaml")),
     ("cni-broken", include_str!("../../scenarios/cni-broken.yaml")),
     ("cross-node", include_str!("../../scenarios/cross-node.yaml")),
+    ("volume", include_str!("../../scenarios/volume.yaml")),
+    ("volume-wait-for-consumer", include_str!("../../scenarios/volume-wait-for-consumer.yaml")),
+    ("volume-multi-attach", include_str!("../../scenarios/volume-multi-attach.yaml")),
     ("walkthrough-pod", include_str!("../../scenarios/walkthrough-pod.yaml")),
     ("walkthrough-old-api", include_str!("../../scenarios/walkthrough-old-api.yaml")),
 ];

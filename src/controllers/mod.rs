@@ -28,6 +28,7 @@ pub mod endpoints;
 pub mod root_ca;
 pub mod service_account;
 
+pub mod attach_detach;
 pub mod persistent_volume;
 pub mod storage_protection;
 
@@ -60,6 +61,7 @@ pub static TABLE: &[Registration] = &[
     node_lifecycle::REGISTRATION,
     persistent_volume::REGISTRATION,
     storage_protection::CLAIMS,
+    attach_detach::REGISTRATION,
     storage_protection::VOLUMES,
     root_ca::REGISTRATION,
     service_account::REGISTRATION,

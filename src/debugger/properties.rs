@@ -11,6 +11,8 @@ use crate::node::cni::exec::{Command, PluginRun};
 use crate::node::runtime::Runtime;
 use crate::object::{Kind, Object};
 
+mod storage;
+
 /// One property.
 pub trait Property {
     /// What must hold, in words.
@@ -36,6 +38,8 @@ pub fn all() -> Vec<Box<dyn Property>> {
         Box::new(Settled),
         Box::new(AddsAreUndone::default()),
         Box::new(AddressesApart::default()),
+        Box::new(storage::PublishedOnce::default()),
+        Box::new(storage::BoundBothWays),
     ]
 }
 

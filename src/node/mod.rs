@@ -7,6 +7,7 @@
 pub mod cni;
 pub mod coredns;
 pub mod cri;
+pub mod csi;
 pub mod disk;
 pub mod host;
 pub mod kubelet;

@@ -20,6 +20,7 @@ pub mod patch;
 pub mod quantity;
 pub mod random;
 pub mod selector;
+pub mod sha256;
 pub mod status;
 pub mod time;
 pub mod volume;

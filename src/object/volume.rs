@@ -4,8 +4,8 @@
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
-use super::Key;
 use super::quantity::Amount;
+use super::{Key, sha256};
 
 /// On a claim or volume: the reference in it was made by a controller, and may be taken back.
 pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
@@ -92,4 +92,15 @@ pub fn modes_cover(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> 
 /// Whether size and modes are what the claim asks for.
 pub fn fits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
     capacity(volume) >= requested(claim) && mode_of_volume(volume) == mode_of(claim) && modes_cover(volume, claim)
+}
+
+/// What nodes call a CSI volume in their status.
+pub fn unique_name(volume: &PersistentVolume) -> String {
+    let csi = volume.spec.as_ref().and_then(|spec| spec.csi.as_ref());
+    csi.map(|csi| format!("kubernetes.io/csi/{}^{}", csi.driver, csi.volume_handle)).unwrap_or_default()
+}
+
+/// The name of the VolumeAttachment of a CSI volume to a node.
+pub fn attachment_name(volume_handle: &str, driver: &str, node: &str) -> String {
+    format!("csi-{}", sha256::hex(&format!("{volume_handle}{driver}{node}")))
 }

@@ -10,6 +10,7 @@
 //! Simplified: the status is not computed while nothing on the node has changed; the timer then waits for the report
 //! that is due. The runtime is not asked every five seconds, but at the next tick when it may have news.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +40,8 @@ pub struct Agent {
     pub following_pods: bool,
     /// Containers of pods that are gone have been looked for.
     pub orphans_looked_for: bool,
+    /// The volumes in use, as the node's status said last.
+    pub in_use: BTreeSet<String>,
     /// The runtime's version.
     runtime_version: String,
     /// Why Pods cannot be connected, if they cannot: what the runtime last said (`runtimeState`).
@@ -86,11 +89,13 @@ impl Shared {
         self.report_status().await;
         // The report right after the start; from then on the status is written when it changes.
         self.arm_node_status(NODE_STATUS_PERIOD);
+        self.register_driver().await;
     }
 
     /// The Node as the API server has it says something else than this kubelet would, because others doubted that the
     /// kubelet is alive.
-    pub(super) fn node_changed(&self) {
+    pub(super) fn node_changed(self: &Rc<Self>) {
+        self.retry_claims();
         let node = self.nodes.get(&Key::new("", &self.config.name));
         let network = self.state.borrow().agent.network.clone();
         let doubted =
@@ -164,7 +169,7 @@ impl Shared {
     }
 
     /// `updateNodeStatus`: up to five tries, the first against the cached Node.
-    async fn report_status(&self) {
+    async fn report_status(self: &Rc<Self>) {
         for attempt in 0..5 {
             if self.try_report_status(attempt).await.is_ok() {
                 return;
@@ -173,7 +178,7 @@ impl Shared {
         self.arm_node_status(NODE_STATUS_PERIOD);
     }
 
-    async fn try_report_status(&self, attempt: u32) -> Result<(), Status> {
+    async fn try_report_status(self: &Rc<Self>, attempt: u32) -> Result<(), Status> {
         let name = &self.config.name;
         let cached = (attempt == 0).then(|| self.nodes.get(&Key::new("", name))).flatten();
         let node = match cached {
@@ -186,11 +191,18 @@ impl Shared {
             (agent.runtime_version.clone(), agent.network.clone())
         };
         let (now, network) = (self.hub.now(), network.as_deref());
-        let status = node_status::status(&self.config, &version, &images, network, node.status.as_ref(), now);
+        let mut status = node_status::status(&self.config, &version, &images, network, node.status.as_ref(), now);
+        let in_use = self.volumes_in_use();
+        status.volumes_in_use = (!in_use.is_empty()).then(|| in_use.clone());
         let events = node_status::turned(node.status.as_ref(), network);
         let patch = Patch::Status(Box::new(StatusPatch::Node { status }));
         self.heartbeat.patch_status::<Node>("", name, patch).await?;
-        self.state.borrow_mut().agent.reported = now;
+        {
+            let agent = &mut self.state.borrow_mut().agent;
+            agent.reported = now;
+            agent.in_use = in_use.into_iter().collect();
+        }
+        self.retry_claims();
         for event in events {
             self.tell_turned(event);
         }

@@ -9,8 +9,8 @@
 //! 1. The pod informer (field selector `spec.nodeName`) tells of a pod: it is admitted or refused ([`pods`],
 //!    [`admission`]), and gets a worker ([`workers`]).
 //! 2. The first sync ([`sync`]) computes the status, which the status loop writes: GET, then PATCH `pods/status`
-//!    (ContainerCreating; [`status`], [`status_loop`]). Meanwhile volumes are mounted ([`volumes`]): ConfigMaps are
-//!    watched, a token is asked for.
+//!    (ContainerCreating; [`status`], [`status_loop`]). Meanwhile volumes are mounted ([`volumes`]): disks are staged and
+//!    published, ConfigMaps are watched, a token is asked for.
 //! 3. The runtime makes the sandbox, and with it the network; PodReadyToStartContainers=True is written at once.
 //! 4. For each container: back-off, image ([`images`]), create, start ([`start`], [`backoff`]), with an Event each.
 //! 5. The pod is looked at in the runtime ([`pleg`]); what is seen leads to the next sync, whose status says Running
@@ -117,6 +117,8 @@ pub struct Shared {
     runtime: ActorId,
     /// The node's files.
     disk: Disk,
+    /// The node half of the storage driver, if one is installed.
+    driver: Memory<Option<ActorId>>,
     client: Client,
     /// Leases and node status go through a client of their own, which pods cannot slow down.
     heartbeat: Client,
@@ -146,6 +148,8 @@ struct State {
     pull_turns: VecDeque<CallId>,
     /// Watches of single ConfigMaps and Secrets.
     objects: BTreeMap<(Kind, Key), Informer>,
+    /// CSI volumes on this node, by the name that the node's status gives them.
+    devices: BTreeMap<String, volumes::claims::Device>,
     agent: agent::Agent,
 }
 
@@ -178,6 +182,7 @@ impl Kubelet {
             actor,
             runtime,
             disk,
+            driver: hub.memory(None),
             config,
         };
         Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node }
@@ -187,6 +192,11 @@ impl Kubelet {
     pub fn stages(&self) -> Vec<(Key, workers::Stage)> {
         let state = self.shared.state.borrow();
         state.workers.values().map(|w| (Key::of_meta(&w.pod.metadata), w.stage)).collect()
+    }
+
+    /// A storage driver runs on this node.
+    pub fn use_driver(&self, driver: ActorId) {
+        self.shared.driver.set(Some(driver));
     }
 
     /// The node's files, as this kubelet and the runtime see them.

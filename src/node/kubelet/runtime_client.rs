@@ -15,7 +15,7 @@ use super::Shared;
 use super::dns::{ClusterDns, resolver};
 use super::pleg::{Record, Seen};
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
-use super::volumes::{host_path, volumes_of};
+use super::volumes::{Slot, volumes_of};
 use crate::engine::RpcError;
 use crate::node::cri::{
     self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, PodSandboxConfig,
@@ -82,7 +82,9 @@ impl Shared {
         sandbox: &str,
         attempt: u32,
     ) -> Result<String, RpcError> {
-        let config = container_config(pod, container, envs, attempt);
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let slots = self.state.borrow().workers.get(uid).map(|w| w.volumes.slots.clone()).unwrap_or_default();
+        let config = container_config(pod, container, envs, &slots, attempt);
         id(self.cri(CriRequest::CreateContainer { sandbox_id: sandbox.into(), config }).await?)
     }
 
@@ -208,7 +210,13 @@ impl Shared {
 }
 
 /// What the runtime has to know to make a container (`generateContainerConfig`).
-fn container_config(pod: &Pod, container: &Container, envs: Vec<(String, String)>, attempt: u32) -> ContainerConfig {
+fn container_config(
+    pod: &Pod,
+    container: &Container,
+    envs: Vec<(String, String)>,
+    volumes: &[Slot],
+    attempt: u32,
+) -> ContainerConfig {
     let limits = container.resources.as_ref().and_then(|r| r.limits.as_ref());
     let mounts = container.volume_mounts.iter().flatten();
     let port = |p: &ContainerPort| (p.container_port, p.protocol.clone().unwrap_or_else(|| "TCP".into()));
@@ -219,17 +227,16 @@ fn container_config(pod: &Pod, container: &Container, envs: Vec<(String, String)
         command: container.command.clone().unwrap_or_default(),
         args: container.args.clone().unwrap_or_default(),
         envs,
-        mounts: mounts.filter_map(|mount| host_mount(pod, mount)).collect(),
+        mounts: mounts.filter_map(|mount| host_mount(pod, mount, volumes)).collect(),
         ports: container.ports.iter().flatten().map(port).collect(),
         memory_limit_bytes: limits.and_then(|l| l.get("memory")).map(|q| Amount::of(q).value()),
     }
 }
 
 /// Where in the container and where on the host (`makeMounts`).
-fn host_mount(pod: &Pod, mount: &VolumeMount) -> Option<(String, String)> {
-    let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-    let volume = volumes_of(pod).iter().find(|volume| volume.name == mount.name)?;
-    let mut path = host_path::of_volume(uid, volume);
+fn host_mount(pod: &Pod, mount: &VolumeMount, volumes: &[Slot]) -> Option<(String, String)> {
+    let index = volumes_of(pod).iter().position(|volume| volume.name == mount.name)?;
+    let mut path = volumes.get(index)?.path.clone();
     for part in mount.sub_path.iter().filter(|part| !part.is_empty()) {
         path = format!("{path}/{part}");
     }

@@ -48,7 +48,7 @@ impl Shared {
     pub(super) async fn sync_terminated_pod(self: &Rc<Self>, uid: &str) -> End {
         let Some((pod, status)) = self.generate(uid, true) else { return End::Done };
         self.drop_probes(uid, |_| true);
-        self.unmount_volumes(uid);
+        self.unmount_volumes(uid).await;
         {
             let mut state = self.state.borrow_mut();
             state.status.set(&pod, status, self.hub.now());

@@ -8,6 +8,7 @@
 //!
 //! - [`sources`]: which objects a pod names; [`payload`], [`fields`]: the files made from them; [`variables`]: the
 //!   environment.
+//! - [`claims`]: what is behind a PersistentVolumeClaim; CSI.
 //! - [`host_path`]: where volumes are on the node's disk.
 //! - [`refresh`]: tokens are renewed, files follow their ConfigMap.
 //!
@@ -17,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Container, Pod, Volume};
+use k8s_openapi::api::core::v1::{Container, PersistentVolume, Pod, Volume};
 
 use super::params::{MOUNT_POLL_PERIOD, MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX, MOUNT_TIMEOUT, VOLUME_RECONCILE_PERIOD};
 use super::workers::{End, Stage};
@@ -30,6 +31,7 @@ use crate::node::disk::Tree;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
 
+pub mod claims;
 pub mod fields;
 pub mod host_path;
 pub mod payload;
@@ -37,6 +39,7 @@ pub mod refresh;
 pub mod sources;
 pub mod variables;
 
+use claims::NotReady;
 use payload::Material;
 
 /// One volume of a pod on this node.
@@ -50,6 +53,12 @@ pub struct Slot {
     pause: Duration,
     /// When it may be tried again.
     due: Instant,
+    /// It is looked at again when something happens that it waits for.
+    pub waits: bool,
+    /// Where on the host it is, once it is there.
+    pub path: String,
+    /// The volume behind a claim, once it is known.
+    pub behind: Option<Arc<PersistentVolume>>,
 }
 
 /// What the kubelet knows of a pod's volumes.
@@ -172,12 +181,16 @@ impl Shared {
             worker.pod.clone()
         };
         let Some(volume) = volumes_of(&pod).get(index) else { return };
-        let result = self.set_up(&pod, volume).await;
+        let result = self.set_up(&pod, index, volume).await;
         let retry = self.with_volumes(uid, |volumes| {
             let slot = volumes.slots.get_mut(index)?;
             slot.busy = false;
             slot.mounted = result.is_ok();
-            if slot.mounted {
+            slot.waits = matches!(result, Err(NotReady::Waits));
+            if let Ok(path) = &result {
+                slot.path.clone_from(path);
+            }
+            if slot.mounted || slot.waits {
                 return None;
             }
             slot.pause = (slot.pause * 2).clamp(MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX);
@@ -186,11 +199,15 @@ impl Shared {
         });
         match (result, retry) {
             (Err(error), Some(Some(pause))) => {
-                let message = format!("MountVolume.SetUp failed for volume \"{}\" : {error}", volume.name);
+                let message = match error {
+                    NotReady::Unprocessed(why) => unmounted(&[&volume.name], &[&volume.name], &why),
+                    NotReady::Failed(message) => message,
+                    NotReady::Waits => return,
+                };
                 self.recorder.event(&*pod, EventType::Warning, "FailedMount", message);
                 self.hub.wake(self.actor, MOUNT, format!("{uid} {index}"), pause);
             }
-            (Ok(()), Some(_)) => self.follow(uid, index, volume),
+            (Ok(_), Some(_)) => self.follow(uid, index, volume),
             _ => {}
         }
     }
@@ -199,27 +216,39 @@ impl Shared {
         let mounted = self.with_volumes(uid, |volumes| volumes.slots.clone()).unwrap_or_default();
         let missing = volumes_of(pod).iter().zip(mounted).filter(|(_, slot)| !slot.mounted);
         let names: Vec<&str> = missing.map(|(volume, _)| volume.name.as_str()).collect();
-        let message = format!(
-            "Unable to attach or mount volumes: unmounted volumes=[{}], unattached volumes=[], failed to process \
-             volumes=[]: context deadline exceeded",
-            names.join(" ")
-        );
+        let message = unmounted(&names, &[], "context deadline exceeded");
         self.recorder.event(pod, EventType::Warning, "FailedMount", message);
     }
 
     /// `SetUp` of one volume: its objects must exist, a token is asked for, files are written.
-    async fn set_up(&self, pod: &Pod, volume: &Volume) -> Result<(), String> {
+    async fn set_up(self: &Rc<Self>, pod: &Pod, index: usize, volume: &Volume) -> Result<String, NotReady> {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let path = host_path::of_volume(uid, volume);
+        let failed = |error: String| {
+            NotReady::Failed(format!("MountVolume.SetUp failed for volume \"{}\" : {error}", volume.name))
+        };
         if let Some(source) = &volume.host_path {
-            return host_path::check_type(&self.disk, source);
+            return host_path::check_type(&self.disk, source).map(|()| path).map_err(failed);
         }
-        if let Some(payload) = self.make_payload(pod, volume).await? {
+        if let Some(source) = &volume.persistent_volume_claim {
+            let known = self.with_volumes(uid, |volumes| volumes.slots.get(index)?.behind.clone()).flatten();
+            let behind = match known {
+                Some(behind) => behind,
+                None => self.find_volume(pod, &source.claim_name).await?,
+            };
+            self.with_volumes(uid, |volumes| {
+                if let Some(slot) = volumes.slots.get_mut(index) {
+                    slot.behind = Some(behind.clone());
+                }
+            });
+            return self.set_up_claim(pod, &behind, source).await;
+        }
+        if let Some(payload) = self.make_payload(pod, volume).await.map_err(failed)? {
             self.disk.mount(&path, Rc::new(payload));
         } else if volume.empty_dir.is_some() && self.disk.mounted(&path).is_none() {
             self.disk.mount(&path, Rc::new(Tree::new(&self.hub)));
         }
-        Ok(())
+        Ok(path)
     }
 
     /// The files of a volume that the kubelet writes itself; None for others.
@@ -234,13 +263,17 @@ impl Shared {
     }
 
     /// Takes down what the kubelet put on the disk for a pod that is gone.
-    pub(super) fn unmount_volumes(&self, uid: &str) {
-        let pod = {
+    pub(super) async fn unmount_volumes(self: &Rc<Self>, uid: &str) {
+        let (pod, slots) = {
             let mut state = self.state.borrow_mut();
             let Some(worker) = state.workers.get_mut(uid) else { return };
-            worker.volumes.slots.clear();
-            worker.pod.clone()
+            (worker.pod.clone(), std::mem::take(&mut worker.volumes.slots))
         };
+        for slot in &slots {
+            if let Some(volume) = &slot.behind {
+                self.take_down_claim(uid, volume, &slot.path).await;
+            }
+        }
         for volume in volumes_of(&pod).iter().filter(|volume| volume.host_path.is_none()) {
             self.disk.unmount(&host_path::of_volume(uid, volume));
         }
@@ -308,6 +341,15 @@ impl Shared {
             }
         }
     }
+}
+
+/// What the sync of a pod says whose volumes are not all there.
+fn unmounted(missing: &[&str], unprocessed: &[&str], why: &str) -> String {
+    let (missing, unprocessed) = (missing.join(" "), unprocessed.join(" "));
+    format!(
+        "Unable to attach or mount volumes: unmounted volumes=[{missing}], unattached volumes=[], failed to process \
+         volumes=[{unprocessed}]: {why}"
+    )
 }
 
 /// The volumes in a pod's spec.

@@ -1,0 +1,409 @@
+//! The attach-detach controller: volumes are connected to the nodes whose Pods use them, and to no others.
+//!
+//! # How a change flows
+//!
+//! A Pod that has a node and a bound claim wants the claim's volume on that node. The controller makes a
+//! VolumeAttachment, which an external attacher makes true; then it writes the volume into the node's
+//! `status.volumesAttached`, which is what the kubelet waits for. When the last such Pod is gone the volume has to come
+//! off again, but not before the kubelet says in `status.volumesInUse` that it has unmounted it: taking a disk away
+//! from under a file system loses data. A node that is not healthy says nothing; after six minutes the volume is taken
+//! away all the same, or at once if an administrator has tainted the node as out of service.
+//!
+//! # Must hold
+//!
+//! - A volume that may be on one node only is never attached to a second one: the other attachment has to be gone.
+//! - `volumesAttached` is written before a detach begins, so that no kubelet mounts what is about to go.
+//!
+//! Mirrors `pkg/controller/volume/attachdetach`. There a desired and an actual state of the world are compared every
+//! 100 ms; here each pair of node and volume is a key, looked at when something about it changed.
+//!
+//! # Left out
+//!
+//! Volume plugins other than CSI; attachments that somebody else made.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Node, PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::storage::v1::{CSIDriver, VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::json;
+
+use crate::apiserver::request::{DeleteOptions, Patch};
+use crate::client::informer::Change;
+use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::time::Instant;
+use crate::object::volume::{attachment_name, claim_key, unique_name, volume_name};
+use crate::object::{Key, Kind, Object};
+
+use super::node_taints::{self, BY_NODE, assigned_node};
+use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of};
+
+/// The row of this controller.
+pub const REGISTRATION: Registration = Registration {
+    name: "attachdetach-controller",
+    watches: &[
+        Kind::Pod,
+        Kind::Node,
+        Kind::PersistentVolume,
+        Kind::PersistentVolumeClaim,
+        Kind::VolumeAttachment,
+        Kind::CSIDriver,
+    ],
+    workers: 10,
+    max_retries: None,
+    new: |context| Rc::new(AttachDetach::new(context)),
+};
+
+/// `ReconcilerMaxWaitForUnmountDuration`: how long an unhealthy node may keep a volume that nobody there wants.
+const UNMOUNT_WAIT_MAX: Duration = Duration::from_secs(6 * 60);
+/// The taint by which an administrator says that a node is down for good.
+const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
+/// The index of attachments by volume, and by node.
+const BY_VOLUME: &str = "attachments by volume";
+const ON_NODE: &str = "attachments by node";
+
+/// Keys are a node and a volume.
+struct AttachDetach {
+    client: Client,
+    recorder: Recorder,
+    queue: Queue,
+    pods: Lister<Pod>,
+    nodes: Lister<Node>,
+    volumes: Lister<PersistentVolume>,
+    claims: Lister<PersistentVolumeClaim>,
+    attachments: Lister<VolumeAttachment>,
+    drivers: Lister<CSIDriver>,
+    state: Memory<State>,
+}
+
+/// What cannot be read from the API server.
+#[derive(Clone, Default)]
+struct State {
+    /// Pairs for which a success was told.
+    told: BTreeSet<Key>,
+    /// Pairs for which it was told that the volume is elsewhere.
+    refused: BTreeSet<Key>,
+    /// Since when a volume should come off.
+    unwanted: BTreeMap<Key, Instant>,
+}
+
+impl AttachDetach {
+    fn new(context: &ControllerContext) -> AttachDetach {
+        context.add_index::<Pod>(BY_NODE, node_taints::node_of);
+        context.add_index::<Pod>(PODS_BY_CLAIM, claims_of);
+        context.add_index::<VolumeAttachment>(BY_VOLUME, |object| {
+            pair_of(object).map(|(_, volume)| volume).into_iter().collect()
+        });
+        context.add_index::<VolumeAttachment>(ON_NODE, |object| {
+            pair_of(object).map(|(node, _)| node).into_iter().collect()
+        });
+        AttachDetach {
+            client: context.client.clone(),
+            recorder: context.recorder.clone(),
+            queue: context.queue.clone(),
+            pods: context.lister(),
+            nodes: context.lister(),
+            volumes: context.lister(),
+            claims: context.lister(),
+            attachments: context.lister(),
+            drivers: context.lister(),
+            state: context.client.hub().memory(State::default()),
+        }
+    }
+
+    async fn sync(&self, key: &Key) -> Result<(), Error> {
+        let (node, name) = (key.namespace(), key.name());
+        let attachment = self.attachments.by_index(BY_VOLUME, name).into_iter().find(|a| a.spec.node_name == node);
+        let Some(volume) = self.volumes.get(&Key::new("", name)).filter(|volume| self.is_attachable(volume)) else {
+            return Ok(());
+        };
+        let users = self.users(&volume, node);
+        match (users.is_empty(), attachment) {
+            (true, None) => self.gone(key, &volume).await,
+            (true, Some(attachment)) => self.detach(key, &volume, &attachment).await,
+            (false, None) => self.attach(key, &volume, &users).await,
+            (false, Some(attachment)) => self.follow(key, &volume, &attachment, &users).await,
+        }
+    }
+
+    /// CSI volumes are attached, unless their driver says that there is no need.
+    fn is_attachable(&self, volume: &PersistentVolume) -> bool {
+        let Some(csi) = volume.spec.as_ref().and_then(|spec| spec.csi.as_ref()) else { return false };
+        let driver = self.drivers.get(&Key::new("", &csi.driver));
+        driver.is_none_or(|driver| driver.spec.attach_required != Some(false))
+    }
+
+    /// The Pods on a node that want a volume.
+    fn users(&self, volume: &PersistentVolume, node: &str) -> Vec<Arc<Pod>> {
+        let mut pods = self.all_users(volume);
+        pods.retain(|pod| assigned_node(pod) == Some(node));
+        pods
+    }
+
+    /// All Pods that have a node and want the volume. A Pod that has ended wants nothing.
+    fn all_users(&self, volume: &PersistentVolume) -> Vec<Arc<Pod>> {
+        let Some(claim) = claim_key(volume) else { return Vec::new() };
+        let bound = self.claims.get(&claim).is_some_and(|c| Some(volume_name(&c)) == volume.metadata.name.as_deref());
+        let mut pods = if bound { self.pods.by_index(PODS_BY_CLAIM, &claim.to_string()) } else { Vec::new() };
+        pods.retain(|pod| assigned_node(pod).is_some() && !has_ended(pod));
+        pods
+    }
+
+    async fn attach(&self, key: &Key, volume: &PersistentVolume, users: &[Arc<Pod>]) -> Result<(), Error> {
+        let (node, name) = (key.namespace(), key.name());
+        self.state.borrow_mut().unwanted.remove(key);
+        let elsewhere = self.attachments.by_index(BY_VOLUME, name).into_iter().any(|a| a.spec.node_name != node);
+        if elsewhere && !may_be_shared(volume) {
+            // Whoever detaches it there brings this key back.
+            if self.state.borrow_mut().refused.insert(key.clone()) {
+                self.tell_multi_attach(volume, node, users);
+            }
+            return Ok(());
+        }
+        self.state.borrow_mut().refused.remove(key);
+        let Some(csi) = volume.spec.as_ref().and_then(|spec| spec.csi.as_ref()) else { return Ok(()) };
+        let attachment = VolumeAttachment {
+            metadata: ObjectMeta {
+                name: Some(attachment_name(&csi.volume_handle, &csi.driver, node)),
+                ..ObjectMeta::default()
+            },
+            spec: VolumeAttachmentSpec {
+                attacher: csi.driver.clone(),
+                node_name: node.to_owned(),
+                source: VolumeAttachmentSource {
+                    persistent_volume_name: Some(name.to_owned()),
+                    ..VolumeAttachmentSource::default()
+                },
+            },
+            status: None,
+        };
+        match self.client.create(attachment).await {
+            Err(status) if status.is_already_exists() => Ok(()),
+            result => Ok(result.map(|_| ())?),
+        }
+    }
+
+    /// Mirrors `reportMultiAttachError`.
+    fn tell_multi_attach(&self, volume: &PersistentVolume, node: &str, users: &[Arc<Pod>]) {
+        let others: Vec<Arc<Pod>> =
+            self.all_users(volume).into_iter().filter(|pod| assigned_node(pod) != Some(node)).collect();
+        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        for pod in users {
+            let (here, there): (Vec<&Arc<Pod>>, Vec<&Arc<Pod>>) =
+                others.iter().partition(|other| other.metadata.namespace == pod.metadata.namespace);
+            let names: Vec<&str> = here.iter().filter_map(|other| other.metadata.name.as_deref()).collect();
+            let in_others = format!("{} pod(s) in different namespaces", there.len());
+            let why = match (names.as_slice(), there.len()) {
+                ([], 0) => {
+                    "Volume is already exclusively attached to one node and can't be attached to another".to_owned()
+                }
+                ([], _) => format!("Volume is already used by {in_others}"),
+                (names, 0) => format!("Volume is already used by pod(s) {}", names.join(", ")),
+                (names, _) => format!("Volume is already used by pod(s) {} and {in_others}", names.join(", ")),
+            };
+            let message = format!("Multi-Attach error for volume {name:?} {why}");
+            self.recorder.event(&**pod, EventType::Warning, "FailedAttachVolume", message);
+        }
+    }
+
+    /// The attachment is wanted and there: is it true?
+    async fn follow(
+        &self,
+        key: &Key,
+        volume: &PersistentVolume,
+        attachment: &VolumeAttachment,
+        users: &[Arc<Pod>],
+    ) -> Result<(), Error> {
+        self.state.borrow_mut().unwanted.remove(key);
+        if attachment.metadata.deletion_timestamp.is_some() {
+            return Ok(());
+        }
+        let status = attachment.status.as_ref();
+        let name = key.name();
+        if !status.is_some_and(|status| status.attached) {
+            let error = status.and_then(|status| status.attach_error.as_ref()?.message.as_deref());
+            if let Some(error) = error {
+                let message = format!("AttachVolume.Attach failed for volume {name:?} : {error}");
+                users.iter().for_each(|pod| {
+                    self.recorder.event(&**pod, EventType::Warning, "FailedAttachVolume", message.clone());
+                });
+            }
+            return Ok(());
+        }
+        if self.state.borrow_mut().told.insert(key.clone()) {
+            let message = format!("AttachVolume.Attach succeeded for volume {name:?} ");
+            users.iter().for_each(|pod| {
+                self.recorder.event(&**pod, EventType::Normal, "SuccessfulAttachVolume", message.clone());
+            });
+        }
+        self.set_attached(key.namespace(), volume, true).await
+    }
+
+    /// The attachment is there and nobody wants it.
+    async fn detach(&self, key: &Key, volume: &PersistentVolume, attachment: &VolumeAttachment) -> Result<(), Error> {
+        if attachment.metadata.deletion_timestamp.is_some() {
+            return Ok(());
+        }
+        let now = self.client.now();
+        let since = *self.state.borrow_mut().unwanted.entry(key.clone()).or_insert(now);
+        if let Some(node) = self.nodes.get(&Key::new("", key.namespace()))
+            && is_in_use(&node, volume)
+            && !is_out_of_service(&node)
+        {
+            let left = UNMOUNT_WAIT_MAX.saturating_sub(now - since);
+            if is_healthy(&node) || !left.is_zero() {
+                // A healthy node will say when it is done; one that is not, has its time.
+                self.queue.add_after_background(key.clone(), left.max(Duration::from_secs(1)));
+                return Ok(());
+            }
+        }
+        self.set_attached(key.namespace(), volume, false).await?;
+        let name = attachment.metadata.name.as_deref().unwrap_or_default();
+        match self.client.delete::<VolumeAttachment>("", name, DeleteOptions::default()).await {
+            Err(status) if status.is_not_found() => Ok(()),
+            result => Ok(result?),
+        }
+    }
+
+    /// Neither wanted nor there.
+    async fn gone(&self, key: &Key, volume: &PersistentVolume) -> Result<(), Error> {
+        {
+            let mut state = self.state.borrow_mut();
+            state.told.remove(key);
+            state.refused.remove(key);
+            state.unwanted.remove(key);
+        }
+        self.set_attached(key.namespace(), volume, false).await
+    }
+
+    /// Writes `status.volumesAttached` of a node, unless it says so already.
+    async fn set_attached(&self, node: &str, volume: &PersistentVolume, attached: bool) -> Result<(), Error> {
+        let Some(there) = self.nodes.get(&Key::new("", node)) else { return Ok(()) };
+        let name = unique_name(volume);
+        let mut list = there.status.as_ref().and_then(|status| status.volumes_attached.clone()).unwrap_or_default();
+        if list.iter().any(|volume| volume.name == name) == attached {
+            return Ok(());
+        }
+        // Others may have been written since the cache heard of the node.
+        let fresh = self.client.get::<Node>("", node).await?;
+        list.clone_from(fresh.status.as_ref().and_then(|s| s.volumes_attached.as_ref()).unwrap_or(&Vec::new()));
+        list.retain(|volume| volume.name != name);
+        if attached {
+            let device_path = String::new();
+            list.push(k8s_openapi::api::core::v1::AttachedVolume { name, device_path });
+        }
+        // Refused if somebody was faster.
+        let version = &fresh.metadata.resource_version;
+        let patch = json!({"metadata": {"resourceVersion": version}, "status": {"volumesAttached": list}});
+        let patch = Patch::Strategic(patch);
+        Ok(self.client.patch_status::<Node>("", node, patch).await.map(|_| ())?)
+    }
+
+    /// Every node where somebody wants the volume, and every one that has it.
+    fn queue_volume(&self, name: &str) {
+        let Some(volume) = self.volumes.get(&Key::new("", name)) else { return };
+        let pods = self.all_users(&volume);
+        let wanting = pods.iter().filter_map(|pod| assigned_node(pod).map(str::to_owned));
+        let having = self.attachments.by_index(BY_VOLUME, name).into_iter().map(|a| a.spec.node_name.clone());
+        let nodes: BTreeSet<String> = wanting.chain(having).collect();
+        nodes.into_iter().for_each(|node| self.queue.add(Key::new(&node, name)));
+    }
+
+    /// The volumes of a Pod, on its node.
+    fn queue_pod(&self, pod: &Pod) {
+        let (Some(node), namespace) = (assigned_node(pod), pod.metadata.namespace.as_deref().unwrap_or_default())
+        else {
+            return;
+        };
+        for claim in claim_names(pod).filter_map(|claim| self.claims.get(&Key::new(namespace, claim))) {
+            if !volume_name(&claim).is_empty() {
+                self.queue.add(Key::new(node, volume_name(&claim)));
+            }
+        }
+    }
+}
+
+fn pair_of(object: &Object) -> Option<(String, String)> {
+    let Object::VolumeAttachment(attachment) = object else { return None };
+    Some((attachment.spec.node_name.clone(), attachment.spec.source.persistent_volume_name.clone()?))
+}
+
+fn has_ended(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Succeeded" | "Failed"))
+}
+
+/// Whether several nodes may have the volume at once.
+fn may_be_shared(volume: &PersistentVolume) -> bool {
+    let modes = volume.spec.as_ref().and_then(|spec| spec.access_modes.as_deref()).unwrap_or_default();
+    modes.iter().any(|mode| mode.ends_with("Many"))
+}
+
+fn is_in_use(node: &Node, volume: &PersistentVolume) -> bool {
+    let name = unique_name(volume);
+    node.status.iter().flat_map(|status| status.volumes_in_use.iter().flatten()).any(|there| *there == name)
+}
+
+fn is_out_of_service(node: &Node) -> bool {
+    node_taints::taints_of(node).iter().any(|taint| taint.key == OUT_OF_SERVICE)
+}
+
+fn is_healthy(node: &Node) -> bool {
+    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    { conditions }.any(|condition| condition.type_ == "Ready" && condition.status == "True")
+}
+
+impl Controller for AttachDetach {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Updated { old: Object::Pod(old), new: Object::Pod(new) }
+                if assigned_node(old) == assigned_node(new) && has_ended(old) == has_ended(new) => {}
+            Change::Added(Object::Pod(pod))
+            | Change::Updated { new: Object::Pod(pod), .. }
+            | Change::Deleted(Object::Pod(pod)) => self.queue_pod(pod),
+            Change::Added(Object::PersistentVolumeClaim(claim))
+            | Change::Updated { new: Object::PersistentVolumeClaim(claim), .. }
+                if !volume_name(claim).is_empty() =>
+            {
+                self.queue_volume(volume_name(claim));
+            }
+            Change::Added(Object::VolumeAttachment(_))
+            | Change::Updated { new: Object::VolumeAttachment(_), .. }
+            | Change::Deleted(Object::VolumeAttachment(_)) => {
+                if let Some((node, volume)) = pair_of(change.latest()) {
+                    self.queue.add(Key::new(&node, &volume));
+                    self.queue_volume(&volume);
+                }
+            }
+            Change::Updated { old: Object::Node(old), new: Object::Node(new) } if says_the_same(old, new) => {}
+            Change::Added(Object::Node(_))
+            | Change::Updated { new: Object::Node(_), .. }
+            | Change::Deleted(Object::Node(_)) => {
+                let key = change.key();
+                for attachment in self.attachments.by_index(ON_NODE, key.name()) {
+                    let volume = attachment.spec.source.persistent_volume_name.as_deref().unwrap_or_default();
+                    self.queue.add(Key::new(key.name(), volume));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(&key).await })
+    }
+}
+
+/// Whether two versions of a node are the same as far as volumes go.
+fn says_the_same(old: &Node, new: &Node) -> bool {
+    let volumes = |node: &Node| {
+        node.status.as_ref().map(|status| (status.volumes_in_use.clone(), status.volumes_attached.clone()))
+    };
+    volumes(old) == volumes(new)
+        && is_healthy(old) == is_healthy(new)
+        && is_out_of_service(old) == is_out_of_service(new)
+}

@@ -1,0 +1,167 @@
+//! external-attacher: makes each VolumeAttachment true.
+//!
+//! The attach-detach controller says by a VolumeAttachment which volume should be connected to which node. The attacher
+//! holds it by a finalizer, calls ControllerPublishVolume, and writes what came of it into the status. When the object
+//! is deleted it calls ControllerUnpublishVolume first, and then lets go. Mirrors `external-attacher`.
+//!
+//! Left out: its finalizer on the volume.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::PersistentVolume;
+use k8s_openapi::api::storage::v1::{CSINode, VolumeAttachment};
+use serde_json::{Value, json};
+
+use super::provisioner::grpc;
+use super::sidecar::{Driver, Sidecar};
+use super::{CsiRequest, CsiResponse, DRIVER};
+use crate::apiserver::request::Patch;
+use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue};
+use crate::engine::{ActorId, Hub, LocalBoxFuture};
+use crate::object::{Key, Kind, Object, Status};
+
+/// The process's name and service account.
+pub const NAME: &str = "csi-attacher";
+const FINALIZER: &str = "external-attacher/disk-csi-kubestep-dev";
+const NODE_ID: &str = "csi.alpha.kubernetes.io/node-id";
+
+/// The process.
+pub fn new(hub: Hub, actor: ActorId, driver: ActorId) -> Sidecar {
+    const KINDS: &[Kind] = &[Kind::VolumeAttachment, Kind::PersistentVolume, Kind::CSINode];
+    Sidecar::new(hub.clone(), actor, NAME, NAME, KINDS, |context| Rc::new(Attacher::new(context, hub, driver)))
+}
+
+/// Keys are attachments.
+struct Attacher {
+    client: Client,
+    queue: Queue,
+    driver: Driver,
+    attachments: Lister<VolumeAttachment>,
+    volumes: Lister<PersistentVolume>,
+    nodes: Lister<CSINode>,
+}
+
+impl Attacher {
+    fn new(context: &ControllerContext, hub: Hub, driver: ActorId) -> Attacher {
+        Attacher {
+            client: context.client.clone(),
+            queue: context.queue.clone(),
+            driver: Driver::new(hub, driver),
+            attachments: context.lister(),
+            volumes: context.lister(),
+            nodes: context.lister(),
+        }
+    }
+
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let Some(attachment) = self.attachments.get(&key).filter(|a| a.spec.attacher == DRIVER) else { return Ok(()) };
+        let attached = attachment.status.as_ref().is_some_and(|status| status.attached);
+        let leaving = attachment.metadata.deletion_timestamp.is_some();
+        let held = attachment.metadata.finalizers.iter().flatten().any(|name| name == FINALIZER);
+        let done = match (leaving, attached, held) {
+            (false, false, _) => self.attach(&attachment).await.map_err(|why| ("attachError", why)),
+            (true, _, true) => self.detach(&attachment).await.map_err(|why| ("detachError", why)),
+            _ => Ok(()),
+        };
+        let Err((field, why)) = done else { return Ok(()) };
+        let error = json!({"message": why, "time": self.client.now().time()});
+        self.patch_status(&key, json!({field: error})).await?;
+        Err(Error::Other(why))
+    }
+
+    async fn attach(&self, attachment: &Arc<VolumeAttachment>) -> Result<(), String> {
+        let name = Key::of_meta(&attachment.metadata);
+        let (node_id, volume_id, shared) = self.parts(attachment)?;
+        let finalizers = with_finalizer(attachment);
+        let metadata = json!({"finalizers": finalizers, "annotations": {NODE_ID: node_id}});
+        let patch = Patch::Merge(json!({"metadata": metadata}));
+        match self.client.patch::<VolumeAttachment>("", name.name(), patch).await {
+            // Nobody wants it any more, and nothing was done yet.
+            Err(status) if status.is_not_found() => return Ok(()),
+            result => result.map_err(|status| status.to_string())?,
+        };
+        let published = self.driver.call(CsiRequest::ControllerPublishVolume { volume_id, node_id, shared }).await;
+        match published {
+            Ok(CsiResponse::Published { publish_context }) => {
+                let status = json!({"attached": true, "attachmentMetadata": publish_context, "attachError": null});
+                self.patch_status(&name, status).await.map_err(|status| status.to_string())
+            }
+            Ok(other) => Err(format!("unexpected response {other:?}")),
+            Err(error) => Err(grpc(&error)),
+        }
+    }
+
+    async fn detach(&self, attachment: &Arc<VolumeAttachment>) -> Result<(), String> {
+        // A volume that is gone is disconnected.
+        if let Ok((node_id, volume_id, _)) = self.parts(attachment) {
+            let request = CsiRequest::ControllerUnpublishVolume { volume_id, node_id };
+            self.driver.call(request).await.map_err(|error| grpc(&error))?;
+        }
+        let finalizers: Vec<&String> =
+            attachment.metadata.finalizers.iter().flatten().filter(|name| *name != FINALIZER).collect();
+        let patch = json!({"metadata": {"finalizers": finalizers}});
+        self.patch(&Key::of_meta(&attachment.metadata), patch).await.map_err(|status| status.to_string())
+    }
+
+    /// The driver's names of node and volume, and whether the volume may be on several nodes.
+    fn parts(&self, attachment: &VolumeAttachment) -> Result<(String, String, bool), String> {
+        let name = attachment.spec.source.persistent_volume_name.as_deref().unwrap_or_default();
+        let volume = self.volumes.get(&Key::new("", name));
+        let volume = volume.ok_or_else(|| format!("persistentvolume {name:?} not found"))?;
+        let spec = volume.spec.as_ref();
+        let csi = spec.and_then(|spec| spec.csi.as_ref()).ok_or_else(|| format!("{name} is not a CSI volume"))?;
+        let modes = spec.and_then(|spec| spec.access_modes.as_deref()).unwrap_or_default();
+        let shared = modes.iter().any(|mode| mode.ends_with("Many"));
+        let node = &attachment.spec.node_name;
+        let drivers = self.nodes.get(&Key::new("", node));
+        let of_driver =
+            |node: &Arc<CSINode>| node.spec.drivers.iter().find(|d| d.name == DRIVER).map(|d| d.node_id.clone());
+        let from_annotation = || attachment.metadata.annotations.as_ref().and_then(|all| all.get(NODE_ID).cloned());
+        let node_id = drivers.as_ref().and_then(of_driver).or_else(from_annotation);
+        let node_id = node_id.ok_or_else(|| format!("CSINode {node} does not contain driver {DRIVER}"))?;
+        Ok((node_id, csi.volume_handle.clone(), shared))
+    }
+
+    async fn patch(&self, name: &Key, patch: Value) -> Result<(), Status> {
+        ignore_gone(self.client.patch::<VolumeAttachment>("", name.name(), Patch::Merge(patch)).await)
+    }
+
+    async fn patch_status(&self, name: &Key, status: Value) -> Result<(), Status> {
+        let patch = Patch::Merge(json!({"status": status}));
+        ignore_gone(self.client.patch_status::<VolumeAttachment>("", name.name(), patch).await)
+    }
+}
+
+fn with_finalizer(attachment: &VolumeAttachment) -> Vec<String> {
+    let mut finalizers = attachment.metadata.finalizers.clone().unwrap_or_default();
+    if !finalizers.iter().any(|name| name == FINALIZER) {
+        finalizers.push(FINALIZER.to_owned());
+    }
+    finalizers
+}
+
+fn ignore_gone<T>(result: Result<T, Status>) -> Result<(), Status> {
+    match result {
+        Err(status) if status.is_not_found() => Ok(()),
+        result => result.map(|_| ()),
+    }
+}
+
+impl Controller for Attacher {
+    fn on_change(&self, change: &Change) {
+        match change {
+            // Its own finalizer, or its own word about a failure, which is tried again later anyway.
+            Change::Updated { old: Object::VolumeAttachment(old), new: Object::VolumeAttachment(new) }
+                if old.metadata.deletion_timestamp == new.metadata.deletion_timestamp => {}
+            Change::Added(_) | Change::Updated { .. } if change.kind() == Kind::VolumeAttachment => {
+                self.queue.add(change.key());
+            }
+            _ => {}
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}

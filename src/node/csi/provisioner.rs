@@ -1,0 +1,300 @@
+//! external-provisioner: makes a volume for each claim that asks for one, and destroys it when it is released.
+//!
+//! A claim is its business once the binder has written the annotation `storage-provisioner` with the driver's name; and
+//! if the class waits for the first consumer, once the scheduler has written the node. It calls CreateVolume and then
+//! makes a PersistentVolume that is already promised to the claim. A released volume whose policy is Delete is
+//! destroyed once no node has it. Mirrors `sig-storage-lib-external-provisioner` and `external-provisioner`.
+//!
+//! Left out: asking for another node when a zone is full; clones and snapshots; CSIStorageCapacity.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{
+    CSIPersistentVolumeSource, Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectReference,
+    PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, VolumeNodeAffinity,
+};
+use k8s_openapi::api::storage::v1::{StorageClass, VolumeAttachment};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::json;
+
+use super::sidecar::{Driver, Sidecar};
+use super::{CsiRequest, CsiResponse, DRIVER, ZONE};
+use crate::apiserver::request::{DeleteOptions, Patch};
+use crate::client::{Change, Client, Controller, Error, EventType, Lister, Queue, Recorder};
+use crate::engine::{ActorId, Hub, LocalBoxFuture, RpcError};
+use crate::object::quantity::Amount;
+use crate::object::volume::{
+    PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, claim_uid, class_of, requested, volume_name,
+};
+use crate::object::{Key, Kind, Object};
+
+/// The process's name and service account.
+pub const NAME: &str = "csi-provisioner";
+/// Keeps a volume's object until the volume itself is destroyed.
+const FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
+/// The index of attachments by volume.
+const BY_VOLUME: &str = "attachments by volume";
+
+/// The process.
+pub fn new(hub: Hub, actor: ActorId, driver: ActorId) -> Sidecar {
+    const KINDS: &[Kind] =
+        &[Kind::PersistentVolumeClaim, Kind::PersistentVolume, Kind::StorageClass, Kind::Node, Kind::VolumeAttachment];
+    let events = format!("{DRIVER}_csi-controller-0");
+    Sidecar::new(hub.clone(), actor, NAME, &events, KINDS, |context| {
+        context.add_index::<VolumeAttachment>(BY_VOLUME, volume_of);
+        Rc::new(Provisioner {
+            client: context.client.clone(),
+            recorder: context.recorder.clone(),
+            queue: context.queue.clone(),
+            driver: Driver::new(hub, driver),
+            claims: context.lister(),
+            volumes: context.lister(),
+            classes: context.lister(),
+            nodes: context.lister(),
+            attachments: context.lister(),
+        })
+    })
+}
+
+/// The volume that an attachment is about.
+pub(super) fn volume_of(object: &Object) -> Vec<String> {
+    let Object::VolumeAttachment(attachment) = object else { return Vec::new() };
+    attachment.spec.source.persistent_volume_name.iter().cloned().collect()
+}
+
+/// Keys are claims, and volumes, which have no namespace.
+struct Provisioner {
+    client: Client,
+    recorder: Recorder,
+    queue: Queue,
+    driver: Driver,
+    claims: Lister<PersistentVolumeClaim>,
+    volumes: Lister<PersistentVolume>,
+    classes: Lister<StorageClass>,
+    nodes: Lister<Node>,
+    attachments: Lister<VolumeAttachment>,
+}
+
+impl Provisioner {
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        if key.namespace().is_empty() {
+            return match self.volumes.get(&key) {
+                Some(volume) if is_to_go(&volume) => self.delete(&volume).await,
+                _ => Ok(()),
+            };
+        }
+        let Some(claim) = self.claims.get(&key) else { return Ok(()) };
+        let Some(class) = self.class_to_provision(&claim) else { return Ok(()) };
+        self.provision(&claim, &class).await
+    }
+
+    /// Mirrors `shouldProvision`.
+    fn class_to_provision(&self, claim: &PersistentVolumeClaim) -> Option<Arc<StorageClass>> {
+        let annotation = |name: &str| claim.metadata.annotations.as_ref().and_then(|all| all.get(name));
+        let ours = annotation(STORAGE_PROVISIONER).is_some_and(|name| name == DRIVER);
+        let class = self.classes.get(&Key::new("", class_of(claim)))?;
+        let waits = class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer");
+        let placed = !waits || annotation(SELECTED_NODE).is_some();
+        let wanted = volume_name(claim).is_empty() && claim.metadata.deletion_timestamp.is_none();
+        (ours && wanted && placed && class.provisioner == DRIVER).then_some(class)
+    }
+
+    /// `provisionClaimOperation`.
+    async fn provision(&self, claim: &PersistentVolumeClaim, class: &StorageClass) -> Result<(), Error> {
+        let name = format!("pvc-{}", claim.metadata.uid.as_deref().unwrap_or_default());
+        if self.volumes.get(&Key::new("", &name)).is_some() {
+            return Ok(());
+        }
+        let tell = |type_: EventType, reason: &str, message: String| {
+            self.recorder.event(claim, type_, reason, message);
+        };
+        let key = Key::of_meta(&claim.metadata);
+        let message = format!("External provisioner is provisioning volume for claim \"{key}\"");
+        tell(EventType::Normal, "Provisioning", message);
+        let request = CsiRequest::CreateVolume {
+            name: name.clone(),
+            required_bytes: requested(claim).value(),
+            access_modes: modes_of(claim),
+            parameters: class.parameters.clone().unwrap_or_default(),
+            topology: self.topology(claim),
+        };
+        let volume = match self.driver.call(request).await {
+            Ok(CsiResponse::Volume { volume_id, capacity_bytes, accessible_topology }) => {
+                volume_for(claim, class, &name, &volume_id, capacity_bytes, &accessible_topology)
+            }
+            other => {
+                let why = other.err().map_or_else(|| "unexpected response".to_owned(), |error| grpc(&error));
+                let class = class.metadata.name.as_deref().unwrap_or_default();
+                let message = format!("failed to provision volume with StorageClass {class:?}: {why}");
+                tell(EventType::Warning, "ProvisioningFailed", message.clone());
+                return Err(Error::Other(message));
+            }
+        };
+        match self.client.create(volume).await {
+            Ok(_) => {}
+            Err(status) if status.is_already_exists() => {}
+            Err(status) => return Err(status.into()),
+        }
+        tell(EventType::Normal, "ProvisioningSucceeded", format!("Successfully provisioned volume {name}"));
+        Ok(())
+    }
+
+    /// Where the volume has to be reachable: the zone of the node that was chosen.
+    fn topology(&self, claim: &PersistentVolumeClaim) -> BTreeMap<String, String> {
+        let selected = claim.metadata.annotations.as_ref().and_then(|all| all.get(SELECTED_NODE));
+        let node = selected.and_then(|node| self.nodes.get(&Key::new("", node)));
+        let zone = node.as_ref().and_then(|node| node.metadata.labels.as_ref()?.get(ZONE).cloned());
+        zone.map(|zone| (ZONE.to_owned(), zone)).into_iter().collect()
+    }
+
+    /// `deleteVolumeOperation`.
+    async fn delete(&self, volume: &PersistentVolume) -> Result<(), Error> {
+        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let fail = |why: String| {
+            self.recorder.event(volume, EventType::Warning, "VolumeFailedDelete", why.clone());
+            Err(Error::Other(why))
+        };
+        if let Some(attachment) = self.attachments.by_index(BY_VOLUME, name).first() {
+            let node = &attachment.spec.node_name;
+            return fail(format!("persistentvolume {name} is still attached to node {node}"));
+        }
+        let csi = volume.spec.as_ref().and_then(|spec| spec.csi.as_ref());
+        let volume_id = csi.map(|csi| csi.volume_handle.clone()).unwrap_or_default();
+        if let Err(error) = self.driver.call(CsiRequest::DeleteVolume { volume_id }).await {
+            return fail(grpc(&error));
+        }
+        match self.client.delete::<PersistentVolume>("", name, DeleteOptions::default()).await {
+            Err(status) if status.is_not_found() => return Ok(()),
+            result => result?,
+        }
+        let others = volume.metadata.finalizers.iter().flatten().filter(|there| *there != FINALIZER);
+        let patch = Patch::Merge(json!({"metadata": {"finalizers": others.collect::<Vec<_>>()}}));
+        match self.client.patch::<PersistentVolume>("", name, patch).await {
+            Err(status) if status.is_not_found() => Ok(()),
+            result => Ok(result.map(|_| ())?),
+        }
+    }
+}
+
+/// A gRPC error as Go prints it.
+pub(super) fn grpc(error: &RpcError) -> String {
+    format!("rpc error: code = {} desc = {}", error.code, error.message)
+}
+
+fn modes_of(claim: &PersistentVolumeClaim) -> Vec<String> {
+    claim.spec.as_ref().and_then(|spec| spec.access_modes.clone()).unwrap_or_default()
+}
+
+/// Whether a volume of this driver has been released, and is not to be kept.
+fn is_to_go(volume: &PersistentVolume) -> bool {
+    let by = volume.metadata.annotations.as_ref().and_then(|all| all.get(PROVISIONED_BY));
+    let phase = volume.status.as_ref().and_then(|status| status.phase.as_deref());
+    let policy = volume.spec.as_ref().and_then(|spec| spec.persistent_volume_reclaim_policy.as_deref());
+    by.is_some_and(|by| by == DRIVER)
+        && phase == Some("Released")
+        && policy == Some("Delete")
+        && !claim_uid(volume).is_empty()
+}
+
+/// The PersistentVolume that stands for what CreateVolume has made.
+fn volume_for(
+    claim: &PersistentVolumeClaim,
+    class: &StorageClass,
+    name: &str,
+    volume_id: &str,
+    bytes: i64,
+    topology: &BTreeMap<String, String>,
+) -> PersistentVolume {
+    let annotations = [
+        (PROVISIONED_BY, DRIVER),
+        ("volume.kubernetes.io/provisioner-deletion-secret-name", ""),
+        ("volume.kubernetes.io/provisioner-deletion-secret-namespace", ""),
+    ];
+    let claim_ref = ObjectReference {
+        api_version: Some("v1".into()),
+        kind: Some("PersistentVolumeClaim".into()),
+        namespace: claim.metadata.namespace.clone(),
+        name: claim.metadata.name.clone(),
+        uid: claim.metadata.uid.clone(),
+        resource_version: claim.metadata.resource_version.clone(),
+        field_path: None,
+    };
+    let csi = CSIPersistentVolumeSource {
+        driver: DRIVER.into(),
+        volume_handle: volume_id.into(),
+        fs_type: Some("ext4".into()),
+        ..CSIPersistentVolumeSource::default()
+    };
+    PersistentVolume {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            annotations: Some(annotations.map(|(key, value)| (key.to_owned(), value.to_owned())).into()),
+            finalizers: Some(vec![FINALIZER.to_owned()]),
+            ..ObjectMeta::default()
+        },
+        spec: Some(PersistentVolumeSpec {
+            capacity: Some([("storage".to_owned(), Amount::bytes(bytes).to_quantity())].into()),
+            access_modes: Some(modes_of(claim)),
+            claim_ref: Some(claim_ref),
+            csi: Some(csi),
+            node_affinity: affinity(topology),
+            persistent_volume_reclaim_policy: class.reclaim_policy.clone(),
+            storage_class_name: class.metadata.name.clone(),
+            volume_mode: claim.spec.as_ref().and_then(|spec| spec.volume_mode.clone()),
+            mount_options: class.mount_options.clone(),
+            ..PersistentVolumeSpec::default()
+        }),
+        status: None,
+    }
+}
+
+fn affinity(topology: &BTreeMap<String, String>) -> Option<VolumeNodeAffinity> {
+    if topology.is_empty() {
+        return None;
+    }
+    let requirement = |(key, value): (&String, &String)| NodeSelectorRequirement {
+        key: key.clone(),
+        operator: "In".into(),
+        values: Some(vec![value.clone()]),
+    };
+    let match_expressions = Some(topology.iter().map(requirement).collect());
+    let terms = vec![NodeSelectorTerm { match_expressions, match_fields: None }];
+    Some(VolumeNodeAffinity { required: Some(NodeSelector { node_selector_terms: terms }) })
+}
+
+impl Controller for Provisioner {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Deleted(Object::VolumeAttachment(_)) => {
+                volume_of(change.latest()).into_iter().for_each(|volume| self.queue.add(Key::new("", &volume)));
+            }
+            Change::Deleted(_) => {}
+            Change::Added(Object::PersistentVolumeClaim(claim))
+            | Change::Updated { new: Object::PersistentVolumeClaim(claim), .. }
+                if self.class_to_provision(claim).is_some() =>
+            {
+                self.queue.add(change.key());
+            }
+            Change::Added(Object::PersistentVolume(volume))
+            | Change::Updated { new: Object::PersistentVolume(volume), .. }
+                if is_to_go(volume) =>
+            {
+                self.queue.add(change.key());
+            }
+            Change::Added(Object::StorageClass(class)) => {
+                // Claims may have come before their class did.
+                let of_class =
+                    |claim: &Arc<PersistentVolumeClaim>| Some(class_of(claim)) == class.metadata.name.as_deref();
+                let claims = self.claims.list().into_iter().filter(of_class);
+                claims.for_each(|claim| self.queue.add(Key::of_meta(&claim.metadata)));
+            }
+            _ => {}
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}

@@ -1,0 +1,141 @@
+//! A sidecar: a small process beside the driver that watches a few kinds and turns what it sees into calls.
+//!
+//! It is a controller like those of kube-controller-manager, with informers and a queue of its own, and one more thing:
+//! the driver, which it calls. Mirrors what `external-provisioner` and `external-attacher` share by their libraries.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use super::{CsiRequest, CsiResponse};
+use crate::apiserver::request::User;
+use crate::client::controller::{Controller, ControllerContext};
+use crate::client::informer::RELIST;
+use crate::client::queue::{READY, WORK};
+use crate::client::{Client, Informer, Queue, Recorder, Selection};
+use crate::engine::{Actor, ActorId, Delivery, Hub, Memory, RpcError};
+use crate::node::cri::error;
+use crate::object::{Key, Kind};
+
+/// Requests a second of a sidecar, and how many at once.
+const QPS: u32 = 5;
+const BURST: u32 = 10;
+/// How many keys it works on at once.
+const WORKERS: usize = 10;
+
+/// A sidecar's process.
+pub struct Sidecar {
+    name: &'static str,
+    hub: Hub,
+    actor: ActorId,
+    informers: Vec<Informer>,
+    queue: Queue,
+    controller: Rc<dyn Controller>,
+    busy: Memory<usize>,
+}
+
+/// The driver, as a sidecar or a kubelet calls it.
+#[derive(Clone)]
+pub struct Driver {
+    hub: Hub,
+    actor: ActorId,
+}
+
+impl Driver {
+    /// The half of a driver behind `actor`.
+    pub fn new(hub: Hub, actor: ActorId) -> Driver {
+        Driver { hub, actor }
+    }
+
+    /// One call.
+    #[track_caller]
+    pub fn call(&self, request: CsiRequest) -> impl Future<Output = Result<CsiResponse, RpcError>> + use<> {
+        let call = self.hub.rpc(self.actor, Rc::new(request));
+        async move {
+            let reply: Rc<dyn Any> = call.await?;
+            let unexpected = |_| error("Internal", "unexpected response");
+            reply.downcast::<CsiResponse>().map(|response| (*response).clone()).map_err(unexpected)
+        }
+    }
+}
+
+impl Sidecar {
+    /// A sidecar that watches `kinds` as the service account of its own name, and is driven by what `new` makes.
+    pub fn new(
+        hub: Hub,
+        actor: ActorId,
+        name: &'static str,
+        events: &str,
+        kinds: &[Kind],
+        new: impl FnOnce(&ControllerContext) -> Rc<dyn Controller>,
+    ) -> Sidecar {
+        let user = Rc::new(User::service_account("kube-system", name, name));
+        let watch = |kind: &Kind| Informer::new(hub.clone(), actor, user.clone(), Selection::all(*kind));
+        let informers: Vec<Informer> = kinds.iter().map(watch).collect();
+        let client = || Client::new(hub.clone(), actor, user.clone(), QPS, BURST);
+        let queue = Queue::new(hub.clone(), actor, name);
+        let recorder = Recorder::new(client(), events, "");
+        let context = ControllerContext { client: client(), recorder, queue: queue.clone(), informers: &informers };
+        let controller = new(&context);
+        let busy = hub.memory(0);
+        Sidecar { name, hub, actor, informers, queue, controller, busy }
+    }
+
+    /// A worker that is free takes a key.
+    fn work(&self) {
+        if !self.informers.iter().all(Informer::has_synced) || self.busy.get() >= WORKERS {
+            return;
+        }
+        let Some(key) = self.queue.take() else { return };
+        let (queue, controller, busy) = (self.queue.clone(), self.controller.clone(), self.busy.clone());
+        busy.set(busy.get() + 1);
+        self.hub.spawn(self.actor, format!("{} {key}", self.name), async move {
+            let result = controller.reconcile(key.clone()).await;
+            busy.set(busy.get() - 1);
+            match result {
+                Ok(()) => queue.forget(&key),
+                Err(_) => queue.add_rate_limited(key.clone()),
+            }
+            queue.done(&key);
+        });
+    }
+}
+
+impl Actor for Sidecar {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn start(&self) {
+        self.informers.iter().for_each(Informer::start);
+    }
+
+    fn deliver(&self, delivery: Delivery) {
+        match delivery {
+            Delivery::Notification { watch, event } => {
+                let Some(informer) = self.informers.iter().find(|informer| informer.owns(watch)) else { return };
+                let first = !informer.has_synced();
+                for change in informer.on_event(event) {
+                    self.controller.on_change(&change);
+                }
+                // What was queued before all caches were filled had no worker.
+                if first && informer.has_synced() {
+                    self.hub.wake(self.actor, WORK, self.name, Default::default());
+                }
+            }
+            Delivery::Wake { what: WORK, .. } => self.work(),
+            Delivery::Wake { what: READY, key } => {
+                if let Some((_, key)) = key.split_once(' ') {
+                    self.queue.ready(&Key::parse(key));
+                }
+            }
+            Delivery::Wake { what: RELIST, key } => {
+                self.informers.iter().filter(|i| i.kind().info().plural == &*key).for_each(Informer::start);
+            }
+            Delivery::Wake { .. } | Delivery::Rpc { .. } => {}
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
