@@ -3,156 +3,101 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{
-    Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction, Probe, ResourceRequirements, VolumeMount,
+    Container, ContainerPort, ContainerRestartRule, ResourceRequirements, VolumeDevice, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::object::quantity::Amount;
 use crate::object::selector::names::check_label_key;
 
 use super::field::{Path, Problems};
-use super::names::{check_config_key, check_dns_label, check_env_name, check_port, check_port_name};
+use super::names::{check_dns_label, check_port, check_port_name};
+use super::{env, security};
 
 pub(super) const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
-/// Fields of a Pod that an environment variable may take its value from.
-const ENV_FIELDS: &[&str] = &[
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    "spec.nodeName",
-    "spec.serviceAccountName",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
+const RESTART_POLICIES: &[&str] = &["Always", "Never", "OnFailure"];
+const RESTART_ACTIONS: &[&str] = &["Restart", "RestartAllContainers"];
+/// Names of resources that Kubernetes knows but containers do not have.
+const OTHER_RESOURCES: &[&str] = &[
+    "configmaps",
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+    "requests.storage",
+    "resourcequotas",
+    "secrets",
+    "services",
+    "services.loadbalancers",
+    "services.nodeports",
+    "storage",
 ];
+/// What a container has to know of its Pod.
+pub struct Around<'a> {
+    /// The names of the Pod's volumes, and whether one may be a block device.
+    pub volumes: &'a [(&'a str, bool)],
+    /// The Pod's users are those of the node.
+    pub host_users: bool,
+}
 
-/// What any container must be. `volumes` are the names of the Pod's volumes.
-pub fn container(problems: &mut Problems, path: &Path, container: &Container, volumes: &[&str]) {
+/// What any container must be.
+pub fn container(problems: &mut Problems, path: &Path, container: &Container, around: &Around) {
     match container.name.as_str() {
         "" => problems.required(&path.child("name"), ""),
         name => problems.all_invalid(&path.child("name"), name, check_dns_label(name)),
     }
-    match container.image.as_deref().unwrap_or_default() {
-        "" => problems.required(&path.child("image"), ""),
-        image if image.trim() != image => {
-            problems.invalid(&path.child("image"), image, "must not have leading or trailing whitespace");
-        }
-        _ => {}
+    if container.image.as_deref().unwrap_or_default().is_empty() {
+        problems.required(&path.child("image"), "");
     }
     let policy = container.termination_message_policy.as_deref();
     problems.one_of(&path.child("terminationMessagePolicy"), policy, &["File", "FallbackToLogsOnError"]);
     ports(problems, &path.child("ports"), container.ports.as_deref().unwrap_or_default());
-    let env = path.child("env");
-    for (i, variable) in container.env.iter().flatten().enumerate() {
-        env_variable(problems, &env.index(i), variable);
-    }
-    volume_mounts(problems, &path.child("volumeMounts"), container.volume_mounts.as_deref(), volumes);
+    env::variables(problems, &path.child("env"), container.env.as_deref().unwrap_or_default());
+    env::from(problems, &path.child("envFrom"), container.env_from.as_deref().unwrap_or_default());
+    volume_mounts(problems, &path.child("volumeMounts"), container, around);
+    volume_devices(problems, &path.child("volumeDevices"), container, around);
     let policy = container.image_pull_policy.as_deref();
     problems.one_of(&path.child("imagePullPolicy"), policy, &["Always", "IfNotPresent", "Never"]);
     if let Some(requirements) = &container.resources {
         resources(problems, &path.child("resources"), requirements);
     }
+    if let Some(context) = &container.security_context {
+        security::of_container(problems, &path.child("securityContext"), context, around.host_users);
+    }
 }
 
-/// The probes of a container that keeps running.
-pub fn probes(problems: &mut Problems, path: &Path, container: &Container) {
-    if let Some(liveness) = &container.liveness_probe {
-        probe(problems, &path.child("livenessProbe"), liveness);
-        succeeds_at_once(problems, &path.child("livenessProbe"), liveness);
-    }
-    if let Some(readiness) = &container.readiness_probe {
-        let path = path.child("readinessProbe");
-        probe(problems, &path, readiness);
-        if let Some(seconds) = readiness.termination_grace_period_seconds {
-            const WHY: &str = "must not be set for readinessProbes";
-            problems.invalid(&path.child("terminationGracePeriodSeconds"), seconds, WHY);
+/// When a container is started again, if not as its Pod says.
+pub fn restart_policy(problems: &mut Problems, path: &Path, container: &Container) {
+    let rules = container.restart_policy_rules.as_deref().unwrap_or_default();
+    match container.restart_policy.as_deref() {
+        Some(policy) if !RESTART_POLICIES.contains(&policy) => {
+            problems.not_supported(&path.child("restartPolicy"), policy, RESTART_POLICIES);
         }
-    }
-    if let Some(startup) = &container.startup_probe {
-        probe(problems, &path.child("startupProbe"), startup);
-        succeeds_at_once(problems, &path.child("startupProbe"), startup);
-    }
-}
-
-fn succeeds_at_once(problems: &mut Problems, path: &Path, probe: &Probe) {
-    let threshold = probe.success_threshold.unwrap_or(1);
-    if threshold != 1 {
-        problems.invalid(&path.child("successThreshold"), threshold, "must be 1");
-    }
-}
-
-/// Mirrors `validateProbe`.
-fn probe(problems: &mut Problems, path: &Path, probe: &Probe) {
-    const ONLY_ONE: &str = "may not specify more than 1 handler type";
-    let mut handlers = 0;
-    let mut is_another = |problems: &mut Problems, name: &str| {
-        handlers += 1;
-        if handlers > 1 {
-            problems.forbidden(&path.child(name), ONLY_ONE);
+        None if !rules.is_empty() => {
+            problems.required(&path.child("restartPolicy"), "must specify restartPolicy when restart rules are used");
         }
-        handlers == 1
-    };
-    if let Some(exec) = &probe.exec
-        && is_another(problems, "exec")
-        && exec.command.as_ref().is_none_or(|command| command.is_empty())
-    {
-        problems.required(&path.child("exec").child("command"), "");
+        _ => {}
     }
-    if let Some(get) = &probe.http_get
-        && is_another(problems, "httpGet")
-    {
-        http_get(problems, &path.child("httpGet"), get);
-    }
-    if let Some(tcp) = &probe.tcp_socket
-        && is_another(problems, "tcpSocket")
-    {
-        port_or_name(problems, &path.child("tcpSocket").child("port"), &tcp.port);
-    }
-    if let Some(grpc) = &probe.grpc
-        && is_another(problems, "grpc")
-        && let Some(why) = check_port(grpc.port)
-    {
-        problems.invalid(&path.child("grpc").child("port"), grpc.port, why);
-    }
-    if handlers == 0 {
-        problems.required(path, "must specify a handler type");
-    }
-    for (name, value) in [
-        ("initialDelaySeconds", probe.initial_delay_seconds),
-        ("timeoutSeconds", probe.timeout_seconds),
-        ("periodSeconds", probe.period_seconds),
-        ("successThreshold", probe.success_threshold),
-        ("failureThreshold", probe.failure_threshold),
-    ] {
-        problems.not_negative(&path.child(name), value.unwrap_or(0));
-    }
-    if let Some(seconds) = probe.termination_grace_period_seconds.filter(|seconds| *seconds <= 0) {
-        problems.invalid(&path.child("terminationGracePeriodSeconds"), seconds, "must be greater than 0");
+    let list = path.child("restartPolicyRules");
+    for (i, rule) in rules.iter().enumerate() {
+        restart_rule(problems, &list.index(i), rule);
     }
 }
 
-fn http_get(problems: &mut Problems, path: &Path, get: &HTTPGetAction) {
-    if get.path.as_deref().unwrap_or_default().is_empty() {
-        problems.required(&path.child("path"), "");
+fn restart_rule(problems: &mut Problems, path: &Path, rule: &ContainerRestartRule) {
+    if !RESTART_ACTIONS.contains(&rule.action.as_str()) {
+        problems.not_supported(&path.child("action"), rule.action.as_str(), RESTART_ACTIONS);
     }
-    port_or_name(problems, &path.child("port"), &get.port);
-    match get.scheme.as_deref().unwrap_or_default() {
-        "HTTP" | "HTTPS" => {}
-        scheme => problems.not_supported(&path.child("scheme"), scheme, &["HTTP", "HTTPS"]),
-    }
-}
-
-/// A port by number or by name. Mirrors `ValidatePortNumOrName`.
-pub(super) fn port_or_name(problems: &mut Problems, path: &Path, port: &IntOrString) {
-    match port {
-        IntOrString::Int(number) => {
-            if let Some(why) = check_port(*number) {
-                problems.invalid(path, *number, why);
-            }
-        }
-        IntOrString::String(name) => problems.all_invalid(path, name, check_port_name(name)),
+    let path = path.child("exitCodes");
+    match rule.exit_codes.as_ref().map(|codes| codes.operator.as_str()) {
+        None => problems.required(&path, ""),
+        Some("In" | "NotIn") => {}
+        Some(operator) => problems.not_supported(&path.child("operator"), operator, &["In", "NotIn"]),
     }
 }
 
@@ -200,97 +145,103 @@ pub fn host_port_conflicts(problems: &mut Problems, path: &Path, containers: &[C
     }
 }
 
-fn env_variable(problems: &mut Problems, path: &Path, variable: &EnvVar) {
-    match variable.name.as_str() {
-        "" => problems.required(&path.child("name"), ""),
-        name => {
-            if let Some(why) = check_env_name(name) {
-                problems.invalid(&path.child("name"), name, why);
-            }
-        }
-    }
-    let Some(from) = &variable.value_from else { return };
-    let path = path.child("valueFrom");
-    let sources = env_sources(problems, &path, from);
-    if variable.value.as_deref().is_some_and(|value| !value.is_empty()) {
-        if sources > 0 {
-            problems.invalid(&path, "", "may not be specified when `value` is not empty");
-        }
-    } else if sources > 1 {
-        problems.invalid(&path, "", "may not have more than one field specified at a time");
-    }
-    if sources == 0 {
-        const WHY: &str = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
-        problems.invalid(&path, "", WHY);
-    }
-}
-
-/// Checks where a value comes from, and counts the places.
-fn env_sources(problems: &mut Problems, path: &Path, from: &EnvVarSource) -> usize {
-    let mut sources = 0;
-    if let Some(field) = &from.field_ref {
-        sources += 1;
-        field_ref(problems, &path.child("fieldRef"), &field.field_path);
-    }
-    if let Some(resource) = &from.resource_field_ref {
-        sources += 1;
-        if resource.resource.is_empty() {
-            problems.required(&path.child("resourceFieldRef").child("resource"), "");
-        }
-    }
-    let config_map = from.config_map_key_ref.as_ref().map(|source| ("configMapKeyRef", &source.key));
-    let secret = from.secret_key_ref.as_ref().map(|source| ("secretKeyRef", &source.key));
-    for (name, key) in config_map.into_iter().chain(secret) {
-        sources += 1;
-        let path = path.child(name);
-        match key.as_str() {
-            "" => problems.required(&path.child("key"), ""),
-            key => problems.all_invalid(&path.child("key"), key, check_config_key(key)),
-        }
-    }
-    sources + usize::from(from.file_key_ref.is_some())
-}
-
-fn field_ref(problems: &mut Problems, path: &Path, field: &str) {
-    let path = path.child("fieldPath");
-    let known = ENV_FIELDS.contains(&field)
-        || ["metadata.labels['", "metadata.annotations['"].iter().any(|start| field.starts_with(start))
-            && field.ends_with("']");
-    if field.is_empty() {
-        problems.required(&path, "");
-    } else if !known {
-        let why = format!("error converting fieldPath: field label not supported: {field}");
-        problems.invalid(&path, field, &why);
-    }
-}
-
-fn volume_mounts(problems: &mut Problems, path: &Path, mounts: Option<&[VolumeMount]>, volumes: &[&str]) {
+fn volume_mounts(problems: &mut Problems, list: &Path, container: &Container, around: &Around) {
+    let devices = container.volume_devices.as_deref().unwrap_or_default();
     let mut places = BTreeSet::new();
-    for (i, mount) in mounts.into_iter().flatten().enumerate() {
-        let path = path.index(i);
-        match mount.name.as_str() {
-            "" => problems.required(&path.child("name"), ""),
-            name if !volumes.contains(&name) => problems.not_found(&path.child("name"), name),
-            _ => {}
+    for (i, mount) in container.volume_mounts.iter().flatten().enumerate() {
+        let path = list.index(i);
+        let (name, place) = (mount.name.as_str(), mount.mount_path.as_str());
+        if name.is_empty() {
+            problems.required(&path.child("name"), "");
         }
-        let place = mount.mount_path.as_str();
+        if !around.volumes.iter().any(|(volume, _)| *volume == name) {
+            problems.not_found(&path.child("name"), name);
+        }
         if place.is_empty() {
             problems.required(&path.child("mountPath"), "");
         }
         if !places.insert(place) {
             problems.invalid(&path.child("mountPath"), place, "must be unique");
         }
-        let sub_path = mount.sub_path.as_deref().unwrap_or_default();
-        let expression = mount.sub_path_expr.as_deref().unwrap_or_default();
-        if !sub_path.is_empty() {
-            descending_path(problems, &path.child("subPath"), sub_path);
+        if devices.iter().any(|device| device.name == name) {
+            problems.invalid(&path.child("name"), name, "must not already exist in volumeDevices");
         }
-        if !expression.is_empty() {
-            if !sub_path.is_empty() {
-                const WHY: &str = "subPathExpr and subPath are mutually exclusive";
-                problems.invalid(&path.child("subPathExpr"), expression, WHY);
+        if devices.iter().any(|device| device.device_path == place) {
+            problems.invalid(&path.child("mountPath"), place, "must not already exist as a path in volumeDevices");
+        }
+        sub_paths(problems, list, &path, mount);
+        mount_propagation(problems, list, container, mount);
+    }
+}
+
+/// A part of a volume. The list is blamed for one entry's path.
+fn sub_paths(problems: &mut Problems, list: &Path, path: &Path, mount: &VolumeMount) {
+    let sub_path = mount.sub_path.as_deref().unwrap_or_default();
+    let expression = mount.sub_path_expr.as_deref().unwrap_or_default();
+    if !sub_path.is_empty() {
+        descending_path(problems, &list.child("subPath"), sub_path);
+    }
+    if !expression.is_empty() {
+        if !sub_path.is_empty() {
+            const WHY: &str = "subPathExpr and subPath are mutually exclusive";
+            problems.invalid(&path.child("subPathExpr"), expression, WHY);
+        }
+        descending_path(problems, &list.child("subPathExpr"), expression);
+    }
+}
+
+/// Who sees what is mounted later. Mirrors `validateMountPropagation`.
+fn mount_propagation(problems: &mut Problems, list: &Path, container: &Container, mount: &VolumeMount) {
+    const MODES: &[&str] = &["Bidirectional", "HostToContainer", "None"];
+    let path = list.child("mountPropagation");
+    let Some(mode) = mount.mount_propagation.as_deref() else { return };
+    if !MODES.contains(&mode) {
+        problems.not_supported(&path, mode, MODES);
+    }
+    let privileged = container.security_context.as_ref().and_then(|context| context.privileged) == Some(true);
+    if mode == "Bidirectional" && !privileged {
+        problems.forbidden(&path, "Bidirectional mount propagation is available only to privileged containers");
+    }
+}
+
+/// Volumes that a container sees as block devices. Mirrors `ValidateVolumeDevices`.
+fn volume_devices(problems: &mut Problems, list: &Path, container: &Container, around: &Around) {
+    let devices = container.volume_devices.as_deref().unwrap_or_default();
+    for (i, VolumeDevice { name, device_path }) in devices.iter().enumerate() {
+        let path = list.index(i);
+        let (at_name, at_path) = (path.child("name"), path.child("devicePath"));
+        if name.is_empty() {
+            problems.required(&at_name, "");
+        }
+        if devices[..i].iter().any(|other| other.name == *name) {
+            problems.invalid(&at_name, name.as_str(), "must be unique");
+        }
+        match around.volumes.iter().find(|(volume, _)| volume == name) {
+            None => problems.not_found(&at_name, name.as_str()),
+            Some((_, true)) => {}
+            Some(_) => {
+                const WHY: &str =
+                    "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
+                problems.invalid(&at_name, name.as_str(), WHY);
             }
-            descending_path(problems, &path.child("subPathExpr"), expression);
+        }
+        if device_path.is_empty() {
+            problems.required(&at_path, "");
+        }
+        if devices[..i].iter().any(|other| other.device_path == *device_path) {
+            problems.invalid(&at_path, device_path.as_str(), "must be unique");
+        }
+        if device_path.split('/').any(|part| part == "..") {
+            problems.invalid(&at_path, device_path.as_str(), "can not contain backsteps ('..')");
+        }
+        for mount in container.volume_mounts.iter().flatten() {
+            if mount.name == *name {
+                problems.invalid(&at_name, name.as_str(), "must not already exist in volumeMounts");
+            }
+            if mount.mount_path == *device_path {
+                const WHY: &str = "must not already exist as a path in volumeMounts";
+                problems.invalid(&at_path, device_path.as_str(), WHY);
+            }
         }
     }
 }
@@ -316,16 +267,16 @@ fn resources(problems: &mut Problems, path: &Path, requirements: &ResourceRequir
     }
     for (name, quantity) in requests {
         resource(problems, &requests_path.key(name), name, quantity);
-        let extended = is_extended(name);
+        let shared_out = !is_extended(name) && !is_huge_page(name);
         let Some(limit) = limits.get(name) else {
-            if extended {
+            if !shared_out {
                 problems.required(&limits_path, "Limit must be set for non overcommitable resources");
             }
             continue;
         };
         let (amount, most) = (Amount::of(quantity), Amount::of(limit));
         let shown = amount.to_string();
-        if extended && amount != most {
+        if !shared_out && amount != most {
             let why = format!("must be equal to {name} limit of {most}");
             problems.invalid(&requests_path, shown.as_str(), &why);
         } else if amount > most {
@@ -333,17 +284,37 @@ fn resources(problems: &mut Problems, path: &Path, requirements: &ResourceRequir
             problems.invalid(&requests_path, shown.as_str(), &why);
         }
     }
+    let mut names = limits.keys().chain(requests.keys());
+    if names.clone().any(|name| is_huge_page(name)) && !names.any(|name| matches!(name.as_str(), "cpu" | "memory")) {
+        problems.forbidden(path, "HugePages require cpu or memory");
+    }
 }
 
 fn resource(problems: &mut Problems, path: &Path, name: &str, quantity: &Quantity) {
-    let standard = matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-");
-    if !standard {
-        problems.all_invalid(path, name, check_label_key(name));
-        if !name.contains('/') {
-            problems.invalid(path, name, "must be a standard resource for containers");
-        }
-    }
+    resource_name(problems, path, name);
     quantity_of(problems, path, name, quantity);
+}
+
+/// Mirrors `validateContainerResourceName`.
+fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
+    if matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name) {
+        return;
+    }
+    let wrong = check_label_key(name);
+    if !wrong.is_empty() {
+        problems.all_invalid(path, name, wrong);
+    } else if !name.contains('/') && !OTHER_RESOURCES.contains(&name) {
+        problems.invalid(path, name, "must be a standard resource type or fully qualified");
+    }
+    if !name.contains('/') {
+        problems.invalid(path, name, "must be a standard resource for containers");
+    } else if is_extended(name) && name.starts_with("requests.") {
+        problems.invalid(path, name, "doesn't follow extended resource name standard");
+    }
+}
+
+fn is_huge_page(name: &str) -> bool {
+    name.starts_with("hugepages-")
 }
 
 /// An amount of a resource: not negative, and whole where it cannot be shared out.

@@ -7,13 +7,15 @@
 //! - [`field`]: paths and lists of problems.
 //! - [`names`]: what names may look like.
 //! - [`metadata`]: every object's metadata; labels and selectors.
-//! - [`pod`], [`container`], [`volume`], [`scheduling`]: Pods and templates; [`pod_update`], [`diff`]: what may change.
+//! - [`pod`], [`container`], [`env`], [`handler`], [`security`], [`dns`], [`volume`], [`scheduling`]: Pods and templates;
+//!   [`pod_update`], [`diff`]: what may change.
 //! - [`storage`]: volumes, claims, classes, attachments, drivers.
 //! - [`workload`], [`service`], [`endpoints`], [`node`], [`config`], [`rbac`]: the other kinds.
 //!
 //! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
 //!
-//! Left out: fields that nothing here acts on, such as security contexts and cloud volumes, are accepted as they are.
+//! Left out: fields that nothing here acts on, such as those of Windows, of cloud volumes and of resource claims, are
+//! accepted as they are.
 
 use crate::object::Object;
 use crate::object::status::Cause;
@@ -21,8 +23,11 @@ use crate::object::status::Cause;
 pub mod config;
 pub mod container;
 pub mod diff;
+pub mod dns;
 pub mod endpoints;
+pub mod env;
 pub mod field;
+pub mod handler;
 pub mod metadata;
 pub mod names;
 pub mod node;
@@ -30,11 +35,14 @@ pub mod pod;
 pub mod pod_update;
 pub mod rbac;
 pub mod scheduling;
+pub mod security;
 pub mod service;
 pub mod storage;
 pub mod volume;
 pub mod workload;
 
+#[cfg(test)]
+mod refused;
 #[cfg(test)]
 mod tests;
 
@@ -86,6 +94,7 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<Cause> {
         (Object::ConfigMap(new), Object::ConfigMap(old)) => config::config_map_update(&mut problems, new, old),
         (Object::Secret(new), Object::Secret(old)) => config::secret_update(&mut problems, new, old),
         (Object::Lease(new), Object::Lease(_)) => config::lease(&mut problems, new),
+        (Object::Event(new), Object::Event(_)) => config::event(&mut problems, new),
         (Object::PriorityClass(new), Object::PriorityClass(old)) => {
             config::priority_class_update(&mut problems, new, old);
         }

@@ -6,11 +6,16 @@ use crate::object::selector::names::check_subdomain;
 
 /// The longest DNS label.
 const LABEL_LEN_MAX: usize = 63;
+/// The longest name in DNS.
+const SUBDOMAIN_LEN_MAX: usize = 253;
 /// The longest name of a container's port: an IANA service name.
 const PORT_NAME_LEN_MAX: usize = 15;
 const DNS_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
     start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const SEARCH_DOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' \
+    or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+    '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
 const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  \
     or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
@@ -26,7 +31,9 @@ pub fn check_object_name(kind: Kind, name: &str, prefix: bool) -> Vec<String> {
     match kind {
         Kind::Namespace | Kind::Service => check_dns_label(name),
         Kind::IPAddress => check_ip_name(name),
-        Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding => check_path_segment(name),
+        Kind::Event | Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding => {
+            check_path_segment(name)
+        }
         _ => check_subdomain(name),
     }
 }
@@ -84,6 +91,39 @@ pub fn check_port_name(name: &str) -> Vec<String> {
 /// What is wrong with a port's number.
 pub fn check_port(number: i32) -> Option<&'static str> {
     (!(1..=65535).contains(&number)).then_some("must be between 1 and 65535, inclusive")
+}
+
+/// What is wrong with an address. Mirrors `IsValidIP`.
+pub fn check_ip(address: &str) -> Option<&'static str> {
+    const WHY: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+    address.parse::<std::net::IpAddr>().is_err().then_some(WHY)
+}
+
+/// What is wrong with the name of an HTTP header. Mirrors `IsHTTPHeaderName`.
+pub fn check_header_name(name: &str) -> Option<&'static str> {
+    const WHY: &str = "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', \
+        regex used for validation is '[-A-Za-z0-9]+')";
+    let fine = !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-');
+    (!fine).then_some(WHY)
+}
+
+/// What is wrong with a domain in a resolver's search list: a subdomain whose labels may begin with `_`. Mirrors
+/// `IsDNS1123SubdomainWithUnderscore`.
+pub fn check_search_domain(name: &str) -> Vec<String> {
+    let end = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-_".contains(&c);
+    let is_label = |label: &str| {
+        let label = label.strip_prefix('_').unwrap_or(label);
+        end(label.bytes().next()) && end(label.bytes().last()) && label.bytes().all(inner)
+    };
+    let mut problems = Vec::new();
+    if name.len() > SUBDOMAIN_LEN_MAX {
+        problems.push(format!("must be no more than {SUBDOMAIN_LEN_MAX} bytes"));
+    }
+    if !name.split('.').all(is_label) {
+        problems.push(SEARCH_DOMAIN.to_owned());
+    }
+    problems
 }
 
 /// What is wrong with a key of a ConfigMap or Secret. Mirrors `IsConfigMapKey`.

@@ -1,10 +1,15 @@
 //! What may change in a Pod once it is there. Mirrors `ValidatePodUpdate` and `ValidatePodStatusUpdate`.
 
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodSpec, PodStatus, Toleration};
+use k8s_openapi::api::core::v1::{
+    Affinity, Container, ContainerStatus, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, Pod, PodSpec,
+    PodStatus, Toleration,
+};
+
+use serde_json::json;
 
 use super::diff;
 use super::field::{Json, Literal, Path, Problems, Shown};
-use super::pod::{SPEC, pod_spec};
+use super::pod::{Owner, SPEC, pod_spec};
 
 const STATUS: Path = Path::new("status");
 const MAY_CHANGE: &str = "pod updates may not change fields other than \
@@ -18,7 +23,7 @@ pub fn pod(problems: &mut Problems, new: &Pod, old: &Pod) {
     if spec == before {
         return;
     }
-    pod_spec(problems, &SPEC, spec);
+    pod_spec(problems, &SPEC, spec, Owner::Pod);
     let count = |containers: &Option<Vec<Container>>| containers.as_ref().map_or(0, Vec::len);
     let same_number = spec.containers.len() == before.containers.len();
     let same_inits = count(&spec.init_containers) == count(&before.init_containers);
@@ -36,6 +41,9 @@ pub fn pod(problems: &mut Problems, new: &Pod, old: &Pod) {
     let tolerations = spec.tolerations.as_deref().unwrap_or_default();
     only_added(problems, tolerations, before.tolerations.as_deref().unwrap_or_default());
     no_new_gates(problems, spec, before);
+    if is_gated(before) {
+        only_fewer_nodes(problems, spec, before);
+    }
     let allowed = with_what_may_change(spec, before);
     if allowed != *before {
         problems.forbidden(&SPEC, &format!("{MAY_CHANGE}\n{}", diff::of_objects(before, &allowed)));
@@ -60,18 +68,92 @@ fn with_what_may_change(spec: &PodSpec, before: &PodSpec) -> PodSpec {
     {
         allowed.termination_grace_period_seconds = before.termination_grace_period_seconds;
     }
-    let gated = before.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty());
     allowed.scheduling_gates.clone_from(&before.scheduling_gates);
-    if gated && keeps_selectors(spec, before) {
+    if is_gated(before) {
         // While gated, a Pod may be bound to fewer nodes, never to others.
         allowed.node_selector.clone_from(&before.node_selector);
+        put_back_node_affinity(&mut allowed, before);
     }
     allowed
 }
 
-fn keeps_selectors(spec: &PodSpec, before: &PodSpec) -> bool {
+fn is_gated(spec: &PodSpec) -> bool {
+    spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty())
+}
+
+fn put_back_node_affinity(allowed: &mut PodSpec, before: &PodSpec) {
+    let old = node_affinity(before);
+    match &mut allowed.affinity {
+        None if old.is_none() => allowed.affinity.clone_from(&before.affinity),
+        None => allowed.affinity = Some(Affinity { node_affinity: old.cloned(), ..Affinity::default() }),
+        Some(new) if before.affinity.is_none() && new.pod_affinity.is_none() && new.pod_anti_affinity.is_none() => {
+            allowed.affinity = None;
+        }
+        Some(new) => new.node_affinity = old.cloned(),
+    }
+}
+
+fn node_affinity(spec: &PodSpec) -> Option<&NodeAffinity> {
+    spec.affinity.as_ref()?.node_affinity.as_ref()
+}
+
+/// What asks more of a node may be added. Mirrors `validateNodeSelectorMutation` and `validateNodeAffinityMutation`.
+fn only_fewer_nodes(problems: &mut Problems, spec: &PodSpec, before: &PodSpec) {
     let mut kept = before.node_selector.iter().flatten();
-    kept.all(|(key, value)| spec.node_selector.as_ref().and_then(|selector| selector.get(key)) == Some(value))
+    if !kept.all(|(key, value)| spec.node_selector.as_ref().and_then(|selector| selector.get(key)) == Some(value)) {
+        const WHY: &str = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
+        problems.invalid(&SPEC.child("nodeSelector"), Json(&spec.node_selector), WHY);
+    }
+    let terms = |spec| {
+        let required = node_affinity(spec)?.required_during_scheduling_ignored_during_execution.as_ref()?;
+        Some(required.node_selector_terms.as_slice())
+    };
+    let (new, old) = (terms(spec).unwrap_or_default(), terms(before).unwrap_or_default());
+    let path = SPEC.child("affinity");
+    let path = path.child("nodeAffinity");
+    let path = path.child("requiredDuringSchedulingIgnoredDuringExecution");
+    let path = path.child("nodeSelectorTerms");
+    if !old.is_empty() && new.len() != old.len() {
+        const WHY: &str = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
+        return problems.invalid(
+            &path,
+            Literal(&format!("[{}]", new.iter().map(shown_term).collect::<Vec<_>>().join(","))),
+            WHY,
+        );
+    }
+    for (i, (new, old)) in new.iter().zip(old).enumerate() {
+        if !has_only_more(new, old) {
+            const WHY: &str = "only additions are allowed (no mutations or deletions)";
+            problems.invalid(&path.index(i), Literal(&shown_term(new)), WHY);
+        }
+    }
+}
+
+/// Whether a term asks all that it asked before, in that order, and perhaps more. An empty one matched nothing.
+fn has_only_more(new: &NodeSelectorTerm, old: &NodeSelectorTerm) -> bool {
+    let parts = |term: &'_ NodeSelectorTerm| {
+        let list = |list: &Option<Vec<NodeSelectorRequirement>>| list.clone().unwrap_or_default();
+        (list(&term.match_expressions), list(&term.match_fields))
+    };
+    let ((expressions, fields), (old_expressions, old_fields)) = (parts(new), parts(old));
+    if old_expressions.is_empty() && old_fields.is_empty() {
+        return expressions.is_empty() && fields.is_empty();
+    }
+    expressions.starts_with(&old_expressions) && fields.starts_with(&old_fields)
+}
+
+/// A term as Go prints it: its own names, and what is missing as null.
+fn shown_term(term: &NodeSelectorTerm) -> String {
+    let requirement = |it: &NodeSelectorRequirement| {
+        let (key, operator, values) = (json!(it.key), json!(it.operator), json!(it.values));
+        format!("{{\"Key\":{key},\"Operator\":{operator},\"Values\":{values}}}")
+    };
+    let list = |list: &Option<Vec<NodeSelectorRequirement>>| {
+        let shown = |list: &Vec<_>| format!("[{}]", list.iter().map(requirement).collect::<Vec<_>>().join(","));
+        list.as_ref().map_or("null".to_owned(), shown)
+    };
+    let (expressions, fields) = (list(&term.match_expressions), list(&term.match_fields));
+    format!("{{\"MatchExpressions\":{expressions},\"MatchFields\":{fields}}}")
 }
 
 fn deadline(problems: &mut Problems, new: Option<i64>, old: Option<i64>) {
@@ -108,7 +190,7 @@ fn no_new_gates(problems: &mut Problems, spec: &PodSpec, before: &PodSpec) {
     for (i, gate) in spec.scheduling_gates.iter().flatten().enumerate() {
         if !there.contains(gate) {
             let why = format!("only deletion is allowed, but found new scheduling gate '{}'", gate.name);
-            problems.forbidden(&path.index(i), &why);
+            problems.forbidden(&path.index(i).child("name"), &why);
         }
     }
 }

@@ -1,16 +1,21 @@
 //! What a Pod asks of nodes: tolerations, affinity, spread. Mirrors `pkg/apis/core/validation`.
 
 use k8s_openapi::api::core::v1::{
-    Affinity, NodeSelectorTerm, PodAffinityTerm, Toleration, TopologySpreadConstraint, WeightedPodAffinityTerm,
+    Affinity, NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, Toleration, TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use crate::object::selector::names::{check_label_key, check_label_value};
+use crate::object::selector::names::{check_label_key, check_label_value, check_subdomain};
 
 use super::field::{Path, Problems};
 use super::metadata::label_selector;
+use super::names::check_dns_label;
 
 pub(super) const TAINT_EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 const TOPOLOGY_KEY: &str = "topologyKey";
+/// Whether a node's affinity or taints count in a spread.
+const NODE_POLICIES: &[&str] = &["Honor", "Ignore"];
 
 /// Mirrors `ValidateTolerations`.
 pub fn tolerations(problems: &mut Problems, path: &Path, tolerations: &[Toleration]) {
@@ -65,14 +70,14 @@ pub fn affinity(problems: &mut Problems, path: &Path, affinity: &Affinity) {
                 problems.required(&terms, "must have at least one node selector term");
             }
             for (i, term) in selector.node_selector_terms.iter().enumerate() {
-                node_selector_term(problems, &terms.index(i), term);
+                node_selector_term(problems, &terms.index(i), term, true);
             }
         }
         let list = path.child(PREFERRED);
         for (i, term) in node.preferred_during_scheduling_ignored_during_execution.iter().flatten().enumerate() {
             let path = list.index(i);
             weight(problems, &path, term.weight);
-            node_selector_term(problems, &path.child("preference"), &term.preference);
+            node_selector_term(problems, &path.child("preference"), &term.preference, false);
         }
     }
     if let Some(pod) = &affinity.pod_affinity {
@@ -97,8 +102,8 @@ fn weight(problems: &mut Problems, path: &Path, weight: i32) {
     }
 }
 
-/// Mirrors `ValidateNodeSelectorTerm`.
-fn node_selector_term(problems: &mut Problems, path: &Path, term: &NodeSelectorTerm) {
+/// Mirrors `ValidateNodeSelectorTerm`. What no label can be is refused only where a node must have it.
+fn node_selector_term(problems: &mut Problems, path: &Path, term: &NodeSelectorTerm, required: bool) {
     let list = path.child("matchExpressions");
     for (i, expression) in term.match_expressions.iter().flatten().enumerate() {
         let path = list.index(i);
@@ -118,6 +123,32 @@ fn node_selector_term(problems: &mut Problems, path: &Path, term: &NodeSelectorT
             other => problems.invalid(&path.child("operator"), other, "not a valid selector operator"),
         }
         problems.all_invalid(&path.child("key"), &expression.key, check_label_key(&expression.key));
+        for (n, value) in expression.values.iter().flatten().enumerate().filter(|_| required) {
+            problems.all_invalid(&values.index(n), value, check_label_value(value));
+        }
+    }
+    let list = path.child("matchFields");
+    for (i, field) in term.match_fields.iter().flatten().enumerate() {
+        node_field(problems, &list.index(i), field);
+    }
+}
+
+/// A node by its name, the only field that may be asked for. Mirrors `ValidateNodeFieldSelectorRequirement`.
+fn node_field(problems: &mut Problems, path: &Path, field: &NodeSelectorRequirement) {
+    let values = field.values.as_deref().unwrap_or_default();
+    match field.operator.as_str() {
+        "In" | "NotIn" if values.len() != 1 => {
+            const WHY: &str = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
+            problems.required(&path.child("values"), WHY);
+        }
+        "In" | "NotIn" => {}
+        other => problems.invalid(&path.child("operator"), other, "not a valid selector operator"),
+    }
+    if field.key != "metadata.name" {
+        return problems.invalid(&path.child("key"), field.key.as_str(), "not a valid field selector key");
+    }
+    for (i, name) in values.iter().enumerate() {
+        problems.all_invalid(&path.child("values").index(i), name, check_subdomain(name));
     }
 }
 
@@ -142,7 +173,38 @@ fn pod_affinity_term(problems: &mut Problems, path: &Path, term: &PodAffinityTer
     if let Some(selector) = &term.namespace_selector {
         label_selector(problems, &path.child("namespaceSelector"), selector);
     }
-    topology_key(problems, path, &term.topology_key);
+    for name in term.namespaces.iter().flatten() {
+        problems.all_invalid(&path.child("namespace"), name, check_dns_label(name));
+    }
+    let (same, differ) = (keys(&term.match_label_keys), keys(&term.mismatch_label_keys));
+    for (name, keys) in [("matchLabelKeys", same), ("mismatchLabelKeys", differ)] {
+        label_keys(problems, &path.child(name), keys, term.label_selector.as_ref());
+    }
+    for (i, key) in differ.iter().enumerate().filter(|(_, key)| same.contains(key)) {
+        const WHY: &str = "exists in both matchLabelKeys and mismatchLabelKeys";
+        problems.invalid(&path.child("mismatchLabelKeys").index(i), key.as_str(), WHY);
+    }
+    let (path, key) = (path.child(TOPOLOGY_KEY), term.topology_key.as_str());
+    if key.is_empty() {
+        problems.required(&path, "can not be empty");
+    }
+    problems.all_invalid(&path, key, check_label_key(key));
+}
+
+fn keys(keys: &Option<Vec<String>>) -> &[String] {
+    keys.as_deref().unwrap_or_default()
+}
+
+/// Labels whose values the Pod itself has. False if there is no selector that they could be added to.
+fn label_keys(problems: &mut Problems, path: &Path, keys: &[String], selector: Option<&LabelSelector>) -> bool {
+    if !keys.is_empty() && selector.is_none() {
+        problems.forbidden(path, "must not be specified when labelSelector is not set");
+        return false;
+    }
+    for (i, key) in keys.iter().enumerate() {
+        problems.all_invalid(&path.index(i), key, check_label_key(key));
+    }
+    true
 }
 
 fn topology_key(problems: &mut Problems, path: &Path, key: &str) {
@@ -168,7 +230,8 @@ pub fn topology_spread(problems: &mut Problems, path: &Path, constraints: &[Topo
         let same = |other: &TopologySpreadConstraint| {
             other.topology_key == constraint.topology_key && other.when_unsatisfiable == constraint.when_unsatisfiable
         };
-        if constraints[..i].iter().any(same) {
+        // The earlier of the two is blamed.
+        if constraints[i + 1..].iter().any(same) {
             let pair = format!("{{{}, {when}}}", constraint.topology_key);
             problems.duplicate(&path.child("{topologyKey, whenUnsatisfiable}"), pair.as_str());
         }
@@ -181,8 +244,39 @@ pub fn topology_spread(problems: &mut Problems, path: &Path, constraints: &[Topo
                 problems.invalid(&path.child("minDomains"), domains, &why);
             }
         }
+        let policies = [
+            ("nodeAffinityPolicy", &constraint.node_affinity_policy),
+            ("nodeTaintsPolicy", &constraint.node_taints_policy),
+        ];
+        for (name, policy) in policies {
+            if let Some(policy) = policy.as_deref().filter(|policy| !NODE_POLICIES.contains(policy)) {
+                problems.not_supported(&path.child(name), policy, NODE_POLICIES);
+            }
+        }
+        spread_label_keys(problems, &path.child("matchLabelKeys"), constraint);
         if let Some(selector) = &constraint.label_selector {
             label_selector(problems, &path.child("labelSelector"), selector);
+        }
+    }
+}
+
+/// Mirrors `validateMatchLabelKeysInTopologySpread`. What the API server itself has added to the selector for a key is no
+/// second mention of it.
+fn spread_label_keys(problems: &mut Problems, path: &Path, constraint: &TopologySpreadConstraint) {
+    let (keys, selector) = (keys(&constraint.match_label_keys), constraint.label_selector.as_ref());
+    if !label_keys(problems, path, keys, selector) {
+        return;
+    }
+    let Some(selector) = selector else { return };
+    for (i, key) in keys.iter().enumerate() {
+        let in_labels = selector.match_labels.as_ref().is_some_and(|labels| labels.contains_key(key));
+        let mut expressions = selector.match_expressions.iter().flatten();
+        let added = |operator: &str, values: usize| operator == "In" && values == 1;
+        let otherwise = expressions.any(|expression| {
+            expression.key == *key && !added(&expression.operator, expression.values.as_ref().map_or(0, Vec::len))
+        });
+        if in_labels || otherwise {
+            problems.invalid(&path.index(i), key.as_str(), "exists in both matchLabelKeys and labelSelector");
         }
     }
 }

@@ -9,8 +9,9 @@ use serde_json::json;
 
 use crate::object::selector::names::check_subdomain;
 
-use super::container::{PROTOCOLS, port_or_name};
+use super::container::PROTOCOLS;
 use super::field::{Json, Literal, Path, Problems};
+use super::handler::port_or_name;
 use super::metadata;
 use super::names::{check_dns_label, check_port};
 

@@ -23,7 +23,7 @@ fn message(object: &Object, causes: Vec<crate::object::status::Cause>) -> String
     message.split_once(" is invalid: ").map(|(_, text)| text.to_owned()).unwrap_or_default()
 }
 
-fn wrong(kind: Kind, value: Value) -> String {
+pub(super) fn wrong(kind: Kind, value: Value) -> String {
     let object = object(kind, value);
     let causes = validate_create(&object);
     message(&object, causes)
@@ -198,6 +198,41 @@ fn other_kinds() {
     ];
     for (kind, value, want) in cases {
         assert_eq!(wrong(kind, value.clone()), want, "{kind} {value}");
+    }
+}
+
+/// While a Pod is gated it may ask for fewer nodes, never for others.
+#[test]
+fn changes_of_a_gated_pod() {
+    let pod = |terms: Value, selector: Value| {
+        let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}});
+        let more = json!({"schedulingGates": [{"name": "g"}], "nodeSelector": selector,
+            "affinity": {"nodeAffinity": required}});
+        object(Kind::Pod, sound(more))
+    };
+    let term = |zones: &[&str]| {
+        let zone = |zone: &&str| json!({"key": "zone", "operator": "NotIn", "values": [zone]});
+        json!({"matchExpressions": zones.iter().map(zone).collect::<Vec<_>>()})
+    };
+    const AT: &str = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+    let old = pod(json!([term(&["a"])]), json!({"disk": "ssd"}));
+    let other =
+        "{\"MatchExpressions\":[{\"Key\":\"zone\",\"Operator\":\"NotIn\",\"Values\":[\"b\"]}],\"MatchFields\":null}";
+    let cases = [
+        (pod(json!([term(&["a", "b"])]), json!({"disk": "ssd", "cpu": "fast"})), String::new()),
+        (
+            pod(json!([term(&["a"])]), json!({"disk": "hdd"})),
+            "spec.nodeSelector: Invalid value: {\"disk\":\"hdd\"}: only additions to spec.nodeSelector are allowed (no \
+             mutations or deletions)"
+                .to_owned(),
+        ),
+        (
+            pod(json!([term(&["b"])]), json!({"disk": "ssd"})),
+            format!("{AT}[0]: Invalid value: {other}: only additions are allowed (no mutations or deletions)"),
+        ),
+    ];
+    for (new, want) in cases {
+        assert_eq!(message(&new, validate_update(&new, &old)), want);
     }
 }
 

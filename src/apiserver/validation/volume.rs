@@ -2,20 +2,24 @@
 //!
 //! Left out: the volume types of clouds and old storage systems; they count as one source each, unchecked.
 
-use k8s_openapi::api::core::v1::{KeyToPath, Volume};
+use k8s_openapi::api::core::v1::{
+    DownwardAPIVolumeFile, KeyToPath, ServiceAccountTokenProjection, Volume, VolumeProjection,
+};
 
 use crate::object::quantity::Amount;
 
 use super::container::descending_path;
+use super::env;
 use super::field::{Path, Problems};
 use super::names::check_dns_label;
 
 const HOST_PATH_TYPES: &[&str] =
     &["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
 
-/// Checks the volumes, and says the names of those that are right: only these can be mounted.
-pub fn volumes<'a>(problems: &mut Problems, path: &Path, volumes: &'a [Volume]) -> Vec<&'a str> {
-    let mut names = Vec::with_capacity(volumes.len());
+/// Checks the volumes, and says the names of those that are right, and which of them may be block devices: only these
+/// can be mounted.
+pub fn volumes<'a>(problems: &mut Problems, path: &Path, volumes: &'a [Volume]) -> Vec<(&'a str, bool)> {
+    let mut names: Vec<(&str, bool)> = Vec::with_capacity(volumes.len());
     for (i, volume) in volumes.iter().enumerate() {
         let path = path.index(i);
         let before = problems.0.len();
@@ -26,11 +30,11 @@ pub fn volumes<'a>(problems: &mut Problems, path: &Path, volumes: &'a [Volume]) 
         } else {
             problems.all_invalid(&path.child("name"), name, check_dns_label(name));
         }
-        if names.contains(&name) {
+        if names.iter().any(|(other, _)| *other == name) {
             problems.duplicate(&path.child("name"), name);
         }
         if problems.0.len() == before {
-            names.push(name);
+            names.push((name, volume.persistent_volume_claim.is_some() || volume.ephemeral.is_some()));
         }
     }
     names
@@ -102,6 +106,9 @@ fn known_source(problems: &mut Problems, path: &Path, name: &str, volume: &Volum
     }
     if let Some(source) = volume.host_path.as_ref().filter(|_| name == "hostPath") {
         required(problems, "path", &source.path);
+        if source.path.split('/').any(|part| part == "..") {
+            problems.invalid(&path.child("path"), source.path.as_str(), "must not contain '..'");
+        }
         let type_ = source.type_.as_deref().unwrap_or_default();
         if !HOST_PATH_TYPES.contains(&type_) {
             problems.not_supported(&path.child("type"), type_, HOST_PATH_TYPES);
@@ -120,16 +127,102 @@ fn known_source(problems: &mut Problems, path: &Path, name: &str, volume: &Volum
     }
     if let Some(source) = volume.projected.as_ref().filter(|_| name == "projected") {
         files(problems, path, source.default_mode, None);
+        projections(problems, path, source.sources.as_deref().unwrap_or_default());
+    }
+    if let Some(source) = volume.downward_api.as_ref().filter(|_| name == "downwardAPI") {
+        files(problems, path, source.default_mode, None);
+        let items = path.child("items");
+        for (i, file) in source.items.iter().flatten().enumerate() {
+            downward_file(problems, &items.index(i), file);
+        }
+    }
+}
+
+/// Several sources in one directory. Mirrors `validateProjectionSources`.
+fn projections(problems: &mut Problems, path: &Path, sources: &[VolumeProjection]) {
+    let list = path.child("sources");
+    for (i, source) in sources.iter().enumerate() {
+        let path = list.index(i);
+        let config_map = source.config_map.as_ref().map(|it| ("configMap", &it.name, &it.items));
+        let secret = source.secret.as_ref().map(|it| ("secret", &it.name, &it.items));
+        for (field, name, items) in secret.into_iter().chain(config_map) {
+            let path = path.child(field);
+            if name.is_empty() {
+                problems.required(&path.child("name"), "");
+            }
+            files(problems, &path, None, items.as_deref());
+        }
+        if let Some(downward) = &source.downward_api {
+            let path = path.child("downwardAPI");
+            let items = path.child("items");
+            for (j, file) in downward.items.iter().flatten().enumerate() {
+                downward_file(problems, &items.index(j), file);
+            }
+        }
+        if let Some(token) = &source.service_account_token {
+            projected_token(problems, &path.child("serviceAccountToken"), token);
+        }
+        let given = [source.config_map.is_some(), source.secret.is_some(), source.downward_api.is_some()];
+        let given = given.into_iter().chain([source.service_account_token.is_some()]);
+        if given.filter(|given| *given).count() > 1 {
+            problems.forbidden(&path, "may not specify more than 1 volume type");
+        }
+    }
+}
+
+fn projected_token(problems: &mut Problems, path: &Path, token: &ServiceAccountTokenProjection) {
+    const MINUTES: i64 = 60;
+    let (at, seconds) = (path.child("expirationSeconds"), token.expiration_seconds.unwrap_or(60 * MINUTES));
+    if token.path.is_empty() {
+        problems.required(&path.child("path"), "");
+    } else {
+        unreserved_path(problems, &path.child("path"), &token.path);
+    }
+    if seconds < 10 * MINUTES {
+        problems.invalid(&at, seconds, "may not specify a duration less than 10 minutes");
+    }
+    if seconds > 1 << 32 {
+        problems.invalid(&at, seconds, "may not specify a duration larger than 2^32 seconds");
+    }
+}
+
+/// A file with something of the Pod itself. Mirrors `validateDownwardAPIVolumeFile`.
+fn downward_file(problems: &mut Problems, path: &Path, file: &DownwardAPIVolumeFile) {
+    if file.path.is_empty() {
+        problems.required(&path.child("path"), "");
+    }
+    unreserved_path(problems, &path.child("path"), &file.path);
+    match (&file.field_ref, &file.resource_field_ref) {
+        (Some(field), resource) => {
+            env::field_ref(problems, &path.child("fieldRef"), field, env::FILE_FIELDS);
+            if resource.is_some() {
+                const WHY: &str = "fieldRef and resourceFieldRef can not be specified simultaneously";
+                problems.invalid(path, "resource", WHY);
+            }
+        }
+        (None, Some(resource)) => env::resource_ref(problems, &path.child("resourceFieldRef"), resource, true),
+        (None, None) => problems.required(path, "one of fieldRef and resourceFieldRef is required"),
+    }
+    mode(problems, &path.child("mode"), file.mode);
+}
+
+/// A path inside of a volume whose first part the kubelet does not need. Mirrors `validateLocalNonReservedPath`.
+fn unreserved_path(problems: &mut Problems, path: &Path, text: &str) {
+    descending_path(problems, path, text);
+    if text.starts_with("..") && !text.starts_with("../") {
+        problems.invalid(path, text, "must not start with '..'");
+    }
+}
+
+fn mode(problems: &mut Problems, path: &Path, mode: Option<i32>) {
+    if let Some(mode) = mode.filter(|mode| !(0..=0o777).contains(mode)) {
+        problems.invalid(path, mode, "must be a number between 0 and 0777 (octal), both inclusive");
     }
 }
 
 /// The mode and the places of files that are made from keys.
-fn files(problems: &mut Problems, path: &Path, mode: Option<i32>, items: Option<&[KeyToPath]>) {
-    const MODES: &str = "must be a number between 0 and 0777 (octal), both inclusive";
-    let is_mode = |mode: &i32| (0..=0o777).contains(mode);
-    if let Some(mode) = mode.filter(|mode| !is_mode(mode)) {
-        problems.invalid(&path.child("defaultMode"), mode, MODES);
-    }
+fn files(problems: &mut Problems, path: &Path, default: Option<i32>, items: Option<&[KeyToPath]>) {
+    mode(problems, &path.child("defaultMode"), default);
     let list = path.child("items");
     for (i, item) in items.into_iter().flatten().enumerate() {
         let path = list.index(i);
@@ -139,9 +232,7 @@ fn files(problems: &mut Problems, path: &Path, mode: Option<i32>, items: Option<
         if item.path.is_empty() {
             problems.required(&path.child("path"), "");
         }
-        descending_path(problems, &path.child("path"), &item.path);
-        if let Some(mode) = item.mode.filter(|mode| !is_mode(mode)) {
-            problems.invalid(&path.child("mode"), mode, MODES);
-        }
+        unreserved_path(problems, &path.child("path"), &item.path);
+        mode(problems, &path.child("mode"), item.mode);
     }
 }

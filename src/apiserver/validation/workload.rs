@@ -101,7 +101,7 @@ fn pod_template(problems: &mut Problems, path: &Path, template: &PodTemplateSpec
     }
     let path = path.child("spec");
     let Some(spec) = &template.spec else { return problems.required(&path.child("containers"), "") };
-    pod::pod_spec(problems, &path, spec);
+    pod::pod_spec(problems, &path, spec, pod::Owner::Template);
     if spec.ephemeral_containers.as_ref().is_some_and(|containers| !containers.is_empty()) {
         const WHY: &str = "ephemeral containers not allowed in pod template";
         problems.forbidden(&path.child("ephemeralContainers"), WHY);
@@ -157,7 +157,8 @@ fn deployment_strategy(problems: &mut Problems, path: &Path, strategy: &Deployme
             }
         }
         (other, update) => {
-            let shown = json!({ "Type": other, "RollingUpdate": update }).to_string();
+            // Go prints fields as they stand in the struct.
+            let shown = format!("{{\"Type\":{},\"RollingUpdate\":{}}}", json!(other), json!(update));
             problems.not_supported(path, Literal(&shown), &["Recreate", "RollingUpdate"]);
         }
     }
