@@ -45,7 +45,7 @@ use crate::node::host::Host;
 use crate::node::kubelet::{self, Kubelet};
 use crate::node::network::{Fabric, Mode};
 use crate::node::runtime::Runtime;
-use crate::node::runtime::state::ImageScript;
+use crate::node::runtime::state::{ImageScript, State};
 use crate::object::status::Reason;
 use crate::object::{Key, Kind, Object, Status};
 use crate::scheduler::actor::KubeScheduler;
@@ -177,6 +177,13 @@ pub enum Action {
         file: String,
         /// Whether it is there.
         present: bool,
+    },
+    /// What the servers in a Pod answer with.
+    SetAnswer {
+        /// The Pod.
+        pod: Key,
+        /// The HTTP status.
+        status: u16,
     },
     /// An admin types a command on a node. It must be one that [`Cluster::on_node`] knows.
     OnNode {
@@ -542,6 +549,12 @@ impl Cluster {
                                 },
                             )
                         });
+                    }
+                }
+                Action::SetAnswer { pod, status } => {
+                    if let Some(runtime) = self.runtime_of(&pod) {
+                        let set = |state: &mut State| state.answers.insert(pod.to_string(), status);
+                        self.with_runtime(runtime, |runtime| runtime.with(set));
                     }
                 }
                 Action::OnNode { node, words } => match self.on_node(&node, &words) {

@@ -174,6 +174,8 @@ const SHIPPED: &[(&str, &str)] = &[
     ("unschedulable", include_str!("../../scenarios/unschedulable.yaml")),
     ("placement", include_str!("../../scenarios/placement.yaml")),
     ("missing-config", include_str!("../../scenarios/missing-config.yaml")),
+    ("image-pull-backoff", include_str!("../../scenarios/image-pull-backoff.yaml")),
+    ("probes", include_str!("../../scenarios/probes.yaml")),
     ("cni-broken", include_str!("../../scenarios/cni-broken.yaml")),
     ("cross-node", include_str!("../../scenarios/cross-node.yaml")),
     ("volume", include_str!("../../scenarios/volume.yaml")),

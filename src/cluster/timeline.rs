@@ -46,6 +46,13 @@ pub enum Line {
         /// The path.
         path: String,
     },
+    /// `answer POD CODE`: the HTTP status that the Pod's servers answer with from now on.
+    Answer {
+        /// The Pod.
+        pod: String,
+        /// The status.
+        status: u16,
+    },
     /// `node NODE COMMAND`: an admin types it there.
     OnNode {
         /// The node's name.
@@ -93,6 +100,10 @@ pub fn parse(line: &str) -> Result<Line, String> {
         ["file" | "fake-file", on @ ("on" | "off"), pod, path] => {
             Ok(Line::File { present: *on == "on", pod: (*pod).to_owned(), path: (*path).to_owned() })
         }
+        ["answer", pod, status] => match status.parse() {
+            Ok(status @ 100..=599) => Ok(Line::Answer { pod: (*pod).to_owned(), status }),
+            _ => Err(format!("{status:?} is not an HTTP status; write a number from 100 to 599")),
+        },
         ["kill", pod] => Ok(Line::Kill { pod: (*pod).to_owned(), container: String::new() }),
         ["kill", pod, container] => Ok(Line::Kill { pod: (*pod).to_owned(), container: (*container).to_owned() }),
         ["curl" | "ping" | "nslookup", ..] => network(&words),
@@ -100,7 +111,7 @@ pub fn parse(line: &str) -> Result<Line, String> {
         ["kubectl", ..] => Ok(Line::Pipe(line.split(" | ").map(split).collect::<Result<_, _>>()?)),
         [other, ..] => Err(format!(
             "{other:?} is not understood; a line is a kubectl command, sleep SECONDS, node start|stop NUMBER, \
-             node NODE COMMAND, file on|off POD PATH, kill POD [CONTAINER], \
+             node NODE COMMAND, file on|off POD PATH, answer POD CODE, kill POD [CONTAINER], \
              curl|ping|nslookup … [--from POD|NODE|outside], or NAME=$(kubectl …)"
         )),
     }
@@ -296,6 +307,7 @@ impl Runner {
                 Action::StartNode(node)
             }
             Line::StopNode(number) => Action::StopNode(NodeConfig::numbered(number).name),
+            Line::Answer { pod, status } => Action::SetAnswer { pod: self.pod(&pod), status },
             Line::File { present, pod, path } => Action::SetFile { pod: self.pod(&pod), file: path, present },
             Line::OnNode { node, words } => {
                 let words = words.iter().map(|word| self.expand(word)).collect();

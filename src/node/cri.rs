@@ -155,6 +155,8 @@ pub struct Image {
 pub enum ProbeTarget {
     /// An HTTP GET of a path at a port.
     HttpGet {
+        /// `http` or `https`.
+        scheme: String,
         /// The port.
         port: i32,
         /// The path.
@@ -241,6 +243,8 @@ pub enum CriRequest {
         id: String,
         /// The command.
         command: Vec<String>,
+        /// Seconds after which it is given up; 0: never.
+        timeout: i64,
     },
     /// Not CRI: the kubelet connects to the Pod itself; the runtime knows what listens there.
     Probe {

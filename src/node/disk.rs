@@ -21,6 +21,10 @@ pub trait Contents: Debug {
     fn paths(&self) -> Vec<String>;
     /// Puts text into a file, or at its end. The error is the kernel's.
     fn write(&self, path: &str, text: &str, append: bool) -> Result<(), &'static str>;
+    /// Takes a file away. The error is the kernel's; most of what is mounted cannot be changed.
+    fn remove(&self, _path: &str) -> Result<(), &'static str> {
+        Err("Read-only file system")
+    }
 }
 
 /// A directory that can be written: an emptyDir, or what a storage system keeps. Clones share it.
@@ -51,6 +55,10 @@ impl Contents for Tree {
         }
         file.push_str(text);
         Ok(())
+    }
+
+    fn remove(&self, path: &str) -> Result<(), &'static str> {
+        self.0.borrow_mut().remove(path).map(|_| ()).ok_or("No such file or directory")
     }
 }
 
@@ -239,8 +247,11 @@ impl Disk {
         self.write(path, text, false)
     }
 
-    /// Removes a file of the host's own.
+    /// Removes a file.
     pub fn remove(&self, path: &str) -> Result<(), &'static str> {
+        if let Some((contents, inside)) = self.mount_of(path) {
+            return contents.remove(&inside);
+        }
         let entries = &mut self.0.borrow_mut().entries;
         match entries.get(tidy(path)) {
             Some(Entry::Directory) => Err("Is a directory"),

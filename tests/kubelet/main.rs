@@ -3,4 +3,5 @@
 mod cluster;
 mod harness;
 mod node;
+mod probes;
 mod scale;

@@ -16,12 +16,25 @@ pub struct Actions {
     pub kill_pod: bool,
     /// Make a sandbox, as this attempt.
     pub create_sandbox: Option<u32>,
-    /// Containers to stop: runtime id, name, and the text of the Killing event.
-    pub kill: Vec<(String, String, String)>,
+    /// Containers to stop.
+    pub kill: Vec<Kill>,
     /// Indexes into `spec.initContainers`.
     pub start_init: Vec<usize>,
     /// Indexes into `spec.containers`.
     pub start: Vec<usize>,
+}
+
+/// A container to stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kill {
+    /// The runtime's id.
+    pub id: String,
+    /// Its name in the Pod's spec.
+    pub name: String,
+    /// The text of the Killing event.
+    pub why: String,
+    /// Seconds that it has, if not the Pod's: those of the probe that gave up on it.
+    pub grace: Option<i64>,
 }
 
 /// A liveness or startup probe that gave up on a container.
@@ -85,7 +98,7 @@ fn in_sandbox(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod, failed: &Failed) 
             },
             Some(last) if last.state == RunState::Unknown => {
                 let why = format!("Container {} is in unknown state, try killing it before restart", container.name);
-                actions.kill.push((last.id.clone(), container.name.clone(), why));
+                actions.kill.push(Kill { id: last.id.clone(), name: container.name.clone(), why, grace: None });
                 actions.start.push(index);
             }
             _ if should_start(pod, container, runtime) => actions.start.push(index),
@@ -150,7 +163,9 @@ fn restarts_init(pod: &Pod, container: &Container, exit_code: i32) -> bool {
 
 fn kill_for_probe(actions: &mut Actions, container: &Container, id: &str, probe: &str) {
     let why = format!("Container {} failed {probe} probe, will be restarted", container.name);
-    actions.kill.push((id.to_owned(), container.name.clone(), why));
+    let spec = if probe == "startup" { &container.startup_probe } else { &container.liveness_probe };
+    let grace = spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
+    actions.kill.push(Kill { id: id.to_owned(), name: container.name.clone(), why, grace });
 }
 
 /// The containers that should be started, as far as their history says.

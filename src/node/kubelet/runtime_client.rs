@@ -6,7 +6,6 @@ use std::any::Any;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, Pod, Probe, VolumeMount};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -103,9 +102,9 @@ impl Shared {
         let _ = self.cri(CriRequest::RemoveContainer { id: id.into() }).await;
     }
 
-    /// ExecSync. The timeout is not enforced: commands here take no time.
-    pub(super) async fn exec(&self, id: &str, command: &[String], _: Duration) -> Result<(i32, String), RpcError> {
-        match self.cri(CriRequest::ExecSync { id: id.into(), command: command.to_vec() }).await? {
+    /// ExecSync. A timeout of 0 seconds is none.
+    pub(super) async fn exec(&self, id: &str, command: &[String], timeout: i64) -> Result<(i32, String), RpcError> {
+        match self.cri(CriRequest::ExecSync { id: id.into(), command: command.to_vec(), timeout }).await? {
             CriResponse::Exec { output, exit_code } => Ok((exit_code, output)),
             other => Err(unexpected(&other)),
         }
@@ -121,7 +120,14 @@ impl Shared {
     ) -> Result<(bool, String), RpcError> {
         if let Some(exec) = &probe.exec {
             let command = exec.command.clone().unwrap_or_default();
-            return self.exec(id, &command, Duration::ZERO).await.map(|(code, output)| (code == 0, output));
+            let timeout = probe.timeout_seconds.filter(|seconds| *seconds > 0).unwrap_or(1);
+            return match self.exec(id, &command, i64::from(timeout)).await {
+                Ok((code, output)) => Ok((code == 0, output)),
+                Err(error) if error.code == "DeadlineExceeded" => {
+                    Ok((false, format!("command {:?} timed out", command.join(" "))))
+                }
+                Err(error) => Err(error),
+            };
         }
         let Some(target) = target(pod, name, probe) else { return Ok((true, String::new())) };
         match self.cri(CriRequest::Probe { id: id.into(), target }).await? {
@@ -274,7 +280,8 @@ fn target(pod: &Pod, name: &str, probe: &Probe) -> Option<ProbeTarget> {
     };
     if let Some(http) = &probe.http_get {
         let path = http.path.clone().unwrap_or_else(|| "/".into());
-        return Some(ProbeTarget::HttpGet { port: number(&http.port), path });
+        let scheme = http.scheme.as_deref().unwrap_or("HTTP").to_lowercase();
+        return Some(ProbeTarget::HttpGet { scheme, port: number(&http.port), path });
     }
     if let Some(tcp) = &probe.tcp_socket {
         return Some(ProbeTarget::TcpSocket { port: number(&tcp.port) });

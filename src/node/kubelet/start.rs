@@ -83,7 +83,7 @@ impl Shared {
         tell(EventType::Normal, "Started", "Container started".into());
         let hook = container.lifecycle.as_ref().and_then(|l| l.post_start.as_ref());
         if let Some(hook) = hook
-            && !self.run_hook(&id, hook).await
+            && !self.run_hook(pod, &container.name, &id, hook, 0).await
         {
             tell(EventType::Warning, "FailedPostStartHook", "PostStartHook failed".into());
             self.kill_container(pod, &container.name, &id, "FailedPostStartHook", 2).await;

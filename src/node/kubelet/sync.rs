@@ -14,7 +14,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Container, Pod, PodCondition, PodStatus};
 
 use super::Shared;
-use super::actions::{self, Actions, Failed};
+use super::actions::{self, Actions, Failed, Kill};
 use super::params::TRANSIENT_BACK_OFF;
 use super::probes::Kind;
 use super::runtime_pod::RuntimePod;
@@ -112,8 +112,8 @@ impl Shared {
                 return End::Failed(None);
             }
         }
-        for (id, name, why) in &actions.kill {
-            self.kill_container(pod, name, id, why, self.grace(uid, pod)).await;
+        for Kill { id, name, why, grace } in &actions.kill {
+            self.kill_container(pod, name, id, why, grace.unwrap_or_else(|| self.grace(uid, pod))).await;
         }
         let sandbox = match actions.create_sandbox {
             Some(attempt) => match self.make_sandbox(pod, attempt).await {

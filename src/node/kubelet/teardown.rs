@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{LifecycleHandler, Pod};
+use k8s_openapi::api::core::v1::{LifecycleHandler, Pod, Probe};
 
 use super::Shared;
 use super::params::{GRACE_SECONDS, GRACE_SECONDS_MIN};
@@ -108,7 +108,8 @@ impl Shared {
         let containers = pod.spec.iter().flat_map(|s| s.containers.iter().chain(s.init_containers.iter().flatten()));
         let hook = { containers }.find(|c| c.name == name).and_then(|c| c.lifecycle.as_ref()?.pre_stop.clone());
         if let Some(hook) = hook
-            && !self.run_hook(id, &hook).await
+            && grace > 0
+            && !self.run_hook(pod, name, id, &hook, grace).await
         {
             self.recorder.event_at(&**pod, &field, EventType::Warning, "FailedPreStopHook", "PreStopHook failed");
         }
@@ -116,15 +117,27 @@ impl Shared {
         self.stop_container(id, (grace - spent).max(GRACE_SECONDS_MIN)).await;
     }
 
-    /// Runs a lifecycle hook. What is not `exec` or `sleep` counts as done.
-    pub(super) async fn run_hook(&self, id: &str, hook: &LifecycleHandler) -> bool {
+    /// Runs a lifecycle hook, for `limit` seconds at most (0: as long as it takes). A hook that is cut short has not
+    /// failed. Mirrors `pkg/kubelet/lifecycle/handlers.go`, which has forgotten how to open a TCP connection.
+    pub(super) async fn run_hook(&self, pod: &Pod, name: &str, id: &str, hook: &LifecycleHandler, limit: i64) -> bool {
         if let Some(exec) = &hook.exec {
             let command = exec.command.clone().unwrap_or_default();
-            return self.exec(id, &command, Duration::ZERO).await.is_ok_and(|(code, _)| code == 0);
+            return match self.exec(id, &command, limit).await {
+                Ok((code, _)) => code == 0,
+                Err(error) => error.code == "DeadlineExceeded",
+            };
         }
-        if let Some(sleep) = &hook.sleep {
-            self.hub.sleep(Duration::from_secs(sleep.seconds.max(0) as u64)).await;
+        if hook.http_get.is_some() {
+            let request = Probe { http_get: hook.http_get.clone(), ..Probe::default() };
+            // Any answer is one; a probe would ask for a good one.
+            return match self.call_probe(pod, name, id, &request).await {
+                Ok((success, output)) => success || output.starts_with("HTTP probe failed"),
+                Err(_) => false,
+            };
         }
+        let Some(sleep) = &hook.sleep else { return false };
+        let seconds = if limit > 0 { sleep.seconds.min(limit) } else { sleep.seconds };
+        self.hub.sleep(Duration::from_secs(seconds.max(0) as u64)).await;
         true
     }
 

@@ -45,6 +45,14 @@ impl Inner {
                 self.text(|| format!("{} writes to {path}", container.config.name));
                 written.err().map(|why| format!("sh: can't create {path}: {why}"))
             }
+            FileAct::Remove { path } => {
+                let removed = match host_path(&container.config, path) {
+                    Some(path) => self.networks.host().disk.remove(&path),
+                    None => container.layer.remove(path),
+                };
+                self.text(|| format!("{} removes {path}", container.config.name));
+                removed.err().map(|why| format!("rm: can't remove '{path}': {why}"))
+            }
             FileAct::Print { path } => {
                 Some(self.read_file(&container, path).unwrap_or_else(|| not_found(path)).trim_end().to_owned())
             }

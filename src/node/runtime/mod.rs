@@ -8,6 +8,7 @@
 //! - [`network`]: the network's configuration, and attaching sandboxes to it.
 //! - [`listening`]: what its processes listen on.
 //! - [`process`]: what runs inside a container.
+//! - [`answers`]: what containers answer to commands and probes.
 //! - [`files`]: what containers see of the node's disk.
 //! - [`state`]: sandboxes, containers, images.
 //!
@@ -32,6 +33,7 @@ use crate::object::time::Instant;
 use super::cri::{self, ContainerEvent, CriRequest, CriResponse, Image, PodSandboxConfig, PodSandboxStatus};
 use super::cri::{ContainerConfig, ContainerState, ContainerStatus, RuntimeCondition};
 
+mod answers;
 mod files;
 pub mod listening;
 pub mod network;
@@ -176,6 +178,7 @@ impl Inner {
                 CriRequest::StopPodSandbox { id } => me.stop_sandbox(&id).await,
                 CriRequest::StopContainer { id, timeout } => me.stop_container(&id, timeout).await,
                 CriRequest::PullImage { image } => me.pull(&image).await,
+                CriRequest::ExecSync { id, command, timeout } => me.exec_for(&id, &command, timeout).await,
                 other => Err(cri::error("Unimplemented", format!("unknown method {}", other.method()))),
             };
             me.reply(from, call, method, result);
@@ -222,8 +225,10 @@ impl Inner {
                 state.remove_sandbox(id);
                 Ok(CriResponse::Done)
             }
-            CriRequest::ExecSync { id, command } => self.exec(&state, id, command),
-            CriRequest::Probe { id, .. } => self.probe(&state, id),
+            CriRequest::ExecSync { id, command, .. } if process::time_of(command).is_zero() => {
+                self.exec(&state, id, command)
+            }
+            CriRequest::Probe { id, target } => self.probe(&state, id, target),
             CriRequest::CreateContainer { sandbox_id, config } => {
                 drop(state);
                 self.create_container(sandbox_id, config)
@@ -431,38 +436,6 @@ impl Inner {
         let pulled = Image { id: image.to_owned(), repo_tags: vec![image.to_owned()], size: IMAGE_BYTES };
         self.state.borrow_mut().images.insert(image.to_owned(), pulled);
         Ok(CriResponse::Pulled { image_ref: image.to_owned() })
-    }
-
-    /// `cat FILE` sees the files of volumes, and those that the scenario put there; `true` and `false` are themselves.
-    fn exec(&self, state: &State, id: &str, command: &[String]) -> Result<CriResponse, RpcError> {
-        let container = state.containers.get(id).ok_or_else(|| no_container(id))?;
-        let sandbox = state.sandboxes.get(&container.status.sandbox_id).ok_or_else(|| no_container(id))?;
-        let words: Vec<&str> = command.iter().map(String::as_str).collect();
-        let (output, exit_code) = match words.as_slice() {
-            ["cat", file] => {
-                let pod = format!("{}/{}", sandbox.config.namespace, sandbox.config.name);
-                if state.files.contains(&(pod, (*file).to_owned())) {
-                    (String::new(), 0)
-                } else {
-                    match self.read_file(container, file) {
-                        Some(text) => (text, 0),
-                        None => (format!("{}\n", files::not_found(file)), 1),
-                    }
-                }
-            }
-            _ => (String::new(), process::plan("", command, &[]).ends.map_or(0, |(_, code)| code)),
-        };
-        Ok(CriResponse::Exec { output, exit_code })
-    }
-
-    /// A server answers once it runs, or once its script says it does.
-    fn probe(&self, state: &State, id: &str) -> Result<CriResponse, RpcError> {
-        let container = state.containers.get(id).ok_or_else(|| no_container(id))?;
-        let running = container.status.state == ContainerState::ContainerRunning;
-        let wait = state.script(&container.config.image).and_then(|s| s.ready_after).unwrap_or_default();
-        let success = running && self.hub.now() >= container.status.started_at + wait;
-        let output = if success { "ok" } else { "connection refused" };
-        Ok(CriResponse::Probed { success, output: output.to_owned() })
     }
 
     /// 64 hex digits.

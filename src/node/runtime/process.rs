@@ -37,6 +37,11 @@ pub enum FileAct {
         /// The file.
         path: String,
     },
+    /// `rm PATH`.
+    Remove {
+        /// The file.
+        path: String,
+    },
 }
 
 /// How long a server takes to end well.
@@ -54,6 +59,11 @@ pub fn plan(image: &str, command: &[String], args: &[String]) -> Plan {
         [shell, "-ec" | "-ce", script, ..] if is_shell(shell) => of_script(script),
         _ => of_script(&words.join(" ")),
     }
+}
+
+/// How long a command takes that is run beside the process. What is not known takes no time.
+pub fn time_of(command: &[String]) -> Duration {
+    plan("", command, &[]).ends.map_or(Duration::ZERO, |(after, _)| after)
 }
 
 fn of_image(image: &str) -> Plan {
@@ -106,6 +116,15 @@ fn of_script(script: &str) -> Plan {
                 plan.files.push((clock, FileAct::Print { path: (*path).to_owned() }));
                 code = 0;
             }
+            ["touch", path] => {
+                let (path, text) = ((*path).to_owned(), String::new());
+                plan.files.push((clock, FileAct::Write { path, text, append: true }));
+                code = 0;
+            }
+            ["rm", "-f" | "-rf", path] | ["rm", path] => {
+                plan.files.push((clock, FileAct::Remove { path: (*path).to_owned() }));
+                code = 0;
+            }
             _ => {
                 plan.serves = true;
                 return plan;
@@ -141,7 +160,7 @@ impl Plan {
                     expand(path, envs);
                     expand(text, envs);
                 }
-                FileAct::Print { path } => expand(path, envs),
+                FileAct::Print { path } | FileAct::Remove { path } => expand(path, envs),
             }
         }
         self

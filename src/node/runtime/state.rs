@@ -63,6 +63,8 @@ pub struct State {
     pub journal: Journal,
     /// Files that exec probes see: `namespace/pod` and path.
     pub files: BTreeSet<(String, String)>,
+    /// The HTTP status that a Pod (`namespace/name`) answers with, where a scenario says so; 200 otherwise.
+    pub answers: BTreeMap<String, u16>,
 }
 
 impl State {
@@ -78,6 +80,7 @@ impl State {
             scripts: BTreeMap::new(),
             journal,
             files: BTreeSet::new(),
+            answers: BTreeMap::new(),
         }
     }
 

@@ -1,0 +1,159 @@
+//! Probes and hooks in a whole cluster: what is said, when, and what follows.
+
+use kubestep::apiserver::admission::Reader;
+use kubestep::cluster::Cluster;
+use kubestep::cluster::scenario::Scenario;
+use kubestep::object::{Kind, Object};
+
+/// Runs a scenario with one Pod, `web`. `container` are the lines of its container below its name.
+fn run(image: &str, container: &str, grace: u32, timeline: &[&str]) -> Cluster {
+    let pod = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec:\n  terminationGracePeriodSeconds: {grace}\n  \
+         containers:\n  - name: web\n    {}\n",
+        container.trim().replace('\n', "\n    ")
+    );
+    let indented = pod.replace('\n', "\n    ");
+    let mut lines = vec!["kubectl apply -f web.yaml"];
+    lines.extend(timeline);
+    let lines: String = lines.iter().map(|line| format!("- {line}\n")).collect();
+    let text = format!(
+        "title: t\nstory: s\nfiles:\n  web.yaml: |\n    {indented}\nimages:\n  app: {{{image}}}\ntimeline:\n{lines}"
+    );
+    let scenario = Scenario::parse("test", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut cluster = Cluster::for_scenario(&scenario);
+    while !cluster.is_quiet() && cluster.step().is_some() {}
+    let crashes = cluster.engine.take_crashes();
+    assert!(crashes.is_empty(), "{crashes:?}");
+    cluster
+}
+
+/// Reason, message and count of the Warnings about the Pod, and of what was killed, as they began.
+fn told(cluster: &Cluster) -> Vec<String> {
+    let mut told = Vec::new();
+    for event in Reader::list(&cluster.engine.api.store, Kind::Event, "") {
+        let Object::Event(event) = event else { continue };
+        let part = |field: &Option<String>| field.clone().unwrap_or_default();
+        let (reason, message) = (part(&event.reason), part(&event.message));
+        if event.involved_object.name.as_deref() == Some("web")
+            && (reason == "Killing" || part(&event.type_) == "Warning")
+        {
+            told.push((event.first_timestamp.clone(), format!("{reason}: {message} x{}", event.count.unwrap_or(1))));
+        }
+    }
+    told.sort();
+    told.into_iter().map(|(_, line)| line).collect()
+}
+
+fn restarts(cluster: &Cluster) -> i64 {
+    let pod = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", "web").expect("the pod");
+    pod.to_json()["status"]["containerStatuses"][0]["restartCount"].as_i64().unwrap_or(0)
+}
+
+#[test]
+fn a_probe_that_fails_says_what_a_real_one_says() {
+    let probe = |how: &str| format!("image: app:1\nreadinessProbe: {{periodSeconds: 1, failureThreshold: 1, {how}}}");
+    let closed = "dial tcp 10.244.1.2:80: connect: connection refused";
+    let cases = [
+        (
+            "httpGet: {port: 80, path: /ready}",
+            "readyAfter: 900",
+            format!("Get \"http://10.244.1.2:80/ready\": {closed}"),
+        ),
+        ("tcpSocket: {port: 80}", "readyAfter: 900", closed.to_owned()),
+        (
+            "grpc: {port: 80}",
+            "readyAfter: 900",
+            "timeout: failed to connect service \"10.244.1.2:80\" within 1s: context deadline exceeded".to_owned(),
+        ),
+        ("httpGet: {port: 80}", "", "HTTP probe failed with statuscode: 503".to_owned()),
+        ("grpc: {port: 80}", "", "service unhealthy (responded with \"NOT_SERVING\")".to_owned()),
+        ("exec: {command: [sh, -c, 'echo not yet; exit 3']}", "", "not yet\n".to_owned()),
+        ("exec: {command: [sleep, '5']}", "", "command \"sleep 5\" timed out".to_owned()),
+    ];
+    for (how, image, said) in cases {
+        let cluster = run(image, &probe(how), 0, &["sleep 3", "answer web 503", "sleep 5"]);
+        let told = told(&cluster);
+        let want = format!("Unhealthy: Readiness probe failed: {said} x");
+        let host = cluster_ip(&cluster);
+        let want = want.replace("10.244.1.2", &host);
+        assert!(told.len() == 1 && told[0].starts_with(&want), "{how}: {told:?}, not {want}");
+        assert_eq!(restarts(&cluster), 0, "{how}");
+    }
+}
+
+fn cluster_ip(cluster: &Cluster) -> String {
+    let pod = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", "web").expect("the pod");
+    pod.to_json()["status"]["podIP"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_startup_probe_is_waited_for_and_may_give_up() {
+    let container = "image: app:1\n\
+        startupProbe: {tcpSocket: {port: 80}, periodSeconds: 1, failureThreshold: 30}\n\
+        livenessProbe: {exec: {command: ['false']}, periodSeconds: 1, failureThreshold: 2}";
+    let cluster = run("readyAfter: 10", container, 0, &["sleep 9"]);
+    assert!(!told(&cluster).iter().any(|line| line.contains("Liveness")), "{:?}", told(&cluster));
+    let cluster = run("readyAfter: 10", container, 0, &["sleep 16"]);
+    assert!(told(&cluster).contains(&"Killing: Container web failed liveness probe, will be restarted x1".to_owned()));
+    let container = "image: app:1\n\
+        startupProbe: {tcpSocket: {port: 80}, periodSeconds: 1, failureThreshold: 2}";
+    let cluster = run("readyAfter: 900", container, 0, &["sleep 5"]);
+    assert!(told(&cluster).contains(&"Killing: Container web failed startup probe, will be restarted x1".to_owned()));
+    assert!(restarts(&cluster) >= 1);
+}
+
+/// The example of the Kubernetes documentation: a process that takes its own sign of life away.
+#[test]
+fn a_process_that_sickens_is_started_again() {
+    let container = "image: busybox:1.36\n\
+        args: [/bin/sh, -c, touch /tmp/healthy; sleep 30; rm -f /tmp/healthy; sleep 600]\n\
+        livenessProbe: {exec: {command: [cat, /tmp/healthy]}, initialDelaySeconds: 5, periodSeconds: 5, \
+        terminationGracePeriodSeconds: 3}";
+    let cluster = run("", container, 60, &["sleep 29"]);
+    assert_eq!((told(&cluster), restarts(&cluster)), (Vec::new(), 0));
+    // Unwell at 30 s, given up by 46 s; a shell ignores SIGTERM, and has the 3 s of the probe, not the 60 s of the Pod.
+    let cluster = run("", container, 60, &["sleep 55"]);
+    let said = "Unhealthy: Liveness probe failed: cat: can't open '/tmp/healthy': No such file or directory\n x3";
+    let killed = "Killing: Container web failed liveness probe, will be restarted x1";
+    assert_eq!((told(&cluster), restarts(&cluster)), (vec![said.to_owned(), killed.to_owned()], 1));
+}
+
+#[test]
+fn a_hook_that_fails_is_told() {
+    let container = "image: app:1\nlifecycle: {postStart: {exec: {command: [sh, -c, exit 1]}}}";
+    let cluster = run("", container, 0, &["sleep 3"]);
+    let told_of = told(&cluster);
+    assert!(told_of.iter().any(|line| line.starts_with("FailedPostStartHook: PostStartHook failed")), "{told_of:?}");
+    assert!(told_of.iter().any(|line| line.starts_with("Killing: FailedPostStartHook")), "{told_of:?}");
+    let container = "image: app:1\nlifecycle: {preStop: {httpGet: {port: 80}}}";
+    let cluster = run("readyAfter: 900", container, 5, &["sleep 3", "kubectl delete pod web"]);
+    let want = ["Killing: Stopping container web x1", "FailedPreStopHook: PreStopHook failed x1"];
+    let mut told_of = told(&cluster);
+    told_of.sort_by_key(|line| !line.starts_with("Killing"));
+    assert_eq!(told_of, want);
+}
+
+/// What a preStop hook takes is taken from the grace period; a hook that outlasts it is cut short.
+#[test]
+fn a_pre_stop_hook_counts_in_the_grace_period() {
+    let took = |hook: &str, command: &str, grace: u32| {
+        let container = format!("image: app:1\n{command}lifecycle: {{preStop: {hook}}}");
+        let cluster = run("", &container, grace, &["sleep 5"]);
+        let before = cluster.engine.now();
+        let after = run("", &container, grace, &["sleep 5", "kubectl delete pod web"]).engine.now();
+        (after - before).as_secs()
+    };
+    let stubborn = "command: [sh, -c, sleep infinity]\n";
+    for (hook, command, grace, seconds) in [
+        ("{sleep: {seconds: 4}}", "", 30, 4..=6),
+        ("{exec: {command: [sleep, '4']}}", "", 30, 4..=6),
+        ("{exec: {command: [sleep, '90']}}", "", 6, 6..=8),
+        // The process has what the hook has left: 10 s together.
+        ("{sleep: {seconds: 4}}", stubborn, 10, 10..=12),
+        // However little that is, it has a second.
+        ("{exec: {command: [sleep, '90']}}", stubborn, 6, 7..=9),
+    ] {
+        let took = took(hook, command, grace);
+        assert!(seconds.contains(&took), "{hook} {command:?} of {grace} s took {took} s, not {seconds:?}");
+    }
+}
