@@ -51,7 +51,11 @@ fn restarts(cluster: &Cluster) -> i64 {
 
 #[test]
 fn a_probe_that_fails_says_what_a_real_one_says() {
-    let probe = |how: &str| format!("image: app:1\nreadinessProbe: {{periodSeconds: 1, failureThreshold: 1, {how}}}");
+    let probe = |how: &str| {
+        format!(
+            "image: app:1\nports: [{{containerPort: 80}}]\nreadinessProbe: {{periodSeconds: 1, failureThreshold: 1, {how}}}"
+        )
+    };
     let closed = "dial tcp 10.244.1.2:80: connect: connection refused";
     let cases = [
         (
@@ -88,14 +92,14 @@ fn cluster_ip(cluster: &Cluster) -> String {
 
 #[test]
 fn the_startup_probe_is_waited_for_and_may_give_up() {
-    let container = "image: app:1\n\
+    let container = "image: app:1\nports: [{containerPort: 80}]\n\
         startupProbe: {tcpSocket: {port: 80}, periodSeconds: 1, failureThreshold: 30}\n\
         livenessProbe: {exec: {command: ['false']}, periodSeconds: 1, failureThreshold: 2}";
     let cluster = run("readyAfter: 10", container, 0, &["sleep 9"]);
     assert!(!told(&cluster).iter().any(|line| line.contains("Liveness")), "{:?}", told(&cluster));
     let cluster = run("readyAfter: 10", container, 0, &["sleep 16"]);
     assert!(told(&cluster).contains(&"Killing: Container web failed liveness probe, will be restarted x1".to_owned()));
-    let container = "image: app:1\n\
+    let container = "image: app:1\nports: [{containerPort: 80}]\n\
         startupProbe: {tcpSocket: {port: 80}, periodSeconds: 1, failureThreshold: 2}";
     let cluster = run("readyAfter: 900", container, 0, &["sleep 5"]);
     assert!(told(&cluster).contains(&"Killing: Container web failed startup probe, will be restarted x1".to_owned()));
@@ -120,12 +124,13 @@ fn a_process_that_sickens_is_started_again() {
 
 #[test]
 fn a_hook_that_fails_is_told() {
-    let container = "image: app:1\nlifecycle: {postStart: {exec: {command: [sh, -c, exit 1]}}}";
+    let container =
+        "image: app:1\nports: [{containerPort: 80}]\nlifecycle: {postStart: {exec: {command: [sh, -c, exit 1]}}}";
     let cluster = run("", container, 0, &["sleep 3"]);
     let told_of = told(&cluster);
     assert!(told_of.iter().any(|line| line.starts_with("FailedPostStartHook: PostStartHook failed")), "{told_of:?}");
     assert!(told_of.iter().any(|line| line.starts_with("Killing: FailedPostStartHook")), "{told_of:?}");
-    let container = "image: app:1\nlifecycle: {preStop: {httpGet: {port: 80}}}";
+    let container = "image: app:1\nports: [{containerPort: 80}]\nlifecycle: {preStop: {httpGet: {port: 80}}}";
     let cluster = run("readyAfter: 900", container, 5, &["sleep 3", "kubectl delete pod web"]);
     let want = ["Killing: Stopping container web x1", "FailedPreStopHook: PreStopHook failed x1"];
     let mut told_of = told(&cluster);
@@ -137,7 +142,7 @@ fn a_hook_that_fails_is_told() {
 #[test]
 fn a_pre_stop_hook_counts_in_the_grace_period() {
     let took = |hook: &str, command: &str, grace: u32| {
-        let container = format!("image: app:1\n{command}lifecycle: {{preStop: {hook}}}");
+        let container = format!("image: app:1\nports: [{{containerPort: 80}}]\n{command}lifecycle: {{preStop: {hook}}}");
         let cluster = run("", &container, grace, &["sleep 5"]);
         let before = cluster.engine.now();
         let after = run("", &container, grace, &["sleep 5", "kubectl delete pod web"]).engine.now();

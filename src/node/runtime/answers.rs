@@ -48,14 +48,16 @@ impl Inner {
         Ok(CriResponse::Exec { output, exit_code })
     }
 
-    /// A server answers once it runs, or once its script says it does; well, unless the scenario says otherwise. The
-    /// texts are those of `pkg/probe`.
+    /// A server answers where it listens, once its script says it does; well, unless the scenario says otherwise. The
+    /// texts are those of `pkg/probe`. No packet walks: kubelet and container are on one node.
     pub(super) fn probe(&self, state: &State, id: &str, target: &ProbeTarget) -> Result<CriResponse, RpcError> {
         let container = state.containers.get(id).ok_or_else(|| no_container(id))?;
         let sandbox = state.sandboxes.get(&container.status.sandbox_id).ok_or_else(|| no_container(id))?;
         let running = container.status.state == ContainerState::ContainerRunning;
         let wait = state.script(&container.config.image).and_then(|s| s.ready_after).unwrap_or_default();
-        let answers = running && self.hub.now() >= container.status.started_at + wait;
+        let (ProbeTarget::HttpGet { port, .. } | ProbeTarget::TcpSocket { port } | ProbeTarget::Grpc { port }) = target;
+        let up = running && self.hub.now() >= container.status.started_at + wait;
+        let answers = up && self.listens(container, &sandbox.config, *port);
         let pod = format!("{}/{}", sandbox.config.namespace, sandbox.config.name);
         let status = state.answers.get(&pod).copied().unwrap_or(200);
         let ip = if sandbox.ip.is_empty() { "127.0.0.1" } else { &sandbox.ip };

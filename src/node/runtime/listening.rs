@@ -52,7 +52,14 @@ impl Inner {
         self.sockets(|sockets| sockets.close(id));
     }
 
-    fn sockets<T>(&self, change: impl FnOnce(&mut sockets::Sockets) -> T) {
-        change(&mut self.networks.host().sockets.borrow_mut());
+    /// Whether a process listens on a TCP port where the container is.
+    pub(super) fn listens(&self, container: &Container, sandbox: &PodSandboxConfig, port: i32) -> bool {
+        let namespace = if sandbox.host_network { String::new() } else { netns(&container.status.sandbox_id) };
+        let listener = |port| self.sockets(|sockets| sockets.listener(&namespace, Protocol::Tcp, port).is_some());
+        u16::try_from(port).is_ok_and(listener)
+    }
+
+    fn sockets<T>(&self, change: impl FnOnce(&mut sockets::Sockets) -> T) -> T {
+        change(&mut self.networks.host().sockets.borrow_mut())
     }
 }
