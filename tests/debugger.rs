@@ -106,7 +106,7 @@ fn wrong_breakpoints_say_what_would_do() {
         ("debugger/diff.rs:1", "is in no function"),
         ("debugger/diff.rs:30", "nothing waits in"),
         ("fn=frobnicate", "there is no function"),
-        ("fn=matches_glob", "never waits"),
+        ("fn=split_at_word", "never waits"),
         ("pod if", "a value is expected here"),
         ("pod if x", "column 1: there is nothing called \"x\""),
         ("pod print {", "without its partner"),

@@ -216,6 +216,36 @@ fn commands_may_be_anything() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
 }
 
+/// Each command with each kind of nonsense behind it: a reply, never a panic.
+#[test]
+fn every_command_takes_nonsense() {
+    const NONSENSE: &[&str] = &[
+        "",
+        "x",
+        "-1",
+        "0",
+        "99999999999999999999",
+        "e1",
+        "'",
+        "🦀 é",
+        "--all",
+        "pod/",
+        "a b c d",
+        "* *",
+        "#0",
+        "kube-scheduler",
+        "pod/x.status.phase if new.x = 1",
+        "1 1",
+        "pod.status[",
+        "if if print print do do",
+    ];
+    let names = kubestep::cli::commands::names().filter(|name| !["quit", "q", "exit", "save"].contains(name));
+    let lines = names.flat_map(|name| NONSENSE.iter().map(move |nonsense| format!("{name} {nonsense}\n")));
+    let output = run(&["step", "pod"], &lines.collect::<String>());
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !error.contains("panicked"), "{error}");
+}
+
 #[test]
 fn a_reader_that_leaves_is_no_error() {
     let script = format!("{} run rolling-update | head -n 1", env!("CARGO_BIN_EXE_kubestep"));

@@ -45,11 +45,11 @@ fn choices_are_made_again_on_the_way_forward() {
     let scenario = Scenario::find("deployment").expect("it is shipped");
     let mut session = session(&scenario);
     session.goto(60);
-    session.choose(Choice::Kubectl(["scale", "deployment", "web", "--replicas=3"].map(str::to_owned).into()));
+    session.act("type kubectl scale deployment web --replicas=3").expect("it can be typed");
     session.goto(90);
     let last = session.cluster.engine.pending().last().map(|event| event.id).expect("something is pending");
-    assert!(session.choose(Choice::Deliver(last)));
-    assert!(!session.choose(Choice::Deliver(last)), "it is not in flight any more");
+    assert!(session.choose(Choice::Deliver(last)).is_ok());
+    assert!(session.choose(Choice::Deliver(last)).is_err(), "it is not in flight any more");
     session.go(&mut Goal::Quiet, 0);
     let (expected, end) = (digests(&session), session.furthest());
     for step in [75, 60, 20, 91, 90, 0] {
@@ -68,7 +68,7 @@ fn a_new_choice_in_the_past_is_a_branch() {
     session.go(&mut Goal::Quiet, 0);
     let first = digests(&session);
     session.goto(50);
-    session.choose(Choice::Kubectl(["delete", "deployment", "web"].map(str::to_owned).into()));
+    session.act("type kubectl delete deployment web").expect("it can be typed");
     session.go(&mut Goal::Quiet, 0);
     let second = digests(&session);
     assert_eq!(first[..50], second[..50]);

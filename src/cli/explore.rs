@@ -69,7 +69,7 @@ fn story(scenario: &Scenario, violation: &Violation) -> String {
     for (after, event) in &violation.schedule {
         session.goto(*after);
         let overtaken = session.cluster.engine.pending().take_while(|pending| pending.id != *event).count();
-        if session.choose(Choice::Deliver(*event))
+        if session.choose(Choice::Deliver(*event)).is_ok()
             && let Some(step) = session.current()
         {
             let line = describe::headline(&session.cluster.engine, &step.event);

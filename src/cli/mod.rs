@@ -89,6 +89,12 @@ struct StepArguments {
     /// Stop at background traffic too: heartbeats, Events, tokens.
     #[arg(long)]
     all: bool,
+    /// Open a session that was saved.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "filename"])]
+    replay: Option<PathBuf>,
+    /// Open it at this step.
+    #[arg(long, value_name = "STEP", requires = "replay")]
+    at: Option<u64>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -126,6 +132,7 @@ pub fn main() -> ExitCode {
 
 fn run(verb: Verb) -> anyhow::Result<()> {
     match verb {
+        Verb::Step(StepArguments { all, replay: Some(file), at, .. }) => step::replay(&file, at, all),
         Verb::Step(arguments) => step::command(arguments.source, arguments.all),
         Verb::Run(arguments) => run::command(arguments.source, arguments.out.as_deref()),
         Verb::Explore(arguments) => explore::command(&arguments),

@@ -1,13 +1,14 @@
 //! `kubestep step`: walk a cluster, one event at a time.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
+use anyhow::Context;
 use console::Term;
 use indicatif::ProgressBar;
 
-use crate::cluster::Cluster;
 use crate::cluster::scenario::Scenario;
-use crate::debugger::{Session, StopAt};
+use crate::debugger::{Session, StopAt, file};
 
 use super::complete::complete;
 use super::input::Lines;
@@ -39,14 +40,26 @@ pub(super) fn command(source: Source, all: bool) -> anyhow::Result<()> {
             None => return Ok(()),
         },
     };
-    let cluster = Cluster::for_scenario(&scenario);
+    let session = Session::of(scenario);
+    let scenario = session.scenario();
     let title = palette::here().apply_to(&scenario.title);
     let greeting = format!(
         "{title}\n{}\n{} nodes are up, nothing is deployed. Enter steps; help lists the commands.\n",
         scenario.story.trim(),
-        cluster.config().nodes.len(),
+        session.cluster.config().nodes.len(),
     );
-    Stepper::new(Session::new(cluster), all).run(&greeting)?;
+    Stepper::new(session, all).run(&greeting)?;
+    Ok(())
+}
+
+/// `kubestep step --replay FILE`: goes on with a saved session.
+pub(super) fn replay(path: &Path, at: Option<u64>, all: bool) -> anyhow::Result<()> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let session = file::open(&text, at).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
+    let mut stepper = Stepper::new(session, all);
+    stepper.heard();
+    let greeting = format!("{}\n{}", palette::here().apply_to(&stepper.session.scenario().title), stepper.shown());
+    stepper.run(&greeting)?;
     Ok(())
 }
 

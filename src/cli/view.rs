@@ -94,6 +94,9 @@ impl View {
         if out.is_empty() {
             out.push_str("nothing is pending but background traffic\n");
         }
+        for event in session.cluster.engine.held() {
+            let _ = writeln!(out, "{:>6} held {}", event.id.to_string(), self.line(session, event));
+        }
         if hidden > 0 {
             let _ =
                 writeln!(out, "{}", palette::label().apply_to(format!("{hidden} background events: pending --all")));

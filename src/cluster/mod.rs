@@ -4,6 +4,8 @@
 //! (namespaces, roles, priority classes); then controller manager, scheduler and nodes join, list, watch and settle.
 //! Only then does the user's part begin, and steps count from 1.
 
+mod faults;
+
 pub mod kubectl;
 
 mod machine;
@@ -526,7 +528,7 @@ impl Cluster {
     }
 
     /// The same with an event that is not the next one.
-    pub fn choose(&mut self, event: EventId) -> Option<Step> {
+    pub fn choose(&mut self, event: EventId) -> Result<Step, String> {
         let step = self.engine.choose(event);
         self.act();
         step

@@ -18,13 +18,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::NodeConfig;
 use crate::node::network::Mode;
 
 /// One scenario.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// What the menu calls it; the file's name without ending.
@@ -75,7 +75,7 @@ fn default_namespace() -> String {
 }
 
 /// How packets get from a Pod of one node to a Pod of another.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
     /// Each node is a router for its Pods: `host-gw`.
@@ -95,7 +95,7 @@ impl From<Network> for Mode {
 }
 
 /// A number of nodes, or what each of them is.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Nodes {
     /// So many, all alike.
@@ -111,7 +111,7 @@ impl Default for Nodes {
 }
 
 /// A node in a scenario.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeDescription {
     /// `node-1`.
@@ -143,7 +143,7 @@ fn hundred_ten() -> u32 {
 }
 
 /// How an image behaves. Times are seconds.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ImageBehaviour {
     /// Pulling it fails with this text.

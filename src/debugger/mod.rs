@@ -8,6 +8,7 @@
 //! - [`explore`]: every order of delivery within a bound.
 //! - [`causes`], [`changes`], [`timeline`], [`inspect`], [`spine`], [`explain`]: questions and their answers, about
 //!   objects that [`target`] finds.
+//! - [`choice`]: what a user decides and breaks. [`mod@file`]: a session saved.
 //! - [`describe`]: one event, or one task, in words.
 //! - [`diff`]: what changed between two versions of an object, field by field.
 //! - [`properties`]: what must hold in every run.
@@ -20,12 +21,14 @@
 pub mod breakpoint;
 pub mod causes;
 pub mod changes;
+pub mod choice;
 pub mod describe;
 pub mod diff;
 pub mod explain;
 pub mod explore;
 pub mod expression;
 pub mod facts;
+pub mod file;
 pub mod inspect;
 pub mod moves;
 pub mod properties;
@@ -37,6 +40,7 @@ pub mod target;
 pub mod timeline;
 pub mod travel;
 
+pub use choice::Choice;
 pub use moves::{Goal, StopAt};
 pub use session::{Advance, Session};
-pub use travel::{Branch, Choice, Chosen};
+pub use travel::{Branch, Chosen};

@@ -67,7 +67,7 @@ impl Goal {
                 .any(|note| matches!(note, Note::Finished { actor: a, task: t } if a == actor && t == task)),
             Goal::Until(condition) => {
                 let facts = Facts::of(&cluster.engine, step);
-                !condition.check(&facts, seconds).0.is_empty()
+                !condition.check(&facts, seconds).hits.is_empty()
             }
         }
     }

@@ -1,6 +1,7 @@
 //! A session: a cluster, every step that ran, and where we stand.
 
 use crate::cluster::Cluster;
+use crate::cluster::scenario::Scenario;
 use crate::engine::{Step, StepId, What};
 use crate::object::time::Instant;
 
@@ -40,6 +41,7 @@ pub struct Session {
     typed: Vec<(StepId, String)>,
     /// How much of what commands printed was looked through for lines that were typed.
     heard: usize,
+    scenario: Scenario,
 }
 
 impl Session {
@@ -60,9 +62,22 @@ impl Session {
             printed: Vec::new(),
             typed: Vec::new(),
             heard: 0,
+            scenario: Scenario::default(),
         };
         session.hear();
         session
+    }
+
+    /// A session over a scenario's cluster; it can be saved.
+    pub fn of(scenario: Scenario) -> Session {
+        let mut session = Session::new(Cluster::for_scenario(&scenario));
+        session.scenario = scenario;
+        session
+    }
+
+    /// What runs.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
     }
 
     /// Every step that ran, oldest first; step N is at N - 1.
@@ -160,17 +175,23 @@ impl Session {
     /// Keeps a step that ran, and says whether the move ends here.
     fn took(&mut self, step: Step, goal: &mut Goal) -> Option<Advance> {
         let seconds = self.time(step.time).0 as f64 / 1e9;
+        let mut acts = Vec::new();
         self.background += u64::from(step.event.background);
         if !self.breakpoints.list().is_empty() {
             let facts = Facts::of(&self.cluster.engine, &step);
-            let (hits, printed) = self.breakpoints.check(&facts, seconds);
-            self.hits = hits;
-            self.printed.extend(printed);
+            let found = self.breakpoints.check(&facts, seconds);
+            self.hits = found.hits;
+            self.printed.extend(found.printed);
+            acts = found.acts;
         }
         let crash = |(_, task, message): (_, std::rc::Rc<str>, String)| format!("{task} panicked: {message}");
         self.crashes.extend(self.cluster.engine.take_crashes().into_iter().map(crash));
         let reached = goal.reached(&self.cluster, &step, seconds);
         self.keep(step);
+        for text in acts {
+            let said = self.act(&text).unwrap_or_else(|error| format!("it cannot be done: {error}"));
+            self.printed.push(format!("{text}: {said}"));
+        }
         match (self.crashes.is_empty(), self.hits.is_empty()) {
             (false, _) => Some(Advance::Crashed),
             (_, false) => Some(Advance::Breakpoint),

@@ -9,8 +9,9 @@
 //! them: what was is kept as a branch.
 
 use crate::cluster::Saved;
-use crate::engine::{EventId, Step};
+use crate::engine::Step;
 
+use super::choice::Choice;
 use super::describe;
 use super::facts::Facts;
 use super::moves::StopAt;
@@ -20,15 +21,6 @@ use super::session::Session;
 const SPACING: u64 = 250;
 /// A save is given up if its neighbours are closer together than this part of their age.
 const SPARSER: u64 = 48;
-
-/// What a person did. All else in a run follows from its scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// A kubectl command, without the word `kubectl`.
-    Kubectl(Vec<String>),
-    /// This event is delivered next, out of turn.
-    Deliver(EventId),
-}
 
 /// A choice, and how many steps had run when it was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,18 +98,27 @@ impl Past {
 }
 
 impl Session {
-    /// Does what a person chose, and remembers it. False if it cannot be done: the event is not in flight.
-    pub fn choose(&mut self, choice: Choice) -> bool {
-        if let Choice::Deliver(event) = choice
-            && self.cluster.engine.in_flight(event).is_none()
-        {
-            return false;
-        }
-        self.past.add(self.cluster.engine.steps(), choice.clone());
-        if let Some(step) = self.perform(choice) {
+    /// Does what a person chose, remembers it, and says what came of it. An error says why it cannot be done.
+    pub fn choose(&mut self, choice: Choice) -> Result<String, String> {
+        let after = self.cluster.engine.steps();
+        let (said, step) = choice.perform(self)?;
+        self.past.add(after, choice);
+        if let Some(step) = step {
             self.keep(step);
         }
-        true
+        Ok(said)
+    }
+
+    /// The same, as it is typed.
+    pub fn act(&mut self, text: &str) -> Result<String, String> {
+        let choice = Choice::parse(text, &self.cluster.kubectl.namespace)?;
+        self.choose(choice)
+    }
+
+    /// Runs to a step with choices that were made before; those after it will be made on the way forward.
+    pub(super) fn repeat(&mut self, choices: Vec<Chosen>, to: u64) {
+        self.past.choices = choices;
+        self.goto(to);
     }
 
     /// The choices made so far on this branch, and those that will be made again on the way forward.
@@ -133,16 +134,6 @@ impl Session {
     /// The furthest step that was run on this branch.
     pub fn furthest(&self) -> u64 {
         self.past.furthest
-    }
-
-    pub(super) fn perform(&mut self, choice: Choice) -> Option<Step> {
-        match choice {
-            Choice::Kubectl(words) => {
-                self.cluster.type_words(words);
-                None
-            }
-            Choice::Deliver(event) => self.cluster.choose(event),
-        }
     }
 
     /// Goes to the moment at which so many steps had run. Forward it stops at no breakpoint. Returns where it came to:
@@ -175,7 +166,8 @@ impl Session {
     /// One step. Choices that were made here before are made again first.
     pub(super) fn next_step(&mut self) -> Option<Step> {
         while let Some(choice) = self.past.due(self.cluster.engine.steps()) {
-            if let Some(step) = self.perform(choice) {
+            // What could be done once can be done again: the same steps led here.
+            if let Ok((_, Some(step))) = choice.perform(self) {
                 return Some(step);
             }
         }

@@ -47,6 +47,11 @@ impl Latency {
         }
     }
 
+    /// From now on hops vary as with this seed.
+    pub fn reseed(&mut self, seed: u64) {
+        self.jitter = (seed != 0).then(|| Random::new(seed));
+    }
+
     /// How long `what` is under way.
     pub fn of(&mut self, what: &What) -> Duration {
         let base = match what {

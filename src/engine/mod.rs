@@ -10,6 +10,7 @@
 //! task exactly when the answer it waits for is delivered.
 //!
 //! - [`event`]: what a pending event can be, as one closed enum.
+//! - [`control`]: what somebody outside decides: hold, delay, drop, fail.
 //! - [`hub`]: the handle by which components send, sleep, arm timers and spawn.
 //! - [`latency`]: how long each hop takes.
 //! - [`memory`]: what components remember, and how a world is saved and brought back.
@@ -33,6 +34,7 @@ use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::object::Kind;
 use crate::object::time::Instant;
 
+pub mod control;
 pub mod event;
 pub mod hub;
 pub mod latency;
@@ -45,6 +47,7 @@ pub use latency::Latency;
 pub use memory::Memory;
 pub use trace::{Note, Queued, Step, Table};
 
+use control::Failing;
 use hub::{Outcome, Outgoing, SavedHub, Spawned};
 
 /// A timer at least this far ahead does not keep the cluster from being quiet: progress deadlines, long back-offs.
@@ -143,6 +146,7 @@ pub struct Engine {
     foreground: usize,
     crashes: Vec<(ActorId, Rc<str>, String)>,
     scratch: Vec<Outgoing>,
+    controls: control::Controls,
 }
 
 /// A watch's connection: whose it is, and when its last event is due, so that events stay in order.
@@ -166,6 +170,7 @@ pub struct Saved {
     steps: u64,
     now: Instant,
     foreground: usize,
+    controls: control::Controls,
 }
 
 impl Saved {
@@ -196,6 +201,7 @@ impl Engine {
             foreground: 0,
             crashes: Vec::new(),
             scratch: Vec::new(),
+            controls: control::Controls::default(),
         }
     }
 
@@ -256,6 +262,7 @@ impl Engine {
         for key in lost {
             self.take_pending(key);
         }
+        self.forget_held(|event| event.to == id);
         Some(actor)
     }
 
@@ -327,6 +334,7 @@ impl Engine {
             steps: self.steps,
             now: self.now,
             foreground: self.foreground,
+            controls: self.controls.clone(),
         })
     }
 
@@ -348,6 +356,7 @@ impl Engine {
         self.steps = saved.steps;
         self.now = saved.now;
         self.foreground = saved.foreground;
+        self.controls = saved.controls.clone();
         self.crashes.clear();
         self.scratch.clear();
     }
@@ -370,12 +379,6 @@ impl Engine {
     pub fn step(&mut self) -> Option<Step> {
         let key = *self.pending.keys().next()?;
         Some(self.deliver(key))
-    }
-
-    /// Delivers the pending event with this number, out of order if need be. None if it is not pending.
-    pub fn choose(&mut self, id: EventId) -> Option<Step> {
-        let due = *self.due.get(&id)?;
-        Some(self.deliver((due, id)))
     }
 
     fn deliver(&mut self, key: (Instant, EventId)) -> Step {
@@ -424,6 +427,10 @@ impl Engine {
             ReplyTo::Watch(watch) => Some(watch),
             ReplyTo::Call(_) => None,
         };
+        let fault = self.failing(request, from, watch.is_some());
+        if let Some(how) = fault.filter(|how| *how != Failing::LostAfter) {
+            return self.refuse(event, reply, request, how);
+        }
         if let Some(watch) = watch {
             self.watches.insert(watch, Stream { actor: from, last_due: Instant::default() });
         }
@@ -438,7 +445,8 @@ impl Engine {
         self.hub.note(|| answered(&handled.answer));
         if let ReplyTo::Call(call) = reply {
             let about: Rc<str> = if self.hub.recording() { request.line().into() } else { Rc::from("") };
-            let what = What::Response { call, about, answer: Box::new(handled.answer) };
+            let answer = fault.map_or(handled.answer, |how| how.answer(request));
+            let what = What::Response { call, about, answer: Box::new(answer) };
             self.scratch.push(Outgoing { from: APISERVER, to: from, delay: Duration::ZERO, background, idle, what });
         }
         for (watch, said) in handled.fanout {
@@ -524,6 +532,7 @@ impl Engine {
         for key in lost {
             self.take_pending(key);
         }
+        self.forget_held(of_watch);
     }
 
     fn enqueue(&mut self, out: Outgoing) -> EventId {
@@ -544,11 +553,14 @@ impl Engine {
         let cause = StepId(self.steps);
         let distant = out.delay >= DISTANT && matches!(out.what, What::Wake { .. });
         let idle = out.idle || distant;
-        self.foreground += usize::from(!idle);
-        let pending = Pending { id, due, cause, from: out.from, to: out.to, background, idle, what: out.what };
-        self.pending.insert((due, id), pending);
-        self.due.insert(id, due);
+        self.put_or_hold(Pending { id, due, cause, from: out.from, to: out.to, background, idle, what: out.what });
         id
+    }
+
+    fn put(&mut self, event: Pending) {
+        self.foreground += usize::from(!event.idle);
+        self.due.insert(event.id, event.due);
+        self.pending.insert((event.due, event.id), event);
     }
 
     fn take_pending(&mut self, key: (Instant, EventId)) -> Pending {

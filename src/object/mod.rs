@@ -13,6 +13,7 @@
 //!
 //! Must hold: nothing here knows that a cluster exists; these are values and pure functions over them.
 
+pub mod glob;
 pub mod json;
 pub mod kinds;
 pub mod meta;

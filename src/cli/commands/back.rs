@@ -1,6 +1,6 @@
 //! Back in time, and from one course of events to another.
 
-use crate::debugger::{Branch, Choice, StopAt};
+use crate::debugger::{Branch, StopAt};
 
 use super::super::step::Stepper;
 use super::{Command, Group, Reply};
@@ -122,11 +122,7 @@ fn last_choice(branch: &Branch) -> String {
     match branch.choices.last() {
         None => "as the scenario has it".to_owned(),
         Some(chosen) => {
-            let what = match &chosen.choice {
-                Choice::Kubectl(words) => format!("kubectl {}", shell_words::join(words)),
-                Choice::Deliver(event) => format!("event {} delivered out of turn", event.0),
-            };
-            format!("after step {}: {what}", chosen.after)
+            format!("after step {}: {}", chosen.after, chosen.choice)
         }
     }
 }

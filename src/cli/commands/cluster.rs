@@ -53,7 +53,8 @@ pub const GROUP: Group = Group {
             names: &["node"],
             usage: "node NODE cat|ls|ip|bridge|iptables-save|cp|rm …",
             about: "an admin on a node",
-            more: "node node-1 cat /etc/cni/net.d/10-kubestep.conflist\n\
+            more: "node stop 1, node start 4             cut a machine off the power, or switch one on\n\
+                   node node-1 cat /etc/cni/net.d/10-kubestep.conflist\n\
                    node node-1 ls /var/lib/cni/networks/kubestep\n\
                    node node-1 ip addr, ip route, ip link, ip netns, ip -n NAME addr\n\
                    node node-1 bridge link, bridge fdb\n\
@@ -61,6 +62,10 @@ pub const GROUP: Group = Group {
                    node node-1 cp FILE PATH      a file of the scenario, or one beside it\n\
                    node node-1 rm PATH\n",
             run: |stepper, line| match line.words()[1..].split_first() {
+                Some((word, [_])) if word == "stop" || word == "start" => super::decide::act(stepper, line),
+                Some((_, command)) if command.first().is_some_and(|word| word == "cp" || word == "rm") => {
+                    super::decide::act(stepper, line)
+                }
                 Some((node, command)) if !command.is_empty() => stepper.session.cluster.on_node(node, command),
                 _ => Err(format!("write: node NODE COMMAND; a node knows {}, cp FILE PATH, rm PATH", shell::USAGE)),
             },
@@ -107,6 +112,5 @@ fn packets(stepper: &mut Stepper, line: &Line) -> Reply {
 }
 
 fn start(stepper: &mut Stepper, words: &[String]) -> Reply {
-    stepper.session.choose(Choice::Kubectl(words.to_vec()));
-    Ok("kubectl is about to send its first request; press Enter to step\n".to_owned())
+    Ok(stepper.session.choose(Choice::Kubectl(words.to_vec()))? + "\n")
 }

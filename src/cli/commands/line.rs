@@ -23,6 +23,11 @@ impl Line {
         &self.words[0]
     }
 
+    /// The line as it was typed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// All words.
     pub fn words(&self) -> &[String] {
         &self.words

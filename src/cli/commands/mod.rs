@@ -10,7 +10,9 @@
 //! - [`stop`], breakpoints and watches.
 //! - [`ask`], about what was: causes, effects, changes.
 //! - [`look`], at what is.
+//! - [`decide`], what comes next, and what breaks.
 //! - [`cluster`], kubectl and the world outside.
+//! - [`keep`], sessions as files.
 //! - [`general`], help and the end.
 
 use super::step::Stepper;
@@ -18,7 +20,9 @@ use super::step::Stepper;
 pub mod ask;
 pub mod back;
 pub mod cluster;
+pub mod decide;
 pub mod general;
+pub mod keep;
 pub mod line;
 pub mod look;
 pub mod movement;
@@ -52,8 +56,18 @@ pub struct Group {
 }
 
 /// Every command there is.
-pub const GROUPS: &[Group] =
-    &[movement::GROUP, back::GROUP, stop::GROUP, ask::GROUP, look::GROUP, cluster::GROUP, general::GROUP];
+pub const GROUPS: &[Group] = &[
+    movement::GROUP,
+    back::GROUP,
+    stop::GROUP,
+    ask::GROUP,
+    look::GROUP,
+    decide::GROUP,
+    decide::FAULTS,
+    cluster::GROUP,
+    keep::GROUP,
+    general::GROUP,
+];
 
 /// All rows.
 pub fn all() -> impl Iterator<Item = &'static Command> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::debugger::breakpoint::Breakpoints;
 use crate::debugger::moves::Reaction;
-use crate::debugger::{Advance, Goal, StopAt};
+use crate::debugger::{Advance, Goal, Session, StopAt};
 use crate::engine::Note;
 
 use super::super::step::Stepper;
@@ -99,9 +99,8 @@ fn advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
     for _ in 0..times {
         match stepper.session.advance(stop, 0) {
             Advance::Quiet => {
-                return Ok(
-                    stepper.printed() + "nothing is left to do: the cluster is quiet. Change something, or quit\n"
-                );
+                let left = left(&stepper.session);
+                return Ok(format!("{}{left}: the cluster is quiet. Change something, or quit\n", stepper.printed()));
             }
             Advance::Stopped | Advance::Limit => {}
             Advance::Breakpoint | Advance::Crashed => break,
@@ -135,7 +134,7 @@ fn run_on(stepper: &mut Stepper, mut goal: Goal) -> Reply {
     let end = go(stepper, &mut goal);
     let said = stepper.printed();
     let session = &stepper.session;
-    let quiet = if session.cluster.is_quiet() { "; nothing is left to do" } else { "" };
+    let quiet = if session.cluster.is_quiet() { format!("; {}", left(session)) } else { String::new() };
     let (steps, now) = (session.history().len() - before, session.time(session.cluster.engine.now()));
     let ran = format!("{said}{steps} events, now at {now}{quiet}\n");
     match end {
@@ -152,6 +151,15 @@ fn show_goal(stepper: &mut Stepper, mut goal: Goal, what: &str) -> Reply {
         Advance::Quiet => Ok(format!("{said}the cluster is quiet; nothing is pending before {what}\n")),
         Advance::Limit => Ok(format!("{said}ten minutes went by before {what}\n")),
         _ => Ok(said + &stepper.shown()),
+    }
+}
+
+/// What a quiet cluster has left to do.
+fn left(session: &Session) -> String {
+    match session.cluster.engine.held().count() {
+        0 => "nothing is left to do".to_owned(),
+        1 => "nothing is left to do but 1 event that is held; release lets it go".to_owned(),
+        n => format!("nothing is left to do but {n} events that are held; release lets them go"),
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use super::choice::Choice;
 use super::expression::{Expression, eval, parse::parse_parts};
 use super::facts::{Facts, Subject, View};
 
@@ -32,6 +33,8 @@ pub struct Breakpoint {
     pub watched: Option<Watched>,
     /// Prints this and goes on.
     pub log: Option<Template>,
+    /// Does this and goes on.
+    pub act: Option<String>,
     /// Goes away when it has stopped once.
     pub once: bool,
     /// Whether it is asked at all.
@@ -114,31 +117,74 @@ impl Breakpoints {
         self.list.clear();
     }
 
-    /// Offers a step to all. Who stops is in the first list, what logpoints print in the second.
-    pub fn check(&mut self, facts: &Facts, seconds: f64) -> (Vec<Hit>, Vec<String>) {
-        let (mut hits, mut printed) = (Vec::new(), Vec::new());
+    /// Offers a step to all.
+    pub fn check(&mut self, facts: &Facts, seconds: f64) -> Found {
+        let (mut found, mut used) = (Found::default(), Vec::new());
         for breakpoint in self.list.iter_mut().filter(|b| b.enabled) {
             match breakpoint.check(facts, seconds) {
-                Outcome::Passed => {}
-                Outcome::Printed(text) => printed.push(text),
-                Outcome::Stopped(hit) => hits.push(hit),
+                Outcome::Passed => continue,
+                Outcome::Printed(text) => found.printed.push(text),
+                Outcome::Acts(text) => found.acts.push(text),
+                Outcome::Stopped(hit) => found.hits.push(hit),
+            }
+            if breakpoint.once {
+                used.push(breakpoint.number);
             }
         }
-        self.list.retain(|b| !(b.once && hits.iter().any(|hit| hit.number == b.number)));
-        (hits, printed)
+        self.list.retain(|breakpoint| !used.contains(&breakpoint.number));
+        found
+    }
+
+    /// Adds what is to be done once, from its text: `create pods do crash kube-controller-manager`.
+    pub fn when(&mut self, text: &str, context: &Context) -> Result<&Breakpoint, String> {
+        let (condition, act) = parse::split_at_word(text, "do");
+        let act = act.filter(|act| !act.is_empty()).ok_or("write: when TERM… [if EXPR] do CHOICE")?.to_owned();
+        if let Choice::Deliver(_) = Choice::parse(&act, "default")? {
+            return Err("an event's number is not known before, so choose cannot stand after do".to_owned());
+        }
+        let parse::Parsed { filter, condition, .. } = parse::parse(condition, context)?;
+        Ok(self.push(Breakpoint { filter, condition, act: Some(act), once: true, ..Breakpoint::empty(text) }))
+    }
+
+    /// All as they are typed, to be added again with [`Breakpoints::add_command`].
+    pub fn commands(&self) -> Vec<String> {
+        self.list.iter().map(|breakpoint| format!("{} {}", breakpoint.command(), breakpoint.text)).collect()
+    }
+
+    /// Adds one as it is typed: `break 409`.
+    pub fn add_command(&mut self, line: &str, context: &Context) -> Result<&Breakpoint, String> {
+        match line.split_once(' ').unwrap_or((line, "")) {
+            ("break", text) => self.add(text, false, context),
+            ("tbreak", text) => self.add(text, true, context),
+            ("watch", text) => self.watch(text, context),
+            ("when", text) => self.when(text, context),
+            (other, _) => Err(format!("{other:?} makes no breakpoint")),
+        }
     }
 }
 
 impl Breakpoints {
     /// Whether anybody would stop at a step of the past. Counts and ignored hits are not touched.
     pub fn would_stop(&self, facts: &Facts, seconds: f64) -> bool {
-        self.list.iter().any(|b| b.enabled && b.log.is_none() && b.fits(facts, seconds).is_some())
+        self.list.iter().any(|b| b.enabled && b.log.is_none() && b.act.is_none() && b.fits(facts, seconds).is_some())
     }
+}
+
+/// What breakpoints have to say about a step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Who stops.
+    pub hits: Vec<Hit>,
+    /// What logpoints print.
+    pub printed: Vec<String>,
+    /// What is to be done now.
+    pub acts: Vec<String>,
 }
 
 enum Outcome {
     Passed,
     Printed(String),
+    Acts(String),
     Stopped(Hit),
 }
 
@@ -151,6 +197,7 @@ impl Breakpoint {
             condition: None,
             watched: None,
             log: None,
+            act: None,
             once: false,
             enabled: true,
             hits: 0,
@@ -165,12 +212,25 @@ impl Breakpoint {
             self.ignore -= 1;
             return Outcome::Passed;
         }
+        if let Some(act) = &self.act {
+            return Outcome::Acts(act.clone());
+        }
         match &self.log {
             Some(template) => Outcome::Printed(template.fill(&View::new(facts, subject, seconds))),
             None => {
                 let text = format!("{} {}: {} (hit {}){why}", self.what(), self.number, self.text, self.hits);
                 Outcome::Stopped(Hit { number: self.number, text })
             }
+        }
+    }
+
+    /// The command that makes it.
+    fn command(&self) -> &'static str {
+        match (&self.watched, &self.act, self.once) {
+            (Some(_), ..) => "watch",
+            (_, Some(_), _) => "when",
+            (.., true) => "tbreak",
+            _ => "break",
         }
     }
 
@@ -218,11 +278,10 @@ impl Watched {
 
 impl fmt::Display for Breakpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match (&self.watched, &self.log, self.once) {
-            (Some(_), ..) => "watch",
-            (_, Some(_), _) => "print",
-            (.., true) => "once",
-            _ => "break",
+        let kind = match (self.command(), &self.log) {
+            (_, Some(_)) => "print",
+            ("tbreak", _) => "once",
+            (command, _) => command,
         };
         write!(f, "{:<3} {kind:<6} {}", self.number, self.text)?;
         let times = |n: u64| if n == 1 { "once".to_owned() } else { format!("{n} times") };

@@ -87,7 +87,7 @@ pub fn split_watch(text: &str) -> Result<(String, String), String> {
 }
 
 /// The text before a keyword that stands alone and outside quotes, and the text behind it.
-fn split_at_word<'a>(text: &'a str, word: &str) -> (&'a str, Option<&'a str>) {
+pub(super) fn split_at_word<'a>(text: &'a str, word: &str) -> (&'a str, Option<&'a str>) {
     let (mut quote, mut start) = (None, true);
     for (at, c) in text.char_indices() {
         let end = at + word.len();

@@ -118,7 +118,7 @@ impl<'a> Runner<'a> {
             let step = match out_of_turn {
                 Some(event) => {
                     swapped.push((place as u64, event));
-                    self.cluster.choose(event)
+                    self.cluster.choose(event).ok()
                 }
                 None => self.cluster.step(),
             };

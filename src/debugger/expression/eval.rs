@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::{Error, Expression, Node, Operator, Part, Path, Root};
+use crate::object::glob;
 use crate::object::quantity::Amount;
 
 /// What paths look into.
@@ -137,7 +138,7 @@ fn compare(a: &Value, operator: Operator, b: &Value) -> Result<bool, String> {
 fn like(a: &Value, b: &Value) -> Result<bool, String> {
     match (a, b) {
         (Value::Null, Value::String(_)) => Ok(false),
-        (Value::String(text), Value::String(pattern)) => Ok(matches_glob(pattern, text)),
+        (Value::String(text), Value::String(pattern)) => Ok(glob::matches(pattern, text)),
         _ => Err(format!("~ compares a text with a pattern in quotes, not {} with {}", what(a), what(b))),
     }
 }
@@ -162,30 +163,4 @@ fn what(value: &Value) -> &'static str {
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }
-}
-
-/// Whether `text` fits a pattern in which `*` stands for any text and `?` for one character.
-pub fn matches_glob(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    // Where the last star stood, and how much of the text it has taken so far.
-    let (mut p, mut t, mut star) = (0, 0, None);
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(c) if *c == '?' || *c == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => {
-                let Some((at, taken)) = star else { return false };
-                star = Some((at, taken + 1));
-                p = at + 1;
-                t = taken + 1;
-            }
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
 }

@@ -28,7 +28,8 @@ pub mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use eval::{Scope, matches_glob};
+pub use crate::object::glob::matches as matches_glob;
+pub use eval::Scope;
 pub use parse::parse;
 
 /// What is wrong with an expression, and where.

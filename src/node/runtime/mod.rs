@@ -112,6 +112,15 @@ impl Runtime {
 
     /// Kills the process of a Pod's container, as `kill -9` on the node would. False if none runs.
     pub fn kill(&self, pod: &Key, name: &str) -> bool {
+        self.end(pod, name, "Error")
+    }
+
+    /// The same by the kernel, for its memory.
+    pub fn oom(&self, pod: &Key, name: &str) -> bool {
+        self.end(pod, name, "OOMKilled")
+    }
+
+    fn end(&self, pod: &Key, name: &str, reason: &str) -> bool {
         let found = {
             let state = self.inner.state.borrow();
             let of_pod = |c: &&Container| {
@@ -122,7 +131,7 @@ impl Runtime {
             };
             state.containers.values().find(of_pod).map(|c| c.status.id.clone())
         };
-        found.is_some_and(|id| self.inner.ended(&id, SIGKILLED, "Error"))
+        found.is_some_and(|id| self.inner.ended(&id, SIGKILLED, reason))
     }
 }
 

@@ -1,0 +1,155 @@
+//! What comes next, and what breaks. Every choice is kept, so that the run can be saved and repeated.
+
+use crate::debugger::choice;
+
+use super::super::step::Stepper;
+use super::{Command, Group, Line, Reply};
+
+/// Commands about the order of events.
+pub const GROUP: Group = Group {
+    name: "decide",
+    commands: &[
+        Command {
+            names: &["choose"],
+            usage: "choose EVENT",
+            about: "deliver this one next: choose e45",
+            more: "pending shows the numbers. Events of one watch stay in order.\n",
+            run: |stepper, line| {
+                stepper.session.act(line.text())?;
+                Ok(stepper.printed() + &stepper.shown())
+            },
+        },
+        Command {
+            names: &["hold"],
+            usage: "hold COMPONENT [KIND]",
+            about: "keep back what it gets, or one of its watches",
+            more: "  hold kube-scheduler            it hangs\n  hold kube-scheduler pods       its watch of Pods lags\n  \
+                hold link kubelet/node-1 kube-apiserver\nhold alone shows what is held. Held events stay pending.\n",
+            run: |stepper, line| match line.arguments().is_empty() {
+                true => Ok(choice::what_is_held(&stepper.session) + "\n"),
+                false => act(stepper, line),
+            },
+        },
+        Command {
+            names: &["release"],
+            usage: "release [COMPONENT [KIND]]",
+            about: "let it go again; alone: everything",
+            more: "",
+            run: act,
+        },
+        Command {
+            names: &["delay"],
+            usage: "delay EVENT SECONDS",
+            about: "let it arrive later",
+            more: "What follows it in the same watch stays behind it.\n",
+            run: act,
+        },
+        Command {
+            names: &["drop"],
+            usage: "drop EVENT",
+            about: "lose it, where that can happen",
+            more: "Of a request or its answer the client sees a lost connection. A notification is lost as by a faulty \
+                watch cache.\nTimers and calls on one machine cannot get lost.\n",
+            run: act,
+        },
+        Command {
+            names: &["seed"],
+            usage: "seed N",
+            about: "let hops take other times from now on",
+            more: "",
+            run: act,
+        },
+        Command {
+            names: &["when"],
+            usage: "when TERM… [if EXPR] do CHOICE",
+            about: "decide or break something there, once",
+            more: "Terms are those of break.\n  when create pods if new.metadata.name ~ \"web-*\" do crash \
+                kube-controller-manager\n  when if step == 40 do cut node-1\n",
+            run: when,
+        },
+        Command {
+            names: &["choices"],
+            usage: "choices",
+            about: "what was decided so far, and after which step",
+            more: "",
+            run: |stepper, line| line.nothing().map(|()| choices(stepper)),
+        },
+    ],
+};
+
+/// Commands that break something.
+pub const FAULTS: Group = Group {
+    name: "break it",
+    commands: &[
+        Command {
+            names: &["crash"],
+            usage: "crash COMPONENT",
+            about: "its caches and queues are lost, it starts anew",
+            more: "  crash kube-controller-manager\n  crash kubelet/node-1\n  crash kube-apiserver     every watch breaks\n",
+            run: act,
+        },
+        Command {
+            names: &["stop", "start"],
+            usage: "stop, start COMPONENT",
+            about: "the same in two moves",
+            more: "",
+            run: act,
+        },
+        Command {
+            names: &["fail"],
+            usage: "fail COMPONENT [VERB] [KIND] with HOW",
+            about: "let its next call fail",
+            more: "HOW is 409, 429, 500, 503, lost (before it arrives) or lost-after (it took effect); times N for \
+                more than one.\n  fail replicaset-controller create pods with lost-after\n  \
+                fail kubelet/* patch pods with 500 times 3\n",
+            run: act,
+        },
+        Command {
+            names: &["kill", "oom"],
+            usage: "kill, oom POD [CONTAINER]",
+            about: "end a container's process",
+            more: "",
+            run: act,
+        },
+        Command {
+            names: &["cut", "mend"],
+            usage: "cut, mend NODE",
+            about: "no message between it and the API server",
+            more: "What is on the node goes on. Messages wait until the link is mended; none times out.\n",
+            run: act,
+        },
+        Command {
+            names: &["compact"],
+            usage: "compact",
+            about: "etcd forgets the past; watches behind get 410",
+            more: "",
+            run: act,
+        },
+        Command {
+            names: &["slow"],
+            usage: "slow IMAGE SECONDS",
+            about: "pulling it takes so long",
+            more: "",
+            run: act,
+        },
+    ],
+};
+
+/// Does what the line says, and keeps it among the choices.
+pub fn act(stepper: &mut Stepper, line: &Line) -> Reply {
+    Ok(stepper.session.act(line.text())? + "\n")
+}
+
+fn when(stepper: &mut Stepper, line: &Line) -> Reply {
+    let names = stepper.session.names();
+    let breakpoint = stepper.session.breakpoints.when(line.rest(), &names)?;
+    Ok(format!("{breakpoint}\n"))
+}
+
+fn choices(stepper: &Stepper) -> String {
+    let choices = stepper.session.choices();
+    if choices.is_empty() {
+        return "nothing was decided: the run is its scenario's\n".to_owned();
+    }
+    choices.iter().map(|chosen| format!("after {:<7} {}\n", format!("#{}", chosen.after), chosen.choice)).collect()
+}

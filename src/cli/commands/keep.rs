@@ -1,0 +1,46 @@
+//! Sessions as files.
+
+use crate::debugger::file;
+
+use super::super::step::Stepper;
+use super::{Command, Group, Line, Reply};
+
+/// Commands that keep a session.
+pub const GROUP: Group = Group {
+    name: "keep",
+    commands: &[
+        Command {
+            names: &["save"],
+            usage: "save FILE",
+            about: "scenario, choices and breakpoints, to share",
+            more: "kubestep step --replay FILE [--at STEP] opens it. It says so if the run has become another one.\n",
+            run: |stepper, line| save(stepper, line),
+        },
+        Command {
+            names: &["load"],
+            usage: "load FILE",
+            about: "go on with a saved session",
+            more: "",
+            run: |stepper, line| load(stepper, line),
+        },
+    ],
+};
+
+fn save(stepper: &Stepper, line: &Line) -> Reply {
+    let path = line.one("save web.kubestep")?;
+    let text = file::save(&stepper.session);
+    std::fs::write(path, &text).map_err(|error| format!("{path} cannot be written: {error}"))?;
+    Ok(format!(
+        "{} steps and {} choices are in {path}\n",
+        stepper.session.history().len(),
+        stepper.session.choices().len()
+    ))
+}
+
+fn load(stepper: &mut Stepper, line: &Line) -> Reply {
+    let path = line.one("load web.kubestep")?;
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    stepper.session = file::open(&text, None).map_err(|error| format!("{path}: {error}"))?;
+    stepper.heard();
+    Ok(stepper.shown())
+}

@@ -1,0 +1,108 @@
+//! What breaks: processes that stop and start, containers that die, images that come slowly.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::controllers::{self, ControllerManager};
+use crate::node::kubelet::Kubelet;
+use crate::object::Key;
+use crate::scheduler::actor::KubeScheduler;
+
+use super::{Cluster, NodeConfig};
+
+/// Processes that can be stopped and started by themselves, for messages.
+const PROCESSES: &str = "kube-apiserver, kube-controller-manager, kube-scheduler, kubelet/NODE";
+
+impl Cluster {
+    /// Stops a process as a crash does: caches and queues are lost, its watches break, calls under way are forgotten.
+    pub fn stop_process(&mut self, name: &str) -> Result<String, String> {
+        if name == "kube-apiserver" {
+            if self.engine.controls().server_down {
+                return Err("kube-apiserver does not run; start kube-apiserver".to_owned());
+            }
+            self.engine.stop_server();
+            return Ok("kube-apiserver has stopped: every watch breaks, every call finds nobody".to_owned());
+        }
+        self.known(name)?;
+        let id = self.engine.find(name).ok_or_else(|| format!("{name} does not run; start {name}"))?;
+        self.engine.remove(id);
+        Ok(format!("{name} has stopped"))
+    }
+
+    /// Starts a process that was stopped. It knows nothing, and lists everything anew.
+    pub fn start_process(&mut self, name: &str) -> Result<String, String> {
+        if name == "kube-apiserver" {
+            if !self.engine.controls().server_down {
+                return Err("kube-apiserver runs already".to_owned());
+            }
+            self.engine.start_server();
+            return Ok("kube-apiserver answers again".to_owned());
+        }
+        self.known(name)?;
+        if self.engine.find(name).is_some() {
+            return Err(format!("{name} runs already"));
+        }
+        let (hub, limits, id) = (self.engine.hub().clone(), self.config.client_limits, self.engine.next_actor());
+        match name {
+            "kube-controller-manager" => {
+                let manager = ControllerManager::new(hub, id, controllers::TABLE, limits, &self.config.slow);
+                self.engine.add(Rc::new(manager));
+            }
+            "kube-scheduler" => {
+                self.engine.add(Rc::new(KubeScheduler::new(hub, id, limits)));
+            }
+            kubelet => self.start_kubelet(kubelet.trim_start_matches("kubelet/"))?,
+        }
+        Ok(format!("{name} starts"))
+    }
+
+    fn start_kubelet(&mut self, node: &str) -> Result<(), String> {
+        let off = || format!("{node} is off; node start {node} starts all that is on it");
+        let runtime = self.engine.find(&format!("containerd/{node}")).ok_or_else(off)?;
+        let config = self.node_config(node);
+        let (hub, limits, id) = (self.engine.hub().clone(), self.config.client_limits, self.engine.next_actor());
+        let disk = self.disk_of(&config);
+        self.with_runtime(runtime, |runtime| runtime.serve(id));
+        self.engine.add(Rc::new(Kubelet::new(hub, id, config.for_kubelet(self.config.dns), disk, runtime, limits)));
+        Ok(())
+    }
+
+    fn node_config(&self, name: &str) -> NodeConfig {
+        let of_scenario = self.config.nodes.iter().find(|node| node.name == name).cloned();
+        let number = name.rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(1);
+        of_scenario.unwrap_or_else(|| NodeConfig { name: name.to_owned(), ..NodeConfig::numbered(number) })
+    }
+
+    /// That a process of this name can be stopped and started.
+    fn known(&self, name: &str) -> Result<(), String> {
+        let kubelet = name.strip_prefix("kubelet/").is_some_and(|node| {
+            self.engine.find(&format!("containerd/{node}")).is_some() || self.engine.find(name).is_some()
+        });
+        if kubelet || matches!(name, "kube-controller-manager" | "kube-scheduler") {
+            return Ok(());
+        }
+        let runtime = name.starts_with("containerd/") || name.starts_with("cni/");
+        let why =
+            if runtime { ": what it knows of containers would have to be found again, which is left out" } else { "" };
+        Err(format!("{name:?} cannot be stopped or started by itself{why}; what can is {PROCESSES}"))
+    }
+
+    /// Kills the process of a Pod's container, or lets the kernel do it for its memory. False if none runs.
+    pub fn kill_container(&mut self, pod: &Key, container: &str, oom: bool) -> bool {
+        let Some(runtime) = self.runtime_of(pod) else { return false };
+        let kill = |runtime: &crate::node::runtime::Runtime| match oom {
+            true => runtime.oom(pod, container),
+            false => runtime.kill(pod, container),
+        };
+        self.with_runtime(runtime, kill).unwrap_or(false)
+    }
+
+    /// From now on pulling an image takes so long, on every node.
+    pub fn slow_image(&mut self, image: &str, time: Duration) {
+        self.images.entry(image.to_owned()).or_default().pull_time = Some(time);
+        let on: Vec<String> = self.engine.actors().map(|(_, actor)| actor.name().to_owned()).collect();
+        for node in on.iter().filter_map(|name| name.strip_prefix("containerd/")) {
+            self.script_images(node);
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! What somebody outside decides about events: hold them back, deliver one early or late, lose one, let a call fail.
+//!
+//! Everything here could happen in a real cluster: a slow process, a slow or broken connection, a server under load. What
+//! could not is refused with the reason. Rules are asked once for each event that is sent; they cost the same in any
+//! cluster.
+//!
+//! Left out: a connection that is held does not time out. Requests in it wait until it is released, where a real client
+//! gives up after half a minute or so and tries again.
+
+use std::time::Duration;
+
+use super::event::{APISERVER, ActorId, EventId, Pending, ReplyTo, What};
+use super::hub::Outgoing;
+use super::{Engine, Note, Step, Stream};
+use crate::apiserver::request::{Answer, Request};
+use crate::apiserver::watch::{WatchEvent, WatchId};
+use crate::object::glob::matches;
+use crate::object::status::Reason;
+use crate::object::{Kind, Status};
+
+/// Which events are held back. Names of components are globs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// All that a component would get: it hangs.
+    Component(String),
+    /// All messages between two, in both directions.
+    Link(String, String),
+    /// What a component's watch of a kind would say.
+    Watch(String, Kind),
+}
+
+/// How a call is to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failing {
+    /// 409, as if somebody had changed the object.
+    Conflict,
+    /// 429.
+    TooManyRequests,
+    /// 500.
+    InternalError,
+    /// 503.
+    Unavailable,
+    /// The connection breaks before the request arrives.
+    Lost,
+    /// The request is carried out, and the connection breaks before the answer arrives.
+    LostAfter,
+}
+
+/// The next calls that are to fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Whose: a glob over processes and controllers.
+    pub component: String,
+    /// The verb; empty: any.
+    pub verb: String,
+    /// The kind, if it matters.
+    pub kind: Option<Kind>,
+    /// How.
+    pub how: Failing,
+    /// How many more.
+    pub times: u32,
+}
+
+/// All that was decided and still holds.
+#[derive(Clone, Debug, Default)]
+pub struct Controls {
+    /// What is held back.
+    pub holds: Vec<Hold>,
+    /// What is to fail.
+    pub failures: Vec<Failure>,
+    /// The API server does not answer at all.
+    pub server_down: bool,
+    held: Vec<Pending>,
+}
+
+impl Engine {
+    /// What was decided and still holds.
+    pub fn controls(&self) -> &Controls {
+        &self.controls
+    }
+
+    /// Events that are held back, oldest first.
+    pub fn held(&self) -> impl Iterator<Item = &Pending> {
+        self.controls.held.iter()
+    }
+
+    /// Holds back what fits from now on, and what fits and is in flight. Says how many events that is at once.
+    pub fn hold(&mut self, hold: Hold) -> usize {
+        if !self.controls.holds.contains(&hold) {
+            self.controls.holds.push(hold);
+        }
+        let keys: Vec<_> = self.pending.iter().filter(|(_, event)| self.is_held(event)).map(|(key, _)| *key).collect();
+        for key in &keys {
+            let event = self.take_pending(*key);
+            self.controls.held.push(event);
+        }
+        self.controls.held.sort_by_key(|event| event.id);
+        keys.len()
+    }
+
+    /// Holds this back no more. Says how many events are on their way now; None if it was not held.
+    pub fn release(&mut self, hold: &Hold) -> Option<usize> {
+        let at = self.controls.holds.iter().position(|there| there == hold)?;
+        self.controls.holds.remove(at);
+        let (still, free): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.controls.held).into_iter().partition(|event| self.is_held(event));
+        self.controls.held = still;
+        let count = free.len();
+        for mut event in free {
+            event.due = event.due.max(self.now);
+            self.put(event);
+        }
+        Some(count)
+    }
+
+    fn is_held(&self, event: &Pending) -> bool {
+        let name = |id: ActorId| self.name(id);
+        self.controls.holds.iter().any(|hold| match hold {
+            Hold::Component(component) => matches(component, name(event.to)),
+            Hold::Link(a, b) => {
+                let (from, to) = (name(event.from), name(event.to));
+                from != to && (matches(a, from) && matches(b, to) || matches(b, from) && matches(a, to))
+            }
+            Hold::Watch(component, kind) => match &event.what {
+                What::Notification { event: said, .. } => {
+                    let of = match said {
+                        WatchEvent::Bookmark { kind, .. } => Some(*kind),
+                        other => other.kind(),
+                    };
+                    of == Some(*kind) && matches(component, name(event.to))
+                }
+                _ => false,
+            },
+        })
+    }
+
+    /// Puts an event in flight, or aside if it is to be held.
+    pub(super) fn put_or_hold(&mut self, event: Pending) {
+        if !self.controls.holds.is_empty() && self.is_held(&event) {
+            self.controls.held.push(event);
+        } else {
+            self.put(event);
+        }
+    }
+
+    /// Delivers an event in flight now, before those that are due earlier.
+    pub fn choose(&mut self, id: EventId) -> Result<Step, String> {
+        if self.held().any(|event| event.id == id) {
+            return Err(format!("{id} is held back; release it first"));
+        }
+        let event = self.in_flight(id).ok_or_else(|| self.not_pending(id))?;
+        if let What::Notification { watch, .. } = &event.what
+            && let Some(earlier) = self.of_watch(*watch).into_iter().find(|other| *other < id)
+        {
+            return Err(format!(
+                "{earlier} comes first: events of one watch stay in order; choose that one, or delay {id}"
+            ));
+        }
+        let key = (event.due, id);
+        Ok(self.deliver(key))
+    }
+
+    fn not_pending(&self, id: EventId) -> String {
+        format!("{id} is not pending; pending lists what is")
+    }
+
+    /// The numbers of a watch's events in flight, held ones too.
+    fn of_watch(&self, watch: WatchId) -> Vec<EventId> {
+        let of = |event: &&Pending| matches!(event.what, What::Notification { watch: w, .. } if w == watch);
+        let mut ids: Vec<EventId> = self.pending.values().chain(self.held()).filter(of).map(|event| event.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Lets an event arrive later. What follows it in the same watch stays behind it.
+    pub fn delay(&mut self, id: EventId, by: Duration) -> Result<(), String> {
+        let event = self.in_flight(id).ok_or_else(|| self.not_pending(id))?;
+        let due = event.due.max(self.now) + by;
+        let later = match &event.what {
+            What::Notification { watch, .. } => {
+                let watch = *watch;
+                if let Some(stream) = self.watches.get_mut(&watch) {
+                    stream.last_due = stream.last_due.max(due);
+                }
+                self.of_watch(watch).into_iter().filter(|other| *other >= id).collect()
+            }
+            _ => vec![id],
+        };
+        for id in later {
+            let Some(at) = self.due.get(&id).copied() else { continue };
+            let mut event = self.take_pending((at, id));
+            event.due = at.max(due);
+            self.put(event);
+        }
+        Ok(())
+    }
+
+    /// Loses a message in flight. Its sender, or whoever waits for it, is told that the connection is lost.
+    pub fn drop_event(&mut self, id: EventId) -> Result<String, String> {
+        let event = self.in_flight(id).ok_or_else(|| self.not_pending(id))?;
+        let refused = match &event.what {
+            What::Request { .. } | What::Response { .. } | What::Notification { .. } | What::Packet { .. } => None,
+            What::Wake { .. } | What::Resume { .. } => Some("a timer is inside its process and cannot get lost"),
+            What::Rpc { .. } | What::Reply { .. } => {
+                Some("a call on one machine goes through a socket file and cannot get lost; stop the process instead")
+            }
+        };
+        if let Some(reason) = refused {
+            return Err(format!("{id} cannot be dropped: {reason}"));
+        }
+        let event = self.take_pending((event.due, id));
+        Ok(match event.what {
+            What::Request { reply: ReplyTo::Watch(watch), .. } => {
+                self.break_watch(watch, event.from, &lost());
+                "the watch was never opened; its client tries again".to_owned()
+            }
+            What::Request { reply: ReplyTo::Call(call), request } => {
+                let about = request.line();
+                self.answer_lost(event.from, call, &about);
+                format!("{about} never arrives; {} sees a lost connection", request.user.agent)
+            }
+            What::Response { call, about, answer } => {
+                self.answer_lost(event.to, call, &about);
+                let done =
+                    if answer.wrote { "was carried out, but its client" } else { "was answered, but its client" };
+                format!("{about} {done} sees a lost connection")
+            }
+            What::Packet { .. } => "the packet is lost; nobody is told".to_owned(),
+            _ => "the watch goes on without this event, as with a faulty watch cache; its informer cannot know"
+                .to_owned(),
+        })
+    }
+
+    fn answer_lost(&mut self, to: ActorId, call: super::CallId, about: &str) {
+        let answer = Box::new(Answer { code: 0, result: Err(lost()), warnings: Vec::new(), wrote: false });
+        self.send_now(APISERVER, to, What::Response { call, about: about.into(), answer });
+    }
+
+    fn send_now(&mut self, from: ActorId, to: ActorId, what: What) {
+        self.enqueue(Outgoing { from, to, delay: Duration::ZERO, background: false, idle: false, what });
+    }
+
+    /// The next calls that fit will fail.
+    pub fn fail(&mut self, failure: Failure) {
+        self.controls.failures.push(failure);
+    }
+
+    /// How a request is to fail, if it is.
+    pub(super) fn failing(&mut self, request: &Request, from: ActorId, watch: bool) -> Option<Failing> {
+        if self.controls.server_down {
+            return Some(Failing::Lost);
+        }
+        if self.controls.failures.is_empty() || watch {
+            return None;
+        }
+        let process = self.names[from.0 as usize].clone();
+        let fits = |failure: &&mut Failure| {
+            let whose = matches(&failure.component, &request.user.agent) || matches(&failure.component, &process);
+            let verb = failure.verb.is_empty() || failure.verb == request.verb.as_str();
+            whose && verb && failure.kind.is_none_or(|kind| kind == request.kind)
+        };
+        let failure = self.controls.failures.iter_mut().find(fits)?;
+        failure.times -= 1;
+        let how = failure.how;
+        self.controls.failures.retain(|failure| failure.times > 0);
+        Some(how)
+    }
+
+    /// Answers a request that is to fail without carrying it out.
+    pub(super) fn refuse(&mut self, event: &Pending, reply: ReplyTo, request: &Request, how: Failing) {
+        let answer = how.answer(request);
+        self.hub.note(|| Note::Stage { name: "fault", detail: how.name().to_owned() });
+        let what = match (reply, answer.result) {
+            (ReplyTo::Watch(watch), Err(status)) => What::Notification { watch, event: WatchEvent::Error(status) },
+            (ReplyTo::Call(call), result) => {
+                self.hub.note(|| super::answered(&Answer { result: result.clone(), ..answer }));
+                let answer = Box::new(Answer { code: answer.code, result, warnings: Vec::new(), wrote: false });
+                What::Response { call, about: request.line().into(), answer }
+            }
+            (ReplyTo::Watch(_), Ok(_)) => return,
+        };
+        let (background, idle) = (event.background, event.idle);
+        self.scratch.push(Outgoing { from: APISERVER, to: event.from, delay: Duration::ZERO, background, idle, what });
+    }
+
+    /// Compacts etcd. Watches that lag behind what is now forgotten are told 410 and list anew. Says how many.
+    pub fn compact(&mut self) -> usize {
+        self.api.store.compact(self.api.store.revision());
+        let lagging =
+            |event: &&Pending| matches!(&event.what, What::Notification { event, .. } if event.object().is_some());
+        let mut watches: Vec<WatchId> = Vec::new();
+        for event in self.pending.values().chain(self.held()).filter(lagging) {
+            if let What::Notification { watch, .. } = event.what
+                && !watches.contains(&watch)
+            {
+                watches.push(watch);
+            }
+        }
+        let expired = Status::new(Reason::Expired, "The resourceVersion for the provided watch is too old.");
+        for watch in &watches {
+            if let Some(Stream { actor, .. }) = self.watches.get(watch) {
+                let actor = *actor;
+                self.break_watch(*watch, actor, &expired);
+            }
+        }
+        watches.len()
+    }
+
+    /// The API server stops: what it was asked and what it was about to say is lost, and every watch breaks. Its store
+    /// is etcd's and stays.
+    pub fn stop_server(&mut self) {
+        self.controls.server_down = true;
+        let watches: Vec<(WatchId, ActorId)> = self.watches.iter().map(|(watch, s)| (*watch, s.actor)).collect();
+        for (watch, actor) in watches {
+            self.break_watch(watch, actor, &lost());
+        }
+        let with_server = |event: &Pending| event.to == APISERVER || matches!(event.what, What::Response { .. });
+        let keys: Vec<_> = self.pending.iter().filter(|(_, event)| with_server(event)).map(|(key, _)| *key).collect();
+        let (gone, held) = std::mem::take(&mut self.controls.held).into_iter().partition(with_server);
+        self.controls.held = held;
+        let mut gone: Vec<Pending> = gone;
+        gone.extend(keys.into_iter().map(|key| self.take_pending(key)));
+        for event in gone {
+            match event.what {
+                What::Request { reply: ReplyTo::Call(call), request } => {
+                    self.answer_lost(event.from, call, &request.line());
+                }
+                What::Request { reply: ReplyTo::Watch(watch), .. } => self.break_watch(watch, event.from, &lost()),
+                What::Response { call, about, .. } => self.answer_lost(event.to, call, &about),
+                _ => {}
+            }
+        }
+    }
+
+    /// The API server answers again.
+    pub fn start_server(&mut self) {
+        self.controls.server_down = false;
+    }
+
+    /// Ends a watch: what was under way is lost, and its client is told why.
+    fn break_watch(&mut self, watch: WatchId, actor: ActorId, why: &Status) {
+        self.close_watch(watch);
+        self.send_now(APISERVER, actor, What::Notification { watch, event: WatchEvent::Error(why.clone()) });
+    }
+
+    /// From now on hops vary as with this seed.
+    pub fn reseed(&mut self, seed: u64) {
+        self.latency.reseed(seed);
+    }
+
+    /// Forgets what is held and will never be wanted.
+    pub(super) fn forget_held(&mut self, lost: impl Fn(&Pending) -> bool) {
+        self.controls.held.retain(|event| !lost(event));
+    }
+}
+
+impl Failing {
+    /// All, as they are typed.
+    pub const ALL: [(&'static str, Failing); 6] = [
+        ("409", Failing::Conflict),
+        ("429", Failing::TooManyRequests),
+        ("500", Failing::InternalError),
+        ("503", Failing::Unavailable),
+        ("lost", Failing::Lost),
+        ("lost-after", Failing::LostAfter),
+    ];
+
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        Failing::ALL[self as usize].0
+    }
+
+    /// The answer that the client gets. A broken connection has no code.
+    pub(super) fn answer(self, request: &Request) -> Answer {
+        let status = self.status(request);
+        let code = if matches!(self, Failing::Lost | Failing::LostAfter) { 0 } else { status.code };
+        Answer { code, result: Err(status), warnings: Vec::new(), wrote: false }
+    }
+
+    fn status(self, request: &Request) -> Status {
+        let (plural, name) = (request.kind.info().plural, &request.name);
+        match self {
+            Failing::Conflict => Status::new(
+                Reason::Conflict,
+                format!(
+                    "Operation cannot be fulfilled on {plural} \"{name}\": the object has been modified; please apply \
+                     your changes to the latest version and try again"
+                ),
+            ),
+            Failing::TooManyRequests => Status::new(
+                Reason::TooManyRequests,
+                "the server has received too many requests and has asked us to try again later",
+            ),
+            Failing::InternalError => {
+                Status::new(Reason::InternalError, "Internal error occurred: etcdserver: request timed out")
+            }
+            Failing::Unavailable => {
+                Status::new(Reason::ServiceUnavailable, "the server is currently unable to handle the request")
+            }
+            Failing::Lost | Failing::LostAfter => lost(),
+        }
+    }
+}
+
+/// What a client sees when its connection breaks. No status of the API server's: Go's HTTP client says it.
+fn lost() -> Status {
+    Status::new(Reason::Unknown, "http2: client connection lost")
+}
