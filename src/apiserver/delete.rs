@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::object::{Object, Status};
+use crate::object::{Kind, Object, Status};
 
 use super::admission::{self, Attributes};
 use super::request::{Body, DeleteOptions, Propagation, Response};
@@ -60,7 +60,7 @@ impl ApiServer {
         }
         let mut dying = object.clone();
         if changed {
-            dying.meta_mut().finalizers = Some(finalizers);
+            dying.meta_mut().finalizers = (!finalizers.is_empty()).then_some(finalizers);
         }
         mark_deleted(&mut dying, &object, grace, handling);
         strategy::prepare_for_deletion(&mut dying);
@@ -94,7 +94,9 @@ fn mark_deleted(dying: &mut Object, object: &Object, grace: i64, handling: &Hand
     let meta = dying.meta_mut();
     let at = handling.now + Duration::from_secs(u64::try_from(grace).unwrap_or(0));
     meta.deletion_timestamp = Some(at.time());
-    meta.deletion_grace_period_seconds = Some(grace);
+    if object.kind() != Kind::Namespace {
+        meta.deletion_grace_period_seconds = Some(grace);
+    }
     if first && meta.generation.unwrap_or(0) > 0 {
         meta.generation = meta.generation.map(|g| g + 1);
     }
@@ -118,11 +120,17 @@ fn grace_period(object: &Object, options: &DeleteOptions) -> i64 {
 /// The object's finalizers with those of the garbage collector added or removed, as the propagation policy asks.
 fn finalizers_for(object: &Object, options: &DeleteOptions) -> Vec<String> {
     let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
+    // Events have no dependents, and a Namespace's deletion knows no policy.
+    if matches!(object.kind(), Kind::Event | Kind::Namespace) {
+        return finalizers;
+    }
+    let asked_before = finalizers.iter().any(|f| f == ORPHAN || f == FOREGROUND);
     let wanted = match options.propagation {
         Some(Propagation::Orphan) => Some(ORPHAN),
         Some(Propagation::Foreground) => Some(FOREGROUND),
         Some(Propagation::Background) => None,
-        None => return finalizers,
+        None if asked_before || !strategy::orphans_by_default(object.kind()) => return finalizers,
+        None => Some(ORPHAN),
     };
     finalizers.retain(|f| (f != ORPHAN && f != FOREGROUND) || Some(f.as_str()) == wanted);
     if let Some(wanted) = wanted
@@ -135,16 +143,18 @@ fn finalizers_for(object: &Object, options: &DeleteOptions) -> Vec<String> {
 
 fn check_preconditions(object: &Object, options: &DeleteOptions) -> Result<(), Status> {
     let meta = object.meta();
-    let checks =
-        [("UID", &options.uid, &meta.uid), ("ResourceVersion", &options.resource_version, &meta.resource_version)];
-    for (what, wanted, there) in checks {
+    let checks = [
+        ("UID", &options.uid, &meta.uid, "deleted and then recreated"),
+        ("ResourceVersion", &options.resource_version, &meta.resource_version, "modified"),
+    ];
+    for (what, wanted, there, happened) in checks {
         if let Some(wanted) = wanted
             && Some(wanted) != there.as_ref()
         {
             let there = there.as_deref().unwrap_or_default();
             let mut why =
                 format!("the {what} in the precondition ({wanted}) does not match the {what} in record ({there}).");
-            why += " The object might have been deleted and then recreated";
+            why += &format!(" The object might have been {happened}");
             let mut status = Status::conflict(object.kind(), object.name(), &why);
             // Unlike other conflicts this one names the kind, not the resource.
             let info = object.kind().info();

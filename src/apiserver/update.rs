@@ -75,11 +75,10 @@ impl ApiServer {
             handling.stage("etcd", || "nothing changed: no write".into());
             return Ok(old.clone());
         }
-        let meta = new.meta();
-        let held = !meta.finalizers.as_deref().unwrap_or_default().is_empty();
-        let was_held = !old.meta().finalizers.as_deref().unwrap_or_default().is_empty();
-        let graceless = meta.deletion_grace_period_seconds.unwrap_or(0) == 0;
-        if meta.deletion_timestamp.is_some() && graceless && was_held && !held {
+        // Mirrors `ShouldDeleteDuringUpdate`.
+        let held = new.meta().finalizers.as_ref().is_some_and(|f| !f.is_empty()) || strategy::has_spec_finalizers(&new);
+        let graceless = old.meta().deletion_grace_period_seconds.unwrap_or(0) == 0;
+        if old.meta().deletion_timestamp.is_some() && graceless && !held {
             return self.remove(handling, new);
         }
         self.put(handling, old.revision(), new)

@@ -18,6 +18,14 @@ use crate::object::{Key, Kind};
 const QPS: u32 = 20;
 const BURST: u32 = 30;
 
+/// The limits of one controller's client. The collector's deletion takes two calls, so it may send twice as many.
+fn limits_of(name: &str, qps: u32, burst: u32) -> (u32, u32) {
+    match name {
+        "generic-garbage-collector" => (2 * qps, burst),
+        _ => (qps, burst),
+    }
+}
+
 /// How often a controller looks whether its caches are filled, before it starts to work.
 const SYNC_POLL: Duration = Duration::from_millis(100);
 
@@ -66,6 +74,7 @@ impl ControllerManager {
         let new_client = |row: &Registration| {
             let user = User::service_account("kube-system", account_of(row.name), account_of(row.name));
             let slower_by = slow.get(row.name).copied().unwrap_or_default();
+            let (qps, burst) = limits_of(row.name, qps, burst);
             Client::new(hub.clone(), actor, Rc::new(user), qps, burst).slower_by(slower_by)
         };
         let slots = table.iter().map(|row| Slot::new(row, &informers, || new_client(row))).collect();

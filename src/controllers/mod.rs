@@ -24,6 +24,7 @@ pub mod replicaset;
 pub mod endpoint_slice;
 pub mod endpoint_slice_mirroring;
 pub mod endpoints;
+pub mod garbage_collector;
 
 pub mod root_ca;
 pub mod service_account;
@@ -57,6 +58,7 @@ pub static TABLE: &[Registration] = &[
     endpoints::REGISTRATION,
     endpoint_slice::REGISTRATION,
     endpoint_slice_mirroring::REGISTRATION,
+    garbage_collector::REGISTRATION,
     node_ipam::REGISTRATION,
     node_lifecycle::REGISTRATION,
     persistent_volume::REGISTRATION,

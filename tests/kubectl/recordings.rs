@@ -49,6 +49,11 @@ fn mask(line: &str) -> String {
     if line.trim_end().ends_with("+0000") {
         return format!("{} <time>", line.split(':').next().unwrap_or_default().trim());
     }
+    // Of YAML, what no two clusters have alike.
+    let field = line.trim_start().trim_start_matches("- ").split_once(": ").map_or("", |(field, _)| field);
+    if ["creationTimestamp", "resourceVersion", "uid"].contains(&field) && !line.ends_with("\"\"") {
+        return format!("{field} <one>");
+    }
     line.split_whitespace().map(mask_word).collect::<Vec<_>>().join(" ")
 }
 
@@ -161,6 +166,11 @@ fn pod_deleted() {
 #[test]
 fn unschedulable() {
     check("09-unschedulable");
+}
+
+#[test]
+fn delete_propagation() {
+    check("16-delete-propagation");
 }
 
 #[test]

@@ -20,7 +20,7 @@ struct Deleted {
 
 /// `kubectl delete`. Mirrors `k8s.io/kubectl/pkg/cmd/delete`.
 pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let options = delete_options(args)?;
+    let options = delete_options(args, cx)?;
     if args.is_on("force") {
         cx.complain(
             "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. The \
@@ -58,16 +58,8 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     failed.map_or(Ok(()), Err)
 }
 
-fn delete_options(args: &Args) -> Result<DeleteOptions, Failure> {
-    let propagation = match args.value("cascade") {
-        "" | "background" | "true" => Propagation::Background,
-        "foreground" => Propagation::Foreground,
-        "orphan" | "false" => Propagation::Orphan,
-        other => {
-            let why = "Must be \"background\", \"foreground\", or \"orphan\".";
-            return Err(Failure::text(format!("Invalid cascade value ({other}). {why}")));
-        }
-    };
+fn delete_options(args: &Args, cx: &Kubectl) -> Result<DeleteOptions, Failure> {
+    let propagation = propagation(args.value("cascade"), cx)?;
     let grace = args.number("grace-period")?.filter(|seconds| *seconds >= 0);
     let grace_period_seconds = match (grace, args.is_on("force"), args.is_on("now")) {
         (Some(seconds), true, _) if seconds > 0 => {
@@ -79,6 +71,31 @@ fn delete_options(args: &Args) -> Result<DeleteOptions, Failure> {
         (grace, ..) => grace,
     };
     Ok(DeleteOptions { grace_period_seconds, propagation: Some(propagation), ..DeleteOptions::default() })
+}
+
+/// What `--cascade` asks for. Mirrors `parseCascadingFlag`: once it was a boolean.
+fn propagation(cascade: &str, cx: &Kubectl) -> Result<Propagation, Failure> {
+    let deprecated = |name: &str| {
+        let instead = format!("is deprecated (boolean value) and can be replaced with --cascade={name}.");
+        cx.complain(format!("warning: --cascade={cascade} {instead}"));
+    };
+    match cascade {
+        "" | "background" => Ok(Propagation::Background),
+        "foreground" => Ok(Propagation::Foreground),
+        "orphan" => Ok(Propagation::Orphan),
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => {
+            deprecated("background");
+            Ok(Propagation::Background)
+        }
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => {
+            deprecated("orphan");
+            Ok(Propagation::Orphan)
+        }
+        other => {
+            let why = "Must be \"background\", \"foreground\", or \"orphan\"";
+            Err(Failure::text(format!("invalid cascade value ({other}). {why}")))
+        }
+    }
 }
 
 type Victim = (Kind, String, String);

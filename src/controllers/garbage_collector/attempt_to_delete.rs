@@ -1,0 +1,240 @@
+//! Whether an object has to go, and how. Mirrors `attemptToDeleteItem` of `garbagecollector.go`.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::{Value, json};
+
+use crate::apiserver::request::{Patch, Propagation};
+use crate::client::Error;
+use crate::object::{Key, Kind, Object};
+
+use super::graph::{Identity, Uid, has_finalizer, owners_of};
+use super::requests::{Unreachable, claimed_owner};
+use super::{DELETE, FOREGROUND, GarbageCollector, ORPHAN, key};
+
+/// How often the real collector looks whether the API server has learned new kinds.
+const DISCOVERY_PERIOD: Duration = Duration::from_secs(30);
+
+/// An object's owners, by what has become of them.
+#[derive(Debug, Default)]
+struct Owners {
+    /// There, and here to stay.
+    solid: Vec<Uid>,
+    /// Not there.
+    dangling: Vec<Uid>,
+    /// Being deleted in the foreground: they wait for this object to go.
+    waiting: Vec<Uid>,
+}
+
+/// What is to be done about an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Somebody owns it.
+    Keep,
+    /// Somebody owns it; the other owners' references are taken off.
+    Disown,
+    /// An owner waits for it, and it has dependents of its own, which go first.
+    DeleteDependentsFirst,
+    /// Nobody owns it.
+    Delete,
+}
+
+impl Owners {
+    fn verdict(&self, has_dependents: bool) -> Verdict {
+        if self.solid.is_empty() {
+            let first = !self.waiting.is_empty() && has_dependents;
+            return if first { Verdict::DeleteDependentsFirst } else { Verdict::Delete };
+        }
+        if self.dangling.is_empty() && self.waiting.is_empty() { Verdict::Keep } else { Verdict::Disown }
+    }
+}
+
+impl GarbageCollector {
+    /// One attempt. A node that stays virtual is looked at again: the object is there, and its informer must tell.
+    pub(super) async fn attempt_to_delete(&self, key: Key, identity: &Rc<Identity>) -> Result<(), Error> {
+        match self.resource(identity) {
+            Ok(kind) => self.attempt(kind, identity).await?,
+            Err(Unreachable::NamespacedOwnerOfClusterScoped) => return Ok(()),
+            Err(Unreachable::UnknownKind) => {
+                self.queue.add_after_background(key, DISCOVERY_PERIOD);
+                return Ok(());
+            }
+        }
+        let unseen = self.graph.borrow().get(&identity.uid).is_some_and(|node| !node.is_observed());
+        match identity.known_kind() {
+            // No informer tells of Events.
+            Some(Kind::Event) => {}
+            _ if unseen => self.queue.add_rate_limited(key),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    async fn attempt(&self, kind: Kind, identity: &Rc<Identity>) -> Result<(), Error> {
+        let (being_deleted, deleting_dependents) = self.deletion_of(identity);
+        // Deletion is a one-way street; the dependents' turn comes when the object is gone.
+        if being_deleted && !deleting_dependents {
+            return Ok(());
+        }
+        let live = self.live(kind, identity).await?;
+        let Some(live) = live.filter(|live| live.meta().uid.as_deref() == Some(&*identity.uid)) else {
+            let effects = self.graph.borrow_mut().proved_absent(identity);
+            self.carry_out(effects);
+            return Ok(());
+        };
+        let (_, deleting_dependents) = self.deletion_of(identity);
+        if deleting_dependents {
+            return self.wait_for_dependents(identity).await;
+        }
+        if owners_of(live.meta()).is_empty() {
+            return Ok(());
+        }
+        let Some(owners) = self.classify(identity, owners_of(live.meta())).await? else { return Ok(()) };
+        self.decide(identity, &live, owners).await
+    }
+
+    /// Whether the object is being deleted, and whether its dependents go first.
+    fn deletion_of(&self, identity: &Identity) -> (bool, bool) {
+        let graph = self.graph.borrow();
+        graph.get(&identity.uid).map_or((false, false), |node| (node.being_deleted(), node.deleting_dependents))
+    }
+
+    /// The object's foreground deletion ends when nothing blocks it. Mirrors `processDeletingDependentsItem`; what is
+    /// being deleted already is not queued for nothing.
+    async fn wait_for_dependents(&self, identity: &Identity) -> Result<(), Error> {
+        let waits_for: Option<Vec<Rc<Identity>>> = {
+            let graph = self.graph.borrow();
+            let node = graph.get(&identity.uid).filter(|node| !node.is_unblocked());
+            node.map(|node| node.undeleted().filter_map(|uid| Some(graph.get(uid)?.identity.clone())).collect())
+        };
+        match waits_for {
+            None => self.remove_finalizer(identity, FOREGROUND).await,
+            Some(blocking) => {
+                blocking.iter().for_each(|dependent| self.queue.add(key(DELETE, dependent)));
+                Ok(())
+            }
+        }
+    }
+
+    /// What has become of each owner. None: one of them can never be, so the object is left alone.
+    /// Mirrors `classifyReferences`.
+    async fn classify(&self, identity: &Identity, references: &[OwnerReference]) -> Result<Option<Owners>, Error> {
+        let mut owners = Owners::default();
+        for reference in references {
+            let owner = claimed_owner(reference, identity);
+            let list = match self.look_up(&owner).await? {
+                Lookup::Impossible => return Ok(None),
+                Lookup::Absent => &mut owners.dangling,
+                Lookup::There(live) if waits_for_dependents(&live) => &mut owners.waiting,
+                Lookup::There(_) => &mut owners.solid,
+            };
+            list.push(owner.uid);
+        }
+        Ok(Some(owners))
+    }
+
+    /// Whether an owner is there: from memory if it is known to be absent, else from the API server.
+    /// Mirrors `isDangling`.
+    async fn look_up(&self, owner: &Identity) -> Result<Lookup, Error> {
+        if self.graph.borrow_mut().absent.contains(owner) {
+            return Ok(Lookup::Absent);
+        }
+        let kind = match self.resource(owner) {
+            Ok(kind) => kind,
+            Err(Unreachable::NamespacedOwnerOfClusterScoped) => return Ok(Lookup::Impossible),
+            Err(Unreachable::UnknownKind) => {
+                let (kind, version) = (&owner.kind, &owner.api_version);
+                return Err(Error::Other(format!("unable to get REST mapping for {version}/{kind}.")));
+            }
+        };
+        match self.live(kind, owner).await? {
+            Some(live) if live.meta().uid.as_deref() == Some(&*owner.uid) => Ok(Lookup::There(live)),
+            _ => {
+                self.graph.borrow_mut().absent.insert(owner.clone());
+                Ok(Lookup::Absent)
+            }
+        }
+    }
+
+    async fn decide(&self, identity: &Identity, live: &Object, owners: Owners) -> Result<(), Error> {
+        let has_dependents = self.graph.borrow().get(&identity.uid).is_some_and(|node| !node.dependents.is_empty());
+        match owners.verdict(has_dependents) {
+            Verdict::Keep => {}
+            Verdict::Disown => {
+                let gone = [owners.dangling, owners.waiting].concat();
+                self.remove_owners(live.kind(), identity, &gone).await?;
+            }
+            Verdict::DeleteDependentsFirst => {
+                self.break_circle(identity, live).await?;
+                self.delete(identity, live, Propagation::Foreground).await?;
+            }
+            Verdict::Delete => self.delete(identity, live, policy_of(live)).await?,
+        }
+        Ok(())
+    }
+
+    /// If a dependent waits for its own dependents, it may be waiting, in a circle, for this object: which therefore
+    /// stops blocking its owners.
+    async fn break_circle(&self, identity: &Identity, live: &Object) -> Result<(), Error> {
+        let circle = {
+            let graph = self.graph.borrow();
+            let waits = |uid: &Uid| graph.get(uid).is_some_and(|dependent| dependent.deleting_dependents);
+            graph.get(&identity.uid).is_some_and(|node| node.dependents.iter().any(waits))
+        };
+        if circle {
+            let unblocked = |owner: &OwnerReference| json!({"uid": owner.uid, "blockOwnerDeletion": false});
+            let references: Vec<Value> = owners_of(live.meta()).iter().map(unblocked).collect();
+            let patch = json!({"metadata": {"uid": *identity.uid, "ownerReferences": references}});
+            self.patch(live.kind(), identity, Patch::Strategic(patch)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What is found of an owner.
+enum Lookup {
+    There(Object),
+    Absent,
+    Impossible,
+}
+
+fn waits_for_dependents(owner: &Object) -> bool {
+    owner.meta().deletion_timestamp.is_some() && has_finalizer(owner.meta(), FOREGROUND)
+}
+
+/// An object that carries a finalizer of the collector's was to be deleted so, and is.
+fn policy_of(object: &Object) -> Propagation {
+    if has_finalizer(object.meta(), ORPHAN) {
+        Propagation::Orphan
+    } else if has_finalizer(object.meta(), FOREGROUND) {
+        Propagation::Foreground
+    } else {
+        Propagation::Background
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_to_go() {
+        for (solid, dangling, waiting, dependents, want) in [
+            (1, 0, 0, false, Verdict::Keep),
+            (2, 0, 0, true, Verdict::Keep),
+            (1, 1, 0, false, Verdict::Disown),
+            (1, 0, 1, true, Verdict::Disown),
+            (0, 1, 0, true, Verdict::Delete),
+            (0, 1, 1, false, Verdict::Delete),
+            (0, 0, 1, false, Verdict::Delete),
+            (0, 0, 1, true, Verdict::DeleteDependentsFirst),
+            (0, 1, 1, true, Verdict::DeleteDependentsFirst),
+        ] {
+            let uids = |n: usize| vec![Uid::from("u"); n];
+            let owners = Owners { solid: uids(solid), dangling: uids(dangling), waiting: uids(waiting) };
+            assert_eq!(owners.verdict(dependents), want, "{owners:?}");
+        }
+    }
+}

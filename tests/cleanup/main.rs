@@ -1,0 +1,4 @@
+//! What happens after things die: garbage collection, namespaces, Pods of lost nodes.
+
+mod garbage_collector;
+mod world;
