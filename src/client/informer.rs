@@ -64,17 +64,24 @@ pub struct Selection {
     pub namespace: String,
     /// `spec.nodeName=node-1`; empty: all.
     pub field_selector: String,
+    /// `app=web,!hidden`; empty: all.
+    pub label_selector: String,
 }
 
 impl Selection {
     /// All objects of a kind.
     pub fn all(kind: Kind) -> Selection {
-        Selection { kind, namespace: String::new(), field_selector: String::new() }
+        Selection { kind, namespace: String::new(), field_selector: String::new(), label_selector: String::new() }
     }
 
     /// Those that the field selector chooses.
     pub fn fields(kind: Kind, field_selector: impl Into<String>) -> Selection {
-        Selection { kind, namespace: String::new(), field_selector: field_selector.into() }
+        Selection { field_selector: field_selector.into(), ..Selection::all(kind) }
+    }
+
+    /// Those that the label selector chooses.
+    pub fn labels(kind: Kind, label_selector: impl Into<String>) -> Selection {
+        Selection { label_selector: label_selector.into(), ..Selection::all(kind) }
     }
 }
 
@@ -154,6 +161,7 @@ impl Informer {
     pub fn start(&self) {
         let options = Options {
             field_selector: self.selection.field_selector.clone(),
+            label_selector: self.selection.label_selector.clone(),
             send_initial_events: true,
             allow_watch_bookmarks: true,
             ..Options::default()

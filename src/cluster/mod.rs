@@ -46,6 +46,7 @@ use crate::node::disk::Disk;
 use crate::node::host::Host;
 use crate::node::kubelet::{self, Kubelet};
 use crate::node::network::{Fabric, Mode};
+use crate::node::proxy::KubeProxy;
 use crate::node::runtime::Runtime;
 use crate::node::runtime::state::{ImageScript, State};
 use crate::object::status::Reason;
@@ -88,6 +89,8 @@ pub struct Config {
     pub dns: bool,
     /// A storage system, its CSI driver and the sidecars are installed.
     pub csi: bool,
+    /// Whether kube-proxy runs on the nodes.
+    pub proxy: bool,
 }
 
 /// One node.
@@ -160,6 +163,7 @@ impl Default for Config {
             network: Mode::HostGateway,
             dns: false,
             csi: false,
+            proxy: false,
         }
     }
 }
@@ -303,6 +307,7 @@ impl Cluster {
             network: scenario.network.into(),
             dns: scenario.dns,
             csi: scenario.csi,
+            proxy: scenario.proxy,
             ..Config::default()
         };
         let mut cluster = Cluster::start(config);
@@ -440,16 +445,20 @@ impl Cluster {
         let id = self.engine.next_actor();
         let cni = self.engine.add(Rc::new(Plugins::new(hub.clone(), id, &node.name, host.clone())));
         let id = self.engine.next_actor();
-        let runtime = self.engine.add(Rc::new(Runtime::new(hub.clone(), id, &node.name, host, cni)));
+        let runtime = self.engine.add(Rc::new(Runtime::new(hub.clone(), id, &node.name, host.clone(), cni)));
         let driver = self.storage.clone().map(|backend| {
             let (id, zone) = (self.engine.next_actor(), node.labels.get(csi::ZONE).map_or("", String::as_str));
             self.engine.add(Rc::new(NodePlugin::new(hub.clone(), id, backend, &node.name, zone, disk.clone())))
         });
         let id = self.engine.next_actor();
         self.with_runtime(runtime, |runtime| runtime.serve(id));
-        let kubelet = Kubelet::new(hub, id, node.for_kubelet(self.config.dns), disk, runtime, limits);
+        let kubelet = Kubelet::new(hub.clone(), id, node.for_kubelet(self.config.dns), disk, runtime, limits);
         driver.into_iter().for_each(|driver| kubelet.use_driver(driver));
         self.engine.add(Rc::new(kubelet));
+        if self.config.proxy {
+            let id = self.engine.next_actor();
+            self.engine.add(Rc::new(KubeProxy::new(hub, id, &node.name, host, limits)));
+        }
         self.script_images(&node.name);
     }
 
@@ -484,7 +493,7 @@ impl Cluster {
             host.disk.power_cut();
         }
         self.fabric.unplug(node);
-        for process in ["kubelet", "containerd", "cni", "kernel", "csi-node"] {
+        for process in ["kube-proxy", "kubelet", "containerd", "cni", "kernel", "csi-node"] {
             if let Some(id) = self.engine.find(&format!("{process}/{node}")) {
                 self.engine.remove(id);
             }

@@ -50,6 +50,9 @@ pub struct Scenario {
     /// Whether the cluster has a DNS server.
     #[serde(default)]
     pub dns: bool,
+    /// Whether kube-proxy runs on every node: without it Services have addresses that lead nowhere.
+    #[serde(default)]
+    pub proxy: bool,
     /// Where commands work if they name no namespace. It is there from the start.
     #[serde(default = "default_namespace")]
     pub namespace: String,
@@ -173,6 +176,9 @@ const SHIPPED: &[(&str, &str)] = &[
     ("self-heal", include_str!("../../scenarios/self-heal.yaml")),
     ("unschedulable", include_str!("../../scenarios/unschedulable.yaml")),
     ("placement", include_str!("../../scenarios/placement.yaml")),
+    ("service", include_str!("../../scenarios/service.yaml")),
+    ("readiness", include_str!("../../scenarios/readiness.yaml")),
+    ("nodeport", include_str!("../../scenarios/nodeport.yaml")),
     ("missing-config", include_str!("../../scenarios/missing-config.yaml")),
     ("image-pull-backoff", include_str!("../../scenarios/image-pull-backoff.yaml")),
     ("probes", include_str!("../../scenarios/probes.yaml")),

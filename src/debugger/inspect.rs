@@ -4,6 +4,7 @@ use crate::client::{Informer, Queue};
 use crate::controllers::ControllerManager;
 use crate::engine::What;
 use crate::node::kubelet::Kubelet;
+use crate::node::proxy::KubeProxy;
 use crate::object::{Key, Kind};
 use crate::scheduler::KubeScheduler;
 
@@ -23,6 +24,9 @@ pub fn informers<'a>(session: &'a Session, component: &str) -> Vec<&'a Informer>
     }
     if let Some(scheduler) = process::<KubeScheduler>(session, component) {
         return scheduler.informers().iter().collect();
+    }
+    if let Some(proxy) = process::<KubeProxy>(session, component) {
+        return proxy.informers().iter().collect();
     }
     process::<ControllerManager>(session, component).map_or(Vec::new(), |manager| manager.informers().iter().collect())
 }

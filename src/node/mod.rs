@@ -13,5 +13,6 @@ pub mod host;
 pub mod kubelet;
 pub mod netfilter;
 pub mod network;
+pub mod proxy;
 pub mod runtime;
 pub mod shell;

@@ -21,7 +21,8 @@ const VALUED: &[&str] = &[
     "filename", "output", "selector", "namespace", "image", "replicas", "current-replicas", "resource-version",
     "timeout", "for", "grace-period", "sort-by", "field-selector", "to-revision", "revision", "patch", "type",
     "labels", "env", "port", "target-port", "name", "container", "tail", "subresource", "restart", "field-manager",
-    "protocol", "from-literal", "tcp", "patch-file", "serviceaccount", "annotations", "since",
+    "protocol", "from-literal", "tcp", "patch-file", "serviceaccount", "annotations", "since", "node-port", "clusterip",
+    "cluster-ip", "external-name", "external-ip", "session-affinity",
 ];
 
 /// Flags that may stand alone, and what they mean then.

@@ -124,7 +124,7 @@ impl Hearing<'_> {
         let has_ports = tuple.protocol != Protocol::Icmp;
         let within = |(first, last): (u16, u16), port: u16| has_ports && (first..=last).contains(&port);
         match matching {
-            Match::Comment(_) => true,
+            Match::Comment(_) | Match::OfProtocol => true,
             Match::SourcePort(Asked { value, not }) => within(*value, tuple.source_port) != *not,
             Match::DestinationPort(Asked { value, not }) => within(*value, tuple.destination_port) != *not,
             Match::DestinationPorts(Asked { value, not }) => {

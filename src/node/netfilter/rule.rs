@@ -63,6 +63,8 @@ pub struct Rule {
 pub enum Match {
     /// `-m comment`: matches everything.
     Comment(String),
+    /// `-m tcp`, or udp, sctp, alone: the rule must ask for the protocol, and that is all.
+    OfProtocol,
     /// `-m tcp --sport`, or udp, sctp: first and last port. The rule must ask for the protocol.
     SourcePort(Asked<(u16, u16)>),
     /// `-m tcp --dport`.

@@ -72,6 +72,7 @@ fn match_text(matching: &Match, protocol: Protocol) -> String {
     let protocol = protocol.as_str();
     match matching {
         Match::Comment(text) => format!("-m comment --comment {}", quoted(text)),
+        Match::OfProtocol => format!("-m {protocol}"),
         Match::SourcePort(asked) => format!("-m {protocol} {}--sport {}", bang(asked.not), ports(asked.value)),
         Match::DestinationPort(asked) => format!("-m {protocol} {}--dport {}", bang(asked.not), ports(asked.value)),
         Match::DestinationPorts(Asked { value, not }) => {

@@ -41,6 +41,31 @@ pub fn slice_endpoints(slice: &Value) -> String {
     or_unset(with_more(&addresses.map(plain).collect::<Vec<_>>()))
 }
 
+/// The ready endpoints behind one port, from all slices. Mirrors `formatEndpointSlices`.
+pub fn ready_endpoints(slices: &[Value], port_name: &str) -> String {
+    if slices.is_empty() {
+        return "<none>".to_owned();
+    }
+    let mut all = Vec::new();
+    for slice in slices {
+        let ready = |endpoint: &&Value| {
+            endpoint.get("conditions").and_then(|c| c.get("ready")).and_then(Value::as_bool).unwrap_or(true)
+        };
+        let ips = || {
+            let endpoints = list(slice, "endpoints").iter().filter(ready);
+            endpoints.filter_map(|endpoint| list(endpoint, "addresses").first().map(plain))
+        };
+        match list(slice, "ports") {
+            [] => all.extend(ips()),
+            ports => {
+                let named = ports.iter().filter(|port| text(port, "name") == port_name);
+                all.extend(named.flat_map(|port| ips().map(|ip| format!("{ip}:{}", int(port, "port")))));
+            }
+        }
+    }
+    with_more(&all)
+}
+
 /// Whom an IPAddress belongs to: `services/default/web`.
 pub fn parent(address: &Value) -> String {
     let part = |field: &str| text(address, &format!("spec.parentRef.{field}")).to_owned();

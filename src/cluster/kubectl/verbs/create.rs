@@ -67,6 +67,10 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             let what = Kind::from_word(what).map_or_else(|| what.to_owned(), |kind| kind.info().singular());
             Failure::text(format!("failed to create {what}: {}", status.message))
         }
+        (Failure::Server { status, .. }, "service") => {
+            let kind = service_type(args).unwrap_or_default();
+            Failure::text(format!("failed to create {kind} service: {}", status.message))
+        }
         _ => fault,
     })
 }
@@ -126,31 +130,58 @@ fn config_map(name: &str, args: &Args) -> Result<Value, Failure> {
     Ok(object)
 }
 
+/// Mirrors `create_service.go`.
 fn service(name: &str, args: &Args) -> Result<Value, Failure> {
-    let mut ports = Vec::new();
-    for pair in args.values("tcp") {
-        let (port, target) = pair.split_once(':').unwrap_or((pair, pair));
-        let number = |text: &str| text.parse::<u16>().map_err(|_| Failure::text(format!("invalid port: {text:?}")));
-        let target_port = number(target)?;
-        let port = number(port)?;
-        let name = if port == target_port { format!("{port}") } else { format!("{port}-{target_port}") };
-        ports.push(json!({"name": name, "port": port, "protocol": "TCP", "targetPort": target_port}));
-    }
-    let kind = match args.words.get(1).map(String::as_str) {
-        Some("clusterip") => "ClusterIP",
-        Some("nodeport") => "NodePort",
-        Some("loadbalancer") => "LoadBalancer",
-        _ => {
-            return Err(Failure::text(
-                "expected 'create service clusterip|nodeport|loadbalancer NAME --tcp=PORT:TARGET'",
-            ));
-        }
-    };
+    let kind = service_type(args)?;
     let labels = json!({"app": name});
-    Ok(json!({
-        "apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "labels": labels},
-        "spec": {"ports": ports, "selector": labels, "type": kind},
-    }))
+    let mut spec = json!({"type": kind, "selector": labels});
+    if kind == "ExternalName" {
+        if args.value("external-name").is_empty() {
+            return Err(Failure::text("required flag(s) \"external-name\" not set"));
+        }
+        spec["externalName"] = json!(args.value("external-name"));
+    }
+    let headless = args.value("clusterip") == "None";
+    if !args.value("clusterip").is_empty() {
+        spec["clusterIP"] = json!(args.value("clusterip"));
+    }
+    let pairs = args.values("tcp");
+    if pairs.is_empty() && !headless && kind != "ExternalName" {
+        return Err(Failure::text("at least one tcp port specifier must be provided"));
+    }
+    let node_port = args.number("node-port")?.filter(|port| *port != 0);
+    let mut ports = Vec::new();
+    for pair in pairs {
+        let (port, target) = pair.split_once(':').unwrap_or((pair, pair));
+        let number = |text: &str| text.parse::<u16>();
+        let port = number(port).map_err(|_| Failure::text(format!("invalid port: {port:?}")))?;
+        let target = number(target).map_or_else(|_| json!(target), |number| json!(number));
+        let name = pair.replace(':', "-");
+        let mut made = json!({"name": name, "port": port, "protocol": "TCP", "targetPort": target});
+        if let Some(number) = node_port {
+            made["nodePort"] = json!(number);
+        }
+        ports.push(made);
+    }
+    if !ports.is_empty() {
+        spec["ports"] = json!(ports);
+    }
+    Ok(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "labels": labels}, "spec": spec}))
+}
+
+/// The type that the word behind `create service` means.
+fn service_type(args: &Args) -> Result<&'static str, Failure> {
+    match args.words.get(1).map(String::as_str) {
+        Some("clusterip") => Ok("ClusterIP"),
+        Some("nodeport") => Ok("NodePort"),
+        Some("loadbalancer") => Ok("LoadBalancer"),
+        Some("externalname") => Ok("ExternalName"),
+        _ => {
+            const EXPECTED: &str =
+                "expected 'create service clusterip|nodeport|loadbalancer|externalname NAME --tcp=PORT:TARGET'";
+            Err(Failure::text(EXPECTED))
+        }
+    }
 }
 
 /// `kubectl run`: a Pod. Once it made a Deployment.
@@ -199,6 +230,7 @@ pub async fn expose(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         };
         let object = cx.get(target.kind, cx.namespace(args), &name).await?;
         let selector = match target.kind {
+            _ if !args.value("selector").is_empty() => pairs(args.value("selector")),
             Kind::Pod => at(&object, "metadata.labels").clone(),
             Kind::Service => at(&object, "spec.selector").clone(),
             Kind::Deployment | Kind::ReplicaSet => at(&object, "spec.selector.matchLabels").clone(),
@@ -212,11 +244,19 @@ pub async fn expose(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let ports = exposed_ports(&object, args)?;
         let service_name = if args.has("name") { args.value("name") } else { &name };
         let kind = if args.has("type") { args.value("type") } else { "ClusterIP" };
-        let service = json!({
+        let mut service = json!({
             "apiVersion": "v1", "kind": "Service",
             "metadata": {"name": service_name, "labels": at(&object, "metadata.labels")},
             "spec": {"ports": ports, "selector": selector, "type": kind},
         });
+        for (flag, field) in [("session-affinity", "sessionAffinity"), ("cluster-ip", "clusterIP")] {
+            if !args.value(flag).is_empty() {
+                service["spec"][field] = json!(args.value(flag));
+            }
+        }
+        if !args.value("external-ip").is_empty() {
+            service["spec"]["externalIPs"] = json!([args.value("external-ip")]);
+        }
         post(service, "kubectl-expose", "exposed", args, cx).await?;
     }
     Ok(())
@@ -235,11 +275,12 @@ fn exposed_ports(object: &Value, args: &Args) -> Result<Vec<Value>, Failure> {
             "couldn't find port via --port flag or introspection\nSee 'kubectl expose -h' for help and examples",
         ));
     }
-    let target = args.number("target-port")?;
+    let target = Some(args.value("target-port")).filter(|target| !target.is_empty());
+    let target = target.map(|target| target.parse::<u16>().map_or_else(|_| json!(target), |number| json!(number)));
     let protocol = if args.has("protocol") { args.value("protocol") } else { "TCP" };
     let many = ports.len() > 1;
     let port = |(i, port): (usize, i64)| {
-        let mut out = json!({"port": port, "protocol": protocol, "targetPort": target.unwrap_or(port)});
+        let mut out = json!({"port": port, "protocol": protocol, "targetPort": target.clone().unwrap_or(json!(port))});
         if many {
             out["name"] = json!(format!("port-{}", i + 1));
         }

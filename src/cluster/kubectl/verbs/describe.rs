@@ -49,6 +49,11 @@ async fn related(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Related, Fa
     if kind == Kind::PersistentVolumeClaim {
         related.pods = cx.list(Kind::Pod, namespace, Options::default()).await?.items;
     }
+    if kind == Kind::Service {
+        let label_selector = format!("kubernetes.io/service-name={}", text(object, "metadata.name"));
+        let options = Options { label_selector, limit: 500, ..Options::default() };
+        related.slices = cx.list(Kind::EndpointSlice, namespace, options).await?.items;
+    }
     if kind == Kind::ReplicaSet {
         related.pods = of_selector(Kind::Pod, object, cx).await?;
     }

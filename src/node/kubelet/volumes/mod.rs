@@ -310,7 +310,8 @@ impl Shared {
             let mut state = self.state.borrow_mut();
             state.objects.entry((source.kind, key)).or_insert_with(|| {
                 let field_selector = format!("metadata.name={}", source.name);
-                let selection = Selection { kind: source.kind, namespace: namespace.into(), field_selector };
+                let selection =
+                    Selection { namespace: namespace.into(), ..Selection::fields(source.kind, field_selector) };
                 let informer = Informer::new(self.hub.clone(), self.actor, self.user.clone(), selection);
                 informer.start();
                 informer

@@ -3,6 +3,7 @@
 mod containers;
 mod node;
 mod pod;
+mod service;
 mod simple;
 mod storage;
 mod volumes;
@@ -26,6 +27,8 @@ pub struct Related {
     pub replica_sets: Vec<Value>,
     /// A ReplicaSet's or a node's Pods, or those of a claim's namespace.
     pub pods: Vec<Value>,
+    /// A Service's EndpointSlices.
+    pub slices: Vec<Value>,
     /// A node's Lease.
     pub lease: Option<Value>,
 }
@@ -38,7 +41,9 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         Kind::Deployment => workloads::describe_deployment(&mut page, object, &related.replica_sets),
         Kind::ReplicaSet => workloads::describe_replica_set(&mut page, object, &related.pods),
         Kind::Node => node::describe(&mut page, object, related),
-        Kind::Service => simple::describe_service(&mut page, object),
+        Kind::Service => service::describe_service(&mut page, object, &related.slices),
+        Kind::Endpoints => service::describe_endpoints(&mut page, object),
+        Kind::EndpointSlice => service::describe_slice(&mut page, object),
         Kind::Namespace => simple::describe_namespace(&mut page, object),
         Kind::ConfigMap => simple::describe_config_map(&mut page, object),
         Kind::Secret => simple::describe_secret(&mut page, object),

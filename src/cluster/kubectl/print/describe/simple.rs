@@ -2,50 +2,15 @@
 
 use serde_json::Value;
 
-use super::super::fields::{at, int, labels, list, map, or_none, plain, text};
+use super::super::fields::{list, map, plain, text};
 use super::Page;
 
-fn head(page: &mut Page, object: &Value) {
+/// Name, namespace, labels and annotations, with which most pages begin.
+pub(super) fn head(page: &mut Page, object: &Value) {
     page.name(object);
     page.namespace(object);
     page.labels("Labels", object, "metadata.labels");
     page.annotations("Annotations", object, "metadata.annotations");
-}
-
-pub(super) fn describe_service(page: &mut Page, service: &Value) {
-    head(page, service);
-    page.field("Selector", labels(service, "spec.selector"));
-    page.field("Type", text(service, "spec.type"));
-    page.field("IP Family Policy", text(service, "spec.ipFamilyPolicy"));
-    let words = |path| list(service, path).iter().map(plain).collect::<Vec<_>>().join(",");
-    page.field("IP Families", or_none(&words("spec.ipFamilies")));
-    page.field("IP", text(service, "spec.clusterIP"));
-    page.field("IPs", or_none(&words("spec.clusterIPs")));
-    if !list(service, "spec.externalIPs").is_empty() {
-        page.field("External IPs", words("spec.externalIPs"));
-    }
-    for port in list(service, "spec.ports") {
-        let name = match text(port, "name") {
-            "" => "<unset>",
-            name => name,
-        };
-        let protocol = text(port, "protocol");
-        page.field("Port", format!("{name}\t{}/{protocol}", int(port, "port")));
-        page.field("TargetPort", format!("{}/{protocol}", plain(at(port, "targetPort"))));
-        if int(port, "nodePort") != 0 {
-            page.field("NodePort", format!("{name}\t{}/{protocol}", int(port, "nodePort")));
-        }
-        page.field("Endpoints", "");
-    }
-    page.field("Session Affinity", text(service, "spec.sessionAffinity"));
-    for (title, path) in [
-        ("External Traffic Policy", "spec.externalTrafficPolicy"),
-        ("Internal Traffic Policy", "spec.internalTrafficPolicy"),
-    ] {
-        if !text(service, path).is_empty() {
-            page.field(title, text(service, path));
-        }
-    }
 }
 
 pub(super) fn describe_namespace(page: &mut Page, namespace: &Value) {

@@ -1,0 +1,251 @@
+//! Services and slices in, rules out.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::node::netfilter::{Packet, Payload, Protocol, Table, Tuple};
+use crate::object::time::Instant;
+
+fn proxier() -> Proxier {
+    Proxier { here: Location { node: "node-1".into(), ..Location::default() }, ..Proxier::default() }
+}
+
+fn object(kind: Kind, value: Value) -> Object {
+    kind.decode(value).expect("a literal object is whole")
+}
+
+fn service(more: Value) -> Object {
+    let mut spec = json!({"clusterIP": "10.96.0.10", "ports": [{"name": "http", "port": 80, "protocol": "TCP"}]});
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    object(Kind::Service, json!({"metadata": {"name": "web", "namespace": "default"}, "spec": spec}))
+}
+
+/// Endpoints by the last part of their address; those on this node have even ones.
+fn slice(endpoints: &[(u8, Value)], protocol: &str) -> Object {
+    let endpoint = |(last, conditions): &(u8, Value)| {
+        json!({"addresses": [format!("10.244.0.{last}")], "conditions": conditions,
+            "nodeName": if last % 2 == 0 { "node-1" } else { "node-2" }})
+    };
+    let labels = json!({"kubernetes.io/service-name": "web"});
+    let endpoints: Vec<Value> = endpoints.iter().map(endpoint).collect();
+    object(
+        Kind::EndpointSlice,
+        json!({"metadata": {"name": "web-1", "namespace": "default", "labels": labels}, "addressType": "IPv4",
+            "endpoints": endpoints, "ports": [{"name": "http", "port": 8080, "protocol": protocol}]}),
+    )
+}
+
+fn ready() -> Value {
+    json!({"ready": true, "serving": true, "terminating": false})
+}
+
+/// The chains of a table whose names begin so, as `iptables-save` prints them.
+fn saved(netfilter: &Netfilter, table: Table, prefix: &str) -> String {
+    let lines = netfilter.rules.save_table(table);
+    let wanted = |line: &&str| line.starts_with(&format!("-A {prefix}"));
+    lines.lines().filter(wanted).map(|line| format!("{line}\n")).collect()
+}
+
+fn written(objects: &[Object]) -> Netfilter {
+    let (mut proxier, mut netfilter) = (proxier(), Netfilter::default());
+    for object in objects {
+        assert!(proxier.note(&Change::Added(object.clone())));
+    }
+    proxier.sync(&mut netfilter).unwrap();
+    netfilter
+}
+
+#[test]
+fn a_service_with_three_endpoints() {
+    let netfilter = written(&[service(json!({})), slice(&[(2, ready()), (3, ready()), (4, ready())], "TCP")]);
+    let name = names::PortName {
+        namespace: "default".into(),
+        service: "web".into(),
+        port: "http".into(),
+        protocol: Protocol::Tcp,
+    };
+    let svc = name.chain("KUBE-SVC-");
+    let seps: Vec<String> = [2, 3, 4].map(|last| name.endpoint_chain(&format!("10.244.0.{last}:8080"))).into();
+    let expected = format!(
+        "-A KUBE-SERVICES -d 10.96.0.10/32 -p tcp -m comment --comment \"default/web:http cluster IP\" -m tcp --dport 80 \
+         -j {svc}\n\
+         -A KUBE-SERVICES -m comment --comment \"kubernetes service nodeports; NOTE: this must be the last rule in this \
+         chain\" -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS\n"
+    );
+    assert_eq!(saved(&netfilter, Table::Nat, "KUBE-SERVICES"), expected);
+    let [first, second, third] = [&seps[0], &seps[1], &seps[2]];
+    let expected = format!(
+        "-A {svc} ! -s 10.244.0.0/16 -d 10.96.0.10/32 -p tcp -m comment --comment \"default/web:http cluster IP\" -m tcp \
+         --dport 80 -j KUBE-MARK-MASQ\n\
+         -A {svc} -m comment --comment \"default/web:http -> 10.244.0.2:8080\" -m statistic --mode random --probability \
+         0.33333333349 -j {first}\n\
+         -A {svc} -m comment --comment \"default/web:http -> 10.244.0.3:8080\" -m statistic --mode random --probability \
+         0.50000000000 -j {second}\n\
+         -A {svc} -m comment --comment \"default/web:http -> 10.244.0.4:8080\" -j {third}\n"
+    );
+    assert_eq!(saved(&netfilter, Table::Nat, &svc), expected);
+    let expected = format!(
+        "-A {first} -s 10.244.0.2/32 -m comment --comment \"default/web:http\" -j KUBE-MARK-MASQ\n\
+         -A {first} -p tcp -m comment --comment \"default/web:http\" -m tcp -j DNAT --to-destination 10.244.0.2:8080\n"
+    );
+    assert_eq!(saved(&netfilter, Table::Nat, first), expected);
+    let forward: Vec<String> = saved(&netfilter, Table::Filter, "FORWARD")
+        .lines()
+        .map(|line| line.rsplit(' ').next().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(forward, ["KUBE-PROXY-FIREWALL", "KUBE-FORWARD", "KUBE-SERVICES", "KUBE-EXTERNAL-SERVICES"]);
+}
+
+#[test]
+fn without_endpoints_it_is_refused_at_once() {
+    let waiting = json!({"ready": false, "serving": false, "terminating": false});
+    let node_port = json!({"type": "NodePort", "externalTrafficPolicy": "Cluster",
+        "ports": [{"name": "http", "port": 80, "nodePort": 30080, "protocol": "TCP"}]});
+    let netfilter = written(&[service(node_port), slice(&[(2, waiting)], "TCP")]);
+    assert_eq!(
+        saved(&netfilter, Table::Filter, "KUBE-SERVICES"),
+        "-A KUBE-SERVICES -d 10.96.0.10/32 -p tcp -m comment --comment \"default/web:http has no endpoints\" -m tcp \
+         --dport 80 -j REJECT --reject-with icmp-port-unreachable\n"
+    );
+    assert_eq!(
+        saved(&netfilter, Table::Filter, "KUBE-EXTERNAL-SERVICES"),
+        "-A KUBE-EXTERNAL-SERVICES -p tcp -m comment --comment \"default/web:http has no endpoints\" -m addrtype \
+         --dst-type LOCAL -m tcp --dport 30080 -j REJECT --reject-with icmp-port-unreachable\n"
+    );
+    assert_eq!(iptables::service_chains(&netfilter).count(), 0);
+}
+
+#[test]
+fn node_ports_and_their_policies() {
+    let node_port = |policy: &str| {
+        json!({"type": "NodePort", "externalTrafficPolicy": policy,
+            "ports": [{"name": "http", "port": 80, "nodePort": 30080, "protocol": "TCP"}]})
+    };
+    let comments = |netfilter: &Netfilter| {
+        let lines = saved(netfilter, Table::Nat, "KUBE-EXT-");
+        let of = |line: &str| {
+            let text = line.split('"').nth(1).unwrap_or_default().to_owned();
+            let target: String = line.rsplit(' ').next().unwrap_or_default().chars().take(8).collect();
+            format!("{text}>{target}")
+        };
+        lines.lines().map(of).collect::<Vec<_>>()
+    };
+    let cluster = written(&[service(node_port("Cluster")), slice(&[(3, ready())], "TCP")]);
+    assert_eq!(
+        comments(&cluster),
+        ["masquerade traffic for default/web:http external destinations>KUBE-MAR", ">KUBE-SVC"]
+    );
+    let local = written(&[service(node_port("Local")), slice(&[(2, ready()), (3, ready())], "TCP")]);
+    let special = [
+        "pod traffic for default/web:http external destinations>KUBE-SVC",
+        "masquerade LOCAL traffic for default/web:http external destinations>KUBE-MAR",
+        "route LOCAL traffic for default/web:http external destinations>KUBE-SVC",
+    ];
+    assert_eq!(comments(&local), [&special[..], &[">KUBE-SVL"]].concat());
+    let elsewhere = written(&[service(node_port("Local")), slice(&[(3, ready())], "TCP")]);
+    assert_eq!(comments(&elsewhere), special);
+    assert_eq!(
+        saved(&elsewhere, Table::Filter, "KUBE-EXTERNAL-SERVICES"),
+        "-A KUBE-EXTERNAL-SERVICES -p tcp -m comment --comment \"default/web:http has no local endpoints\" -m addrtype \
+         --dst-type LOCAL -m tcp --dport 30080 -j DROP\n"
+    );
+}
+
+#[test]
+fn a_client_stays_with_its_endpoint() {
+    let affinity =
+        json!({"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 60}}});
+    let netfilter = written(&[service(affinity), slice(&[(2, ready()), (3, ready())], "TCP")]);
+    let lots = saved(&netfilter, Table::Nat, "KUBE-SVC-");
+    assert_eq!(lots.matches("--rcheck --seconds 60 --reap").count(), 2);
+    assert!(lots.find("--rcheck") < lots.find("statistic"), "memory comes before chance: {lots}");
+    assert_eq!(saved(&netfilter, Table::Nat, "KUBE-SEP-").matches("-m recent --set").count(), 2);
+}
+
+#[test]
+fn what_is_gone_leaves_nothing_behind() {
+    let (mut proxier, mut netfilter) = (proxier(), Netfilter::default());
+    proxier.sync(&mut netfilter).unwrap();
+    let before = netfilter.clone();
+    let (web, two) = (service(json!({})), slice(&[(2, ready()), (3, ready())], "TCP"));
+    proxier.note(&Change::Added(web.clone()));
+    proxier.note(&Change::Added(two.clone()));
+    proxier.sync(&mut netfilter).unwrap();
+    assert_eq!(iptables::service_chains(&netfilter).count(), 3);
+    let one = slice(&[(2, ready())], "TCP");
+    proxier.note(&Change::Updated { old: two, new: one.clone() });
+    proxier.sync(&mut netfilter).unwrap();
+    assert_eq!(iptables::service_chains(&netfilter).count(), 2);
+    proxier.note(&Change::Deleted(web));
+    proxier.note(&Change::Deleted(one));
+    proxier.sync(&mut netfilter).unwrap();
+    assert_eq!(netfilter, before);
+}
+
+/// kube-proxy dies, Services change, and another one starts with the rules that are there.
+#[test]
+fn a_new_process_takes_over_the_rules_of_the_old() {
+    let mut netfilter = written(&[service(json!({})), slice(&[(2, ready()), (3, ready())], "TCP")]);
+    let (mut next, others) = (proxier(), slice(&[(4, ready())], "TCP"));
+    next.note(&Change::Added(service(json!({}))));
+    next.note(&Change::Added(others.clone()));
+    next.sync(&mut netfilter).unwrap();
+    assert_eq!(netfilter, written(&[service(json!({})), others]));
+}
+
+#[test]
+fn a_change_costs_its_own_chains_only() {
+    let (mut partial, mut rules) = (proxier(), Netfilter::default());
+    for object in [service(json!({})), slice(&[(2, ready()), (3, ready())], "TCP")] {
+        partial.note(&Change::Added(object));
+        partial.sync(&mut rules).unwrap();
+    }
+    assert_eq!(rules, written(&[service(json!({})), slice(&[(2, ready()), (3, ready())], "TCP")]));
+}
+
+#[test]
+fn connections_of_udp_to_endpoints_that_are_gone_are_forgotten() {
+    let udp = service(json!({"ports": [{"name": "http", "port": 53, "protocol": "UDP"}]}));
+    let (old, new) = (slice(&[(3, ready())], "UDP"), slice(&[(5, ready())], "UDP"));
+    let (mut proxier, mut netfilter) = (proxier(), Netfilter::default());
+    proxier.note(&Change::Added(udp));
+    proxier.note(&Change::Added(old.clone()));
+    proxier.sync(&mut netfilter).unwrap();
+    let ip = |text: &str| text.parse().unwrap();
+    let tuple = Tuple {
+        protocol: Protocol::Udp,
+        source: ip("10.244.0.9"),
+        source_port: 4000,
+        destination: ip("10.96.0.10"),
+        destination_port: 53,
+    };
+    send(&mut netfilter, tuple);
+    assert_eq!(netfilter.conntrack.connections().count(), 1);
+    proxier.note(&Change::Updated { old, new });
+    proxier.sync(&mut netfilter).unwrap();
+    assert_eq!(netfilter.conntrack.connections().count(), 0);
+}
+
+/// A host that is asked nothing.
+struct Nowhere;
+
+impl crate::node::netfilter::Host for Nowhere {
+    fn is_local(&self, _: std::net::Ipv4Addr) -> bool {
+        false
+    }
+
+    fn address_of(&self, _: &str) -> Option<std::net::Ipv4Addr> {
+        None
+    }
+}
+
+/// A first packet through the node.
+fn send(netfilter: &mut Netfilter, tuple: Tuple) {
+    use crate::node::netfilter::{Hook, Surroundings};
+    let mut random = crate::object::random::Random::new(0);
+    let mut around = Surroundings { host: &Nowhere, random: &mut random, now: Instant(0) };
+    let mut packet = Packet::new(tuple, Payload::Data(String::new()));
+    for hook in [Hook::Prerouting, Hook::Forward, Hook::Postrouting] {
+        netfilter.pass(hook, &mut packet, &mut around);
+    }
+}

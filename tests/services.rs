@@ -1,0 +1,224 @@
+//! Services, from the API to the rules on every node.
+//!
+//! Once a scenario has come to rest, slices say what Pods are, and every node's rules say what slices are; and what a
+//! node's rules print is what the real `iptables-restore` reads.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use kubestep::cluster::Cluster;
+use kubestep::cluster::scenario::Scenario;
+use kubestep::node::netfilter::{Table, Target};
+use kubestep::node::proxy::KubeProxy;
+use serde_json::{Value, json};
+
+const SCENARIOS: [&str; 3] = ["service", "readiness", "nodeport"];
+const SEEDS: u64 = 6;
+
+fn at_rest(scenario: Scenario) -> Cluster {
+    let mut cluster = Cluster::for_scenario(&scenario);
+    while !cluster.is_quiet() && cluster.step().is_some() {}
+    cluster
+}
+
+fn shipped(name: &str, seed: u64) -> Cluster {
+    at_rest(Scenario { seed, ..Scenario::find(name).expect("it is shipped") })
+}
+
+fn typed(lines: &[&str]) -> Cluster {
+    let timeline = lines.iter().map(|line| (*line).to_owned()).collect();
+    at_rest(Scenario { proxy: true, timeline, ..Scenario::parse("test", "title: test").expect("that is enough") })
+}
+
+fn objects(cluster: &Cluster, prefix: &str) -> Vec<Value> {
+    let prefix = format!("/registry/{prefix}/default/");
+    let entries = cluster.engine.api.store.prefix(&prefix);
+    entries.map(|(_, entry)| entry.value.to_json()).collect()
+}
+
+fn nodes(cluster: &Cluster) -> Vec<String> {
+    cluster.config().nodes.iter().map(|node| node.name.clone()).collect()
+}
+
+/// `ip:port` of the endpoints of living Services that take connections.
+fn ready_endpoints(cluster: &Cluster) -> BTreeSet<String> {
+    let services: Vec<Value> =
+        objects(cluster, "services/specs").into_iter().map(|service| service["metadata"]["name"].clone()).collect();
+    let mut ready = BTreeSet::new();
+    for slice in objects(cluster, "endpointslices") {
+        let service = &slice["metadata"]["labels"]["kubernetes.io/service-name"];
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        for endpoint in list(&slice["endpoints"]).iter().filter(|e| e["conditions"]["ready"] == json!(true)) {
+            for port in list(&slice["ports"]).iter().filter(|_| services.contains(service)) {
+                let ip = endpoint["addresses"][0].as_str().unwrap_or_default();
+                ready.insert(format!("{ip}:{}", port["port"]));
+            }
+        }
+    }
+    ready
+}
+
+/// `ip:port` to which a node sends connections.
+fn destinations(cluster: &Cluster, node: &str) -> BTreeSet<String> {
+    let host = cluster.host(node).expect("the node is on");
+    let network = host.network.borrow();
+    let rules = network.root.netfilter.rules.chains(Table::Nat).filter(|(name, _)| name.starts_with("KUBE-SEP-"));
+    let targets = rules.flat_map(|(_, chain)| &chain.rules).filter_map(|rule| match &rule.target {
+        Some(Target::Dnat(ip, Some(port))) => Some(format!("{ip}:{port}")),
+        _ => None,
+    });
+    targets.collect()
+}
+
+#[test]
+fn slices_say_what_pods_are_and_rules_what_slices_are() {
+    for name in SCENARIOS {
+        for seed in 0..SEEDS {
+            let cluster = shipped(name, seed);
+            let pods = objects(&cluster, "pods");
+            let opens = format!("cargo run -- step {name} --seed {seed}");
+            for slice in objects(&cluster, "endpointslices") {
+                for endpoint in slice["endpoints"].as_array().into_iter().flatten() {
+                    let Some(uid) = endpoint["targetRef"]["uid"].as_str() else { continue };
+                    let pod = pods.iter().find(|pod| pod["metadata"]["uid"] == json!(uid));
+                    let pod = pod.unwrap_or_else(|| panic!("a slice names a Pod that is gone; see it with: {opens}"));
+                    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+                    let is_ready = conditions.into_iter().any(|c| c["type"] == "Ready" && c["status"] == "True");
+                    assert_eq!(endpoint["conditions"]["ready"], json!(is_ready), "{opens}");
+                    assert!(!is_ready || pod["status"]["phase"] == "Running", "{opens}");
+                }
+            }
+            for node in nodes(&cluster) {
+                assert_eq!(destinations(&cluster, &node), ready_endpoints(&cluster), "{node}; {opens}");
+            }
+        }
+    }
+}
+
+/// The program, if the machine has it and lets it run.
+fn check_with(program: &str, arguments: &[&str], input: &str) -> Option<String> {
+    let mut command = Command::new(program);
+    let command = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let Ok(mut child) = command.spawn() else {
+        println!("skipped: needs {program}");
+        return None;
+    };
+    child.stdin.take().expect("it is piped").write_all(input.as_bytes()).expect("it reads its input");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let forbidden = ["Permission denied", "you must be root", "Operation not permitted", "does not exist"];
+    if !output.status.success() && forbidden.iter().any(|why| said.contains(why)) {
+        println!("skipped: needs {program} to be allowed to ask the kernel: {said}");
+        return None;
+    }
+    Some(if output.status.success() { String::new() } else { said })
+}
+
+/// Everything a Service can ask for, at once.
+const EVERYTHING: &[&str] = &[
+    "kubectl create deployment web --image=nginx:1.27 --replicas=3 --port=80",
+    "kubectl rollout status deployment/web",
+    "kubectl expose deployment web --name=plain --port=80",
+    "kubectl expose deployment web --name=sticky --port=80 --session-affinity=ClientIP",
+    "kubectl expose deployment web --name=door --type=NodePort --port=80",
+    "kubectl expose deployment web --name=local --type=NodePort --port=80",
+    "kubectl patch service local -p '{\"spec\": {\"externalTrafficPolicy\": \"Local\"}}'",
+    "kubectl expose deployment web --name=outside --port=80 --external-ip=192.0.2.7",
+    "kubectl expose deployment web --name=datagrams --port=53 --protocol=UDP",
+    "kubectl create service nodeport nobody --tcp=80",
+    "kubectl expose deployment web --name=balanced --type=LoadBalancer --port=80",
+    "kubectl patch service balanced -p '{\"spec\": {\"loadBalancerSourceRanges\": [\"198.51.100.0/24\"]}}'",
+    "kubectl patch service balanced --subresource=status -p '{\"status\": {\"loadBalancer\": {\"ingress\": [{\"ip\": \"192.0.2.9\"}]}}}'",
+    "sleep 3",
+];
+
+#[test]
+fn the_real_iptables_reads_the_rules() {
+    let cluster = typed(EVERYTHING);
+    for node in nodes(&cluster) {
+        let saved = cluster.host(&node).expect("the node is on").network.borrow().root.netfilter.rules.save();
+        for part in ["KUBE-FW-", "KUBE-SVL-", "--rcheck", "REJECT", "-p udp", "192.0.2.7/32"] {
+            assert!(saved.contains(part), "{part} is missing:\n{saved}");
+        }
+        if let Some(said) = check_with("iptables-restore", &["--test"], &saved) {
+            assert_eq!(said, "", "of {node}:\n{saved}");
+        }
+    }
+}
+
+#[test]
+fn the_real_nft_reads_the_other_view() {
+    let cluster = typed(EVERYTHING);
+    let engine = &cluster.engine;
+    let id = engine.find("kube-proxy/node-1").expect("it runs");
+    let proxy: &KubeProxy = engine.actor(id).and_then(|actor| actor.as_any().downcast_ref()).expect("it is one");
+    let script = proxy.nftables();
+    for part in ["vmap { 0 : goto endpoint-", "@service-nodeports", "no-endpoint-nodeports { tcp", "external-"] {
+        assert!(script.contains(part), "{part} is missing:\n{script}");
+    }
+    if let Some(said) = check_with("nft", &["--check", "--file", "-"], &script) {
+        assert_eq!(said, "", "{script}");
+    }
+}
+
+#[test]
+fn a_headless_service_and_a_name_make_no_rules() {
+    let cluster = typed(&[
+        "kubectl create service clusterip none --clusterip=None",
+        "kubectl create service externalname far --external-name=example.org",
+        "sleep 3",
+    ]);
+    let saved = cluster.host("node-1").expect("the node is on").network.borrow().root.netfilter.rules.save();
+    assert!(!saved.contains("default/none") && !saved.contains("default/far"), "{saved}");
+    assert_eq!(objects(&cluster, "endpointslices").len(), 2, "the API server's, and a placeholder of the headless one");
+}
+
+/// A Service without a selector, and Endpoints made by hand.
+#[test]
+fn endpoints_made_by_hand_are_mirrored() {
+    let mut scenario = Scenario::parse("test", "title: test").expect("that is enough");
+    let manifest = "
+apiVersion: v1
+kind: Service
+metadata: {name: db}
+spec: {ports: [{port: 5432}]}
+---
+apiVersion: v1
+kind: Endpoints
+metadata: {name: db}
+subsets: [{addresses: [{ip: 192.0.2.20}], notReadyAddresses: [{ip: 192.0.2.21}], ports: [{port: 5432}]}]
+";
+    scenario.proxy = true;
+    scenario.files.insert("db.yaml".into(), manifest.into());
+    scenario.timeline = vec!["kubectl apply -f db.yaml".into(), "sleep 3".into()];
+    let cluster = at_rest(scenario);
+    let slices = objects(&cluster, "endpointslices");
+    let slice =
+        slices.iter().find(|s| s["metadata"]["labels"]["kubernetes.io/service-name"] == "db").expect("a mirror");
+    let managed_by = &slice["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"];
+    assert_eq!(managed_by, "endpointslicemirroring-controller.k8s.io");
+    let endpoints = json!([
+        {"addresses": ["192.0.2.20"], "conditions": {"ready": true}},
+        {"addresses": ["192.0.2.21"], "conditions": {"ready": false}},
+    ]);
+    assert_eq!(slice["endpoints"], endpoints);
+    assert!(destinations(&cluster, "node-2").contains("192.0.2.20:5432"));
+}
+
+#[test]
+fn addresses_are_objects_that_come_and_go_with_their_service() {
+    let list = |cluster: &Cluster| -> Vec<String> {
+        let entries = cluster.engine.api.store.prefix("/registry/ipaddresses/");
+        entries.map(|(_, entry)| entry.value.name().to_owned()).collect()
+    };
+    let made = ["kubectl create service clusterip a --tcp=80 --clusterip=10.96.0.50", "sleep 1"];
+    assert_eq!(list(&typed(&made)), ["10.96.0.1", "10.96.0.50"]);
+    let refused = [&made[..], &["kubectl create service clusterip b --tcp=80 --clusterip=10.96.0.50"]].concat();
+    let cluster = typed(&refused);
+    let said = cluster.kubectl.printed_since(0);
+    assert!(said.contains("failed to allocate IP 10.96.0.50: provided IP is already allocated"), "{said}");
+    let gone = [&made[..], &["kubectl delete service a", "sleep 1"]].concat();
+    let cluster = typed(&gone);
+    assert_eq!((list(&cluster), objects(&cluster, "services/endpoints").len()), (vec!["10.96.0.1".to_owned()], 1));
+}
