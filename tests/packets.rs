@@ -245,3 +245,50 @@ fn ready_endpoints(cluster: &Cluster) -> Vec<(String, String)> {
     }
     ready
 }
+
+/// A Pod that is asked to go and takes its time still listens, but a Service sends nobody there once the proxies have
+/// heard.
+#[test]
+fn a_deleted_pod_gets_no_new_connection() {
+    let text = "\
+title: t
+nodes: 2
+proxy: true
+files:
+  web.yaml: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          containers:
+          - {name: c, image: example/stubborn, command: [sh, -c, serve], ports: [{containerPort: 8080}]}
+timeline:
+  - kubectl apply -f web.yaml
+  - kubectl expose deployment web --port=80 --target-port=8080
+  - kubectl rollout status deployment/web
+  - sleep 3
+  - victim=$(kubectl get pods -o jsonpath={.items[0].metadata.name})
+  - address=$(kubectl get pod $victim -o jsonpath={.status.podIP})
+  - kubectl delete pod $victim --wait=false
+  - sleep 3
+  - curl -s $address:8080 --from node-1
+";
+    let mut scenario = Scenario::parse("deleted", text).unwrap_or_else(|error| panic!("{error}"));
+    let rounds = 24;
+    let asked = (0..rounds).map(|round| format!("curl -s web --from node-{}", round % 2 + 1));
+    scenario.timeline.extend(asked);
+    for seed in 0..3 {
+        let mut cluster = Cluster::for_scenario(&Scenario { seed, ..scenario.clone() });
+        cluster.settle(Duration::from_secs(25));
+        let said = cluster.kubectl.printed_since(0);
+        let answers: Vec<&str> = said.lines().filter(|line| line.contains(" answers GET ")).collect();
+        assert_eq!(answers.len(), rounds + 1, "seed {seed}:\n{said}");
+        let victim = answers[0].split(' ').next().unwrap_or_default();
+        assert!(answers[1..].iter().all(|answer| !answer.starts_with(victim)), "seed {seed}:\n{said}");
+    }
+}

@@ -183,6 +183,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("image-pull-backoff", include_str!("../../scenarios/image-pull-backoff.yaml")),
     ("probes", include_str!("../../scenarios/probes.yaml")),
     ("cni-broken", include_str!("../../scenarios/cni-broken.yaml")),
+    ("dns", include_str!("../../scenarios/dns.yaml")),
     ("cross-node", include_str!("../../scenarios/cross-node.yaml")),
     ("volume", include_str!("../../scenarios/volume.yaml")),
     ("volume-wait-for-consumer", include_str!("../../scenarios/volume-wait-for-consumer.yaml")),
