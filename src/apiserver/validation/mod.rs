@@ -7,7 +7,7 @@
 //! - [`field`]: paths and lists of problems.
 //! - [`names`]: what names may look like.
 //! - [`metadata`]: every object's metadata; labels and selectors.
-//! - [`pod`], [`container`], [`env`], [`handler`], [`security`], [`dns`], [`volume`], [`scheduling`]: Pods and templates;
+//! - [`pod`], [`container`], [`mod@env`], [`handler`], [`security`], [`dns`], [`volume`], [`scheduling`]: Pods and templates;
 //!   [`pod_update`], [`diff`]: what may change.
 //! - [`storage`]: volumes, claims, classes, attachments, drivers.
 //! - [`workload`], [`service`], [`endpoints`], [`node`], [`config`], [`rbac`]: the other kinds.
