@@ -124,13 +124,12 @@ fn finalizers_for(object: &Object, options: &DeleteOptions) -> Vec<String> {
     if matches!(object.kind(), Kind::Event | Kind::Namespace) {
         return finalizers;
     }
-    let asked_before = finalizers.iter().any(|f| f == ORPHAN || f == FOREGROUND);
     let wanted = match options.propagation {
         Some(Propagation::Orphan) => Some(ORPHAN),
         Some(Propagation::Foreground) => Some(FOREGROUND),
         Some(Propagation::Background) => None,
-        None if asked_before || !strategy::orphans_by_default(object.kind()) => return finalizers,
-        None => Some(ORPHAN),
+        // Of the kinds there are, none orphans its dependents by default.
+        None => return finalizers,
     };
     finalizers.retain(|f| (f != ORPHAN && f != FOREGROUND) || Some(f.as_str()) == wanted);
     if let Some(wanted) = wanted

@@ -259,11 +259,6 @@ pub fn allow_create_on_update(kind: Kind) -> bool {
     )
 }
 
-/// Whether dependents stay if a DELETE does not say what becomes of them. Mirrors `DefaultGarbageCollectionPolicy`.
-pub fn orphans_by_default(_: Kind) -> bool {
-    false
-}
-
 /// Whether deletion takes a grace period.
 pub fn is_graceful(kind: Kind) -> bool {
     kind == Kind::Pod

@@ -4,169 +4,49 @@
 //! (namespaces, roles, priority classes); then controller manager, scheduler and nodes join, list, watch and settle.
 //! Only then does the user's part begin, and steps count from 1.
 
+mod bootstrap;
+mod config;
 mod faults;
-
 pub mod kubectl;
-
 mod machine;
-
 pub mod manifest;
-
 mod network;
-
 pub mod scenario;
-
 pub mod timeline;
+mod user;
 
-use std::any::Any;
+pub use bootstrap::API_SERVER_IP;
+pub use config::{Config, NodeConfig};
+
 use std::collections::{BTreeMap, VecDeque};
-use std::net::Ipv4Addr;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
-
-use k8s_openapi::api::core::v1::Namespace;
-use k8s_openapi::api::scheduling::v1::PriorityClass;
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde_json::{Value, json};
 
 use crate::apiserver::ApiServer;
 use crate::apiserver::admission::Reader;
-use crate::apiserver::request::{Body, Options, Request, User, Verb};
-use crate::apiserver::watch::{WatchEvent, WatchId};
+use crate::apiserver::request::User;
 use crate::client::{Client, Registration};
 use crate::controllers::{self, ControllerManager};
-use crate::engine::{self, Actor, ActorId, Delivery, Engine, EventId, Hub, Memory, Step};
+use crate::engine::{self, ActorId, Engine, EventId, Hub, Memory, Step};
 use crate::node::cni::Plugins;
 use crate::node::csi;
 use crate::node::csi::backend::Backend;
 use crate::node::csi::driver::{ControllerPlugin, NodePlugin};
 use crate::node::disk::Disk;
 use crate::node::host::Host;
-use crate::node::kubelet::{self, Kubelet};
-use crate::node::network::{Fabric, Mode};
+use crate::node::kubelet::Kubelet;
+use crate::node::network::Fabric;
 use crate::node::proxy::KubeProxy;
 use crate::node::runtime::Runtime;
 use crate::node::runtime::state::{ImageScript, State};
-use crate::object::status::Reason;
-use crate::object::{Key, Kind, Object, Status};
+use crate::object::{Key, Kind, Object};
 use crate::scheduler::actor::KubeScheduler;
 
+use bootstrap::{bootstrap, write_as_server};
 use kubectl::{Feeds, Kubectl};
-use scenario::{ImageBehaviour, Scenario};
+use scenario::Scenario;
 use timeline::Runner;
-
-impl ImageBehaviour {
-    fn script(&self) -> ImageScript {
-        let time = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
-        ImageScript {
-            pull_error: self.pull_fails.clone(),
-            pull_time: self.pull_seconds.map(time),
-            exits: self.exits_after.map(|after| (time(after), self.exit_code)),
-            ready_after: self.ready_after.map(time),
-            logs: self.logs.clone(),
-        }
-    }
-}
-
-/// What a cluster is made of.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The nodes it starts with.
-    pub nodes: Vec<NodeConfig>,
-    /// 0: every hop takes its plain time. Others make hops vary, and with them the order of events.
-    pub seed: u64,
-    /// Requests a second and burst of every component's client; the shipped limits unless given.
-    pub client_limits: Option<(u32, u32)>,
-    /// What kube-controller-manager runs.
-    pub controllers: &'static [Registration],
-    /// Controllers whose requests take so much longer than usual.
-    pub slow: BTreeMap<String, Duration>,
-    /// How packets get from node to node.
-    pub network: Mode,
-    /// Whether CoreDNS runs in it.
-    pub dns: bool,
-    /// A storage system, its CSI driver and the sidecars are installed.
-    pub csi: bool,
-    /// Whether kube-proxy runs on the nodes.
-    pub proxy: bool,
-}
-
-/// One node.
-#[derive(Clone, Debug)]
-pub struct NodeConfig {
-    /// `node-1`.
-    pub name: String,
-    /// Cores.
-    pub cpu: u32,
-    /// Memory in GiB.
-    pub memory_gi: u32,
-    /// How many Pods it takes.
-    pub pods: u32,
-    /// Its labels beside those every kubelet sets.
-    pub labels: BTreeMap<String, String>,
-}
-
-impl NodeConfig {
-    /// Node number `n`, counted from 1: 4 cores, 8 GiB, 110 Pods, in one of three zones.
-    pub fn numbered(n: usize) -> NodeConfig {
-        let zone = ["zone-a", "zone-b", "zone-c"][(n - 1) % 3];
-        let labels = BTreeMap::from([
-            ("topology.kubernetes.io/zone".to_owned(), zone.to_owned()),
-            ("topology.kubernetes.io/region".to_owned(), "region-1".to_owned()),
-        ]);
-        NodeConfig { name: format!("node-{n}"), cpu: 4, memory_gi: 8, pods: 110, labels }
-    }
-
-    /// The number in the node's name, 1 if it has none.
-    fn number(&self) -> usize {
-        let digits = self.name.rsplit('-').next().unwrap_or_default();
-        digits.parse().unwrap_or(1).max(1)
-    }
-
-    /// Where its Pods get their addresses, as an installer would write it into the network configuration.
-    fn pod_subnet(&self) -> String {
-        controllers::node_ipam::cidr_of(u32::try_from(self.number() - 1).unwrap_or_default())
-    }
-
-    /// Its InternalIP: 172.18.0.10 for the first.
-    fn address(&self) -> Ipv4Addr {
-        let number = self.number() + 9;
-        Ipv4Addr::new(172, 18, (number / 256) as u8, (number % 256) as u8)
-    }
-
-    fn for_kubelet(&self, dns: bool) -> kubelet::NodeConfig {
-        let mut config = kubelet::NodeConfig::new(&self.name, &self.address().to_string());
-        config.labels.clone_from(&self.labels);
-        config.cluster_dns = dns.then(network::cluster_dns);
-        for (name, value) in [
-            ("cpu", self.cpu.to_string()),
-            ("memory", format!("{}Gi", self.memory_gi)),
-            ("pods", self.pods.to_string()),
-        ] {
-            config.capacity.insert(name.to_owned(), Quantity(value));
-        }
-        config
-    }
-}
-
-impl Default for Config {
-    /// Three nodes, no chance, no DNS.
-    fn default() -> Config {
-        Config {
-            nodes: (1..=3).map(NodeConfig::numbered).collect(),
-            seed: 0,
-            client_limits: None,
-            controllers: controllers::TABLE,
-            slow: BTreeMap::new(),
-            network: Mode::HostGateway,
-            dns: false,
-            csi: false,
-            proxy: false,
-        }
-    }
-}
+use user::UserActor;
 
 /// Something that the outside world does to the cluster, beside sending requests.
 #[derive(Clone, Debug)]
@@ -583,141 +463,5 @@ impl Cluster {
                 }
             }
         }
-    }
-}
-
-/// The person at the keyboard: all they do is start commands, and some commands follow a watch.
-struct UserActor {
-    hub: Hub,
-    actor: ActorId,
-    feeds: Feeds,
-    runner: Rc<Runner>,
-}
-
-impl UserActor {
-    fn feed(&self, watch: WatchId, event: WatchEvent) {
-        if !self.feeds.borrow().contains_key(&watch) {
-            // The command ended while its watch was being opened.
-            return self.hub.close_watch(watch);
-        }
-        if let Some(call) = kubectl::client::feed(&self.feeds, watch, event) {
-            self.hub.unpark(self.actor, call);
-        }
-    }
-}
-
-impl Actor for UserActor {
-    fn name(&self) -> &str {
-        "user/kubectl"
-    }
-
-    fn deliver(&self, delivery: Delivery) {
-        match delivery {
-            Delivery::Notification { watch, event } => self.feed(watch, event),
-            Delivery::Wake { what: kubectl::client::TIMEOUT, key } => {
-                let over = Status::new(Reason::Timeout, "the time is over");
-                self.feed(WatchId(key.parse().unwrap_or_default()), WatchEvent::Error(over));
-            }
-            Delivery::Wake { what: timeline::NEXT_LINE, .. } => self.runner.next_line(),
-            Delivery::Wake { .. } | Delivery::Rpc { .. } => {}
-        }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-/// Where the API server listens, on the network of the nodes.
-pub const API_SERVER_IP: &str = "172.18.0.2";
-
-/// What the API server writes into an empty store. Mirrors its post-start hooks: system namespaces, priority classes,
-/// RBAC bootstrap policy.
-fn bootstrap(engine: &mut Engine) {
-    write_as_server(engine, bootstrap_objects());
-}
-
-/// Objects that are there before anything runs.
-fn write_as_server(engine: &mut Engine, objects: Vec<Object>) {
-    let now = engine.now();
-    for object in objects {
-        let request = Request {
-            user: Rc::new(User::loopback()),
-            verb: Verb::Create,
-            kind: object.kind(),
-            subresource: None,
-            namespace: object.namespace().to_owned(),
-            name: String::new(),
-            body: Body::Object(object),
-            options: Options::default(),
-        };
-        let answer = engine.api.handle(&request, None, now).answer;
-        debug_assert!(answer.result.is_ok(), "{}: {:?}", request.line(), answer.result);
-    }
-}
-
-fn bootstrap_objects() -> Vec<Object> {
-    let named = |name: &str| ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-    let namespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
-    let namespaces = namespaces.map(|n| Namespace { metadata: named(n), ..Namespace::default() });
-    let classes = [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
-    let classes =
-        classes.map(|(name, value)| PriorityClass { metadata: named(name), value: Some(value), ..Default::default() });
-    let mut objects: Vec<Object> = namespaces.map(|n| Object::Namespace(Arc::new(n))).into();
-    objects.extend(classes.map(|c| Object::PriorityClass(Arc::new(c))));
-    objects.extend(crate::apiserver::authorization::bootstrap::objects());
-    objects.extend(own_service());
-    objects
-}
-
-/// The API server as a Service, which Pods find as `kubernetes.default.svc`; the range that Services take their addresses
-/// from comes first. Mirrors `pkg/controlplane/controller/{defaultservicecidr,kubernetesservice}` and
-/// `pkg/controlplane/reconcilers`.
-fn own_service() -> Vec<Object> {
-    let labels = json!({"component": "apiserver", "provider": "kubernetes"});
-    let metadata = |labels: Value| json!({"name": "kubernetes", "namespace": "default", "labels": labels});
-    let objects = [
-        (Kind::ServiceCIDR, json!({"metadata": {"name": "kubernetes"}, "spec": {"cidrs": ["10.96.0.0/16"]}})),
-        (
-            Kind::Service,
-            json!({"metadata": metadata(labels), "spec": {"clusterIP": "10.96.0.1",
-                "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}]}}),
-        ),
-        (
-            Kind::Endpoints,
-            json!({"metadata": metadata(json!({"endpointslice.kubernetes.io/skip-mirror": "true"})),
-                "subsets": [{"addresses": [{"ip": API_SERVER_IP}],
-                    "ports": [{"name": "https", "port": 6443, "protocol": "TCP"}]}]}),
-        ),
-        (
-            Kind::EndpointSlice,
-            json!({"metadata": metadata(json!({"kubernetes.io/service-name": "kubernetes"})),
-                "addressType": "IPv4", "ports": [{"name": "https", "port": 6443, "protocol": "TCP"}],
-                "endpoints": [{"addresses": [API_SERVER_IP], "conditions": {"ready": true}}]}),
-        ),
-    ];
-    objects.into_iter().map(|(kind, value)| kind.decode(value).expect("a literal object is whole")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::node::cni::ipnet::IpNet;
-
-    #[test]
-    fn five_thousand_nodes_have_addresses_of_their_own() {
-        let nodes: Vec<NodeConfig> = (1..=5000).map(NodeConfig::numbered).collect();
-        let subnets: BTreeSet<IpNet> = nodes.iter().map(|node| node.pod_subnet().parse().unwrap()).collect();
-        let addresses: BTreeSet<Ipv4Addr> = nodes.iter().map(NodeConfig::address).collect();
-        assert_eq!((subnets.len(), addresses.len()), (5000, 5000));
-        let services: IpNet = "10.96.0.0/16".parse().unwrap();
-        assert!(subnets.iter().all(|subnet| !services.contains(subnet.address)));
-        let last = |n: usize| (nodes[n - 1].pod_subnet(), nodes[n - 1].address().to_string());
-        assert_eq!(last(1), ("10.244.0.0/24".into(), "172.18.0.10".into()));
-        assert_eq!(last(3072), ("10.255.255.0/24".into(), "172.18.12.9".into()));
-        assert_eq!(last(3073), ("10.128.0.0/24".into(), "172.18.12.10".into()));
-        assert_eq!(last(5000), ("10.135.135.0/24".into(), "172.18.19.145".into()));
     }
 }

@@ -17,8 +17,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::node::runtime::state::ImageScript;
 
 use super::NodeConfig;
 use crate::node::network::Mode;
@@ -163,6 +166,20 @@ pub struct ImageBehaviour {
     /// What it prints when it starts.
     #[serde(default)]
     pub logs: Vec<String>,
+}
+
+impl ImageBehaviour {
+    /// The same, as the runtime understands it.
+    pub fn script(&self) -> ImageScript {
+        let time = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        ImageScript {
+            pull_error: self.pull_fails.clone(),
+            pull_time: self.pull_seconds.map(time),
+            exits: self.exits_after.map(|after| (time(after), self.exit_code)),
+            ready_after: self.ready_after.map(time),
+            logs: self.logs.clone(),
+        }
+    }
 }
 
 /// The scenarios that come with the program, in the order of the menu.

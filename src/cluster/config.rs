@@ -1,0 +1,135 @@
+//! What a cluster is made of: its nodes, and which optional parts are installed.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+use crate::client::Registration;
+use crate::controllers;
+use crate::node::kubelet;
+use crate::node::network::Mode;
+
+use super::network;
+
+/// What a cluster is made of.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The nodes it starts with.
+    pub nodes: Vec<NodeConfig>,
+    /// 0: every hop takes its plain time. Others make hops vary, and with them the order of events.
+    pub seed: u64,
+    /// Requests a second and burst of every component's client; the shipped limits unless given.
+    pub client_limits: Option<(u32, u32)>,
+    /// What kube-controller-manager runs.
+    pub controllers: &'static [Registration],
+    /// Controllers whose requests take so much longer than usual.
+    pub slow: BTreeMap<String, Duration>,
+    /// How packets get from node to node.
+    pub network: Mode,
+    /// Whether CoreDNS runs in it.
+    pub dns: bool,
+    /// A storage system, its CSI driver and the sidecars are installed.
+    pub csi: bool,
+    /// Whether kube-proxy runs on the nodes.
+    pub proxy: bool,
+}
+
+/// One node.
+#[derive(Clone, Debug)]
+pub struct NodeConfig {
+    /// `node-1`.
+    pub name: String,
+    /// Cores.
+    pub cpu: u32,
+    /// Memory in GiB.
+    pub memory_gi: u32,
+    /// How many Pods it takes.
+    pub pods: u32,
+    /// Its labels beside those every kubelet sets.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl NodeConfig {
+    /// Node number `n`, counted from 1: 4 cores, 8 GiB, 110 Pods, in one of three zones.
+    pub fn numbered(n: usize) -> NodeConfig {
+        let zone = ["zone-a", "zone-b", "zone-c"][(n - 1) % 3];
+        let labels = BTreeMap::from([
+            ("topology.kubernetes.io/zone".to_owned(), zone.to_owned()),
+            ("topology.kubernetes.io/region".to_owned(), "region-1".to_owned()),
+        ]);
+        NodeConfig { name: format!("node-{n}"), cpu: 4, memory_gi: 8, pods: 110, labels }
+    }
+
+    /// The number in the node's name, 1 if it has none.
+    pub(super) fn number(&self) -> usize {
+        let digits = self.name.rsplit('-').next().unwrap_or_default();
+        digits.parse().unwrap_or(1).max(1)
+    }
+
+    /// Where its Pods get their addresses, as an installer would write it into the network configuration.
+    pub(super) fn pod_subnet(&self) -> String {
+        controllers::node_ipam::cidr_of(u32::try_from(self.number() - 1).unwrap_or_default())
+    }
+
+    /// Its InternalIP: 172.18.0.10 for the first.
+    pub(super) fn address(&self) -> Ipv4Addr {
+        let number = self.number() + 9;
+        Ipv4Addr::new(172, 18, (number / 256) as u8, (number % 256) as u8)
+    }
+
+    pub(super) fn for_kubelet(&self, dns: bool) -> kubelet::NodeConfig {
+        let mut config = kubelet::NodeConfig::new(&self.name, &self.address().to_string());
+        config.labels.clone_from(&self.labels);
+        config.cluster_dns = dns.then(network::cluster_dns);
+        for (name, value) in [
+            ("cpu", self.cpu.to_string()),
+            ("memory", format!("{}Gi", self.memory_gi)),
+            ("pods", self.pods.to_string()),
+        ] {
+            config.capacity.insert(name.to_owned(), Quantity(value));
+        }
+        config
+    }
+}
+
+impl Default for Config {
+    /// Three nodes, no chance, no DNS.
+    fn default() -> Config {
+        Config {
+            nodes: (1..=3).map(NodeConfig::numbered).collect(),
+            seed: 0,
+            client_limits: None,
+            controllers: controllers::TABLE,
+            slow: BTreeMap::new(),
+            network: Mode::HostGateway,
+            dns: false,
+            csi: false,
+            proxy: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::node::cni::ipnet::IpNet;
+
+    #[test]
+    fn five_thousand_nodes_have_addresses_of_their_own() {
+        let nodes: Vec<NodeConfig> = (1..=5000).map(NodeConfig::numbered).collect();
+        let subnets: BTreeSet<IpNet> = nodes.iter().map(|node| node.pod_subnet().parse().unwrap()).collect();
+        let addresses: BTreeSet<Ipv4Addr> = nodes.iter().map(NodeConfig::address).collect();
+        assert_eq!((subnets.len(), addresses.len()), (5000, 5000));
+        let services: IpNet = "10.96.0.0/16".parse().unwrap();
+        assert!(subnets.iter().all(|subnet| !services.contains(subnet.address)));
+        let last = |n: usize| (nodes[n - 1].pod_subnet(), nodes[n - 1].address().to_string());
+        assert_eq!(last(1), ("10.244.0.0/24".into(), "172.18.0.10".into()));
+        assert_eq!(last(3072), ("10.255.255.0/24".into(), "172.18.12.9".into()));
+        assert_eq!(last(3073), ("10.128.0.0/24".into(), "172.18.12.10".into()));
+        assert_eq!(last(5000), ("10.135.135.0/24".into(), "172.18.19.145".into()));
+    }
+}
