@@ -55,14 +55,23 @@ fn run(scenario: &Scenario, seed: u64) -> (u64, String) {
 
 #[test]
 fn runs_repeat_and_properties_hold() {
-    for scenario in Scenario::shipped() {
-        let (first, said) = run(&scenario, 0);
-        assert_eq!(run(&scenario, 0), (first, said), "{} does not repeat", scenario.name);
-        for seed in 1..=seeds() {
-            let (digest, _) = run(&scenario, seed);
-            if seed <= SEEDS_REPEATED {
-                assert_eq!(run(&scenario, seed).0, digest, "{} with seed {seed} does not repeat", scenario.name);
-            }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let scenarios = Scenario::shipped();
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let share = scenarios.iter().skip(thread).step_by(threads);
+            scope.spawn(move || share.for_each(repeats_and_holds));
+        }
+    });
+}
+
+fn repeats_and_holds(scenario: &Scenario) {
+    let (first, said) = run(scenario, 0);
+    assert_eq!(run(scenario, 0), (first, said), "{} does not repeat", scenario.name);
+    for seed in 1..=seeds() {
+        let (digest, _) = run(scenario, seed);
+        if seed <= SEEDS_REPEATED {
+            assert_eq!(run(scenario, seed).0, digest, "{} with seed {seed} does not repeat", scenario.name);
         }
     }
 }
