@@ -10,7 +10,7 @@ use serde_json::json;
 
 use kubestep::apiserver::ApiServer;
 use kubestep::apiserver::authorization::bootstrap;
-use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Options, Patch, Request, Subresource, User, Verb};
+use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
 use kubestep::client::Client;
 use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, What};
 use kubestep::object::{Kind, Resource};
@@ -49,16 +49,7 @@ fn write_what_must_be_there(engine: &mut Engine) {
         objects.push(kind.decode(manifest).expect("the manifest decodes"));
     }
     for object in objects.into_iter().chain(bootstrap::objects()) {
-        let request = Request {
-            user: Rc::new(User::admin()),
-            verb: Verb::Create,
-            kind: object.kind(),
-            subresource: None,
-            namespace: object.namespace().to_owned(),
-            name: String::new(),
-            body: Body::Object(object),
-            options: Options::default(),
-        };
+        let request = Request::create(Rc::new(User::admin()), object);
         let answer = engine.api.handle(&request, None, engine.now()).answer;
         assert!(answer.result.is_ok(), "{}: {:?}", request.line(), answer.result);
     }

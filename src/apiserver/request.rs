@@ -150,6 +150,20 @@ pub struct Request {
 }
 
 impl Request {
+    /// The creation of `object` by `user`.
+    pub fn create(user: Rc<User>, object: Object) -> Request {
+        Request {
+            user,
+            verb: Verb::Create,
+            kind: object.kind(),
+            subresource: None,
+            namespace: object.namespace().to_owned(),
+            name: String::new(),
+            body: Body::Object(object),
+            options: Options::default(),
+        }
+    }
+
     /// The request in a line: `update deployments/status default/web`.
     pub fn line(&self) -> String {
         let mut line = format!("{} {}", self.verb.as_str(), self.kind.info().plural);

@@ -8,7 +8,7 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
-use crate::apiserver::request::{Body, Options, Request, User, Verb};
+use crate::apiserver::request::{Request, User};
 use crate::engine::Engine;
 use crate::object::{Kind, Object};
 
@@ -25,16 +25,7 @@ pub(super) fn bootstrap(engine: &mut Engine) {
 pub(super) fn write_as_server(engine: &mut Engine, objects: Vec<Object>) {
     let now = engine.now();
     for object in objects {
-        let request = Request {
-            user: Rc::new(User::loopback()),
-            verb: Verb::Create,
-            kind: object.kind(),
-            subresource: None,
-            namespace: object.namespace().to_owned(),
-            name: String::new(),
-            body: Body::Object(object),
-            options: Options::default(),
-        };
+        let request = Request::create(Rc::new(User::loopback()), object);
         let answer = engine.api.handle(&request, None, now).answer;
         debug_assert!(answer.result.is_ok(), "{}: {:?}", request.line(), answer.result);
     }
