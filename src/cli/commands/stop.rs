@@ -47,7 +47,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["disable"],
             usage: "disable N…",
-            about: "stop there no more for now; all without a number",
+            about: "pass there until enabled; all without a number",
             more: "",
             run: |stepper, line| each(stepper, line, |breakpoint| breakpoint.enabled = false),
         },
