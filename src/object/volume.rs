@@ -2,7 +2,7 @@
 //!
 //! Mirrors `k8s.io/component-helpers/storage/volume`.
 
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim};
 
 use super::quantity::Amount;
 use super::{Key, sha256};
@@ -52,6 +52,34 @@ pub fn claim_key(volume: &PersistentVolume) -> Option<Key> {
 pub fn claim_uid(volume: &PersistentVolume) -> &str {
     let reference = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
     reference.and_then(|reference| reference.uid.as_deref()).unwrap_or_default()
+}
+
+/// How a volume names the claim that it is promised to.
+pub fn reference_to(claim: &PersistentVolumeClaim) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".into()),
+        kind: Some("PersistentVolumeClaim".into()),
+        namespace: claim.metadata.namespace.clone(),
+        name: claim.metadata.name.clone(),
+        uid: claim.metadata.uid.clone(),
+        resource_version: claim.metadata.resource_version.clone(),
+        field_path: None,
+    }
+}
+
+/// The volume promised to the claim; None if it is already. Mirrors `GetBindVolumeToClaim`.
+pub fn promised_to(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Option<PersistentVolume> {
+    let before = claim_key(volume);
+    let uid = claim.metadata.uid.as_deref().unwrap_or_default();
+    if before == Some(Key::of_meta(&claim.metadata)) && claim_uid(volume) == uid {
+        return None;
+    }
+    let mut promised = volume.clone();
+    if before.is_none() {
+        promised.metadata.annotations.get_or_insert_default().insert(BOUND_BY_CONTROLLER.into(), "yes".into());
+    }
+    promised.spec.get_or_insert_default().claim_ref = Some(reference_to(claim));
+    Some(promised)
 }
 
 /// The volume that a claim names; empty if none.

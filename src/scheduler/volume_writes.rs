@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use serde_json::json;
 
 use super::attempt::Scheduler;
@@ -22,7 +22,7 @@ use super::pod_info::PodInfo;
 use super::storage::Plan;
 use crate::apiserver::request::Patch;
 use crate::engine::{CallId, Memory};
-use crate::object::volume::{BOUND_BY_CONTROLLER, SELECTED_NODE, claim_key, claim_uid, is_bound};
+use crate::object::volume::{SELECTED_NODE, is_bound, promised_to};
 use crate::object::{Key, Status};
 
 /// Wake: a pod's claims have had their time. The key is the pod's.
@@ -70,24 +70,7 @@ impl Scheduler {
     fn promised(&self, key: &Key, volume: &str) -> Option<PersistentVolume> {
         let state = self.state.borrow();
         let storage = &state.cache.snapshot.storage;
-        let (claim, volume) = (storage.claim(key)?, storage.volume(volume)?);
-        if claim_key(volume).as_ref() == Some(key) && Some(claim_uid(volume)) == claim.metadata.uid.as_deref() {
-            return None;
-        }
-        let mut new = PersistentVolume::clone(volume);
-        if claim_key(volume).is_none() {
-            new.metadata.annotations.get_or_insert_default().insert(BOUND_BY_CONTROLLER.into(), "yes".into());
-        }
-        new.spec.get_or_insert_default().claim_ref = Some(ObjectReference {
-            api_version: Some("v1".into()),
-            kind: Some("PersistentVolumeClaim".into()),
-            namespace: claim.metadata.namespace.clone(),
-            name: claim.metadata.name.clone(),
-            uid: claim.metadata.uid.clone(),
-            resource_version: claim.metadata.resource_version.clone(),
-            field_path: None,
-        });
-        Some(new)
+        promised_to(storage.volume(volume)?, storage.claim(key)?)
     }
 
     /// The claim with the node that was chosen; None if it says so already.

@@ -3,14 +3,11 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{
-    ObjectReference, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimStatus,
-};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimStatus};
 
 use crate::client::{Error, EventType};
 use crate::controllers::volumes::annotation;
-use crate::object::Key;
-use crate::object::volume::{BIND_COMPLETED, BOUND_BY_CONTROLLER, claim_key, claim_uid, volume_name};
+use crate::object::volume::{BIND_COMPLETED, BOUND_BY_CONTROLLER, promised_to, volume_name};
 
 use super::{Binder, copy};
 
@@ -34,25 +31,8 @@ impl Binder {
         volume: Arc<PersistentVolume>,
         claim: &PersistentVolumeClaim,
     ) -> Result<Arc<PersistentVolume>, Error> {
-        if claim_key(&volume) == Some(Key::of_meta(&claim.metadata))
-            && claim_uid(&volume) == claim.metadata.uid.as_deref().unwrap_or_default()
-        {
-            return Ok(volume);
-        }
-        let mut new = copy(&volume);
-        if claim_key(&volume).is_none() {
-            new.metadata.annotations.get_or_insert_default().insert(BOUND_BY_CONTROLLER.into(), "yes".into());
-        }
-        new.spec.get_or_insert_default().claim_ref = Some(ObjectReference {
-            api_version: Some("v1".into()),
-            kind: Some("PersistentVolumeClaim".into()),
-            namespace: claim.metadata.namespace.clone(),
-            name: claim.metadata.name.clone(),
-            uid: claim.metadata.uid.clone(),
-            resource_version: claim.metadata.resource_version.clone(),
-            field_path: None,
-        });
-        let written = self.client.update(new).await?;
+        let Some(promised) = promised_to(&volume, claim) else { return Ok(volume) };
+        let written = self.client.update(promised).await?;
         self.volumes.put(&written);
         Ok(written)
     }

@@ -12,8 +12,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{
-    CSIPersistentVolumeSource, Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectReference,
-    PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, VolumeNodeAffinity,
+    CSIPersistentVolumeSource, Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume,
+    PersistentVolumeClaim, PersistentVolumeSpec, VolumeNodeAffinity,
 };
 use k8s_openapi::api::storage::v1::{StorageClass, VolumeAttachment};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -26,7 +26,7 @@ use crate::client::{Change, Client, Controller, Error, EventType, Lister, Queue,
 use crate::engine::{ActorId, Hub, LocalBoxFuture, RpcError};
 use crate::object::quantity::Amount;
 use crate::object::volume::{
-    PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, claim_uid, class_of, requested, volume_name,
+    PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, claim_uid, class_of, reference_to, requested, volume_name,
 };
 use crate::object::{Key, Kind, Object};
 
@@ -212,15 +212,6 @@ fn volume_for(
         ("volume.kubernetes.io/provisioner-deletion-secret-name", ""),
         ("volume.kubernetes.io/provisioner-deletion-secret-namespace", ""),
     ];
-    let claim_ref = ObjectReference {
-        api_version: Some("v1".into()),
-        kind: Some("PersistentVolumeClaim".into()),
-        namespace: claim.metadata.namespace.clone(),
-        name: claim.metadata.name.clone(),
-        uid: claim.metadata.uid.clone(),
-        resource_version: claim.metadata.resource_version.clone(),
-        field_path: None,
-    };
     let csi = CSIPersistentVolumeSource {
         driver: DRIVER.into(),
         volume_handle: volume_id.into(),
@@ -237,7 +228,7 @@ fn volume_for(
         spec: Some(PersistentVolumeSpec {
             capacity: Some([("storage".to_owned(), Amount::bytes(bytes).to_quantity())].into()),
             access_modes: Some(modes_of(claim)),
-            claim_ref: Some(claim_ref),
+            claim_ref: Some(reference_to(claim)),
             csi: Some(csi),
             node_affinity: affinity(topology),
             persistent_volume_reclaim_policy: class.reclaim_policy.clone(),
