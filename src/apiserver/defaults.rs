@@ -8,7 +8,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::{
     Container, EmptyDirVolumeSource, Endpoints, PersistentVolume, PersistentVolumeClaim, Pod, PodSecurityContext,
-    PodSpec, Probe, ResourceRequirements, Secret, Service, Volume,
+    PodSpec, Probe, ReplicationController, ResourceRequirements, Secret, Service, Volume,
 };
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::rbac::v1::{RoleRef, Subject};
@@ -30,6 +30,7 @@ pub fn set_defaults(object: &mut Object) {
         Object::Pod(pod) => change(pod, pod_defaults),
         Object::Deployment(deployment) => change(deployment, deployment_defaults),
         Object::ReplicaSet(set) => change(set, replica_set_defaults),
+        Object::ReplicationController(controller) => change(controller, replication_controller_defaults),
         Object::Service(service) => change(service, service_defaults),
         Object::Secret(secret) => change(secret, secret_defaults),
         Object::Endpoints(endpoints) => change(endpoints, endpoints_defaults),
@@ -223,6 +224,23 @@ fn replica_set_defaults(set: &mut ReplicaSet) {
     if let Some(pod) = spec.template.as_mut().and_then(|template| template.spec.as_mut()) {
         pod_spec_defaults(pod);
     }
+}
+
+/// What a ReplicationController does not say it takes from its template: whom it selects, and its own labels.
+fn replication_controller_defaults(controller: &mut ReplicationController) {
+    let Some(spec) = &mut controller.spec else { return };
+    if let Some(template) = &mut spec.template {
+        let labels = template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
+        for missing in [&mut spec.selector, &mut controller.metadata.labels] {
+            if let Some(labels) = labels.filter(|_| missing.as_ref().is_none_or(|there| there.is_empty())) {
+                *missing = Some(labels.clone());
+            }
+        }
+        if let Some(pod) = &mut template.spec {
+            pod_spec_defaults(pod);
+        }
+    }
+    or(&mut spec.replicas, 1);
 }
 
 fn service_defaults(service: &mut Service) {

@@ -128,7 +128,9 @@ fn finalizers_for(object: &Object, options: &DeleteOptions) -> Vec<String> {
         Some(Propagation::Orphan) => Some(ORPHAN),
         Some(Propagation::Foreground) => Some(FOREGROUND),
         Some(Propagation::Background) => None,
-        // Of the kinds there are, none orphans its dependents by default.
+        // Finalizers that are there already decide, as somebody has decided before.
+        None if finalizers.iter().any(|f| f == ORPHAN || f == FOREGROUND) => return finalizers,
+        None if strategy::orphans_by_default(object.kind()) => Some(ORPHAN),
         None => return finalizers,
     };
     finalizers.retain(|f| (f != ORPHAN && f != FOREGROUND) || Some(f.as_str()) == wanted);

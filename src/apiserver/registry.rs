@@ -37,6 +37,7 @@ pub fn prefix(kind: Kind) -> &'static str {
         EndpointSlice => "endpointslices",
         IPAddress => "ipaddresses",
         ServiceCIDR => "servicecidrs",
+        ReplicationController => "controllers",
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{DeploymentStatus, ReplicaSetStatus};
 use k8s_openapi::api::core::v1::{
     NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus, Pod,
-    PodCondition, PodStatus,
+    PodCondition, PodStatus, ReplicationControllerStatus,
 };
 use k8s_openapi::api::storage::v1::VolumeAttachmentStatus;
 
@@ -32,6 +32,9 @@ pub fn prepare_for_create(object: &mut Object, now: Instant) {
             Arc::make_mut(deployment).status = Some(DeploymentStatus::default());
         }
         Object::ReplicaSet(set) => Arc::make_mut(set).status = Some(ReplicaSetStatus::default()),
+        Object::ReplicationController(controller) => {
+            Arc::make_mut(controller).status = Some(ReplicationControllerStatus::default());
+        }
         Object::Namespace(namespace) => {
             let namespace = Arc::make_mut(namespace);
             namespace.status = Some(NamespaceStatus { phase: Some("Active".into()), ..NamespaceStatus::default() });
@@ -115,6 +118,10 @@ pub fn prepare_for_update(new: &mut Object, old: &Object) {
             keep(new, |n| &mut n.status, &old.status);
             new.spec != old.spec
         }
+        (Object::ReplicationController(new), Object::ReplicationController(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            new.spec != old.spec
+        }
         (Object::Namespace(new), Object::Namespace(old)) => {
             keep(new, |n| &mut n.status, &old.status);
             keep(new, |n| &mut n.spec, &old.spec);
@@ -170,6 +177,9 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
             keep(new, |n| &mut n.metadata.labels, &old.metadata.labels);
         }
         (Object::ReplicaSet(new), Object::ReplicaSet(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::ReplicationController(new), Object::ReplicationController(old)) => {
+            keep(new, |n| &mut n.spec, &old.spec);
+        }
         (Object::Node(new), Object::Node(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::Namespace(new), Object::Namespace(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::Service(new), Object::Service(old)) => keep(new, |n| &mut n.spec, &old.spec),
@@ -235,7 +245,13 @@ pub fn carry_over_metadata(new: &mut Object, old: &Object) {
 fn counts_generations(kind: Kind) -> bool {
     matches!(
         kind,
-        Kind::Pod | Kind::Deployment | Kind::ReplicaSet | Kind::EndpointSlice | Kind::IPAddress | Kind::ServiceCIDR
+        Kind::Pod
+            | Kind::Deployment
+            | Kind::ReplicaSet
+            | Kind::ReplicationController
+            | Kind::EndpointSlice
+            | Kind::IPAddress
+            | Kind::ServiceCIDR
     )
 }
 
@@ -279,6 +295,12 @@ pub fn returns_object_on_delete(kind: Kind) -> bool {
             | Kind::CSIDriver
             | Kind::CSINode
     )
+}
+
+/// Whether deleting an object leaves what it owns behind, unless the request says otherwise: so it was when there were
+/// only ReplicationControllers. Mirrors `DefaultGarbageCollectionPolicy`.
+pub fn orphans_by_default(kind: Kind) -> bool {
+    kind == Kind::ReplicationController
 }
 
 /// Whether finalizers in the spec still hold the object: those of a Namespace.

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::PodCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::patch;
-use crate::object::selector::format_label_selector;
+use crate::object::selector::{Selector, format_label_selector};
 use crate::object::{Kind, Object, Status};
 
 use super::admission;
@@ -56,7 +56,7 @@ impl ApiServer {
         Ok((201, Response::Success { uid: String::new() }))
     }
 
-    /// `scale`: the replica count of a Deployment or ReplicaSet, seen and changed alone.
+    /// `scale`: the replica count of a Deployment, ReplicaSet or ReplicationController, seen and changed alone.
     pub(super) fn scale(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
         let parent = self.stored(request.kind, &request.namespace, &request.name)?;
@@ -171,6 +171,7 @@ fn set_replicas(object: &mut Object, replicas: i32) {
     match object {
         Object::Deployment(d) => Arc::make_mut(d).spec.get_or_insert_default().replicas = Some(replicas),
         Object::ReplicaSet(r) => Arc::make_mut(r).spec.get_or_insert_default().replicas = Some(replicas),
+        Object::ReplicationController(r) => Arc::make_mut(r).spec.get_or_insert_default().replicas = Some(replicas),
         _ => {}
     }
 }
@@ -180,11 +181,16 @@ fn scale_of(object: &Object) -> Option<Scale> {
     let (replicas, selector, seen) = match object {
         Object::Deployment(d) => {
             let spec = d.spec.as_ref()?;
-            (spec.replicas, &spec.selector, d.status.as_ref().and_then(|s| s.replicas))
+            (spec.replicas, format_label_selector(Some(&spec.selector)), d.status.as_ref().and_then(|s| s.replicas))
         }
         Object::ReplicaSet(r) => {
             let spec = r.spec.as_ref()?;
-            (spec.replicas, &spec.selector, r.status.as_ref().map(|s| s.replicas))
+            (spec.replicas, format_label_selector(Some(&spec.selector)), r.status.as_ref().map(|s| s.replicas))
+        }
+        Object::ReplicationController(r) => {
+            let spec = r.spec.as_ref()?;
+            let selector = spec.selector.as_ref().map_or_else(Selector::everything, Selector::of_labels);
+            (spec.replicas, selector.to_string(), r.status.as_ref().map(|s| s.replicas))
         }
         _ => return None,
     };
@@ -200,9 +206,6 @@ fn scale_of(object: &Object) -> Option<Scale> {
         },
         // Go leaves a zero out.
         spec: Some(ScaleSpec { replicas: replicas.filter(|n| *n != 0) }),
-        status: Some(ScaleStatus {
-            replicas: seen.unwrap_or(0),
-            selector: Some(format_label_selector(Some(selector))),
-        }),
+        status: Some(ScaleStatus { replicas: seen.unwrap_or(0), selector: Some(selector) }),
     })
 }

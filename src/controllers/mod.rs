@@ -55,6 +55,7 @@ use crate::client::Registration;
 pub static TABLE: &[Registration] = &[
     deployment::REGISTRATION,
     replicaset::REGISTRATION,
+    replicaset::REPLICATION,
     endpoints::REGISTRATION,
     endpoint_slice::REGISTRATION,
     endpoint_slice_mirroring::REGISTRATION,

@@ -108,6 +108,19 @@ pub const NOTES: &[Note] = &[
     of(Kind::ReplicaSet, "status.availableReplicas", REPLICASET, "Those ready for minReadySeconds."),
     of(Kind::ReplicaSet, "status.fullyLabeledReplicas", REPLICASET, "Those with all labels of the template."),
     of(Kind::ReplicaSet, "status.terminatingReplicas", REPLICASET, "Those that are being deleted."),
+    of(Kind::ReplicationController, "spec.replicas", USER, "How many Pods are wanted with this template."),
+    of(
+        Kind::ReplicationController,
+        "spec.selector",
+        USER,
+        "Which Pods are its own; if left out, the template's labels.",
+    ),
+    of(
+        Kind::ReplicationController,
+        "status",
+        "the replication controller",
+        "What its reconcile counted, as a ReplicaSet's.",
+    ),
     of(
         Kind::Pod,
         "spec.nodeName",

@@ -176,7 +176,7 @@ fn sent_body(body: &Body) -> Option<Value> {
 
 /// What `kubectl get all -o json` gives for a namespace.
 pub fn state(engine: &Engine, namespace: &str) -> Value {
-    const ALL: &[Kind] = &[Kind::Pod, Kind::Service, Kind::Deployment, Kind::ReplicaSet];
+    const ALL: &[Kind] = &[Kind::Pod, Kind::ReplicationController, Kind::Service, Kind::Deployment, Kind::ReplicaSet];
     let mut items = Vec::new();
     for kind in ALL {
         let prefix = crate::apiserver::registry::list_prefix(*kind, namespace);

@@ -178,6 +178,7 @@ kinds! {
     EndpointSlice: discovery::EndpointSlice, "endpointslices", true, [];
     IPAddress: networking::IPAddress, "ipaddresses", false, ["ip"];
     ServiceCIDR: networking::ServiceCIDR, "servicecidrs", false, [];
+    ReplicationController: core::ReplicationController, "replicationcontrollers", true, ["rc"];
 }
 
 impl Object {

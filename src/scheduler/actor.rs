@@ -30,6 +30,7 @@ const OTHER_KINDS: &[Kind] = &[
     Kind::Node,
     Kind::Namespace,
     Kind::Service,
+    Kind::ReplicationController,
     Kind::ReplicaSet,
     Kind::PersistentVolume,
     Kind::PersistentVolumeClaim,

@@ -18,6 +18,11 @@ impl Matcher {
         Matcher(vec![Selector::of_option(selector).unwrap_or(Selector::nothing())])
     }
 
+    /// Matches whoever has all these labels.
+    pub fn of_labels(labels: &Labels) -> Matcher {
+        Matcher(vec![Selector::of_labels(labels)])
+    }
+
     /// Adds `key=value`.
     pub fn require_equal(&mut self, key: &str, value: &str) {
         self.0.push(Selector::of_labels(&Labels::from([(key.to_owned(), value.to_owned())])));

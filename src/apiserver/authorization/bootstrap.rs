@@ -24,11 +24,13 @@ const WRITE: &str = "create,delete,deletecollection,patch,update";
 const EVENTS: Rule = ("create,patch,update", ",events.k8s.io", "events");
 
 /// What the kinds of an ordinary application are, by group.
-const CORE_KINDS: &str = "configmaps,events,persistentvolumeclaims,pods,secrets,serviceaccounts,services,\
+const CORE_KINDS: &str = "configmaps,events,persistentvolumeclaims,pods,replicationcontrollers,\
+     replicationcontrollers/scale,secrets,serviceaccounts,services,\
      services/proxy,pods/attach,pods/exec,pods/portforward,pods/proxy,pods/eviction";
 const CORE_KINDS_READ: &str = "bindings,configmaps,endpoints,events,limitranges,namespaces,namespaces/status,\
      persistentvolumeclaims,persistentvolumeclaims/status,pods,pods/log,pods/status,replicationcontrollers,\
-     resourcequotas,resourcequotas/status,serviceaccounts,services,services/status";
+     replicationcontrollers/scale,replicationcontrollers/status,resourcequotas,resourcequotas/status,\
+     serviceaccounts,services,services/status";
 const APPS_KINDS: &str = "daemonsets,deployments,deployments/rollback,deployments/scale,replicasets,\
      replicasets/scale,statefulsets,statefulsets/scale";
 const APPS_KINDS_READ: &str = "controllerrevisions,daemonsets,daemonsets/status,deployments,deployments/scale,\
@@ -311,6 +313,15 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
         &[
             ("get,list,update,watch", "apps", "replicasets"),
             ("update", "apps", "replicasets/status,replicasets/finalizers"),
+            ("create,delete,list,patch,watch", "", "pods"),
+            EVENTS,
+        ],
+    ),
+    (
+        "replication-controller",
+        &[
+            ("get,list,update,watch", "", "replicationcontrollers"),
+            ("update", "", "replicationcontrollers/status,replicationcontrollers/finalizers"),
             ("create,delete,list,patch,watch", "", "pods"),
             EVENTS,
         ],

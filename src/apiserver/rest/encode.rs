@@ -144,6 +144,7 @@ fn bookmark(kind: Kind, revision: u64, initial_events_end: bool) -> Value {
         Kind::Node | Kind::Namespace => (json!({}), json!({})),
         Kind::Service => (json!({}), json!({"loadBalancer": {}})),
         Kind::Deployment => (json!({"selector": null, "template": empty_template(), "strategy": {}}), json!({})),
+        Kind::ReplicationController => (json!({}), json!({"replicas": 0})),
         Kind::ReplicaSet => (json!({"selector": null, "template": empty_template()}), json!({"replicas": 0})),
         _ => return object,
     };

@@ -83,7 +83,9 @@ fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
     let name = kind.info().kind;
     match part {
         "status" if !STATUSLESS.contains(&name) => Some(Subresource::Status),
-        "scale" if matches!(name, "Deployment" | "ReplicaSet" | "StatefulSet") => Some(Subresource::Scale),
+        "scale" if matches!(name, "Deployment" | "ReplicaSet" | "ReplicationController" | "StatefulSet") => {
+            Some(Subresource::Scale)
+        }
         "binding" if name == "Pod" => Some(Subresource::Binding),
         "eviction" if name == "Pod" => Some(Subresource::Eviction),
         "log" if name == "Pod" => Some(Subresource::Log),

@@ -56,6 +56,7 @@ pub fn validate_create(object: &Object) -> Vec<Cause> {
         Object::Pod(pod) => pod::pod(&mut problems, pod),
         Object::Deployment(deployment) => workload::deployment(&mut problems, deployment),
         Object::ReplicaSet(set) => workload::replica_set(&mut problems, set),
+        Object::ReplicationController(controller) => workload::replication_controller(&mut problems, controller),
         Object::Service(service) => service::service(&mut problems, service),
         Object::Node(node) => node::node(&mut problems, node),
         Object::ConfigMap(map) => config::config_map(&mut problems, map),
@@ -89,6 +90,9 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<Cause> {
         (Object::Pod(new), Object::Pod(old)) => pod_update::pod(&mut problems, new, old),
         (Object::Deployment(new), Object::Deployment(old)) => workload::deployment_update(&mut problems, new, old),
         (Object::ReplicaSet(new), Object::ReplicaSet(old)) => workload::replica_set_update(&mut problems, new, old),
+        (Object::ReplicationController(new), Object::ReplicationController(old)) => {
+            workload::replication_controller_update(&mut problems, new, old);
+        }
         (Object::Service(new), Object::Service(old)) => service::service_update(&mut problems, new, old),
         (Object::Node(new), Object::Node(old)) => node::node_update(&mut problems, new, old),
         (Object::ConfigMap(new), Object::ConfigMap(old)) => config::config_map_update(&mut problems, new, old),
@@ -138,6 +142,9 @@ pub fn validate_status_update(new: &Object, old: &Object) -> Vec<Cause> {
         (Object::Pod(new), Object::Pod(old)) => pod_update::pod_status(&mut problems, new, old),
         (Object::Deployment(new), Object::Deployment(old)) => workload::deployment_status(&mut problems, new, old),
         (Object::ReplicaSet(new), Object::ReplicaSet(_)) => workload::replica_set_status(&mut problems, new),
+        (Object::ReplicationController(new), Object::ReplicationController(_)) => {
+            workload::replication_controller_status(&mut problems, new);
+        }
         (Object::Node(new), Object::Node(old)) => node::node_status(&mut problems, new, old),
         _ => {}
     }

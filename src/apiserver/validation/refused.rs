@@ -127,6 +127,9 @@ fn other_kinds() {
         "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "a", "image": "i:1"}]}},
     });
     check("deployment", Kind::Deployment, "", "", |more| named(with(deployment.clone(), more)));
+    let template = &deployment["template"];
+    let controller = json!({"selector": {"app": "web"}, "template": template});
+    check("replicationController", Kind::ReplicationController, "", "", |more| named(with(controller.clone(), more)));
     check("service", Kind::Service, "", "", |more| named(with(json!({"ports": [{"port": 80}]}), more)));
     check("node", Kind::Node, "", "", |node| with(json!({"metadata": {"name": "x"}}), node));
     check("event", Kind::Event, "", "", |event| with(json!({"metadata": {"name": "x", "namespace": "n"}}), event));

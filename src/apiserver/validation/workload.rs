@@ -1,14 +1,17 @@
-//! Deployments and ReplicaSets. Mirrors `pkg/apis/apps/validation`.
+//! Deployments, ReplicaSets and ReplicationControllers. Mirrors `pkg/apis/apps/validation`, and of
+//! `pkg/apis/core/validation` what is about the last.
 
 use k8s_openapi::api::apps::v1::{
     Deployment, DeploymentSpec, DeploymentStatus, DeploymentStrategy, ReplicaSet, ReplicaSetSpec, ReplicaSetStatus,
 };
-use k8s_openapi::api::core::v1::PodTemplateSpec;
+use k8s_openapi::api::core::v1::{
+    PodTemplateSpec, ReplicationController, ReplicationControllerSpec, ReplicationControllerStatus,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::json;
 
-use crate::object::selector::Selector;
+use crate::object::selector::{Labels, Selector};
 
 use super::field::{Json, Literal, Path, Problems};
 use super::{metadata, pod};
@@ -68,6 +71,36 @@ pub fn replica_set_update(problems: &mut Problems, new: &ReplicaSet, old: &Repli
     }
 }
 
+/// The spec of a ReplicationController. Mirrors `ValidateReplicationControllerSpec`.
+pub fn replication_controller(problems: &mut Problems, controller: &ReplicationController) {
+    let default = ReplicationControllerSpec::default();
+    let spec = controller.spec.as_ref().unwrap_or(&default);
+    problems.not_negative(&SPEC.child("minReadySeconds"), spec.min_ready_seconds.unwrap_or(0));
+    let selector = spec.selector.as_ref().filter(|selector| !selector.is_empty());
+    if selector.is_none() {
+        problems.required(&SPEC.child("selector"), "");
+    }
+    problems.not_negative(&SPEC.child("replicas"), spec.replicas.unwrap_or(1));
+    let path = SPEC.child("template");
+    let Some(template) = &spec.template else { return problems.required(&path, "") };
+    let labels = template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
+    if selector.is_some_and(|selector| !Selector::of_labels(selector).matches(labels)) {
+        not_selected(problems, &path, labels);
+    }
+    pod_template(problems, &path, template, "ReplicationController");
+}
+
+/// What may not change in a ReplicationController: nothing, not even the selector.
+pub fn replication_controller_update(
+    problems: &mut Problems,
+    new: &ReplicationController,
+    old: &ReplicationController,
+) {
+    if new.spec != old.spec {
+        replication_controller(problems, new);
+    }
+}
+
 /// Who belongs, and what is made: the template's Pods must belong. Mirrors `ValidatePodTemplateSpecForReplicaSet`.
 fn selector_and_template(problems: &mut Problems, selector: &LabelSelector, template: Option<&PodTemplateSpec>) {
     let path = SPEC.child("selector");
@@ -88,13 +121,18 @@ fn selector_and_template(problems: &mut Problems, selector: &LabelSelector, temp
     let Some(template) = template else { return problems.required(&path, "") };
     let labels = template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
     if missing || !parsed.matches(labels) {
-        let meta = path.child("metadata");
-        problems.invalid(&meta.child("labels"), Json(&labels), "`selector` does not match template `labels`");
+        not_selected(problems, &path, labels);
     }
-    pod_template(problems, &path, template);
+    pod_template(problems, &path, template, "ReplicaSet");
 }
 
-fn pod_template(problems: &mut Problems, path: &Path, template: &PodTemplateSpec) {
+fn not_selected(problems: &mut Problems, template: &Path, labels: Option<&Labels>) {
+    let meta = template.child("metadata");
+    problems.invalid(&meta.child("labels"), Json(&labels), "`selector` does not match template `labels`");
+}
+
+/// What is to be made. `owner` is the kind that the error names: a Deployment speaks as its ReplicaSets do.
+fn pod_template(problems: &mut Problems, path: &Path, template: &PodTemplateSpec, owner: &str) {
     if let Some(meta) = &template.metadata {
         metadata::labels(problems, &path.child("labels"), meta.labels.as_ref());
         metadata::annotations(problems, &path.child("annotations"), meta.annotations.as_ref());
@@ -111,8 +149,8 @@ fn pod_template(problems: &mut Problems, path: &Path, template: &PodTemplateSpec
         problems.not_supported(&path.child("restartPolicy"), policy, &["Always"]);
     }
     if spec.active_deadline_seconds.is_some() {
-        const WHY: &str = "activeDeadlineSeconds in ReplicaSet is not Supported";
-        problems.forbidden(&path.child("activeDeadlineSeconds"), WHY);
+        let why = format!("activeDeadlineSeconds in {owner} is not Supported");
+        problems.forbidden(&path.child("activeDeadlineSeconds"), &why);
     }
 }
 
@@ -222,17 +260,29 @@ pub fn deployment_status(problems: &mut Problems, new: &Deployment, old: &Deploy
 pub fn replica_set_status(problems: &mut Problems, set: &ReplicaSet) {
     let default = ReplicaSetStatus::default();
     let status = set.status.as_ref().unwrap_or(&default);
-    let count = |count: Option<i32>| count.unwrap_or(0);
-    let labeled = count(status.fully_labeled_replicas);
-    let (ready, available) = (count(status.ready_replicas), count(status.available_replicas));
+    let counts = [status.fully_labeled_replicas, status.ready_replicas, status.available_replicas];
+    replica_counts(problems, status.replicas, counts, status.observed_generation);
+}
+
+/// Mirrors `ValidateReplicationControllerStatus`.
+pub fn replication_controller_status(problems: &mut Problems, controller: &ReplicationController) {
+    let default = ReplicationControllerStatus::default();
+    let status = controller.status.as_ref().unwrap_or(&default);
+    let counts = [status.fully_labeled_replicas, status.ready_replicas, status.available_replicas];
+    replica_counts(problems, status.replicas, counts, status.observed_generation);
+}
+
+/// All replicas, those with all labels, those ready, those available, and the generation observed.
+fn replica_counts(problems: &mut Problems, all: i32, counts: [Option<i32>; 3], observed: Option<i64>) {
+    let [labeled, ready, available] = counts.map(|count| count.unwrap_or(0));
     let parts = [("fullyLabeledReplicas", labeled), ("readyReplicas", ready), ("availableReplicas", available)];
-    problems.not_negative(&STATUS.child("replicas"), status.replicas);
+    problems.not_negative(&STATUS.child("replicas"), all);
     for (name, value) in parts {
         problems.not_negative(&STATUS.child(name), value);
     }
-    problems.not_negative(&STATUS.child("observedGeneration"), status.observed_generation.unwrap_or(0));
+    problems.not_negative(&STATUS.child("observedGeneration"), observed.unwrap_or(0));
     for (name, value) in parts {
-        no_more_than_all(problems, name, value, status.replicas);
+        no_more_than_all(problems, name, value, all);
     }
     no_more_than_ready(problems, available, ready);
 }

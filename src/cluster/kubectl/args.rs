@@ -193,7 +193,7 @@ fn slashed(word: &str) -> Result<Target, Failure> {
 /// `deploy,rs,pods`, or `all`.
 fn kinds(word: &str) -> Result<Vec<Kind>, Failure> {
     if word == "all" {
-        return Ok(vec![Kind::Pod, Kind::Service, Kind::Deployment, Kind::ReplicaSet]);
+        return Ok(vec![Kind::Pod, Kind::ReplicationController, Kind::Service, Kind::Deployment, Kind::ReplicaSet]);
     }
     word.split(',').filter(|part| !part.is_empty()).map(one_kind).collect()
 }

@@ -11,9 +11,9 @@ use k8s_openapi::api::core::v1::Pod;
 
 use crate::controllers::pods::{is_active, is_ready, is_terminating};
 use crate::engine::{Hub, Memory};
-use crate::object::Key;
 use crate::object::meta::controller_of;
 use crate::object::selector::Labels;
+use crate::object::{Key, Kind};
 
 /// How many Pods of one group are in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,27 +45,31 @@ impl Counts {
     }
 }
 
-/// The counts of all owned Pods in the cache.
+/// The counts of all Pods in the cache that something of one kind owns.
 #[derive(Clone, Debug)]
-pub struct Census(Memory<Inner>);
+pub struct Census {
+    owners: Kind,
+    inner: Memory<Inner>,
+}
 
 #[derive(Clone, Debug, Default)]
 struct Inner {
-    /// Each Pod as it was counted: the last event of a deleted one may show it otherwise.
+    /// Each of those Pods as it was counted: the last event of a deleted one may show it otherwise.
     counted: BTreeMap<Key, Arc<Pod>>,
     /// By the owner's uid and the Pods' labels. Empty groups are dropped.
     groups: BTreeMap<String, BTreeMap<Labels, Counts>>,
 }
 
 impl Census {
-    /// Nothing has been counted.
-    pub fn new(hub: &Hub) -> Census {
-        Census(hub.memory(Inner::default()))
+    /// Nothing has been counted. What counts are the Pods of `owners`.
+    pub fn new(hub: &Hub, owners: Kind) -> Census {
+        Census { owners, inner: hub.memory(Inner::default()) }
     }
 
     /// The Pod came, changed (`pod` as it is now) or went (None).
     pub fn changed(&self, key: Key, pod: Option<&Arc<Pod>>) {
-        let mut inner = self.0.borrow_mut();
+        let pod = pod.filter(|pod| controller_of(&pod.metadata).is_some_and(|o| o.kind == self.owners.info().kind));
+        let mut inner = self.inner.borrow_mut();
         let old = match pod {
             Some(pod) => inner.counted.insert(key, pod.clone()),
             None => inner.counted.remove(&key),
@@ -80,7 +84,7 @@ impl Census {
 
     /// The Pods that the owner with this uid owns, by their labels.
     pub fn owned_by(&self, uid: Option<&str>) -> Vec<(Labels, Counts)> {
-        let inner = self.0.borrow();
+        let inner = self.inner.borrow();
         let groups = uid.and_then(|uid| inner.groups.get(uid));
         groups.into_iter().flatten().map(|(labels, counts)| (labels.clone(), *counts)).collect()
     }
@@ -132,7 +136,7 @@ mod tests {
         let (pending, failed) = (json!({"phase": "Pending"}), json!({"phase": "Failed"}));
         let ready = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
         let counts = |active, ready, terminating| Counts { active, ready, terminating };
-        let census = Census::new(&Hub::new(0));
+        let census = Census::new(&Hub::new(0), Kind::ReplicaSet);
         let key = |name: &str| Key::new("default", name);
         for (name, pod, web, db) in [
             ("a", Some(pod("u", "web", pending.clone(), false)), Some(counts(1, 0, 0)), None),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::{Error, join_all};
 use crate::controllers::pods::{BY_CONTROLLER, is_namespace_terminating, owned_by, slow_start};
@@ -12,28 +12,29 @@ use crate::object::selector::Selector;
 use crate::object::{Key, Kind};
 
 use super::rank::{Related, victims};
+use super::replicated::Replicated;
 use super::{ReplicaSets, Survey, keys_of};
 
 /// At most so many Pods are created or deleted in one reconcile.
 const BURST_REPLICAS: usize = 500;
 
-/// Where the index has the objects that the same controller owns, if one owns `rs`.
-fn siblings_of(rs: &ReplicaSet) -> Option<String> {
-    let owner = controller_of(&rs.metadata)?;
-    let namespace = rs.metadata.namespace.as_deref().unwrap_or_default();
+/// Where the index has the objects that the same controller owns, if one owns the ReplicaSet with this metadata.
+fn siblings_of(rs: &ObjectMeta) -> Option<String> {
+    let owner = controller_of(rs)?;
+    let namespace = rs.namespace.as_deref().unwrap_or_default();
     Some(format!("{namespace}/{}/{}/{}", owner.kind, owner.name, owner.uid))
 }
 
-impl ReplicaSets {
+impl<T: Replicated> ReplicaSets<T> {
     /// One step towards `spec.replicas`.
     pub(super) async fn manage_replicas(
         &self,
         key: &Key,
-        rs: &ReplicaSet,
+        rs: &T,
         selector: &Selector,
         survey: &Survey,
     ) -> Result<(), Error> {
-        let missing = rs.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1) - survey.active;
+        let missing = rs.replicas() - survey.active;
         let count = BURST_REPLICAS.min(missing.unsigned_abs() as usize);
         match missing {
             0 => Ok(()),
@@ -48,13 +49,13 @@ impl ReplicaSets {
         }
     }
 
-    async fn create_pods(&self, key: &Key, rs: &ReplicaSet, count: usize) -> Result<(), Error> {
+    async fn create_pods(&self, key: &Key, rs: &T, count: usize) -> Result<(), Error> {
         let no_template = PodTemplateSpec::default();
-        let template = rs.spec.as_ref().and_then(|spec| spec.template.as_ref()).unwrap_or(&no_template);
+        let template = rs.template().unwrap_or(&no_template);
         self.expectations.expect_creations(key, count, self.client.now());
         let create = || async {
             match self.pod_control.create(rs, template, controller_ref(rs)).await {
-                Ok(pod) => self.consistency.wrote(key, Kind::Pod, pod.metadata.resource_version.as_deref()),
+                Ok(pod) => self.wrote(key, Kind::Pod, pod.metadata.resource_version.as_deref()),
                 // No creation can succeed here any more, and the ReplicaSet is about to go: not an error. The
                 // expectation stays open, so that nothing more is tried.
                 Err(Error::Api(status)) if is_namespace_terminating(&status) => {}
@@ -70,7 +71,7 @@ impl ReplicaSets {
         result
     }
 
-    async fn delete_pods(&self, key: &Key, rs: &ReplicaSet, active: &[Arc<Pod>], count: usize) -> Result<(), Error> {
+    async fn delete_pods(&self, key: &Key, rs: &T, active: &[Arc<Pod>], count: usize) -> Result<(), Error> {
         let related = self.related_pods(rs);
         let victims = victims(active, &Related::new(&related), count, self.client.now());
         self.expectations.expect_deletions_of(key, keys_of(&victims), self.client.now());
@@ -92,8 +93,8 @@ impl ReplicaSets {
     }
 
     /// The Pods of all ReplicaSets of the same Deployment. Mirrors `getIndirectlyRelatedPods`.
-    fn related_pods(&self, rs: &ReplicaSet) -> Vec<Arc<Pod>> {
-        let Some(siblings) = siblings_of(rs) else { return Vec::new() };
+    fn related_pods(&self, rs: &T) -> Vec<Arc<Pod>> {
+        let Some(siblings) = siblings_of(rs.metadata()) else { return Vec::new() };
         let siblings = self.replica_sets.by_index(BY_CONTROLLER, &siblings);
         siblings.iter().flat_map(|sibling| self.pods.by_index(BY_CONTROLLER, &owned_by(&**sibling))).collect()
     }

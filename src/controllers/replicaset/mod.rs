@@ -26,27 +26,29 @@
 //! - A Pod of another controller is never touched.
 //! - The status is written even when creating failed: that is where people learn of it.
 //!
-//! Mirrors `pkg/controller/replicaset/replica_set.go` and `replica_set_utils.go`.
+//! ReplicationControllers are kept by the same code, as in Kubernetes: the controller is generic over what asks for the
+//! Pods ([`replicated`]), and has a row in the table for each of the two kinds.
+//!
+//! Mirrors `pkg/controller/replicaset/replica_set.go` and `replica_set_utils.go`, and `pkg/controller/replication`.
 //!
 //! # Left out
 //!
-//! - Related Pods, for ranking victims, are those that related ReplicaSets own, not all that their selectors match
-//!   (`getIndirectlyRelatedPods`): the same unless selectors overlap, and no scan of the namespace.
-//! - `ReplicationController`, which in Kubernetes runs this same code through adapters.
+//! Related Pods, for ranking victims, are those that related ReplicaSets own, not all that their selectors match
+//! (`getIndirectlyRelatedPods`): the same unless selectors overlap, and no scan of the namespace.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec, ReplicationController};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
-use crate::object::selector::{Labels, Selector, selects};
-use crate::object::{Key, Kind, Object, Resource};
+use crate::object::selector::{Labels, Selector};
+use crate::object::{Key, Kind, Object};
 
 use super::claim::Claimer;
 use super::consistency::Consistency;
@@ -56,9 +58,11 @@ use super::pods::{self, BY_CONTROLLER, PodControl, index_by_controller, orphans_
 pub mod census;
 pub mod manage;
 pub mod rank;
+pub mod replicated;
 pub mod status;
 
 use census::{Census, Counts};
+use replicated::Replicated;
 
 /// The row of the ReplicaSet controller.
 pub const REGISTRATION: Registration = Registration {
@@ -66,33 +70,42 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::ReplicaSet, Kind::Pod],
     workers: 5,
     max_retries: None,
-    new: |context| Rc::new(ReplicaSets::new(context)),
+    new: |context| Rc::new(ReplicaSets::<ReplicaSet>::new(context)),
 };
 
-/// The ReplicaSet controller.
-pub struct ReplicaSets {
+/// The row of the ReplicationController controller.
+pub const REPLICATION: Registration = Registration {
+    name: "replication-controller",
+    watches: &[Kind::ReplicationController, Kind::Pod],
+    workers: 5,
+    max_retries: None,
+    new: |context| Rc::new(ReplicaSets::<ReplicationController>::new(context)),
+};
+
+/// The controller of ReplicaSets, or of whatever else asks for Pods as they do.
+pub struct ReplicaSets<T> {
     client: Client,
     pod_control: PodControl,
     queue: Queue,
-    replica_sets: Lister<ReplicaSet>,
+    replica_sets: Lister<T>,
     pods: Lister<Pod>,
     census: Census,
     expectations: Expectations,
     consistency: Consistency,
 }
 
-impl ReplicaSets {
+impl<T: Replicated> ReplicaSets<T> {
     /// The controller, on these caches.
-    pub fn new(context: &ControllerContext) -> ReplicaSets {
+    pub fn new(context: &ControllerContext) -> ReplicaSets<T> {
         context.add_index::<Pod>(BY_CONTROLLER, index_by_controller);
-        context.add_index::<ReplicaSet>(BY_CONTROLLER, index_by_controller);
+        context.add_index::<T>(BY_CONTROLLER, index_by_controller);
         ReplicaSets {
             client: context.client.clone(),
             pod_control: PodControl { client: context.client.clone(), recorder: context.recorder.clone() },
             queue: context.queue.clone(),
             replica_sets: context.lister(),
             pods: context.lister(),
-            census: Census::new(context.client.hub()),
+            census: Census::new(context.client.hub(), T::kind()),
             expectations: Expectations::new(context.client.hub()),
             consistency: Consistency::new(context.client.hub()),
         }
@@ -100,7 +113,7 @@ impl ReplicaSets {
 
     /// One reconcile. Mirrors `syncReplicaSet`.
     async fn sync(&self, key: Key) -> Result<(), Error> {
-        let caches = [(Kind::ReplicaSet, self.replica_sets.revision()), (Kind::Pod, self.pods.revision())];
+        let caches = [(T::kind(), self.replica_sets.revision()), (Kind::Pod, self.pods.revision())];
         self.consistency.ensure_ready(&key, &caches)?;
         let Some(rs) = self.replica_sets.get(&key) else {
             self.expectations.forget(&key);
@@ -109,26 +122,33 @@ impl ReplicaSets {
         };
         let may_act = self.expectations.satisfied(&key, self.client.now());
         // An invalid selector cannot be mended by trying again.
-        let Ok(selector) = Selector::of_option(rs.spec.as_ref().map(|spec| &spec.selector)) else { return Ok(()) };
+        let Ok(selector) = rs.selector() else { return Ok(()) };
 
         let survey = self.survey(&key, &rs, &selector).await?;
-        let managed = if may_act && rs.metadata.deletion_timestamp.is_none() {
+        let managed = if may_act && rs.metadata().deletion_timestamp.is_none() {
             self.manage_replicas(&key, &rs, &selector, &survey).await
         } else {
             Ok(())
         };
 
         // Written even when managing failed, and even when it was not tried.
-        let status = status::calculate(&rs, &survey, managed.as_ref().err(), self.client.now());
+        let status = status::calculate(&*rs, &survey, managed.as_ref().err(), self.client.now());
         let updated = self.update_status(&key, &rs, status).await?;
         managed?;
         self.plan_availability_check(&key, &updated, &selector);
         Ok(())
     }
 
+    /// Notes what was written for the guard, if the kind has it.
+    fn wrote(&self, key: &Key, kind: Kind, resource_version: Option<&str>) {
+        if T::MODERN {
+            self.consistency.wrote(key, kind, resource_version);
+        }
+    }
+
     /// Claims what is to be claimed, and counts.
-    async fn survey(&self, key: &Key, rs: &ReplicaSet, selector: &Selector) -> Result<Survey, Error> {
-        let groups = self.census.owned_by(rs.metadata.uid.as_deref());
+    async fn survey(&self, key: &Key, rs: &T, selector: &Selector) -> Result<Survey, Error> {
+        let groups = self.census.owned_by(rs.metadata().uid.as_deref());
         let selected = |labels: &Labels| selector.matches(Some(labels));
         let mut candidates = Vec::new();
         if groups.iter().any(|(labels, _)| !selected(labels)) {
@@ -137,14 +157,14 @@ impl ReplicaSets {
         }
         candidates.extend(self.pods.by_index(BY_CONTROLLER, &orphans_of(key.namespace())));
         candidates.retain(|pod| pods::is_active(pod));
-        let min_ready = min_ready_seconds(rs);
+        let min_ready = rs.min_ready_seconds();
         let waiting = if min_ready > 0 { self.active_pods(rs, selector) } else { Vec::new() };
 
-        let patched = |version: Option<&str>| self.consistency.wrote(key, Kind::Pod, version);
+        let patched = |version: Option<&str>| self.wrote(key, Kind::Pod, version);
         let claimer = Claimer { client: &self.client, owner: rs, selector, finalizers: &[], patched: &patched };
         let adopted = claimer.claim(candidates).await?;
 
-        let template = template_labels(rs);
+        let template = template_labels(rs.template());
         let mut survey = Survey::default();
         for (labels, counts) in groups.iter().filter(|(labels, _)| selected(labels)) {
             survey.add(*counts, template.matches(Some(labels)));
@@ -162,16 +182,16 @@ impl ReplicaSets {
     }
 
     /// The Pods that count, one by one.
-    fn active_pods(&self, rs: &ReplicaSet, selector: &Selector) -> Vec<Arc<Pod>> {
+    fn active_pods(&self, rs: &T, selector: &Selector) -> Vec<Arc<Pod>> {
         let mut owned = self.pods.by_index(BY_CONTROLLER, &owned_by(rs));
         owned.retain(|pod| pods::is_active(pod) && selector.matches(pod.metadata.labels.as_ref()));
         owned
     }
 
     /// A Pod that is ready becomes available by the mere passing of time, which no watch tells.
-    fn plan_availability_check(&self, key: &Key, rs: &ReplicaSet, selector: &Selector) {
-        let min_ready = min_ready_seconds(rs);
-        let Some(status) = &rs.status else { return };
+    fn plan_availability_check(&self, key: &Key, rs: &T, selector: &Selector) {
+        let min_ready = rs.min_ready_seconds();
+        let Some(status) = rs.status() else { return };
         if min_ready > 0 && status.ready_replicas.unwrap_or(0) != status.available_replicas.unwrap_or(0) {
             let active = self.active_pods(rs, selector);
             let next = pods::next_availability_check(&active, min_ready, self.client.now());
@@ -210,18 +230,14 @@ impl Survey {
     }
 }
 
-fn min_ready_seconds(rs: &ReplicaSet) -> i32 {
-    rs.spec.as_ref().and_then(|spec| spec.min_ready_seconds).unwrap_or(0)
-}
-
 /// Selects Pods with all labels of the template.
-fn template_labels(rs: &ReplicaSet) -> Selector {
-    let template = rs.spec.as_ref().and_then(|spec| spec.template.as_ref()?.metadata.as_ref()?.labels.as_ref());
-    template.map_or_else(Selector::everything, Selector::of_labels)
+fn template_labels(template: Option<&PodTemplateSpec>) -> Selector {
+    let labels = template.and_then(|template| template.metadata.as_ref()?.labels.as_ref());
+    labels.map_or_else(Selector::everything, Selector::of_labels)
 }
 
 /// The handlers: they compute keys and touch expectations.
-impl ReplicaSets {
+impl<T: Replicated> ReplicaSets<T> {
     fn replica_set_changed(&self, change: &Change) {
         match change {
             // The same name with another uid: the old one was deleted while nobody looked.
@@ -246,7 +262,7 @@ impl ReplicaSets {
         match controller_of(&pod.metadata) {
             Some(owner) => {
                 if let Some(rs) = self.resolve(pod, owner) {
-                    let key = Key::of_meta(&rs.metadata);
+                    let key = Key::of_meta(rs.metadata());
                     self.expectations.creation_observed(&key);
                     self.queue.add(key);
                 }
@@ -272,14 +288,14 @@ impl ReplicaSets {
         if old_owner != new_owner
             && let Some(rs) = old_owner.and_then(|owner| self.resolve(old, owner))
         {
-            self.queue.add(Key::of_meta(&rs.metadata));
+            self.queue.add(Key::of_meta(rs.metadata()));
         }
         match new_owner {
             Some(owner) => {
                 let Some(rs) = self.resolve(new, owner) else { return };
-                let key = Key::of_meta(&rs.metadata);
+                let key = Key::of_meta(rs.metadata());
                 self.queue.add(key.clone());
-                let min_ready = min_ready_seconds(&rs);
+                let min_ready = rs.min_ready_seconds();
                 if min_ready > 0 && !pods::is_ready(old) && pods::is_ready(new) {
                     self.queue.add_after(key, pods::seconds(min_ready));
                 }
@@ -292,20 +308,20 @@ impl ReplicaSets {
     fn pod_deleted(&self, pod: &Pod) {
         let Some(owner) = controller_of(&pod.metadata) else { return };
         if let Some(rs) = self.resolve(pod, owner) {
-            let key = Key::of_meta(&rs.metadata);
+            let key = Key::of_meta(rs.metadata());
             self.expectations.deletion_of_observed(&key, &Key::of_meta(&pod.metadata));
             self.queue.add(key);
         }
     }
 
     /// The cached ReplicaSet that `owner` means, if it is still the same one. Mirrors `resolveControllerRef`.
-    fn resolve(&self, pod: &Pod, owner: &OwnerReference) -> Option<Arc<ReplicaSet>> {
-        if owner.kind != ReplicaSet::kind().info().kind {
+    fn resolve(&self, pod: &Pod, owner: &OwnerReference) -> Option<Arc<T>> {
+        if owner.kind != T::kind().info().kind {
             return None;
         }
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
         let rs = self.replica_sets.get(&Key::new(namespace, &owner.name))?;
-        (rs.metadata.uid.as_ref() == Some(&owner.uid)).then_some(rs)
+        (rs.metadata().uid.as_ref() == Some(&owner.uid)).then_some(rs)
     }
 
     /// Nobody owns the Pod: every ReplicaSet that selects it may adopt it. Mirrors `getPodReplicaSets`.
@@ -314,18 +330,11 @@ impl ReplicaSets {
         let Some(labels) = labels else { return };
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
         for rs in self.replica_sets.list_namespace(namespace) {
-            let selector = rs.spec.as_ref().map(|spec| &spec.selector);
-            if selector.is_some_and(|selector| !is_empty(selector) && selects(selector, Some(labels))) {
-                self.queue.add(Key::of_meta(&rs.metadata));
+            if rs.wants(labels) {
+                self.queue.add(Key::of_meta(rs.metadata()));
             }
         }
     }
-}
-
-/// Whether a selector has no condition. Such a one selects everything, and is not meant to adopt it.
-fn is_empty(selector: &k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector) -> bool {
-    selector.match_labels.as_ref().is_none_or(|labels| labels.is_empty())
-        && selector.match_expressions.as_ref().is_none_or(|expressions| expressions.is_empty())
 }
 
 /// `namespace/name` of each Pod.
@@ -333,7 +342,7 @@ fn keys_of(pods: &[Arc<Pod>]) -> BTreeSet<Key> {
     pods.iter().map(|pod| Key::of_meta(&pod.metadata)).collect()
 }
 
-impl Controller for ReplicaSets {
+impl<T: Replicated> Controller for ReplicaSets<T> {
     fn on_change(&self, change: &Change) {
         match change {
             Change::Deleted(Object::Pod(_)) => self.census.changed(change.key(), None),

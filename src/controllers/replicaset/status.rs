@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetCondition, ReplicaSetStatus};
+use k8s_openapi::api::apps::v1::{ReplicaSetCondition, ReplicaSetStatus};
 
 use crate::client::Error;
+use crate::object::Key;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind};
 
+use super::replicated::Replicated;
 use super::{ReplicaSets, Survey};
 
 /// Pods could not be created or deleted.
@@ -17,16 +18,15 @@ const REPLICA_FAILURE: &str = "ReplicaFailure";
 const STATUS_UPDATE_RETRIES: usize = 1;
 
 /// The status of `rs` with these Pods. `failure` is what went wrong when Pods were created or deleted.
-pub fn calculate(rs: &ReplicaSet, pods: &Survey, failure: Option<&Error>, now: Instant) -> ReplicaSetStatus {
-    let wanted = rs.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
-    let old = rs.status.clone().unwrap_or_default();
+pub fn calculate<T: Replicated>(rs: &T, pods: &Survey, failure: Option<&Error>, now: Instant) -> ReplicaSetStatus {
+    let old = rs.status().unwrap_or_default();
     ReplicaSetStatus {
         replicas: pods.active,
         fully_labeled_replicas: nonzero(pods.fully_labeled),
         ready_replicas: nonzero(pods.ready),
         available_replicas: nonzero(pods.available),
-        terminating_replicas: Some(pods.terminating),
-        conditions: conditions(old.conditions, pods.active - wanted, failure, now),
+        terminating_replicas: T::MODERN.then_some(pods.terminating),
+        conditions: conditions(old.conditions, pods.active - rs.replicas(), failure, now),
         observed_generation: old.observed_generation,
     }
 }
@@ -59,17 +59,17 @@ fn conditions(
     (!conditions.is_empty()).then_some(conditions)
 }
 
-impl ReplicaSets {
+impl<T: Replicated> ReplicaSets<T> {
     /// Writes the status if it says anything new, and returns the ReplicaSet as it is then.
     /// Mirrors `updateReplicaSetStatus`.
     pub(super) async fn update_status(
         &self,
         key: &Key,
-        rs: &Arc<ReplicaSet>,
+        rs: &Arc<T>,
         mut status: ReplicaSetStatus,
-    ) -> Result<Arc<ReplicaSet>, Error> {
-        let generation = rs.metadata.generation;
-        if rs.status.as_ref() == Some(&status) && status.observed_generation == generation {
+    ) -> Result<Arc<T>, Error> {
+        let generation = rs.metadata().generation;
+        if rs.status().as_ref() == Some(&status) && status.observed_generation == generation {
             return Ok(rs.clone());
         }
         // The generation acted on, even if a retry meets a newer one.
@@ -77,10 +77,11 @@ impl ReplicaSets {
         let mut newest = rs.clone();
         let mut retries = 0;
         loop {
-            let update = ReplicaSet { status: Some(status.clone()), ..(*newest).clone() };
+            let mut update = T::clone(&newest);
+            update.set_status(status.clone());
             match self.client.update_status(update).await {
                 Ok(updated) => {
-                    self.consistency.wrote(key, Kind::ReplicaSet, updated.metadata.resource_version.as_deref());
+                    self.wrote(key, T::kind(), updated.metadata().resource_version.as_deref());
                     return Ok(updated);
                 }
                 Err(status) if retries == STATUS_UPDATE_RETRIES => return Err(status.into()),
@@ -93,8 +94,10 @@ impl ReplicaSets {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use k8s_openapi::api::apps::v1::ReplicaSet;
     use serde_json::{Value, json};
+
+    use super::*;
 
     fn replica_set(status: Value) -> ReplicaSet {
         let template = json!({"metadata": {"labels": {"app": "web", "hash": "1"}}});

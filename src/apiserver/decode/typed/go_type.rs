@@ -46,9 +46,7 @@ pub fn of_string(struct_name: &str, field: &str) -> &'static str {
         ("Toleration", "operator") => "v1.TolerationOperator",
         ("NodeSelectorRequirement", "operator") => "v1.NodeSelectorOperator",
         ("LabelSelectorRequirement", "operator") => "v1.LabelSelectorOperator",
-        ("PodCondition" | "NodeCondition" | "DeploymentCondition" | "ReplicaSetCondition", "status") => {
-            "v1.ConditionStatus"
-        }
+        (name, "status") if name.ends_with("Condition") => "v1.ConditionStatus",
         ("EmptyDirVolumeSource", "medium") => "v1.StorageMedium",
         ("HTTPGetAction", "scheme") => "v1.URIScheme",
         (_, "restartPolicy") => "v1.RestartPolicy",

@@ -32,7 +32,7 @@ pub fn layout(kind: Kind) -> Layout {
             "Age" ALWAYS, "IP" WIDE, "Node" WIDE, "Nominated Node" WIDE, "Readiness Gates" WIDE),
         Kind::Deployment => layout!(deployment_cells, "Name" ALWAYS, "Ready" ALWAYS, "Up-to-date" ALWAYS,
             "Available" ALWAYS, "Age" ALWAYS, "Containers" WIDE, "Images" WIDE, "Selector" WIDE),
-        Kind::ReplicaSet => layout!(replica_set_cells, "Name" ALWAYS, "Desired" ALWAYS, "Current" ALWAYS,
+        Kind::ReplicaSet | Kind::ReplicationController => layout!(replica_set_cells, "Name" ALWAYS, "Desired" ALWAYS, "Current" ALWAYS,
             "Ready" ALWAYS, "Age" ALWAYS, "Containers" WIDE, "Images" WIDE, "Selector" WIDE),
         Kind::Node => layout!(node_cells, "Name" ALWAYS, "Status" ALWAYS, "Roles" ALWAYS, "Age" ALWAYS,
             "Version" ALWAYS, "Internal-IP" WIDE, "External-IP" WIDE, "OS-Image" WIDE, "Kernel-Version" WIDE,

@@ -65,6 +65,10 @@ pub fn labels(value: &Value, path: &str) -> String {
 
 /// A label selector, typed or plain, as tables show it. Mirrors `metav1.FormatLabelSelector`.
 pub fn selector(value: &Value, path: &str) -> String {
+    // Only a plain one has texts where a typed one has `matchLabels`.
+    if map(value, path).any(|(_, label)| label.is_string()) {
+        return labels(value, path);
+    }
     let selector = serde_json::from_value(at(value, path).clone()).ok();
     crate::object::selector::format_label_selector(selector.as_ref())
 }

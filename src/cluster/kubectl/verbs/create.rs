@@ -232,7 +232,7 @@ pub async fn expose(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let selector = match target.kind {
             _ if !args.value("selector").is_empty() => pairs(args.value("selector")),
             Kind::Pod => at(&object, "metadata.labels").clone(),
-            Kind::Service => at(&object, "spec.selector").clone(),
+            Kind::Service | Kind::ReplicationController => at(&object, "spec.selector").clone(),
             Kind::Deployment | Kind::ReplicaSet => at(&object, "spec.selector.matchLabels").clone(),
             kind => return Err(Failure::text(format!("cannot expose a {}", kind.info().qualified_kind()))),
         };

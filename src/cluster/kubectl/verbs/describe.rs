@@ -54,7 +54,7 @@ async fn related(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Related, Fa
         let options = Options { label_selector, limit: 500, ..Options::default() };
         related.slices = cx.list(Kind::EndpointSlice, namespace, options).await?.items;
     }
-    if kind == Kind::ReplicaSet {
+    if matches!(kind, Kind::ReplicaSet | Kind::ReplicationController) {
         related.pods = of_selector(Kind::Pod, object, cx).await?;
     }
     if !matches!(kind, Kind::Namespace | Kind::Secret | Kind::Event) {

@@ -39,7 +39,9 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
     match kind {
         Kind::Pod => pod::describe(&mut page, object),
         Kind::Deployment => workloads::describe_deployment(&mut page, object, &related.replica_sets),
-        Kind::ReplicaSet => workloads::describe_replica_set(&mut page, object, &related.pods),
+        Kind::ReplicaSet | Kind::ReplicationController => {
+            workloads::describe_replica_set(&mut page, object, &related.pods)
+        }
         Kind::Node => node::describe(&mut page, object, related),
         Kind::Service => service::describe_service(&mut page, object, &related.slices),
         Kind::Endpoints => service::describe_endpoints(&mut page, object),

@@ -1,4 +1,4 @@
-//! The pages about a Deployment and a ReplicaSet.
+//! The pages about a Deployment, and about a ReplicaSet or ReplicationController.
 
 use serde_json::Value;
 
