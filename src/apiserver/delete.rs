@@ -40,6 +40,9 @@ impl ApiServer {
         options: &DeleteOptions,
     ) -> Outcome {
         check_preconditions(&object, options)?;
+        if object.meta().deletion_timestamp.is_some() && strategy::has_spec_finalizers(&object) {
+            return Ok((200, Response::Object(object)));
+        }
         for (_, admit) in admission::DELETING {
             let attributes = Attributes {
                 request: handling.request,
@@ -54,7 +57,7 @@ impl ApiServer {
         let grace = grace_period(&object, options);
         let finalizers = finalizers_for(&object, options);
         let changed = object.meta().finalizers.as_deref().unwrap_or_default() != finalizers.as_slice();
-        let held = !finalizers.is_empty() || strategy::has_spec_finalizers(&object);
+        let held = !finalizers.is_empty() || strategy::outlives_first_delete(&object);
         if grace == 0 && !held {
             return self.delete_now(handling, object, uid);
         }
@@ -120,8 +123,8 @@ fn grace_period(object: &Object, options: &DeleteOptions) -> i64 {
 /// The object's finalizers with those of the garbage collector added or removed, as the propagation policy asks.
 fn finalizers_for(object: &Object, options: &DeleteOptions) -> Vec<String> {
     let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
-    // Events have no dependents, and a Namespace's deletion knows no policy.
-    if matches!(object.kind(), Kind::Event | Kind::Namespace) {
+    // Events have no dependents.
+    if object.kind() == Kind::Event {
         return finalizers;
     }
     let wanted = match options.propagation {

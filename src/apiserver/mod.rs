@@ -172,6 +172,7 @@ impl ApiServer {
             (Verb::Watch, _) => self.watch(handling),
             (Verb::Create, None) => self.create(handling),
             (Verb::Update | Verb::Patch, None | Some(Subresource::Status)) => self.update(handling),
+            (Verb::Update, Some(Subresource::Finalize)) => self.update(handling),
             (Verb::Delete, None) => self.delete(handling),
             (Verb::DeleteCollection, None) => self.delete_collection(handling),
             (Verb::Create, Some(Subresource::Binding)) => self.bind(handling),

@@ -67,6 +67,8 @@ pub enum Subresource {
     Token,
     /// What a container printed.
     Log,
+    /// PUT takes finalizers out of a Namespace's spec: nothing is left in it that whoever put them there minds.
+    Finalize,
 }
 
 impl Subresource {
@@ -79,6 +81,7 @@ impl Subresource {
             Subresource::Eviction => "eviction",
             Subresource::Token => "token",
             Subresource::Log => "log",
+            Subresource::Finalize => "finalize",
         }
     }
 }

@@ -199,6 +199,13 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
     }
 }
 
+/// Before `finalize`: a Namespace's finalizers change, the status stays.
+pub fn prepare_for_finalize(new: &mut Object, old: &Object) {
+    if let (Object::Namespace(new), Object::Namespace(old)) = (new, old) {
+        keep(new, |n| &mut n.status, &old.status);
+    }
+}
+
 /// A volume's status says since when it is in its phase.
 fn note_phase_transition(new: &mut Arc<PersistentVolume>, old: &PersistentVolume, now: Instant) {
     let phase = |volume: &PersistentVolume| volume.status.as_ref().and_then(|status| status.phase.clone());
@@ -301,6 +308,12 @@ pub fn returns_object_on_delete(kind: Kind) -> bool {
 /// only ReplicationControllers. Mirrors `DefaultGarbageCollectionPolicy`.
 pub fn orphans_by_default(kind: Kind) -> bool {
     kind == Kind::ReplicationController
+}
+
+/// Whether the first DELETE only marks the object: a Namespace goes when somebody finalizes it. Mirrors `REST.Delete` of
+/// `pkg/registry/core/namespace/storage`.
+pub fn outlives_first_delete(object: &Object) -> bool {
+    object.kind() == Kind::Namespace && object.meta().deletion_timestamp.is_none()
 }
 
 /// Whether finalizers in the spec still hold the object: those of a Namespace.

@@ -1,5 +1,5 @@
-//! PUT and PATCH, of an object or of its status. Mirrors `endpoints/handlers/{update,patch}.go` and
-//! `registry/generic/registry/store.go`.
+//! PUT and PATCH, of an object or of its status, and the PUT that finalizes a Namespace. Mirrors
+//! `endpoints/handlers/{update,patch}.go` and `registry/generic/registry/store.go`.
 
 use std::sync::Arc;
 
@@ -47,13 +47,20 @@ impl ApiServer {
         }
         handling.stage("mutating admission", || plugin_names(admission::MUTATING.iter().map(|(name, _)| *name)));
         strategy::carry_over_metadata(&mut new, old);
-        let causes = if request.subresource == Some(Subresource::Status) {
-            strategy::prepare_for_status_update(&mut new, old, handling.now);
-            validation::validate_status_update(&new, old)
-        } else {
-            strategy::prepare_for_update(&mut new, old);
-            self.addresses.allocate(&mut new, Some(old), &mut self.random)?;
-            validation::validate_update(&new, old)
+        let causes = match request.subresource {
+            Some(Subresource::Status) => {
+                strategy::prepare_for_status_update(&mut new, old, handling.now);
+                validation::validate_status_update(&new, old)
+            }
+            Some(Subresource::Finalize) => {
+                strategy::prepare_for_finalize(&mut new, old);
+                validation::validate_finalize(&new, old)
+            }
+            _ => {
+                strategy::prepare_for_update(&mut new, old);
+                self.addresses.allocate(&mut new, Some(old), &mut self.random)?;
+                validation::validate_update(&new, old)
+            }
         };
         if !causes.is_empty() {
             return Err(Status::invalid(new.kind(), new.name(), causes));
@@ -79,7 +86,9 @@ impl ApiServer {
         let held = new.meta().finalizers.as_ref().is_some_and(|f| !f.is_empty()) || strategy::has_spec_finalizers(&new);
         let graceless = old.meta().deletion_grace_period_seconds.unwrap_or(0) == 0;
         if old.meta().deletion_timestamp.is_some() && graceless && !held {
-            return self.remove(handling, new);
+            // Watches are told of the last version that was stored; the caller is shown what it asked for.
+            self.remove(handling, old.clone())?;
+            return Ok(new);
         }
         self.put(handling, old.revision(), new)
     }

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Namespace;
+
 use crate::apiserver::request::{
     Answer, Binding, Body, DeleteOptions, Options, Patch, Request, Response, Subresource, User, Verb,
 };
@@ -101,6 +103,14 @@ impl Client {
     pub fn update_status<T: Resource>(&self, object: T) -> Call<Arc<T>> {
         let mut request = self.put(object);
         request.subresource = Some(Subresource::Status);
+        self.object_call(request)
+    }
+
+    /// PUT of a Namespace's finalizers.
+    #[track_caller]
+    pub fn finalize(&self, namespace: Namespace) -> Call<Arc<Namespace>> {
+        let mut request = self.put(namespace);
+        request.subresource = Some(Subresource::Finalize);
         self.object_call(request)
     }
 

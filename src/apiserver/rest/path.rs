@@ -69,6 +69,7 @@ impl Shape {
             ("GET", None | Some(Subresource::Status | Subresource::Scale | Subresource::Log)) => Some(Verb::Get),
             ("POST", None) if !one => Some(Verb::Create),
             ("PUT", None | Some(Subresource::Status | Subresource::Scale)) if one => Some(Verb::Update),
+            ("PUT", Some(Subresource::Finalize)) => Some(Verb::Update),
             ("PATCH", None | Some(Subresource::Status | Subresource::Scale)) if one => Some(Verb::Patch),
             ("DELETE", None) if one => Some(Verb::Delete),
             // Namespaces are deleted one by one.
@@ -89,6 +90,7 @@ fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
         "binding" if name == "Pod" => Some(Subresource::Binding),
         "eviction" if name == "Pod" => Some(Subresource::Eviction),
         "log" if name == "Pod" => Some(Subresource::Log),
+        "finalize" if name == "Namespace" => Some(Subresource::Finalize),
         "token" if name == "ServiceAccount" => Some(Subresource::Token),
         _ => None,
     }
@@ -125,6 +127,7 @@ mod tests {
             ("/api/v1/pods", "Pod  ", None), ("/api/v1/namespaces/a/pods/b", "Pod a b", None),
             ("/api/v1/namespaces", "Namespace  ", None), ("/api/v1/namespaces/a", "Namespace  a", None),
             ("/api/v1/namespaces/a/status", "Namespace  a", Some(Subresource::Status)), ("/api/v1/nodes/n/", "Node  n", None),
+            ("/api/v1/namespaces/a/finalize", "Namespace  a", Some(Subresource::Finalize)),
             ("/apis/apps/v1/namespaces/a/deployments/b/scale", "Deployment a b", Some(Subresource::Scale)),
             ("/api/v1/namespaces/a/pods/b/binding", "Pod a b", Some(Subresource::Binding)),
             ("/api/v1/namespaces/a%20b/pods", "Pod a b ", None),
@@ -142,7 +145,7 @@ mod tests {
         let paths = [
             "/", "", "/api", "/api/v1", "/api/v2/pods", "/apis/extensions/v1beta1/deployments", "/api/v1/podz", "/api/v1/pods/a",
             "/api/v1/namespaces/a/nodes/b", "/api/v1/namespaces/a/pods/b/zap", "/apis/apps/v1/namespaces/a", "/api/v1/pods/a/b/c/d/e",
-            "/api/v1/namespaces/a/configmaps/b/status",
+            "/api/v1/namespaces/a/configmaps/b/status", "/api/v1/namespaces/a/pods/b/finalize",
         ];
         for path in paths {
             assert_eq!(Shape::parse(path), None, "{path}");
@@ -159,7 +162,8 @@ mod tests {
             ("POST", "/api/v1/namespaces/a/pods/b", "", None), ("DELETE", "/api/v1/namespaces", "", None),
             ("DELETE", "/api/v1/namespaces/a/pods", "", Some(Verb::DeleteCollection)), ("PUT", "/api/v1/namespaces/a/pods", "", None),
             ("PATCH", "/api/v1/nodes/a/status", "", Some(Verb::Patch)), ("GET", "/api/v1/namespaces/a/pods/b/binding", "", None),
-            ("BREW", "/api/v1/pods", "", None),
+            ("PUT", "/api/v1/namespaces/a/finalize", "", Some(Verb::Update)), ("GET", "/api/v1/namespaces/a/finalize", "", None),
+            ("PATCH", "/api/v1/namespaces/a/finalize", "", None), ("BREW", "/api/v1/pods", "", None),
         ];
         for (method, path, query, want) in cases {
             assert_eq!(verb(method, path, query), want, "{method} {path}?{query}");

@@ -136,11 +136,20 @@ fn finalizers(problems: &mut Problems, finalizers: &[String]) {
         problems.invalid(&path, Json(&finalizers), "finalizer orphan and foregroundDeletion cannot be both set");
     }
     for (i, name) in finalizers.iter().enumerate() {
-        if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name.as_str()) {
-            const WHY: &str = "name is neither a standard finalizer name nor is it fully qualified";
-            problems.invalid(&path.index(i), name.as_str(), WHY);
-        }
+        standard_or_qualified(problems, &path.index(i), name);
     }
+}
+
+fn standard_or_qualified(problems: &mut Problems, path: &Path, name: &str) {
+    if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
+        problems.invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified");
+    }
+}
+
+/// A finalizer that is not in the metadata. Mirrors `validateFinalizerName`.
+pub fn finalizer_name(problems: &mut Problems, path: &Path, name: &str) {
+    problems.all_invalid(path, name, check_label_key(name));
+    standard_or_qualified(problems, path, name);
 }
 
 fn no_new_finalizers(problems: &mut Problems, new: &[String], old: &[String]) {

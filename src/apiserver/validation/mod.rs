@@ -10,7 +10,7 @@
 //! - [`pod`], [`container`], [`mod@env`], [`handler`], [`security`], [`dns`], [`volume`], [`scheduling`]: Pods and templates;
 //!   [`pod_update`], [`diff`]: what may change.
 //! - [`storage`]: volumes, claims, classes, attachments, drivers.
-//! - [`workload`], [`service`], [`endpoints`], [`node`], [`config`], [`rbac`]: the other kinds.
+//! - [`workload`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`]: the other kinds.
 //!
 //! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
 //!
@@ -30,6 +30,7 @@ pub mod field;
 pub mod handler;
 pub mod metadata;
 pub mod names;
+pub mod namespace;
 pub mod node;
 pub mod pod;
 pub mod pod_update;
@@ -77,7 +78,8 @@ pub fn validate_create(object: &Object) -> Vec<Cause> {
         Object::EndpointSlice(slice) => endpoints::endpoint_slice(&mut problems, slice),
         Object::IPAddress(address) => endpoints::ip_address(&mut problems, address),
         Object::ServiceCIDR(range) => endpoints::service_cidr(&mut problems, range),
-        Object::Namespace(_) | Object::ServiceAccount(_) => {}
+        Object::Namespace(there) => namespace::namespace(&mut problems, there),
+        Object::ServiceAccount(_) => {}
     }
     problems.0
 }
@@ -146,7 +148,18 @@ pub fn validate_status_update(new: &Object, old: &Object) -> Vec<Cause> {
             workload::replication_controller_status(&mut problems, new);
         }
         (Object::Node(new), Object::Node(old)) => node::node_status(&mut problems, new, old),
+        (Object::Namespace(new), Object::Namespace(_)) => namespace::namespace_status(&mut problems, new),
         _ => {}
+    }
+    problems.0
+}
+
+/// What is wrong with a change through `finalize`.
+pub fn validate_finalize(new: &Object, old: &Object) -> Vec<Cause> {
+    let mut problems = Problems::default();
+    metadata::validate_update(&mut problems, new.meta(), old.meta());
+    if let Object::Namespace(new) = new {
+        namespace::finalized(&mut problems, new);
     }
     problems.0
 }
