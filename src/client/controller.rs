@@ -27,6 +27,9 @@ pub enum Error {
     /// Anything else, as a sentence.
     #[error("{0}")]
     Other(String),
+    /// It is as it was the last time, and only somebody outside can change that: the next tries are background traffic.
+    #[error("{0}")]
+    Unchanged(String),
 }
 
 impl From<Status> for Error {

@@ -45,6 +45,7 @@ pub struct State {
     pub failures: BTreeMap<Key, u32>,
     bucket: TokenBucket,
     base_delay: Duration,
+    max_delay: Duration,
 }
 
 impl Queue {
@@ -58,6 +59,7 @@ impl Queue {
             failures: BTreeMap::new(),
             bucket: TokenBucket::new(10, 100),
             base_delay: BASE_DELAY,
+            max_delay: MAX_DELAY,
         };
         let state = hub.memory(state);
         Queue(Rc::new(Inner { hub, actor, name: name.into(), state }))
@@ -123,17 +125,31 @@ impl Queue {
         self.0.state.borrow_mut().base_delay = base_delay;
     }
 
+    /// From now on no key waits longer than this for its failures, instead of 1000 s.
+    pub fn retry_within(&self, max_delay: Duration) {
+        self.0.state.borrow_mut().max_delay = max_delay;
+    }
+
     /// Adds a key after as long as its failures in a row ask for.
     pub fn add_rate_limited(&self, key: Key) {
-        let delay = {
-            let mut state = self.0.state.borrow_mut();
-            let base = state.base_delay;
-            let failures = state.failures.entry(key.clone()).or_insert(0);
-            let exponential = base.saturating_mul(1 << (*failures).min(18)).min(MAX_DELAY);
-            *failures += 1;
-            exponential.max(state.bucket.reserve(self.0.hub.now()))
-        };
+        let delay = self.delay_of_failure(&key);
         self.add_after(key, delay);
+    }
+
+    /// The same for a failure that may last for ever: it does not keep the cluster from being quiet.
+    pub fn add_rate_limited_background(&self, key: Key) {
+        let delay = self.delay_of_failure(&key);
+        self.add_after_background(key, delay);
+    }
+
+    /// Counts one more failure of the key.
+    fn delay_of_failure(&self, key: &Key) -> Duration {
+        let mut state = self.0.state.borrow_mut();
+        let (base, max) = (state.base_delay, state.max_delay);
+        let failures = state.failures.entry(key.clone()).or_insert(0);
+        let exponential = base.saturating_mul(1 << (*failures).min(18)).min(max);
+        *failures += 1;
+        exponential.max(state.bucket.reserve(self.0.hub.now()))
     }
 
     /// Clears the key's failures.

@@ -18,10 +18,12 @@ use crate::object::{Key, Kind};
 const QPS: u32 = 20;
 const BURST: u32 = 30;
 
-/// The limits of one controller's client. The collector's deletion takes two calls, so it may send twice as many.
+/// The limits of one controller's client. The collector's deletion takes two calls, so it may send twice as many; emptying
+/// a Namespace takes two for each kind there is.
 fn limits_of(name: &str, qps: u32, burst: u32) -> (u32, u32) {
     match name {
         "generic-garbage-collector" => (2 * qps, burst),
+        "namespace-controller" => (20 * qps, 100 * burst),
         _ => (qps, burst),
     }
 }
@@ -188,6 +190,7 @@ fn settle(queue: &Queue, key: &Key, result: Result<(), Error>, max_retries: Opti
     match result {
         Ok(()) => queue.forget(key),
         Err(_) if max_retries.is_some_and(|max| queue.num_requeues(key) >= max) => queue.forget(key),
+        Err(Error::Unchanged(_)) => queue.add_rate_limited_background(key.clone()),
         Err(_) => queue.add_rate_limited(key.clone()),
     }
     queue.done(key);

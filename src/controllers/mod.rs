@@ -26,6 +26,7 @@ pub mod endpoint_slice_mirroring;
 pub mod endpoints;
 pub mod garbage_collector;
 
+pub mod namespace;
 pub mod root_ca;
 pub mod service_account;
 
@@ -66,6 +67,7 @@ pub static TABLE: &[Registration] = &[
     storage_protection::CLAIMS,
     attach_detach::REGISTRATION,
     storage_protection::VOLUMES,
+    namespace::REGISTRATION,
     root_ca::REGISTRATION,
     service_account::REGISTRATION,
     taint_eviction::REGISTRATION,

@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::LocalBoxFuture;
-use crate::object::{Key, Kind};
+use crate::object::{Key, Kind, Object};
 
 use super::service_account::is_active;
 
@@ -39,24 +39,15 @@ const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\n(the cluster's own autho
 struct RootCa {
     client: Client,
     queue: Queue,
-    namespaces: Lister<Namespace>,
     config_maps: Lister<ConfigMap>,
 }
 
 impl RootCa {
     fn new(context: &ControllerContext) -> RootCa {
-        RootCa {
-            client: context.client.clone(),
-            queue: context.queue.clone(),
-            namespaces: context.lister(),
-            config_maps: context.lister(),
-        }
+        RootCa { client: context.client.clone(), queue: context.queue.clone(), config_maps: context.lister() }
     }
 
     async fn sync(&self, key: Key) -> Result<(), Error> {
-        if !self.namespaces.get(&key).is_some_and(|namespace| is_active(&namespace)) {
-            return Ok(());
-        }
         let Some(there) = self.config_maps.get(&Key::new(key.name(), NAME)) else { return self.create(&key).await };
         if there.data == Some(data()) && has_description(&there) {
             return Ok(());
@@ -77,7 +68,7 @@ impl RootCa {
         };
         let made = ConfigMap { metadata, data: Some(data()), ..ConfigMap::default() };
         match self.client.create(made).await {
-            // The namespace is going, or gone.
+            // The namespace is going, or gone: its going is when the ConfigMap was deleted.
             Err(status) if status.is_not_found() || status.has_cause("NamespaceTerminating") => Ok(()),
             Err(status) => Err(status.into()),
             Ok(_) => Ok(()),
@@ -97,7 +88,10 @@ fn has_description(config_map: &ConfigMap) -> bool {
 impl Controller for RootCa {
     fn on_change(&self, change: &Change) {
         match (change.kind(), change) {
-            (Kind::Namespace, Change::Added(_) | Change::Updated { .. }) => self.queue.add(change.key()),
+            (_, Change::Added(Object::Namespace(_))) => self.queue.add(change.key()),
+            (_, Change::Updated { new: Object::Namespace(namespace), .. }) if is_active(namespace) => {
+                self.queue.add(change.key());
+            }
             (Kind::ConfigMap, Change::Updated { .. } | Change::Deleted(_)) if change.key().name() == NAME => {
                 self.queue.add(Key::new("", change.key().namespace()));
             }

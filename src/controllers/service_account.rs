@@ -52,7 +52,7 @@ impl ServiceAccounts {
         };
         match self.client.create(ServiceAccount { metadata, ..ServiceAccount::default() }).await {
             // Nobody needs an account in a namespace that is going.
-            Err(status) if status.has_cause("NamespaceTerminating") => Ok(()),
+            Err(status) if status.is_already_exists() || status.has_cause("NamespaceTerminating") => Ok(()),
             Err(status) => Err(status.into()),
             Ok(_) => Ok(()),
         }
@@ -61,8 +61,7 @@ impl ServiceAccounts {
 
 /// Whether the namespace takes new objects.
 pub(super) fn is_active(namespace: &Namespace) -> bool {
-    let phase = namespace.status.as_ref().and_then(|status| status.phase.as_deref());
-    phase.is_none_or(|phase| phase == "Active") && namespace.metadata.deletion_timestamp.is_none()
+    namespace.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Active")
 }
 
 impl Controller for ServiceAccounts {

@@ -1,5 +1,6 @@
 //! What happens after things die: garbage collection, namespaces, Pods of lost nodes.
 
 mod garbage_collector;
+mod namespace;
 mod replication_controller;
 mod world;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use kubestep::apiserver::admission::Reader;
-use kubestep::apiserver::request::{Answer, Body, DeleteOptions, Options, Request, Verb};
+use kubestep::apiserver::request::{Answer, Body, DeleteOptions, Options, Request, Subresource, Verb};
 use kubestep::cluster::{Cluster, Config, NodeConfig, kubectl};
 use kubestep::debugger::properties::{self, Property};
 use kubestep::engine::{Note, Step, What};
@@ -48,13 +48,23 @@ impl World {
 
     /// Sends one request as the user, and gives its answer.
     pub fn ask(&mut self, verb: Verb, kind: Kind, name: &str, body: Body) -> Answer {
+        self.send(verb, kind, name, None, body)
+    }
+
+    /// The same for a part of the object: its status, or a Namespace's finalizers.
+    pub fn ask_part(&mut self, verb: Verb, kind: Kind, name: &str, part: &str, body: Body) -> Answer {
+        let part = if part == "finalize" { Subresource::Finalize } else { Subresource::Status };
+        self.send(verb, kind, name, Some(part), body)
+    }
+
+    fn send(&mut self, verb: Verb, kind: Kind, name: &str, part: Option<Subresource>, body: Body) -> Answer {
         let (namespace, name) = name.split_once('/').unwrap_or(("", name));
         let client = self.cluster.user.clone();
         let request = Request {
             user: client.user().clone(),
             verb,
             kind,
-            subresource: None,
+            subresource: part,
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             body,

@@ -1,0 +1,231 @@
+//! What is in a Namespace, and how it is deleted: for each kind one DELETE of the whole collection, and one LIST to see
+//! what is left of it. Mirrors `deletion/namespaced_resources_deleter.go`.
+//!
+//! The real controller takes the kinds after the Pods in the order of a Go map, which is another one each time; here it is
+//! the order of discovery.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+
+use crate::apiserver::request::{Body, DeleteOptions, Options, Propagation, Request, Response, Verb};
+use crate::object::time::Instant;
+use crate::object::{Kind, Object, Status};
+
+use super::conditions::Conditions;
+use super::{NamespaceController, name_of};
+
+/// How long finalizers are expected to take, in seconds.
+const FINALIZER_ESTIMATE: u64 = 15;
+
+/// API groups in the order in which the API server lists them; any other comes after.
+const GROUPS: &[&str] = &[
+    "",
+    "apps",
+    "autoscaling",
+    "batch",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+];
+
+/// What one attempt to empty a Namespace came to.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// In how many seconds what is left should be gone; 0: nothing is left.
+    pub estimate: u64,
+    /// What went wrong.
+    pub errors: Vec<String>,
+    /// Whether the conditions say something that they did not say before.
+    pub is_news: bool,
+    /// Whether Pods are left that will end by themselves: their grace is running.
+    pub pods_end: bool,
+}
+
+/// What is left of one kind.
+#[derive(Debug, Default)]
+struct Left {
+    estimate: u64,
+    count: usize,
+    finalizers: BTreeMap<String, usize>,
+}
+
+/// What is left of all kinds, for the conditions.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    /// Objects by kind.
+    pub kinds: BTreeMap<Kind, usize>,
+    /// Objects by the finalizer that holds them.
+    pub finalizers: BTreeMap<String, usize>,
+}
+
+impl Totals {
+    fn add(&mut self, kind: Kind, left: Left) {
+        if left.count > 0 {
+            self.kinds.insert(kind, left.count);
+        }
+        for (finalizer, count) in left.finalizers {
+            *self.finalizers.entry(finalizer).or_default() += count;
+        }
+    }
+}
+
+/// The kinds that live in namespaces, in the order of discovery: by group, and within it by name.
+fn namespaced_kinds() -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = Kind::ALL.iter().copied().filter(|kind| kind.info().namespaced).collect();
+    let rank = |group: &str| GROUPS.iter().position(|known| *known == group).unwrap_or(GROUPS.len());
+    kinds.sort_by_key(|kind| (rank(kind.info().group), kind.info().group, kind.info().plural));
+    kinds
+}
+
+impl NamespaceController {
+    /// Deletes what can be deleted now, and writes into the status what is left. Mirrors `deleteAllContent`.
+    pub(super) async fn delete_all_content(&self, namespace: &mut Namespace) -> Outcome {
+        let name = name_of(namespace).to_owned();
+        let deleted_at = namespace.metadata.deletion_timestamp.as_ref().map(Instant::from_time).unwrap_or_default();
+        let (mut outcome, mut conditions) = (Outcome::default(), Conditions::default());
+        let mut totals = Totals::default();
+        let (left, error) = self.delete_all_of(Kind::Pod, &name, deleted_at).await;
+        outcome.estimate = left.estimate;
+        if let Some(error) = error {
+            outcome.errors.push(format!("failed to delete pods for namespace: {name}, err: {error}"));
+            conditions.deletion_failed(error);
+        }
+        if left.count > 0 {
+            outcome.pods_end = left.finalizers.is_empty();
+            // Nothing of what is left is told to the conditions: Kubernetes 1.36 says that all content is removed while
+            // it waits for Pods (issue 138208 of kubernetes/kubernetes).
+            outcome.is_news = self.write_conditions(conditions, namespace).await;
+            return outcome;
+        }
+        for kind in namespaced_kinds().into_iter().filter(|kind| *kind != Kind::Pod) {
+            let (left, error) = self.delete_all_of(kind, &name, deleted_at).await;
+            if let Some(error) = error {
+                outcome.errors.push(error.clone());
+                conditions.deletion_failed(error);
+            }
+            outcome.estimate = outcome.estimate.max(left.estimate);
+            totals.add(kind, left);
+        }
+        conditions.remaining(&totals);
+        outcome.is_news = self.write_conditions(conditions, namespace).await;
+        outcome
+    }
+
+    /// Writes the conditions if they say anything new. A refused write is only logged by the real controller.
+    async fn write_conditions(&self, conditions: Conditions, namespace: &mut Namespace) -> bool {
+        let is_news = conditions.update(namespace.status.get_or_insert_default(), self.client.now());
+        if is_news {
+            let _ = self.client.update_status(namespace.clone()).await;
+        }
+        is_news
+    }
+
+    /// Deletes all of one kind, and says what is left, or went wrong.
+    async fn delete_all_of(&self, kind: Kind, namespace: &str, deleted_at: Instant) -> (Left, Option<String>) {
+        let mut left = Left::default();
+        let error = self.delete_and_count(kind, namespace, deleted_at, &mut left).await;
+        (left, error.err().map(|status| status.message))
+    }
+
+    /// Mirrors `deleteAllContentForGroupVersionResource`.
+    async fn delete_and_count(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        deleted_at: Instant,
+        left: &mut Left,
+    ) -> Result<(), Status> {
+        if kind == Kind::Pod {
+            left.estimate = self.grace_of_pods(namespace, deleted_at).await?;
+        }
+        let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+        self.collection(Verb::DeleteCollection, kind, namespace, Body::Delete(options)).await?;
+        let items = self.collection(Verb::List, kind, namespace, Body::None).await?;
+        if items.is_empty() {
+            left.estimate = 0;
+            return Ok(());
+        }
+        left.count = items.len();
+        for finalizer in items.iter().flat_map(|object| object.meta().finalizers.iter().flatten()) {
+            *left.finalizers.entry(finalizer.clone()).or_default() += 1;
+        }
+        match (left.estimate, left.finalizers.is_empty()) {
+            (0, false) => left.estimate = FINALIZER_ESTIMATE,
+            (0, true) => return Err(unexpected(kind, namespace)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The longest grace of a Pod that still runs, unless the Namespace has been going for longer than that. Mirrors
+    /// `estimateGracefulTermination`.
+    async fn grace_of_pods(&self, namespace: &str, deleted_at: Instant) -> Result<u64, Status> {
+        let pods = self.client.list::<Pod>(namespace, "").await?.items;
+        let ended = |pod: &Pod| {
+            let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+            matches!(phase, Some("Succeeded" | "Failed"))
+        };
+        let grace = |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
+        let longest = pods.iter().filter(|pod| !ended(pod)).filter_map(|pod| grace(pod)).max().unwrap_or(0);
+        let longest = u64::try_from(longest).unwrap_or(0);
+        let elapsed = self.client.now() - deleted_at;
+        Ok(if elapsed >= Duration::from_secs(longest) { 0 } else { longest })
+    }
+
+    /// A request about all objects of a kind in a namespace, and the objects it was answered with.
+    async fn collection(&self, verb: Verb, kind: Kind, namespace: &str, body: Body) -> Result<Vec<Object>, Status> {
+        let request = Request {
+            user: self.client.user().clone(),
+            verb,
+            kind,
+            subresource: None,
+            namespace: namespace.to_owned(),
+            name: String::new(),
+            body,
+            options: Options::default(),
+        };
+        match self.client.request(request).await?.result? {
+            Response::List { items, .. } => Ok(items),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Nothing holds the objects, and yet they are there.
+fn unexpected(kind: Kind, namespace: &str) -> Status {
+    let info = kind.info();
+    let which = format!("{}/{}, Resource={}", info.group, info.version, info.plural);
+    let message = format!("unexpected items still remain in namespace: {namespace} for gvr: {which}");
+    Status::new(crate::object::status::Reason::Unknown, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_come_as_discovery_lists_them() {
+        let kinds = namespaced_kinds();
+        let place = |kind: Kind| kinds.iter().position(|there| *there == kind).unwrap_or_else(|| panic!("{kind}"));
+        let order = [
+            Kind::ConfigMap,
+            Kind::Endpoints,
+            Kind::PersistentVolumeClaim,
+            Kind::Service,
+            Kind::Deployment,
+            Kind::ReplicaSet,
+            Kind::RoleBinding,
+            Kind::Role,
+            Kind::Lease,
+            Kind::EndpointSlice,
+        ];
+        assert!(order.windows(2).all(|pair| place(pair[0]) < place(pair[1])), "{kinds:?}");
+        assert!(!kinds.contains(&Kind::Node));
+        assert!(kinds.iter().all(|kind| GROUPS.contains(&kind.info().group)), "a group without a rank: {kinds:?}");
+    }
+}
