@@ -7,7 +7,7 @@ use crate::apiserver::request::{Options, Patch, Subresource};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target, targets};
 use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, write_options};
-use crate::cluster::kubectl::print::fields::{at, flag, int, list, text};
+use crate::cluster::kubectl::print::fields::{flag, int, list, text};
 use crate::cluster::kubectl::print::qualified_name;
 use crate::object::Kind;
 use crate::object::patch::{diff_merge, diff_strategic};
@@ -327,8 +327,8 @@ pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     };
     for (kind, object) in cx.objects("patch", &args.words, args).await? {
         let new = cx.patch(kind, &object, patch.clone(), subresource, plain_options("kubectl-patch", args)?).await?;
-        let version = |object| at(object, "metadata.resourceVersion").clone();
-        let same = subresource.is_none() && version(&new) == version(&object);
+        // A version of its own it has not if the patch let the object go.
+        let same = subresource.is_none() && new == object;
         let how = if same { "patched (no change)" } else { "patched" };
         cx.line(format!("{} {how}{}", qualified_name(&object), dry_run_note(args)));
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::fields::{list, map, plain, text};
+use super::super::fields::{list, long_time, map, plain, text};
 use super::Page;
 
 /// Name, namespace, labels and annotations, with which most pages begin.
@@ -18,6 +18,17 @@ pub(super) fn describe_namespace(page: &mut Page, namespace: &Value) {
     page.labels("Labels", namespace, "metadata.labels");
     page.annotations("Annotations", namespace, "metadata.annotations");
     page.field("Status", text(namespace, "status.phase"));
+    let conditions = list(namespace, "status.conditions");
+    if !conditions.is_empty() {
+        page.line("Conditions:");
+        page.line("  Type\tStatus\tLastTransitionTime\tReason\tMessage");
+        page.line("  ----\t------\t------------------\t------\t-------");
+    }
+    for condition in conditions {
+        let [kind, status, reason, message] = ["type", "status", "reason", "message"].map(|f| text(condition, f));
+        let change = long_time(condition, "lastTransitionTime").unwrap_or_default();
+        page.line(format!("  {kind}\t{status}\t{change}\t{reason}\t{message}"));
+    }
     page.line("\nNo resource quota.\n\nNo LimitRange resource.");
 }
 
