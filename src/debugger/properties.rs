@@ -14,6 +14,7 @@ use crate::node::cni::exec::{Command, PluginRun};
 use crate::node::runtime::Runtime;
 use crate::object::{Kind, Object};
 
+mod quiet;
 mod storage;
 
 /// One property.
@@ -38,38 +39,14 @@ pub fn all() -> Vec<Box<dyn Property>> {
         Box::new(WritesHaveCauses),
         Box::new(PhasesEnd),
         Box::new(RestartsGrow),
-        Box::new(Settled),
+        Box::new(quiet::Settled),
+        Box::new(quiet::OwnersExist),
         Box::new(AddsAreUndone::default()),
         Box::new(AddressesApart::default()),
         Box::new(storage::PublishedOnce::default()),
         Box::new(storage::BoundBothWays),
         Box::new(ReadyBeforeListed::default()),
     ]
-}
-
-/// Once all is quiet, every Deployment has what it asks for.
-struct Settled;
-
-impl Property for Settled {
-    fn name(&self) -> &'static str {
-        "every Deployment comes to have the replicas it asks for"
-    }
-
-    fn check(&mut self, _: &Engine, _: &Step) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn finish(&mut self, engine: &Engine) -> Result<(), String> {
-        for (_, entry) in engine.api.store.prefix("/registry/deployments/") {
-            let Object::Deployment(deployment) = &entry.value else { continue };
-            let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
-            let there = deployment.status.as_ref().and_then(|status| status.available_replicas).unwrap_or(0);
-            if wanted != there {
-                return Err(format!("{} asks for {wanted} and has {there}", entry.value.name()));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// No two live Pods have the same address. A Pod that is going keeps its address in its status for a while; so does one

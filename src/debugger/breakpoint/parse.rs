@@ -45,7 +45,7 @@ pub struct Parsed {
 }
 
 const VERBS: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
-const SUBRESOURCES: &[&str] = &["status", "scale", "binding", "eviction", "token", "log"];
+const SUBRESOURCES: &[&str] = &["status", "scale", "binding", "eviction", "token", "log", "finalize"];
 
 /// What a wrong term is told.
 const TERMS: &str = "a term is a kind (pod), an object (pod/web-*), a component (kube-scheduler), a class (request, \
