@@ -193,6 +193,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("self-heal", include_str!("../../scenarios/self-heal.yaml")),
     ("unschedulable", include_str!("../../scenarios/unschedulable.yaml")),
     ("placement", include_str!("../../scenarios/placement.yaml")),
+    ("node-deleted", include_str!("../../scenarios/node-deleted.yaml")),
     ("service", include_str!("../../scenarios/service.yaml")),
     ("readiness", include_str!("../../scenarios/readiness.yaml")),
     ("nodeport", include_str!("../../scenarios/nodeport.yaml")),

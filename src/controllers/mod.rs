@@ -15,6 +15,7 @@
 //! - [`hash`]: the name of a template.
 //! - [`volumes`]: who uses which claim.
 //! - [`node_taints`]: comparing and writing the taints of nodes.
+//! - [`disruption`]: saying of a Pod that it did not end by itself.
 
 pub mod manager;
 
@@ -36,11 +37,13 @@ pub mod storage_protection;
 
 pub mod node_ipam;
 pub mod node_lifecycle;
+pub mod pod_gc;
 pub mod taint_eviction;
 pub mod ttl;
 
 pub mod claim;
 pub mod consistency;
+pub mod disruption;
 pub mod expectations;
 pub mod hash;
 pub mod node_taints;
@@ -64,6 +67,7 @@ pub static TABLE: &[Registration] = &[
     node_ipam::REGISTRATION,
     node_lifecycle::REGISTRATION,
     persistent_volume::REGISTRATION,
+    pod_gc::REGISTRATION,
     storage_protection::CLAIMS,
     attach_detach::REGISTRATION,
     storage_protection::VOLUMES,

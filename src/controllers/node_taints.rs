@@ -15,6 +15,9 @@ pub const NOT_READY: &str = "node.kubernetes.io/not-ready";
 /// Nothing is heard of the node.
 pub const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 
+/// The node is off, people say, and what it held may be given to others.
+const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
+
 /// The name of the index of Pods by their node, which the controllers of nodes share.
 pub const BY_NODE: &str = "spec.nodeName";
 
@@ -46,6 +49,11 @@ pub fn same(a: &Taint, b: &Taint) -> bool {
 /// The node's taints.
 pub fn taints_of(node: &Node) -> &[Taint] {
     node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default()
+}
+
+/// Whether somebody has sworn that the node is off and stays off.
+pub fn is_out_of_service(node: &Node) -> bool {
+    taints_of(node).iter().any(|taint| taint.key == OUT_OF_SERVICE)
 }
 
 /// Whether the node has this taint.

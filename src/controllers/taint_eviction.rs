@@ -24,10 +24,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Node, ObjectReference, Pod, PodCondition, Taint, Toleration};
-use serde_json::{Value, json};
+use k8s_openapi::api::core::v1::{Node, ObjectReference, Pod, Taint, Toleration};
 
-use crate::apiserver::request::{DeleteOptions, Patch};
+use crate::apiserver::request::DeleteOptions;
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
@@ -35,6 +34,7 @@ use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Status};
 
+use super::disruption::{self, Disruption};
 use super::node_taints::{self, BY_NODE, assigned_node};
 
 /// The row of this controller.
@@ -49,6 +49,9 @@ pub const REGISTRATION: Registration = Registration {
 /// How often an eviction is tried, and the pause between.
 const TRIES: usize = 5;
 const RETRY_SLEEP: Duration = Duration::from_millis(10);
+
+const EVICTED: Disruption =
+    Disruption { reason: "DeletionByTaintManager", message: "Taint manager: deleting due to NoExecute taint" };
 
 /// An eviction that was arranged.
 #[derive(Clone, Copy, Debug)]
@@ -186,7 +189,7 @@ impl TaintEviction {
     /// Mirrors `addConditionAndDeletePod`.
     async fn mark_and_delete(&self, key: &Key) -> Result<(), Status> {
         let pod = self.client.get::<Pod>(key.namespace(), key.name()).await?;
-        if let Some(patch) = disruption_patch(&pod, self.client.now()) {
+        if let Some(patch) = disruption::patch(&pod, None, Some(EVICTED), self.client.now()) {
             self.client.patch_status::<Pod>(key.namespace(), key.name(), patch).await?;
         }
         self.client.delete::<Pod>(key.namespace(), key.name(), DeleteOptions::default()).await
@@ -230,36 +233,6 @@ fn bears(taints: &[Taint], tolerations: &[Toleration]) -> Bears {
         }
     }
     shortest.map_or(Bears::Always, Bears::For)
-}
-
-/// The strategic merge patch that adds the condition; None if the Pod has it.
-fn disruption_patch(pod: &Pod, now: Instant) -> Option<Patch> {
-    const TYPE: &str = "DisruptionTarget";
-    const REASON: &str = "DeletionByTaintManager";
-    const MESSAGE: &str = "Taint manager: deleting due to NoExecute taint";
-    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
-    let there = |c: &PodCondition| {
-        c.type_ == TYPE
-            && c.status == "True"
-            && c.reason.as_deref() == Some(REASON)
-            && c.message.as_deref() == Some(MESSAGE)
-    };
-    if conditions.iter().any(there) {
-        return None;
-    }
-    let others = conditions.iter().map(|c| c.type_.as_str()).filter(|type_| *type_ != TYPE);
-    let order: Vec<Value> = others.chain([TYPE]).map(|type_| json!({"type": type_})).collect();
-    Some(Patch::Strategic(json!({
-        "metadata": {"uid": pod.metadata.uid},
-        "status": {
-            "$setElementOrder/conditions": order,
-            "conditions": [{
-                "type": TYPE, "status": "True", "reason": REASON, "message": MESSAGE,
-                "lastProbeTime": null, "lastTransitionTime": now.time(),
-                "observedGeneration": pod.metadata.generation,
-            }],
-        },
-    })))
 }
 
 impl Controller for TaintEviction {

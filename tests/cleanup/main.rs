@@ -2,5 +2,6 @@
 
 mod garbage_collector;
 mod namespace;
+mod pod_gc;
 mod replication_controller;
 mod world;

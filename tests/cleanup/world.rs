@@ -25,7 +25,11 @@ impl World {
     /// A cluster of so many nodes, at rest.
     pub fn new(nodes: usize) -> World {
         let nodes = (1..=nodes).map(NodeConfig::numbered).collect();
-        let cluster = Cluster::start(Config { nodes, ..Config::default() });
+        World::of(Cluster::start(Config { nodes, ..Config::default() }))
+    }
+
+    /// This cluster.
+    pub fn of(cluster: Cluster) -> World {
         World { cluster, writes: Vec::new(), properties: properties::all() }
     }
 
@@ -33,6 +37,15 @@ impl World {
     pub fn wait(&mut self, seconds: u64) {
         let end = self.cluster.engine.now() + Duration::from_secs(seconds);
         while self.cluster.engine.peek().is_some_and(|next| next.due <= end) {
+            self.step();
+        }
+    }
+
+    /// Steps until something holds, for so many seconds of virtual time at most.
+    pub fn wait_until(&mut self, seconds: u64, holds: impl Fn(&World) -> bool) {
+        let end = self.cluster.engine.now() + Duration::from_secs(seconds);
+        while !holds(self) {
+            assert!(self.cluster.engine.now() <= end, "it did not come to hold within {seconds} s");
             self.step();
         }
     }

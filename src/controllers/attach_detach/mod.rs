@@ -39,7 +39,7 @@ use crate::object::time::Instant;
 use crate::object::volume::{attachment_name, claim_key, unique_name, volume_name};
 use crate::object::{Key, Kind, Object};
 
-use super::node_taints::{self, BY_NODE, assigned_node};
+use super::node_taints::{self, BY_NODE, assigned_node, is_out_of_service};
 use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of};
 
 /// The row of this controller.
@@ -60,8 +60,6 @@ pub const REGISTRATION: Registration = Registration {
 
 /// `ReconcilerMaxWaitForUnmountDuration`: how long an unhealthy node may keep a volume that nobody there wants.
 const UNMOUNT_WAIT_MAX: Duration = Duration::from_secs(6 * 60);
-/// The taint by which an administrator says that a node is down for good.
-const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 /// The index of attachments by volume, and by node.
 const BY_VOLUME: &str = "attachments by volume";
 const ON_NODE: &str = "attachments by node";
@@ -346,10 +344,6 @@ fn may_be_shared(volume: &PersistentVolume) -> bool {
 fn is_in_use(node: &Node, volume: &PersistentVolume) -> bool {
     let name = unique_name(volume);
     node.status.iter().flat_map(|status| status.volumes_in_use.iter().flatten()).any(|there| *there == name)
-}
-
-fn is_out_of_service(node: &Node) -> bool {
-    node_taints::taints_of(node).iter().any(|taint| taint.key == OUT_OF_SERVICE)
 }
 
 fn is_healthy(node: &Node) -> bool {

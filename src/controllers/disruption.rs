@@ -1,0 +1,78 @@
+//! Saying of a Pod, before it is deleted, that it did not fail by itself. Mirrors `pkg/util/pod.PatchPodStatus` as the
+//! controllers that delete Pods use it.
+
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
+use serde_json::{Value, json};
+
+use crate::apiserver::request::Patch;
+use crate::object::time::Instant;
+
+/// The condition's type: the Pod is about to be ended by something that is not its own doing.
+pub const DISRUPTION_TARGET: &str = "DisruptionTarget";
+
+/// Why a Pod is about to be ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disruption {
+    /// `DeletionByTaintManager`.
+    pub reason: &'static str,
+    /// A sentence.
+    pub message: &'static str,
+}
+
+/// The strategic merge patch that writes the condition (if it is not there already) and the phase (if one is given) into
+/// the Pod's status; None if that changes nothing.
+pub fn patch(pod: &Pod, phase: Option<&str>, disruption: Option<Disruption>, now: Instant) -> Option<Patch> {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    let disruption = disruption.filter(|disruption| !conditions.iter().any(|there| says(there, *disruption)));
+    let mut status = json!({});
+    if let Some(phase) = phase {
+        status["phase"] = json!(phase);
+    }
+    if let Some(Disruption { reason, message }) = disruption {
+        let others = conditions.iter().map(|c| c.type_.as_str()).filter(|type_| *type_ != DISRUPTION_TARGET);
+        let order: Vec<Value> = others.chain([DISRUPTION_TARGET]).map(|type_| json!({"type": type_})).collect();
+        status["$setElementOrder/conditions"] = json!(order);
+        status["conditions"] = json!([{
+            "type": DISRUPTION_TARGET, "status": "True", "reason": reason, "message": message,
+            "lastProbeTime": null, "lastTransitionTime": now.time(), "observedGeneration": pod.metadata.generation,
+        }]);
+    }
+    (status != json!({})).then(|| Patch::Strategic(json!({"metadata": {"uid": pod.metadata.uid}, "status": status})))
+}
+
+fn says(condition: &PodCondition, disruption: Disruption) -> bool {
+    condition.type_ == DISRUPTION_TARGET
+        && condition.status == "True"
+        && condition.reason.as_deref() == Some(disruption.reason)
+        && condition.message.as_deref() == Some(disruption.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHY: Disruption = Disruption { reason: "Because", message: "so it is" };
+
+    #[test]
+    fn only_what_is_new_is_written() {
+        let ready = json!({"type": "Ready", "status": "True"});
+        let told = json!({"type": DISRUPTION_TARGET, "status": "True", "reason": "Because", "message": "so it is"});
+        for (conditions, phase, disruption, order) in [
+            (json!([ready]), None, None, None),
+            (json!([ready]), Some("Failed"), None, Some(json!(null))),
+            (json!([ready]), None, Some(WHY), Some(json!([{"type": "Ready"}, {"type": DISRUPTION_TARGET}]))),
+            (json!([told]), None, Some(WHY), None),
+            (json!([told]), Some("Failed"), Some(WHY), Some(json!(null))),
+        ] {
+            let pod = json!({"metadata": {"uid": "u"}, "status": {"conditions": conditions}});
+            let pod: Pod = serde_json::from_value(pod).unwrap();
+            let sent = patch(&pod, phase, disruption, Instant(0));
+            let found = sent.map(|sent| {
+                let Patch::Strategic(sent) = sent else { panic!("a strategic merge patch") };
+                assert_eq!((&sent["metadata"]["uid"], sent["status"]["phase"].as_str()), (&json!("u"), phase));
+                sent["status"]["$setElementOrder/conditions"].clone()
+            });
+            assert_eq!(found, order, "{phase:?} {disruption:?}");
+        }
+    }
+}
