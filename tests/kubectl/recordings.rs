@@ -51,7 +51,8 @@ fn mask(line: &str) -> String {
     }
     // Of YAML, what no two clusters have alike.
     let field = line.trim_start().trim_start_matches("- ").split_once(": ").map_or("", |(field, _)| field);
-    if ["creationTimestamp", "resourceVersion", "uid"].contains(&field) && !line.ends_with("\"\"") {
+    let varies = ["creationTimestamp", "resourceVersion", "uid"].contains(&field) || field.ends_with("Time");
+    if varies && !line.ends_with("\"\"") {
         return format!("{field} <one>");
     }
     line.split_whitespace().map(mask_word).collect::<Vec<_>>().join(" ")
@@ -67,7 +68,11 @@ fn mask_word(word: &str) -> String {
     if word.starts_with("containerd://") {
         return "<container>".to_owned();
     }
-    if bare.split('.').count() == 4 && bare.split('.').all(digits) {
+    if bare.len() == 36 && bare.split('-').count() == 5 && bare.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit()) {
+        return "<uid>".to_owned();
+    }
+    let address = bare.split('/').next().unwrap_or(bare);
+    if address.split('.').count() == 4 && address.split('.').all(digits) {
         return "<ip>".to_owned();
     }
     const SAFE: &str = "bcdfghjklmnpqrstvwxz2456789";
@@ -176,6 +181,16 @@ fn delete_propagation() {
 #[test]
 fn placement() {
     check("19-placement");
+}
+
+#[test]
+fn preemption() {
+    check("20-preemption");
+}
+
+#[test]
+fn node_join() {
+    check("26-node-join");
 }
 
 #[test]

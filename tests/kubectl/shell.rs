@@ -68,6 +68,12 @@ impl Shell {
                 self.cluster.act();
                 Default::default()
             }
+            "fake-node" if text(1) == "stop" => {
+                let node = NodeConfig::numbered(text(2).parse().unwrap());
+                self.cluster.actions().borrow_mut().push_back(Action::StopNode(node.name));
+                self.cluster.act();
+                Default::default()
+            }
             // sed 's/"resourceVersion": "[0-9]*"/"resourceVersion": "1"/'
             "sed" => {
                 const FIELD: &str = "\"resourceVersion\": \"";
@@ -133,9 +139,10 @@ fn call(step: &Step) -> Option<String> {
         Note::Answered { code, .. } => Some(*code),
         _ => None,
     })?;
-    // The recordings leave out what is read of nodes.
-    let writes = matches!(request.verb, Verb::Create | Verb::Update | Verb::Patch);
-    if &*request.user.agent != "user/kubectl" || (request.kind == Kind::Node && !writes) {
+    // The recordings leave out what is read of nodes and of classes.
+    let reads = matches!(request.verb, Verb::Get | Verb::List | Verb::Watch);
+    let elsewhere = matches!(request.kind, Kind::Node | Kind::PriorityClass);
+    if &*request.user.agent != "user/kubectl" || (elsewhere && reads) {
         return None;
     }
     let body = match &request.body {
@@ -148,6 +155,7 @@ fn call(step: &Step) -> Option<String> {
     let subresource = request.subresource.map_or(String::new(), |s| format!("/{}", s.as_str()));
     let (verb, plural) = (request.verb.as_str(), request.kind.info().plural);
     let mut query = Vec::new();
+    let writes = matches!(request.verb, Verb::Create | Verb::Update | Verb::Patch);
     if writes && !request.options.field_manager.is_empty() {
         query.push(format!(" fieldManager={}", request.options.field_manager));
         if request.options.field_validation != FieldValidation::default() {
