@@ -213,3 +213,36 @@ fn what_cannot_break_is_refused() {
         assert!(error.contains(says), "{text}: {error}");
     }
 }
+
+#[test]
+fn packets_that_were_sent_are_sent_again() {
+    let mut session = Session::of(Scenario::find("service").expect("the scenario is shipped"));
+    session.go(&mut Goal::Quiet, 0);
+    session.act("type curl web --from client").expect("it can be typed");
+    session.go(&mut Goal::Quiet, 0);
+    let (expected, end) = (trace(&session), session.furthest());
+    assert!(session.history().iter().any(|step| matches!(step.event.what, What::Packet { .. })));
+    session.goto(10);
+    session.goto(end);
+    assert_eq!(trace(&session), expected);
+}
+
+#[test]
+fn two_courses_are_laid_side_by_side() {
+    let mut session = session();
+    session.go(&mut Goal::Quiet, 0);
+    session.goto(50);
+    session.act("type kubectl delete deployment web").expect("it can be typed");
+    session.go(&mut Goal::Quiet, 0);
+    session.goto(70);
+    let before = trace(&session);
+    let compared = session.compare([Some(0), None]).expect("there is one branch");
+    assert_eq!(trace(&session), before, "looking changes nothing");
+    let parting = compared.parting.expect("they differ");
+    assert!(parting.step > 50 && parting.sides[0] != parting.sides[1]);
+    assert!(parting.choices[0].is_none() && parting.choices[1].as_ref().is_some_and(|chosen| chosen.after == 50));
+    assert!(compared.ends.iter().all(|end| end.quiet && end.broken.is_empty()));
+    let web = compared.objects.iter().find(|object| object.name() == "Deployment default/web");
+    assert!(web.is_some_and(|web| web.old.is_some() && web.new.is_none()));
+    assert!(session.compare([Some(1), None]).is_err());
+}

@@ -288,7 +288,10 @@ fn at_a_terminal() {
         }
         panic!("the screen never shows {text:?}:\n{}", tmux(&["capture-pane", "-p", "-t", "t"]));
     };
-    tmux(&["new-session", "-d", "-s", "t", "-x", "80", "-y", "24", env!("CARGO_BIN_EXE_kubestep"), "step"]);
+    let scratch = Scratch::new("terminal");
+    let state = format!("XDG_STATE_HOME={}", scratch.0.display());
+    let program = env!("CARGO_BIN_EXE_kubestep");
+    tmux(&["new-session", "-d", "-s", "t", "-x", "80", "-y", "24", "env", &state, program, "step"]);
     shows("Which walk?");
     tmux(&["send-keys", "-t", "t", "Enter"]);
     shows("help lists the commands");

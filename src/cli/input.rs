@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use dialoguer::{BasicHistory, Completion, Input};
+use dialoguer::{BasicHistory, Completion, History, Input};
 
 /// A source of command lines.
 pub enum Lines {
@@ -20,6 +20,13 @@ impl Lines {
             Lines::Prompt(Box::new(BasicHistory::new().max_entries(500).no_duplicates(true)))
         } else {
             Lines::Pipe
+        }
+    }
+
+    /// Takes a line for one that was typed here before.
+    pub fn remember(&mut self, line: &str) {
+        if let Lines::Prompt(history) = self {
+            history.write(&line.to_owned());
         }
     }
 

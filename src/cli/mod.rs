@@ -1,11 +1,11 @@
 //! The terminal: the program's commands, the stepper's prompt, and what a stop looks like.
 //!
-//! - [`step`]: `kubestep step`, the stepper.
+//! - [`step`]: `kubestep step`; [`stepper`]: a session at a terminal.
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
 //! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
 //! - [`view`], [`palette`]: what a stop looks like; [`sequence`]: a timeline as a diagram.
-//! - [`input`]: where lines come from.
+//! - [`input`]: where lines come from. [`journal`], [`resume`]: sessions that outlive their terminal.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -20,11 +20,16 @@ pub mod commands;
 pub mod complete;
 pub mod explore;
 pub mod input;
+pub mod journal;
 pub mod palette;
+pub mod resume;
 pub mod run;
 pub mod sequence;
 pub mod step;
+pub mod stepper;
 pub mod view;
+
+pub use stepper::Stepper;
 
 /// Kubernetes, one event at a time.
 #[derive(Debug, Parser)]
@@ -95,6 +100,10 @@ struct StepArguments {
     /// Open it at this step.
     #[arg(long, value_name = "STEP", requires = "replay")]
     at: Option<u64>,
+    /// Write the session into this folder as it goes. At a terminal that happens anyway, in the user's own folder for
+    /// such things; a session whose terminal died is offered again there.
+    #[arg(long, value_name = "DIR")]
+    journal: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -132,8 +141,7 @@ pub fn main() -> ExitCode {
 
 fn run(verb: Verb) -> anyhow::Result<()> {
     match verb {
-        Verb::Step(StepArguments { all, replay: Some(file), at, .. }) => step::replay(&file, at, all),
-        Verb::Step(arguments) => step::command(arguments.source, arguments.all),
+        Verb::Step(arguments) => step::command(arguments),
         Verb::Run(arguments) => run::command(arguments.source, arguments.out.as_deref()),
         Verb::Explore(arguments) => explore::command(&arguments),
         Verb::Scenarios => {

@@ -58,6 +58,7 @@ fn typed_in(session: &Session, step: &Step) -> Option<String> {
     let chosen = session.choices().iter().rev().find(|chosen| users && chosen.after == step.event.cause.0)?;
     match &chosen.choice {
         Choice::Kubectl(words) => Some(format!("kubectl {}", shell_words::join(words))),
+        Choice::Network { words, .. } => Some(shell_words::join(words)),
         _ => None,
     }
 }

@@ -97,6 +97,21 @@ pub fn history(session: &Session, target: &Target) -> Vec<Revision> {
     revisions.into_values().collect()
 }
 
+/// The last step before the present one that changed an object, or one of its fields and what is below it; and what it
+/// changed there. None if no step before did.
+pub fn last(session: &Session, target: &Target, path: &str) -> Option<(StepId, Vec<FieldChange>)> {
+    let here = session.current()?.id;
+    let below = |field: &FieldChange| {
+        let rest = field.path.strip_prefix(path);
+        path.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    history(session, target).into_iter().rev().find_map(|revision| {
+        let step = revision.step.filter(|step| *step < here)?;
+        let fields: Vec<FieldChange> = revision.changed.fields().into_iter().filter(below).collect();
+        (!fields.is_empty()).then_some((step, fields))
+    })
+}
+
 fn writer(step: &Step) -> String {
     let What::Request { request, .. } = &step.event.what else { return String::new() };
     let subresource = request.subresource.map_or(String::new(), |s| format!("/{}", s.as_str()));

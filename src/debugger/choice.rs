@@ -7,7 +7,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::cluster::{Action, NodeConfig};
+use crate::cluster::{Action, NodeConfig, timeline};
 use crate::engine::control::{Failing, Failure, Hold};
 use crate::engine::{EventId, Step};
 use crate::object::{Key, Kind};
@@ -71,6 +71,13 @@ pub enum Choice {
     },
     /// `type kubectl delete pod web`: the words after kubectl.
     Kubectl(Vec<String>),
+    /// `type curl web --from client`: a command that sends packets.
+    Network {
+        /// Its words.
+        words: Vec<String>,
+        /// Where it runs; empty: on the first node.
+        from: String,
+    },
 }
 
 /// How each is written.
@@ -92,7 +99,7 @@ const USAGE: &[(&str, &str)] = &[
     ("mend", "mend NODE, as in: mend node-1"),
     ("compact", "compact, without more"),
     ("slow", "slow IMAGE SECONDS, as in: slow nginx 30"),
-    ("type", "type kubectl …, as in: type kubectl delete pod web"),
+    ("type", "type kubectl …, or: type curl …, ping …, nslookup …; type kubectl delete pod web"),
 ];
 
 const VERBS: &[&str] = &["get", "list", "create", "update", "patch", "delete", "deletecollection"];
@@ -138,6 +145,10 @@ impl Choice {
             ("type", ["kubectl", words @ ..]) if !words.is_empty() => {
                 Ok(Choice::Kubectl(words.iter().map(|word| (*word).to_owned()).collect()))
             }
+            ("type", ["curl" | "ping" | "nslookup", ..]) => match timeline::parse(&shell_words::join(rest))? {
+                timeline::Line::Network { words, from } => Ok(Choice::Network { words, from }),
+                _ => Err(usage()),
+            },
             _ => Err(usage()),
         }
     }
@@ -209,6 +220,10 @@ impl Choice {
                 session.cluster.type_words(words.clone());
                 Ok("kubectl is about to send its first request; press Enter to step".to_owned())
             }
+            Choice::Network { words, from } => {
+                session.cluster.type_from(words.clone(), from.clone());
+                Ok("the command is about to start; press Enter to step, hop by hop".to_owned())
+            }
         }
     }
 }
@@ -245,6 +260,10 @@ impl fmt::Display for Choice {
             Choice::Compact => f.write_str("compact"),
             Choice::Slow { image, time } => write!(f, "slow {image} {}", time.as_secs_f64()),
             Choice::Kubectl(words) => write!(f, "type kubectl {}", shell_words::join(words)),
+            Choice::Network { words, from } if from.is_empty() => write!(f, "type {}", shell_words::join(words)),
+            Choice::Network { words, from } => {
+                write!(f, "type {} --from {}", shell_words::join(words), shell_words::quote(from))
+            }
         }
     }
 }
@@ -420,6 +439,8 @@ mod tests {
             "compact",
             "slow nginx 30",
             "type kubectl delete pod 'a b'",
+            "type curl web:80/x --from client",
+            "type ping 10.1.0.2",
         ] {
             let choice = Choice::parse(text, "default").unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(choice.to_string(), text);
@@ -450,6 +471,7 @@ mod tests {
             ("node node-1", "write: node start NUMBER"),
             ("node start 99999", "write: node start NUMBER"),
             ("type ls", "write: type kubectl"),
+            ("type curl", "wants to know whom"),
             ("compact now", "write: compact"),
             ("slow nginx soon", "is not a number of seconds"),
             ("drop 'e1", "a quote is not closed"),

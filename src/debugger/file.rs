@@ -2,15 +2,17 @@
 //!
 //! The trace itself is not in it, only a digest of two hex digits a step. A program that does other steps says at which
 //! one it differs first, instead of showing another run as if it were this one.
+//!
+//! A session that is written as it goes is such a file too, see [`mod@super::journal`].
 
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::scenario::Scenario;
-use crate::engine::{Note, Step};
 
 use super::Session;
 use super::choice::Choice;
-use super::facts::Class;
+use super::digest::Digests;
+use super::journal::Typed;
 use super::travel::Chosen;
 
 /// The file's content.
@@ -34,6 +36,16 @@ pub struct File {
     pub steps: u64,
     /// Two hex digits a step.
     pub digest: String,
+    /// Whether it stops at background traffic too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub all: bool,
+    /// What was typed since, in a journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Vec<Typed>>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Which scenario.
@@ -62,106 +74,99 @@ const LINE: usize = 96;
 
 /// A session as the text of a file.
 pub fn save(session: &Session) -> String {
-    let scenario = session.scenario();
-    let shipped =
-        Scenario::find(&scenario.name).is_ok_and(|known| Scenario { seed: scenario.seed, ..known } == *scenario);
-    let source = match shipped {
-        true => Source::Shipped(scenario.name.clone()),
-        false => Source::Whole(Box::new(scenario.clone())),
-    };
-    let decision = |chosen: &Chosen| Decision { after: chosen.after, text: chosen.choice.to_string() };
-    let digits = digest(session.history());
-    let lines: Vec<&str> = (0..digits.len()).step_by(LINE).map(|at| &digits[at..digits.len().min(at + LINE)]).collect();
-    let file = File {
-        kubestep: env!("CARGO_PKG_VERSION").to_owned(),
-        scenario: source,
-        seed: scenario.seed,
-        choices: session.choices().iter().map(decision).collect(),
-        breakpoints: session.breakpoints.commands(),
-        steps: session.history().len() as u64,
-        digest: lines.join("\n"),
-    };
-    serde_yaml::to_string(&file).unwrap_or_else(|error| format!("# cannot be written: {error}\n"))
+    File::of(session).text()
 }
 
 /// Reads a file and repeats its run: to its end, or to step `at`.
 pub fn open(text: &str, at: Option<u64>) -> Result<Session, String> {
-    let file: File = serde_yaml::from_str(text).map_err(|error| format!("this is no saved session: {error}"))?;
-    let mut scenario = match &file.scenario {
-        Source::Shipped(name) => Scenario::find(name).map_err(|error| error.to_string())?,
-        Source::Whole(scenario) => (**scenario).clone(),
-    };
-    scenario.seed = file.seed;
-    let mut session = Session::of(scenario);
-    let end = at.unwrap_or(file.steps);
-    if end > file.steps {
-        return Err(format!("the session was saved at step {}, so there is no step {end}", file.steps));
-    }
-    let chosen = |decision: &Decision| {
-        let choice = Choice::parse(&decision.text, &session.cluster.kubectl.namespace)?;
-        Ok(Chosen { after: decision.after, choice })
-    };
-    let choices = file.choices.iter().map(chosen).collect::<Result<Vec<Chosen>, String>>()?;
-    session.repeat(choices, end);
-    let (expected, found): (String, _) = (file.digest.split_whitespace().collect(), digest(session.history()));
-    let differs =
-        (0..found.len() / 2).find(|step| expected.get(step * 2..step * 2 + 2) != found.get(step * 2..step * 2 + 2));
-    if let Some(step) = differs {
-        return Err(format!(
-            "the run differs from the one that was saved from step {} on; {}",
-            step + 1,
-            versions(&file)
-        ));
-    }
-    for line in &file.breakpoints {
-        let names = session.names();
-        session.breakpoints.add_command(line, &names).map_err(|error| format!("breakpoint {line:?}: {error}"))?;
-    }
-    Ok(session)
+    File::read(text)?.open(at)
 }
 
-fn versions(file: &File) -> String {
-    let (saved, mine) = (&file.kubestep, env!("CARGO_PKG_VERSION"));
-    if saved == mine {
-        return format!("both are version {mine}, so its scenario, its manifests or the program have changed since");
-    }
-    format!("it was saved by version {saved}, and this is {mine}")
-}
-
-/// Two hex digits for each step, of everything up to it: where two runs part, their digits differ from then on.
-fn digest(history: &[Step]) -> String {
-    let mut state = Fnv::default();
-    let mut out = String::with_capacity(history.len() * 2);
-    for step in history {
-        let event = &step.event;
-        let class = Class::of(&event.what) as u64;
-        for number in [step.time.0, event.id.0, event.cause.0, event.from.0.into(), event.to.0.into(), class] {
-            state.add(number);
-        }
-        for note in &step.notes {
-            if let Note::Stored { key, revision, .. } = note {
-                state.add(*revision);
-                key.bytes().for_each(|byte| state.add(byte.into()));
-            }
-        }
-        out += &format!("{:02x}", state.0 >> 56);
-    }
-    out
-}
-
-/// FNV-1a over numbers.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Fnv {
-        Fnv(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    fn add(&mut self, number: u64) {
-        for byte in number.to_le_bytes() {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+impl File {
+    /// A session as it would be saved.
+    pub fn of(session: &Session) -> File {
+        let scenario = session.scenario();
+        let shipped =
+            Scenario::find(&scenario.name).is_ok_and(|known| Scenario { seed: scenario.seed, ..known } == *scenario);
+        let source = match shipped {
+            true => Source::Shipped(scenario.name.clone()),
+            false => Source::Whole(Box::new(scenario.clone())),
+        };
+        let decision = |chosen: &Chosen| Decision { after: chosen.after, text: chosen.choice.to_string() };
+        let digits = digits(session);
+        let lines: Vec<&str> =
+            (0..digits.len()).step_by(LINE).map(|at| &digits[at..digits.len().min(at + LINE)]).collect();
+        File {
+            kubestep: env!("CARGO_PKG_VERSION").to_owned(),
+            scenario: source,
+            seed: scenario.seed,
+            choices: session.choices().iter().map(decision).collect(),
+            breakpoints: session.breakpoints.commands(),
+            steps: session.history().len() as u64,
+            digest: lines.join("\n"),
+            all: false,
+            commands: None,
         }
     }
+
+    /// What is written.
+    pub fn text(&self) -> String {
+        serde_yaml::to_string(self).unwrap_or_else(|error| format!("# cannot be written: {error}\n"))
+    }
+
+    /// Reads what was written.
+    pub fn read(text: &str) -> Result<File, String> {
+        serde_yaml::from_str(text).map_err(|error| format!("this is no saved session: {error}"))
+    }
+
+    /// Repeats the run: to its end, or to step `at`. What was typed since is left to whoever understands it.
+    pub fn open(&self, at: Option<u64>) -> Result<Session, String> {
+        let mut scenario = match &self.scenario {
+            Source::Shipped(name) => Scenario::find(name).map_err(|error| error.to_string())?,
+            Source::Whole(scenario) => (**scenario).clone(),
+        };
+        scenario.seed = self.seed;
+        let mut session = Session::of(scenario);
+        let end = at.unwrap_or(self.steps);
+        if end > self.steps {
+            return Err(format!("the session was saved at step {}, so there is no step {end}", self.steps));
+        }
+        let chosen = |decision: &Decision| {
+            let choice = Choice::parse(&decision.text, &session.cluster.kubectl.namespace)?;
+            Ok(Chosen { after: decision.after, choice })
+        };
+        let choices = self.choices.iter().map(chosen).collect::<Result<Vec<Chosen>, String>>()?;
+        session.repeat(choices, end);
+        let (expected, found): (String, _) = (self.digest.split_whitespace().collect(), digits(&session));
+        let differs =
+            (0..found.len() / 2).find(|step| expected.get(step * 2..step * 2 + 2) != found.get(step * 2..step * 2 + 2));
+        if let Some(step) = differs {
+            return Err(format!(
+                "the run differs from the one that was saved from step {} on; {}",
+                step + 1,
+                self.versions()
+            ));
+        }
+        for line in &self.breakpoints {
+            let names = session.names();
+            session.breakpoints.add_command(line, &names).map_err(|error| format!("breakpoint {line:?}: {error}"))?;
+        }
+        Ok(session)
+    }
+
+    /// Why a run may differ from the one that was saved.
+    pub fn versions(&self) -> String {
+        let (saved, mine) = (&self.kubestep, env!("CARGO_PKG_VERSION"));
+        if saved == mine {
+            return format!(
+                "both are version {mine}, so its scenario, its manifests or the program have changed since"
+            );
+        }
+        format!("it was saved by version {saved}, and this is {mine}")
+    }
+}
+
+/// Two hex digits for each step: where two runs part, their digits differ from then on.
+fn digits(session: &Session) -> String {
+    Digests::of(session.history()).all().iter().map(|digest| format!("{:02x}", digest >> 56)).collect()
 }

@@ -8,8 +8,10 @@
 //! - [`explore`]: every order of delivery within a bound.
 //! - [`causes`], [`changes`], [`timeline`], [`inspect`], [`spine`], [`explain`]: questions and their answers, about
 //!   objects that [`target`] finds.
-//! - [`choice`]: what a user decides and breaks. [`mod@file`]: a session saved.
+//! - [`choice`]: what a user decides and breaks. [`mod@file`]: a session saved; [`journal`]: one written as it goes;
+//!   [`digest`]: by which runs are known again.
 //! - [`describe`]: one event, or one task, in words.
+//! - [`compare`]: two courses of events side by side.
 //! - [`diff`]: what changed between two versions of an object, field by field.
 //! - [`properties`]: what must hold in every run.
 //! - [`record`]: a run as files.
@@ -22,14 +24,17 @@ pub mod breakpoint;
 pub mod causes;
 pub mod changes;
 pub mod choice;
+pub mod compare;
 pub mod describe;
 pub mod diff;
+pub mod digest;
 pub mod explain;
 pub mod explore;
 pub mod expression;
 pub mod facts;
 pub mod file;
 pub mod inspect;
+pub mod journal;
 pub mod moves;
 pub mod properties;
 pub mod record;

@@ -6,6 +6,7 @@ use crate::engine::{Step, StepId, What};
 use crate::object::time::Instant;
 
 use super::breakpoint::{Breakpoints, Context, Hit};
+use super::digest::Digests;
 use super::facts::Facts;
 use super::moves::{Goal, StopAt};
 use super::travel::Past;
@@ -41,6 +42,8 @@ pub struct Session {
     typed: Vec<(StepId, String)>,
     /// How much of what commands printed was looked through for lines that were typed.
     heard: usize,
+    /// As far as they were asked for.
+    digests: Digests,
     scenario: Scenario,
 }
 
@@ -62,6 +65,7 @@ impl Session {
             printed: Vec::new(),
             typed: Vec::new(),
             heard: 0,
+            digests: Digests::default(),
             scenario: Scenario::default(),
         };
         session.hear();
@@ -88,6 +92,12 @@ impl Session {
     /// The step where we stand.
     pub fn current(&self) -> Option<&Step> {
         self.history.last()
+    }
+
+    /// A digest of every step that ran.
+    pub fn digest(&mut self) -> u64 {
+        self.digests.extend(&self.history);
+        self.digests.last().unwrap_or_default()
     }
 
     /// A step by its number.
@@ -202,6 +212,7 @@ impl Session {
     /// Forgets what ran after so many steps.
     pub(super) fn forget_after(&mut self, steps: u64) {
         self.history.truncate(steps as usize);
+        self.digests.truncate(steps as usize);
         self.typed.retain(|(at, _)| at.0 <= steps);
         self.background = 0;
         self.hits.clear();

@@ -8,8 +8,8 @@ use crate::debugger::{Session, causes, explain, inspect};
 use crate::engine::{Step, StepId, Table};
 use crate::object::Kind;
 
+use super::super::Stepper;
 use super::super::sequence;
-use super::super::step::Stepper;
 use super::super::view;
 use super::{Command, Group, Line, Reply};
 
@@ -23,6 +23,7 @@ const FIELDS_NAMED: usize = 3;
 /// Commands that answer questions.
 pub const GROUP: Group = Group {
     name: "ask",
+    acts: false,
     commands: &[
         Command {
             names: &["why", "w"],

@@ -1,13 +1,22 @@
 //! Back in time, and from one course of events to another.
 
-use crate::debugger::{Branch, StopAt};
+use crate::debugger::breakpoint::parse::split_watch;
+use crate::debugger::compare::{End, Parting};
+use crate::debugger::{Branch, StopAt, changes, target};
 
-use super::super::step::Stepper;
-use super::{Command, Group, Reply};
+use super::super::Stepper;
+use super::super::view;
+use super::{Command, Group, Line, Reply};
+
+/// So many changed fields of an object are shown.
+const FIELDS_SHOWN: usize = 6;
+/// So many objects that differ are shown.
+const OBJECTS_SHOWN: usize = 30;
 
 /// Commands that leave the present.
 pub const GROUP: Group = Group {
     name: "go back",
+    acts: true,
     commands: &[
         Command {
             names: &["back"],
@@ -59,6 +68,13 @@ pub const GROUP: Group = Group {
             },
         },
         Command {
+            names: &["last-change", "lc"],
+            usage: "last-change OBJECT[.field.path]",
+            about: "back to the step that changed it last",
+            more: "  last-change deploy/web\n  last-change pod/web-*.status.phase\nAgain, it goes to the change before.\n",
+            run: last_change,
+        },
+        Command {
             names: &["branches"],
             usage: "branches",
             about: "courses of events that were left for another",
@@ -71,6 +87,14 @@ pub const GROUP: Group = Group {
             about: "to such a course, as far as it was followed",
             more: "",
             run: |stepper, line| switch(stepper, line.one("switch 1")?),
+        },
+        Command {
+            names: &["compare"],
+            usage: "compare A [B]",
+            about: "where two courses part, and how they end",
+            more: "A and B are numbers that branches shows, or * for this course, which is meant without B. Both are run\n\
+                through once, asking of each what must hold in every run.\n  compare 1\n  compare 1 2\n",
+            run: compare,
         },
     ],
 };
@@ -136,4 +160,91 @@ fn switch(stepper: &mut Stepper, number: &str) -> Reply {
         0 => Err("there is one course of events only; go back and do something else to part from it".to_owned()),
         n => Err(format!("{number:?} is not one of the {n} branches; branches lists them")),
     }
+}
+
+fn last_change(stepper: &mut Stepper, line: &Line) -> Reply {
+    let (object, path) = split_watch(line.rest()).unwrap_or_else(|_| (line.rest().to_owned(), String::new()));
+    let target = target::find(&stepper.session, &object.split_whitespace().collect::<Vec<_>>())?;
+    let what = if path.is_empty() { target.to_string() } else { format!("{path} of {target}") };
+    let Some((step, fields)) = changes::last(&stepper.session, &target, &path) else {
+        return Err(format!("no step before this one changed {what}; history shows what else is known"));
+    };
+    let view = stepper.view();
+    let mut out = String::new();
+    for field in fields.iter().take(FIELDS_SHOWN) {
+        out += &format!("{}\n", view.fit(&view::field(field)));
+    }
+    out += &more(fields.len(), FIELDS_SHOWN, "fields");
+    Ok(out + &go(stepper, step.0)?)
+}
+
+/// What is left out.
+fn more(count: usize, shown: usize, what: &str) -> String {
+    if count > shown { format!("  … and {} {what} more\n", count - shown) } else { String::new() }
+}
+
+/// A course as it is typed: its place among the branches; none for the present one.
+fn course(stepper: &Stepper, word: &str) -> Result<Option<usize>, String> {
+    let known = stepper.session.branches().len();
+    match word.parse::<usize>() {
+        _ if word == "*" => Ok(None),
+        Ok(number) if (1..=known).contains(&number) => Ok(Some(number - 1)),
+        _ => Err(format!("{word:?} is not one of the {known} branches, nor * for this course; branches lists them")),
+    }
+}
+
+fn compare(stepper: &mut Stepper, line: &Line) -> Reply {
+    let words = match line.arguments().as_slice() {
+        [a] => [*a, "*"],
+        [a, b] => [*a, *b],
+        _ => return Err("write for example: compare 1, or: compare 1 2".to_owned()),
+    };
+    let which = [course(stepper, words[0])?, course(stepper, words[1])?];
+    let compared = stepper.session.compare(which)?;
+    let names = words.map(|word| if word == "*" { "*  this one".to_owned() } else { format!("{word}  branch {word}") });
+    let mut out = match &compared.parting {
+        Some(parting) => parting_text(parting, &names),
+        None if compared.ends[0].steps == compared.ends[1].steps => "they are the same, step by step\n".to_owned(),
+        None => "one is the beginning of the other\n".to_owned(),
+    };
+    for (name, end) in names.iter().zip(&compared.ends) {
+        out += &end_text(name, end);
+    }
+    for changed in compared.objects.iter().take(OBJECTS_SHOWN) {
+        let (name, only) = (changed.name(), |word: &str| format!("only in {word}"));
+        match (&changed.old, &changed.new) {
+            (Some(_), None) => out += &format!("{name} is {}\n", only(words[0])),
+            (None, Some(_)) => out += &format!("{name} is {}\n", only(words[1])),
+            _ => {
+                out += &format!("{name}\n");
+                let fields = changed.fields();
+                out += &fields.iter().take(FIELDS_SHOWN).map(|f| format!("  {}\n", view::field(f))).collect::<String>();
+                out += &more(fields.len(), FIELDS_SHOWN, "fields");
+            }
+        }
+    }
+    out += &more(compared.objects.len(), OBJECTS_SHOWN, "objects");
+    let view = stepper.view();
+    Ok(out.lines().map(|line| format!("{}\n", view.fit(line))).collect())
+}
+
+fn parting_text(parting: &Parting, names: &[String; 2]) -> String {
+    let mut out = format!("they part in step {}\n", parting.step);
+    for ((name, side), chosen) in names.iter().zip(&parting.sides).zip(&parting.choices) {
+        if let Some(chosen) = chosen {
+            out += &format!("  {name}: after step {}: {}\n", chosen.after, chosen.choice);
+        }
+        out += &format!("  {name}: {}\n", side.as_deref().unwrap_or("it ends before"));
+    }
+    out
+}
+
+fn end_text(name: &str, end: &End) -> String {
+    let rest = if end.quiet { "nothing is left to do" } else { "it was followed no further" };
+    let mut out = format!("  {name}: ends in step {}, {rest}", end.steps);
+    if end.broken.is_empty() {
+        return out + "; what must hold holds\n";
+    }
+    out.push('\n');
+    out + &end.broken.iter().map(|broken| format!("     broken: {broken}\n")).collect::<String>()
 }

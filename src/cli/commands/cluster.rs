@@ -1,15 +1,15 @@
 //! The cluster as its user has it: kubectl.
 
-use crate::cluster::timeline;
 use crate::node::shell;
 
-use super::super::step::Stepper;
+use super::super::Stepper;
 use super::{Command, Group, Line, Reply};
 use crate::debugger::Choice;
 
 /// Commands of kubectl's. The word `kubectl` may be left out.
 pub const GROUP: Group = Group {
     name: "cluster",
+    acts: true,
     commands: &[
         Command {
             names: &["get", "describe", "logs", "events"],
@@ -105,10 +105,7 @@ pub fn change(stepper: &mut Stepper, line: &Line) -> Reply {
 
 /// A command of the network becomes packets to step through.
 fn packets(stepper: &mut Stepper, line: &Line) -> Reply {
-    if let timeline::Line::Network { words, from } = timeline::parse(&shell_words::join(line.words()))? {
-        stepper.session.cluster.type_from(words, from);
-    }
-    Ok("the command is about to start; press Enter to step, hop by hop\n".to_owned())
+    Ok(stepper.session.act(&format!("type {}", shell_words::join(line.words())))? + "\n")
 }
 
 fn start(stepper: &mut Stepper, words: &[String]) -> Reply {

@@ -2,12 +2,13 @@
 
 use crate::debugger::choice;
 
-use super::super::step::Stepper;
+use super::super::Stepper;
 use super::{Command, Group, Line, Reply};
 
 /// Commands about the order of events.
 pub const GROUP: Group = Group {
     name: "decide",
+    acts: true,
     commands: &[
         Command {
             names: &["choose"],
@@ -80,6 +81,7 @@ pub const GROUP: Group = Group {
 /// Commands that break something.
 pub const FAULTS: Group = Group {
     name: "break it",
+    acts: true,
     commands: &[
         Command {
             names: &["crash"],

@@ -9,6 +9,7 @@ const USAGE_WIDTH: usize = 26;
 /// Commands about the stepper itself.
 pub const GROUP: Group = Group {
     name: "stepper",
+    acts: false,
     commands: &[
         Command {
             names: &["help", "h", "?"],

@@ -1,13 +1,14 @@
 //! Sessions as files.
 
-use crate::debugger::file;
+use crate::debugger::file::{self, File};
 
-use super::super::step::Stepper;
+use super::super::Stepper;
 use super::{Command, Group, Line, Reply};
 
 /// Commands that keep a session.
 pub const GROUP: Group = Group {
     name: "keep",
+    acts: false,
     commands: &[
         Command {
             names: &["save"],
@@ -40,7 +41,7 @@ fn save(stepper: &Stepper, line: &Line) -> Reply {
 fn load(stepper: &mut Stepper, line: &Line) -> Reply {
     let path = line.one("load web.kubestep")?;
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
-    stepper.session = file::open(&text, None).map_err(|error| format!("{path}: {error}"))?;
-    stepper.heard();
+    let file = File::read(&text).map_err(|error| format!("{path}: {error}"))?;
+    stepper.open(&file).map_err(|error| format!("{path}: {error}"))?;
     Ok(stepper.shown())
 }

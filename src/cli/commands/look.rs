@@ -6,7 +6,7 @@ use crate::debugger::{Session, describe, source};
 use crate::object::Object;
 use crate::scheduler::KubeScheduler;
 
-use super::super::step::Stepper;
+use super::super::Stepper;
 use super::{Command, Group, Line, Reply};
 
 /// So many objects of a cache are named.
@@ -15,6 +15,7 @@ const CACHED_SHOWN: usize = 20;
 /// Commands that only look.
 pub const GROUP: Group = Group {
     name: "look",
+    acts: false,
     commands: &[
         Command {
             names: &["show"],

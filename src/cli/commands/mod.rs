@@ -15,7 +15,7 @@
 //! - [`keep`], sessions as files.
 //! - [`general`], help and the end.
 
-use super::step::Stepper;
+use super::Stepper;
 
 pub mod ask;
 pub mod back;
@@ -51,6 +51,8 @@ pub struct Command {
 pub struct Group {
     /// `move`, `look` …
     pub name: &'static str,
+    /// Whether they change where the session is or what it does; the others only look.
+    pub acts: bool,
     /// In the order in which help shows them.
     pub commands: &'static [Command],
 }
@@ -84,9 +86,19 @@ pub fn find(word: &str) -> Option<&'static Command> {
     all().find(|command| command.names.contains(&word))
 }
 
+/// Whether a line as it was typed would change anything: whoever repeats a session can leave the others out.
+pub fn acts(text: &str) -> bool {
+    let name = read(text).map(|line| line.name().to_owned()).unwrap_or_default();
+    GROUPS.iter().any(|group| group.acts && group.commands.iter().any(|c| c.names.contains(&name.as_str())))
+}
+
+fn read(text: &str) -> Result<Line, String> {
+    Line::read(if text.trim().is_empty() { "step" } else { text })
+}
+
 /// Runs a line as it was typed. An empty one is `step`.
 pub fn run(stepper: &mut Stepper, text: &str) -> Reply {
-    let line = Line::read(if text.trim().is_empty() { "step" } else { text })?;
+    let line = read(text)?;
     match find(line.name()) {
         Some(command) => (command.run)(stepper, &line),
         None => Err(unknown(line.name())),

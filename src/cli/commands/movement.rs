@@ -7,12 +7,13 @@ use crate::debugger::moves::Reaction;
 use crate::debugger::{Advance, Goal, Session, StopAt};
 use crate::engine::Note;
 
-use super::super::step::Stepper;
+use super::super::Stepper;
 use super::{Command, Group, Line, Reply};
 
 /// Commands that let time pass.
 pub const GROUP: Group = Group {
     name: "move",
+    acts: true,
     commands: &[
         Command {
             names: &["step", "s"],

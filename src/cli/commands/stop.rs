@@ -2,12 +2,13 @@
 
 use crate::debugger::breakpoint::Breakpoint;
 
-use super::super::step::Stepper;
+use super::super::Stepper;
 use super::{Command, Group, Line, Reply};
 
 /// Commands about breakpoints.
 pub const GROUP: Group = Group {
     name: "stop",
+    acts: true,
     commands: &[
         Command {
             names: &["break", "b"],

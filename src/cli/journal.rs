@@ -1,0 +1,146 @@
+//! Journals: sessions that are written as they go, so that a terminal that dies takes nothing with it.
+//!
+//! Each program writes a file of its own and keeps it locked. A file that nobody has locked was left by a program that
+//! was killed; it is offered again. Looking for such files and making new ones happens under the lock of the folder, so
+//! that programs that start at once do not take a file of one another's for one that was left.
+//!
+//! Left out: what is written reaches the operating system with every command, the disk when that sees fit.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::debugger::journal;
+
+/// How a journal's name ends, and that of one which cannot be used.
+const ENDING: &str = "kubestep";
+const REFUSED: &str = "refused";
+
+/// A journal that is being written.
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+/// A journal that somebody left.
+pub struct Left {
+    journal: Journal,
+    /// What stands in it.
+    pub text: String,
+}
+
+/// Where this user's journals lie: `kubestep/sessions` where the system keeps what programs remember. None if it does not
+/// say where that is.
+pub fn folder() -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = |below: &str| variable("HOME").map(|home| home.join(below));
+    let state = variable("XDG_STATE_HOME").or_else(|| match std::env::consts::OS {
+        "macos" => home("Library/Application Support"),
+        "windows" => variable("LOCALAPPDATA"),
+        _ => home(".local/state"),
+    });
+    Some(state?.join("kubestep").join("sessions"))
+}
+
+/// The lock under which journals are made and looked for; it goes with the value.
+fn locked(folder: &Path) -> io::Result<File> {
+    fs::create_dir_all(folder)?;
+    let lock = File::options().create(true).append(true).open(folder.join(".lock"))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+impl Journal {
+    /// A new journal that begins with `head`.
+    pub fn create(folder: &Path, head: &str) -> io::Result<Journal> {
+        let _lock = locked(folder)?;
+        let id = std::process::id();
+        for number in 1.. {
+            let path = folder.join(format!("{id}-{number}.{ENDING}"));
+            match File::options().create_new(true).read(true).append(true).open(&path) {
+                Ok(file) => {
+                    file.lock()?;
+                    let mut journal = Journal { path, file };
+                    journal.add(head)?;
+                    return Ok(journal);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::other("there are too many sessions"))
+    }
+
+    /// Adds to it.
+    pub fn add(&mut self, text: &str) -> io::Result<()> {
+        self.file.write_all(text.as_bytes())
+    }
+
+    /// A new journal in the same folder takes this one's place.
+    pub fn anew(self, head: &str) -> io::Result<Journal> {
+        let next = Journal::create(self.path.parent().unwrap_or(Path::new(".")), head)?;
+        self.end();
+        Ok(next)
+    }
+
+    /// The session came to its end: nothing is to be kept.
+    pub fn end(self) {
+        // Whoever cannot remove it is offered a session too many.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Left {
+    /// Goes on writing it, after what is whole of it.
+    pub fn go_on(self) -> io::Result<Journal> {
+        let mut journal = self.journal;
+        journal.file.set_len(journal::whole(&self.text) as u64)?;
+        journal.file.seek(SeekFrom::End(0))?;
+        Ok(journal)
+    }
+
+    /// Throws it away.
+    pub fn throw_away(self) {
+        self.journal.end();
+    }
+
+    /// Keeps it aside, never to be offered again. Returns where it lies.
+    pub fn put_aside(self) -> PathBuf {
+        let aside = self.journal.path.with_extension(REFUSED);
+        match fs::rename(&self.journal.path, &aside) {
+            Ok(()) => aside,
+            Err(_) => self.journal.path,
+        }
+    }
+}
+
+/// Journals that were left, the newest first. Nobody else is offered them as long as these are held.
+pub fn left(folder: &Path) -> io::Result<Vec<Left>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let _lock = locked(folder)?;
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == ENDING) {
+            found.extend(unlocked(path)?);
+        }
+    }
+    found.sort_by(|(a, _), (b, _)| b.cmp(a));
+    Ok(found.into_iter().map(|(_, left)| left).collect())
+}
+
+/// The journal at `path`, if nobody writes it, and when somebody last did.
+fn unlocked(path: PathBuf) -> io::Result<Option<(std::time::SystemTime, Left)>> {
+    let mut file = File::options().read(true).append(true).open(&path)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    let (mut bytes, written) = (Vec::new(), file.metadata()?.modified()?);
+    file.read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Some((written, Left { journal: Journal { path, file }, text })))
+}

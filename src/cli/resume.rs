@@ -1,0 +1,71 @@
+//! Sessions whose terminal died: they are offered, repeated and gone on with.
+
+use std::path::Path;
+
+use crate::debugger::file::Source;
+use crate::debugger::journal as journal_text;
+
+use super::journal::{self, Left};
+use super::{Stepper, palette};
+
+/// Asks what is to become of sessions that were left. None: nothing of them is wanted now.
+pub(super) fn offer(folder: &Path) -> anyhow::Result<Option<Left>> {
+    // A folder that cannot be read has nothing to offer.
+    let mut found = journal::left(folder).unwrap_or_default();
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let mut items: Vec<String> = found.iter().map(|left| format!("go on with {}", about(left))).collect();
+    items.push("begin anew, and be asked again next time".to_owned());
+    items.push("throw away what was left".to_owned());
+    let prompt = "A session was not ended. What now?";
+    let chosen = dialoguer::Select::new().with_prompt(prompt).items(&items).default(0).interact_opt()?;
+    match chosen {
+        Some(place) if place < found.len() => Ok(Some(found.swap_remove(place))),
+        Some(place) if place > found.len() => {
+            found.into_iter().for_each(Left::throw_away);
+            Ok(None)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A line that tells one session from another.
+fn about(left: &Left) -> String {
+    let Ok(file) = journal_text::read(&left.text) else { return "what cannot be read here".to_owned() };
+    let name = match &file.scenario {
+        Source::Shipped(name) => name.clone(),
+        Source::Whole(scenario) => scenario.title.clone(),
+    };
+    let commands = file.commands.unwrap_or_default();
+    let step = commands.iter().rev().find_map(|typed| typed.came.as_ref()).map_or(file.steps, |came| came.step);
+    let last = commands.last().map_or(String::new(), |typed| format!(", last: {}", typed.line));
+    format!("{name}: {} commands, at step {step}{last}", commands.len())
+}
+
+/// Repeats what stands in a journal, and says where that led. What cannot be repeated is put aside, with the reason.
+pub(super) fn go_on(left: Left) -> Option<(Stepper, String)> {
+    let repeated = journal_text::read(&left.text).and_then(|file| {
+        let stepper = Stepper::of_file(&file, None)?;
+        Ok((stepper, file))
+    });
+    let (mut stepper, file) = match repeated {
+        Ok(repeated) => repeated,
+        Err(reason) => {
+            let aside = left.put_aside();
+            let error = palette::error().apply_to(reason);
+            eprintln!("the session cannot be gone on with: {error}\nit is kept in {}", aside.display());
+            return None;
+        }
+    };
+    let mut greeting = format!("{}\n", palette::here().apply_to(&stepper.session.scenario().title));
+    for typed in file.commands.iter().flatten() {
+        stepper.remember(&typed.line);
+        if typed.came.is_none() {
+            greeting += &format!("{:?} had not ended; type it again to see what it does\n", typed.line);
+        }
+    }
+    greeting += &stepper.keep(left.go_on());
+    greeting += &stepper.shown();
+    Some((stepper, greeting))
+}

@@ -1,0 +1,147 @@
+//! Two courses of events side by side: where they part, and how their ends differ.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::engine::Step;
+use crate::object::{Kind, Object};
+
+use super::Session;
+use super::changes::Changed;
+use super::describe;
+use super::properties;
+use super::travel::Chosen;
+
+/// Two courses, in the order in which they were asked for.
+#[derive(Debug)]
+pub struct Comparison {
+    /// Where they part; none if one is the beginning of the other, or they are the same.
+    pub parting: Option<Parting>,
+    /// How far each was followed, and how it ended.
+    pub ends: [End; 2],
+    /// Objects that differ at the ends: `old` is the first course's, `new` the second's. Leases and Events are left out.
+    pub objects: Vec<Changed>,
+}
+
+/// Where two courses part.
+#[derive(Debug)]
+pub struct Parting {
+    /// The first step that differs.
+    pub step: u64,
+    /// What happened in it on either course; none where that one ends before.
+    pub sides: [Option<String>; 2],
+    /// What was chosen there, if that is why they part.
+    pub choices: [Option<Chosen>; 2],
+}
+
+/// The end of a course.
+#[derive(Debug)]
+pub struct End {
+    /// Steps that were run.
+    pub steps: u64,
+    /// Whether nothing is left to do.
+    pub quiet: bool,
+    /// What should hold and does not: the property, how it was broken, and in which step.
+    pub broken: Vec<String>,
+}
+
+/// What is to be known of one course before two are laid side by side.
+struct Course {
+    /// A digest of what each step looks like.
+    looks: Vec<u64>,
+    choices: Vec<Chosen>,
+    objects: BTreeMap<String, Object>,
+    end: End,
+}
+
+impl Session {
+    /// Lays two courses side by side: branches by their place, or the present course. Both are run through once; where
+    /// the session stands afterwards is where it stood.
+    pub fn compare(&mut self, which: [Option<usize>; 2]) -> Result<Comparison, String> {
+        let known = self.branches().len();
+        if which.iter().flatten().any(|place| *place >= known) {
+            return Err("there is no such branch".to_owned());
+        }
+        let [a, b] = which.map(|course| self.visit(course, Course::of));
+        let common = a.looks.iter().zip(&b.looks).take_while(|(a, b)| a == b).count();
+        let parts = common < a.looks.len() && common < b.looks.len();
+        let parting = parts.then(|| {
+            let step = common as u64 + 1;
+            let first = a.choices.iter().zip(&b.choices).take_while(|(a, b)| a == b).count();
+            let chosen = |course: &Course| course.choices.get(first).filter(|c| c.after < step).cloned();
+            let choices = [chosen(&a), chosen(&b)];
+            Parting { step, sides: which.map(|course| self.visit(course, |there| there.headline_at(step))), choices }
+        });
+        let objects = differing(&a.objects, &b.objects);
+        Ok(Comparison { parting, ends: [a.end, b.end], objects })
+    }
+
+    /// Looks at another course, and comes back.
+    fn visit<T>(&mut self, course: Option<usize>, look: impl FnOnce(&mut Session) -> T) -> T {
+        let here = self.cluster.engine.steps();
+        if let Some(number) = course {
+            self.switch(number);
+        }
+        let seen = look(self);
+        if let Some(number) = course {
+            self.switch(number);
+        }
+        self.goto(here);
+        seen
+    }
+
+    fn headline_at(&mut self, step: u64) -> Option<String> {
+        (self.goto(step) == step).then_some(())?;
+        Some(describe::headline(&self.cluster.engine, &self.current()?.event).to_string())
+    }
+}
+
+impl Course {
+    /// Runs through the present course.
+    fn of(session: &mut Session) -> Course {
+        let (end, mut properties, mut broken) = (session.furthest(), properties::all(), Vec::new());
+        session.goto(0);
+        while session.cluster.engine.steps() < end
+            && let Some(step) = session.next_step()
+        {
+            properties.retain_mut(|property| match property.check(&session.cluster.engine, &step) {
+                Ok(()) => true,
+                Err(what) => {
+                    broken.push(format!("{}: {what}, in step {}", property.name(), step.id.0));
+                    false
+                }
+            });
+            session.keep(step);
+        }
+        let (steps, quiet) = (session.history().len() as u64, session.is_quiet());
+        for property in properties.iter_mut().filter(|_| quiet) {
+            if let Err(what) = property.finish(&session.cluster.engine) {
+                broken.push(format!("{}: {what}, in the end", property.name()));
+            }
+        }
+        let stored = session.cluster.engine.api.store.prefix("/registry/");
+        let shown = stored.filter(|(_, entry)| !matches!(entry.value.kind(), Kind::Event | Kind::Lease));
+        Course {
+            looks: session.history().iter().map(|step| look(session, step)).collect(),
+            choices: session.choices().to_vec(),
+            objects: shown.map(|(key, entry)| (key.to_owned(), entry.value.clone())).collect(),
+            end: End { steps, quiet, broken },
+        }
+    }
+}
+
+/// What is to be seen of a step: when, who, what, whom. Numbers of events may differ long before anybody notices.
+fn look(session: &Session, step: &Step) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    step.time.0.hash(&mut hasher);
+    describe::headline(&session.cluster.engine, &step.event).to_string().hash(&mut hasher);
+    hasher.finish()
+}
+
+fn differing(a: &BTreeMap<String, Object>, b: &BTreeMap<String, Object>) -> Vec<Changed> {
+    let mut keys: Vec<&String> = a.keys().chain(b.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    let changed = keys.into_iter().map(|key| Changed { old: a.get(key).cloned(), new: b.get(key).cloned() });
+    changed.filter(|changed| !changed.fields().is_empty()).collect()
+}

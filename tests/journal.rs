@@ -1,0 +1,265 @@
+//! Sessions that outlive their terminal.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_kubestep"))
+}
+
+/// A folder of this test's own, gone at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("kubestep-journal-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("a temporary folder can be made");
+        Scratch(path)
+    }
+
+    /// The journals that lie here.
+    fn files(&self, ending: &str) -> Vec<PathBuf> {
+        let listed = fs::read_dir(&self.0).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut files: Vec<PathBuf> = listed.filter(|path| path.extension().is_some_and(|e| e == ending)).collect();
+        files.sort();
+        files
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A session on a pipe that writes a journal.
+fn piped(folder: &Path, scenario: &str) -> Child {
+    let journal = folder.display().to_string();
+    program()
+        .args(["step", scenario, "--journal", &journal])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program was built for this test")
+}
+
+fn type_into(child: &mut Child, text: &str) {
+    child.stdin.as_mut().expect("it is a pipe").write_all(text.as_bytes()).expect("the program reads");
+}
+
+/// Waits until something comes true.
+fn until(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..600 {
+        if holds() {
+            return;
+        }
+        sleep(Duration::from_millis(50));
+    }
+    panic!("it never happens: {what}");
+}
+
+fn contains(path: &Path, text: &str) -> bool {
+    fs::read_to_string(path).is_ok_and(|found| found.contains(text))
+}
+
+#[test]
+fn without_a_terminal_nothing_is_kept_unless_asked() {
+    let scratch = Scratch::new("pipe");
+    let output = program()
+        .args(["step", "pod"])
+        .env("XDG_STATE_HOME", &scratch.0)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program was built for this test");
+    assert!(output.status.success() && fs::read_dir(&scratch.0).is_ok_and(|mut files| files.next().is_none()));
+    let mut child = piped(&scratch.0, "pod");
+    type_into(&mut child, "step 3\n");
+    until("the command is written down", || scratch.files("kubestep").iter().any(|f| contains(f, "came: {step: ")));
+    drop(child.stdin.take());
+    assert!(child.wait().expect("it ends").success());
+    assert!(scratch.files("kubestep").is_empty(), "a session that ends is not kept");
+}
+
+#[test]
+fn two_at_once_write_two_journals() {
+    let scratch = Scratch::new("two");
+    let mut children = [piped(&scratch.0, "pod"), piped(&scratch.0, "deployment")];
+    for (child, text) in children.iter_mut().zip(["step 2\n", "step 4\nbreak 409\n"]) {
+        type_into(child, text);
+    }
+    until("both are written", || {
+        let done = |file: &PathBuf| contains(file, "do: step 2") || contains(file, "do: break 409");
+        scratch.files("kubestep").iter().filter(|file| done(file)).count() == 2
+    });
+    for mut child in children {
+        child.kill().expect("it runs");
+        child.wait().expect("it ends");
+    }
+    let files = scratch.files("kubestep");
+    let text: String = files.iter().map(|file| fs::read_to_string(file).expect("it is there")).collect();
+    assert_eq!((files.len(), text.matches("do: ").count()), (2, 3), "{text}");
+    // What was written opens as any saved session does.
+    let deployment = files.iter().find(|file| contains(file, "break 409")).expect("it was written");
+    let mut child = program()
+        .args(["step", "--replay", &deployment.display().to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program was built for this test");
+    type_into(&mut child, "breakpoints\n");
+    let said = String::from_utf8(child.wait_with_output().expect("it ends").stdout).expect("it prints text");
+    assert!(said.contains("break  409") && said.contains("step 20"), "{said}");
+}
+
+/// A terminal of tmux's, of this test's own.
+struct Terminal<'a> {
+    socket: String,
+    state: &'a Path,
+}
+
+impl Terminal<'_> {
+    fn tmux(&self, arguments: &[&str]) -> String {
+        let output = Command::new("tmux").args(["-L", &self.socket, "-f", "/dev/null"]).args(arguments).output();
+        String::from_utf8_lossy(&output.expect("tmux runs").stdout).into_owned()
+    }
+
+    fn start(&self, session: &str, scenario: &str) {
+        let state = format!("XDG_STATE_HOME={}", self.state.display());
+        let program = env!("CARGO_BIN_EXE_kubestep");
+        self.tmux(&[
+            "new-session",
+            "-d",
+            "-s",
+            session,
+            "-x",
+            "100",
+            "-y",
+            "40",
+            "env",
+            &state,
+            program,
+            "step",
+            scenario,
+        ]);
+    }
+
+    fn keys(&self, session: &str, keys: &[&str]) {
+        self.tmux(&[&["send-keys", "-t", session], keys].concat());
+    }
+
+    fn shows(&self, session: &str, text: &str) {
+        for _ in 0..600 {
+            if self.tmux(&["capture-pane", "-p", "-t", session]).contains(text) {
+                return;
+            }
+            sleep(Duration::from_millis(50));
+        }
+        panic!("the screen never shows {text:?}:\n{}", self.tmux(&["capture-pane", "-p", "-t", session]));
+    }
+
+    /// `kill -9`, as the system does when memory is out.
+    fn kill(&self, session: &str) {
+        let pid = self.tmux(&["display-message", "-p", "-t", session, "#{pane_pid}"]);
+        let killed = Command::new("kill").args(["-9", pid.trim()]).status().expect("kill runs");
+        assert!(killed.success());
+        self.gone(session);
+    }
+
+    fn gone(&self, session: &str) {
+        until("the terminal closes", || !self.tmux(&["list-sessions"]).contains(&format!("{session}:")));
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+#[test]
+fn a_killed_session_is_offered_again() {
+    if Command::new("tmux").arg("-V").output().is_err() {
+        eprintln!("skipped: needs tmux");
+        return;
+    }
+    let scratch = Scratch::new("kill");
+    let folder = scratch.0.join("kubestep").join("sessions");
+    let inside = Scratch(folder.clone());
+    let terminal = Terminal { socket: format!("kubestep-journal-{}", std::process::id()), state: &scratch.0 };
+    terminal.start("one", "deployment");
+    terminal.shows("one", "help lists the commands");
+    terminal.keys("one", &["step 5", "Enter"]);
+    terminal.shows("one", "step 23");
+    terminal.keys("one", &["crash kube-scheduler", "Enter", "break 409", "Enter", "goto 30", "Enter"]);
+    terminal.shows("one", "step 30");
+    // Somebody else's session is not offered while it runs.
+    terminal.start("two", "pod");
+    terminal.shows("two", "help lists the commands");
+    terminal.kill("one");
+    terminal.keys("two", &["quit", "Enter"]);
+    terminal.gone("two");
+
+    terminal.start("three", "pod");
+    terminal.shows("three", "go on with deployment: 4 commands, at step 30, last: goto 30");
+    terminal.keys("three", &["Enter"]);
+    terminal.shows("three", "step 30");
+    terminal.keys("three", &["choices", "Enter", "breakpoints", "Enter"]);
+    terminal.shows("three", "crash kube-scheduler");
+    terminal.shows("three", "break  409");
+    // It goes on being written, in the same file, whose end may have been torn.
+    terminal.keys("three", &["goto 31", "Enter"]);
+    terminal.shows("three", "step 31");
+    terminal.kill("three");
+    let file = inside.files("kubestep").pop().expect("it was left again");
+    let torn = fs::read_to_string(&file).expect("it is text") + "- do: \"step";
+    fs::write(&file, torn).expect("it can be written");
+
+    terminal.start("four", "pod");
+    terminal.shows("four", "7 commands, at step 31");
+    terminal.keys("four", &["Enter"]);
+    terminal.shows("four", "step 31");
+    terminal.keys("four", &["quit", "Enter"]);
+    terminal.gone("four");
+    assert!(inside.files("kubestep").is_empty(), "what is quit is not offered again");
+}
+
+#[test]
+fn what_cannot_be_repeated_is_kept_aside() {
+    if Command::new("tmux").arg("-V").output().is_err() {
+        eprintln!("skipped: needs tmux");
+        return;
+    }
+    let scratch = Scratch::new("refused");
+    let folder = scratch.0.join("kubestep").join("sessions");
+    let inside = Scratch(folder.clone());
+    let mut child = piped(&folder, "deployment");
+    type_into(&mut child, "step 5\n");
+    until("it is written", || inside.files("kubestep").iter().any(|file| contains(file, "came: {step: 23")));
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let file = inside.files("kubestep").pop().expect("it was left");
+    let text = fs::read_to_string(&file).expect("it is text");
+    let digest = text.split("digest: '").last().expect("it has one").get(..16).expect("of 16 digits");
+    let terminal = Terminal { socket: format!("kubestep-refused-{}", std::process::id()), state: &scratch.0 };
+    for (n, changed, says) in [
+        ("a", text.replace(digest, "0123456789abcdef"), "led to step 23 when it was typed, and leads to another"),
+        ("b", text.replace(env!("CARGO_PKG_VERSION"), "0.0.1"), "it was written by version 0.0.1"),
+    ] {
+        fs::write(folder.join(format!("{n}.kubestep")), changed).expect("it can be written");
+        fs::remove_file(&file).ok();
+        terminal.start(n, "pod");
+        terminal.shows(n, "A session was not ended");
+        terminal.keys(n, &["Enter"]);
+        terminal.shows(n, says);
+        terminal.shows(n, "help lists the commands");
+        terminal.keys(n, &["quit", "Enter"]);
+        terminal.gone(n);
+        assert!(inside.files("refused").iter().any(|file| file.ends_with(format!("{n}.refused"))), "it is kept aside");
+        assert!(inside.files("kubestep").is_empty());
+    }
+}
