@@ -14,6 +14,10 @@ use super::recorder::Recorder;
 pub trait Controller {
     /// An informer's handler: computes keys and touches expectations, and calls no API.
     fn on_change(&self, change: &Change);
+    /// What it remembers between reconciles beside its queue, as lines for a person; nothing unless that is worth a look.
+    fn look(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Brings the object behind `key` one step closer to what it asks for. An error puts the key back, later.
     fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>>;
 }

@@ -206,6 +206,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("volume", include_str!("../../scenarios/volume.yaml")),
     ("volume-wait-for-consumer", include_str!("../../scenarios/volume-wait-for-consumer.yaml")),
     ("volume-multi-attach", include_str!("../../scenarios/volume-multi-attach.yaml")),
+    ("delete-cascade", include_str!("../../scenarios/delete-cascade.yaml")),
     ("namespace-delete", include_str!("../../scenarios/namespace-delete.yaml")),
     ("walkthrough-pod", include_str!("../../scenarios/walkthrough-pod.yaml")),
     ("walkthrough-old-api", include_str!("../../scenarios/walkthrough-old-api.yaml")),

@@ -93,6 +93,12 @@ impl ControllerManager {
         self.slots.iter().map(|slot| &slot.queue)
     }
 
+    /// What one of its controllers remembers, for a person; none if it has no such controller.
+    pub fn look(&self, controller: &str) -> Option<Vec<String>> {
+        let slot = self.slots.iter().find(|slot| slot.registration.name == controller)?;
+        Some(slot.controller.look())
+    }
+
     fn notify(&self, watch: WatchId, event: WatchEvent) {
         let Some(informer) = self.informers.iter().find(|informer| informer.owns(watch)) else { return };
         let kind = informer.kind();

@@ -70,6 +70,19 @@ pub fn beliefs(session: &Session, target: &Target) -> Vec<Belief> {
     beliefs
 }
 
+/// The garbage collector's graph of owners and dependents: its trees, a line an object. None if no collector runs.
+pub fn owner_graph(session: &Session) -> Option<Vec<Vec<String>>> {
+    let manager = process::<ControllerManager>(session, "kube-controller-manager")?;
+    let mut trees: Vec<Vec<String>> = Vec::new();
+    for line in manager.look("generic-garbage-collector")? {
+        match trees.last_mut() {
+            Some(tree) if line.starts_with(' ') => tree.push(line),
+            _ => trees.push(vec![line]),
+        }
+    }
+    Some(trees)
+}
+
 fn on_the_way(session: &Session, component: &str, target: &Target) -> usize {
     let engine = &session.cluster.engine;
     let about = |kind: Kind, key: Key| kind == target.kind && key == target.key;

@@ -1,7 +1,8 @@
 //! What is: nothing here changes anything.
 
 use crate::controllers::ControllerManager;
-use crate::debugger::inspect::{informers, process};
+use crate::debugger::expression::matches_glob;
+use crate::debugger::inspect::{informers, owner_graph, process};
 use crate::debugger::{Session, describe, source};
 use crate::object::Object;
 use crate::scheduler::KubeScheduler;
@@ -57,6 +58,14 @@ pub const GROUP: Group = Group {
             about: "what it has still to work on",
             more: "",
             run: |stepper, line| queue(stepper, line.one("queue kube-controller-manager")?),
+        },
+        Command {
+            names: &["graph"],
+            usage: "graph [NAME]",
+            about: "who owns whom, as the garbage collector sees it",
+            more: "With a name, only the trees in which it occurs; stars stand for anything, as in: graph web-*\n\
+                   An owner that no informer has told of yet is a virtual node: the collector asks the API server for it.\n",
+            run: |stepper, line| graph(&stepper.session, line),
         },
         Command {
             names: &["etcd"],
@@ -155,6 +164,21 @@ fn queue(stepper: &Stepper, component: &str) -> Reply {
         });
     }
     Ok(out)
+}
+
+fn graph(session: &Session, line: &Line) -> Reply {
+    let wanted = if line.arguments().is_empty() { "*" } else { line.one("graph web-*")? };
+    let trees = owner_graph(session).ok_or("kube-controller-manager does not run, and the collector is in it")?;
+    let is_wanted = |line: &String| {
+        let name = line.split_whitespace().nth(1).unwrap_or_default();
+        matches_glob(wanted, name.rsplit('/').next().unwrap_or_default())
+    };
+    let shown: Vec<String> = trees.into_iter().filter(|tree| tree.iter().any(is_wanted)).flatten().collect();
+    match shown.as_slice() {
+        [] if wanted == "*" => Ok("nothing owns anything\n".to_owned()),
+        [] => Err(format!("nothing of the name {wanted:?} owns or is owned; graph shows all")),
+        lines => Ok(lines.iter().map(|line| format!("{line}\n")).collect()),
+    }
 }
 
 fn no_component(session: &Session, name: &str) -> String {

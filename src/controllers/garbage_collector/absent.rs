@@ -32,6 +32,11 @@ impl AbsentOwners {
         }
     }
 
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Identity> {
+        self.used.keys()
+    }
+
     /// Whether the owner is known to be absent. To ask is to use.
     pub fn contains(&mut self, owner: &Identity) -> bool {
         let known = self.used.contains_key(owner);

@@ -130,6 +130,11 @@ impl Node {
         self.blocking.is_empty()
     }
 
+    /// Whether `dependent` is one of those that hold up its foreground deletion.
+    pub fn is_blocked_by(&self, dependent: &Node) -> bool {
+        self.blocking.contains(&dependent.identity.uid)
+    }
+
     /// Those that hold up its foreground deletion, and that nobody is deleting yet.
     pub fn undeleted(&self) -> impl Iterator<Item = &Uid> {
         self.undeleted.iter()
@@ -166,6 +171,11 @@ impl Graph {
     /// The node with this uid.
     pub fn get(&self, uid: &str) -> Option<&Node> {
         self.nodes.get(uid)
+    }
+
+    /// All nodes, by uid.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.values()
     }
 
     /// How many nodes there are.

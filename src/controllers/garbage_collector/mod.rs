@@ -49,6 +49,7 @@ pub mod absent;
 pub mod attempt_to_delete;
 pub mod attempt_to_orphan;
 pub mod graph;
+pub mod outline;
 pub mod requests;
 #[cfg(test)]
 mod tests;
@@ -166,6 +167,10 @@ impl Controller for GarbageCollector {
         };
         drop(graph);
         self.carry_out(effects);
+    }
+
+    fn look(&self) -> Vec<String> {
+        self.graph.borrow().outline()
     }
 
     fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {

@@ -167,3 +167,37 @@ fn what_is_there_is_not_removed_on_hearsay() {
     assert_eq!(words(&graph.proved_absent(&Identity::claimed(&reference, "a"))), ["delete one"]);
     assert!(graph.get("web").is_some());
 }
+
+#[test]
+fn the_outline_shows_every_tree() {
+    let mut graph = Graph::default();
+    for object in [
+        replica_set("a/web", &[]),
+        object(Kind::ReplicaSet, "a/old", &[], dying("foregroundDeletion")),
+        pod("a/shared", &[owner("web"), owner("old")]),
+        pod("a/lost", &[owner("ghost")]),
+        replica_set("a/hen", &[owner("egg")]),
+        replica_set("a/egg", &[owner("hen")]),
+        pod("a/alone", &[]),
+        replica_set("a/gone", &[]),
+        pod("a/heir", &[owner("gone")]),
+    ] {
+        graph.observed(&object);
+    }
+    graph.deleted(&replica_set("a/gone", &[]));
+    assert_eq!(
+        graph.outline(),
+        [
+            "ReplicaSet a/ghost  (virtual: named as an owner, seen by no informer)",
+            "  Pod a/lost",
+            "ReplicaSet a/old  (being deleted; waits for its dependents)",
+            "  Pod a/shared  (holds up its owner)",
+            "ReplicaSet a/web",
+            "  Pod a/shared",
+            "ReplicaSet a/egg",
+            "  ReplicaSet a/hen",
+            "    ReplicaSet a/egg",
+            "ReplicaSet a/gone  (proved absent: uid gone…)",
+        ]
+    );
+}
