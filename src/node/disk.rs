@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::ops::Bound;
 use std::rc::Rc;
 
 use crate::engine::{Hub, Memory};
@@ -151,10 +152,21 @@ impl Disk {
     pub fn make_directory(&self, path: &str) {
         let mut state = self.0.borrow_mut();
         let path = tidy(path);
+        if state.entries.contains_key(path) {
+            return;
+        }
         for (at, _) in path.match_indices('/').skip(1) {
             state.entries.entry(path[..at].to_owned()).or_insert(Entry::Directory);
         }
         state.entries.entry(path.to_owned()).or_insert(Entry::Directory);
+    }
+
+    /// Whether there is a file.
+    pub fn has(&self, path: &str) -> bool {
+        match self.mount_of(path) {
+            Some((contents, inside)) => contents.read(&inside).is_some(),
+            None => matches!(self.0.borrow().entries.get(tidy(path)), Some(Entry::File(_))),
+        }
     }
 
     /// The text of a file.
@@ -216,12 +228,17 @@ impl Disk {
 
     /// The host's own files directly in a directory: name and text, in order.
     pub fn files_in(&self, directory: &str) -> Vec<(String, String)> {
+        self.visit(directory, |name, text| Some((name.to_owned(), text.to_owned())))
+    }
+
+    /// Shows each of the host's own files directly in a directory, by name and text, in order; gives what was picked.
+    pub fn visit<T>(&self, directory: &str, mut pick: impl FnMut(&str, &str) -> Option<T>) -> Vec<T> {
         let prefix = format!("{}/", tidy(directory).trim_end_matches('/'));
         let state = self.0.borrow();
-        let below =
-            state.entries.range(prefix.clone()..).map_while(|(path, entry)| Some((path.strip_prefix(&prefix)?, entry)));
+        let below = state.entries.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
+        let below = below.map_while(|(path, entry)| Some((path.strip_prefix(&prefix)?, entry)));
         let file = |(name, entry): (&str, &Entry)| match entry {
-            Entry::File(text) if !name.contains('/') => Some((name.to_owned(), text.clone())),
+            Entry::File(text) if !name.contains('/') => pick(name, text),
             _ => None,
         };
         below.filter_map(file).collect()
@@ -229,7 +246,7 @@ impl Disk {
 
     /// Puts text into a file that must not be there yet (`O_EXCL`). The directory above it is made if need be.
     pub fn create(&self, path: &str, text: &str) -> Result<(), &'static str> {
-        if self.read(path).is_some() {
+        if self.has(path) {
             return Err("File exists");
         }
         self.put(path, text)
@@ -239,12 +256,17 @@ impl Disk {
     pub fn put(&self, path: &str, text: &str) -> Result<(), &'static str> {
         if let Some((directory, _)) = tidy(path).rsplit_once('/').filter(|(directory, _)| !directory.is_empty()) {
             let above = directory.match_indices('/').skip(1).map(|(at, _)| &directory[..at]).chain([directory]);
-            if { above }.any(|path| matches!(self.entry(path), Some(entry) if entry != Entry::Directory)) {
+            if { above }.any(|path| self.is_something_else(path)) {
                 return Err("Not a directory");
             }
             self.make_directory(directory);
         }
         self.write(path, text, false)
+    }
+
+    /// Whether the host has a thing at a path that no directory can be made of.
+    fn is_something_else(&self, path: &str) -> bool {
+        self.0.borrow().entries.get(path).is_some_and(|entry| *entry != Entry::Directory)
     }
 
     /// Removes a file.

@@ -59,8 +59,8 @@ pub struct NetworkList {
     pub disable_gc: bool,
     /// In the order in which ADD runs them.
     pub plugins: Vec<PluginConfig>,
-    /// The file as it was read.
-    pub text: String,
+    /// The file as it was read, in base64: so it is kept with results.
+    pub encoded: String,
 }
 
 /// One plugin's part of a network.
@@ -101,7 +101,7 @@ impl NetworkList {
             disable_check: flag(&list, "disableCheck").map_err(wrong)?,
             disable_gc: flag(&list, "disableGC").map_err(wrong)?,
             plugins: plugins.iter().enumerate().map(plugin).collect::<Result<_, _>>()?,
-            text: text.to_owned(),
+            encoded: base64(text.as_bytes()),
         })
     }
 
@@ -116,7 +116,7 @@ impl NetworkList {
             disable_check: false,
             disable_gc: false,
             plugins: vec![plugin],
-            text: text.to_owned(),
+            encoded: base64(text.as_bytes()),
         })
     }
 
@@ -127,11 +127,11 @@ impl NetworkList {
 
     /// The standard input of a plugin: its part, with the list's name and version, and what this call adds. What
     /// the plugin wants to have of the runtime is known by then.
-    pub fn stdin(&self, plugin: &PluginConfig, more: &[(&str, Value)]) -> Value {
-        let mut value = plugin.value.clone();
-        value.remove("capabilities");
+    pub fn stdin(&self, plugin: &PluginConfig, more: Vec<(&str, Value)>) -> Value {
+        let wanted = plugin.value.iter().filter(|(key, _)| *key != "capabilities");
+        let mut value: Map<String, Value> = wanted.map(|(key, value)| (key.clone(), value.clone())).collect();
         let own = [("name", json!(self.name)), ("cniVersion", json!(self.cni_version))];
-        for (key, inserted) in own.into_iter().chain(more.iter().cloned()) {
+        for (key, inserted) in own.into_iter().chain(more) {
             value.insert(key.to_owned(), inserted);
         }
         Value::Object(value)
@@ -243,6 +243,20 @@ fn go_type(value: &Value) -> &'static str {
     }
 }
 
+/// RFC 4648, with padding.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let bits = three.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        for digit in 0..4 {
+            let value = bits >> (18 - 6 * digit) & 63;
+            text.push(if digit <= three.len() { char::from(DIGITS[value as usize]) } else { '=' });
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,7 +267,7 @@ mod tests {
         let types: Vec<&str> = list.plugins.iter().map(|plugin| plugin.plugin_type.as_str()).collect();
         assert_eq!(types, ["bridge", "portmap", "firewall"]);
         assert_eq!(list.plugins[1].capabilities, ["portMappings"]);
-        let stdin = list.stdin(&list.plugins[0], &[("prevResult", json!({}))]);
+        let stdin = list.stdin(&list.plugins[0], vec![("prevResult", json!({}))]);
         assert_eq!(stdin["name"], "kubestep");
         assert_eq!(stdin["cniVersion"], "1.1.0");
         assert_eq!(stdin["ipam"]["ranges"][0][0]["subnet"], "10.244.0.0/24");
@@ -301,6 +315,13 @@ mod tests {
             ),
         ] {
             assert_eq!(NetworkList::parse(text).unwrap_err(), says, "{text}");
+        }
+    }
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        for (text, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+            assert_eq!(base64(text.as_bytes()), encoded);
         }
     }
 }

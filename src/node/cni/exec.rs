@@ -3,6 +3,7 @@
 //! Mirrors `pkg/invoke` of libcni, and the error type of `pkg/types`.
 
 use std::fmt;
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 
@@ -96,7 +97,7 @@ impl Message for PluginRun {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginExit {
     /// What it printed; null: nothing.
-    pub stdout: Result<Value, CniError>,
+    pub stdout: Result<Rc<Value>, CniError>,
 }
 
 impl Message for PluginExit {
@@ -106,7 +107,7 @@ impl Message for PluginExit {
 
     fn json(&self) -> Value {
         match &self.stdout {
-            Ok(stdout) => json!({"exitCode": 0, "stdout": stdout}),
+            Ok(stdout) => json!({"exitCode": 0, "stdout": **stdout}),
             Err(error) => json!({"exitCode": 1, "stdout": error.json()}),
         }
     }

@@ -7,6 +7,7 @@
 //! Must hold: a plugin is run only if its program is on the disk; a result is kept until a DEL has succeeded.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -51,19 +52,23 @@ pub struct RuntimeConf {
 /// A kept result. The configuration is in base64.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Cached {
-    kind: String,
-    container_id: String,
-    config: String,
-    if_name: String,
-    network_name: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    netns: String,
+struct Cached<'a> {
+    kind: Cow<'a, str>,
+    container_id: Cow<'a, str>,
+    config: Cow<'a, str>,
+    if_name: Cow<'a, str>,
+    network_name: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    netns: Cow<'a, str>,
     #[serde(default)]
-    cni_args: Vec<(String, String)>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    capability_args: BTreeMap<String, Value>,
-    result: Value,
+    cni_args: Cow<'a, [(String, String)]>,
+    #[serde(default, skip_serializing_if = "no_capability")]
+    capability_args: Cow<'a, BTreeMap<String, Value>>,
+    result: Cow<'a, Value>,
+}
+
+fn no_capability(capabilities: &BTreeMap<String, Value>) -> bool {
+    capabilities.is_empty()
 }
 
 impl Libcni {
@@ -74,9 +79,9 @@ impl Libcni {
 
     /// ADD. The result of the last plugin counts.
     pub async fn add(&self, list: &NetworkList, runtime: &RuntimeConf) -> Result<CniResult, String> {
-        let mut result = None;
+        let mut result: Option<Rc<Value>> = None;
         for plugin in &list.plugins {
-            let printed = self.run(Command::Add, list, plugin, result.take(), runtime).await;
+            let printed = self.run(Command::Add, list, plugin, result.as_deref(), runtime).await;
             result = Some(printed.map_err(|error| format!("plugin {} failed (add): {error}", described(plugin)))?);
         }
         let result = result.unwrap_or_default();
@@ -90,7 +95,7 @@ impl Libcni {
     pub async fn del(&self, list: &NetworkList, runtime: &RuntimeConf) -> Result<(), String> {
         let previous = if list.talks("0.4.0")? { self.kept(list, runtime).unwrap_or_default() } else { None };
         for plugin in list.plugins.iter().rev() {
-            let done = self.run(Command::Del, list, plugin, previous.clone(), runtime).await;
+            let done = self.run(Command::Del, list, plugin, previous.as_ref(), runtime).await;
             done.map_err(|error| format!("plugin {} failed (delete): {error}", described(plugin)))?;
         }
         let _ = self.host.disk.remove(&path(list, runtime));
@@ -109,7 +114,7 @@ impl Libcni {
             .kept(list, runtime)
             .map_err(|error| format!("failed to get network {:?} cached result: {error}", list.name))?;
         for plugin in &list.plugins {
-            self.run(Command::Check, list, plugin, previous.clone(), runtime).await?;
+            self.run(Command::Check, list, plugin, previous.as_ref(), runtime).await?;
         }
         Ok(())
     }
@@ -133,9 +138,9 @@ impl Libcni {
         if list.talks("1.1.0")? {
             let attachment = |(id, ifname): &(String, String)| json!({"containerID": id, "ifname": ifname});
             let valid: Value = valid.iter().map(attachment).collect();
-            let more = [("cni.dev/valid-attachments", valid.clone()), ("cni.dev/attachments", valid)];
+            let more = vec![("cni.dev/valid-attachments", valid.clone()), ("cni.dev/attachments", valid)];
             for plugin in &list.plugins {
-                let stdin = list.stdin(plugin, &more);
+                let stdin = list.stdin(plugin, more.clone());
                 if let Err(error) = self.exec(Command::Gc, plugin, stdin, &RuntimeConf::default()).await {
                     errors.push(format!("failed to GC plugin {}: {error}", plugin.plugin_type));
                 }
@@ -148,7 +153,7 @@ impl Libcni {
     pub async fn status(&self, list: &NetworkList) -> Result<(), String> {
         if list.talks("1.1.0") == Ok(true) {
             for plugin in &list.plugins {
-                let stdin = list.stdin(plugin, &[]);
+                let stdin = list.stdin(plugin, Vec::new());
                 self.exec(Command::Status, plugin, stdin, &RuntimeConf::default()).await?;
             }
         }
@@ -161,16 +166,16 @@ impl Libcni {
         command: Command,
         list: &NetworkList,
         plugin: &PluginConfig,
-        previous: Option<Value>,
+        previous: Option<&Value>,
         runtime: &RuntimeConf,
-    ) -> Result<Value, String> {
+    ) -> Result<Rc<Value>, String> {
         let wanted = plugin.capabilities.iter();
         let given = wanted.filter_map(|name| Some((name.clone(), runtime.capabilities.get(name)?.clone())));
         let given: Map<String, Value> = given.collect();
         let mut more = Vec::new();
         more.extend((!given.is_empty()).then_some(("runtimeConfig", Value::Object(given))));
-        more.extend(previous.map(|previous| ("prevResult", previous)));
-        self.exec(command, plugin, list.stdin(plugin, &more), runtime).await
+        more.extend(previous.map(|previous| ("prevResult", previous.clone())));
+        self.exec(command, plugin, list.stdin(plugin, more), runtime).await
     }
 
     async fn exec(
@@ -179,7 +184,7 @@ impl Libcni {
         plugin: &PluginConfig,
         stdin: Value,
         runtime: &RuntimeConf,
-    ) -> Result<Value, String> {
+    ) -> Result<Rc<Value>, String> {
         let program = find(&self.host.disk, &plugin.plugin_type, PLUGINS)?;
         let args: Vec<String> = runtime.args.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let environment = Environment {
@@ -201,18 +206,18 @@ impl Libcni {
     fn keep(&self, list: &NetworkList, runtime: &RuntimeConf, result: &Value) -> Result<(), String> {
         let cached = Cached {
             kind: CACHE_KIND.into(),
-            container_id: runtime.container_id.clone(),
-            config: base64(list.text.as_bytes()),
-            if_name: runtime.ifname.clone(),
-            network_name: list.name.clone(),
-            netns: runtime.netns.clone(),
-            cni_args: runtime.args.clone(),
-            capability_args: runtime.capabilities.clone(),
-            result: result.clone(),
+            container_id: (&*runtime.container_id).into(),
+            config: (&*list.encoded).into(),
+            if_name: (&*runtime.ifname).into(),
+            network_name: (&*list.name).into(),
+            netns: (&*runtime.netns).into(),
+            cni_args: (&*runtime.args).into(),
+            capability_args: Cow::Borrowed(&runtime.capabilities),
+            result: Cow::Borrowed(result),
         };
         let text = serde_json::to_string(&cached).map_err(|error| error.to_string())?;
-        let written = self.host.disk.put(&path(list, runtime), &text);
-        written.map_err(|error| format!("open {}: {error}", path(list, runtime)))
+        let path = path(list, runtime);
+        self.host.disk.put(&path, &text).map_err(|error| format!("open {path}: {error}"))
     }
 
     /// The kept result of an attachment, in the network's version. One that cannot be read is forgotten.
@@ -229,17 +234,17 @@ impl Libcni {
 
     /// The kept attachments of a network, in the order of their files. Files that make no sense are passed over.
     pub fn attachments(&self, network: &str) -> Vec<RuntimeConf> {
-        let read = |(_, text): (String, String)| serde_json::from_str::<Cached>(&text).ok();
-        let ours = self.host.disk.files_in(RESULTS).into_iter().filter_map(read);
-        let ours = ours.filter(|cached| cached.kind == CACHE_KIND && cached.network_name == network);
-        let conf = |cached: Cached| RuntimeConf {
-            container_id: cached.container_id,
-            netns: cached.netns,
-            ifname: cached.if_name,
-            args: cached.cni_args,
-            capabilities: cached.capability_args,
-        };
-        ours.map(conf).collect()
+        self.host.disk.visit(RESULTS, |_, text| {
+            let cached: Cached = serde_json::from_str(text).ok()?;
+            let ours = cached.kind == CACHE_KIND && cached.network_name == network;
+            ours.then(|| RuntimeConf {
+                container_id: cached.container_id.into_owned(),
+                netns: cached.netns.into_owned(),
+                ifname: cached.if_name.into_owned(),
+                args: cached.cni_args.into_owned(),
+                capabilities: cached.capability_args.into_owned(),
+            })
+        })
     }
 }
 
@@ -261,34 +266,8 @@ pub fn find(disk: &Disk, plugin: &str, directory: &str) -> Result<String, String
         return Err(format!("invalid plugin name: {plugin}"));
     }
     let program = format!("{directory}/{plugin}");
-    match disk.read(&program).is_some() {
+    match disk.has(&program) {
         true => Ok(program),
         false => Err(format!("failed to find plugin {plugin:?} in path [{directory}]")),
-    }
-}
-
-/// RFC 4648, with padding.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for three in bytes.chunks(3) {
-        let bits = three.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
-        for digit in 0..4 {
-            let value = bits >> (18 - 6 * digit) & 63;
-            text.push(if digit <= three.len() { char::from(DIGITS[value as usize]) } else { '=' });
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_is_that_of_the_rfc() {
-        for (text, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
-            assert_eq!(base64(text.as_bytes()), encoded);
-        }
     }
 }

@@ -75,7 +75,7 @@ impl Plugins {
                 disk: &self.host.disk,
                 network: &mut network,
                 random: &mut random,
-                steps: &mut steps,
+                steps: recording.then_some(&mut steps),
             };
             plugins::main(&mut machine, &run.program, &run.environment, &run.stdin)
         };
@@ -89,7 +89,7 @@ impl Plugins {
         for text in steps {
             self.hub.note(|| Note::Text { topic: "cni", text });
         }
-        PluginExit { stdout }
+        PluginExit { stdout: stdout.map(Rc::new) }
     }
 }
 

@@ -113,8 +113,8 @@ impl CniResult {
 
     /// The result as `version` prints it. The error is libcni's.
     pub fn to_json(&self, version: &str) -> Result<Value, String> {
-        let result = CniResult { cni_version: version.to_owned(), ..self.clone() };
-        let mut value = serde_json::to_value(result).map_err(|error| error.to_string())?;
+        let mut value = serde_json::to_value(self).map_err(|error| error.to_string())?;
+        value["cniVersion"] = json!(version);
         match version {
             "1.0.0" | "1.1.0" => {}
             "0.3.0" | "0.3.1" | "0.4.0" => {
@@ -134,7 +134,7 @@ impl CniResult {
 
     /// Reads a result of any version since 0.3.0.
     pub fn from_json(value: &Value) -> Result<CniResult, String> {
-        serde_json::from_value(value.clone()).map_err(|error| error.to_string())
+        CniResult::deserialize(value).map_err(|error| error.to_string())
     }
 }
 

@@ -196,14 +196,17 @@ impl Ruleset {
     }
 
     fn put(&mut self, table: Table, chain: &str, rule: Rule, first: bool) -> Result<(), RulesetError> {
-        let there = self.chain(table, chain);
-        let Some(there) = there else { return Err(no_chain(table, chain)) };
-        if there.rules.contains(&rule) {
-            return Ok(());
+        let (name, chains) = (table.as_str(), self.table(table));
+        let target = jumps_to(&rule).filter(|target| !chains.chains.contains_key(*target));
+        let Some(there) = chains.chains.get_mut(chain) else { return Err(no_chain(table, chain)) };
+        if let Some(target) = target {
+            return Err(RulesetError::NoTarget { table: name, chain: chain.to_owned(), target: target.to_owned() });
         }
-        let mut rules = there.rules.clone();
-        rules.insert(if first { 0 } else { rules.len() }, rule);
-        self.set_chain(table, chain, rules)
+        if !there.rules.contains(&rule) {
+            there.rules.insert(if first { 0 } else { there.rules.len() }, rule.clone());
+            chains.count(&[rule], true);
+        }
+        Ok(())
     }
 
     /// `iptables -D`: takes a rule away. False if the chain has no such rule.
@@ -278,10 +281,11 @@ impl Chains {
 
     fn count(&mut self, rules: &[Rule], more: bool) {
         for target in rules.iter().filter_map(jumps_to) {
-            let count = self.jumps.entry(target.to_owned()).or_default();
-            *count = if more { *count + 1 } else { count.saturating_sub(1) };
-            if *count == 0 {
-                self.jumps.remove(target);
+            match self.jumps.get_mut(target) {
+                Some(1) if !more => drop(self.jumps.remove(target)),
+                Some(count) => *count = if more { *count + 1 } else { *count - 1 },
+                None if more => drop(self.jumps.insert(target.to_owned(), 1)),
+                None => {}
             }
         }
     }

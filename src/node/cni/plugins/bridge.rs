@@ -14,7 +14,7 @@ use super::super::exec::{CniError, Command};
 use super::super::hash::sha512_hex;
 use super::super::ipnet::{IpNet, next};
 use super::super::netns::{ALL, Link, LinkKind, Namespace, Route as KernelRoute, mac};
-use super::super::result::{CniResult, Dns, Interface, Route};
+use super::super::result::{CniResult, Dns, Interface, IpConfig, Route};
 use super::loopback::no_namespace;
 use super::{Machine, Plugin, Run};
 
@@ -107,7 +107,7 @@ fn ensure_bridge(machine: &mut Machine, config: &Config) -> Result<(), String> {
             let link = machine.network.root.add_link(name, LinkKind::Bridge, mac(seed.as_bytes()));
             set_mtu(link, config.mtu);
             machine.network.root.set_up(name);
-            machine.did(format!("bridge {name} is made and set up"));
+            machine.did(format_args!("bridge {name} is made and set up"));
         }
     }
     if let Some(link) = machine.network.root.links.get_mut(name) {
@@ -132,8 +132,8 @@ fn make_pair(machine: &mut Machine, config: &Config, netns: &str, ifname: &str) 
     link.master = Some(config.bridge().to_owned());
     link.hairpin = config.hairpin_mode;
     machine.network.root.set_up(&host_end);
-    machine.did(format!("veth pair: {ifname} inside {netns}, {host_end} on the node"));
-    machine.did(format!("{host_end} becomes a port of {}", config.bridge()));
+    machine.did(format_args!("veth pair: {ifname} inside {netns}, {host_end} on the node"));
+    machine.did(format_args!("{host_end} becomes a port of {}", config.bridge()));
     Ok(host_end)
 }
 
@@ -149,18 +149,13 @@ fn configure(machine: &mut Machine, config: &Config, run: &Run, result: &mut Cni
     for ip in &result.ips {
         inside.add_address(ifname, ip.address);
     }
-    let texts: Vec<String> = result.ips.iter().map(|ip| ip.address.to_string()).collect();
-    let mut lines = vec![format!("{ifname} gets {}", texts.join(", "))];
     for route in &result.routes {
-        let same_family = |ip: &&super::super::result::IpConfig| ip.address.bits() == route.dst.bits();
-        let gateway = route.gw.or_else(|| result.ips.iter().find(same_family)?.gateway);
+        let gateway = gateway_of(route, result);
         let device = ifname.clone();
         let (destination, source, from_address) = (route.dst, None, false);
         inside.routes.push(KernelRoute { destination, gateway, device, source, from_address });
-        let via = gateway.map(|gateway| format!(" via {gateway}")).unwrap_or_default();
-        lines.push(format!("inside: route to {}{via}", route.dst));
     }
-    lines.into_iter().for_each(|line| machine.did(line));
+    tell_inside(machine, ifname, result);
     for gateway in gateways {
         ensure_address(machine, config, gateway).map_err(|why| format!("failed to set bridge addr: {why}"))?;
     }
@@ -170,6 +165,22 @@ fn configure(machine: &mut Machine, config: &Config, run: &Run, result: &mut Cni
         }
     }
     Ok(())
+}
+
+fn tell_inside(machine: &mut Machine, ifname: &str, result: &CniResult) {
+    let Some(steps) = &mut machine.steps else { return };
+    let addresses: Vec<String> = result.ips.iter().map(|ip| ip.address.to_string()).collect();
+    steps.push(format!("{ifname} gets {}", addresses.join(", ")));
+    for route in &result.routes {
+        let via = gateway_of(route, result).map(|gateway| format!(" via {gateway}")).unwrap_or_default();
+        steps.push(format!("inside: route to {}{via}", route.dst));
+    }
+}
+
+/// Through whom a route leads: its own gateway, or that of the address of its family.
+fn gateway_of(route: &Route, result: &CniResult) -> Option<IpAddr> {
+    let same_family = |ip: &&IpConfig| ip.address.bits() == route.dst.bits();
+    route.gw.or_else(|| result.ips.iter().find(same_family)?.gateway)
 }
 
 /// Fills in gateways and the default route, and gives the addresses that the bridge must have (`calcGateways`).
@@ -213,7 +224,7 @@ fn ensure_address(machine: &mut Machine, config: &Config, address: IpNet) -> Res
         machine.network.root.remove_address(name, *other);
     }
     machine.network.root.add_address(name, address);
-    machine.did(format!("{name} gets {address}; ip_forward is on"));
+    machine.did(format_args!("{name} gets {address}; ip_forward is on"));
     Ok(())
 }
 
@@ -232,7 +243,7 @@ fn masquerade(machine: &mut Machine, config: &Config, id: &str, address: IpNet) 
         rules.append(Table::Nat, chain, rule).map_err(|error| error.to_string())?;
     }
     machine
-        .did(format!("iptables: POSTROUTING -s {own} -j {chain}, which masquerades what leaves {}", subnet.network()));
+        .did(format_args!("iptables: POSTROUTING -s {own} -j {chain}, which masquerades what leaves {}", subnet.network()));
     Ok(())
 }
 
@@ -257,7 +268,7 @@ fn del(machine: &mut Machine, run: &Run) -> Result<(), CniError> {
     let (netns, ifname) = (&run.environment.netns, &run.environment.ifname);
     let link = if netns.is_empty() { None } else { machine.network.delete_link(netns, ifname) };
     if let Some(Link { kind: LinkKind::Veth { name, .. }, .. }) = &link {
-        machine.did(format!("{ifname} is deleted inside {netns}; {name} goes with it"));
+        machine.did(format_args!("{ifname} is deleted inside {netns}; {name} goes with it"));
     }
     if !config.ipam.plugin.is_empty() {
         machine.delegate(Command::Del, &config.ipam.plugin, run)?;
@@ -266,7 +277,7 @@ fn del(machine: &mut Machine, run: &Run) -> Result<(), CniError> {
     if config.ip_masq {
         let rules = &mut machine.network.root.netfilter.rules;
         if stop_masquerading(rules, &config.name, &run.environment.container_id, &addresses) {
-            machine.did("masquerade rules are removed");
+            machine.did(format_args!("masquerade rules are removed"));
         }
     }
     Ok(())

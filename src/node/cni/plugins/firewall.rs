@@ -39,7 +39,7 @@ fn add(machine: &mut Machine, run: &Run) -> Result<CniResult, CniError> {
     for rule in rules_for(&previous) {
         rules.append(Table::Filter, FORWARD, rule).map_err(refused)?;
     }
-    machine.did(format!("iptables: {FORWARD} lets packets from the container through, and answers to it"));
+    machine.did(format_args!("iptables: {FORWARD} lets packets from the container through, and answers to it"));
     Ok(previous)
 }
 
@@ -50,7 +50,7 @@ fn del(machine: &mut Machine, run: &Run) -> Result<(), CniError> {
         gone |= machine.network.root.netfilter.rules.delete_rule(Table::Filter, FORWARD, &rule);
     }
     if gone {
-        machine.did(format!("iptables: the container's rules go from {FORWARD}"));
+        machine.did(format_args!("iptables: the container's rules go from {FORWARD}"));
     }
     Ok(())
 }

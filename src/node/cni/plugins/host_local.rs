@@ -58,7 +58,7 @@ fn add(machine: &mut Machine, run: &Run) -> Result<CniResult, CniError> {
         let wish = requested.iter().position(|ip| set.range_for(*ip).is_some()).map(|at| requested.remove(at));
         match config.store.allocate(machine.disk, set, at, (id, ifname), wish) {
             Ok((address, gateway)) => {
-                machine.did(format!("{} is reserved: file {}", address.address, config.store.path(address.address)));
+                machine.did(format_args!("{} is reserved: file {}", address.address, config.store.path(address.address)));
                 ips.push(IpConfig { interface: None, address, gateway });
             }
             Err(error) => {
@@ -79,7 +79,7 @@ fn del(machine: &mut Machine, run: &Run) -> Result<(), CniError> {
     let config = Config::load(run)?;
     config.store.open(machine.disk)?;
     for path in config.store.release(machine.disk, &run.environment.container_id, &run.environment.ifname) {
-        machine.did(format!("an address is given back: file {path} is removed"));
+        machine.did(format_args!("an address is given back: file {path} is removed"));
     }
     Ok(())
 }
@@ -98,11 +98,11 @@ impl Config {
     fn load(run: &Run) -> Result<Config, CniError> {
         let stdin = &run.stdin;
         let ipam = stdin.get("ipam").ok_or("IPAM config missing 'ipam' key")?;
-        let ipam: Ipam = serde_json::from_value(ipam.clone()).map_err(|error| error.to_string())?;
+        let ipam: Ipam = Ipam::deserialize(ipam).map_err(|error| error.to_string())?;
         let requested = requested(run)?;
         let own = ipam.range.filter(|range| range.subnet.is_some()).map(|range| RangeSet(vec![range]));
         let given = match stdin.pointer("/runtimeConfig/ipRanges") {
-            Some(ranges) => serde_json::from_value(ranges.clone()).map_err(|error| error.to_string())?,
+            Some(ranges) => Vec::deserialize(ranges).map_err(|error| error.to_string())?,
             None => Vec::new(),
         };
         let mut ranges: Vec<RangeSet> = given.into_iter().chain(own).chain(ipam.ranges).collect();

@@ -12,7 +12,7 @@ fn add(machine: &mut Machine, run: &Run) -> Result<CniResult, CniError> {
     let namespace = machine.network.namespace_mut(netns).ok_or_else(|| no_namespace(netns))?;
     namespace.set_up("lo");
     let addresses = namespace.links.get("lo").map(|lo| lo.addresses.clone()).unwrap_or_default();
-    machine.did(format!("lo is set up inside {netns}"));
+    machine.did(format_args!("lo is set up inside {netns}"));
     if let Some(previous) = run.previous()? {
         return Ok(previous);
     }
@@ -30,7 +30,7 @@ fn del(machine: &mut Machine, run: &Run) -> Result<(), CniError> {
     let namespace = machine.network.named.get_mut(&run.environment.netns);
     if let Some(lo) = namespace.and_then(|namespace| namespace.links.get_mut("lo")) {
         lo.up = false;
-        machine.did("lo is set down");
+        machine.did(format_args!("lo is set down"));
     }
     Ok(())
 }

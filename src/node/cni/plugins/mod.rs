@@ -11,6 +11,8 @@
 //!
 //! Must hold: a plugin prints a result or an error; a DEL that finds nothing to undo succeeds.
 
+use std::fmt::Arguments;
+
 use serde_json::{Value, json};
 
 use crate::node::disk::Disk;
@@ -57,31 +59,33 @@ pub struct Machine<'a> {
     pub network: &'a mut NodeNetwork,
     /// Where random numbers come from.
     pub random: &'a mut dyn FnMut() -> u64,
-    /// A line for each thing that the plugin does.
-    pub steps: &'a mut Vec<String>,
+    /// A line for each thing that the plugin does; None: nobody looks.
+    pub steps: Option<&'a mut Vec<String>>,
 }
 
 /// The environment and standard input of one run, looked through.
-#[derive(Clone, Debug)]
-pub struct Run {
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
     /// The environment.
-    pub environment: Environment,
+    pub environment: &'a Environment,
     /// The configuration.
-    pub stdin: Value,
+    pub stdin: &'a Value,
 }
 
 impl Machine<'_> {
     /// Notes a thing done.
-    pub fn did(&mut self, text: impl Into<String>) {
-        self.steps.push(text.into());
+    pub fn did(&mut self, text: Arguments<'_>) {
+        if let Some(steps) = &mut self.steps {
+            steps.push(text.to_string());
+        }
     }
 
     /// Runs another plugin with the same environment and standard input, as the bridge plugin does with its address
     /// plugin (`pkg/ipam`).
     pub fn delegate(&mut self, command: Command, plugin: &str, run: &Run) -> Result<Value, CniError> {
         let program = libcni::find(self.disk, plugin, &run.environment.path)?;
-        self.did(format!("runs {program} with the same environment and standard input"));
-        main(self, &program, &Environment { command, ..run.environment.clone() }, &run.stdin)
+        self.did(format_args!("runs {program} with the same environment and standard input"));
+        main(self, &program, &Environment { command, ..run.environment.clone() }, run.stdin)
     }
 }
 
@@ -98,7 +102,7 @@ pub fn main(machine: &mut Machine, program: &str, environment: &Environment, std
         return Ok(json!({"cniVersion": super::VERSION, "supportedVersions": versions}));
     }
     let version = check_config(environment.command, stdin, &versions)?;
-    let run = Run { environment: environment.clone(), stdin: stdin.clone() };
+    let run = Run { environment, stdin };
     let done = match environment.command {
         Command::Add => return (plugin.add)(machine, &run)?.to_json(&version).map_err(CniError::from),
         Command::Del => (plugin.del)(machine, &run),
@@ -188,10 +192,10 @@ fn check_config(command: Command, stdin: &Value, versions: &[&str]) -> Result<St
     Ok(version.to_owned())
 }
 
-impl Run {
+impl Run<'_> {
     /// The configuration as a plugin's own type.
     fn config<T: serde::de::DeserializeOwned>(&self) -> Result<T, String> {
-        serde_json::from_value(self.stdin.clone()).map_err(|error| error.to_string())
+        T::deserialize(self.stdin).map_err(|error| error.to_string())
     }
 
     /// The result of the plugins before, if there were any.

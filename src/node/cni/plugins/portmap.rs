@@ -104,7 +104,7 @@ fn add(machine: &mut Machine, run: &Run) -> Result<CniResult, CniError> {
     set_up(rules, &config, id, own, &forwards).map_err(|error| format!("unable to setup DNAT: {error}"))?;
     for forward in &forwards {
         let (port, protocol, to) = (forward.host_port, forward.protocol.as_str(), forward.container_port);
-        machine.did(format!("iptables: port {port}/{protocol} of the node leads to {}:{to}", own.address));
+        machine.did(format_args!("iptables: port {port}/{protocol} of the node leads to {}:{to}", own.address));
     }
     Ok(previous)
 }
@@ -194,7 +194,7 @@ fn del(machine: &mut Machine, run: &Run) -> Result<(), CniError> {
     let chain = bridge::chain(&config.name, id, "DN-");
     rules.delete_chain(Table::Nat, &chain).map_err(|error| format!("could not teardown ipv4 dnat: {error}"))?;
     if gone {
-        machine.did("iptables: the container's forwarded ports are removed");
+        machine.did(format_args!("iptables: the container's forwarded ports are removed"));
     }
     Ok(())
 }

@@ -40,7 +40,7 @@ impl Bench {
             *drawn
         };
         let mut machine =
-            Machine { disk: &self.disk, network: &mut self.network, random: &mut random, steps: &mut self.steps };
+            Machine { disk: &self.disk, network: &mut self.network, random: &mut random, steps: Some(&mut self.steps) };
         main(&mut machine, &format!("{PLUGINS}/{plugin}"), environment, stdin)
     }
 

@@ -26,7 +26,7 @@ impl Store {
     /// Makes the directory, and the file in it that holds the lock.
     pub fn open(&self, disk: &Disk) -> Result<(), String> {
         let lock = format!("{}/lock", self.directory);
-        if disk.read(&lock).is_some() {
+        if disk.has(&lock) {
             return Ok(());
         }
         disk.put(&lock, "").map_err(|error| format!("open {lock}: {error}"))
@@ -102,7 +102,7 @@ impl Store {
     fn files_of(&self, disk: &Disk, id: &str, ifname: &str) -> Vec<String> {
         let owner = format!("{id}\r\n{ifname}");
         let ours = |text: &str| text.trim() == owner || text.trim() == id;
-        let files = disk.files_in(&self.directory).into_iter().filter(|(_, text)| ours(text));
-        files.map(|(name, _)| format!("{}/{name}", self.directory)).collect()
+        let names = disk.visit(&self.directory, |name, text| ours(text).then(|| name.to_owned()));
+        names.into_iter().map(|name| format!("{}/{name}", self.directory)).collect()
     }
 }
