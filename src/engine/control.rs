@@ -187,7 +187,7 @@ impl Engine {
             _ => vec![id],
         };
         for id in later {
-            let Some(at) = self.due.get(&id).copied() else { continue };
+            let Some(at) = self.in_flight(id).map(|event| event.due) else { continue };
             let mut event = self.take_pending((at, id));
             event.due = at.max(due);
             self.put(event);

@@ -135,7 +135,6 @@ pub struct Engine {
     actors: Vec<Option<Rc<dyn Actor>>>,
     names: Vec<Rc<str>>,
     pending: BTreeMap<(Instant, EventId), Pending>,
-    due: BTreeMap<EventId, Instant>,
     watches: BTreeMap<WatchId, Stream>,
     tasks: BTreeMap<u64, Task>,
     calls: BTreeMap<CallId, u64>,
@@ -190,7 +189,6 @@ impl Engine {
             actors: vec![None],
             names: vec!["kube-apiserver".into()],
             pending: BTreeMap::new(),
-            due: BTreeMap::new(),
             watches: BTreeMap::new(),
             tasks: BTreeMap::new(),
             calls: BTreeMap::new(),
@@ -296,7 +294,7 @@ impl Engine {
 
     /// The event in flight with this number.
     pub fn in_flight(&self, id: EventId) -> Option<&Pending> {
-        self.pending.get(&(*self.due.get(&id)?, id))
+        self.pending.values().find(|event| event.id == id)
     }
 
     /// The next event, if nobody chooses otherwise.
@@ -349,7 +347,6 @@ impl Engine {
         self.actors.clone_from(&saved.actors);
         self.names.clone_from(&saved.names);
         self.pending.clone_from(&saved.pending);
-        self.due = saved.pending.keys().map(|(due, id)| (*id, *due)).collect();
         self.watches.clone_from(&saved.watches);
         self.next_task = saved.next_task;
         self.next_event = saved.next_event;
@@ -559,13 +556,11 @@ impl Engine {
 
     fn put(&mut self, event: Pending) {
         self.foreground += usize::from(!event.idle);
-        self.due.insert(event.id, event.due);
         self.pending.insert((event.due, event.id), event);
     }
 
     fn take_pending(&mut self, key: (Instant, EventId)) -> Pending {
         let event = self.pending.remove(&key).expect("the key was just read from the pending events");
-        self.due.remove(&key.1);
         self.foreground -= usize::from(!event.idle);
         event
     }

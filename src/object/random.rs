@@ -52,8 +52,15 @@ impl Random {
     pub fn uid(&mut self) -> String {
         let bits = (u128::from(self.next_u64()) << 64) | u128::from(self.next_u64());
         let version_4 = (bits & !(0xf << 76)) | (4 << 76);
-        let hex = format!("{:032x}", (version_4 & !(0b11 << 62)) | (0b10 << 62));
-        format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+        let bits = (version_4 & !(0b11 << 62)) | (0b10 << 62);
+        let mut uid = String::with_capacity(36);
+        for digit in 0..32 {
+            if matches!(digit, 8 | 12 | 16 | 20) {
+                uid.push('-');
+            }
+            uid.extend(char::from_digit((bits >> (124 - 4 * digit)) as u32 & 0xf, 16));
+        }
+        uid
     }
 }
 

@@ -4,6 +4,7 @@
 //! that is there, and a chain goes only when nothing jumps to it.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::rule::{Rule, Target};
 
@@ -125,7 +126,8 @@ pub struct Change {
 /// All tables of one network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ruleset {
-    tables: BTreeMap<Table, Chains>,
+    /// Shared with clones until one of them changes.
+    tables: Rc<BTreeMap<Table, Chains>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -142,7 +144,7 @@ impl Default for Ruleset {
             let named = table.hooks().iter().map(|hook| (hook.chain().to_owned(), Chain::default()));
             Chains { chains: named.collect(), jumps: BTreeMap::new() }
         };
-        Ruleset { tables: Table::ALL.into_iter().map(|table| (table, chains(table))).collect() }
+        Ruleset { tables: Rc::new(Table::ALL.into_iter().map(|table| (table, chains(table))).collect()) }
     }
 }
 
@@ -267,7 +269,7 @@ impl Ruleset {
     }
 
     fn table(&mut self, table: Table) -> &mut Chains {
-        self.tables.entry(table).or_default()
+        Rc::make_mut(&mut self.tables).entry(table).or_default()
     }
 }
 

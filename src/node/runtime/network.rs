@@ -34,6 +34,8 @@ pub struct Networks {
     host: Rc<Host>,
     cni: Libcni,
     loopback: Rc<NetworkList>,
+    /// A namespace as the kernel makes it; all of them share its empty tables until they change.
+    fresh: Namespace,
     /// None: there is no configuration that can be read.
     default: Memory<Option<Rc<NetworkList>>>,
 }
@@ -44,7 +46,7 @@ impl Networks {
         let default = hub.memory(None);
         let cni = Libcni::new(hub, plugins, host.clone());
         let loopback = NetworkList::parse(LOOPBACK).unwrap_or_else(|error| unreachable!("a text of ours: {error}"));
-        Networks { host, cni, loopback: Rc::new(loopback), default }
+        Networks { host, cni, loopback: Rc::new(loopback), fresh: Namespace::default(), default }
     }
 
     /// The machine.
@@ -112,7 +114,7 @@ impl Networks {
     /// Makes a sandbox's namespace. Gives the path at which it is mounted.
     pub fn make_namespace(&self, id: &str) -> String {
         let path = netns(id);
-        self.host.network.borrow_mut().named.insert(path.clone(), Namespace::default());
+        self.host.network.borrow_mut().named.insert(path.clone(), self.fresh.clone());
         path
     }
 
