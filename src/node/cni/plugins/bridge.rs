@@ -242,8 +242,10 @@ fn masquerade(machine: &mut Machine, config: &Config, id: &str, address: IpNet) 
     for (chain, rule) in [(&*chain, stay), (&*chain, leave), ("POSTROUTING", jump)] {
         rules.append(Table::Nat, chain, rule).map_err(|error| error.to_string())?;
     }
-    machine
-        .did(format_args!("iptables: POSTROUTING -s {own} -j {chain}, which masquerades what leaves {}", subnet.network()));
+    machine.did(format_args!(
+        "iptables: POSTROUTING -s {own} -j {chain}, which masquerades what leaves {}",
+        subnet.network()
+    ));
     Ok(())
 }
 

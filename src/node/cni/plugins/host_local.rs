@@ -58,7 +58,11 @@ fn add(machine: &mut Machine, run: &Run) -> Result<CniResult, CniError> {
         let wish = requested.iter().position(|ip| set.range_for(*ip).is_some()).map(|at| requested.remove(at));
         match config.store.allocate(machine.disk, set, at, (id, ifname), wish) {
             Ok((address, gateway)) => {
-                machine.did(format_args!("{} is reserved: file {}", address.address, config.store.path(address.address)));
+                machine.did(format_args!(
+                    "{} is reserved: file {}",
+                    address.address,
+                    config.store.path(address.address)
+                ));
                 ips.push(IpConfig { interface: None, address, gateway });
             }
             Err(error) => {
