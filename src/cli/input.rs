@@ -30,26 +30,28 @@ impl Lines {
         }
     }
 
-    /// Whether somebody types.
-    pub fn interactive(&self) -> bool {
-        matches!(self, Lines::Prompt(_))
-    }
-
     /// The next line; None at the end of the input. `complete` is asked when Tab is pressed.
     pub fn next(&mut self, prompt: &str, complete: &dyn Fn(&str) -> Option<String>) -> io::Result<Option<String>> {
         match self {
             Lines::Prompt(history) => ask(prompt, history, complete),
             Lines::Pipe => {
-                let mut line = String::new();
-                if io::stdin().lock().read_line(&mut line)? == 0 {
-                    return Ok(None);
+                let line = read_line()?;
+                if let Some(line) = &line {
+                    writeln!(io::stdout(), "{prompt} {line}")?;
                 }
-                let line = line.trim_end_matches(['\n', '\r']).to_owned();
-                writeln!(io::stdout(), "{prompt} {line}")?;
-                Ok(Some(line))
+                Ok(line)
             }
         }
     }
+}
+
+/// The next line of standard input; None at its end. What is no text is replaced by question marks.
+pub fn read_line() -> io::Result<Option<String>> {
+    let mut bytes = Vec::new();
+    if io::stdin().lock().read_until(b'\n', &mut bytes)? == 0 {
+        return Ok(None);
+    }
+    Ok(Some(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned()))
 }
 
 fn ask(

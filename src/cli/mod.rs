@@ -1,6 +1,6 @@
 //! The terminal: the program's commands, the stepper's prompt, and what a stop looks like.
 //!
-//! - [`step`]: `kubestep step`; [`stepper`]: a session at a terminal.
+//! - [`step`]: `kubestep step`; [`stepper`]: a session that takes commands. Its faces: [`prompt`], [`json`].
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
 //! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
@@ -21,7 +21,9 @@ pub mod complete;
 pub mod explore;
 pub mod input;
 pub mod journal;
+pub mod json;
 pub mod palette;
+pub mod prompt;
 pub mod resume;
 pub mod run;
 pub mod sequence;
@@ -100,6 +102,9 @@ struct StepArguments {
     /// Open it at this step.
     #[arg(long, value_name = "STEP", requires = "replay")]
     at: Option<u64>,
+    /// Answer each line with one line of JSON, for editors and other programs: docs/json.md says what is in it.
+    #[arg(long)]
+    json: bool,
     /// Write the session into this folder as it goes. At a terminal that happens anyway, in the user's own folder for
     /// such things; a session whose terminal died is offered again there.
     #[arg(long, value_name = "DIR")]

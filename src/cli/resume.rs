@@ -6,7 +6,7 @@ use crate::debugger::file::Source;
 use crate::debugger::journal as journal_text;
 
 use super::journal::{self, Left};
-use super::{Stepper, palette};
+use super::{Stepper, palette, prompt};
 
 /// Asks what is to become of sessions that were left. None: nothing of them is wanted now.
 pub(super) fn offer(folder: &Path) -> anyhow::Result<Option<Left>> {
@@ -60,12 +60,12 @@ pub(super) fn go_on(left: Left) -> Option<(Stepper, String)> {
     };
     let mut greeting = format!("{}\n", palette::here().apply_to(&stepper.session.scenario().title));
     for typed in file.commands.iter().flatten() {
-        stepper.remember(&typed.line);
+        stepper.typed.push(typed.line.clone());
         if typed.came.is_none() {
             greeting += &format!("{:?} had not ended; type it again to see what it does\n", typed.line);
         }
     }
     greeting += &stepper.keep(left.go_on());
-    greeting += &stepper.shown();
+    greeting += &prompt::text(&stepper.shown(), &stepper.view());
     Some((stepper, greeting))
 }

@@ -9,11 +9,11 @@ use crate::cluster::scenario::Scenario;
 use crate::debugger::file::File;
 use crate::debugger::{Session, StopAt};
 
-use super::{StepArguments, Stepper, journal, palette, resume};
+use super::{StepArguments, Stepper, journal, json, palette, prompt, resume};
 
 /// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
 pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
-    let interactive = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let interactive = !arguments.json && io::stdin().is_terminal() && io::stdout().is_terminal();
     let folder = arguments.journal.clone().or_else(|| journal::folder().filter(|_| interactive));
     if let Some(path) = &arguments.replay {
         return replay(path, &arguments, folder);
@@ -22,11 +22,11 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
         && let Some(left) = resume::offer(folder)?
         && let Some((stepper, greeting)) = resume::go_on(left)
     {
-        return Ok(stepper.run(&greeting)?);
+        return Ok(prompt::run(stepper, &greeting)?);
     }
     let scenario = match arguments.source.scenario()? {
         Some(scenario) => scenario,
-        None => match choose()? {
+        None => match choose(interactive)? {
             Some(scenario) => scenario,
             None => return Ok(()),
         },
@@ -41,8 +41,10 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
     );
     let mut stepper = Stepper::new(session, arguments.all);
     let kept = stepper.keep_in(folder);
-    stepper.run(&(greeting + &kept))?;
-    Ok(())
+    if arguments.json {
+        return Ok(json::run(stepper, &kept)?);
+    }
+    Ok(prompt::run(stepper, &(greeting + &kept))?)
 }
 
 /// `kubestep step --replay FILE`: goes on with a saved session.
@@ -55,15 +57,17 @@ fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> an
     }
     let kept = stepper.keep_in(folder);
     let title = palette::here().apply_to(&stepper.session.scenario().title);
-    let greeting = format!("{title}\n{kept}{}", stepper.shown());
-    stepper.run(&greeting)?;
-    Ok(())
+    if arguments.json {
+        return Ok(json::run(stepper, &kept)?);
+    }
+    let greeting = format!("{title}\n{kept}{}", prompt::text(&stepper.shown(), &stepper.view()));
+    Ok(prompt::run(stepper, &greeting)?)
 }
 
 /// The menu. Without a terminal the first walk-through of the course is taken.
-fn choose() -> anyhow::Result<Option<Scenario>> {
+fn choose(interactive: bool) -> anyhow::Result<Option<Scenario>> {
     let shipped = Scenario::shipped();
-    if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+    if !interactive {
         return Ok(Some(Scenario::find("deployment")?));
     }
     let items: Vec<String> = shipped.iter().map(|s| format!("{:<20} {}", s.name, s.title)).collect();

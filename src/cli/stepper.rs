@@ -1,6 +1,7 @@
-//! A session at a terminal: commands go in, text comes out, and all of it is written down as it goes.
+//! A session with a command language: lines go in, answers come out, and all of it is written down as it goes. It has no
+//! face; the prompt, `--json` and the full screen are three.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use console::Term;
@@ -10,16 +11,14 @@ use crate::debugger::file::File;
 use crate::debugger::journal::{self as text, Came};
 use crate::debugger::{Session, StopAt};
 
-use super::complete::complete;
-use super::input::Lines;
+use super::commands::{self, Answer, Reply};
 use super::journal::Journal;
 use super::view::View;
-use super::{commands, palette};
 
-/// The prompt, in the terminal and in transcripts.
-const PROMPT: &str = "(kubestep)";
+/// What nobody sees is so wide.
+const PIPED: usize = 100;
 
-/// A session at a terminal. Commands work on it.
+/// A session that takes commands.
 pub struct Stepper {
     /// The session.
     pub session: Session,
@@ -27,7 +26,10 @@ pub struct Stepper {
     pub stop: StopAt,
     /// Whether the user has had enough.
     pub done: bool,
-    lines: Lines,
+    /// Lines that were typed before, where somebody goes on with a session.
+    pub typed: Vec<String>,
+    /// How wide texts may be; none: as wide as the terminal.
+    pub columns: Option<usize>,
     /// How much of what commands printed has been shown.
     said: usize,
     /// Where the session is written as it goes.
@@ -40,7 +42,9 @@ impl Stepper {
     /// A stepper over `session`. With `all` it stops at background traffic too.
     pub fn new(session: Session, all: bool) -> Stepper {
         let stop = if all { StopAt::Anything } else { StopAt::Notification };
-        Stepper { session, stop, done: false, lines: Lines::from_stdin(), said: 0, journal: None, opened: false }
+        let watched = io::stdin().is_terminal() && io::stdout().is_terminal();
+        let (typed, columns) = (Vec::new(), (!watched).then_some(PIPED));
+        Stepper { session, stop, done: false, typed, columns, said: 0, journal: None, opened: false }
     }
 
     /// A stepper over a saved session, with all that was typed in it since.
@@ -104,44 +108,25 @@ impl Stepper {
         }
     }
 
-    /// Takes a line for one that was typed here before.
-    pub(super) fn remember(&mut self, line: &str) {
-        self.lines.remember(line);
-    }
-
-    /// Takes commands until the end of the input or `quit`.
-    pub fn run(mut self, greeting: &str) -> io::Result<()> {
-        print(greeting)?;
-        while !self.done {
-            let session = &self.session;
-            let Some(line) = self.lines.next(PROMPT, &|input| complete(session, input))? else { break };
-            if line.trim_start().starts_with('#') {
-                continue;
-            }
-            print(&self.answer(&line))?;
-        }
-        if let Some(journal) = self.journal {
-            journal.end();
-        }
-        Ok(())
-    }
-
     /// Does what a line says, and writes down that it was typed and where it led.
-    fn answer(&mut self, line: &str) -> String {
+    pub fn answer(&mut self, line: &str) -> Reply {
         let mut kept = Ok(());
         if let Some(journal) = &mut self.journal {
             kept = journal.add(&text::typed(line));
         }
-        let text = match commands::run(self, line) {
-            Ok(text) => text,
-            Err(error) => format!("{}\n", palette::error().apply_to(error)),
-        };
-        let kept = kept.and_then(|()| self.note_where());
-        if let Err(error) = kept {
+        let reply = commands::run(self, line);
+        if let Err(error) = kept.and_then(|()| self.note_where()) {
             self.journal = None;
-            return text + &not_kept(&error);
+            return reply.map(|answer| Answer { text: answer.text + &not_kept(&error), ..answer });
         }
-        text
+        reply
+    }
+
+    /// The session came to its end: nothing needs to be offered again.
+    pub fn end(self) {
+        if let Some(journal) = self.journal {
+            journal.end();
+        }
     }
 
     /// Adds to the journal where the last command led. Another session that was opened has one of its own.
@@ -161,8 +146,8 @@ impl Stepper {
     pub fn printed(&mut self) -> String {
         let text = self.session.cluster.kubectl.printed_since(self.said);
         self.said += text.len();
-        let logged: String = self.session.take_printed().iter().map(|line| format!("{line}\n")).collect();
-        format!("{}{logged}", palette::here().apply_to(text))
+        let logged = self.session.take_printed();
+        text + &logged.iter().map(|line| format!("{line}\n")).collect::<String>()
     }
 
     /// What commands had printed where one has gone back to is not said again.
@@ -170,32 +155,31 @@ impl Stepper {
         self.said = self.session.cluster.kubectl.printed();
     }
 
-    /// The stop where the session stands, and why it is one.
-    pub fn shown(&self) -> String {
-        let hits = self.session.hits().iter().map(|hit| format!("{}\n", palette::here().apply_to(&hit.text)));
-        let crashes = self.session.crashes().iter().map(|crash| format!("{}\n", palette::error().apply_to(crash)));
-        crashes.chain(hits).collect::<String>() + &self.stop()
+    /// The stop where the session stands.
+    pub fn shown(&self) -> Answer {
+        match self.session.stop() {
+            Some(stop) => Answer { stop: Some(Box::new(stop)), ..Answer::default() },
+            None => Answer::says("nothing has happened yet; press Enter to step\n"),
+        }
     }
 
-    fn stop(&self) -> String {
-        match self.session.current() {
-            Some(step) => self.view().stop(&self.session, step),
-            None => "nothing has happened yet; press Enter to step\n".to_owned(),
-        }
+    /// The same, after what was printed on the way there.
+    pub fn stopped(&mut self) -> Answer {
+        Answer { printed: self.printed(), ..self.shown() }
     }
 
     /// A bar for what takes long, where somebody watches.
     pub fn bar(&self) -> ProgressBar {
-        if self.lines.interactive() { ProgressBar::new_spinner() } else { ProgressBar::hidden() }
+        if self.columns.is_none() { ProgressBar::new_spinner() } else { ProgressBar::hidden() }
     }
 
-    /// How many columns there are; what is piped has a hundred.
+    /// How many columns there are. A terminal that does not know has eighty.
     pub fn width(&self) -> usize {
-        let width = Term::stdout().size_checked().map_or(80, |(_, columns)| usize::from(columns));
-        if self.lines.interactive() { width } else { 100 }
+        let terminal = || Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+        self.columns.or_else(terminal).filter(|columns| *columns > 0).unwrap_or(80)
     }
 
-    /// A view as wide as the terminal.
+    /// A view of that width.
     pub fn view(&self) -> View {
         View::new(self.width())
     }
@@ -203,10 +187,4 @@ impl Stepper {
 
 fn not_kept(error: &io::Error) -> String {
     format!("this session is not written as it goes: {error}\n")
-}
-
-fn print(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
 }

@@ -1,18 +1,16 @@
 //! What the terminal shows of a stop. Plain text lines; every fact comes from the session.
 
 use std::cell::RefCell;
-use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use console::{Style, measure_text_width, truncate_str};
 use serde_json::Value;
 
-use crate::debugger::causes;
-use crate::debugger::describe::{self, Headline};
-use crate::debugger::diff::{self, FieldChange};
-use crate::debugger::{Session, source};
-use crate::engine::{Engine, Note, Pending, Queued, Step, Table, Task, What};
-use crate::object::Object;
+use crate::debugger::diff::FieldChange;
+use crate::debugger::stop::{Change, Event, Fact, How, InFlight, Stop, Why};
+use crate::debugger::{Session, causes, describe, source};
+use crate::engine::{Pending, Step, Table};
+use crate::object::time::Instant;
 
 use super::palette;
 
@@ -42,27 +40,28 @@ impl View {
     }
 
     /// Everything a learner needs at a stop.
-    pub fn stop(&self, session: &Session, step: &Step) -> String {
+    pub fn stop(&self, stop: &Stop) -> String {
         let mut out = String::new();
         self.last.borrow_mut().clear();
-        self.title(&mut out, session, step);
-        self.headline(&mut out, &describe::headline(&session.cluster.engine, &step.event));
-        out.push('\n');
-        self.why(&mut out, session, step);
-        self.change(&mut out, step);
-        self.notes(&mut out, &session.cluster.engine, step);
-        // What is under way is known of the present only.
-        if session.current().is_some_and(|current| current.id != step.id) {
-            return out;
+        for crash in &stop.crashes {
+            let _ = writeln!(out, "{}", palette::error().apply_to(crash));
         }
-        self.waiting(&mut out, session);
-        self.pending_line(&mut out, session);
-        if session.background() > 0 {
-            self.section(
-                &mut out,
-                "unseen",
-                &format!("{} background events (heartbeats, Events, tokens)", session.background()),
-            );
+        for hit in &stop.hits {
+            let _ = writeln!(out, "{}", palette::here().apply_to(hit));
+        }
+        self.title(&mut out, stop);
+        self.headline(&mut out, &stop.event);
+        out.push('\n');
+        self.why(&mut out, stop.why.as_ref());
+        if let Some(change) = &stop.change {
+            self.change(&mut out, change);
+        }
+        self.facts(&mut out, &stop.facts);
+        self.waiting(&mut out, stop);
+        self.pending_line(&mut out, stop);
+        if stop.unseen > 0 {
+            let text = format!("{} background events (heartbeats, Events, tokens)", stop.unseen);
+            self.section(&mut out, "unseen", &text);
         }
         out
     }
@@ -143,143 +142,105 @@ impl View {
         out
     }
 
-    fn title(&self, out: &mut String, session: &Session, step: &Step) {
-        let text = format!("── step {} · {} ", step.id.0, session.time(step.time));
+    fn title(&self, out: &mut String, stop: &Stop) {
+        let text = format!("── step {} · {} ", stop.step, Instant(stop.t_ns));
         let rule = "─".repeat(self.width.saturating_sub(measure_text_width(&text)));
         let _ = writeln!(out, "{}", palette::label().apply_to(format!("{text}{rule}")));
     }
 
-    fn headline(&self, out: &mut String, head: &Headline) {
-        let from = palette::component(&head.from).apply_to(&head.from);
-        let to = palette::component(&head.to).apply_to(&head.to);
-        let what = palette::here().apply_to(&head.what);
+    fn headline(&self, out: &mut String, event: &Event) {
+        let from = palette::component(&event.from).apply_to(&event.from);
+        let to = palette::component(&event.to).apply_to(&event.to);
+        let what = palette::here().apply_to(&event.what);
         let one_line = format!("{from} ──{what}──▶ {to}");
         if measure_text_width(&one_line) <= self.width {
             let _ = writeln!(out, "{one_line}");
         } else {
-            let _ = writeln!(
-                out,
-                "{}\n{}\n{}",
-                self.fit(&from.to_string()),
-                self.fit(&format!("  ──{what}──▶")),
-                self.fit(&to.to_string())
-            );
+            for part in [from.to_string(), format!("  ──{what}──▶"), to.to_string()] {
+                let _ = writeln!(out, "{}", self.fit(&part));
+            }
         }
     }
 
-    fn why(&self, out: &mut String, session: &Session, step: &Step) {
-        if let (What::Packet { .. }, Some(before)) = (&step.event.what, session.step(step.event.cause)) {
-            let head = describe::headline(&session.cluster.engine, &before.event);
-            return self.section(out, "why", &format!("step {}: {}", before.id.0, head.what));
-        }
-        let Some(write) = session.write_behind(step.id) else {
+    fn why(&self, out: &mut String, why: Option<&Why>) {
+        let Some(why) = why else {
             return self.section(out, "why", "it was under way before the first step");
         };
-        let What::Request { request, .. } = &write.event.what else { return };
-        let agent = palette::component(&request.user.agent).apply_to(&*request.user.agent);
-        let answer = write.notes.iter().find_map(|note| match note {
-            Note::Answered { code, revision, .. } if *revision > 0 => Some(format!(" → {code}, rv {revision}")),
-            Note::Answered { code, .. } => Some(format!(" → {code}")),
-            _ => None,
-        });
-        let text = format!("step {}: {agent}: {}{}", write.id.0, request.line(), answer.unwrap_or_default());
-        self.section(out, "why", &text);
+        let from =
+            why.from.as_ref().map_or(String::new(), |from| format!("{}: ", palette::component(from).apply_to(from)));
+        let code = why.code.map_or(String::new(), |code| format!(" → {code}"));
+        let revision = why.revision.map_or(String::new(), |revision| format!(", rv {revision}"));
+        self.section(out, "why", &format!("step {}: {from}{}{code}{revision}", why.step, why.what));
     }
 
-    fn change(&self, out: &mut String, step: &Step) {
-        let Some((old, new)) = describe::cache_change(step).or_else(|| stored_change(step)) else { return };
-        match (old, new) {
-            (None, Some(object)) => {
-                for line in summary(object) {
-                    self.section(out, "object", &line);
+    fn change(&self, out: &mut String, change: &Change) {
+        match change.how {
+            How::Added => {
+                let values = change.summary.iter().map(|(name, value)| format!("{name}: {}", short(Some(value))));
+                let text = format!("{}: {}", change.object, values.collect::<Vec<_>>().join(", "));
+                self.section(out, "object", text.trim_end_matches([' ', ':']));
+            }
+            How::Deleted => self.section(out, "change", &format!("{} is gone", change.object)),
+            How::Modified if change.fields.is_empty() => {
+                self.section(out, "change", "nothing but the resourceVersion");
+            }
+            How::Modified => {
+                for field_change in change.fields.iter().take(FIELDS_SHOWN) {
+                    self.section(out, "change", &field(field_change));
+                }
+                if change.fields.len() > FIELDS_SHOWN {
+                    self.section(out, "change", &format!("  … and {} fields more", change.fields.len() - FIELDS_SHOWN));
                 }
             }
-            (Some(old), Some(new)) => self.changes(out, &diff::fields(Some(old), Some(new))),
-            (Some(old), None) => self.section(out, "change", &format!("{} is gone", describe::name(old))),
-            (None, None) => {}
         }
     }
 
-    fn changes(&self, out: &mut String, changes: &[FieldChange]) {
-        if changes.is_empty() {
-            self.section(out, "change", "nothing but the resourceVersion");
-        }
-        for change in changes.iter().take(FIELDS_SHOWN) {
-            self.section(out, "change", &field(change));
-        }
-        if changes.len() > FIELDS_SHOWN {
-            self.section(out, "change", &format!("  … and {} fields more", changes.len() - FIELDS_SHOWN));
-        }
-    }
-
-    fn notes(&self, out: &mut String, engine: &Engine, step: &Step) {
-        for note in &step.notes {
-            match note {
-                Note::Cache { actor, kind, key, new, .. } => {
-                    let now =
-                        new.as_ref().map_or("removed".to_owned(), |o| format!("now at revision {}", o.revision()));
-                    let text = format!("{} of {}: {key} {now}", kind.info().plural, engine.name(*actor));
-                    self.section(out, "cache", &text);
-                }
-                Note::Queue { queue, key, how } => {
-                    self.section(out, "queue", &format!("{queue}: {}", queued(how, key.as_str())))
-                }
-                Note::Stage { name, detail } => {
-                    self.section(out, "stage", format!("{name}: {detail}").trim_end_matches([' ', ':']))
-                }
-                Note::Answered { code, error, .. } => {
-                    let text = error.as_ref().map_or(String::new(), |e| format!(" {e}"));
-                    self.section(out, "answer", &format!("{code}{text}"));
-                }
-                Note::Finished { task, .. } => self.section(out, "done", task),
-                Note::Text { topic, text } => self.section(out, topic, text),
-                Note::Table(table) => {
-                    self.section(out, "table", &table.title);
-                    out.push_str(&self.table(table));
-                }
-                Note::Stored { .. } | Note::Waits { .. } => {}
+    fn facts(&self, out: &mut String, facts: &[Fact]) {
+        for fact in facts {
+            self.section(out, &fact.topic, &fact.text);
+            if let Some(table) = &fact.table {
+                out.push_str(&self.table(table));
             }
         }
     }
 
     /// The reconciles and pod workers in flight, each with the line at which it waits.
-    fn waiting(&self, out: &mut String, session: &Session) {
-        let user = session.cluster.user.actor();
-        let shown = |task: &&Task| !task.is_background() && task.actor != user;
-        let mut tasks: Vec<&Task> = session.cluster.engine.tasks().filter(shown).collect();
-        // Whoever has just run comes first.
-        tasks.sort_by_key(|task| Reverse(task.waits.iter().map(|wait| wait.since).max()));
-        for task in tasks.iter().take(TASKS_SHOWN) {
-            for wait in task.waits.iter().take(1) {
-                let excerpt = source::excerpt(wait.at, CODE_AROUND);
-                let style = palette::component(session.cluster.engine.name(task.actor));
-                let text = format!("{} waits for {}", style.apply_to(&*task.label), wait.about);
-                self.section(out, "waiting", &text);
-                self.section(
-                    out,
-                    "",
-                    &palette::label().apply_to(format!("{}:{}", excerpt.file, excerpt.line)).to_string(),
-                );
-                for (number, line) in &excerpt.lines {
-                    let (mark, style) =
-                        if *number == excerpt.line { ("▶", palette::here()) } else { (" ", Style::new().dim()) };
-                    self.section(out, "", &format!("{mark}{number:>4} {}", style.apply_to(line)));
-                }
+    fn waiting(&self, out: &mut String, stop: &Stop) {
+        for waiting in stop.waiting.iter().take(TASKS_SHOWN) {
+            let task = palette::component(&waiting.component).apply_to(&waiting.task);
+            self.section(out, "waiting", &format!("{task} waits for {}", waiting.awaits));
+            let place = format!("{}:{}", waiting.file, waiting.line);
+            self.section(out, "", &palette::label().apply_to(place).to_string());
+            for (number, line) in source::lines(&waiting.file, waiting.line, CODE_AROUND).lines {
+                let here = number == waiting.line;
+                let (mark, style) = if here { ("▶", palette::here()) } else { (" ", Style::new().dim()) };
+                self.section(out, "", &format!("{mark}{number:>4} {}", style.apply_to(line)));
             }
         }
-        if tasks.len() > TASKS_SHOWN {
-            self.section(out, "waiting", &format!("… and {} more", tasks.len() - TASKS_SHOWN));
+        if stop.waiting_total > TASKS_SHOWN {
+            self.section(out, "waiting", &format!("… and {} more", stop.waiting_total - TASKS_SHOWN));
         }
     }
 
-    fn pending_line(&self, out: &mut String, session: &Session) {
-        let events: Vec<&Pending> = session.cluster.engine.pending().filter(|event| !event.background).collect();
-        for event in events.iter().take(PENDING_SHOWN) {
-            self.section(out, "pending", self.line(session, event).trim_start());
+    fn pending_line(&self, out: &mut String, stop: &Stop) {
+        for event in stop.pending.iter().take(PENDING_SHOWN) {
+            self.section(out, "pending", self.in_flight(event).trim_start());
         }
-        if events.len() > PENDING_SHOWN {
-            self.section(out, "pending", &format!("… and {} more", events.len() - PENDING_SHOWN));
+        if stop.pending_total > PENDING_SHOWN {
+            self.section(out, "pending", &format!("… and {} more", stop.pending_total - PENDING_SHOWN));
         }
+    }
+
+    /// A line for an event that was not delivered yet.
+    pub fn in_flight(&self, event: &InFlight) -> String {
+        let text = format!(
+            "{:>9}  {} ─ {} → {}",
+            Instant(event.t_ns).to_string(),
+            palette::component(&event.from).apply_to(&event.from),
+            event.what,
+            palette::component(&event.to).apply_to(&event.to),
+        );
+        self.fit(&text)
     }
 
     /// A line with its head in the left column; a repeated head is left out.
@@ -297,7 +258,7 @@ impl View {
 
 /// A field that changed, on a line.
 pub fn field(change: &FieldChange) -> String {
-    let (old, new) = (short(&change.old), short(&change.new));
+    let (old, new) = (short(change.old.as_ref()), short(change.new.as_ref()));
     match (&change.old, &change.new) {
         (None, _) => palette::added().apply_to(format!("+ {}: {new}", change.path)).to_string(),
         (_, None) => palette::removed().apply_to(format!("- {}: {old}", change.path)).to_string(),
@@ -308,42 +269,8 @@ pub fn field(change: &FieldChange) -> String {
     }
 }
 
-fn stored_change(step: &Step) -> Option<(Option<&Object>, Option<&Object>)> {
-    step.notes.iter().find_map(|note| match note {
-        Note::Stored { old, new, .. } => Some((old.as_ref(), new.as_ref())),
-        _ => None,
-    })
-}
-
-fn queued(how: &Queued, key: &str) -> String {
-    match how {
-        Queued::Added => format!("+ {key}"),
-        Queued::AlreadyQueued => format!("{key} was queued already"),
-        Queued::WhileProcessing => format!("{key} again, once its worker is done"),
-        Queued::Later(at) => format!("{key} at {at}"),
-        Queued::Taken => format!("a worker takes {key}"),
-        Queued::Done => format!("a worker is done with {key}"),
-    }
-}
-
-/// A new object in a few lines: what it asks for rather than all it says.
-fn summary(object: &Object) -> Vec<String> {
-    let json = object.to_json();
-    let at = |path: &str| json.pointer(path).filter(|v| !v.is_null()).map(|v| short(&Some(v.clone())));
-    let shown = [
-        ("replicas", "/spec/replicas"),
-        ("image", "/spec/template/spec/containers/0/image"),
-        ("image", "/spec/containers/0/image"),
-        ("node", "/spec/nodeName"),
-        ("phase", "/status/phase"),
-        ("owner", "/metadata/ownerReferences/0/name"),
-    ];
-    let parts: Vec<String> = shown.iter().filter_map(|(name, path)| Some(format!("{name}: {}", at(path)?))).collect();
-    vec![format!("{}: {}", describe::name(object), parts.join(", ")).trim_end_matches([' ', ':']).to_owned()]
-}
-
 /// A value on one line.
-fn short(value: &Option<Value>) -> String {
+fn short(value: Option<&Value>) -> String {
     let text = match value {
         None => "nothing".to_owned(),
         Some(Value::String(text)) => text.clone(),

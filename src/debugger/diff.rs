@@ -1,11 +1,12 @@
 //! What changed between two versions of an object, field by field.
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::object::Object;
 
 /// One field that differs. Items of lists go by their name or type where they have one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FieldChange {
     /// `status.conditions[Ready].status`.
     pub path: String,

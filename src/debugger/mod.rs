@@ -10,7 +10,7 @@
 //!   objects that [`target`] finds.
 //! - [`choice`]: what a user decides and breaks. [`mod@file`]: a session saved; [`journal`]: one written as it goes;
 //!   [`digest`]: by which runs are known again.
-//! - [`describe`]: one event, or one task, in words.
+//! - [`stop`]: everything there is to see at a stop. [`describe`]: one event, or one task, in words.
 //! - [`compare`]: two courses of events side by side.
 //! - [`diff`]: what changed between two versions of an object, field by field.
 //! - [`properties`]: what must hold in every run.
@@ -41,6 +41,7 @@ pub mod record;
 pub mod session;
 pub mod source;
 pub mod spine;
+pub mod stop;
 pub mod target;
 pub mod timeline;
 pub mod travel;
@@ -48,4 +49,5 @@ pub mod travel;
 pub use choice::Choice;
 pub use moves::{Goal, StopAt};
 pub use session::{Advance, Session};
+pub use stop::Stop;
 pub use travel::{Branch, Chosen};

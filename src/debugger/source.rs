@@ -16,12 +16,16 @@ pub struct Excerpt {
 
 /// The line at `location` with `around` lines before and after it.
 pub fn excerpt(location: &Location<'_>, around: u32) -> Excerpt {
-    let file = location.file().replace('\\', "/");
-    let text = find(&file).and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
-    let (from, to) = (location.line().saturating_sub(around).max(1), location.line() + around);
+    lines(&location.file().replace('\\', "/"), location.line(), around)
+}
+
+/// A line of a file, as the compiler names it, with `around` lines before and after it.
+pub fn lines(file: &str, line: u32, around: u32) -> Excerpt {
+    let text = read(file);
+    let (from, to) = (line.saturating_sub(around).max(1), line + around);
     let numbered = (1u32..).zip(text.lines());
     let lines = numbered.filter(|(n, _)| (from..=to).contains(n)).map(|(n, line)| (n, line.to_owned())).collect();
-    Excerpt { file, line: location.line(), lines }
+    Excerpt { file: file.to_owned(), line, lines }
 }
 
 /// The file in the folder where the program was started, or else where it was built.

@@ -3,6 +3,8 @@
 use std::panic::Location;
 use std::rc::Rc;
 
+use serde::Serialize;
+
 use super::event::{ActorId, EventId, Pending, StepId};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
@@ -123,7 +125,7 @@ pub enum Queued {
 }
 
 /// A small table to show.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Table {
     /// What it shows.
     pub title: String,

@@ -11,7 +11,8 @@ use crate::object::Kind;
 use super::super::Stepper;
 use super::super::sequence;
 use super::super::view;
-use super::{Command, Group, Line, Reply};
+use super::Run::Says;
+use super::{Command, Group, Line, Text};
 
 /// So many effects are shown.
 const EFFECTS_SHOWN: usize = 40;
@@ -30,59 +31,59 @@ pub const GROUP: Group = Group {
             usage: "why [STEP]",
             about: "what led to it, back to the keystroke",
             more: "Each line is a step, with its number to look at: show 12, why 12, effects 12.\n",
-            run: |stepper, line| {
+            run: Says(|stepper, line| {
                 let step = step(&stepper.session, line.step()?)?;
                 Ok(stepper.view().why_chain(&stepper.session, step))
-            },
+            }),
         },
         Command {
             names: &["effects"],
             usage: "effects [STEP]",
             about: "what it set off, as far as has run",
             more: "",
-            run: effects,
+            run: Says(effects),
         },
         Command {
             names: &["timeline", "tl"],
             usage: "timeline [OBJECT|COMPONENT]",
             about: "who told whom what, as a diagram",
             more: "  timeline\n  timeline deploy/web\n  timeline kube-scheduler\n  timeline kubelet/*\n",
-            run: timeline,
+            run: Says(timeline),
         },
         Command {
             names: &["diff"],
             usage: "diff [STEP] [STEP]",
             about: "what a step changed; what is new between two",
             more: "",
-            run: diff,
+            run: Says(diff),
         },
         Command {
             names: &["history"],
             usage: "history OBJECT",
             about: "every revision, and who wrote it",
             more: "  history deploy/web\n",
-            run: history,
+            run: Says(history),
         },
         Command {
             names: &["who"],
             usage: "who OBJECT",
             about: "who watches it, and how old their copy is",
             more: "  who rs/web-*\n",
-            run: who,
+            run: Says(who),
         },
         Command {
             names: &["explain"],
             usage: "explain KIND[.field]",
             about: "what a field means, and who writes it",
             more: "  explain deploy.spec.replicas\n  explain pod.status\n",
-            run: |stepper, line| explain(&stepper.session, line.one("explain pod.status.phase")?),
+            run: Says(|stepper, line| explain(&stepper.session, line.one("explain pod.status.phase")?)),
         },
         Command {
             names: &["where"],
             usage: "where",
             about: "the place between keystroke and reachable Pod",
             more: "",
-            run: |stepper, line| line.nothing().map(|()| place(stepper)),
+            run: Says(|stepper, line| line.nothing().map(|()| place(stepper))),
         },
     ],
 };
@@ -99,7 +100,7 @@ pub fn step(session: &Session, number: Option<u64>) -> Result<&Step, String> {
     })
 }
 
-fn effects(stepper: &mut Stepper, line: &Line) -> Reply {
+fn effects(stepper: &mut Stepper, line: &Line) -> Text {
     let session = &stepper.session;
     let step = step(session, line.step()?)?;
     let effects = causes::effects(session, step.id, EFFECTS_SHOWN + 1);
@@ -119,7 +120,7 @@ fn effects(stepper: &mut Stepper, line: &Line) -> Reply {
     Ok(out)
 }
 
-fn timeline(stepper: &mut Stepper, line: &Line) -> Reply {
+fn timeline(stepper: &mut Stepper, line: &Line) -> Text {
     let session = &stepper.session;
     let words = line.arguments();
     let about = match words.as_slice() {
@@ -141,7 +142,7 @@ fn timeline(stepper: &mut Stepper, line: &Line) -> Reply {
     Ok(before + &sequence::draw(&rows[first..], here, stepper.width()))
 }
 
-fn diff(stepper: &mut Stepper, line: &Line) -> Reply {
+fn diff(stepper: &mut Stepper, line: &Line) -> Text {
     let session = &stepper.session;
     let number = |word: &&str| {
         let step = word.trim_start_matches('#').parse::<u64>();
@@ -180,7 +181,7 @@ fn diff(stepper: &mut Stepper, line: &Line) -> Reply {
     Ok(changed.iter().map(object).collect())
 }
 
-fn history(stepper: &mut Stepper, line: &Line) -> Reply {
+fn history(stepper: &mut Stepper, line: &Line) -> Text {
     let session = &stepper.session;
     let target = target::find(session, &line.arguments())?;
     let revisions = changes::history(session, &target);
@@ -208,7 +209,7 @@ fn history(stepper: &mut Stepper, line: &Line) -> Reply {
     Ok(format!("{target}\n{}", stepper.view().table(&table)))
 }
 
-fn who(stepper: &mut Stepper, line: &Line) -> Reply {
+fn who(stepper: &mut Stepper, line: &Line) -> Text {
     let session = &stepper.session;
     let target = target::find(session, &line.arguments())?;
     let entry = session.cluster.engine.api.store.get(&target.etcd_key());
@@ -236,7 +237,7 @@ fn who(stepper: &mut Stepper, line: &Line) -> Reply {
     Ok(head + &stepper.view().table(&table))
 }
 
-fn explain(session: &Session, word: &str) -> Reply {
+fn explain(session: &Session, word: &str) -> Text {
     let (kind_word, path) = word.split_once('.').unwrap_or((word, ""));
     let kind = Kind::from_word(kind_word)
         .ok_or_else(|| format!("there is no kind {kind_word:?}; write for example: explain pod.status.phase"))?;

@@ -6,7 +6,8 @@ use crate::debugger::{Branch, StopAt, changes, target};
 
 use super::super::Stepper;
 use super::super::view;
-use super::{Command, Group, Line, Reply};
+use super::Run::{Says, Stops};
+use super::{Answer, Command, Group, Line, Reply, Text};
 
 /// So many changed fields of an object are shown.
 const FIELDS_SHOWN: usize = 6;
@@ -23,38 +24,38 @@ pub const GROUP: Group = Group {
             usage: "back [N]",
             about: "to the informer notification before",
             more: "",
-            run: |stepper, line| back(stepper, stepper.stop, line.count()?),
+            run: Stops(|stepper, line| back(stepper, stepper.stop, line.count()?)),
         },
         Command {
             names: &["backi"],
             usage: "backi [N]",
             about: "to the event before, of any kind",
             more: "",
-            run: |stepper, line| back(stepper, StopAt::Event, line.count()?),
+            run: Stops(|stepper, line| back(stepper, StopAt::Event, line.count()?)),
         },
         Command {
             names: &["rnext", "rn"],
             usage: "rnext",
             about: "to what the same component got before this",
             more: "",
-            run: |stepper, line| {
+            run: Stops(|stepper, line| {
                 line.nothing()?;
                 let before = stepper.session.delivery_before();
                 go(stepper, before)
-            },
+            }),
         },
         Command {
             names: &["rcontinue", "rc"],
             usage: "rcontinue",
             about: "back to the breakpoint hit before",
             more: "",
-            run: |stepper, line| {
+            run: Stops(|stepper, line| {
                 line.nothing()?;
                 match stepper.session.hit_before() {
                     Some(step) => go(stepper, step),
                     None => Err("no breakpoint was met before this step; break sets one".to_owned()),
                 }
-            },
+            }),
         },
         Command {
             names: &["goto", "g"],
@@ -62,31 +63,31 @@ pub const GROUP: Group = Group {
             about: "to any step, back or forward; 0 is the start",
             more: "What was chosen later is kept: going forward does it again. Do something else instead, and the run\n\
                 parts there: branches lists the courses that were left.\n",
-            run: |stepper, line| match line.step()? {
+            run: Stops(|stepper, line| match line.step()? {
                 Some(step) => go(stepper, step),
                 None => Err("write the number of a step: goto 42".to_owned()),
-            },
+            }),
         },
         Command {
             names: &["last-change", "lc"],
             usage: "last-change OBJECT[.field.path]",
             about: "back to the step that changed it last",
             more: "  last-change deploy/web\n  last-change pod/web-*.status.phase\nAgain, it goes to the change before.\n",
-            run: last_change,
+            run: Stops(last_change),
         },
         Command {
             names: &["branches"],
             usage: "branches",
             about: "courses of events that were left for another",
             more: "",
-            run: |stepper, line| line.nothing().map(|()| branches(stepper)),
+            run: Says(|stepper, line| line.nothing().map(|()| branches(stepper))),
         },
         Command {
             names: &["switch"],
             usage: "switch N",
             about: "to such a course, as far as it was followed",
             more: "",
-            run: |stepper, line| switch(stepper, line.one("switch 1")?),
+            run: Stops(|stepper, line| switch(stepper, line.one("switch 1")?)),
         },
         Command {
             names: &["compare"],
@@ -94,7 +95,7 @@ pub const GROUP: Group = Group {
             about: "where two courses part, and how they end",
             more: "A and B are numbers that branches shows, or * for this course, which is meant without B. Both are run\n\
                 through once, asking of each what must hold in every run.\n  compare 1\n  compare 1 2\n",
-            run: compare,
+            run: Says(compare),
         },
     ],
 };
@@ -115,19 +116,19 @@ fn back(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
 
 fn go(stepper: &mut Stepper, step: u64) -> Reply {
     let came_to = stepper.session.goto(step);
-    let shown = arrived(stepper);
+    let mut answer = arrived(stepper);
     if came_to < step {
-        return Ok(format!("{shown}the run ends here, before step {step}\n"));
+        answer.text = format!("the run ends here, before step {step}\n");
     }
-    Ok(shown)
+    Ok(answer)
 }
 
 /// What is shown where one has come to. What commands had printed by then counts as said.
-fn arrived(stepper: &mut Stepper) -> String {
+fn arrived(stepper: &mut Stepper) -> Answer {
     stepper.heard();
     match stepper.session.current() {
         Some(_) => stepper.shown(),
-        None => "this is the start of the run; press Enter to step\n".to_owned(),
+        None => Answer::says("this is the start of the run; press Enter to step\n"),
     }
 }
 
@@ -175,7 +176,7 @@ fn last_change(stepper: &mut Stepper, line: &Line) -> Reply {
         out += &format!("{}\n", view.fit(&view::field(field)));
     }
     out += &more(fields.len(), FIELDS_SHOWN, "fields");
-    Ok(out + &go(stepper, step.0)?)
+    Ok(Answer { text: out, ..go(stepper, step.0)? })
 }
 
 /// What is left out.
@@ -193,7 +194,7 @@ fn course(stepper: &Stepper, word: &str) -> Result<Option<usize>, String> {
     }
 }
 
-fn compare(stepper: &mut Stepper, line: &Line) -> Reply {
+fn compare(stepper: &mut Stepper, line: &Line) -> Text {
     let words = match line.arguments().as_slice() {
         [a] => [*a, "*"],
         [a, b] => [*a, *b],

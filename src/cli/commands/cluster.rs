@@ -3,7 +3,8 @@
 use crate::node::shell;
 
 use super::super::Stepper;
-use super::{Command, Group, Line, Reply};
+use super::Run::Says;
+use super::{Command, Group, Line, Text};
 use crate::debugger::Choice;
 
 /// Commands of kubectl's. The word `kubectl` may be left out.
@@ -16,17 +17,17 @@ pub const GROUP: Group = Group {
             usage: "get, describe, logs, events",
             about: "as kubectl prints them; time stands still",
             more: "",
-            run: |stepper, line| Ok(stepper.session.read(line.words())),
+            run: Says(|stepper, line| Ok(stepper.session.read(line.words()))),
         },
         Command {
             names: &["nodes"],
             usage: "nodes",
             about: "the nodes and what is on them",
             more: "",
-            run: |stepper, line| {
+            run: Says(|stepper, line| {
                 line.nothing()?;
                 Ok(stepper.session.read(&["get", "nodes", "-o", "wide"].map(str::to_owned)))
-            },
+            }),
         },
         Command {
             names: &[
@@ -36,18 +37,18 @@ pub const GROUP: Group = Group {
             usage: "apply -f, create, scale, set, label …",
             about: "as kubectl does them; step to see it",
             more: "",
-            run: change,
+            run: Says(change),
         },
         Command {
             names: &["delete"],
             usage: "delete KIND NAME",
             about: "as kubectl does; with a number: that breakpoint",
             more: "",
-            run: |stepper, line| match line.arguments().as_slice() {
+            run: Says(|stepper, line| match line.arguments().as_slice() {
                 [] => Err("write for example: delete pod web, or for a breakpoint: delete 1".to_owned()),
                 words if words.iter().all(|word| word.parse::<u32>().is_ok()) => super::stop::unbreak(stepper, line),
                 _ => change(stepper, line),
-            },
+            }),
         },
         Command {
             names: &["node"],
@@ -61,53 +62,53 @@ pub const GROUP: Group = Group {
                    node node-1 iptables-save\n\
                    node node-1 cp FILE PATH      a file of the scenario, or one beside it\n\
                    node node-1 rm PATH\n",
-            run: |stepper, line| match line.words()[1..].split_first() {
+            run: Says(|stepper, line| match line.words()[1..].split_first() {
                 Some((word, [_])) if word == "stop" || word == "start" => super::decide::act(stepper, line),
                 Some((_, command)) if command.first().is_some_and(|word| word == "cp" || word == "rm") => {
                     super::decide::act(stepper, line)
                 }
                 Some((node, command)) if !command.is_empty() => stepper.session.cluster.on_node(node, command),
                 _ => Err(format!("write: node NODE COMMAND; a node knows {}, cp FILE PATH, rm PATH", shell::USAGE)),
-            },
+            }),
         },
         Command {
             names: &["curl", "ping", "nslookup"],
             usage: "curl, ping, nslookup … [--from POD|NODE]",
             about: "packets, hop by hop",
             more: "",
-            run: packets,
+            run: Says(packets),
         },
         Command {
             names: &["exec"],
             usage: "exec POD -- COMMAND",
             about: "curl, ping, nslookup, cat in a Pod",
             more: "",
-            run: change,
+            run: Says(change),
         },
         Command {
             names: &["kubectl", "k"],
             usage: "kubectl …",
             about: "any of kubectl's commands",
             more: "",
-            run: |stepper, line| match line.words()[1..].first().map(String::as_str) {
+            run: Says(|stepper, line| match line.words()[1..].first().map(String::as_str) {
                 None => Err("write for example: kubectl get pods".to_owned()),
                 Some("get" | "describe" | "logs" | "events") => Ok(stepper.session.read(&line.words()[1..])),
                 Some(_) => start(stepper, &line.words()[1..]),
-            },
+            }),
         },
     ],
 };
 
 /// Whatever changes something becomes events to step through.
-pub fn change(stepper: &mut Stepper, line: &Line) -> Reply {
+pub fn change(stepper: &mut Stepper, line: &Line) -> Text {
     start(stepper, line.words())
 }
 
 /// A command of the network becomes packets to step through.
-fn packets(stepper: &mut Stepper, line: &Line) -> Reply {
+fn packets(stepper: &mut Stepper, line: &Line) -> Text {
     Ok(stepper.session.act(&format!("type {}", shell_words::join(line.words())))? + "\n")
 }
 
-fn start(stepper: &mut Stepper, words: &[String]) -> Reply {
+fn start(stepper: &mut Stepper, words: &[String]) -> Text {
     Ok(stepper.session.choose(Choice::Kubectl(words.to_vec()))? + "\n")
 }

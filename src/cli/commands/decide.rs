@@ -3,7 +3,8 @@
 use crate::debugger::choice;
 
 use super::super::Stepper;
-use super::{Command, Group, Line, Reply};
+use super::Run::{Says, Stops};
+use super::{Command, Group, Line, Text};
 
 /// Commands about the order of events.
 pub const GROUP: Group = Group {
@@ -15,10 +16,10 @@ pub const GROUP: Group = Group {
             usage: "choose EVENT",
             about: "deliver this one next: choose e45",
             more: "pending shows the numbers. Events of one watch stay in order.\n",
-            run: |stepper, line| {
+            run: Stops(|stepper, line| {
                 stepper.session.act(line.text())?;
-                Ok(stepper.printed() + &stepper.shown())
-            },
+                Ok(stepper.stopped())
+            }),
         },
         Command {
             names: &["hold"],
@@ -26,24 +27,24 @@ pub const GROUP: Group = Group {
             about: "keep back what it gets, or one of its watches",
             more: "  hold kube-scheduler            it hangs\n  hold kube-scheduler pods       its watch of Pods lags\n  \
                 hold link kubelet/node-1 kube-apiserver\nhold alone shows what is held. Held events stay pending.\n",
-            run: |stepper, line| match line.arguments().is_empty() {
+            run: Says(|stepper, line| match line.arguments().is_empty() {
                 true => Ok(choice::what_is_held(&stepper.session) + "\n"),
                 false => act(stepper, line),
-            },
+            }),
         },
         Command {
             names: &["release"],
             usage: "release [COMPONENT [KIND]]",
             about: "let it go again; alone: everything",
             more: "",
-            run: act,
+            run: Says(act),
         },
         Command {
             names: &["delay"],
             usage: "delay EVENT SECONDS",
             about: "let it arrive later",
             more: "What follows it in the same watch stays behind it.\n",
-            run: act,
+            run: Says(act),
         },
         Command {
             names: &["drop"],
@@ -51,14 +52,14 @@ pub const GROUP: Group = Group {
             about: "lose it, where that can happen",
             more: "Of a request or its answer the client sees a lost connection. A notification is lost as by a faulty \
                 watch cache.\nTimers and calls on one machine cannot get lost.\n",
-            run: act,
+            run: Says(act),
         },
         Command {
             names: &["seed"],
             usage: "seed N",
             about: "let hops take other times from now on",
             more: "",
-            run: act,
+            run: Says(act),
         },
         Command {
             names: &["when"],
@@ -66,14 +67,14 @@ pub const GROUP: Group = Group {
             about: "decide or break something there, once",
             more: "Terms are those of break.\n  when create pods if new.metadata.name ~ \"web-*\" do crash \
                 kube-controller-manager\n  when if step == 40 do cut node-1\n",
-            run: when,
+            run: Says(when),
         },
         Command {
             names: &["choices"],
             usage: "choices",
             about: "what was decided so far, and after which step",
             more: "",
-            run: |stepper, line| line.nothing().map(|()| choices(stepper)),
+            run: Says(|stepper, line| line.nothing().map(|()| choices(stepper))),
         },
     ],
 };
@@ -88,14 +89,14 @@ pub const FAULTS: Group = Group {
             usage: "crash COMPONENT",
             about: "its caches and queues are lost, it starts anew",
             more: "  crash kube-controller-manager\n  crash kubelet/node-1\n  crash kube-apiserver     every watch breaks\n",
-            run: act,
+            run: Says(act),
         },
         Command {
             names: &["stop", "start"],
             usage: "stop, start COMPONENT",
             about: "the same in two moves",
             more: "",
-            run: act,
+            run: Says(act),
         },
         Command {
             names: &["fail"],
@@ -104,45 +105,45 @@ pub const FAULTS: Group = Group {
             more: "HOW is 409, 429, 500, 503, lost (before it arrives) or lost-after (it took effect); times N for \
                 more than one.\n  fail replicaset-controller create pods with lost-after\n  \
                 fail kubelet/* patch pods with 500 times 3\n",
-            run: act,
+            run: Says(act),
         },
         Command {
             names: &["kill", "oom"],
             usage: "kill, oom POD [CONTAINER]",
             about: "end a container's process",
             more: "",
-            run: act,
+            run: Says(act),
         },
         Command {
             names: &["cut", "mend"],
             usage: "cut, mend NODE",
             about: "no message between it and the API server",
             more: "What is on the node goes on. Messages wait until the link is mended; none times out.\n",
-            run: act,
+            run: Says(act),
         },
         Command {
             names: &["compact"],
             usage: "compact",
             about: "etcd forgets the past; watches behind get 410",
             more: "",
-            run: act,
+            run: Says(act),
         },
         Command {
             names: &["slow"],
             usage: "slow IMAGE SECONDS",
             about: "pulling it takes so long",
             more: "",
-            run: act,
+            run: Says(act),
         },
     ],
 };
 
 /// Does what the line says, and keeps it among the choices.
-pub fn act(stepper: &mut Stepper, line: &Line) -> Reply {
+pub fn act(stepper: &mut Stepper, line: &Line) -> Text {
     Ok(stepper.session.act(line.text())? + "\n")
 }
 
-fn when(stepper: &mut Stepper, line: &Line) -> Reply {
+fn when(stepper: &mut Stepper, line: &Line) -> Text {
     let names = stepper.session.names();
     let breakpoint = stepper.session.breakpoints.when(line.rest(), &names)?;
     Ok(format!("{breakpoint}\n"))

@@ -1,6 +1,7 @@
 //! Help, and the end.
 
-use super::{Command, GROUPS, Group, Line, Reply};
+use super::Run::Says;
+use super::{Command, GROUPS, Group, Line, Text};
 
 /// The width of the columns of help.
 const GROUP_WIDTH: usize = 10;
@@ -16,22 +17,22 @@ pub const GROUP: Group = Group {
             usage: "help [COMMAND|GROUP|all]",
             about: "the names, or more",
             more: "",
-            run: |_, line| help(line),
+            run: Says(|_, line| help(line)),
         },
         Command {
             names: &["quit", "q", "exit"],
             usage: "quit",
             about: "the end",
             more: "",
-            run: |stepper, _| {
+            run: Says(|stepper, _| {
                 stepper.done = true;
                 Ok(String::new())
-            },
+            }),
         },
     ],
 };
 
-fn help(line: &Line) -> Reply {
+fn help(line: &Line) -> Text {
     match line.arguments().join(" ").as_str() {
         "" => Ok(overview()),
         "all" => Ok(GROUPS.iter().map(group).collect()),

@@ -3,7 +3,8 @@
 use crate::debugger::file::{self, File};
 
 use super::super::Stepper;
-use super::{Command, Group, Line, Reply};
+use super::Run::{Says, Stops};
+use super::{Command, Group, Line, Reply, Text};
 
 /// Commands that keep a session.
 pub const GROUP: Group = Group {
@@ -15,19 +16,19 @@ pub const GROUP: Group = Group {
             usage: "save FILE",
             about: "scenario, choices and breakpoints, to share",
             more: "kubestep step --replay FILE [--at STEP] opens it. It says so if the run has become another one.\n",
-            run: |stepper, line| save(stepper, line),
+            run: Says(|stepper, line| save(stepper, line)),
         },
         Command {
             names: &["load"],
             usage: "load FILE",
             about: "go on with a saved session",
             more: "",
-            run: |stepper, line| load(stepper, line),
+            run: Stops(load),
         },
     ],
 };
 
-fn save(stepper: &Stepper, line: &Line) -> Reply {
+fn save(stepper: &Stepper, line: &Line) -> Text {
     let path = line.one("save web.kubestep")?;
     let text = file::save(&stepper.session);
     std::fs::write(path, &text).map_err(|error| format!("{path} cannot be written: {error}"))?;

@@ -3,12 +3,13 @@
 use crate::controllers::ControllerManager;
 use crate::debugger::expression::matches_glob;
 use crate::debugger::inspect::{informers, owner_graph, process};
-use crate::debugger::{Session, describe, source};
+use crate::debugger::{Session, Stop, describe, source};
 use crate::object::Object;
 use crate::scheduler::KubeScheduler;
 
 use super::super::Stepper;
-use super::{Command, Group, Line, Reply};
+use super::Run::{Says, Stops};
+use super::{Answer, Command, Group, Line, Text};
 
 /// So many objects of a cache are named.
 const CACHED_SHOWN: usize = 20;
@@ -23,41 +24,42 @@ pub const GROUP: Group = Group {
             usage: "show [STEP]",
             about: "this stop again, or an earlier one",
             more: "",
-            run: |stepper, line| match line.step()? {
+            run: Stops(|stepper, line| match line.step()? {
                 None => Ok(stepper.shown()),
                 Some(number) => {
                     let step = super::ask::step(&stepper.session, Some(number))?;
-                    Ok(stepper.view().stop(&stepper.session, step))
+                    let stop = Some(Box::new(Stop::of(&stepper.session, step)));
+                    Ok(Answer { stop, ..Answer::default() })
                 }
-            },
+            }),
         },
         Command {
             names: &["pending", "p"],
             usage: "pending [--all]",
             about: "what is in flight",
             more: "",
-            run: |stepper, line| Ok(stepper.view().pending(&stepper.session, line.flag("--all")?)),
+            run: Says(|stepper, line| Ok(stepper.view().pending(&stepper.session, line.flag("--all")?))),
         },
         Command {
             names: &["stack"],
             usage: "stack",
             about: "what every reconcile and pod worker waits for",
             more: "",
-            run: |stepper, line| line.nothing().map(|()| stack(&stepper.session)),
+            run: Says(|stepper, line| line.nothing().map(|()| stack(&stepper.session))),
         },
         Command {
             names: &["cache"],
             usage: "cache COMPONENT",
             about: "what a component believes",
             more: "",
-            run: |stepper, line| cache(&stepper.session, line.one("cache kube-scheduler")?),
+            run: Says(|stepper, line| cache(&stepper.session, line.one("cache kube-scheduler")?)),
         },
         Command {
             names: &["queue"],
             usage: "queue COMPONENT",
             about: "what it has still to work on",
             more: "",
-            run: |stepper, line| queue(stepper, line.one("queue kube-controller-manager")?),
+            run: Says(|stepper, line| queue(stepper, line.one("queue kube-controller-manager")?)),
         },
         Command {
             names: &["graph"],
@@ -65,14 +67,14 @@ pub const GROUP: Group = Group {
             about: "who owns whom, as the garbage collector sees it",
             more: "With a name, only the trees in which it occurs; stars stand for anything, as in: graph web-*\n\
                    An owner that no informer has told of yet is a virtual node: the collector asks the API server for it.\n",
-            run: |stepper, line| graph(&stepper.session, line),
+            run: Says(|stepper, line| graph(&stepper.session, line)),
         },
         Command {
             names: &["etcd"],
             usage: "etcd get [--prefix] KEY",
             about: "what is stored",
             more: "",
-            run: |stepper, line| etcd(&stepper.session, line),
+            run: Says(|stepper, line| etcd(&stepper.session, line)),
         },
     ],
 };
@@ -90,7 +92,7 @@ fn stack(session: &Session) -> String {
     if out.is_empty() { "no reconcile or pod worker is under way\n".to_owned() } else { out }
 }
 
-fn etcd(session: &Session, line: &Line) -> Reply {
+fn etcd(session: &Session, line: &Line) -> Text {
     let words: Vec<&str> = line.arguments().into_iter().filter(|word| *word != "get").collect();
     let prefix = words.contains(&"--prefix");
     let keys: Vec<&str> = words.into_iter().filter(|word| *word != "--prefix").collect();
@@ -122,7 +124,7 @@ fn yaml(object: &Object) -> String {
     serde_yaml::to_string(&object.to_json()).unwrap_or_else(|error| format!("{}: {error}\n", describe::name(object)))
 }
 
-fn cache(session: &Session, component: &str) -> Reply {
+fn cache(session: &Session, component: &str) -> Text {
     let informers = informers(session, component);
     if informers.is_empty() {
         return Err(no_component(session, component));
@@ -139,7 +141,7 @@ fn cache(session: &Session, component: &str) -> Reply {
     Ok(out)
 }
 
-fn queue(stepper: &Stepper, component: &str) -> Reply {
+fn queue(stepper: &Stepper, component: &str) -> Text {
     let session = &stepper.session;
     if let Some(scheduler) = process::<KubeScheduler>(session, component) {
         return Ok(stepper.view().table(&scheduler.queue_table()));
@@ -166,7 +168,7 @@ fn queue(stepper: &Stepper, component: &str) -> Reply {
     Ok(out)
 }
 
-fn graph(session: &Session, line: &Line) -> Reply {
+fn graph(session: &Session, line: &Line) -> Text {
     let wanted = if line.arguments().is_empty() { "*" } else { line.one("graph web-*")? };
     let trees = owner_graph(session).ok_or("kube-controller-manager does not run, and the collector is in it")?;
     let is_wanted = |line: &String| {

@@ -2,8 +2,8 @@
 //! and in test scripts.
 //!
 //! A command is a row: its names, how it is written, what it does in a few words, and the function that does it. A
-//! function takes what was typed and gives the text to show, or the text of an error. It prints nothing, so that any
-//! face can use it.
+//! function takes what was typed and gives an [`Answer`], or the text of an error. It prints nothing, so that any face can
+//! use it.
 //!
 //! - [`movement`], forward.
 //! - [`back`], and to other courses of events.
@@ -14,6 +14,8 @@
 //! - [`cluster`], kubectl and the world outside.
 //! - [`keep`], sessions as files.
 //! - [`general`], help and the end.
+
+use crate::debugger::Stop;
 
 use super::Stepper;
 
@@ -30,8 +32,37 @@ pub mod stop;
 
 pub use line::Line;
 
-/// What a command gives: text to show, or what was wrong and the way out.
-pub type Reply = Result<String, String>;
+/// What a command gives: an answer to show, or what was wrong and the way out.
+pub type Reply = Result<Answer, String>;
+
+/// The same of a command that only says something.
+pub type Text = Result<String, String>;
+
+/// What a face shows when a command is done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// What kubectl and logpoints have printed on the way.
+    pub printed: String,
+    /// What the command says.
+    pub text: String,
+    /// The stop it has come to, or shows.
+    pub stop: Option<Box<Stop>>,
+}
+
+impl Answer {
+    /// An answer that only says something.
+    pub fn says(text: impl Into<String>) -> Answer {
+        Answer { text: text.into(), ..Answer::default() }
+    }
+}
+
+/// How a command is done.
+pub enum Run {
+    /// It says something.
+    Says(fn(&mut Stepper, &Line) -> Text),
+    /// It comes to a stop, or shows one.
+    Stops(fn(&mut Stepper, &Line) -> Reply),
+}
 
 /// One command.
 pub struct Command {
@@ -44,7 +75,7 @@ pub struct Command {
     /// What `help COMMAND` says beside that: whole lines, examples; empty if nothing.
     pub more: &'static str,
     /// Does it.
-    pub run: fn(&mut Stepper, &Line) -> Reply,
+    pub run: Run,
 }
 
 /// Commands that belong together.
@@ -99,8 +130,9 @@ fn read(text: &str) -> Result<Line, String> {
 /// Runs a line as it was typed. An empty one is `step`.
 pub fn run(stepper: &mut Stepper, text: &str) -> Reply {
     let line = read(text)?;
-    match find(line.name()) {
-        Some(command) => (command.run)(stepper, &line),
+    match find(line.name()).map(|command| &command.run) {
+        Some(Run::Says(run)) => run(stepper, &line).map(Answer::says),
+        Some(Run::Stops(run)) => run(stepper, &line),
         None => Err(unknown(line.name())),
     }
 }

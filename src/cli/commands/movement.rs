@@ -8,7 +8,8 @@ use crate::debugger::{Advance, Goal, Session, StopAt};
 use crate::engine::Note;
 
 use super::super::Stepper;
-use super::{Command, Group, Line, Reply};
+use super::Run::Stops;
+use super::{Answer, Command, Group, Line, Reply};
 
 /// Commands that let time pass.
 pub const GROUP: Group = Group {
@@ -20,14 +21,14 @@ pub const GROUP: Group = Group {
             usage: "Enter, step [N]",
             about: "to the next informer notification or packet hop",
             more: "",
-            run: |stepper, line| advance(stepper, stepper.stop, line.count()?),
+            run: Stops(|stepper, line| advance(stepper, stepper.stop, line.count()?)),
         },
         Command {
             names: &["stepi", "si"],
             usage: "stepi [N]",
             about: "to the next event of any kind",
             more: "",
-            run: |stepper, line| advance(stepper, StopAt::Event, line.count()?),
+            run: Stops(|stepper, line| advance(stepper, StopAt::Event, line.count()?)),
         },
         Command {
             names: &["next", "n"],
@@ -35,58 +36,58 @@ pub const GROUP: Group = Group {
             about: "until whoever just got something has reacted to it",
             more: "Follows what this step set off in the component that got the event: the key it queued, the \
                 reconcile\nthat took it, its calls and their answers. Stops when none of it is under way any more.\n",
-            run: |stepper, line| line.nothing().and_then(|()| next(stepper)),
+            run: Stops(|stepper, line| line.nothing().and_then(|()| next(stepper))),
         },
         Command {
             names: &["finish", "f"],
             usage: "finish",
             about: "until this reconcile or pod worker ends",
             more: "",
-            run: |stepper, line| line.nothing().and_then(|()| finish(stepper)),
+            run: Stops(|stepper, line| line.nothing().and_then(|()| finish(stepper))),
         },
         Command {
             names: &["until", "u"],
             usage: "until TERM… [if EXPR]",
             about: "on until this holds, written as for break",
             more: "  until pod/web condition=Ready:True\n  until deploy if new.status.readyReplicas == 2\n",
-            run: until,
+            run: Stops(until),
         },
         Command {
             names: &["continue", "c"],
             usage: "continue",
             about: "to a breakpoint or the scenario's next command",
             more: "",
-            run: |stepper, line| {
+            run: Stops(|stepper, line| {
                 line.nothing()?;
                 let printed = stepper.session.cluster.kubectl.printed();
                 run_on(stepper, Goal::NextLine(printed))
-            },
+            }),
         },
         Command {
             names: &["run", "r"],
             usage: "run",
             about: "on until nothing is left to do",
             more: "A cluster that never comes to rest, as with a container that keeps crashing, gets ten minutes.\n",
-            run: |stepper, line| match line.arguments().is_empty() {
+            run: Stops(|stepper, line| match line.arguments().is_empty() {
                 true => run_on(stepper, Goal::Quiet),
                 // `kubectl run` is a command too.
-                false => super::cluster::change(stepper, line),
-            },
+                false => super::cluster::change(stepper, line).map(Answer::says),
+            }),
         },
         Command {
             names: &["wait"],
             usage: "wait SECONDS",
             about: "on for so much virtual time",
             more: "",
-            run: |stepper, line| match line.arguments().as_slice() {
+            run: Stops(|stepper, line| match line.arguments().as_slice() {
                 [seconds] if seconds.parse::<u64>().is_ok() => {
                     let time = Duration::from_secs(line.count()?);
                     let now = stepper.session.cluster.engine.now();
                     run_on(stepper, Goal::Time(now + time))
                 }
                 [] => Err("write for example: wait 30, or as kubectl does: wait --for=delete pod/web".to_owned()),
-                _ => super::cluster::change(stepper, line),
-            },
+                _ => super::cluster::change(stepper, line).map(Answer::says),
+            }),
         },
     ],
 };
@@ -101,13 +102,14 @@ fn advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
         match stepper.session.advance(stop, 0) {
             Advance::Quiet => {
                 let left = left(&stepper.session);
-                return Ok(format!("{}{left}: the cluster is quiet. Change something, or quit\n", stepper.printed()));
+                let text = format!("{left}: the cluster is quiet. Change something, or quit\n");
+                return Ok(Answer { printed: stepper.printed(), ..Answer::says(text) });
             }
             Advance::Stopped | Advance::Limit => {}
             Advance::Breakpoint | Advance::Crashed => break,
         }
     }
-    Ok(stepper.printed() + &stepper.shown())
+    Ok(stepper.stopped())
 }
 
 /// Runs to a goal, with a bar where somebody watches, for ten minutes of virtual time at most.
@@ -133,26 +135,24 @@ fn go(stepper: &mut Stepper, goal: &mut Goal) -> Advance {
 fn run_on(stepper: &mut Stepper, mut goal: Goal) -> Reply {
     let before = stepper.session.history().len();
     let end = go(stepper, &mut goal);
-    let said = stepper.printed();
+    let printed = stepper.printed();
     let session = &stepper.session;
     let quiet = if session.cluster.is_quiet() { format!("; {}", left(session)) } else { String::new() };
     let (steps, now) = (session.history().len() - before, session.time(session.cluster.engine.now()));
-    let ran = format!("{said}{steps} events, now at {now}{quiet}\n");
-    match end {
-        Advance::Breakpoint | Advance::Crashed => Ok(ran + &stepper.shown()),
-        _ => Ok(ran),
-    }
+    let text = format!("{steps} events, now at {now}{quiet}\n");
+    let stop = matches!(end, Advance::Breakpoint | Advance::Crashed).then(|| session.stop().map(Box::new)).flatten();
+    Ok(Answer { printed, text, stop })
 }
 
 /// Steps to a goal and shows the stop there. `what` says what did not come, if the cluster falls quiet before.
 fn show_goal(stepper: &mut Stepper, mut goal: Goal, what: &str) -> Reply {
     let end = go(stepper, &mut goal);
-    let said = stepper.printed();
-    match end {
-        Advance::Quiet => Ok(format!("{said}the cluster is quiet; nothing is pending before {what}\n")),
-        Advance::Limit => Ok(format!("{said}ten minutes went by before {what}\n")),
-        _ => Ok(said + &stepper.shown()),
-    }
+    let text = match end {
+        Advance::Quiet => format!("the cluster is quiet; nothing is pending before {what}\n"),
+        Advance::Limit => format!("ten minutes went by before {what}\n"),
+        _ => return Ok(stepper.stopped()),
+    };
+    Ok(Answer { printed: stepper.printed(), ..Answer::says(text) })
 }
 
 /// What a quiet cluster has left to do.

@@ -3,7 +3,8 @@
 use crate::debugger::breakpoint::Breakpoint;
 
 use super::super::Stepper;
-use super::{Command, Group, Line, Reply};
+use super::Run::Says;
+use super::{Command, Group, Line, Text};
 
 /// Commands about breakpoints.
 pub const GROUP: Group = Group {
@@ -15,56 +16,56 @@ pub const GROUP: Group = Group {
             usage: "break [TERM…] [if EXPR] [print TEXT]",
             about: "stop there, or print and go on",
             more: BREAK,
-            run: |stepper, line| add(stepper, line, false),
+            run: Says(|stepper, line| add(stepper, line, false)),
         },
         Command {
             names: &["tbreak"],
             usage: "tbreak TERM… [if EXPR]",
             about: "the same, once",
             more: "A breakpoint that goes away when it has stopped once.\n",
-            run: |stepper, line| add(stepper, line, true),
+            run: Says(|stepper, line| add(stepper, line, true)),
         },
         Command {
             names: &["watch"],
             usage: "watch OBJECT.path",
             about: "stop when a field changes",
             more: WATCH,
-            run: watch,
+            run: Says(watch),
         },
         Command {
             names: &["breakpoints", "bl"],
             usage: "breakpoints",
             about: "list them",
             more: "Each with its number, what it stops at, and how often it did.\n",
-            run: |stepper, line| line.nothing().map(|()| list(stepper)),
+            run: Says(|stepper, line| line.nothing().map(|()| list(stepper))),
         },
         Command {
             names: &["ignore"],
             usage: "ignore N COUNT",
             about: "pass over the next COUNT hits of N",
             more: "",
-            run: ignore,
+            run: Says(ignore),
         },
         Command {
             names: &["disable"],
             usage: "disable N…",
             about: "pass there until enabled; all without a number",
             more: "",
-            run: |stepper, line| each(stepper, line, |breakpoint| breakpoint.enabled = false),
+            run: Says(|stepper, line| each(stepper, line, |breakpoint| breakpoint.enabled = false)),
         },
         Command {
             names: &["enable"],
             usage: "enable N…",
             about: "stop there again",
             more: "",
-            run: |stepper, line| each(stepper, line, |breakpoint| breakpoint.enabled = true),
+            run: Says(|stepper, line| each(stepper, line, |breakpoint| breakpoint.enabled = true)),
         },
         Command {
             names: &["unbreak", "clear"],
             usage: "unbreak N…",
             about: "take breakpoints away; all without a number",
             more: "`delete N` does the same; `delete pod web` is kubectl's.\n",
-            run: unbreak,
+            run: Says(unbreak),
         },
     ],
 };
@@ -101,14 +102,14 @@ Stops at the write that changes the field, wherever it comes from.
   watch pod/web-*.spec.nodeName
 ";
 
-fn add(stepper: &mut Stepper, line: &Line, once: bool) -> Reply {
+fn add(stepper: &mut Stepper, line: &Line, once: bool) -> Text {
     let names = stepper.session.names();
     let breakpoint = stepper.session.breakpoints.add(line.rest(), once, &names)?;
     Ok(format!("{breakpoint}\n"))
 }
 
 /// `watch` stops at changes; without a path it is not kubectl's, so it says how it is written.
-fn watch(stepper: &mut Stepper, line: &Line) -> Reply {
+fn watch(stepper: &mut Stepper, line: &Line) -> Text {
     let names = stepper.session.names();
     let breakpoint = stepper.session.breakpoints.watch(line.rest(), &names)?;
     Ok(format!("{breakpoint}\n"))
@@ -123,7 +124,7 @@ fn number(word: &str) -> Result<u32, String> {
     word.parse().map_err(|_| format!("{word:?} is not the number of a breakpoint; breakpoints lists them"))
 }
 
-fn ignore(stepper: &mut Stepper, line: &Line) -> Reply {
+fn ignore(stepper: &mut Stepper, line: &Line) -> Text {
     let [breakpoint, count] = line.arguments()[..] else {
         return Err("write for example: ignore 1 5".to_owned());
     };
@@ -141,7 +142,7 @@ fn numbers(stepper: &Stepper, line: &Line) -> Result<Vec<u32>, String> {
     }
 }
 
-fn each(stepper: &mut Stepper, line: &Line, change: fn(&mut Breakpoint)) -> Reply {
+fn each(stepper: &mut Stepper, line: &Line, change: fn(&mut Breakpoint)) -> Text {
     for number in numbers(stepper, line)? {
         change(stepper.session.breakpoints.get(number)?);
     }
@@ -149,7 +150,7 @@ fn each(stepper: &mut Stepper, line: &Line, change: fn(&mut Breakpoint)) -> Repl
 }
 
 /// Takes breakpoints away.
-pub fn unbreak(stepper: &mut Stepper, line: &Line) -> Reply {
+pub fn unbreak(stepper: &mut Stepper, line: &Line) -> Text {
     for number in numbers(stepper, line)? {
         stepper.session.breakpoints.delete(number)?;
     }

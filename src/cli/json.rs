@@ -1,0 +1,99 @@
+//! `--json`: a session for programs. Commands are lines of standard input; each is answered by one line of JSON.
+//!
+//! `docs/json.md` is the schema; `tests/json.rs` holds sessions against it.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::debugger::Stop;
+
+use super::Stepper;
+use super::commands::Reply;
+use super::input::read_line;
+
+/// The version of what is written. It grows when a field goes or changes its meaning, not when one is added.
+const SCHEMA: u32 = 1;
+/// Texts that are laid out in columns are so wide.
+const COLUMNS: usize = 160;
+
+/// One line.
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Line<'a> {
+    /// The first.
+    Hello {
+        schema: u32,
+        /// The program's version.
+        kubestep: &'static str,
+        scenario: &'a str,
+        title: &'a str,
+        story: &'a str,
+        nodes: usize,
+        seed: u64,
+        /// Where a saved session stands that was opened; 0 at the start of a run.
+        step: u64,
+        /// Anything else that a person would be told now.
+        text: &'a str,
+    },
+    /// A command came to a stop, or shows one.
+    Stop {
+        command: &'a str,
+        printed: &'a str,
+        text: &'a str,
+        #[serde(flatten)]
+        stop: &'a Stop,
+    },
+    /// A command said something.
+    Text { command: &'a str, printed: &'a str, text: &'a str },
+    /// A command could not be carried out.
+    Error { command: &'a str, message: &'a str },
+    /// The last.
+    End { step: u64 },
+}
+
+/// Takes commands until the end of the input or `quit`. `text` is said at first.
+pub fn run(mut stepper: Stepper, text: &str) -> io::Result<()> {
+    console::set_colors_enabled(false);
+    stepper.columns = Some(COLUMNS);
+    let (session, scenario) = (&stepper.session, stepper.session.scenario());
+    print(&Line::Hello {
+        schema: SCHEMA,
+        kubestep: env!("CARGO_PKG_VERSION"),
+        scenario: &scenario.name,
+        title: &scenario.title,
+        story: scenario.story.trim(),
+        nodes: session.cluster.config().nodes.len(),
+        seed: scenario.seed,
+        step: session.history().len() as u64,
+        text,
+    })?;
+    while !stepper.done {
+        let Some(command) = read_line()? else { break };
+        let reply = stepper.answer(&command);
+        print(&line(&command, &reply))?;
+    }
+    print(&Line::End { step: stepper.session.history().len() as u64 })?;
+    stepper.end();
+    Ok(())
+}
+
+fn line<'a>(command: &'a str, reply: &'a Reply) -> Line<'a> {
+    match reply {
+        Err(message) => Line::Error { command, message },
+        Ok(answer) => {
+            let (printed, text) = (&answer.printed, &answer.text);
+            match &answer.stop {
+                Some(stop) => Line::Stop { command, printed, text, stop },
+                None => Line::Text { command, printed, text },
+            }
+        }
+    }
+}
+
+fn print(line: &Line) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, line)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
