@@ -12,14 +12,17 @@
 //! Mirrors `k8s.io/apiserver/pkg/authentication`: `request/{x509,bearertoken,anonymous,union}` and
 //! `serviceaccount/util.go`.
 //!
-//! Left out: signing. A token is a name in a table here, a certificate is what it claims. OIDC, bootstrap tokens,
-//! webhooks, the front proxy.
+//! Left out: a certificate is what it claims here. OIDC, bootstrap tokens, webhooks, the front proxy. Audiences: whatever
+//! a token is meant for, it is good for the API server.
 
 use std::collections::BTreeMap;
 
-use crate::object::Status;
 use crate::object::status::Reason;
+use crate::object::time::Instant;
+use crate::object::token::{self, Bounds, Claims};
+use crate::object::{Kind, Object, Status};
 
+use super::admission::Reader;
 use super::request::User;
 
 /// Everybody whose credentials were accepted is in this group.
@@ -41,10 +44,10 @@ pub enum Credentials<'a> {
     None,
 }
 
-/// The tokens that the API server knows.
+/// The tokens that the API server knows by heart: the static token file.
 #[derive(Clone, Debug, Default)]
 pub struct Authenticator {
-    /// Users by token: the static token file, and the tokens of service accounts.
+    /// Users by token.
     tokens: BTreeMap<String, User>,
 }
 
@@ -59,16 +62,27 @@ impl Authenticator {
         self.tokens.insert(token.into(), user);
     }
 
-    /// The user behind the credentials, or the 401. `agent` is what the client calls itself.
-    pub fn authenticate(&self, credentials: Credentials, agent: &str) -> Result<User, Status> {
+    /// The user behind the credentials at this time, or the 401. `agent` is what the client calls itself.
+    pub fn authenticate(
+        &self,
+        credentials: Credentials,
+        agent: &str,
+        now: Instant,
+        reader: &dyn Reader,
+    ) -> Result<User, Status> {
         let (name, mut groups) = match credentials {
             Credentials::Certificate { common_name, organizations } => {
                 (common_name.to_owned(), organizations.iter().map(|group| (*group).to_owned()).collect())
             }
-            Credentials::Bearer(token) => {
-                let user = self.tokens.get(token).ok_or_else(unauthorized)?;
-                (user.name.clone(), user.groups.clone())
-            }
+            Credentials::Bearer(token) => match self.tokens.get(token) {
+                Some(user) => (user.name.clone(), user.groups.clone()),
+                None => {
+                    let claims = token::read(token).filter(|claims| is_good(claims, token, now, reader));
+                    let Claims { namespace, account, .. } = claims.ok_or_else(unauthorized)?;
+                    let user = User::service_account(&namespace, &account, agent);
+                    (user.name, user.groups)
+                }
+            },
             Credentials::None => return Ok(anonymous(agent)),
         };
         if !groups.iter().any(|group| group == AUTHENTICATED) {
@@ -76,6 +90,26 @@ impl Authenticator {
         }
         Ok(User { name, groups, agent: agent.into() })
     }
+}
+
+/// Whether what a token is bound to is still there. Mirrors `validator.Validate` of `pkg/serviceaccount`.
+fn is_good(claims: &Claims, token: &str, now: Instant, reader: &dyn Reader) -> bool {
+    let there = |kind, name: &str, uid: &str| {
+        reader.get(kind, &claims.namespace, name).is_some_and(|object| object.meta().uid.as_deref() == Some(uid))
+    };
+    let bounds_hold = match &claims.bounds {
+        Bounds::Secret(name) => match reader.get(Kind::Secret, &claims.namespace, name) {
+            Some(Object::Secret(secret)) => {
+                let held = secret.data.as_ref().and_then(|data| data.get("token"));
+                secret.metadata.deletion_timestamp.is_none() && held.is_some_and(|held| held.0 == token.as_bytes())
+            }
+            _ => false,
+        },
+        Bounds::Time { issued, expires, pod, .. } => {
+            *issued <= now && now < *expires && pod.as_ref().is_none_or(|(name, uid)| there(Kind::Pod, name, uid))
+        }
+    };
+    bounds_hold && there(Kind::ServiceAccount, &claims.account, &claims.account_uid)
 }
 
 /// Who asks without saying who they are.
@@ -90,7 +124,10 @@ fn unauthorized() -> Status {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::apiserver::admission::testing::Objects;
 
     #[test]
     fn credentials_become_users() {
@@ -108,7 +145,7 @@ mod tests {
             (Credentials::Bearer("nonsense"), Err((401, "Unauthorized"))),
         ];
         for (credentials, expected) in cases {
-            let got = authenticator.authenticate(credentials, "test");
+            let got = authenticator.authenticate(credentials, "test", Instant(0), &Objects::default());
             match expected {
                 Ok((name, groups)) => {
                     let user = got.expect("the credentials are good");
@@ -119,6 +156,45 @@ mod tests {
                     assert_eq!((status.code, status.message.as_str()), (code, message));
                     assert_eq!(status.details, None);
                 }
+            }
+        }
+    }
+
+    /// A token is good as long as all that it is bound to is there.
+    #[test]
+    fn tokens_end_with_what_they_are_bound_to() {
+        let meta = |name: &str, uid: &str| json!({"name": name, "namespace": "n", "uid": uid});
+        let account = |uid: &str| json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta("a", uid)});
+        let pod = |uid: &str| json!({"apiVersion": "v1", "kind": "Pod", "metadata": meta("web", uid)});
+        let claims = |bounds| Claims { namespace: "n".into(), account: "a".into(), account_uid: "u1".into(), bounds };
+        let (issued, expires) = (Instant(1_000_000_000), Instant(601_000_000_000));
+        let timed = |pod: Option<&str>| {
+            let pod = pod.map(|uid| ("web".to_owned(), uid.to_owned()));
+            token::sign(&claims(Bounds::Time { audiences: Vec::new(), issued, expires, pod }))
+        };
+        let legacy = token::sign(&claims(Bounds::Secret("s".into())));
+        let secret = |token: &str| {
+            let data = json!({"token": k8s_openapi::ByteString(token.as_bytes().to_vec())});
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": meta("s", "s1"), "data": data})
+        };
+        let (early, late) = (Instant(2_000_000_000), expires);
+        let cases: &[(&str, &String, Instant, Vec<Value>, bool)] = &[
+            ("in time", &timed(None), early, vec![account("u1")], true),
+            ("too late", &timed(None), late, vec![account("u1")], false),
+            ("no account", &timed(None), early, vec![], false),
+            ("another account", &timed(None), early, vec![account("u2")], false),
+            ("its Pod is there", &timed(Some("p1")), early, vec![account("u1"), pod("p1")], true),
+            ("its Pod is gone", &timed(Some("p1")), early, vec![account("u1")], false),
+            ("another Pod", &timed(Some("p1")), early, vec![account("u1"), pod("p2")], false),
+            ("in its Secret", &legacy, late, vec![account("u1"), secret(&legacy)], true),
+            ("the Secret is gone", &legacy, late, vec![account("u1")], false),
+            ("another is in the Secret", &legacy, late, vec![account("u1"), secret("x")], false),
+        ];
+        for (what, token, now, objects, good) in cases {
+            let got = Authenticator::new().authenticate(Credentials::Bearer(token), "", *now, &Objects::parse(objects));
+            assert_eq!(got.is_ok(), *good, "{what}");
+            if let Ok(user) = got {
+                assert_eq!(user.name, "system:serviceaccount:n:a", "{what}");
             }
         }
     }

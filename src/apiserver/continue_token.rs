@@ -5,22 +5,21 @@
 
 use serde_json::{Value, json};
 
-use crate::object::json;
+use crate::object::{base64, json};
 
 /// The version that all tokens carry.
 const VERSION: &str = "meta.k8s.io/v1";
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// The token for what follows `last`, a key below the list's prefix, in the list of `revision`.
 pub fn encode(last: &str, revision: u64) -> String {
     let document = json!({"v": VERSION, "rv": revision, "start": format!("{last}\u{0}")});
-    encode_base64(document.to_string().as_bytes())
+    base64::encode(document.to_string().as_bytes())
 }
 
 /// The revision of the list, and the first key of the next page. The error is what the API server says.
 pub fn decode(token: &str) -> Result<(u64, String), String> {
     let wrong = |why: String| format!("continue key is not valid: {why}");
-    let bytes = decode_base64(token).map_err(|at| wrong(format!("illegal base64 data at input byte {at}")))?;
+    let bytes = base64::decode(token).map_err(|at| wrong(format!("illegal base64 data at input byte {at}")))?;
     if let Some(byte) = bytes.first().filter(|byte| !byte.is_ascii()) {
         return Err(wrong(format!("invalid character {} looking for beginning of value", json::quote(*byte))));
     }
@@ -42,34 +41,6 @@ pub fn decode(token: &str) -> Result<(u64, String), String> {
     Ok((revision, start.to_owned()))
 }
 
-/// Base64 with the URL's alphabet and without padding.
-fn encode_base64(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len() * 4 / 3 + 3);
-    for chunk in bytes.chunks(3) {
-        let word = chunk.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        let characters = (0..=chunk.len()).map(|i| ALPHABET[(word >> (18 - 6 * i) & 63) as usize]);
-        out.extend(characters.map(char::from));
-    }
-    out
-}
-
-/// The bytes, or the place of the first character that is wrong.
-fn decode_base64(text: &str) -> Result<Vec<u8>, usize> {
-    let mut out = Vec::with_capacity(text.len() * 3 / 4);
-    let (mut word, mut bits) = (0_u32, 0);
-    for (at, byte) in text.bytes().enumerate() {
-        let value = ALPHABET.iter().position(|c| *c == byte).ok_or(at)?;
-        word = (word << 6 | value as u32) & 0xff_ffff;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            out.push((word >> bits) as u8);
-        }
-    }
-    // A lone character at the end holds no whole byte.
-    if bits == 6 { Err(text.len() - 1) } else { Ok(out) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,7 +54,7 @@ mod tests {
 
     #[test]
     fn wrong_tokens_are_refused_in_gos_words() {
-        let document = |text: &str| encode_base64(text.as_bytes());
+        let document = |text: &str| base64::encode(text.as_bytes());
         #[rustfmt::skip]
         let cases = [
             ("zzz".to_owned(), "invalid character '\\xcf' looking for beginning of value"),

@@ -9,7 +9,7 @@
 //! It does no I/O and knows no clock but the one handed in.
 //!
 //! - [`request`]: what can be asked and answered.
-//! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`]: the handlers.
+//! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`tokens`]: the handlers.
 //! - [`rest`]: the same over HTTP.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
@@ -43,6 +43,7 @@ pub mod rest;
 pub mod service_addresses;
 pub mod strategy;
 pub mod subresources;
+pub mod tokens;
 pub mod update;
 pub mod validation;
 pub mod watch;

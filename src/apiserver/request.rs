@@ -223,6 +223,8 @@ pub enum Body {
     },
     /// `authentication.k8s.io/v1 TokenRequest`.
     Token {
+        /// Who may be shown it; nobody named: the API server.
+        audiences: Vec<String>,
         /// Asked lifetime in seconds.
         expiration_seconds: i64,
         /// Name and uid of the Pod that the token is bound to.
@@ -359,11 +361,8 @@ pub enum Response {
     },
     /// `autoscaling/v1 Scale`.
     Scale(Box<k8s_openapi::api::autoscaling::v1::Scale>),
-    /// A token was issued.
-    Token {
-        /// Seconds until it expires.
-        expiration_seconds: i64,
-    },
+    /// A token was issued: it stands in the status.
+    Token(Box<k8s_openapi::api::authentication::v1::TokenRequest>),
     /// The watch is open; its events follow.
     Watching,
 }

@@ -1,4 +1,4 @@
-//! The endpoints of parts of objects: binding, scale, token.
+//! The endpoints of parts of objects: binding, eviction, scale. Tokens are made in [`super::tokens`].
 
 use std::sync::Arc;
 
@@ -27,17 +27,6 @@ impl ApiServer {
         let new = bound(&old, &binding, handling)?;
         self.put(handling, old.revision(), new)?;
         Ok((201, Response::Success { uid: String::new() }))
-    }
-
-    /// `POST serviceaccounts/NAME/token`: a token for a Pod, bound to it. No token is really made.
-    pub(super) fn create_token(&mut self, handling: &mut Handling) -> Outcome {
-        let request = handling.request;
-        self.stored(Kind::ServiceAccount, &request.namespace, &request.name)?;
-        let Body::Token { expiration_seconds, .. } = request.body else {
-            return Err(Status::bad_request("the request carries no TokenRequest"));
-        };
-        admission::admit_token(request, &self.store)?;
-        Ok((201, Response::Token { expiration_seconds }))
     }
 
     /// `POST pods/NAME/eviction`: a delete that says why. Mirrors `pkg/registry/core/pod/storage/eviction.go`.

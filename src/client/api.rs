@@ -143,7 +143,7 @@ impl Client {
         self.call(request, read_nothing)
     }
 
-    /// `POST serviceaccounts/NAME/token`, bound to a Pod and good for so many seconds.
+    /// `POST serviceaccounts/NAME/token`, bound to a Pod and good for so many seconds. Gives the token.
     #[track_caller]
     pub fn create_token(
         &self,
@@ -152,12 +152,13 @@ impl Client {
         pod_name: &str,
         pod_uid: &str,
         expiration_seconds: i64,
-    ) -> Call<()> {
+    ) -> Call<String> {
         use k8s_openapi::api::core::v1::ServiceAccount;
-        let body = Body::Token { expiration_seconds, pod: Some((pod_name.into(), pod_uid.into())) };
+        let pod = Some((pod_name.into(), pod_uid.into()));
+        let body = Body::Token { audiences: Vec::new(), expiration_seconds, pod };
         let mut request = self.parts::<ServiceAccount>(Verb::Create, namespace, account, body);
         request.subresource = Some(Subresource::Token);
-        self.call(request, read_nothing)
+        self.call(request, read_token)
     }
 
     /// Any request, as kubectl sends it. The user is this client's.
@@ -215,6 +216,13 @@ fn typed<T: Resource>(object: Object) -> Result<Arc<T>, Status> {
 
 fn read_nothing(answer: Answer) -> Result<(), Status> {
     answer.result.map(|_| ())
+}
+
+fn read_token(answer: Answer) -> Result<String, Status> {
+    match answer.result? {
+        Response::Token(issued) => Ok(issued.status.and_then(|status| status.token).unwrap_or_default()),
+        other => Err(Status::internal(&format!("expected a token, got {other:?}"))),
+    }
 }
 
 fn read_object<T: Resource>(answer: Answer) -> Result<Arc<T>, Status> {

@@ -9,10 +9,12 @@
 //! - [`status`]: errors as the API server gives them.
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
 //! - [`json`]: JSON, read with the complaints that Go would have.
+//! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
 //! - [`random`]: where generated names and uids come from.
 //!
 //! Must hold: nothing here knows that a cluster exists; these are values and pure functions over them.
 
+pub mod base64;
 pub mod glob;
 pub mod json;
 pub mod kinds;
@@ -24,6 +26,7 @@ pub mod selector;
 pub mod sha256;
 pub mod status;
 pub mod time;
+pub mod token;
 pub mod volume;
 
 pub use kinds::{Kind, KindInfo, Object, Resource};

@@ -300,7 +300,7 @@ mod tests {
             let mut request = request(User::node(node), Verb::Create, Some(Subresource::Token), &account);
             request.name = "default".into();
             let pod = bound_to.map(|(name, uid)| (name.to_owned(), uid.to_owned()));
-            request.body = Body::Token { expiration_seconds: 3607, pod };
+            request.body = Body::Token { audiences: Vec::new(), expiration_seconds: 3607, pod };
             assert_eq!(admit_token(&request, &objects).err().map(|status| status.message).as_deref(), message);
         }
     }

@@ -105,7 +105,8 @@ fn token(text: &str) -> Result<Body, Status> {
     let spec = request.spec.unwrap_or_default();
     let bound = spec.bound_object_ref.filter(|object| object.kind.as_deref() == Some("Pod"));
     let pod = bound.map(|object| (object.name.unwrap_or_default(), object.uid.unwrap_or_default()));
-    Ok(Body::Token { expiration_seconds: spec.expiration_seconds.unwrap_or(3600), pod })
+    let audiences = spec.audiences.unwrap_or_default();
+    Ok(Body::Token { audiences, expiration_seconds: spec.expiration_seconds.unwrap_or(3600), pod })
 }
 
 fn eviction(text: &str, query: &Query, options: &mut Options) -> Result<DeleteOptions, Status> {

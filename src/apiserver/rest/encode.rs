@@ -1,6 +1,5 @@
 //! Answers as bytes.
 
-use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec, TokenRequestStatus};
 use serde_json::{Value, json};
 
 use super::{Call, Format};
@@ -84,7 +83,7 @@ fn body(request: &Request, code: u16, response: &Response) -> Value {
         }
         Response::Success { uid } => success(request, code, uid),
         Response::Scale(scale) => serde_json::to_value(scale).unwrap_or_default(),
-        Response::Token { expiration_seconds } => token(*expiration_seconds),
+        Response::Token(issued) => serde_json::to_value(issued).unwrap_or_default(),
         Response::Watching => Value::Null,
     }
 }
@@ -112,13 +111,6 @@ fn success(request: &Request, code: u16, uid: &str) -> Value {
     }
     status["details"] = details;
     status
-}
-
-fn token(expiration_seconds: i64) -> Value {
-    let spec = TokenRequestSpec { expiration_seconds: Some(expiration_seconds), ..TokenRequestSpec::default() };
-    let request =
-        TokenRequest { spec: Some(spec), status: Some(TokenRequestStatus::default()), ..TokenRequest::default() };
-    serde_json::to_value(request).unwrap_or_default()
 }
 
 /// One event of a watch.

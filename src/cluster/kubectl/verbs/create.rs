@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::apply::annotated;
+use crate::apiserver::request::{Body, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, targets};
-use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, write_options};
+use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout, write_options};
 use crate::cluster::kubectl::print::fields::{at, list, map, text};
 use crate::cluster::kubectl::print::qualified_name;
 use crate::object::Kind;
@@ -48,6 +49,9 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let [name] = names else {
         return Err(Failure::text(format!("exactly one NAME is required, got {}", names.len())));
     };
+    if what == "token" {
+        return token(name, args, cx).await;
+    }
     let object = match what {
         "deployment" | "deploy" => deployment(name, args)?,
         "namespace" | "ns" => json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
@@ -55,8 +59,8 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         "configmap" | "cm" => config_map(name, args)?,
         "service" => service(name, args)?,
         other => {
-            let why =
-                "only deployment, namespace, serviceaccount, configmap and service are made without a manifest here";
+            let why = "only deployment, namespace, serviceaccount, token, configmap and service are made without a \
+                       manifest here";
             return Err(Failure::text(format!("cannot create a {other}: {why}; use -f")));
         }
     };
@@ -73,6 +77,38 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }
         _ => fault,
     })
+}
+
+/// `kubectl create token ACCOUNT`: prints a token that lives for a while. Mirrors `create_token.go`.
+async fn token(account: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    const NO_KIND: &str = "--bound-object-name can only be set if --bound-object-kind is provided";
+    const NO_NAME: &str = "--bound-object-kind is set but --bound-object-name is not provided";
+    let [kind, name, uid] = ["kind", "name", "uid"].map(|part| args.value(&format!("bound-object-{part}")));
+    let pod = match (kind, name) {
+        ("", "") => None,
+        ("", _) => return Err(Failure::text(NO_KIND)),
+        ("Pod", "") => return Err(Failure::text(NO_NAME)),
+        ("Pod", name) => Some((name.to_owned(), uid.to_owned())),
+        (other, _) => {
+            return Err(Failure::text(format!("tokens are bound to a Pod or to nothing here, not to a {other}")));
+        }
+    };
+    // The server's default is an hour.
+    let expiration_seconds = timeout(args, "duration")?.map_or(3600, |duration| duration.as_secs() as i64);
+    let body = Body::Token { audiences: args.values("audience").to_vec(), expiration_seconds, pod };
+    let mut request = cx.request(Verb::Create, Kind::ServiceAccount, cx.namespace(args), account, body);
+    request.subresource = Some(Subresource::Token);
+    let issued = match cx.send(request).await {
+        Ok(Response::Token(issued)) => issued.status.and_then(|status| status.token),
+        Ok(_) => None,
+        Err(Failure::Server { status, .. }) => {
+            return Err(Failure::text(format!("failed to create token: {}", status.message)));
+        }
+        Err(other) => return Err(other),
+    };
+    let Some(issued) = issued else { return Err(Failure::text("failed to create token: no token in server response")) };
+    cx.line(issued);
+    Ok(())
 }
 
 async fn post(mut object: Value, manager: &str, how: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {

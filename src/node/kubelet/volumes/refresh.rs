@@ -25,17 +25,14 @@ pub fn lifetime(volume: &Volume) -> Option<i64> {
 }
 
 impl Shared {
-    /// `POST serviceaccounts/NAME/token`, bound to the pod. What a real API server signs is here a text that says what
-    /// it stands for.
+    /// `POST serviceaccounts/NAME/token`, bound to the pod.
     pub(super) async fn ask_for_token(&self, pod: &Pod, seconds: i64) -> Result<String, String> {
         let meta = &pod.metadata;
         let part = |field: &Option<String>| field.clone().unwrap_or_default();
         let (namespace, name, uid) = (part(&meta.namespace), part(&meta.name), part(&meta.uid));
         let account = pod.spec.as_ref().and_then(|s| s.service_account_name.as_deref()).unwrap_or("default");
         let asked = self.client.create_token(&namespace, account, &name, &uid, seconds).await;
-        asked.map_err(|error| format!("failed to fetch token: {error}"))?;
-        let expires = (self.hub.now() + Duration::from_secs(seconds.unsigned_abs())).time().0;
-        Ok(format!("token of {namespace}/{account} for pod {name}, good until {expires}"))
+        asked.map_err(|error| format!("failed to fetch token: {error}"))
     }
 
     /// A volume has just been set up. Its token will have to be renewed.

@@ -1,0 +1,111 @@
+//! `POST serviceaccounts/NAME/token`: the API server says in writing who somebody is.
+//! Mirrors `pkg/registry/core/serviceaccount/storage/token.go`.
+
+use std::time::Duration;
+
+use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::object::status::Cause;
+use crate::object::token::{self, Bounds, Claims, ISSUER};
+use crate::object::{Kind, Object, Status};
+
+use super::admission;
+use super::request::{Body, Response};
+use super::validation::field::{Path, Problems};
+use super::{ApiServer, Handling, Outcome};
+
+/// The shortest and the longest life that may be asked for, in seconds.
+const SECONDS_MIN: i64 = 10 * 60;
+const SECONDS_MAX: i64 = 1 << 32;
+
+impl ApiServer {
+    pub(super) fn create_token(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        let account = self.stored(Kind::ServiceAccount, &request.namespace, &request.name)?;
+        let Body::Token { audiences, expiration_seconds, pod } = &request.body else {
+            return Err(Status::bad_request("the request carries no TokenRequest"));
+        };
+        let problems = validate(*expiration_seconds);
+        if !problems.is_empty() {
+            return Err(invalid(problems));
+        }
+        admission::admit_token(request, &self.store)?;
+        let pod = pod.as_ref().map(|(name, uid)| self.bound_pod(&account, name, uid)).transpose()?;
+        let audiences = if audiences.is_empty() { vec![ISSUER.to_owned()] } else { audiences.clone() };
+        let expires = handling.now + Duration::from_secs(expiration_seconds.unsigned_abs());
+        let claims = Claims {
+            namespace: request.namespace.clone(),
+            account: request.name.clone(),
+            account_uid: account.meta().uid.clone().unwrap_or_default(),
+            bounds: Bounds::Time { audiences: audiences.clone(), issued: handling.now, expires, pod: pod.clone() },
+        };
+        let bound = pod.map(|(name, uid)| BoundObjectReference {
+            api_version: Some("v1".into()),
+            kind: Some("Pod".into()),
+            name: Some(name),
+            uid: Some(uid),
+        });
+        let spec = TokenRequestSpec {
+            audiences: Some(audiences),
+            bound_object_ref: bound,
+            expiration_seconds: Some(*expiration_seconds),
+        };
+        let status =
+            TokenRequestStatus { expiration_timestamp: Some(expires.time()), token: Some(token::sign(&claims)) };
+        let metadata = ObjectMeta {
+            name: Some(request.name.clone()),
+            namespace: Some(request.namespace.clone()),
+            creation_timestamp: Some(handling.now.time()),
+            ..ObjectMeta::default()
+        };
+        let issued = TokenRequest { metadata, spec: Some(spec), status: Some(status) };
+        Ok((201, Response::Token(Box::new(issued))))
+    }
+
+    /// Name and uid of the Pod with which the token is to end: it must be there, and run as the account.
+    fn bound_pod(&self, account: &Object, name: &str, uid: &str) -> Result<(String, String), Status> {
+        let pod = self.stored(Kind::Pod, account.namespace(), name)?;
+        let there = pod.meta().uid.clone().unwrap_or_default();
+        if !uid.is_empty() && uid != there {
+            let why = format!(
+                "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have \
+                 been deleted and then recreated"
+            );
+            return Err(Status::conflict(Kind::Pod, name, &why));
+        }
+        let Object::Pod(pod) = &pod else { return Err(Status::not_found(Kind::Pod, name)) };
+        let runs_as = pod.spec.as_ref().and_then(|spec| spec.service_account_name.as_deref()).unwrap_or_default();
+        if runs_as != account.name() {
+            return Err(Status::bad_request(format!(
+                "cannot bind token for serviceaccount {:?} to pod running with different serviceaccount name.",
+                account.name()
+            )));
+        }
+        Ok((name.to_owned(), there))
+    }
+}
+
+/// Mirrors `ValidateTokenRequest`.
+fn validate(seconds: i64) -> Vec<Cause> {
+    const SPEC: Path = Path::new("spec");
+    let (mut problems, path) = (Problems::default(), SPEC.child("expirationSeconds"));
+    if seconds < SECONDS_MIN {
+        problems.invalid(&path, seconds, "may not specify a duration less than 10 minutes");
+    }
+    if seconds > SECONDS_MAX {
+        problems.invalid(&path, seconds, "may not specify a duration larger than 2^32 seconds");
+    }
+    problems.0
+}
+
+/// The 422 names the request, which is no kind that is stored.
+fn invalid(problems: Vec<Cause>) -> Status {
+    let mut status = Status::invalid(Kind::ServiceAccount, "", problems);
+    status.message = status.message.replacen("ServiceAccount", "TokenRequest.authentication.k8s.io", 1);
+    if let Some(details) = &mut status.details {
+        details.kind = "TokenRequest".into();
+        details.group = "authentication.k8s.io".into();
+    }
+    status
+}
