@@ -74,10 +74,9 @@ impl ControllerManager {
         let informers: Vec<Informer> = kinds.into_iter().map(watch).collect();
         let (qps, burst) = limits.unwrap_or((QPS, BURST));
         let new_client = |row: &Registration| {
-            let user = User::service_account("kube-system", account_of(row.name), account_of(row.name));
             let slower_by = slow.get(row.name).copied().unwrap_or_default();
             let (qps, burst) = limits_of(row.name, qps, burst);
-            Client::new(hub.clone(), actor, Rc::new(user), qps, burst).slower_by(slower_by)
+            Client::new(hub.clone(), actor, Rc::new(user_of(row.name)), qps, burst).slower_by(slower_by)
         };
         let slots = table.iter().map(|row| Slot::new(row, &informers, || new_client(row))).collect();
         ControllerManager { hub, actor, informers, slots }
@@ -160,6 +159,14 @@ impl Slot {
             busy.set(busy.get() - 1);
             settle(&queue, &key, result, max_retries);
         });
+    }
+}
+
+/// Whom a controller acts as. One makes the tokens of service accounts, and so cannot wait for its own.
+fn user_of(name: &'static str) -> User {
+    match name {
+        "tokens-controller" => User::component("system:kube-controller-manager", name),
+        name => User::service_account("kube-system", account_of(name), account_of(name)),
     }
 }
 

@@ -30,6 +30,7 @@ pub mod garbage_collector;
 pub mod namespace;
 pub mod root_ca;
 pub mod service_account;
+pub mod tokens;
 
 pub mod attach_detach;
 pub mod persistent_volume;
@@ -75,5 +76,6 @@ pub static TABLE: &[Registration] = &[
     root_ca::REGISTRATION,
     service_account::REGISTRATION,
     taint_eviction::REGISTRATION,
+    tokens::REGISTRATION,
     ttl::REGISTRATION,
 ];

@@ -1,5 +1,6 @@
 //! What happens after things die: garbage collection, namespaces, Pods of lost nodes.
 
+mod accounts;
 mod garbage_collector;
 mod namespace;
 mod pod_gc;

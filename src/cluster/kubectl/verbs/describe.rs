@@ -49,6 +49,10 @@ async fn related(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Related, Fa
     if kind == Kind::PersistentVolumeClaim {
         related.pods = cx.list(Kind::Pod, namespace, Options::default()).await?.items;
     }
+    if kind == Kind::ServiceAccount {
+        let options = Options { limit: 500, ..Options::default() };
+        related.tokens = cx.list(Kind::Secret, namespace, options).await?.items;
+    }
     if kind == Kind::Service {
         let label_selector = format!("kubernetes.io/service-name={}", text(object, "metadata.name"));
         let options = Options { label_selector, limit: 500, ..Options::default() };

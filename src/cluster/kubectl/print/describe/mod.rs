@@ -29,6 +29,8 @@ pub struct Related {
     pub pods: Vec<Value>,
     /// A Service's EndpointSlices.
     pub slices: Vec<Value>,
+    /// The token Secrets of a namespace.
+    pub tokens: Vec<Value>,
     /// A node's Lease.
     pub lease: Option<Value>,
 }
@@ -49,7 +51,7 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         Kind::Namespace => simple::describe_namespace(&mut page, object),
         Kind::ConfigMap => simple::describe_config_map(&mut page, object),
         Kind::Secret => simple::describe_secret(&mut page, object),
-        Kind::ServiceAccount => simple::describe_service_account(&mut page, object),
+        Kind::ServiceAccount => simple::describe_service_account(&mut page, object, &related.tokens),
         Kind::PersistentVolume => storage::describe_volume(&mut page, object),
         Kind::PersistentVolumeClaim => storage::describe_claim(&mut page, object, &related.pods),
         Kind::StorageClass => storage::describe_class(&mut page, object),

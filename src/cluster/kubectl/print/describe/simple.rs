@@ -2,8 +2,12 @@
 
 use serde_json::Value;
 
-use super::super::fields::{list, long_time, map, plain, text};
+use super::super::fields::{at, list, long_time, map, plain, text};
 use super::Page;
+use crate::object::base64;
+
+/// The type of a Secret that holds a service account's token.
+const TOKEN: &str = "kubernetes.io/service-account-token";
 
 /// Name, namespace, labels and annotations, with which most pages begin.
 pub(super) fn head(page: &mut Page, object: &Value) {
@@ -44,7 +48,19 @@ pub(super) fn describe_config_map(page: &mut Page, config: &Value) {
 pub(super) fn describe_secret(page: &mut Page, secret: &Value) {
     head(page, secret);
     page.line(format!("\nType:\t{}\n\nData\n====", text(secret, "type")));
-    map(secret, "data").for_each(|(key, value)| page.field(key, format!("{} bytes", decoded_size(value))));
+    for (key, value) in map(secret, "data") {
+        let shown = match key.as_str() {
+            "token" if text(secret, "type") == TOKEN => decoded(value),
+            _ => format!("{} bytes", decoded_size(value)),
+        };
+        page.field(key, shown);
+    }
+}
+
+/// The text that base64 stands for.
+fn decoded(value: &Value) -> String {
+    let text = value.as_str().unwrap_or_default().trim_end_matches('=').replace('+', "-").replace('/', "_");
+    String::from_utf8_lossy(&base64::decode(&text).unwrap_or_default()).into_owned()
 }
 
 /// How many bytes base64 stands for.
@@ -53,13 +69,23 @@ fn decoded_size(value: &Value) -> usize {
     text.len() * 3 / 4
 }
 
-pub(super) fn describe_service_account(page: &mut Page, account: &Value) {
+pub(super) fn describe_service_account(page: &mut Page, account: &Value, secrets: &[Value]) {
     head(page, account);
     for (title, path) in [("Image pull secrets", "imagePullSecrets"), ("Mountable secrets", "secrets")] {
         let names: Vec<String> = list(account, path).iter().map(|s| text(s, "name").to_owned()).collect();
         page.lines(title, &names);
     }
-    page.field("Tokens", "<none>");
+    let annotation = |secret: &Value, field: &str| {
+        let annotations = at(secret, "metadata.annotations");
+        annotations[format!("kubernetes.io/service-account.{field}")].as_str().unwrap_or_default().to_owned()
+    };
+    let (name, uid) = (text(account, "metadata.name"), text(account, "metadata.uid"));
+    let own = |secret: &&Value| {
+        text(secret, "type") == TOKEN && annotation(secret, "name") == name && annotation(secret, "uid") == uid
+    };
+    let tokens: Vec<String> =
+        secrets.iter().filter(own).map(|secret| text(secret, "metadata.name").to_owned()).collect();
+    page.lines("Tokens", &tokens);
 }
 
 /// A kind without a page of its own: its fields as they are. Mirrors `GenericDescriberFor`.
