@@ -313,7 +313,9 @@ impl Cluster {
         let id = self.engine.next_actor();
         self.engine.add(Rc::new(csi::provisioner::new(hub.clone(), id, driver)));
         let id = self.engine.next_actor();
-        self.engine.add(Rc::new(csi::attacher::new(hub, id, driver)));
+        self.engine.add(Rc::new(csi::attacher::new(hub.clone(), id, driver)));
+        let id = self.engine.next_actor();
+        self.engine.add(Rc::new(csi::resizer::new(hub, id, driver)));
     }
 
     /// A node joins, or comes back: network plugins, runtime, and the kubelet that uses them.

@@ -205,6 +205,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("cross-node", include_str!("../../scenarios/cross-node.yaml")),
     ("volume", include_str!("../../scenarios/volume.yaml")),
     ("volume-wait-for-consumer", include_str!("../../scenarios/volume-wait-for-consumer.yaml")),
+    ("volume-expand", include_str!("../../scenarios/volume-expand.yaml")),
     ("volume-multi-attach", include_str!("../../scenarios/volume-multi-attach.yaml")),
     ("delete-cascade", include_str!("../../scenarios/delete-cascade.yaml")),
     ("namespace-delete", include_str!("../../scenarios/namespace-delete.yaml")),

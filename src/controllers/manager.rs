@@ -189,6 +189,7 @@ fn event_source(name: &'static str) -> &'static str {
         "generic-garbage-collector" => "garbage-collector-controller",
         "disruption-controller" => "controllermanager",
         "persistent-volume-binder" => "persistentvolume-controller",
+        "expand-controller" => "volume_expand",
         name => name,
     }
 }

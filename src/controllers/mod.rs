@@ -35,6 +35,7 @@ pub mod tokens;
 pub mod attach_detach;
 pub mod persistent_volume;
 pub mod storage_protection;
+pub mod volume_expand;
 
 pub mod node_ipam;
 pub mod node_lifecycle;
@@ -71,6 +72,7 @@ pub static TABLE: &[Registration] = &[
     pod_gc::REGISTRATION,
     storage_protection::CLAIMS,
     attach_detach::REGISTRATION,
+    volume_expand::REGISTRATION,
     storage_protection::VOLUMES,
     namespace::REGISTRATION,
     root_ca::REGISTRATION,

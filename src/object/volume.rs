@@ -2,7 +2,9 @@
 //!
 //! Mirrors `k8s.io/component-helpers/storage/volume`.
 
-use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::core::v1::{
+    ObjectReference, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimCondition,
+};
 
 use super::quantity::Amount;
 use super::{Key, sha256};
@@ -17,6 +19,8 @@ pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 pub const STORAGE_PROVISIONER: &str = "volume.kubernetes.io/storage-provisioner";
 /// On a volume: who made it.
 pub const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
+/// On a volume that has grown: how large it was, until the file system on it has grown too.
+pub const PRE_RESIZE_CAPACITY: &str = "volume.alpha.kubernetes.io/pre-resize-capacity";
 /// The provisioner of a class whose volumes are all made by hand.
 pub const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
@@ -40,6 +44,28 @@ pub fn capacity(volume: &PersistentVolume) -> Amount {
 pub fn requested(claim: &PersistentVolumeClaim) -> Amount {
     let requests = claim.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
     requests.and_then(|requests| requests.get("storage")).map(Amount::of).unwrap_or_default()
+}
+
+/// How much a claim has got.
+pub fn granted(claim: &PersistentVolumeClaim) -> Amount {
+    let capacity = claim.status.as_ref().and_then(|status| status.capacity.as_ref());
+    capacity.and_then(|capacity| capacity.get("storage")).map(Amount::of).unwrap_or_default()
+}
+
+/// Whether a volume waits for the file system on it to grow.
+pub fn awaits_node_expansion(volume: &PersistentVolume) -> bool {
+    volume.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(PRE_RESIZE_CAPACITY))
+}
+
+/// The conditions of a claim with those about its growing exchanged for this one. Mirrors `MergeResizeConditionsOfPVC`.
+pub fn with_resize_condition(
+    claim: &PersistentVolumeClaim,
+    condition: Option<PersistentVolumeClaimCondition>,
+) -> Vec<PersistentVolumeClaimCondition> {
+    const RESIZE: &[&str] = &["Resizing", "FileSystemResizePending", "ControllerResizeError", "NodeResizeError"];
+    let there = claim.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    let others = there.filter(|condition| !RESIZE.contains(&condition.type_.as_str())).cloned();
+    others.chain(condition).collect()
 }
 
 /// The claim that a volume is promised to.

@@ -246,6 +246,18 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
             EVENTS,
         ],
     ),
+    (
+        "expand-controller",
+        &[
+            ("get,list,patch,update,watch", "", "persistentvolumes"),
+            ("patch,update", "", "persistentvolumeclaims/status"),
+            (READ, "", "persistentvolumeclaims"),
+            (READ, "storage.k8s.io", "storageclasses"),
+            ("get", "", "services,endpoints"),
+            ("get", "", "secrets"),
+            EVENTS,
+        ],
+    ),
     ("generic-garbage-collector", &[("delete,get,list,patch,update,watch", "*", "*"), EVENTS]),
     (
         "horizontal-pod-autoscaler",

@@ -33,6 +33,8 @@ pub struct Volume {
     pub name: String,
     /// Its size.
     pub bytes: i64,
+    /// The size of the file system on it.
+    pub file_system_bytes: i64,
     /// Where it can be used; empty: anywhere.
     pub topology: BTreeMap<String, String>,
     /// The nodes that it is connected to.
@@ -74,7 +76,7 @@ impl Backend {
         state.made += 1;
         let id = format!("vol-{:08x}", state.made);
         let (name, topology, files) = (name.to_owned(), topology.clone(), Tree::new(&self.hub));
-        let volume = Volume { name, bytes, topology, published: BTreeSet::new(), files };
+        let volume = Volume { name, bytes, file_system_bytes: bytes, topology, published: BTreeSet::new(), files };
         state.volumes.insert(id.clone(), volume.clone());
         Ok((id, volume))
     }
@@ -87,6 +89,31 @@ impl Backend {
         }
         state.volumes.remove(id);
         Ok(())
+    }
+
+    /// Makes a volume larger, and says how large it is. One that is large enough stays as it is.
+    pub fn expand(&self, id: &str, bytes: i64) -> Result<i64, RpcError> {
+        let mut state = self.state.borrow_mut();
+        let used: i64 = state.volumes.values().map(|volume| volume.bytes).sum();
+        let volume = state.volumes.get_mut(id).ok_or_else(|| no_volume(id))?;
+        let more = bytes.saturating_sub(volume.bytes).max(0);
+        if used.saturating_add(more) > POOL_BYTES {
+            let left = POOL_BYTES - used;
+            return Err(error("OutOfRange", format!("{more} more bytes are asked for and {left} are left")));
+        }
+        volume.bytes += more;
+        Ok(volume.bytes)
+    }
+
+    /// Makes the file system as large as the volume, on a node that the volume is connected to.
+    pub fn expand_file_system(&self, id: &str, node: &str) -> Result<i64, RpcError> {
+        let mut state = self.state.borrow_mut();
+        let volume = state.volumes.get_mut(id).ok_or_else(|| no_volume(id))?;
+        if !volume.published.contains(node) {
+            return Err(error("FailedPrecondition", format!("volume {id} is not published on {node}")));
+        }
+        volume.file_system_bytes = volume.bytes;
+        Ok(volume.file_system_bytes)
     }
 
     /// Connects a volume to a node.
@@ -142,6 +169,12 @@ mod tests {
         assert_eq!(code(backend.publish("none", "n1", true)), Some("NotFound"));
         assert_eq!(code(backend.delete(&id)), Some("FailedPrecondition"));
         assert!(backend.files(&id, "n1").is_ok() && backend.files(&id, "n3").is_err());
+        for (bytes, size) in [(30, Ok(30)), (30, Ok(30)), (20, Ok(30)), (i64::MAX, Err("OutOfRange"))] {
+            assert_eq!(backend.expand(&id, bytes).map_err(|error| error.code), size, "{bytes}");
+        }
+        assert_eq!(backend.volumes()[&id].file_system_bytes, 10, "a larger disk has the file system it had");
+        assert_eq!(backend.expand_file_system(&id, "n1"), Ok(30));
+        assert_eq!(backend.expand_file_system(&id, "n3").map_err(|error| error.code), Err("FailedPrecondition"));
         backend.unpublish(&id, "n1");
         backend.unpublish(&id, "n2");
         backend.unpublish(&id, "n2");

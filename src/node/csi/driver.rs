@@ -93,9 +93,13 @@ fn reply(
 
 fn duration(request: &CsiRequest) -> Duration {
     match request {
-        CsiRequest::CreateVolume { .. } | CsiRequest::DeleteVolume { .. } => CREATE,
+        CsiRequest::CreateVolume { .. }
+        | CsiRequest::DeleteVolume { .. }
+        | CsiRequest::ControllerExpandVolume { .. } => CREATE,
         CsiRequest::ControllerPublishVolume { .. } | CsiRequest::ControllerUnpublishVolume { .. } => PUBLISH,
-        CsiRequest::NodeStageVolume { .. } | CsiRequest::NodeUnstageVolume { .. } => STAGE,
+        CsiRequest::NodeStageVolume { .. }
+        | CsiRequest::NodeUnstageVolume { .. }
+        | CsiRequest::NodeExpandVolume { .. } => STAGE,
         CsiRequest::NodePublishVolume { .. } | CsiRequest::NodeUnpublishVolume { .. } => SHOW,
         CsiRequest::GetPluginInfo | CsiRequest::NodeGetInfo | CsiRequest::NodeGetCapabilities => Duration::ZERO,
     }
@@ -124,6 +128,10 @@ impl Plugin<()> {
                 let context = [("devicePath".to_owned(), format!("/dev/disk/by-id/{volume_id}"))];
                 Ok(CsiResponse::Published { publish_context: context.into() })
             }
+            CsiRequest::ControllerExpandVolume { volume_id, required_bytes } => {
+                let capacity_bytes = self.backend.expand(volume_id, *required_bytes)?;
+                Ok(CsiResponse::Expanded { capacity_bytes, node_expansion_required: true })
+            }
             CsiRequest::ControllerUnpublishVolume { volume_id, node_id } => {
                 self.backend.unpublish(volume_id, node_id);
                 Ok(CsiResponse::Done)
@@ -138,7 +146,9 @@ impl Plugin<Place> {
         let (disk, node) = (&self.place.disk, &self.place.node);
         match request {
             CsiRequest::GetPluginInfo => Ok(plugin_info()),
-            CsiRequest::NodeGetCapabilities => Ok(CsiResponse::Capabilities(vec!["STAGE_UNSTAGE_VOLUME".into()])),
+            CsiRequest::NodeGetCapabilities => {
+                Ok(CsiResponse::Capabilities(vec!["STAGE_UNSTAGE_VOLUME".into(), "EXPAND_VOLUME".into()]))
+            }
             CsiRequest::NodeGetInfo => {
                 let zone = (ZONE.to_owned(), self.place.zone.clone());
                 let accessible_topology: BTreeMap<String, String> = [zone].into();
@@ -157,6 +167,13 @@ impl Plugin<Place> {
                 let shown: Rc<dyn Contents> = if *readonly { Rc::new(ReadOnly(staged)) } else { staged };
                 disk.mount(target_path, shown);
                 Ok(CsiResponse::Done)
+            }
+            CsiRequest::NodeExpandVolume { volume_id, volume_path, .. } => {
+                if disk.mounted(volume_path).is_none() {
+                    return Err(error("NotFound", format!("volume {volume_id} is not mounted at {volume_path}")));
+                }
+                let capacity_bytes = self.backend.expand_file_system(volume_id, node)?;
+                Ok(CsiResponse::Expanded { capacity_bytes, node_expansion_required: false })
             }
             CsiRequest::NodeUnpublishVolume { target_path, .. } => {
                 disk.unmount(target_path);

@@ -6,7 +6,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Ro
 use k8s_openapi::api::storage::v1::{CSIDriver, CSIDriverSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::{DRIVER, attacher, provisioner};
+use super::{DRIVER, attacher, provisioner, resizer};
 use crate::object::Object;
 
 /// Verbs, API group and resources.
@@ -29,6 +29,13 @@ const ATTACHER: &[Rule] = &[
     ("patch", "storage.k8s.io", "volumeattachments/status"),
 ];
 
+const RESIZER: &[Rule] = &[
+    ("get,list,patch,watch", "", "persistentvolumes"),
+    ("get,list,watch", "", "persistentvolumeclaims,pods"),
+    ("patch", "", "persistentvolumeclaims/status"),
+    EVENTS,
+];
+
 /// The objects, in the order in which they are applied.
 pub fn objects() -> Vec<Object> {
     let spec = CSIDriverSpec { attach_required: Some(true), ..CSIDriverSpec::default() };
@@ -36,6 +43,7 @@ pub fn objects() -> Vec<Object> {
     for (role, account, rules) in [
         ("external-provisioner-runner", provisioner::NAME, PROVISIONER),
         ("external-attacher-runner", attacher::NAME, ATTACHER),
+        ("external-resizer-runner", resizer::NAME, RESIZER),
     ] {
         let rules = Some(rules.iter().map(rule).collect());
         objects.push(Object::ClusterRole(Arc::new(ClusterRole { metadata: named(role), rules, ..Default::default() })));

@@ -1,7 +1,7 @@
 //! The Container Storage Interface: what Kubernetes asks of a storage system, and a storage system that answers.
 //!
 //! A driver has two halves. The controller half makes volumes and connects them to nodes; it runs once, and beside it
-//! run the sidecars that translate Kubernetes' objects into calls: [`provisioner`] and [`attacher`]. The node half
+//! run the sidecars that translate Kubernetes' objects into calls: [`provisioner`], [`attacher`] and [`resizer`]. The node half
 //! mounts volumes; it runs on each node and the kubelet calls it. A volume so goes through states, up and down again:
 //!
 //! ```text
@@ -9,13 +9,15 @@
 //! DeleteVolume ← ControllerUnpublishVolume ← NodeUnstageVolume ← NodeUnpublishVolume
 //! ```
 //!
+//! A volume may also grow: ControllerExpandVolume makes it larger, NodeExpandVolume the file system on it.
+//!
 //! Mirrors the CSI specification 1.x (`csi.proto`). Every call may be made again and then changes nothing.
 //!
 //! - [`backend`]: the storage system: its volumes, and the files on them.
 //! - [`driver`]: both halves of the driver.
 //! - [`sidecar`]: what the sidecars have in common.
 //!
-//! Left out: snapshots, clones, expansion, listing, secrets, block volumes, ephemeral volumes, volume health.
+//! Left out: snapshots, clones, listing, secrets, block volumes, ephemeral volumes, volume health.
 
 use std::collections::BTreeMap;
 
@@ -29,6 +31,7 @@ pub mod backend;
 pub mod driver;
 pub mod install;
 pub mod provisioner;
+pub mod resizer;
 pub mod sidecar;
 
 /// The name of the driver: provisioner in classes, attacher in attachments.
@@ -75,6 +78,13 @@ pub enum CsiRequest {
         /// The node, as the driver calls it.
         node_id: String,
     },
+    /// Make a volume larger.
+    ControllerExpandVolume {
+        /// The volume.
+        volume_id: String,
+        /// The least bytes that will do.
+        required_bytes: i64,
+    },
     /// Which node is this?
     NodeGetInfo,
     /// What can the node half do?
@@ -98,6 +108,15 @@ pub enum CsiRequest {
         target_path: String,
         /// Writes are refused.
         readonly: bool,
+    },
+    /// Make the file system as large as the volume has become.
+    NodeExpandVolume {
+        /// The volume.
+        volume_id: String,
+        /// Where a pod finds it, or where it is staged.
+        volume_path: String,
+        /// The least bytes that will do.
+        required_bytes: i64,
     },
     /// Hide it from the pod.
     NodeUnpublishVolume {
@@ -141,6 +160,13 @@ pub enum CsiResponse {
         /// `devicePath` …
         publish_context: BTreeMap<String, String>,
     },
+    /// To ControllerExpandVolume and NodeExpandVolume.
+    Expanded {
+        /// How large it is now.
+        capacity_bytes: i64,
+        /// Whether NodeExpandVolume has to follow.
+        node_expansion_required: bool,
+    },
     /// To NodeGetInfo.
     NodeInfo {
         /// The node, as the driver calls it.
@@ -162,10 +188,12 @@ impl Message for CsiRequest {
             CsiRequest::DeleteVolume { .. } => "DeleteVolume",
             CsiRequest::ControllerPublishVolume { .. } => "ControllerPublishVolume",
             CsiRequest::ControllerUnpublishVolume { .. } => "ControllerUnpublishVolume",
+            CsiRequest::ControllerExpandVolume { .. } => "ControllerExpandVolume",
             CsiRequest::NodeGetInfo => "NodeGetInfo",
             CsiRequest::NodeGetCapabilities => "NodeGetCapabilities",
             CsiRequest::NodeStageVolume { .. } => "NodeStageVolume",
             CsiRequest::NodePublishVolume { .. } => "NodePublishVolume",
+            CsiRequest::NodeExpandVolume { .. } => "NodeExpandVolume",
             CsiRequest::NodeUnpublishVolume { .. } => "NodeUnpublishVolume",
             CsiRequest::NodeUnstageVolume { .. } => "NodeUnstageVolume",
         }

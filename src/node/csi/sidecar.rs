@@ -11,7 +11,7 @@ use crate::apiserver::request::User;
 use crate::client::controller::{Controller, ControllerContext};
 use crate::client::informer::RELIST;
 use crate::client::queue::{READY, WORK};
-use crate::client::{Client, Informer, Queue, Recorder, Selection};
+use crate::client::{Client, Error, Informer, Queue, Recorder, Selection};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory, RpcError};
 use crate::node::cri::error;
 use crate::object::{Key, Kind};
@@ -93,6 +93,7 @@ impl Sidecar {
             busy.set(busy.get() - 1);
             match result {
                 Ok(()) => queue.forget(&key),
+                Err(Error::Unchanged(_)) => queue.add_rate_limited_background(key.clone()),
                 Err(_) => queue.add_rate_limited(key.clone()),
             }
             queue.done(&key);

@@ -7,7 +7,7 @@
 //! and the status no longer names it: only then may it be detached. Mirrors `operationexecutor` and `pkg/volume/csi`.
 //!
 //! Simplified: a volume that waits is looked at again when the node's status or its device changed, instead of every
-//! 100 ms. Left out: block volumes, fsGroup, limits of sizes, expansion.
+//! 100 ms. Left out: block volumes, fsGroup, limits of sizes.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -280,7 +280,7 @@ impl Shared {
         self.retry_claims();
     }
 
-    fn storage_driver(&self) -> Option<Driver> {
+    pub(super) fn storage_driver(&self) -> Option<Driver> {
         self.driver.get().map(|actor| Driver::new(self.hub.clone(), actor))
     }
 

@@ -10,7 +10,7 @@
 //!   environment.
 //! - [`claims`]: what is behind a PersistentVolumeClaim; CSI.
 //! - [`host_path`]: where volumes are on the node's disk.
-//! - [`refresh`]: tokens are renewed, files follow their ConfigMap.
+//! - [`refresh`]: tokens are renewed, files follow their ConfigMap. [`grow`]: a file system follows its volume.
 //!
 //! Left out: sub-paths are paths within the volume, and so they do follow updates; image volumes; sizes.
 
@@ -29,10 +29,12 @@ use crate::client::{Informer, Selection};
 use crate::engine::CallId;
 use crate::node::disk::Tree;
 use crate::object::time::Instant;
+use crate::object::volume::awaits_node_expansion;
 use crate::object::{Key, Kind, Object};
 
 pub mod claims;
 pub mod fields;
+pub mod grow;
 pub mod host_path;
 pub mod payload;
 pub mod refresh;
@@ -241,7 +243,11 @@ impl Shared {
                     slot.behind = Some(behind.clone());
                 }
             });
-            return self.set_up_claim(pod, &behind, source).await;
+            let path = self.set_up_claim(pod, &behind, source).await?;
+            if awaits_node_expansion(&behind) {
+                self.grow_file_system(pod, volume, &path).await;
+            }
+            return Ok(path);
         }
         if let Some(payload) = self.make_payload(pod, volume).await.map_err(failed)? {
             self.disk.mount(&path, Rc::new(payload));

@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::{Pod, Volume};
 use super::{host_path, sources, volumes_of};
 use crate::engine::Note;
 use crate::node::kubelet::params::{SYNC_PERIOD, TOKEN_AGE_MAX};
-use crate::node::kubelet::workers::Stage;
+use crate::node::kubelet::workers::{Stage, Worker};
 use crate::node::kubelet::{REMOUNT, Shared};
 use crate::object::{Key, Kind};
 
@@ -35,12 +35,19 @@ impl Shared {
         asked.map_err(|error| format!("failed to fetch token: {error}"))
     }
 
-    /// A volume has just been set up. Its token will have to be renewed.
+    /// A volume has just been set up. Its token will have to be renewed, or its size looked at.
     pub(super) fn follow(&self, uid: &str, index: usize, volume: &Volume) {
         if let Some(seconds) = lifetime(volume) {
             let life = Duration::from_secs(seconds.unsigned_abs());
             let wait = (life * 4 / 5).min(TOKEN_AGE_MAX);
             self.hub.wake_background(self.actor, REMOUNT, format!("{uid} {index}"), wait);
+        }
+        let of_driver = |worker: &Worker| {
+            let slot = worker.volumes.slots.get(index);
+            slot.and_then(|slot| slot.behind.as_ref()?.spec.as_ref()).is_some_and(|spec| spec.csi.is_some())
+        };
+        if self.state.borrow().workers.get(uid).is_some_and(of_driver) {
+            self.look_again(uid, index);
         }
     }
 
@@ -65,7 +72,7 @@ impl Shared {
         }
     }
 
-    /// Writes the files of a mounted volume anew.
+    /// Writes the files of a mounted volume anew, or lets the file system grow with it.
     pub(in crate::node::kubelet) fn remount_due(self: &Rc<Self>, key: &str) {
         let Some((uid, index)) = key.split_once(' ').and_then(|(uid, index)| Some((uid, index.parse().ok()?))) else {
             return;
@@ -73,16 +80,19 @@ impl Shared {
         let (me, uid, index): (_, _, usize) = (self.clone(), uid.to_owned(), index);
         let label = format!("kubelet {} volumes of {}", self.config.name, self.pod_key(&uid));
         self.hub.spawn_background(self.actor, label, async move {
-            let pod = {
+            let (pod, path) = {
                 let state = me.state.borrow();
                 let worker = state.workers.get(&uid).filter(|worker| worker.stage == Stage::Sync);
-                let mounted = |worker: &&_| slot_is_mounted(worker, index);
-                match worker.filter(mounted) {
-                    Some(worker) => worker.pod.clone(),
-                    None => return,
+                match worker.and_then(|worker| Some((worker, worker.volumes.slots.get(index)?))) {
+                    Some((worker, slot)) if slot.mounted => (worker.pod.clone(), slot.path.clone()),
+                    _ => return,
                 }
             };
             let Some(volume) = volumes_of(&pod).get(index) else { return };
+            if volume.persistent_volume_claim.is_some() {
+                me.grow_file_system(&pod, volume, &path).await;
+                return me.look_again(&uid, index);
+            }
             // A real kubelet tries again with its next sync; the old files stay meanwhile.
             if let Ok(Some(payload)) = me.make_payload(&pod, volume).await {
                 me.disk.mount(&host_path::of_volume(&uid, volume), Rc::new(payload));
@@ -98,8 +108,4 @@ impl Shared {
             me.follow(&uid, index, volume);
         });
     }
-}
-
-fn slot_is_mounted(worker: &crate::node::kubelet::workers::Worker, index: usize) -> bool {
-    worker.volumes.slots.get(index).is_some_and(|slot| slot.mounted)
 }

@@ -1,0 +1,77 @@
+//! The expand controller: says of a claim that asks for more that somebody outside will have to see to it.
+//!
+//! Once it expanded the volumes of the plugins that were built into Kubernetes. There are none left: a CSI volume is
+//! expanded by the driver's own sidecar, and all that this controller does is an Event. Mirrors
+//! `pkg/controller/volume/expand`.
+
+use std::rc::Rc;
+
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+
+use crate::client::informer::Change;
+use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use crate::engine::LocalBoxFuture;
+use crate::object::volume::{awaits_node_expansion, granted, is_promised_to, requested, volume_name};
+use crate::object::{Key, Kind, Object};
+
+/// The row of this controller.
+pub const REGISTRATION: Registration = Registration {
+    name: "expand-controller",
+    watches: &[Kind::PersistentVolumeClaim],
+    workers: 10,
+    max_retries: None,
+    new: |context| Rc::new(Expand::new(context)),
+};
+
+/// Keys are claims.
+struct Expand {
+    client: Client,
+    recorder: Recorder,
+    queue: Queue,
+    claims: Lister<PersistentVolumeClaim>,
+}
+
+impl Expand {
+    fn new(context: &ControllerContext) -> Expand {
+        Expand {
+            client: context.client.clone(),
+            recorder: context.recorder.clone(),
+            queue: context.queue.clone(),
+            claims: context.lister(),
+        }
+    }
+
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let Some(claim) = self.claims.get(&key) else { return Ok(()) };
+        let volume = self.client.get::<PersistentVolume>("", volume_name(&claim)).await?;
+        if !is_promised_to(&volume, &claim) {
+            return Err(Error::Other(format!("persistent Volume is not bound to PVC being updated : {key}")));
+        }
+        if requested(&claim) > granted(&claim) || awaits_node_expansion(&volume) {
+            let message = "waiting for an external controller to expand this PVC";
+            self.recorder.event(&*claim, EventType::Normal, "ExternalExpanding", message);
+        }
+        Ok(())
+    }
+}
+
+impl Controller for Expand {
+    fn on_change(&self, change: &Change) {
+        let is_bound = |claim: &PersistentVolumeClaim| {
+            claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound")
+        };
+        match change {
+            Change::Added(Object::PersistentVolumeClaim(claim)) if is_bound(claim) => self.queue.add(change.key()),
+            Change::Updated { old: Object::PersistentVolumeClaim(old), new: Object::PersistentVolumeClaim(new) }
+                if is_bound(new) && (requested(new) > requested(old) || granted(new) > granted(old)) =>
+            {
+                self.queue.add(change.key());
+            }
+            _ => {}
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}
