@@ -192,14 +192,14 @@ fn a_killed_session_is_offered_again() {
     let inside = Scratch(folder.clone());
     let terminal = Terminal { socket: format!("kubestep-journal-{}", std::process::id()), state: &scratch.0 };
     terminal.start("one", "deployment");
-    terminal.shows("one", "help lists the commands");
+    terminal.shows("one", "nodes are up");
     terminal.keys("one", &["step 5", "Enter"]);
     terminal.shows("one", "step 23");
     terminal.keys("one", &["crash kube-scheduler", "Enter", "break 409", "Enter", "goto 30", "Enter"]);
     terminal.shows("one", "step 30");
     // Somebody else's session is not offered while it runs.
     terminal.start("two", "pod");
-    terminal.shows("two", "help lists the commands");
+    terminal.shows("two", "nodes are up");
     terminal.kill("one");
     terminal.keys("two", &["quit", "Enter"]);
     terminal.gone("two");
@@ -256,7 +256,7 @@ fn what_cannot_be_repeated_is_kept_aside() {
         terminal.shows(n, "A session was not ended");
         terminal.keys(n, &["Enter"]);
         terminal.shows(n, says);
-        terminal.shows(n, "help lists the commands");
+        terminal.shows(n, "nodes are up");
         terminal.keys(n, &["quit", "Enter"]);
         terminal.gone(n);
         assert!(inside.files("refused").iter().any(|file| file.ends_with(format!("{n}.refused"))), "it is kept aside");

@@ -201,3 +201,16 @@ fn anything_may_be_typed() {
     }
     assert!(answered[1..8].iter().all(|line| line["kind"] == "error"), "{answered:?}");
 }
+
+#[test]
+fn questions_and_narration_fit_too() {
+    let schema = schema();
+    let answered = lines(&["step", "pod", "--json", "--quiz"], b"tour\n\n1\n\n9\n2\n\n\nstep 3\ntour\n");
+    for line in &answered {
+        fits(&schema, &schema, line, "").unwrap_or_else(|error| panic!("{error}"));
+    }
+    let kinds: Vec<&str> = answered.iter().filter_map(|line| line["kind"].as_str()).collect();
+    assert_eq!(kinds[1..5], ["stop", "question", "stop", "question"]);
+    assert!(answered[1]["narration"].as_str().is_some_and(|text| text.starts_with("1/")));
+    assert_eq!(answered[answered.len() - 1]["answered"], 2);
+}

@@ -294,7 +294,7 @@ fn at_a_terminal() {
     tmux(&["new-session", "-d", "-s", "t", "-x", "80", "-y", "24", "env", &state, program, "step"]);
     shows("Which walk?");
     tmux(&["send-keys", "-t", "t", "Enter"]);
-    shows("help lists the commands");
+    shows("nodes are up");
     tmux(&["send-keys", "-t", "t", "Enter"]);
     shows("ADDED Deployment");
     tmux(&["send-keys", "-t", "t", "wh", "Tab", "Enter"]);

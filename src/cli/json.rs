@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::debugger::Stop;
+use crate::debugger::quiz::Question;
 
 use super::Stepper;
 use super::commands::Reply;
@@ -41,15 +42,29 @@ enum Line<'a> {
         command: &'a str,
         printed: &'a str,
         text: &'a str,
+        narration: &'a str,
         #[serde(flatten)]
         stop: &'a Stop,
     },
+    /// Something is to be predicted before the next stop.
+    Question {
+        command: &'a str,
+        printed: &'a str,
+        text: &'a str,
+        #[serde(flatten)]
+        question: &'a Question,
+    },
     /// A command said something.
-    Text { command: &'a str, printed: &'a str, text: &'a str },
+    Text { command: &'a str, printed: &'a str, text: &'a str, narration: &'a str },
     /// A command could not be carried out.
     Error { command: &'a str, message: &'a str },
     /// The last.
-    End { step: u64 },
+    End {
+        step: u64,
+        /// How many questions were answered, and how many of them rightly; 0 without `--quiz`.
+        answered: u32,
+        right: u32,
+    },
 }
 
 /// Takes commands until the end of the input or `quit`. `text` is said at first.
@@ -73,7 +88,9 @@ pub fn run(mut stepper: Stepper, text: &str) -> io::Result<()> {
         let reply = stepper.answer(&command);
         print(&line(&command, &reply))?;
     }
-    print(&Line::End { step: stepper.session.history().len() as u64 })?;
+    let quiz = stepper.quiz.clone().unwrap_or_default();
+    let step = stepper.session.history().len() as u64;
+    print(&Line::End { step, answered: quiz.answered, right: quiz.right })?;
     stepper.end();
     Ok(())
 }
@@ -82,10 +99,11 @@ fn line<'a>(command: &'a str, reply: &'a Reply) -> Line<'a> {
     match reply {
         Err(message) => Line::Error { command, message },
         Ok(answer) => {
-            let (printed, text) = (&answer.printed, &answer.text);
-            match &answer.stop {
-                Some(stop) => Line::Stop { command, printed, text, stop },
-                None => Line::Text { command, printed, text },
+            let (printed, text, narration) = (&answer.printed, &answer.text, &answer.narration);
+            match (&answer.stop, &answer.question) {
+                (_, Some(question)) => Line::Question { command, printed, text, question },
+                (Some(stop), _) => Line::Stop { command, printed, text, narration, stop },
+                _ => Line::Text { command, printed, text, narration },
             }
         }
     }

@@ -105,6 +105,9 @@ struct StepArguments {
     /// Answer each line with one line of JSON, for editors and other programs: docs/json.md says what is in it.
     #[arg(long)]
     json: bool,
+    /// Before each stop, ask what happens next; the score comes at the end.
+    #[arg(long)]
+    quiz: bool,
     /// Write the session into this folder as it goes. At a terminal that happens anyway, in the user's own folder for
     /// such things; a session whose terminal died is offered again there.
     #[arg(long, value_name = "DIR")]

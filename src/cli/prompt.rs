@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::debugger::quiz::{Question, Quiz};
+
 use super::Stepper;
 use super::commands::Answer;
 use super::complete::complete;
@@ -28,6 +30,9 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
             Err(error) => print(&format!("{}\n", palette::error().apply_to(error)))?,
         }
     }
+    if let Some(score) = stepper.quiz.as_ref().and_then(Quiz::score) {
+        print(&format!("{score}\n"))?;
+    }
     stepper.end();
     Ok(())
 }
@@ -35,7 +40,31 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
 /// An answer in lines.
 pub fn text(answer: &Answer, view: &View) -> String {
     let stop = answer.stop.as_ref().map_or(String::new(), |stop| view.stop(stop));
-    format!("{}{}{stop}", palette::here().apply_to(&answer.printed), answer.text)
+    let told = wrapped(&answer.narration, view.width);
+    let asked = answer.question.as_ref().map_or(String::new(), question);
+    format!("{}{}{stop}{told}{asked}", palette::here().apply_to(&answer.printed), answer.text)
+}
+
+fn question(question: &Question) -> String {
+    let choices = (1..).zip(&question.choices).map(|(n, choice)| format!("  {n}  {choice}\n"));
+    let head = format!("{} Type a number, or look around first.\n", question.question);
+    palette::here().apply_to(head).to_string() + &choices.collect::<String>()
+}
+
+/// A text in lines of so many columns, broken between words.
+fn wrapped(text: &str, width: usize) -> String {
+    let (mut out, mut column) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > 0 {
+            let fits = column + 1 + length <= width;
+            out.push(if fits { ' ' } else { '\n' });
+            column = if fits { column + 1 } else { 0 };
+        }
+        out += word;
+        column += length;
+    }
+    if out.is_empty() { out } else { format!("\n{}\n", palette::here().apply_to(out)) }
 }
 
 fn print(text: &str) -> io::Result<()> {

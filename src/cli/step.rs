@@ -7,6 +7,7 @@ use anyhow::Context;
 
 use crate::cluster::scenario::Scenario;
 use crate::debugger::file::File;
+use crate::debugger::quiz::Quiz;
 use crate::debugger::{Session, StopAt};
 
 use super::{StepArguments, Stepper, journal, json, palette, prompt, resume};
@@ -34,12 +35,14 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
     let session = Session::of(scenario);
     let scenario = session.scenario();
     let title = palette::here().apply_to(&scenario.title);
+    let tour = if scenario.tour.is_empty() { "" } else { " tour tells the story;" };
     let greeting = format!(
-        "{title}\n{}\n{} nodes are up, nothing is deployed. Enter steps; help lists the commands.\n",
+        "{title}\n{}\n{} nodes are up, nothing is deployed. Enter steps;{tour} help lists the commands.\n",
         scenario.story.trim(),
         session.cluster.config().nodes.len(),
     );
     let mut stepper = Stepper::new(session, arguments.all);
+    stepper.quiz = arguments.quiz.then(Quiz::default);
     let kept = stepper.keep_in(folder);
     if arguments.json {
         return Ok(json::run(stepper, &kept)?);
@@ -55,6 +58,7 @@ fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> an
     if arguments.all {
         stepper.stop = StopAt::Anything;
     }
+    stepper.quiz = stepper.quiz.or(arguments.quiz.then(Quiz::default));
     let kept = stepper.keep_in(folder);
     let title = palette::here().apply_to(&stepper.session.scenario().title);
     if arguments.json {

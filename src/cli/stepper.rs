@@ -9,6 +9,8 @@ use indicatif::ProgressBar;
 
 use crate::debugger::file::File;
 use crate::debugger::journal::{self as text, Came};
+use crate::debugger::quiz::Quiz;
+use crate::debugger::tour::Tour;
 use crate::debugger::{Session, StopAt};
 
 use super::commands::{self, Answer, Reply};
@@ -30,6 +32,10 @@ pub struct Stepper {
     pub typed: Vec<String>,
     /// How wide texts may be; none: as wide as the terminal.
     pub columns: Option<usize>,
+    /// Where it is asked what happens next.
+    pub quiz: Option<Quiz>,
+    /// How far the scenario's narration has come.
+    pub tour: Tour,
     /// How much of what commands printed has been shown.
     said: usize,
     /// Where the session is written as it goes.
@@ -44,13 +50,15 @@ impl Stepper {
         let stop = if all { StopAt::Anything } else { StopAt::Notification };
         let watched = io::stdin().is_terminal() && io::stdout().is_terminal();
         let (typed, columns) = (Vec::new(), (!watched).then_some(PIPED));
-        Stepper { session, stop, done: false, typed, columns, said: 0, journal: None, opened: false }
+        let (quiz, tour) = (None, Tour::default());
+        Stepper { session, stop, done: false, typed, columns, quiz, tour, said: 0, journal: None, opened: false }
     }
 
     /// A stepper over a saved session, with all that was typed in it since.
     pub(super) fn of_file(file: &File, at: Option<u64>) -> Result<Stepper, String> {
         let typed = file.commands.as_ref().is_some_and(|commands| !commands.is_empty());
         let mut stepper = Stepper::new(file.open(at.filter(|_| !typed))?, file.all);
+        stepper.quiz = file.quiz.then(Quiz::default);
         stepper.retype(file)?;
         if let Some(step) = at.filter(|_| typed) {
             stepper.session.goto(step);
@@ -93,8 +101,13 @@ impl Stepper {
     /// Writes the session into a folder as it goes. Says so if that cannot be done.
     pub(super) fn keep_in(&mut self, folder: Option<PathBuf>) -> String {
         let Some(folder) = folder else { return String::new() };
-        let head = text::begin(&self.session, self.stop == StopAt::Anything);
+        let head = self.head();
         self.keep(Journal::create(&folder, &head))
+    }
+
+    /// What a journal of this session begins with.
+    fn head(&self) -> String {
+        text::begin(&self.session, self.stop == StopAt::Anything, self.quiz.is_some())
     }
 
     /// The same with a journal that is there.
@@ -133,8 +146,7 @@ impl Stepper {
     fn note_where(&mut self) -> io::Result<()> {
         let Some(mut journal) = self.journal.take() else { return Ok(()) };
         if std::mem::take(&mut self.opened) {
-            let head = text::begin(&self.session, self.stop == StopAt::Anything);
-            journal = journal.anew(&head)?;
+            journal = journal.anew(&self.head())?;
         } else {
             journal.add(&text::done(&Came::of(&mut self.session)))?;
         }

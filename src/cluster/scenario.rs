@@ -74,6 +74,20 @@ pub struct Scenario {
     /// What happens, line by line.
     #[serde(default)]
     pub timeline: Vec<String>,
+    /// Its narration, place by place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tour: Vec<Place>,
+}
+
+/// A place at which a tour stops.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// The condition that holds there first, written as for `until`; empty: where one stands.
+    #[serde(default)]
+    pub until: String,
+    /// What is to be seen there.
+    pub text: String,
 }
 
 fn default_namespace() -> String {

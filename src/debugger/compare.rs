@@ -78,7 +78,7 @@ impl Session {
 
     /// Looks at another course, and comes back.
     fn visit<T>(&mut self, course: Option<usize>, look: impl FnOnce(&mut Session) -> T) -> T {
-        let here = self.cluster.engine.steps();
+        let here = self.place();
         if let Some(number) = course {
             self.switch(number);
         }
@@ -86,7 +86,7 @@ impl Session {
         if let Some(number) = course {
             self.switch(number);
         }
-        self.goto(here);
+        self.return_here(here);
         seen
     }
 

@@ -39,6 +39,9 @@ pub struct File {
     /// Whether it stops at background traffic too.
     #[serde(default, skip_serializing_if = "is_false")]
     pub all: bool,
+    /// Whether it asks what happens next.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub quiz: bool,
     /// What was typed since, in a journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Vec<Typed>>,
@@ -105,6 +108,7 @@ impl File {
             steps: session.history().len() as u64,
             digest: lines.join("\n"),
             all: false,
+            quiz: false,
             commands: None,
         }
     }

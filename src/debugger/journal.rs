@@ -54,9 +54,9 @@ const COMMANDS: &str = "\ncommands:\n";
 /// How the line begins that says where a command led.
 const CAME: &str = "\n  came: ";
 
-/// What stands in a journal before the first command.
-pub fn begin(session: &Session, all: bool) -> String {
-    let file = File { all, ..File::of(session) };
+/// What stands in a journal before the first command: the session, and whether it stops at everything and asks.
+pub fn begin(session: &Session, all: bool, quiz: bool) -> String {
+    let file = File { all, quiz, ..File::of(session) };
     format!("{}{}", file.text().trim_end(), COMMANDS)
 }
 
@@ -100,7 +100,7 @@ mod tests {
     fn journal() -> String {
         let session = Session::of(Scenario::find("pod").unwrap());
         let came = |step| Came { step, digest: "12345678e5000000".to_owned() };
-        begin(&session, true)
+        begin(&session, true, false)
             + &typed("step 5")
             + &done(&came(12))
             + &typed("break pod if new.metadata.name == \"a: # 'b\"")
@@ -129,7 +129,7 @@ mod tests {
             assert!(commands[2..].iter().all(|typed| typed.came.is_none() && typed.line == "run"));
         }
         assert_eq!(whole("kubestep: 0.1"), 0);
-        let nothing = begin(&Session::of(Scenario::find("pod").unwrap()), false);
+        let nothing = begin(&Session::of(Scenario::find("pod").unwrap()), false, false);
         assert_eq!(read(&nothing).unwrap().commands, None, "nothing was typed yet");
     }
 

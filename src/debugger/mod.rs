@@ -14,6 +14,7 @@
 //! - [`compare`]: two courses of events side by side.
 //! - [`diff`]: what changed between two versions of an object, field by field.
 //! - [`properties`]: what must hold in every run.
+//! - [`quiz`]: questions about what comes next. [`tour`]: a scenario's narration.
 //! - [`record`]: a run as files.
 //! - [`travel`]: going back, choices, branches.
 //! - [`source`]: the lines of code at which a component waits.
@@ -37,6 +38,7 @@ pub mod inspect;
 pub mod journal;
 pub mod moves;
 pub mod properties;
+pub mod quiz;
 pub mod record;
 pub mod session;
 pub mod source;
@@ -44,6 +46,7 @@ pub mod spine;
 pub mod stop;
 pub mod target;
 pub mod timeline;
+pub mod tour;
 pub mod travel;
 
 pub use choice::Choice;

@@ -115,6 +115,34 @@ impl Session {
         self.choose(choice)
     }
 
+    /// Lets the run go on, looks, and comes back to where it stood: nothing has happened, and nothing was chosen.
+    pub(super) fn ahead<T>(&mut self, look: impl FnOnce(&mut Session) -> T) -> T {
+        let (here, furthest) = (self.place(), self.past.furthest);
+        let breakpoints = std::mem::take(&mut self.breakpoints);
+        let seen = look(self);
+        self.return_here(here);
+        self.past.furthest = furthest;
+        self.breakpoints = breakpoints;
+        seen
+    }
+
+    /// Where the session stands: how many steps have run, and how many choices were made. What was chosen after the last
+    /// step is made already.
+    pub(super) fn place(&self) -> (u64, usize) {
+        (self.cluster.engine.steps(), self.past.next)
+    }
+
+    /// Goes to such a place of this course.
+    pub(super) fn return_here(&mut self, (steps, choices): (u64, usize)) {
+        self.goto(steps);
+        while self.past.next < choices
+            && let Some(choice) = self.past.due(steps)
+        {
+            // It could be done before.
+            let _ = choice.perform(self);
+        }
+    }
+
     /// Runs to a step with choices that were made before; those after it will be made on the way forward.
     pub(super) fn repeat(&mut self, choices: Vec<Chosen>, to: u64) {
         self.past.choices = choices;

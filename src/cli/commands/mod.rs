@@ -16,6 +16,7 @@
 //! - [`general`], help and the end.
 
 use crate::debugger::Stop;
+use crate::debugger::quiz::Question;
 
 use super::Stepper;
 
@@ -47,6 +48,10 @@ pub struct Answer {
     pub text: String,
     /// The stop it has come to, or shows.
     pub stop: Option<Box<Stop>>,
+    /// What the scenario tells there.
+    pub narration: String,
+    /// What is to be predicted first.
+    pub question: Option<Question>,
 }
 
 impl Answer {
@@ -120,7 +125,8 @@ pub fn find(word: &str) -> Option<&'static Command> {
 /// Whether a line as it was typed would change anything: whoever repeats a session can leave the others out.
 pub fn acts(text: &str) -> bool {
     let name = read(text).map(|line| line.name().to_owned()).unwrap_or_default();
-    GROUPS.iter().any(|group| group.acts && group.commands.iter().any(|c| c.names.contains(&name.as_str())))
+    let looks = |group: &Group| !group.acts && group.commands.iter().any(|c| c.names.contains(&name.as_str()));
+    !GROUPS.iter().any(looks)
 }
 
 fn read(text: &str) -> Result<Line, String> {
@@ -130,6 +136,9 @@ fn read(text: &str) -> Result<Line, String> {
 /// Runs a line as it was typed. An empty one is `step`.
 pub fn run(stepper: &mut Stepper, text: &str) -> Reply {
     let line = read(text)?;
+    if let Some(answer) = movement::predicted(stepper, &line) {
+        return answer;
+    }
     match find(line.name()).map(|command| &command.run) {
         Some(Run::Says(run)) => run(stepper, &line).map(Answer::says),
         Some(Run::Stops(run)) => run(stepper, &line),

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use crate::cluster::scenario::Scenario;
 use crate::debugger::breakpoint::Breakpoints;
 use crate::debugger::moves::Reaction;
-use crate::debugger::{Advance, Goal, Session, StopAt};
+use crate::debugger::{Advance, Goal, Session, StopAt, tour};
 use crate::engine::Note;
 
 use super::super::Stepper;
@@ -21,14 +22,14 @@ pub const GROUP: Group = Group {
             usage: "Enter, step [N]",
             about: "to the next informer notification or packet hop",
             more: "",
-            run: Stops(|stepper, line| advance(stepper, stepper.stop, line.count()?)),
+            run: Stops(|stepper, line| ask_or_advance(stepper, stepper.stop, line.count()?)),
         },
         Command {
             names: &["stepi", "si"],
             usage: "stepi [N]",
             about: "to the next event of any kind",
             more: "",
-            run: Stops(|stepper, line| advance(stepper, StopAt::Event, line.count()?)),
+            run: Stops(|stepper, line| ask_or_advance(stepper, StopAt::Event, line.count()?)),
         },
         Command {
             names: &["next", "n"],
@@ -64,6 +65,13 @@ pub const GROUP: Group = Group {
             }),
         },
         Command {
+            names: &["tour"],
+            usage: "tour",
+            about: "to the next place that the scenario narrates",
+            more: "Between two places all other commands work as ever. Scenarios say it in their `tour:` list.\n",
+            run: Stops(|stepper, line| line.nothing().and_then(|()| tour(stepper))),
+        },
+        Command {
             names: &["run", "r"],
             usage: "run",
             about: "on until nothing is left to do",
@@ -91,6 +99,71 @@ pub const GROUP: Group = Group {
         },
     ],
 };
+
+/// In a quiz, asks what comes before it goes there. One who steps on without an answer is told.
+fn ask_or_advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
+    let Some(quiz) = &mut stepper.quiz else { return advance(stepper, stop, times) };
+    let skipped = quiz.skip();
+    if skipped.is_none() && times == 1 {
+        let question = quiz.ask(&mut stepper.session, stop).cloned();
+        if question.is_some() {
+            return Ok(Answer { question, ..Answer::default() });
+        }
+    }
+    told(stepper, stop, times, skipped)
+}
+
+/// What comes of a line that answers the open question; none if it does not.
+pub fn predicted(stepper: &mut Stepper, line: &Line) -> Option<Reply> {
+    let number = line.words().first().filter(|_| line.words().len() == 1)?.parse().ok()?;
+    let quiz = stepper.quiz.as_mut()?;
+    let stop = quiz.open.as_ref()?.1;
+    match quiz.take(number) {
+        Some(said) => Some(told(stepper, stop, 1, Some(said))),
+        None => Some(Err(format!("{number} is none of the choices; Enter gives the question up"))),
+    }
+}
+
+/// Goes on after a question, and says what was right.
+fn told(stepper: &mut Stepper, stop: StopAt, times: u64, said: Option<String>) -> Reply {
+    let mut answer = advance(stepper, stop, times)?;
+    if let Some(said) = said {
+        answer.text = format!("{said}\n{}", answer.text);
+    }
+    Ok(answer)
+}
+
+/// Plays the scenario's narration on to its next place.
+fn tour(stepper: &mut Stepper) -> Reply {
+    let count = stepper.session.scenario().tour.len();
+    while let Some((_, place)) = stepper.tour.next(&stepper.session) {
+        let place = place.clone();
+        if tour::comes(&mut stepper.session, &place)? {
+            break;
+        }
+        stepper.tour.pass(&stepper.session);
+    }
+    let Some((number, place)) = stepper.tour.next(&stepper.session) else {
+        return Err(if count == 0 {
+            let with: Vec<String> =
+                Scenario::shipped().into_iter().filter(|s| !s.tour.is_empty()).map(|s| s.name).collect();
+            format!("this scenario has no narration; these have: {}", with.join(", "))
+        } else {
+            "the tour is over; back and goto lead into it again".to_owned()
+        });
+    };
+    let (text, what) = (place.text.clone(), format!("this holds: {}", place.until));
+    let end = match tour::goal(&stepper.session, place)? {
+        Some(mut goal) => go(stepper, &mut goal),
+        None => Advance::Stopped,
+    };
+    let answer = ended(stepper, end, &what);
+    if end != Advance::Stopped {
+        return Ok(answer);
+    }
+    stepper.tour.pass(&stepper.session);
+    Ok(Answer { narration: format!("{}/{count}  {}", number + 1, text.trim()), ..answer })
+}
 
 /// A cluster that never comes to rest, as with a container that keeps crashing, gets this much virtual time.
 const RUN_AT_MOST: Duration = Duration::from_secs(600);
@@ -141,18 +214,22 @@ fn run_on(stepper: &mut Stepper, mut goal: Goal) -> Reply {
     let (steps, now) = (session.history().len() - before, session.time(session.cluster.engine.now()));
     let text = format!("{steps} events, now at {now}{quiet}\n");
     let stop = matches!(end, Advance::Breakpoint | Advance::Crashed).then(|| session.stop().map(Box::new)).flatten();
-    Ok(Answer { printed, text, stop })
+    Ok(Answer { printed, text, stop, ..Answer::default() })
 }
 
 /// Steps to a goal and shows the stop there. `what` says what did not come, if the cluster falls quiet before.
 fn show_goal(stepper: &mut Stepper, mut goal: Goal, what: &str) -> Reply {
     let end = go(stepper, &mut goal);
+    Ok(ended(stepper, end, what))
+}
+
+fn ended(stepper: &mut Stepper, end: Advance, what: &str) -> Answer {
     let text = match end {
         Advance::Quiet => format!("the cluster is quiet; nothing is pending before {what}\n"),
         Advance::Limit => format!("ten minutes went by before {what}\n"),
-        _ => return Ok(stepper.stopped()),
+        _ => return stepper.stopped(),
     };
-    Ok(Answer { printed: stepper.printed(), ..Answer::says(text) })
+    Answer { printed: stepper.printed(), ..Answer::says(text) }
 }
 
 /// What a quiet cluster has left to do.
