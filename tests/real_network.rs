@@ -146,7 +146,8 @@ impl World {
             match end {
                 Fate::Here(there, packet) => match packet.payload.clone() {
                     Payload::Syn => {
-                        let listens = self.machines[&at].1.sockets.borrow_mut().accept(&there, packet.tuple);
+                        let listens =
+                            self.machines[&at].1.sockets.borrow_mut().accept(&there, packet.tuple, Instant::default());
                         let pod = there.rsplit('/').next().unwrap_or_default().to_owned();
                         answered = listens.then(|| format!("{pod} sees {}", packet.tuple.source));
                         let answer = if listens { Payload::SynAck } else { Payload::Rst };
@@ -236,7 +237,8 @@ fn lay_cables(host: &Host, pods_range: Cidr, pods: &[&str]) {
         network.named.insert(path(pod), inside);
         let sockets = &mut host.sockets.borrow_mut();
         sockets.owners.insert(path(pod), Owner { pod: (*pod).to_owned(), ..Owner::default() });
-        let listener = Listener { container: String::new(), name: (*pod).to_owned(), speaks: Speaks::Http };
+        let (name, since) = ((*pod).to_owned(), Instant::default());
+        let listener = Listener { container: String::new(), name, speaks: Speaks::Http, since };
         sockets.listen(&path(pod), Protocol::Tcp, PORT, listener);
     }
 }

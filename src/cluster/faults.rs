@@ -63,7 +63,9 @@ impl Cluster {
         let (hub, limits, id) = (self.engine.hub().clone(), self.config.client_limits, self.engine.next_actor());
         let disk = self.disk_of(&config);
         self.with_runtime(runtime, |runtime| runtime.serve(id));
-        self.engine.add(Rc::new(Kubelet::new(hub, id, config.for_kubelet(self.config.dns), disk, runtime, limits)));
+        let kubelet = Kubelet::new(hub, id, config.for_kubelet(self.config.dns), disk, runtime, limits);
+        kubelet.use_kernel(self.engine.find(&format!("kernel/{node}")));
+        self.engine.add(Rc::new(kubelet));
         Ok(())
     }
 

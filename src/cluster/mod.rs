@@ -38,7 +38,7 @@ use crate::node::kubelet::Kubelet;
 use crate::node::network::Fabric;
 use crate::node::proxy::KubeProxy;
 use crate::node::runtime::Runtime;
-use crate::node::runtime::state::{ImageScript, State};
+use crate::node::runtime::state::ImageScript;
 use crate::object::{Key, Kind, Object};
 use crate::scheduler::actor::KubeScheduler;
 
@@ -336,6 +336,7 @@ impl Cluster {
         self.with_runtime(runtime, |runtime| runtime.serve(id));
         let kubelet = Kubelet::new(hub.clone(), id, node.for_kubelet(self.config.dns), disk, runtime, limits);
         driver.into_iter().for_each(|driver| kubelet.use_driver(driver));
+        kubelet.use_kernel(self.engine.find(&format!("kernel/{}", node.name)));
         self.engine.add(Rc::new(kubelet));
         if self.config.proxy {
             let id = self.engine.next_actor();
@@ -361,11 +362,16 @@ impl Cluster {
         Some(plugins.host().clone())
     }
 
-    /// The runtime of the node where a Pod runs.
-    fn runtime_of(&self, pod: &Key) -> Option<ActorId> {
+    /// The node where a Pod runs.
+    fn node_of(&self, pod: &Key) -> Option<String> {
         let stored = Reader::get(&self.engine.api.store, Kind::Pod, pod.namespace(), pod.name())?;
         let Object::Pod(stored) = stored else { return None };
-        let node = stored.spec.as_ref()?.node_name.clone()?;
+        stored.spec.as_ref()?.node_name.clone()
+    }
+
+    /// The runtime of that node.
+    fn runtime_of(&self, pod: &Key) -> Option<ActorId> {
+        let node = self.node_of(pod)?;
         self.engine.find(&format!("containerd/{node}"))
     }
 
@@ -445,9 +451,8 @@ impl Cluster {
                     }
                 }
                 Action::SetAnswer { pod, status } => {
-                    if let Some(runtime) = self.runtime_of(&pod) {
-                        let set = |state: &mut State| state.answers.insert(pod.to_string(), status);
-                        self.with_runtime(runtime, |runtime| runtime.with(set));
+                    if let Some(host) = self.node_of(&pod).and_then(|node| self.host(&node)) {
+                        host.sockets.borrow_mut().answers.insert(pod.to_string(), status);
                     }
                 }
                 Action::OnNode { node, words } => match self.on_node(&node, &words) {

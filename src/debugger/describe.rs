@@ -1,10 +1,12 @@
 //! One event in words: who tells whom what.
 
+use std::any::Any;
 use std::fmt;
 
 use crate::apiserver::request::Request;
 use crate::apiserver::watch::WatchEvent;
 use crate::engine::{Engine, Note, Pending, Step, What};
+use crate::node::network::frame::Frame;
 use crate::object::{Key, Object};
 
 /// An event's parts, for faces to lay out.
@@ -85,11 +87,15 @@ pub fn name(object: &Object) -> String {
     format!("{} {}", object.kind(), Key::of(object))
 }
 
-/// Whether the step delivered an informer notification about an object, or a packet, that is not background traffic.
+/// Whether the step delivered an informer notification about an object, or a packet, that is not background traffic. The
+/// packets of probes are, even of a first one for which the cluster waits.
 pub fn is_notification(step: &Step) -> bool {
     let shown = match &step.event.what {
         What::Notification { event, .. } => event.object().is_some(),
-        What::Packet { .. } => true,
+        What::Packet { message, .. } => {
+            let any: &dyn Any = &**message;
+            any.downcast_ref::<Frame>().is_none_or(|frame| !frame.packet.probes)
+        }
         _ => false,
     };
     shown && !step.event.background

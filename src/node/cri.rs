@@ -150,30 +150,6 @@ pub struct Image {
     pub size: u64,
 }
 
-/// How a probe reaches into a Pod, other than by running a command.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub enum ProbeTarget {
-    /// An HTTP GET of a path at a port.
-    HttpGet {
-        /// `http` or `https`.
-        scheme: String,
-        /// The port.
-        port: i32,
-        /// The path.
-        path: String,
-    },
-    /// A TCP connection.
-    TcpSocket {
-        /// The port.
-        port: i32,
-    },
-    /// A gRPC health check.
-    Grpc {
-        /// The port.
-        port: i32,
-    },
-}
-
 /// What a kubelet asks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum CriRequest {
@@ -246,13 +222,6 @@ pub enum CriRequest {
         /// Seconds after which it is given up; 0: never.
         timeout: i64,
     },
-    /// Not CRI: the kubelet connects to the Pod itself; the runtime knows what listens there.
-    Probe {
-        /// The container.
-        id: String,
-        /// How.
-        target: ProbeTarget,
-    },
     /// Is an image there?
     ImageStatus {
         /// Its name.
@@ -300,13 +269,6 @@ pub enum CriResponse {
         output: String,
         /// Its exit code.
         exit_code: i32,
-    },
-    /// To Probe: whether something answered well, and what.
-    Probed {
-        /// Whether it did.
-        success: bool,
-        /// What came back.
-        output: String,
     },
     /// To ImageStatus.
     Image(Option<Image>),
@@ -385,7 +347,6 @@ impl Message for CriRequest {
             CriRequest::ListContainers { .. } => "ListContainers",
             CriRequest::ContainerStatus { .. } => "ContainerStatus",
             CriRequest::ExecSync { .. } => "ExecSync",
-            CriRequest::Probe { .. } => "Probe",
             CriRequest::ImageStatus { .. } => "ImageStatus",
             CriRequest::ListImages => "ListImages",
             CriRequest::PullImage { .. } => "PullImage",

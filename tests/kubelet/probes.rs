@@ -3,6 +3,8 @@
 use kubestep::apiserver::admission::Reader;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
+use kubestep::debugger::describe;
+use kubestep::engine::What;
 use kubestep::object::{Kind, Object};
 
 /// Runs a scenario with one Pod, `web`. `container` are the lines of its container below its name.
@@ -71,6 +73,17 @@ fn a_probe_that_fails_says_what_a_real_one_says() {
         ),
         ("httpGet: {port: 80}", "", "HTTP probe failed with statuscode: 503".to_owned()),
         ("grpc: {port: 80}", "", "service unhealthy (responded with \"NOT_SERVING\")".to_owned()),
+        (
+            "tcpSocket: {port: 80, host: 10.99.99.99}",
+            "",
+            "dial tcp 10.99.99.99:80: i/o timeout".to_owned(),
+        ),
+        (
+            "httpGet: {port: 80, host: 10.99.99.99}",
+            "",
+            "Get \"http://10.99.99.99:80/\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+                .to_owned(),
+        ),
         ("exec: {command: [sh, -c, 'echo not yet; exit 3']}", "", "not yet\n".to_owned()),
         ("exec: {command: [sleep, '5']}", "", "command \"sleep 5\" timed out".to_owned()),
     ];
@@ -163,4 +176,35 @@ fn a_pre_stop_hook_counts_in_the_grace_period() {
         let took = took(hook, command, grace);
         assert!(seconds.contains(&took), "{hook} {command:?} of {grace} s took {took} s, not {seconds:?}");
     }
+}
+
+/// The packets of a probe go through the bridge and the veth into the Pod, and nobody who steps stops at them.
+#[test]
+fn a_probe_walks() {
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {nodeName: node-1, containers: [{name: web, \
+        image: \"nginx:1.27\", readinessProbe: {httpGet: {port: 80}, periodSeconds: 5}}]}}";
+    let text = format!(
+        "title: t\nstory: s\nfiles:\n  web.yaml: '{pod}'\ntimeline:\n- kubectl apply -f web.yaml\n\
+         - kubectl wait --for=condition=Ready pod/web --timeout=30s\n- sleep 7\n"
+    );
+    let scenario = Scenario::parse("test", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut cluster = Cluster::for_scenario(&scenario);
+    let (mut hops, mut background) = (Vec::new(), 0);
+    while !cluster.is_quiet() {
+        let Some(step) = cluster.step() else { break };
+        let What::Packet { message, .. } = &step.event.what else { continue };
+        assert!(!describe::is_notification(&step), "{}", message.line());
+        background += usize::from(step.event.background);
+        hops.push(message.line());
+    }
+    let way = |payload: &str| {
+        let of_first = hops.iter().take(hops.len() - background);
+        let along = of_first.filter(|line| line.contains(payload));
+        along.filter_map(|line| line.split(" at ").nth(1).map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(way(" SYN at"), ["eth0 of default/web"], "{hops:#?}");
+    let back = way(" SYN,ACK at");
+    assert!(back.len() == 2 && back[0].starts_with("node-1 veth") && back[1] == "node-1 cni0", "{back:?}");
+    assert!(hops.iter().any(|line| line.contains("GET / HTTP/1.1")), "{hops:#?}");
+    assert!(background > 0, "the first probe is waited for, the others are background traffic: {hops:#?}");
 }

@@ -19,7 +19,7 @@
 //! A container that ends is noticed by the next relist, and the same loop decides whether it starts again
 //! ([`restart`], [`actions`]). A pod that is deleted goes through [`teardown`]: stop, report, and at last the DELETE
 //! that removes the object. Beside all that the kubelet registers its node, renews its lease and reports its status
-//! ([`agent`], [`node_status`]), and probes containers ([`probes`], [`prober`]).
+//! ([`agent`], [`node_status`]), and probes containers ([`probes`], [`prober`], [`dial`]).
 //!
 //! Must hold: a sync decides from the spec and the runtime's state alone, so a restarted kubelet picks up where the
 //! old one stopped; one sync of a pod at a time; stages only go forward; a terminal phase is written only when no
@@ -52,6 +52,7 @@ pub mod actions;
 pub mod admission;
 pub mod agent;
 pub mod backoff;
+pub mod dial;
 pub mod dns;
 pub mod images;
 pub mod node_status;
@@ -119,6 +120,8 @@ pub struct Shared {
     disk: Disk,
     /// The node half of the storage driver, if one is installed.
     driver: Memory<Option<ActorId>>,
+    /// The kernel of the machine, through which probes go out.
+    kernel: Memory<Option<ActorId>>,
     client: Client,
     /// Leases and node status go through a client of their own, which pods cannot slow down.
     heartbeat: Client,
@@ -183,6 +186,7 @@ impl Kubelet {
             runtime,
             disk,
             driver: hub.memory(None),
+            kernel: hub.memory(None),
             config,
         };
         Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node }
@@ -197,6 +201,11 @@ impl Kubelet {
     /// A storage driver runs on this node.
     pub fn use_driver(&self, driver: ActorId) {
         self.shared.driver.set(Some(driver));
+    }
+
+    /// The machine that it runs on has a network.
+    pub fn use_kernel(&self, kernel: Option<ActorId>) {
+        self.shared.kernel.set(kernel);
     }
 
     /// The node's files, as this kubelet and the runtime see them.

@@ -7,8 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, Pod, Probe, VolumeMount};
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, Pod, VolumeMount};
 
 use super::Shared;
 use super::dns::{ClusterDns, resolver};
@@ -18,14 +17,14 @@ use super::volumes::{Slot, volumes_of};
 use crate::engine::RpcError;
 use crate::node::cri::{
     self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, PodSandboxConfig,
-    PodSandboxStatus, ProbeTarget, RuntimeCondition,
+    PodSandboxStatus, RuntimeCondition,
 };
 use crate::object::quantity::Amount;
 
 impl Shared {
     /// One call. It is made here and now, so that whoever looks sees the line below that made it.
     #[track_caller]
-    fn cri(&self, request: CriRequest) -> impl Future<Output = Result<CriResponse, RpcError>> + use<> {
+    pub(super) fn cri(&self, request: CriRequest) -> impl Future<Output = Result<CriResponse, RpcError>> + use<> {
         let call = self.hub.rpc(self.runtime, Rc::new(request));
         async move {
             let reply: Rc<dyn Any> = call.await?;
@@ -106,32 +105,6 @@ impl Shared {
     pub(super) async fn exec(&self, id: &str, command: &[String], timeout: i64) -> Result<(i32, String), RpcError> {
         match self.cri(CriRequest::ExecSync { id: id.into(), command: command.to_vec(), timeout }).await? {
             CriResponse::Exec { output, exit_code } => Ok((exit_code, output)),
-            other => Err(unexpected(&other)),
-        }
-    }
-
-    /// One run of a probe: whether it succeeded, and what came back.
-    pub(super) async fn call_probe(
-        &self,
-        pod: &Pod,
-        name: &str,
-        id: &str,
-        probe: &Probe,
-    ) -> Result<(bool, String), RpcError> {
-        if let Some(exec) = &probe.exec {
-            let command = exec.command.clone().unwrap_or_default();
-            let timeout = probe.timeout_seconds.filter(|seconds| *seconds > 0).unwrap_or(1);
-            return match self.exec(id, &command, i64::from(timeout)).await {
-                Ok((code, output)) => Ok((code == 0, output)),
-                Err(error) if error.code == "DeadlineExceeded" => {
-                    Ok((false, format!("command {:?} timed out", command.join(" "))))
-                }
-                Err(error) => Err(error),
-            };
-        }
-        let Some(target) = target(pod, name, probe) else { return Ok((true, String::new())) };
-        match self.cri(CriRequest::Probe { id: id.into(), target }).await? {
-            CriResponse::Probed { success, output } => Ok((success, output)),
             other => Err(unexpected(&other)),
         }
     }
@@ -268,25 +241,6 @@ fn sandbox_config(pod: &Pod, attempt: u32, dns: Option<&ClusterDns>) -> PodSandb
         port_mappings: ports.map(port).collect(),
         dns: resolver(pod, dns),
     }
-}
-
-/// What a probe connects to; a port may be given by its name.
-fn target(pod: &Pod, name: &str, probe: &Probe) -> Option<ProbeTarget> {
-    let containers = pod.spec.iter().flat_map(|s| s.containers.iter().chain(s.init_containers.iter().flatten()));
-    let ports = || containers.clone().filter(|c| c.name == name).flat_map(|c| c.ports.iter().flatten());
-    let number = |port: &IntOrString| match port {
-        IntOrString::Int(port) => *port,
-        IntOrString::String(name) => ports().find(|p| p.name.as_ref() == Some(name)).map_or(0, |p| p.container_port),
-    };
-    if let Some(http) = &probe.http_get {
-        let path = http.path.clone().unwrap_or_else(|| "/".into());
-        let scheme = http.scheme.as_deref().unwrap_or("HTTP").to_lowercase();
-        return Some(ProbeTarget::HttpGet { scheme, port: number(&http.port), path });
-    }
-    if let Some(tcp) = &probe.tcp_socket {
-        return Some(ProbeTarget::TcpSocket { port: number(&tcp.port) });
-    }
-    probe.grpc.as_ref().map(|grpc| ProbeTarget::Grpc { port: grpc.port })
 }
 
 fn sandbox(status: PodSandboxStatus) -> RuntimeSandbox {

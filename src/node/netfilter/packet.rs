@@ -170,6 +170,8 @@ pub struct Packet {
     pub payload: Payload,
     /// How many more routers it may pass.
     pub ttl: u8,
+    /// It belongs to a kubelet's probe. Nothing on the wire says so; it is for whoever watches.
+    pub probes: bool,
     /// What the kernel where it is notes about it. Nothing of this is on the wire.
     pub noted: Noted,
 }
@@ -194,22 +196,20 @@ pub struct Noted {
 impl Packet {
     /// A packet as a process sends it.
     pub fn new(tuple: Tuple, payload: Payload) -> Packet {
-        Packet { tuple, payload, ttl: 64, noted: Noted::default() }
+        Packet { tuple, payload, ttl: 64, probes: false, noted: Noted::default() }
     }
 
     /// The packet that answers it, with everything the other way round.
     pub fn answer(&self, payload: Payload) -> Packet {
-        Packet::new(self.tuple.inverted(), payload)
+        Packet { probes: self.probes, ..Packet::new(self.tuple.inverted(), payload) }
     }
 
     /// An ICMP error about it, from `router` to whoever sent it.
     pub fn error(&self, router: Ipv4Addr, payload: Payload) -> Packet {
         let (source_port, destination_port) = (0, 0);
         let destination = self.tuple.source;
-        Packet::new(
-            Tuple { protocol: Protocol::Icmp, source: router, source_port, destination, destination_port },
-            payload,
-        )
+        let tuple = Tuple { protocol: Protocol::Icmp, source: router, source_port, destination, destination_port };
+        Packet { probes: self.probes, ..Packet::new(tuple, payload) }
     }
 }
 

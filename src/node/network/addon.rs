@@ -9,6 +9,7 @@ use crate::node::netfilter::{Cidr, Protocol, Rule, Table, Target};
 
 use super::fabric::{EXAMPLE, Mode, OUTSIDE, VXLAN_DEVICE};
 use super::sockets::{Listener, Speaks};
+use crate::object::time::Instant;
 
 /// What the add-on does on a node as it joins: packets from Pod to Pod keep their source, and the overlay has its
 /// device. `cluster` are all Pods' addresses, `range` those of the node's Pods.
@@ -38,7 +39,8 @@ pub fn outside(hub: &Hub) -> Host {
         root.set_up("internet");
         root.add_address("internet", IpNet::v4(address, 32));
     }
-    let listener = Listener { container: String::new(), name: name.to_owned(), speaks: Speaks::Http };
+    let since = Instant::default();
+    let listener = Listener { container: String::new(), name: name.to_owned(), speaks: Speaks::Http, since };
     host.sockets.borrow_mut().listen("", Protocol::Tcp, 80, listener);
     host
 }

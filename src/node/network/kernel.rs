@@ -18,6 +18,7 @@ use super::fabric::Fabric;
 use super::frame::Frame;
 use super::hop::{Death, Fate, Kernel};
 use super::programs;
+use super::programs::probe::Probe;
 use super::sockets::{Resolver, Speaks};
 
 /// Wake: whoever waits for an answer has waited long enough.
@@ -175,6 +176,8 @@ impl Actor for KernelActor {
                     inner.frame(frame.clone());
                 } else if let Some(execute) = any.downcast_ref::<Execute>() {
                     inner.execute(call, from, execute.clone());
+                } else if let Some(probe) = any.downcast_ref::<Probe>() {
+                    inner.probe(call, from, probe.clone());
                 }
             }
             Delivery::Wake { what: TIMEOUT, key } => inner.timeout(&key),
@@ -295,7 +298,7 @@ impl Inner {
     /// TCP: somebody wants to talk.
     fn knock(self: &Rc<Self>, namespace: &str, packet: &Packet) {
         let port = packet.tuple.destination_port;
-        let accepted = self.host.sockets.borrow_mut().accept(namespace, packet.tuple);
+        let accepted = self.host.sockets.borrow_mut().accept(namespace, packet.tuple, self.hub.now());
         if accepted {
             self.say("socket", || format!("{} listens on tcp {port}", self.listener(namespace, packet)));
             self.send(namespace, packet.answer(Payload::SynAck));
@@ -321,12 +324,13 @@ impl Inner {
         let sockets = self.host.sockets.borrow();
         let listener = sockets.listener(namespace, Protocol::Tcp, packet.tuple.destination_port).cloned();
         let accepted = sockets.is_accepted(namespace, packet.tuple);
+        let status = listener.as_ref().and_then(|listener| sockets.answers.get(&listener.name)).copied();
         drop(sockets);
         let Some(listener) = listener.filter(|_| accepted) else { return self.refuse(namespace, packet) };
         self.say("socket", || format!("{} reads: {}", listener.name, text.lines().next().unwrap_or_default()));
         let answer = match listener.speaks {
-            Speaks::Http => Payload::Data(programs::page(&listener.name, &self.name, packet, text)),
-            Speaks::Dns | Speaks::Other => Payload::Fin,
+            Speaks::Dns | Speaks::Other if !programs::is_health_check(text) => Payload::Fin,
+            _ => Payload::Data(programs::page(&listener.name, &self.name, packet, text, status.unwrap_or(200))),
         };
         self.send(namespace, packet.answer(answer));
     }
@@ -374,6 +378,15 @@ impl Inner {
                 },
             };
             me.hub.reply(me.actor, from, call, "exec", Ok(Rc::new(executed)));
+        });
+    }
+
+    /// Runs a kubelet's probe as a task of its own.
+    fn probe(self: &Rc<Self>, call: CallId, from: ActorId, probe: Probe) {
+        let me = self.clone();
+        self.hub.spawn(self.actor, format!("{probe} on {}", self.name), async move {
+            let probed = programs::probe::run(&me, &probe).await;
+            me.hub.reply(me.actor, from, call, "probe", Ok(Rc::new(probed)));
         });
     }
 
@@ -429,7 +442,7 @@ impl Inner {
         let destination_port = if protocol == Protocol::Icmp { source_port } else { port };
         let tuple = Tuple { protocol, source, source_port, destination, destination_port };
         self.clients.borrow_mut().insert((namespace.to_owned(), tuple), Client::default());
-        Some(Socket { inner: self.clone(), namespace: namespace.to_owned(), tuple })
+        Some(Socket { inner: self.clone(), namespace: namespace.to_owned(), tuple, probes: false })
     }
 
     fn timeout(&self, key: &str) {
@@ -452,12 +465,14 @@ pub(super) struct Socket {
     namespace: String,
     /// The addresses of what it sends.
     pub tuple: Tuple,
+    /// It belongs to a kubelet's probe.
+    pub probes: bool,
 }
 
 impl Socket {
     /// Sends. False: nothing went out.
     pub fn send(&self, payload: Payload) -> bool {
-        self.inner.send(&self.namespace, Packet::new(self.tuple, payload))
+        self.inner.send(&self.namespace, Packet { probes: self.probes, ..Packet::new(self.tuple, payload) })
     }
 
     /// What comes within `limit`; None: nothing.

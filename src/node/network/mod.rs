@@ -19,7 +19,7 @@
 //! - [`kernel`]: the actor; clients' sockets.
 //! - [`sockets`]: who listens, on what, and `/etc/resolv.conf`.
 //! - [`dns`]: questions and answers.
-//! - `programs`: `curl`, `ping`, `nslookup`.
+//! - `programs`: `curl`, `ping`, `nslookup`, and the kubelet's probes.
 //!
 //! Must hold: a packet is in one place at a time; every packet ends in a socket or with a reason; on the way between
 //! Pods no source address changes, unless a rule says so.
@@ -42,3 +42,4 @@ mod tests;
 
 pub use fabric::{Fabric, Mode};
 pub use kernel::{Asked, Execute, Executed, KernelActor, Told};
+pub use programs::probe::{Probe, ProbeTarget, Probed};

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use crate::node::netfilter::{Protocol, Tuple};
+use crate::object::time::Instant;
 
 /// What a server says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub struct Listener {
     pub name: String,
     /// What it says.
     pub speaks: Speaks,
+    /// Since when it takes connections: some servers take their time.
+    pub since: Instant,
 }
 
 /// What a namespace is for.
@@ -98,6 +101,8 @@ impl Resolver {
 pub struct Sockets {
     /// Whose the namespaces are, by path.
     pub owners: BTreeMap<String, Owner>,
+    /// The HTTP status that a Pod (`default/web`) answers with, where a scenario says so; 200 otherwise.
+    pub answers: BTreeMap<String, u16>,
     listeners: BTreeMap<(String, Protocol, u16), Listener>,
     /// Accepted connections, as packets to the server have their addresses.
     accepted: BTreeSet<(String, Tuple)>,
@@ -137,10 +142,10 @@ impl Sockets {
         of.map(|(_, protocol, port)| (*protocol, *port)).collect()
     }
 
-    /// Accepts a connection. False if nobody listens.
-    pub fn accept(&mut self, namespace: &str, tuple: Tuple) -> bool {
-        let listens = self.listener(namespace, tuple.protocol, tuple.destination_port).is_some();
-        listens && {
+    /// Accepts a connection. False if nobody listens, or not yet.
+    pub fn accept(&mut self, namespace: &str, tuple: Tuple, now: Instant) -> bool {
+        let listener = self.listener(namespace, tuple.protocol, tuple.destination_port);
+        listener.is_some_and(|listener| listener.since <= now) && {
             self.accepted.insert((namespace.to_owned(), tuple));
             true
         }
@@ -256,7 +261,8 @@ mod tests {
     #[test]
     fn sockets_go_with_their_process() {
         let mut sockets = Sockets::default();
-        let listener = Listener { container: "c1".into(), name: "default/web".into(), speaks: Speaks::Http };
+        let since = Instant(5);
+        let listener = Listener { container: "c1".into(), name: "default/web".into(), speaks: Speaks::Http, since };
         sockets.listen("/ns", Protocol::Tcp, 80, listener);
         let tuple = Tuple {
             protocol: Protocol::Tcp,
@@ -265,8 +271,9 @@ mod tests {
             destination: Ipv4Addr::LOCALHOST,
             destination_port: 80,
         };
-        assert!(sockets.accept("/ns", tuple) && !sockets.accept("/other", tuple));
+        assert!(!sockets.accept("/ns", tuple, Instant(4)), "it is still starting");
+        assert!(sockets.accept("/ns", tuple, since) && !sockets.accept("/other", tuple, since));
         sockets.close("c1");
-        assert!(!sockets.is_accepted("/ns", tuple) && !sockets.accept("/ns", tuple));
+        assert!(!sockets.is_accepted("/ns", tuple) && !sockets.accept("/ns", tuple, since));
     }
 }

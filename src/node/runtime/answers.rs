@@ -1,11 +1,11 @@
-//! What a container answers from outside: commands that are run in it, and requests to its ports.
+//! What a container answers from outside: commands that are run in it.
 
 use std::time::Duration;
 
 use super::state::State;
 use super::{Inner, files, no_container, process};
 use crate::engine::RpcError;
-use crate::node::cri::{self, ContainerState, CriResponse, ProbeTarget};
+use crate::node::cri::{self, CriResponse};
 
 impl Inner {
     /// A command that takes its time, and is given up when the timeout is over.
@@ -46,38 +46,5 @@ impl Inner {
             }
         };
         Ok(CriResponse::Exec { output, exit_code })
-    }
-
-    /// A server answers where it listens, once its script says it does; well, unless the scenario says otherwise. The
-    /// texts are those of `pkg/probe`. No packet walks: kubelet and container are on one node.
-    pub(super) fn probe(&self, state: &State, id: &str, target: &ProbeTarget) -> Result<CriResponse, RpcError> {
-        let container = state.containers.get(id).ok_or_else(|| no_container(id))?;
-        let sandbox = state.sandboxes.get(&container.status.sandbox_id).ok_or_else(|| no_container(id))?;
-        let running = container.status.state == ContainerState::ContainerRunning;
-        let wait = state.script(&container.config.image).and_then(|s| s.ready_after).unwrap_or_default();
-        let (ProbeTarget::HttpGet { port, .. } | ProbeTarget::TcpSocket { port } | ProbeTarget::Grpc { port }) = target;
-        let up = running && self.hub.now() >= container.status.started_at + wait;
-        let answers = up && self.listens(container, &sandbox.config, *port);
-        let pod = format!("{}/{}", sandbox.config.namespace, sandbox.config.name);
-        let status = state.answers.get(&pod).copied().unwrap_or(200);
-        let ip = if sandbox.ip.is_empty() { "127.0.0.1" } else { &sandbox.ip };
-        let well = (200..400).contains(&status);
-        let refused = |port: &i32| format!("dial tcp {ip}:{port}: connect: connection refused");
-        let (success, output) = match target {
-            ProbeTarget::TcpSocket { port } => (answers, if answers { String::new() } else { refused(port) }),
-            ProbeTarget::HttpGet { scheme, port, path } if !answers => {
-                let path = path.trim_start_matches('/');
-                (false, format!("Get \"{scheme}://{ip}:{port}/{path}\": {}", refused(port)))
-            }
-            ProbeTarget::HttpGet { .. } if well => (true, "ok".to_owned()),
-            ProbeTarget::HttpGet { .. } => (false, format!("HTTP probe failed with statuscode: {status}")),
-            ProbeTarget::Grpc { port } if !answers => {
-                let why = format!("failed to connect service \"{ip}:{port}\" within 1s: context deadline exceeded");
-                (false, format!("timeout: {why}"))
-            }
-            ProbeTarget::Grpc { .. } if well => (true, "service healthy".to_owned()),
-            ProbeTarget::Grpc { .. } => (false, "service unhealthy (responded with \"NOT_SERVING\")".to_owned()),
-        };
-        Ok(CriResponse::Probed { success, output })
     }
 }

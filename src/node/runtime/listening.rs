@@ -2,6 +2,8 @@
 //!
 //! What it listens on is guessed from its image, its words and its ports, see [`sockets::ports`].
 
+use std::time::Duration;
+
 use crate::node::cri::PodSandboxConfig;
 use crate::node::netfilter::Protocol;
 use crate::node::network::sockets::{self, Listener, Owner, Resolver};
@@ -32,8 +34,9 @@ impl Inner {
         }
     }
 
-    /// A container's process opens its sockets.
-    pub(super) fn listen(&self, id: &str, container: &Container, sandbox: &PodSandboxConfig) {
+    /// A container's process opens its sockets, once its script says that it does.
+    pub(super) fn listen(&self, id: &str, container: &Container, sandbox: &PodSandboxConfig, ready_after: Duration) {
+        let since = self.hub.now() + ready_after;
         let namespace = if sandbox.host_network { String::new() } else { netns(&container.status.sandbox_id) };
         let config = &container.config;
         let words: Vec<String> = config.command.iter().chain(&config.args).cloned().collect();
@@ -42,7 +45,7 @@ impl Inner {
         let declared: Vec<(u16, Protocol)> = config.ports.iter().filter_map(port).collect();
         for (protocol, port, speaks) in sockets::ports(&config.image, &words, &declared, !container.plan.serves) {
             let name = format!("{}/{}", sandbox.namespace, sandbox.name);
-            let listener = Listener { container: id.to_owned(), name, speaks };
+            let listener = Listener { container: id.to_owned(), name, speaks, since };
             self.sockets(|sockets| sockets.listen(&namespace, protocol, port, listener));
         }
     }
@@ -50,13 +53,6 @@ impl Inner {
     /// A container's process is gone.
     pub(super) fn hang_up(&self, id: &str) {
         self.sockets(|sockets| sockets.close(id));
-    }
-
-    /// Whether a process listens on a TCP port where the container is.
-    pub(super) fn listens(&self, container: &Container, sandbox: &PodSandboxConfig, port: i32) -> bool {
-        let namespace = if sandbox.host_network { String::new() } else { netns(&container.status.sandbox_id) };
-        let listener = |port| self.sockets(|sockets| sockets.listener(&namespace, Protocol::Tcp, port).is_some());
-        u16::try_from(port).is_ok_and(listener)
     }
 
     fn sockets<T>(&self, change: impl FnOnce(&mut sockets::Sockets) -> T) -> T {

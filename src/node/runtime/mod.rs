@@ -8,7 +8,7 @@
 //! - [`network`]: the network's configuration, and attaching sandboxes to it.
 //! - [`listening`]: what its processes listen on.
 //! - [`process`]: what runs inside a container.
-//! - [`answers`]: what containers answer to commands and probes.
+//! - [`answers`]: what containers answer to commands.
 //! - [`files`]: what containers see of the node's disk.
 //! - [`state`]: sandboxes, containers, images.
 //!
@@ -237,7 +237,6 @@ impl Inner {
             CriRequest::ExecSync { id, command, .. } if process::time_of(command).is_zero() => {
                 self.exec(&state, id, command)
             }
-            CriRequest::Probe { id, target } => self.probe(&state, id, target),
             CriRequest::CreateContainer { sandbox_id, config } => {
                 drop(state);
                 self.create_container(sandbox_id, config)
@@ -377,7 +376,8 @@ impl Inner {
         let printed = container.plan.prints.iter().map(|(after, line)| (now + *after, line.clone())).collect();
         let (sandbox, name) = (container.status.sandbox_id.clone(), container.config.name.clone());
         if let (Some(container), Some(sandbox)) = (state.containers.get(id), state.sandboxes.get(&sandbox)) {
-            self.listen(id, container, &sandbox.config);
+            let ready_after = state.script(&container.config.image).and_then(|s| s.ready_after).unwrap_or_default();
+            self.listen(id, container, &sandbox.config, ready_after);
             let pod = format!("{}/{}", sandbox.config.namespace, sandbox.config.name);
             state.journal.borrow_mut().insert((pod, name), printed);
         }

@@ -63,8 +63,6 @@ pub struct State {
     pub journal: Journal,
     /// Files that exec probes see: `namespace/pod` and path.
     pub files: BTreeSet<(String, String)>,
-    /// The HTTP status that a Pod (`namespace/name`) answers with, where a scenario says so; 200 otherwise.
-    pub answers: BTreeMap<String, u16>,
 }
 
 impl State {
@@ -80,7 +78,6 @@ impl State {
             scripts: BTreeMap::new(),
             journal,
             files: BTreeSet::new(),
-            answers: BTreeMap::new(),
         }
     }
 

@@ -11,6 +11,7 @@ use super::kernel::{Executed, Inner};
 mod curl;
 mod nslookup;
 mod ping;
+pub mod probe;
 mod resolve;
 
 /// The commands that [`run`] knows.
@@ -66,8 +67,13 @@ pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[String]) -
     Executed { output: terminal.output, errors: terminal.errors, code }
 }
 
-/// The page that every web server here serves: who answered, and whom.
-pub(super) fn page(server: &str, machine: &str, packet: &Packet, request: &str) -> String {
+/// Whether a request wants to know how a server feels, by gRPC. Every server here can say.
+pub(super) fn is_health_check(request: &str) -> bool {
+    request.starts_with(probe::HEALTH_CHECK)
+}
+
+/// The page that every web server here serves, with this status: who answered, and whom.
+pub(super) fn page(server: &str, machine: &str, packet: &Packet, request: &str, status: u16) -> String {
     let first = request.lines().next().unwrap_or_default();
     let (method, path) = first.split_once(' ').unwrap_or(("GET", "/"));
     let path = path.split(' ').next().unwrap_or("/");
@@ -78,5 +84,25 @@ pub(super) fn page(server: &str, machine: &str, packet: &Packet, request: &str) 
     );
     let length = body.len();
     let body = if method == "HEAD" { String::new() } else { body };
-    format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{body}")
+    let reason = reason(status);
+    format!("HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{body}")
+}
+
+/// The words behind a status. Mirrors `net/http.StatusText` for what is common.
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        204 => "No Content",
+        302 => "Found",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => "Unknown",
+    }
 }

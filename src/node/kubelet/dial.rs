@@ -1,0 +1,94 @@
+//! One run of a probe: a command in the container, or a connection to the pod.
+//!
+//! The connection is made from the machine's own network, and its packets walk like all others: through the bridge and the
+//! veth into the pod, by whatever rules are in their way. Mirrors `pkg/kubelet/prober/prober.go`.
+
+use std::any::Any;
+use std::net::Ipv4Addr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Pod, Probe};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::Shared;
+use crate::engine::RpcError;
+use crate::node::cri::{self, CriRequest, CriResponse};
+use crate::node::network::{self, ProbeTarget, Probed};
+
+impl Shared {
+    /// Whether the probe succeeded, and what came back.
+    pub(super) async fn call_probe(
+        &self,
+        pod: &Pod,
+        name: &str,
+        id: &str,
+        probe: &Probe,
+    ) -> Result<(bool, String), RpcError> {
+        let seconds = probe.timeout_seconds.filter(|seconds| *seconds > 0).unwrap_or(1);
+        if let Some(exec) = &probe.exec {
+            let command = exec.command.clone().unwrap_or_default();
+            return match self.exec(id, &command, i64::from(seconds)).await {
+                Ok((code, output)) => Ok((code == 0, output)),
+                Err(error) if error.code == "DeadlineExceeded" => {
+                    Ok((false, format!("command {:?} timed out", command.join(" "))))
+                }
+                Err(error) => Err(error),
+            };
+        }
+        let Some(target) = target(pod, name, probe) else { return Ok((true, String::new())) };
+        let address = self.address_of(pod, probe).await?;
+        let timeout = Duration::from_secs(u64::from(seconds.unsigned_abs()));
+        let unplugged = || cri::error("Unavailable", "the machine has no network");
+        let kernel = self.kernel.get().ok_or_else(unplugged)?;
+        let reply: Rc<dyn Any> = self.hub.rpc(kernel, Rc::new(network::Probe { address, target, timeout })).await?;
+        let probed = reply.downcast::<Probed>().map_err(|_| unplugged())?;
+        Ok((probed.success, probed.output.clone()))
+    }
+
+    /// Where to connect to: the host that the probe names, the node, or the pod, whose address the runtime knows before
+    /// the status does.
+    async fn address_of(&self, pod: &Pod, probe: &Probe) -> Result<Ipv4Addr, RpcError> {
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let known = self.state.borrow().status.get(uid).and_then(|status| status.pod_ip.clone());
+        let on_host = pod.spec.as_ref().and_then(|spec| spec.host_network).unwrap_or(false);
+        let address = match (host_of(probe), known) {
+            (Some(host), _) => host,
+            _ if on_host => self.config.ip.clone(),
+            (_, Some(address)) => address,
+            _ => match self.cri(CriRequest::ListPodSandbox { pod_uid: uid.to_owned() }).await? {
+                CriResponse::Sandboxes(sandboxes) => sandboxes.first().map(|s| s.ip.clone()).unwrap_or_default(),
+                _ => String::new(),
+            },
+        };
+        address.parse().map_err(|_| cri::error("Unavailable", format!("dial tcp: lookup {address}: no such host")))
+    }
+}
+
+/// Where else than in its pod a probe looks.
+fn host_of(probe: &Probe) -> Option<String> {
+    let of_http = probe.http_get.as_ref().and_then(|http| http.host.clone());
+    of_http.or_else(|| probe.tcp_socket.as_ref()?.host.clone()).filter(|host| !host.is_empty())
+}
+
+/// What a probe connects to; a port may be given by its name.
+fn target(pod: &Pod, name: &str, probe: &Probe) -> Option<ProbeTarget> {
+    let containers = pod.spec.iter().flat_map(|s| s.containers.iter().chain(s.init_containers.iter().flatten()));
+    let ports = || containers.clone().filter(|c| c.name == name).flat_map(|c| c.ports.iter().flatten());
+    let of = |port: i32| u16::try_from(port).unwrap_or(0);
+    let number = |port: &IntOrString| match port {
+        IntOrString::Int(port) => of(*port),
+        IntOrString::String(name) => {
+            ports().find(|p| p.name.as_ref() == Some(name)).map_or(0, |p| of(p.container_port))
+        }
+    };
+    if let Some(http) = &probe.http_get {
+        let path = format!("/{}", http.path.as_deref().unwrap_or_default().trim_start_matches('/'));
+        let scheme = http.scheme.as_deref().unwrap_or("HTTP").to_lowercase();
+        return Some(ProbeTarget::HttpGet { scheme, port: number(&http.port), path });
+    }
+    if let Some(tcp) = &probe.tcp_socket {
+        return Some(ProbeTarget::TcpSocket { port: number(&tcp.port) });
+    }
+    probe.grpc.as_ref().map(|grpc| ProbeTarget::Grpc { port: of(grpc.port) })
+}

@@ -1,0 +1,207 @@
+//! A kubelet's probe: one connection from the machine's own network to a Pod, and what comes back.
+//!
+//! Mirrors `pkg/probe/{http,tcp,grpc}`; the texts are theirs. Its packets go the way of all packets, but they are marked:
+//! nobody who steps through a cluster wants to stop at each of them.
+//!
+//! Left out: TLS (an `https` probe gets on without); headers; every server here answers health checks of gRPC.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::engine::Message;
+use crate::node::netfilter::{Payload, Protocol, Unreachable};
+use crate::object::time::Instant;
+
+use super::super::kernel::{Inner, Socket};
+
+/// What a gRPC health check begins with, as far as anybody here reads it.
+pub(super) const HEALTH_CHECK: &str = "POST /grpc.health.v1.Health/Check";
+
+/// How a probe reaches into a Pod, other than by running a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProbeTarget {
+    /// An HTTP GET of a path at a port.
+    HttpGet {
+        /// `http` or `https`.
+        scheme: String,
+        /// The port.
+        port: u16,
+        /// The path, with its slash.
+        path: String,
+    },
+    /// A TCP connection.
+    TcpSocket {
+        /// The port.
+        port: u16,
+    },
+    /// A gRPC health check.
+    Grpc {
+        /// The port.
+        port: u16,
+    },
+}
+
+/// What a kubelet asks the kernel of its machine to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Where.
+    pub address: Ipv4Addr,
+    /// How.
+    pub target: ProbeTarget,
+    /// After so long it has failed.
+    pub timeout: Duration,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// Whether something answered well.
+    pub success: bool,
+    /// What, or why not.
+    pub output: String,
+}
+
+impl ProbeTarget {
+    fn port(&self) -> u16 {
+        match self {
+            ProbeTarget::HttpGet { port, .. } | ProbeTarget::TcpSocket { port } | ProbeTarget::Grpc { port } => *port,
+        }
+    }
+}
+
+impl Probe {
+    /// The words behind `Get` in an error of an HTTP probe, or nothing for other probes.
+    fn get(&self) -> String {
+        match &self.target {
+            ProbeTarget::HttpGet { scheme, port, path } => {
+                format!("Get \"{scheme}://{}:{port}{path}\": ", self.address)
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Why no connection came about.
+    fn unconnected(&self, why: &str) -> Probed {
+        let (address, port) = (self.address, self.target.port());
+        let output = match (&self.target, why) {
+            (ProbeTarget::Grpc { .. }, _) => {
+                let within = self.timeout.as_secs();
+                format!(
+                    "timeout: failed to connect service \"{address}:{port}\" within {within}s: context deadline exceeded"
+                )
+            }
+            (ProbeTarget::HttpGet { .. }, TIMEOUT) => format!("{}{LATE}", self.get()),
+            _ => format!("{}dial tcp {address}:{port}: {why}", self.get()),
+        };
+        Probed { success: false, output }
+    }
+}
+
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (address, port) = (self.address, self.target.port());
+        match &self.target {
+            ProbeTarget::HttpGet { scheme, path, .. } => write!(f, "probe {scheme}://{address}:{port}{path}"),
+            ProbeTarget::TcpSocket { .. } => write!(f, "probe tcp {address}:{port}"),
+            ProbeTarget::Grpc { .. } => write!(f, "probe grpc {address}:{port}"),
+        }
+    }
+}
+
+impl Message for Probe {
+    fn method(&self) -> &'static str {
+        "probe"
+    }
+
+    fn json(&self) -> Value {
+        json!({"probe": self.to_string(), "timeoutSeconds": self.timeout.as_secs()})
+    }
+
+    fn line(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Message for Probed {
+    fn method(&self) -> &'static str {
+        "probe"
+    }
+
+    fn json(&self) -> Value {
+        json!({"success": self.success, "output": self.output})
+    }
+}
+
+const TIMEOUT: &str = "i/o timeout";
+const LATE: &str = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
+
+/// Runs a probe from the machine's own network.
+pub async fn run(kernel: &Rc<Inner>, probe: &Probe) -> Probed {
+    let deadline = kernel.hub.now() + probe.timeout;
+    let Some(mut socket) = kernel.open("", Protocol::Tcp, probe.address, probe.target.port()) else {
+        return probe.unconnected("connect: network is unreachable");
+    };
+    socket.probes = true;
+    if let Err(why) = connect(kernel, &socket, deadline).await {
+        return probe.unconnected(why);
+    }
+    let request = match &probe.target {
+        ProbeTarget::TcpSocket { .. } => {
+            socket.send(Payload::Fin);
+            return Probed { success: true, output: String::new() };
+        }
+        ProbeTarget::HttpGet { port, path, .. } => {
+            let host = format!("{}:{port}", probe.address);
+            format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: kube-probe/1.36\r\nAccept: */*\r\n\r\n")
+        }
+        ProbeTarget::Grpc { .. } => format!("{HEALTH_CHECK} HTTP/2\r\n\r\n"),
+    };
+    socket.send(Payload::Data(request));
+    let answer = socket.hear(deadline - kernel.hub.now()).await.map(|packet| packet.payload);
+    socket.send(Payload::Fin);
+    judge(probe, answer)
+}
+
+/// The handshake. A SYN is sent again after 1, 3, 7 … seconds.
+async fn connect(kernel: &Rc<Inner>, socket: &Socket, deadline: Instant) -> Result<(), &'static str> {
+    let mut patience = Duration::from_secs(1);
+    while kernel.hub.now() < deadline {
+        socket.send(Payload::Syn);
+        match socket.hear(patience.min(deadline - kernel.hub.now())).await.map(|packet| packet.payload) {
+            Some(Payload::SynAck) => return Ok(()),
+            Some(Payload::Rst | Payload::Unreachable { code: Unreachable::Port, .. }) => {
+                return Err("connect: connection refused");
+            }
+            Some(Payload::Unreachable { code: Unreachable::Net, .. }) => return Err("connect: network is unreachable"),
+            Some(_) => return Err("connect: no route to host"),
+            None => patience *= 2,
+        }
+    }
+    Err(TIMEOUT)
+}
+
+/// What an answer means.
+fn judge(probe: &Probe, answer: Option<Payload>) -> Probed {
+    let text = match answer {
+        Some(Payload::Data(text)) => text,
+        Some(Payload::Rst) => return failed(format!("{}read: connection reset by peer", probe.get())),
+        Some(_) => return failed(format!("{}EOF", probe.get())),
+        None => return failed(format!("{}{LATE}", probe.get())),
+    };
+    let status: u16 = text.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+    let well = (200..400).contains(&status);
+    match (&probe.target, well) {
+        (ProbeTarget::Grpc { .. }, true) => Probed { success: true, output: "service healthy".to_owned() },
+        (ProbeTarget::Grpc { .. }, false) => failed("service unhealthy (responded with \"NOT_SERVING\")".to_owned()),
+        (_, true) => Probed { success: true, output: text.rsplit("\r\n\r\n").next().unwrap_or_default().to_owned() },
+        (_, false) => failed(format!("HTTP probe failed with statuscode: {status}")),
+    }
+}
+
+fn failed(output: String) -> Probed {
+    Probed { success: false, output }
+}
