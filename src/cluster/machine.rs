@@ -1,5 +1,13 @@
 //! Commands on a node: an admin is logged in there, looks around, and puts files where they belong or takes them away.
 
+use std::net::IpAddr;
+
+use crate::node::cni::ipnet::IpNet;
+use crate::node::cni::iproute;
+use crate::node::cni::netns::{NodeNetwork, Route};
+use crate::node::host::Host;
+use crate::node::network::Mode;
+use crate::node::network::fabric::VXLAN_DEVICE;
 use crate::node::runtime::Runtime;
 use crate::node::shell;
 
@@ -27,8 +35,31 @@ impl Cluster {
                 self.tell_runtime(node, path);
                 Ok(String::new())
             }
+            ["ip", words @ ..] => iproute::ip(&self.network_of(&host), words),
             words => shell::run(&host, words),
         }
+    }
+
+    /// A node's network with the routes that the add-on keeps there to the Pods of other nodes.
+    fn network_of(&self, host: &Host) -> NodeNetwork {
+        let mut network = host.network.borrow().clone();
+        let own =
+            |node: IpAddr| network.root.links.values().any(|link| link.addresses.iter().any(|a| a.address == node));
+        let others: Vec<_> = self.fabric.ways().into_iter().filter(|way| !own(IpAddr::V4(way.node))).collect();
+        network.root.routes.extend(others.into_iter().map(|way| {
+            let (device, gateway) = match way.mode {
+                Mode::HostGateway => ("eth0", way.node),
+                Mode::Vxlan => (VXLAN_DEVICE, way.range.address),
+            };
+            Route {
+                destination: IpNet::v4(way.range.address, way.range.prefix),
+                gateway: Some(IpAddr::V4(gateway)),
+                device: device.to_owned(),
+                source: None,
+                from_address: false,
+            }
+        }));
+        network
     }
 
     /// A file of the scenario, or one beside it.

@@ -266,7 +266,7 @@ impl<'a> View<'a> {
 
     fn message_json(&self) -> Value {
         match &self.facts.step.event.what {
-            What::Rpc { message, .. } => message.json(),
+            What::Rpc { message, .. } | What::Packet { message, .. } => message.json(),
             What::Reply { result: Ok(message), .. } => message.json(),
             What::Reply { result: Err(error), .. } => json!({"code": error.code, "message": error.message}),
             _ => Value::Null,

@@ -67,7 +67,7 @@ pub const GROUP: Group = Group {
                 Some((_, command)) if command.first().is_some_and(|word| word == "cp" || word == "rm") => {
                     super::decide::act(stepper, line)
                 }
-                Some((node, command)) if !command.is_empty() => stepper.session.cluster.on_node(node, command),
+                Some((node, command)) if !command.is_empty() => on_node(stepper, node, command),
                 _ => Err(format!("write: node NODE COMMAND; a node knows {}, cp FILE PATH, rm PATH", shell::USAGE)),
             }),
         },
@@ -111,4 +111,10 @@ fn packets(stepper: &mut Stepper, line: &Line) -> Text {
 
 fn start(stepper: &mut Stepper, words: &[String]) -> Text {
     Ok(stepper.session.choose(Choice::Kubectl(words.to_vec()))? + "\n")
+}
+
+/// What a node prints. A file need not end its last line; the prompt comes on one of its own all the same.
+fn on_node(stepper: &mut Stepper, node: &str, command: &[String]) -> Text {
+    let printed = stepper.session.cluster.on_node(node, command)?;
+    Ok(if printed.is_empty() || printed.ends_with('\n') { printed } else { printed + "\n" })
 }
