@@ -3,11 +3,8 @@
 //! A property looks at steps, never into a component. Tests, the explorer and the debugger use the same ones.
 
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
-
-use crate::apiserver::admission::Reader;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::engine::{ActorId, Engine, Note, Step, What};
 use crate::node::cni::exec::{Command, PluginRun};
@@ -15,6 +12,7 @@ use crate::node::runtime::Runtime;
 use crate::object::{Kind, Object};
 
 mod quiet;
+mod services;
 mod storage;
 
 /// One property.
@@ -45,7 +43,9 @@ pub fn all() -> Vec<Box<dyn Property>> {
         Box::new(AddressesApart::default()),
         Box::new(storage::PublishedOnce::default()),
         Box::new(storage::BoundBothWays),
-        Box::new(ReadyBeforeListed::default()),
+        Box::new(services::ReadyBeforeListed::default()),
+        Box::new(services::ReadyAnswers),
+        Box::new(services::NoneToTheGone::default()),
     ]
 }
 
@@ -310,55 +310,5 @@ impl Property for AddsAreUndone {
             }
         }
         Ok(())
-    }
-}
-
-/// No connection is sent to a Pod before it has been ready once.
-#[derive(Default)]
-struct ReadyBeforeListed {
-    /// Uids of Pods that have been ready.
-    ready: BTreeSet<String>,
-}
-
-impl Property for ReadyBeforeListed {
-    fn name(&self) -> &'static str {
-        "a slice's endpoint is ready only after its Pod"
-    }
-
-    fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
-        for object in stored(step).filter_map(|(_, _, new)| new) {
-            match object {
-                Object::Pod(pod) => {
-                    let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-                    if conditions.into_iter().any(|c| c.type_ == "Ready" && c.status == "True") {
-                        self.ready.extend(pod.metadata.uid.clone());
-                    }
-                }
-                Object::EndpointSlice(slice) if !publishes_all(engine, slice) => {
-                    let ready = |e: &&Endpoint| e.conditions.as_ref().is_some_and(|c| c.ready == Some(true));
-                    let targets = slice.endpoints.iter().flatten().filter(ready).filter_map(|e| e.target_ref.as_ref());
-                    for target in targets.filter(|target| target.kind.as_deref() == Some("Pod")) {
-                        if !target.uid.as_ref().is_some_and(|uid| self.ready.contains(uid)) {
-                            let pod = target.name.as_deref().unwrap_or_default();
-                            return Err(format!("{} says that {pod} is ready, which it never was", object.name()));
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Whether the slice's Service publishes Pods that are not ready.
-fn publishes_all(engine: &Engine, slice: &EndpointSlice) -> bool {
-    let name = slice.metadata.labels.as_ref().and_then(|labels| labels.get("kubernetes.io/service-name"));
-    let namespace = slice.metadata.namespace.as_deref().unwrap_or_default();
-    match Reader::get(&engine.api.store, Kind::Service, namespace, name.map_or("", String::as_str)) {
-        Some(Object::Service(service)) => {
-            service.spec.as_ref().is_some_and(|spec| spec.publish_not_ready_addresses == Some(true))
-        }
-        _ => false,
     }
 }
