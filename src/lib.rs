@@ -22,6 +22,8 @@ pub mod cluster;
 
 pub mod debugger;
 
+pub mod lab;
+
 pub mod cli;
 
 /// Every step makes and drops some hundred small values; the system's allocator took a third of a run.

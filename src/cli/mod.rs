@@ -3,6 +3,7 @@
 //! - [`step`]: `kubestep step`; [`stepper`]: a session that takes commands. Its faces: [`prompt`], [`json`].
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
+//! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`.
 //! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
 //! - [`view`], [`palette`]: what a stop looks like; [`sequence`]: a timeline as a diagram.
 //! - [`input`]: where lines come from. [`journal`], [`resume`]: sessions that outlive their terminal.
@@ -22,6 +23,7 @@ pub mod explore;
 pub mod input;
 pub mod journal;
 pub mod json;
+pub mod learn;
 pub mod palette;
 pub mod prompt;
 pub mod resume;
@@ -61,6 +63,31 @@ enum Verb {
     Explore(ExploreArguments),
     /// List what `step` and `run` offer.
     Scenarios,
+    /// The exercises: where you are, and what is next.
+    Learn,
+    /// Grade an exercise, or all that are started, with the full explanation.
+    Grade {
+        /// Its name or number.
+        name: Option<String>,
+    },
+    /// A hint for an exercise, of three that say more and more.
+    Hint {
+        /// Its name or number.
+        name: String,
+        /// Which hint.
+        #[arg(default_value_t = 1)]
+        number: usize,
+    },
+    /// Show the answer of an exercise.
+    Solution {
+        /// Its name or number.
+        name: String,
+    },
+    /// Hand an exercise out anew; what you have written is kept beside it.
+    Reset {
+        /// Its name or number.
+        name: String,
+    },
 }
 
 /// What runs: a scenario, or manifests of one's own.
@@ -159,6 +186,11 @@ fn run(verb: Verb) -> anyhow::Result<()> {
             }
             Ok(())
         }
+        Verb::Learn => learn::learn(&mut io::stdout().lock()),
+        Verb::Grade { name } => learn::grade(name.as_deref(), &mut io::stdout().lock()),
+        Verb::Hint { name, number } => learn::hint(&name, number, &mut io::stdout().lock()),
+        Verb::Solution { name } => learn::solution(&name, &mut io::stdout().lock()),
+        Verb::Reset { name } => learn::reset(&name, &mut io::stdout().lock()),
     }
 }
 

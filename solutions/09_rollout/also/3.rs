@@ -1,0 +1,39 @@
+//! Exercise 09: how far may a rolling update go now?
+//!
+//! A Deployment replaces its Pods: the new ReplicaSet grows, the old ones shrink, a little in each reconcile. There are
+//! never more Pods than `replicas + max_surge`, and never fewer available ones than `replicas - max_unavailable`. Say which
+//! sizes one reconcile gives to the ReplicaSets.
+
+#![allow(unused_imports)]
+
+use kubestep::lab::rollout::{Rollout, Set, Sizes};
+
+// Yours from here.
+
+/// With the arithmetic of the cluster's own controller.
+pub fn step(rollout: &Rollout) -> Sizes {
+    use kubestep::controllers::deployment::arithmetic::{max_scaled_down, new_replicas};
+    let (wanted, new) = (rollout.replicas, &rollout.new);
+    let mut old: Vec<Set> = rollout.old.clone();
+    let total = new.size + old.iter().map(|set| set.size).sum::<i32>();
+    let grown = match new.size > wanted {
+        true => wanted,
+        false => new_replicas(wanted, wanted + rollout.max_surge, total, new.size),
+    };
+    let min = wanted - rollout.max_unavailable.min(wanted);
+    let mut room = max_scaled_down(total, min, new.size, new.available);
+    if grown == new.size && room > 0 {
+        let mut spare = old.iter().map(|set| set.available).sum::<i32>() + new.available - min;
+        for set in &mut old {
+            let less = (set.size - set.available).clamp(0, room);
+            set.size -= less;
+            room -= less;
+        }
+        for set in &mut old {
+            let less = set.size.min(spare).max(0);
+            set.size -= less;
+            spare -= less;
+        }
+    }
+    Sizes { new: grown, old: old.into_iter().map(|set| set.size).collect() }
+}

@@ -1,0 +1,91 @@
+//! `kubestep learn` and what goes with it: where a learner stands, verdicts, hints, answers.
+
+use std::io::Write;
+
+use anyhow::anyhow;
+
+use crate::lab::{Exercise, TABLE, Verdict, process, progress, report, shelf};
+
+/// `learn`: where am I, what is next. Builds nothing.
+pub fn learn(out: &mut dyn Write) -> anyhow::Result<()> {
+    let root = shelf::root().map_err(|error| anyhow!(error))?;
+    shelf::hand_out(&root).map_err(|error| anyhow!(error))?;
+    let passed = progress::load(&root);
+    let mut next = None;
+    for exercise in TABLE {
+        let state = match passed.get(exercise.name()) {
+            Some(digest) if *digest == progress::digest(&root, exercise) => "passed",
+            Some(_) => "passed, and changed since",
+            None => {
+                next = next.or(Some(exercise));
+                let text = shelf::read(&shelf::file(&root, exercise)).map_err(|error| anyhow!(error))?;
+                if text.contains("lab::not_started()") { "" } else { "started" }
+            }
+        };
+        writeln!(out, "{:<14} {:<44} {:>3} min  {state}", exercise.folder, exercise.title, exercise.minutes)?;
+    }
+    let Some(exercise) = next else {
+        writeln!(out, "\nAll {} have passed.", TABLE.len())?;
+        return Ok(());
+    };
+    let file = shelf::file(&root, exercise);
+    writeln!(out, "\nNext: {}\nAfter it you can {}.", exercise.title, exercise.outcome)?;
+    writeln!(out, "  edit    {}", file.strip_prefix(&root).unwrap_or(&file).display())?;
+    writeln!(out, "  grade   cargo run -- grade {}", exercise.name())?;
+    writeln!(out, "  stuck?  cargo run -- hint {}", exercise.name())?;
+    Ok(())
+}
+
+/// `grade [NAME]`: one verdict, in full; all that are started without a name. An error if any fails.
+pub fn grade(name: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let root = shelf::root().map_err(|error| anyhow!(error))?;
+    shelf::hand_out(&root).map_err(|error| anyhow!(error))?;
+    let chosen: Vec<&Exercise> = match name {
+        Some(name) => vec![Exercise::find(name).map_err(|error| anyhow!(error))?],
+        None => TABLE.iter().collect(),
+    };
+    let mut failed = Vec::new();
+    for exercise in chosen {
+        let verdict = process::grade(&root, exercise);
+        write!(out, "{}", report::full(&root, exercise, &verdict))?;
+        progress::remember(&root, exercise, &verdict).map_err(|error| anyhow!(error))?;
+        if !verdict.passes() && (name.is_some() || verdict != Verdict::NotStarted) {
+            failed.push(exercise.name());
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { Err(anyhow!("not yet: {}", failed.join(", "))) }
+}
+
+/// `hint NAME [N]`: one hint of the ladder.
+pub fn hint(name: &str, number: usize, out: &mut dyn Write) -> anyhow::Result<()> {
+    let exercise = Exercise::find(name).map_err(|error| anyhow!(error))?;
+    let hint = exercise.hints.get(number.wrapping_sub(1));
+    let hint = hint.ok_or_else(|| anyhow!("there are hints 1 to {}", exercise.hints.len()))?;
+    writeln!(out, "hint {number} of {}: {hint}", exercise.hints.len())?;
+    match number < exercise.hints.len() {
+        true => writeln!(out, "more: cargo run -- hint {} {}", exercise.name(), number + 1)?,
+        false => writeln!(out, "the answer: cargo run -- solution {}", exercise.name())?,
+    }
+    Ok(())
+}
+
+/// `solution NAME`: the answer.
+pub fn solution(name: &str, out: &mut dyn Write) -> anyhow::Result<()> {
+    let exercise = Exercise::find(name).map_err(|error| anyhow!(error))?;
+    let root = shelf::root().map_err(|error| anyhow!(error))?;
+    let text = shelf::read(&shelf::solution(&root, exercise)).map_err(|error| anyhow!(error))?;
+    let (_, answer) = text.split_once(shelf::MARK).unwrap_or(("", &text));
+    writeln!(out, "{}", answer.trim())?;
+    Ok(())
+}
+
+/// `reset NAME`: the file as it was handed out; what was there is kept.
+pub fn reset(name: &str, out: &mut dyn Write) -> anyhow::Result<()> {
+    let exercise = Exercise::find(name).map_err(|error| anyhow!(error))?;
+    let root = shelf::root().map_err(|error| anyhow!(error))?;
+    shelf::hand_out(&root).map_err(|error| anyhow!(error))?;
+    let kept = shelf::reset(&root, exercise).map_err(|error| anyhow!(error))?;
+    let kept = kept.strip_prefix(&root).unwrap_or(&kept).display();
+    writeln!(out, "{} is as it was handed out. What was there is kept in {kept}.", exercise.folder)?;
+    Ok(())
+}

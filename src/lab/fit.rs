@@ -1,0 +1,288 @@
+//! Exercise 10: does a Pod fit on a node? Mirrors `plugins/noderesources/fit.go`, without resources of one's own.
+//!
+//! Pods with plain and init containers, requests and limits, are asked against nodes that are empty, partly taken and
+//! full to the last millicore.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Container, Node, Pod};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Exercise;
+use super::function::{self, Function};
+use crate::object::quantity::Amount;
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "10_fit",
+    title: "Does the Pod fit on the node?",
+    outcome: "say what a Pod asks for, what a node has left, and why the scheduler filters a node out",
+    needs: &[],
+    hints: [
+        "What a Pod asks for is its requests; what it may use at most does not matter. What does a node have to give: \
+         capacity or allocatable?",
+        "Containers run side by side, so their requests add up. Init containers run before them, one after another, so \
+         only the largest matters, and only if it is larger than that sum.",
+        "For each of cpu and memory, in this order: ask > 0 and ask > allocatable - what the running Pods ask for means \
+         \"Insufficient cpu\" or \"Insufficient memory\". Before both: one Pod more than allocatable pods means \"Too many \
+         pods\". Give all reasons. Overhead is part of what a Pod asks for.",
+    ],
+    minutes: 30,
+    questions: function::questions::<Fit>,
+    judge: function::judge::<Fit>,
+};
+
+/// In the learner's process.
+pub fn answer(why_not: fn(&Pod, &Node, &[Pod]) -> Vec<String>) {
+    function::answer::<Fit>(|case| why_not(&case.pod, &case.node, &case.running));
+}
+
+/// Thousandths of a CPU: `1500m` and `1.5` are 1500. For learners, who need not write a parser of quantities.
+pub fn milli_cpu(quantity: &Quantity) -> i64 {
+    Amount::of(quantity).milli_value()
+}
+
+/// Bytes, or a plain number: `1Ki` is 1024.
+pub fn bytes(quantity: &Quantity) -> i64 {
+    Amount::of(quantity).value()
+}
+
+#[derive(Serialize, Deserialize)]
+struct Case {
+    pod: Pod,
+    node: Node,
+    running: Vec<Pod>,
+}
+
+struct Fit;
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    Limits,
+    Capacity,
+    EmptyNode,
+    NoCount,
+    CountsWithoutIt,
+    MustBeLess,
+    ZeroMatters,
+    NoInit,
+    AddsInit,
+    NoOverhead,
+    FirstReason,
+}
+
+impl Function for Fit {
+    type Question = Case;
+    type Answer = Vec<String>;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("limits are counted instead of requests", Slip::Limits),
+        ("the node's capacity is used; part of it is not for Pods, allocatable is", Slip::Capacity),
+        ("the Pods that run on the node already are not counted", Slip::EmptyNode),
+        ("the number of Pods is not looked at", Slip::NoCount),
+        ("a node with as many Pods as it may have gets one more", Slip::CountsWithoutIt),
+        ("a Pod that would fill the node exactly is refused", Slip::MustBeLess),
+        ("a Pod that asks for nothing is refused by a node that has nothing left", Slip::ZeroMatters),
+        ("init containers are not looked at", Slip::NoInit),
+        ("init containers are added to the others, although they do not run at the same time", Slip::AddsInit),
+        ("the Pod's overhead is not counted", Slip::NoOverhead),
+        ("only the first reason is given", Slip::FirstReason),
+    ];
+
+    fn questions() -> Vec<Case> {
+        let mut all = Vec::new();
+        for containers in containers() {
+            for (init, overhead) in extras() {
+                let pod = pod(&containers, &init, &overhead);
+                for node in nodes() {
+                    for running in runnings() {
+                        all.push(Case { pod: pod.clone(), node: node.clone(), running });
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn rule(case: &Case, slip: Option<Slip>) -> Vec<String> {
+        let mut reasons = why_not(case, slip);
+        if slip == Some(Slip::FirstReason) {
+            reasons.truncate(1);
+        }
+        reasons
+    }
+
+    fn property(case: &Case, given: Option<&Vec<String>>) -> &'static str {
+        let right = why_not(case, None);
+        match given {
+            None => "every node gets a verdict",
+            Some(given) if given.is_empty() => "a Pod that does not fit is refused",
+            Some(_) if right.is_empty() => "a Pod that fits is not refused",
+            Some(_) => "all reasons are given, and no others",
+        }
+    }
+
+    fn show(case: &Case) -> String {
+        let spec = |pod: &Pod| json!(pod.spec);
+        let running: Vec<Value> = case.running.iter().map(spec).collect();
+        let status = json!(case.node.status);
+        format!("Pod: {}\nnode: {status}\nrunning there: {}", spec(&case.pod), json!(running))
+    }
+}
+
+/// Resources as `requests` has them.
+fn amounts(cpu: &str, memory: &str) -> Value {
+    let given = [("cpu", cpu), ("memory", memory)].into_iter().filter(|(_, amount)| !amount.is_empty());
+    given.map(|(name, amount)| (name.to_owned(), json!(amount))).collect::<serde_json::Map<_, _>>().into()
+}
+
+fn container(requests: Value, limits: Value) -> Value {
+    json!({"name": "c", "image": "nginx", "resources": {"requests": requests, "limits": limits}})
+}
+
+fn containers() -> Vec<Vec<Value>> {
+    vec![
+        vec![container(json!({}), json!({}))],
+        vec![container(amounts("500m", ""), json!({}))],
+        vec![container(amounts("1", "64Mi"), amounts("4", "4Gi"))],
+        vec![container(amounts("500m", "512Mi"), json!({})), container(amounts("0.5", "512Mi"), json!({}))],
+        vec![container(amounts("1500m", "2Gi"), json!({}))],
+        vec![container(amounts("", "1Gi"), json!({}))],
+        vec![container(amounts("250m", "128Mi"), json!({})), container(json!({}), amounts("2", "2Gi"))],
+    ]
+}
+
+fn extras() -> Vec<(Vec<Value>, Value)> {
+    vec![
+        (vec![], Value::Null),
+        (vec![container(amounts("1", "1Gi"), json!({}))], Value::Null),
+        (vec![container(amounts("800m", ""), json!({})), container(amounts("800m", "1Gi"), json!({}))], Value::Null),
+        (vec![], amounts("100m", "32Mi")),
+        (vec![container(amounts("1", "512Mi"), json!({}))], amounts("500m", "512Mi")),
+    ]
+}
+
+fn pod(containers: &[Value], init: &[Value], overhead: &Value) -> Pod {
+    let spec = json!({"containers": containers, "initContainers": init, "overhead": overhead});
+    read(json!({"metadata": {"name": "web"}, "spec": spec}))
+}
+
+fn nodes() -> Vec<Node> {
+    let node = |cpu: &str, memory: &str, pods: &str| {
+        let part = |amounts: Value| {
+            let mut amounts = amounts;
+            amounts["pods"] = json!(pods);
+            amounts
+        };
+        let status = json!({"capacity": part(amounts("4", "8Gi")), "allocatable": part(amounts(cpu, memory))});
+        read(json!({"metadata": {"name": "node-1"}, "status": status}))
+    };
+    vec![node("2", "2Gi", "110"), node("1500m", "1536Mi", "2"), node("1", "1Gi", "1"), node("0", "0", "110")]
+}
+
+fn runnings() -> Vec<Vec<Pod>> {
+    let running = |cpu: &str, memory: &str| pod(&[container(amounts(cpu, memory), json!({}))], &[], &Value::Null);
+    vec![
+        vec![],
+        vec![running("500m", "512Mi")],
+        vec![running("500m", "512Mi"), running("500m", "512Mi")],
+        vec![running("1", "1Gi"), running("1", "1Gi")],
+    ]
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("what is asked is well formed")
+}
+
+/// Thousandths of a CPU and bytes of memory.
+#[derive(Clone, Copy, Default)]
+struct Ask {
+    cpu: i64,
+    memory: i64,
+}
+
+impl Ask {
+    fn of(amounts: Option<&BTreeMap<String, Quantity>>) -> Ask {
+        let amount = |name: &str| amounts.and_then(|amounts| amounts.get(name));
+        Ask { cpu: amount("cpu").map_or(0, milli_cpu), memory: amount("memory").map_or(0, bytes) }
+    }
+
+    fn plus(self, other: Ask) -> Ask {
+        Ask { cpu: self.cpu + other.cpu, memory: self.memory + other.memory }
+    }
+
+    fn at_least(self, other: Ask) -> Ask {
+        Ask { cpu: self.cpu.max(other.cpu), memory: self.memory.max(other.memory) }
+    }
+}
+
+fn why_not(case: &Case, slip: Option<Slip>) -> Vec<String> {
+    let status = case.node.status.as_ref();
+    let has = match slip {
+        Some(Slip::Capacity) => status.and_then(|status| status.capacity.as_ref()),
+        _ => status.and_then(|status| status.allocatable.as_ref()),
+    };
+    let pods = has.and_then(|has| has.get("pods")).map_or(0, bytes);
+    let running: &[Pod] = if slip == Some(Slip::EmptyNode) { &[] } else { &case.running };
+    let mut reasons = Vec::new();
+    let one = i64::from(slip != Some(Slip::CountsWithoutIt));
+    if running.len() as i64 + one > pods && slip != Some(Slip::NoCount) {
+        reasons.push("Too many pods".to_owned());
+    }
+    let used = running.iter().map(|pod| asks(pod, slip)).fold(Ask::default(), Ask::plus);
+    let (ask, has) = (asks(&case.pod, slip), Ask::of(has));
+    for (name, ask, left) in [("cpu", ask.cpu, has.cpu - used.cpu), ("memory", ask.memory, has.memory - used.memory)] {
+        let matters = ask > 0 || slip == Some(Slip::ZeroMatters);
+        let too_much = ask > left || (ask == left && slip == Some(Slip::MustBeLess));
+        if matters && too_much {
+            reasons.push(format!("Insufficient {name}"));
+        }
+    }
+    reasons
+}
+
+fn asks(pod: &Pod, slip: Option<Slip>) -> Ask {
+    let Some(spec) = &pod.spec else { return Ask::default() };
+    let of = |container: &Container| {
+        let resources = container.resources.as_ref();
+        match slip {
+            Some(Slip::Limits) => Ask::of(resources.and_then(|resources| resources.limits.as_ref())),
+            _ => Ask::of(resources.and_then(|resources| resources.requests.as_ref())),
+        }
+    };
+    let together = spec.containers.iter().map(of).fold(Ask::default(), Ask::plus);
+    let init = spec.init_containers.iter().flatten().map(of);
+    let ask = match slip {
+        Some(Slip::NoInit) => together,
+        Some(Slip::AddsInit) => init.fold(together, Ask::plus),
+        _ => init.fold(together, Ask::at_least),
+    };
+    if slip == Some(Slip::NoOverhead) { ask } else { ask.plus(Ask::of(spec.overhead.as_ref())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::plugins::node_resources_fit::insufficient;
+    use crate::scheduler::resources::{Resources, pod_requests};
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Fit>();
+    }
+
+    #[test]
+    fn the_rule_is_that_of_the_scheduler() {
+        for case in Fit::questions() {
+            let allocatable = Resources::of(case.node.status.as_ref().and_then(|status| status.allocatable.as_ref()));
+            let mut used = Resources::default();
+            case.running.iter().for_each(|pod| used.add(&pod_requests(pod)));
+            let rejection = insufficient(&pod_requests(&case.pod), &allocatable, &used, case.running.len() as i64);
+            let reasons: Vec<String> = rejection.into_iter().flat_map(|r| r.reasons).map(|r| r.into_owned()).collect();
+            assert_eq!(Fit::rule(&case, None), reasons, "{}", Fit::show(&case));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Exercises: a learner writes a part of the machine, and the machine judges it.
+//!
+//! An exercise is a small package of its own in `exercises/`, with its answer in `solutions/`. The learner's function
+//! runs in a process of its own ([`process`]), which is asked questions and knows no answer: what is right is decided
+//! here. So a panic, an endless loop or an `exit` is a verdict, and nothing a learner's file prints can pass it.
+//!
+//! - [`function`]: how an exercise that is one function is asked and judged.
+//! - [`shelf`]: the files: what is handed out, what the learner has made of it.
+//! - [`progress`]: what has passed so far; [`report`]: a verdict in words.
+//!
+//! To add an exercise: a module here that says its rule, its questions and its known mistakes; a row in [`TABLE`]; a
+//! package in `exercises/` with a `stub.rs`, one in `solutions/` with the answer, other right answers and mutants.
+//!
+//! Left out: exercises that run in the cluster; this is so far a set of functions that the cluster calls.
+
+pub mod fit;
+pub mod function;
+pub mod ownership;
+pub mod process;
+pub mod progress;
+pub mod report;
+pub mod rollout;
+pub mod shelf;
+
+/// Everything there is to say about one exercise, said once.
+pub struct Exercise {
+    /// The folder in `exercises/` and `solutions/`: a number, and the name by which progress is remembered.
+    pub folder: &'static str,
+    /// What it is about, as a question.
+    pub title: &'static str,
+    /// What one can do after it.
+    pub outcome: &'static str,
+    /// What it takes from others, by name.
+    pub needs: &'static [&'static str],
+    /// From a question to nearly the answer.
+    pub hints: [&'static str; 3],
+    /// How long it takes most people, in minutes.
+    pub minutes: u32,
+    /// The questions for the learner's process, one a line.
+    pub questions: fn() -> Vec<String>,
+    /// What the answers, one for each question, amount to.
+    pub judge: fn(&[String]) -> Result<usize, Failure>,
+}
+
+impl Exercise {
+    /// Its name, without the number: numbers may change.
+    pub fn name(&self) -> &'static str {
+        self.folder.split_once('_').map_or(self.folder, |(_, name)| name)
+    }
+
+    /// The exercise with this name, number or folder.
+    ///
+    /// # Errors
+    /// Says which there are.
+    pub fn find(text: &str) -> Result<&'static Exercise, String> {
+        let is = |one: &&Exercise| {
+            let number = one.folder.split('_').next().unwrap_or_default();
+            [one.folder, one.name(), number].contains(&text)
+        };
+        TABLE.iter().find(is).ok_or_else(|| {
+            let names: Vec<_> = TABLE.iter().map(Exercise::name).collect();
+            format!("there is no exercise {text:?}; there are {}", names.join(", "))
+        })
+    }
+}
+
+/// The exercises, in the order in which they are meant to be done.
+pub const TABLE: &[Exercise] = &[ownership::EXERCISE, rollout::EXERCISE, fit::EXERCISE];
+
+/// A property that does not hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The property, in words.
+    pub property: &'static str,
+    /// A smallest case in which it is broken: what was seen, answered and right.
+    pub case: String,
+    /// The known mistake that answers most like this, if one does so better than chance.
+    pub mistake: Option<&'static str>,
+}
+
+/// What came of grading one exercise.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// The file is as it was handed out.
+    NotStarted,
+    /// rustc's own words.
+    DoesNotCompile(String),
+    /// The process did not come to its end as it should: which way, in words.
+    Stopped(String),
+    /// A property is broken.
+    Fails(Failure),
+    /// Every property holds, over this many checks.
+    Passes(usize),
+}
+
+impl Verdict {
+    /// Whether there is nothing to mend. A verdict without a check is none.
+    pub fn passes(&self) -> bool {
+        matches!(self, Verdict::Passes(checks) if *checks > 0)
+    }
+}
+
+/// What the body of an exercise is until somebody writes it. A file that calls this is not started.
+///
+/// # Panics
+/// Always.
+pub fn not_started() -> ! {
+    panic!("this exercise is not started")
+}

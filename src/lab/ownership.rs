@@ -1,0 +1,254 @@
+//! Exercise 01: what a ReplicaSet does with a Pod that it sees. Mirrors ClaimObject in
+//! `pkg/controller/controller_ref_manager.go`.
+//!
+//! Every combination of a few labels, selectors, owners, deletions and namespaces is asked, so what is judged is the
+//! rule and not an example of it.
+
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::Pod;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Exercise;
+use super::function::{self, Function};
+use crate::object::meta::controller_of;
+use crate::object::selector::selects;
+
+/// What a ReplicaSet does with a Pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Claim {
+    /// It is its own, and stays so.
+    Keep,
+    /// It is nobody's, and becomes its own.
+    Adopt,
+    /// It was its own, and is let go.
+    Release,
+    /// It is none of its business.
+    Leave,
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "01_ownership",
+    title: "Which Pods are mine?",
+    outcome: "tell selection (labels) from ownership (ownerReferences), and say when a controller adopts or releases",
+    needs: &[],
+    hints: [
+        "Two questions decide everything: does the selector match, and who controls the Pod? Which comes first?",
+        "The controller is the owner reference with controller: true, and it is the same object only if its uid is.",
+        "Another's: Leave. Mine: Keep if selected, else Release, but not while I am being deleted. Nobody's: Adopt if \
+         selected, in my namespace, and neither of us is being deleted.",
+    ],
+    minutes: 15,
+    questions: function::questions::<Ownership>,
+    judge: function::judge::<Ownership>,
+};
+
+/// In the learner's process.
+pub fn answer(claim: fn(&ReplicaSet, &Pod) -> Claim) {
+    function::answer::<Ownership>(|case| claim(&case.replica_set, &case.pod));
+}
+
+struct Ownership;
+
+impl Function for Ownership {
+    type Question = Case;
+    type Answer = Claim;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = MISTAKES;
+
+    fn questions() -> Vec<Case> {
+        cases()
+    }
+
+    fn rule(case: &Case, slip: Option<Slip>) -> Claim {
+        rule(case, slip)
+    }
+
+    fn property(case: &Case, given: Option<&Claim>) -> &'static str {
+        match (given, rule(case, None)) {
+            (None, _) => "every Pod gets an answer",
+            (_, Claim::Keep) => "a Pod that is mine and selected is kept",
+            (_, Claim::Adopt) => "a selected Pod that nobody controls is adopted",
+            (_, Claim::Release) => "a Pod that is mine but no longer selected is released",
+            (_, Claim::Leave) => "a Pod that is not mine to take or to release is left alone",
+        }
+    }
+
+    fn show(case: &Case) -> String {
+        let line = |what: &str, value: Value| format!("{what}: {value}");
+        let set = line("ReplicaSet", json!({"metadata": case.replica_set.metadata,
+            "selector": case.replica_set.spec.as_ref().map(|spec| &spec.selector)}));
+        format!("{set}\n{}", line("Pod", json!({"metadata": case.pod.metadata})))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Case {
+    replica_set: ReplicaSet,
+    pod: Pod,
+}
+
+/// Simple things come first, so the first case that fails is a smallest one.
+fn cases() -> Vec<Case> {
+    let selectors = [
+        json!({"matchLabels": {"app": "web"}}),
+        json!({"matchLabels": {"app": "web"}, "matchExpressions": [in_("tier", "In")]}),
+        json!({"matchLabels": {"app": "web"}, "matchExpressions": [in_("tier", "NotIn")]}),
+        json!({"matchExpressions": [{"key": "tier", "operator": "Exists"}]}),
+        json!({"matchExpressions": [{"key": "tier", "operator": "DoesNotExist"}]}),
+        json!({"matchLabels": {"app": "web", "tier": "front"}}),
+    ];
+    let labels = [
+        json!({"app": "web"}),
+        json!({"app": "db"}),
+        json!(null),
+        json!({"app": "web", "tier": "front"}),
+        json!({"app": "web", "tier": "back"}),
+        json!({"app": "website"}),
+    ];
+    let owners = [
+        json!(null),
+        json!([owner("web", "uid-1", true)]),
+        json!([owner("db", "uid-2", true)]),
+        json!([owner("web", "uid-0", true)]),
+        json!([owner("web", "uid-1", false)]),
+        json!([owner("db", "uid-2", false), owner("web", "uid-1", true)]),
+        json!([owner("web", "uid-1", false), owner("db", "uid-2", true)]),
+    ];
+    let mut cases = Vec::new();
+    for (namespace, leaving, dying) in (0..8).map(|n| (n & 1 != 0, n & 2 != 0, n & 4 != 0)) {
+        let time = |set: bool| if set { json!("2026-01-01T00:00:00Z") } else { Value::Null };
+        let namespace = if namespace { "other" } else { "default" };
+        for (selector, owners) in selectors.iter().flat_map(|one| owners.iter().map(move |other| (one, other))) {
+            for labels in &labels {
+                let meta = json!({"name": "web", "namespace": "default", "uid": "uid-1",
+                                  "deletionTimestamp": time(leaving)});
+                let rs = json!({"metadata": meta, "spec": {"selector": selector, "template": {}}});
+                let meta = json!({"name": "web-x", "namespace": namespace, "labels": labels,
+                                  "ownerReferences": owners, "deletionTimestamp": time(dying)});
+                let case = json!({"replica_set": rs, "pod": {"metadata": meta}});
+                cases.push(serde_json::from_value(case).expect("the cases above are objects"));
+            }
+        }
+    }
+    cases.retain(is_decided);
+    cases
+}
+
+/// Whether there is one right answer. An owner in another namespace cannot be, and Kubernetes itself hardly minds
+/// whether a dying Pod that is no longer selected is let go.
+fn is_decided(case: &Case) -> bool {
+    let mine = controller_of(&case.pod.metadata).is_some_and(|owner| owner.uid == "uid-1");
+    let dying = case.pod.metadata.deletion_timestamp.is_some();
+    let home = case.pod.metadata.namespace == case.replica_set.metadata.namespace;
+    !mine || (home && (!dying || rule(case, None) == Claim::Keep))
+}
+
+fn in_(key: &str, operator: &str) -> Value {
+    json!({"key": key, "operator": operator, "values": ["front", "middle"]})
+}
+
+fn owner(name: &str, uid: &str, controller: bool) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": uid, "controller": controller})
+}
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    ByName,
+    AnyOwner,
+    FirstOwner,
+    IgnoresOwner,
+    IgnoresExpressions,
+    AnyLabel,
+    NeedsKey,
+    TakesDying,
+    TakesWhenDying,
+    LetsGoWhenDying,
+    CrossesNamespaces,
+    NeverReleases,
+    NeverAdopts,
+}
+
+/// What learners really write, and how to say so.
+const MISTAKES: &[(&str, Slip)] = &[
+    ("an owner is recognised by its name; a new ReplicaSet of the same name has another uid", Slip::ByName),
+    ("any owner reference counts; only the one with controller: true does", Slip::AnyOwner),
+    ("only the first owner reference is looked at", Slip::FirstOwner),
+    ("labels alone decide; the Pods of others are taken", Slip::IgnoresOwner),
+    ("matchExpressions are not looked at", Slip::IgnoresExpressions),
+    ("one equal label is taken for a match; every one must be equal", Slip::AnyLabel),
+    ("NotIn asks for the label to be there; it also holds when the label is absent", Slip::NeedsKey),
+    ("a Pod that is being deleted is adopted", Slip::TakesDying),
+    ("a ReplicaSet that is being deleted still adopts", Slip::TakesWhenDying),
+    ("a ReplicaSet that is being deleted still releases", Slip::LetsGoWhenDying),
+    ("a Pod of another namespace is adopted", Slip::CrossesNamespaces),
+    ("a Pod that is no longer selected is kept", Slip::NeverReleases),
+    ("a Pod that nobody controls is not adopted", Slip::NeverAdopts),
+];
+
+/// The rule, with at most one part of it wrong.
+fn rule(case: &Case, slip: Option<Slip>) -> Claim {
+    let is = |one| slip == Some(one);
+    let (mine, pod) = (&case.replica_set.metadata, &case.pod.metadata);
+    let owners = pod.owner_references.as_deref().unwrap_or_default();
+    let controller = match slip {
+        Some(Slip::IgnoresOwner) => owners.iter().find(|owner| Some(&owner.uid) == mine.uid.as_ref()),
+        Some(Slip::AnyOwner) => {
+            owners.iter().find(|owner| Some(&owner.uid) == mine.uid.as_ref()).or_else(|| owners.first())
+        }
+        Some(Slip::FirstOwner) => owners.first().filter(|owner| owner.controller == Some(true)),
+        _ => controller_of(pod),
+    };
+    let selected = is_selected(case, slip);
+    let leaving = mine.deletion_timestamp.is_some();
+    let Some(owner) = controller else {
+        let may = (!leaving || is(Slip::TakesWhenDying))
+            && (pod.deletion_timestamp.is_none() || is(Slip::TakesDying))
+            && (pod.namespace == mine.namespace || is(Slip::CrossesNamespaces))
+            && !is(Slip::NeverAdopts);
+        return if selected && may { Claim::Adopt } else { Claim::Leave };
+    };
+    let same =
+        if is(Slip::ByName) { Some(&owner.name) == mine.name.as_ref() } else { Some(&owner.uid) == mine.uid.as_ref() };
+    match (same, selected) {
+        (false, _) => Claim::Leave,
+        (true, true) => Claim::Keep,
+        (true, false) if leaving && !is(Slip::LetsGoWhenDying) => Claim::Leave,
+        (true, false) if is(Slip::NeverReleases) => Claim::Keep,
+        (true, false) => Claim::Release,
+    }
+}
+
+fn is_selected(case: &Case, slip: Option<Slip>) -> bool {
+    let labels = case.pod.metadata.labels.as_ref();
+    let Some(mut selector) = case.replica_set.spec.as_ref().map(|spec| spec.selector.clone()) else { return false };
+    let has = |key: &str| labels.is_some_and(|labels| labels.contains_key(key));
+    match slip {
+        Some(Slip::IgnoresExpressions) => selector.match_expressions = None,
+        Some(Slip::AnyLabel) => {
+            let wanted = selector.match_labels.take().unwrap_or_default();
+            let equal = |(key, value)| labels.is_some_and(|labels| labels.get(key) == Some(value));
+            return (wanted.is_empty() || wanted.iter().any(equal)) && selects(&selector, labels);
+        }
+        Some(Slip::NeedsKey) => {
+            let parts = selector.match_expressions.iter().flatten();
+            if parts.filter(|part| part.operator == "NotIn").any(|part| !has(&part.key)) {
+                return false;
+            }
+        }
+        _ => {}
+    }
+    selects(&selector, labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Ownership>();
+    }
+}

@@ -1,0 +1,200 @@
+//! The process that a learner's code runs in: built alone, asked, limited, and judged by what it answered.
+//!
+//! The limits are seconds of real time, memory (by the shell's `ulimit`, where there is one) and bytes printed. The
+//! process is the leader of a group, and whatever it starts ends with it. This is not a sandbox: a learner's code is the
+//! learner's own, and may read and write their files.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use super::{Exercise, Verdict, shelf};
+
+/// What an answer begins with, so that what a learner prints is not taken for one.
+pub const ANSWER: &str = "answer: ";
+
+/// So long may all the answers together take.
+const SECONDS: Duration = Duration::from_secs(4);
+/// Address space, of which the allocator reserves a good part before it is used.
+const MEMORY_KIB: u32 = 4 << 20;
+const PRINTED: usize = 4 << 20;
+/// How long to wait for what is still in the pipes of a process that has ended.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// Grades the learner's package of an exercise.
+pub fn grade(root: &Path, exercise: &Exercise) -> Verdict {
+    let texts = shelf::read(&shelf::file(root, exercise)).and_then(|text| Ok((text, shelf::stub(root, exercise)?)));
+    match texts {
+        Err(error) => Verdict::Stopped(error),
+        Ok((text, stub)) if text == stub || text.contains("lab::not_started()") => Verdict::NotStarted,
+        Ok(_) => grade_package(root, &package("exercise", exercise), &[], exercise),
+    }
+}
+
+/// Grades the answer of an exercise.
+pub fn grade_solution(root: &Path, exercise: &Exercise) -> Verdict {
+    grade_package(root, &package("solution", exercise), &[], exercise)
+}
+
+fn package(shelf: &str, exercise: &Exercise) -> String {
+    format!("{shelf}-{}", exercise.folder.replace('_', "-"))
+}
+
+/// Builds a package and asks its program, started with these arguments.
+pub fn grade_package(root: &Path, package: &str, arguments: &[&str], exercise: &Exercise) -> Verdict {
+    match build(root, package) {
+        Ok(program) => grade_program(&program, arguments, exercise),
+        Err(verdict) => verdict,
+    }
+}
+
+/// Asks a program that is built.
+pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) -> Verdict {
+    match ask(program, arguments, &(exercise.questions)()) {
+        Err(how) => Verdict::Stopped(how),
+        Ok(answers) => (exercise.judge)(&answers).map_or_else(Verdict::Fails, Verdict::Passes),
+    }
+}
+
+/// Builds one package alone. Gives its program.
+///
+/// # Errors
+/// The verdict: rustc's own words, or that cargo cannot be started.
+pub fn build(root: &Path, package: &str) -> Result<PathBuf, Verdict> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let built = Command::new(cargo)
+        .current_dir(root)
+        .args(["build", "--quiet", "--package", package, "--target-dir"])
+        .arg(&target)
+        .output();
+    match built {
+        Err(error) => Err(Verdict::Stopped(format!("cargo cannot be started: {error}"))),
+        Ok(output) if !output.status.success() => {
+            Err(Verdict::DoesNotCompile(String::from_utf8_lossy(&output.stderr).into_owned()))
+        }
+        Ok(_) => Ok(target.join("debug").join(format!("{package}{}", std::env::consts::EXE_SUFFIX))),
+    }
+}
+
+/// Runs a program on the questions and returns its answers, as many as questions.
+///
+/// # Errors
+/// In words, the way in which it did not answer them all.
+pub fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<String>, String> {
+    let mut child =
+        start(program, arguments).map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
+    let (Some(mut input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return Err("the process has no pipes".to_owned());
+    };
+    let asked = questions.join("\n") + "\n";
+    // A process that does not read its questions must not hold up the grader: all three pipes have their own thread.
+    std::thread::spawn(move || drop(input.write_all(asked.as_bytes())));
+    let (output, errors) = (read(output), read(errors));
+    let ended = wait(&mut child);
+    end_group(&child);
+    let (output, errors) = (output.last_words(), errors.last_words());
+    let answers: Vec<_> = output.lines().filter_map(|line| line.strip_prefix(ANSWER)).map(str::to_owned).collect();
+    match how_it_ended(ended, &output, &errors, answers.len(), questions.len()) {
+        Some(how) => Err(how),
+        None => Ok(answers),
+    }
+}
+
+fn start(program: &Path, arguments: &[&str]) -> std::io::Result<Child> {
+    let mut command = match cfg!(unix) {
+        true => {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("ulimit -v {MEMORY_KIB} 2>/dev/null; exec \"$0\" \"$@\"")]).arg(program);
+            shell
+        }
+        false => Command::new(program),
+    };
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+}
+
+/// What a pipe brings: pieces as they come, up to a limit.
+struct Pipe(Receiver<Vec<u8>>);
+
+fn read(mut pipe: impl Read + Send + 'static) -> Pipe {
+    let (send, receive) = mpsc::channel();
+    std::thread::spawn(move || {
+        let (mut buffer, mut left) = (vec![0; 1 << 16], PRINTED);
+        while let Ok(count) = pipe.read(&mut buffer) {
+            left = left.saturating_sub(count);
+            if count == 0 || send.send(buffer[..count].to_vec()).is_err() || left == 0 {
+                return;
+            }
+        }
+    });
+    Pipe(receive)
+}
+
+impl Pipe {
+    /// All that came. A grandchild that keeps the pipe open is not waited for.
+    fn last_words(self) -> String {
+        let mut bytes = Vec::new();
+        while let Ok(piece) = self.0.recv_timeout(LAST_WORDS) {
+            bytes.extend(piece);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// How the process ended; None if it had to be ended.
+#[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
+fn wait(child: &mut Child) -> Option<ExitStatus> {
+    let start = Instant::now();
+    while start.elapsed() < SECONDS {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    drop(child.kill());
+    drop(child.wait());
+    None
+}
+
+/// Ends whatever the process has started and left behind.
+fn end_group(child: &Child) {
+    if cfg!(unix) {
+        let group = format!("-{}", child.id());
+        let quiet = Command::new("kill").args(["-KILL", "--", &group]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        drop(quiet);
+    }
+}
+
+fn how_it_ended(
+    ended: Option<ExitStatus>,
+    output: &str,
+    errors: &str,
+    answered: usize,
+    asked: usize,
+) -> Option<String> {
+    let at = format!("question {} of {asked}", answered + 1);
+    if output.len().max(errors.len()) >= PRINTED {
+        return Some(format!("it prints without end: {} MiB at {at}", PRINTED >> 20));
+    }
+    let Some(status) = ended else {
+        return Some(format!("it does not come to an end: no answer to {at} within {} s", SECONDS.as_secs()));
+    };
+    if errors.contains("memory allocation of") {
+        return Some(format!("it asks for more than {} GiB of memory at {at}", MEMORY_KIB >> 20));
+    }
+    if let Some(panic) = errors.find("panicked at") {
+        return Some(format!("it panics at {at}: {}", errors[panic..].trim()));
+    }
+    if errors.contains("has overflowed its stack") {
+        return Some(format!("it calls itself without end at {at}"));
+    }
+    if !status.success() || answered < asked {
+        return Some(format!("it ends the process ({status}) at {at}"));
+    }
+    (answered > asked).then(|| format!("it gives {answered} answers to {asked} questions"))
+}

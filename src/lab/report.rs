@@ -1,0 +1,58 @@
+//! A verdict in words: what the tests and the terminal both say.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::{Exercise, Failure, Verdict, shelf};
+
+/// A verdict in one line, as a test's result.
+pub fn line(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::NotStarted => "ignored, not started".to_owned(),
+        Verdict::DoesNotCompile(_) => "FAILED: it does not compile".to_owned(),
+        Verdict::Stopped(how) => format!("FAILED: {}", how.lines().next().unwrap_or_default()),
+        Verdict::Fails(failure) => format!("FAILED: {}", failure.property),
+        Verdict::Passes(checks) => format!("ok, 0 of {checks} cases break it"),
+    }
+}
+
+/// All there is to say: the property, the smallest case, the probable mistake, a hint and what to do next.
+pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
+    let file = shelf::file(root, exercise);
+    let file = file.strip_prefix(root).unwrap_or(&file).display().to_string();
+    let mut text = format!("{} {}: {}\n", exercise.folder, exercise.title, line(verdict));
+    match verdict {
+        Verdict::NotStarted => next(&mut text, &format!("write the function in {file}")),
+        Verdict::DoesNotCompile(words) => {
+            text += &indented(words.trim_end());
+            next(&mut text, &format!("mend {file}"));
+        }
+        Verdict::Stopped(how) => {
+            text += &indented(how);
+            next(&mut text, &format!("mend {file}"));
+        }
+        Verdict::Fails(failure) => {
+            text += &fails(failure);
+            text += &format!("  hint 1 of 3: {}\n", exercise.hints[0]);
+            next(&mut text, &format!("mend {file}; the next hint: kubestep hint {} 2", exercise.name()));
+        }
+        Verdict::Passes(_) => {}
+    }
+    text
+}
+
+fn fails(failure: &Failure) -> String {
+    let mut text = indented(&failure.case);
+    if let Some(mistake) = failure.mistake {
+        let _ = writeln!(text, "  perhaps: {mistake}");
+    }
+    text
+}
+
+fn next(text: &mut String, what: &str) {
+    let _ = writeln!(text, "  next: {what}");
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}

@@ -1,0 +1,244 @@
+//! Exercise 09: one reconcile of a rolling update. Mirrors `pkg/controller/deployment/rolling.go`.
+//!
+//! Every state of a few small rollouts is asked, those that a rollout can reach and those that only a crash, a scaling or
+//! an undo can leave behind.
+
+use serde::{Deserialize, Serialize};
+
+use super::Exercise;
+use super::function::{self, Function};
+use crate::controllers::deployment::arithmetic::{max_scaled_down, new_replicas};
+
+/// A Deployment in the middle of a rolling update, as one reconcile sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rollout {
+    /// The Pods that the Deployment asks for.
+    pub replicas: i32,
+    /// So many Pods more than that there may be.
+    pub max_surge: i32,
+    /// So many Pods fewer than that may be available.
+    pub max_unavailable: i32,
+    /// The ReplicaSet of the current template.
+    pub new: Set,
+    /// All others, oldest first.
+    pub old: Vec<Set>,
+}
+
+/// A ReplicaSet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Set {
+    /// The Pods it asks for: `spec.replicas`.
+    pub size: i32,
+    /// Those of its Pods that are available: `status.availableReplicas`.
+    pub available: i32,
+}
+
+/// The sizes that a reconcile gives to the ReplicaSets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// That of the new one.
+    pub new: i32,
+    /// Those of the old ones, in their order.
+    pub old: Vec<i32>,
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "09_rollout",
+    title: "How far may a rolling update go now?",
+    outcome: "work out one step of a rolling update from maxSurge, maxUnavailable and what is available",
+    needs: &["ownership"],
+    hints: [
+        "How many Pods may there be at most, and how many must be available? Which of the two limits growing, and which \
+         shrinking?",
+        "One reconcile either grows the new ReplicaSet or shrinks old ones, never both. Pods of the new one that are not \
+         available yet cannot replace an old one.",
+        "Grow: new + min(replicas + maxSurge - all sizes, replicas - new), if there is room. Else room = all sizes - \
+         (replicas - maxUnavailable) - (new size - new available); if it is above zero, take Pods that are not \
+         available from the old ones first, oldest first; then shrink old ones by all that is available beyond the \
+         minimum.",
+    ],
+    minutes: 40,
+    questions: function::questions::<Rolling>,
+    judge: function::judge::<Rolling>,
+};
+
+/// In the learner's process.
+pub fn answer(step: fn(&Rollout) -> Sizes) {
+    function::answer::<Rolling>(step);
+}
+
+struct Rolling;
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    IgnoresSurge,
+    CountsNewOnly,
+    NeverShrinksNew,
+    GrowsPastWanted,
+    NothingUnavailable,
+    GrowsAndShrinks,
+    TrustsNewPods,
+    TrustsOldPods,
+    HealthyFirst,
+    RoomForEach,
+}
+
+impl Function for Rolling {
+    type Question = Rollout;
+    type Answer = Sizes;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("maxSurge is not used", Slip::IgnoresSurge),
+        ("the old Pods are not counted when the new ReplicaSet grows", Slip::CountsNewOnly),
+        ("a new ReplicaSet that is larger than the Deployment stays so", Slip::NeverShrinksNew),
+        ("the new ReplicaSet grows beyond what the Deployment asks for", Slip::GrowsPastWanted),
+        ("maxUnavailable is not used", Slip::NothingUnavailable),
+        ("one reconcile grows the new ReplicaSet and shrinks old ones too", Slip::GrowsAndShrinks),
+        ("new Pods that are not available yet are not kept out of the room to shrink", Slip::TrustsNewPods),
+        ("old Pods that are not available are taken for available", Slip::TrustsOldPods),
+        ("old Pods that are not available are not taken first", Slip::HealthyFirst),
+        ("each old ReplicaSet shrinks by all the room there is; it is the room of all together", Slip::RoomForEach),
+    ];
+
+    fn questions() -> Vec<Rollout> {
+        let mut all = Vec::new();
+        for replicas in [1, 3] {
+            for (max_surge, max_unavailable) in [(1, 0), (0, 1), (1, 1), (2, 0), (0, 2), (2, 2)] {
+                for new in sets(4) {
+                    for old in olds() {
+                        all.push(Rollout { replicas, max_surge, max_unavailable, new: new.clone(), old });
+                    }
+                }
+            }
+        }
+        all.sort_by_key(|one| one.old.iter().map(|set| set.size).sum::<i32>() + one.new.size);
+        all
+    }
+
+    fn rule(rollout: &Rollout, slip: Option<Slip>) -> Sizes {
+        let mut sizes = Sizes { new: grown(rollout, slip), old: rollout.old.iter().map(|set| set.size).collect() };
+        if sizes.new == rollout.new.size || slip == Some(Slip::GrowsAndShrinks) {
+            sizes.old = shrunk(rollout, slip);
+        }
+        sizes
+    }
+
+    fn property(rollout: &Rollout, given: Option<&Sizes>) -> &'static str {
+        let right = Rolling::rule(rollout, None);
+        let Some(given) = given.filter(|given| given.old.len() == rollout.old.len()) else {
+            return "every ReplicaSet gets a size";
+        };
+        let total = |sizes: &Sizes| sizes.new + sizes.old.iter().sum::<i32>();
+        let before = rollout.new.size + rollout.old.iter().map(|set| set.size).sum::<i32>();
+        if total(given) > (rollout.replicas + rollout.max_surge).max(before) {
+            "there are never more Pods than replicas + maxSurge"
+        } else if given.new != rollout.new.size && given.old != sizes_of(rollout) {
+            "one reconcile either grows or shrinks"
+        } else if given.new != right.new {
+            "the new ReplicaSet grows as far as it may, and no further than the Deployment asks for"
+        } else if given.old.iter().sum::<i32>() < right.old.iter().sum() {
+            "never fewer Pods are available than replicas - maxUnavailable"
+        } else if given.old.iter().sum::<i32>() > right.old.iter().sum() {
+            "old Pods go as soon as they may"
+        } else {
+            "old Pods that are not available go first"
+        }
+    }
+
+    fn show(rollout: &Rollout) -> String {
+        let Rollout { replicas, max_surge, max_unavailable, new, old } = rollout;
+        let set = |set: &Set| format!("{} Pods, {} available", set.size, set.available);
+        let mut text = format!("replicas {replicas}, maxSurge {max_surge}, maxUnavailable {max_unavailable}");
+        text += &format!("\nnew: {}", set(new));
+        old.iter().for_each(|one| text += &format!("\nold: {}", set(one)));
+        text
+    }
+}
+
+fn sets(largest: i32) -> Vec<Set> {
+    let of = |size: i32| (0..=size).map(move |available| Set { size, available });
+    (0..=largest).flat_map(of).collect()
+}
+
+/// None, one or two old ReplicaSets.
+fn olds() -> Vec<Vec<Set>> {
+    let second = [Set { size: 1, available: 1 }, Set { size: 2, available: 0 }, Set { size: 3, available: 2 }];
+    let two = sets(3).into_iter().flat_map(|one| second.iter().map(move |two| vec![one.clone(), two.clone()]));
+    let one = sets(3).into_iter().map(|one| vec![one]);
+    [Vec::new()].into_iter().chain(one).chain(two).collect()
+}
+
+fn sizes_of(rollout: &Rollout) -> Vec<i32> {
+    rollout.old.iter().map(|set| set.size).collect()
+}
+
+fn grown(rollout: &Rollout, slip: Option<Slip>) -> i32 {
+    let (wanted, new) = (rollout.replicas, rollout.new.size);
+    if new > wanted {
+        return if slip == Some(Slip::NeverShrinksNew) { new } else { wanted };
+    }
+    let old: i32 = sizes_of(rollout).iter().sum();
+    let total = if slip == Some(Slip::CountsNewOnly) { new } else { new + old };
+    let most = if slip == Some(Slip::IgnoresSurge) { wanted } else { wanted + rollout.max_surge };
+    match slip {
+        Some(Slip::GrowsPastWanted) => new + (most - total).max(0),
+        _ => new_replicas(wanted, most, total, new),
+    }
+}
+
+fn shrunk(rollout: &Rollout, slip: Option<Slip>) -> Vec<i32> {
+    let mut sizes = sizes_of(rollout);
+    let unavailable = if slip == Some(Slip::NothingUnavailable) { 0 } else { rollout.max_unavailable };
+    let minimum = rollout.replicas - unavailable.min(rollout.replicas);
+    let new = &rollout.new;
+    let new_available = if slip == Some(Slip::TrustsNewPods) { new.size } else { new.available };
+    let room = max_scaled_down(new.size + sizes.iter().sum::<i32>(), minimum, new.size, new_available);
+    if room <= 0 {
+        return sizes;
+    }
+    let old_available = |set: &Set| if slip == Some(Slip::TrustsOldPods) { set.size } else { set.available };
+    if slip != Some(Slip::HealthyFirst) {
+        let mut left = room;
+        for (size, set) in sizes.iter_mut().zip(&rollout.old) {
+            let less = left.min(set.size - old_available(set)).max(0);
+            *size -= less;
+            left -= less;
+        }
+    }
+    let all = new.available + rollout.old.iter().map(old_available).sum::<i32>();
+    let mut left = all - minimum;
+    for size in &mut sizes {
+        let less = left.min(*size).max(0);
+        *size -= less;
+        left -= if slip == Some(Slip::RoomForEach) { 0 } else { less };
+    }
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Rolling>();
+    }
+
+    /// The first three states of a Deployment of 3 with one Pod of surge, as a recorded rollout goes through them.
+    #[test]
+    fn the_rule_is_that_of_a_rollout() {
+        let set = |size, available| Set { size, available };
+        let rollout = |new, old| Rollout { replicas: 3, max_surge: 1, max_unavailable: 0, new, old: vec![old] };
+        for (before, new, old) in [
+            (rollout(set(0, 0), set(3, 3)), 1, 3),
+            (rollout(set(1, 0), set(3, 3)), 1, 3),
+            (rollout(set(1, 1), set(3, 3)), 1, 2),
+            (rollout(set(1, 1), set(2, 2)), 2, 2),
+            (rollout(set(3, 3), set(1, 1)), 3, 0),
+        ] {
+            assert_eq!(Rolling::rule(&before, None), Sizes { new, old: vec![old] }, "{before:?}");
+        }
+    }
+}

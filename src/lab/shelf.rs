@@ -1,0 +1,82 @@
+//! The files of the exercises. What is handed out is `stub.rs`; the learner's own file, `src/lib.rs`, is made from it and
+//! is not part of the repository, so that an update never meets a learner's work, and no work gets into a commit.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Exercise, TABLE};
+
+/// The line below which a learner writes. Above it, stub and solution are the same.
+pub const MARK: &str = "// Yours from here.";
+
+/// The folder of the project: the first above the current one that has exercises.
+///
+/// # Errors
+/// Says where it has looked, and what to do.
+pub fn root() -> Result<PathBuf, String> {
+    let here = std::env::current_dir().map_err(|error| format!("there is no current folder: {error}"))?;
+    let is_root = |path: &&Path| path.join("exercises").is_dir() && path.join("solutions").is_dir();
+    let found = here.ancestors().find(is_root).map(Path::to_owned);
+    found.ok_or_else(|| format!("no exercises in {} or above it: run this in the project's folder", here.display()))
+}
+
+/// The file that the learner edits.
+pub fn file(root: &Path, exercise: &Exercise) -> PathBuf {
+    root.join("exercises").join(exercise.folder).join("src/lib.rs")
+}
+
+/// The answer.
+pub fn solution(root: &Path, exercise: &Exercise) -> PathBuf {
+    root.join("solutions").join(exercise.folder).join("src/lib.rs")
+}
+
+/// Hands out what is not there yet. What a learner has made is left alone.
+///
+/// # Errors
+/// Which file could not be written.
+pub fn hand_out(root: &Path) -> Result<(), String> {
+    for exercise in TABLE {
+        if !file(root, exercise).exists() {
+            write(&file(root, exercise), &stub(root, exercise)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// The file as it is handed out.
+///
+/// # Errors
+/// Which file could not be read.
+pub fn stub(root: &Path, exercise: &Exercise) -> Result<String, String> {
+    read(&root.join("exercises").join(exercise.folder).join("stub.rs"))
+}
+
+/// Hands the file out anew; what was there is kept beside it. Gives the path of that.
+///
+/// # Errors
+/// Which file could not be read or written.
+pub fn reset(root: &Path, exercise: &Exercise) -> Result<PathBuf, String> {
+    let file = file(root, exercise);
+    let kept = (1..).map(|n| file.with_file_name(format!("before-{n}.rs.txt"))).find(|path| !path.exists());
+    let kept = kept.ok_or("there are too many copies")?;
+    write(&kept, &read(&file)?)?;
+    write(&file, &stub(root, exercise)?)?;
+    Ok(kept)
+}
+
+/// Reads a text file.
+///
+/// # Errors
+/// Names the file.
+pub fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+}
+
+/// Writes a text file.
+///
+/// # Errors
+/// Names the file.
+pub fn write(path: &Path, text: &str) -> Result<(), String> {
+    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+    made.and_then(|()| fs::write(path, text)).map_err(|error| format!("{} cannot be written: {error}", path.display()))
+}
