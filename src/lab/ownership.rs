@@ -77,8 +77,11 @@ impl Function for Ownership {
 
     fn show(case: &Case) -> String {
         let line = |what: &str, value: Value| format!("{what}: {value}");
-        let set = line("ReplicaSet", json!({"metadata": case.replica_set.metadata,
-            "selector": case.replica_set.spec.as_ref().map(|spec| &spec.selector)}));
+        let set = line(
+            "ReplicaSet",
+            json!({"metadata": case.replica_set.metadata,
+            "selector": case.replica_set.spec.as_ref().map(|spec| &spec.selector)}),
+        );
         format!("{set}\n{}", line("Pod", json!({"metadata": case.pod.metadata})))
     }
 }

@@ -165,7 +165,8 @@ fn wait(child: &mut Child) -> Option<ExitStatus> {
 fn end_group(child: &Child) {
     if cfg!(unix) {
         let group = format!("-{}", child.id());
-        let quiet = Command::new("kill").args(["-KILL", "--", &group]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let quiet =
+            Command::new("kill").args(["-KILL", "--", &group]).stdout(Stdio::null()).stderr(Stdio::null()).status();
         drop(quiet);
     }
 }

@@ -34,7 +34,7 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
         Verdict::Fails(failure) => {
             text += &fails(failure);
             text += &format!("  hint 1 of 3: {}\n", exercise.hints[0]);
-            next(&mut text, &format!("mend {file}; the next hint: kubestep hint {} 2", exercise.name()));
+            next(&mut text, &format!("mend {file}; the next hint: cargo run -- hint {} 2", exercise.name()));
         }
         Verdict::Passes(_) => {}
     }

@@ -25,11 +25,14 @@ fn main() {
             let module = format!("m{name}_{n}");
             fs::write(out.join(format!("{module}.rs")), text).expect("OUT_DIR can be written");
             let path = out.join(format!("{module}.rs"));
-            writeln!(modules, "#[allow(dead_code, unused, clippy::all)]\n#[path = {path:?}]\nmod {module};").expect("a string");
+            writeln!(modules, "#[allow(dead_code, unused, clippy::all)]\n#[path = {path:?}]\nmod {module};")
+                .expect("a string");
             writeln!(arms, "        (\"{name}\", {n}) => {answer}({module}::{function}),").expect("a string");
         }
     }
-    let run = format!("{modules}\nfn run(name: &str, n: usize) {{\n    match (name, n) {{\n{arms}        _ => panic!(\"no such one\"),\n    }}\n}}\n");
+    let run = format!(
+        "{modules}\nfn run(name: &str, n: usize) {{\n    match (name, n) {{\n{arms}        _ => panic!(\"no such one\"),\n    }}\n}}\n"
+    );
     fs::write(out.join("all.rs"), run).expect("OUT_DIR can be written");
 }
 
