@@ -39,6 +39,7 @@ pub fn all() -> Vec<Box<dyn Property>> {
         Box::new(RestartsGrow),
         Box::new(quiet::Settled),
         Box::new(quiet::OwnersExist),
+        Box::new(quiet::NamespacesExist),
         Box::new(AddsAreUndone::default()),
         Box::new(AddressesApart::default()),
         Box::new(storage::PublishedOnce::default()),

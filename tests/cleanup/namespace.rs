@@ -105,6 +105,27 @@ fn a_finalizer_holds_a_namespace_and_its_status_says_so() {
     assert!(world.get(Kind::Namespace, "doomed").is_none());
 }
 
+/// A process that ignores SIGTERM takes all of its grace, whatever the controller had expected; the cluster is not quiet
+/// before it is over.
+#[test]
+fn a_namespace_waits_for_processes_that_take_their_time() {
+    for seconds in [3, 9, 20, 40] {
+        let mut world = World::new(1);
+        world.kubectl("create namespace doomed");
+        world.wait(1);
+        let container = json!({"name": "c", "image": "busybox:1.36", "command": ["sh", "-c", "sleep 3600"]});
+        let spec = json!({"containers": [container], "terminationGracePeriodSeconds": seconds});
+        world.create(Kind::Pod, "doomed/stubborn", &[], spec);
+        world.wait(5);
+        let begun = world.cluster.engine.now();
+        world.kubectl("delete namespace doomed --wait=false");
+        world.settle();
+        assert!(world.get(Kind::Namespace, "doomed").is_none(), "{seconds} s of grace");
+        let took = (world.cluster.engine.now() - begun).as_secs();
+        assert!((seconds + 5..seconds + 30).contains(&took), "{seconds} s of grace took {took} s");
+    }
+}
+
 #[test]
 fn a_pod_on_a_lost_node_holds_its_namespace() {
     let mut world = doomed();
@@ -119,6 +140,7 @@ fn a_pod_on_a_lost_node_holds_its_namespace() {
              namespace: doomed for gvr: /v1, Resource=pods"]
     );
     assert_eq!(world.list(Kind::Service, "doomed").len(), 1, "only the Pods' turn has come");
+    world.settle();
     world.kubectl("delete pods --all --force --grace-period=0 -n doomed");
     world.wait(70);
     assert!(world.get(Kind::Namespace, "doomed").is_none());

@@ -50,6 +50,13 @@ impl World {
         }
     }
 
+    /// Steps until nothing but background traffic is left.
+    pub fn settle(&mut self) {
+        while !self.cluster.is_quiet() {
+            self.step();
+        }
+    }
+
     fn step(&mut self) {
         let step = self.cluster.step().expect("a cluster with timers never ends");
         for property in &mut self.properties {

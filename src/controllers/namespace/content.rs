@@ -16,6 +16,8 @@ use crate::object::{Kind, Object, Status};
 use super::conditions::Conditions;
 use super::{NamespaceController, name_of};
 
+/// How long a kubelet may take to say that a Pod whose grace is over has ended.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How long finalizers are expected to take, in seconds.
 const FINALIZER_ESTIMATE: u64 = 15;
 
@@ -42,8 +44,15 @@ pub(super) struct Outcome {
     pub errors: Vec<String>,
     /// Whether the conditions say something that they did not say before.
     pub is_news: bool,
-    /// Whether Pods are left that will end by themselves: their grace is running.
+    /// Whether Pods are left that will end by themselves: their grace is running, or has just run out.
     pub pods_end: bool,
+}
+
+impl Outcome {
+    /// Whether more may be expected of the next attempt than of this one, without anybody's help from outside.
+    pub(super) fn goes_on(&self) -> bool {
+        self.is_news || self.pods_end
+    }
 }
 
 /// What is left of one kind.
@@ -52,6 +61,8 @@ struct Left {
     estimate: u64,
     count: usize,
     finalizers: BTreeMap<String, usize>,
+    /// When the last of them has had its grace.
+    ends_by: Option<Instant>,
 }
 
 /// What is left of all kinds, for the conditions.
@@ -96,7 +107,7 @@ impl NamespaceController {
             conditions.deletion_failed(error);
         }
         if left.count > 0 {
-            outcome.pods_end = left.finalizers.is_empty();
+            outcome.pods_end = left.ends_by.is_some_and(|end| end + LAST_WORDS > self.client.now());
             // Nothing of what is left is told to the conditions: Kubernetes 1.36 says that all content is removed while
             // it waits for Pods (issue 138208 of kubernetes/kubernetes).
             outcome.is_news = self.write_conditions(conditions, namespace).await;
@@ -151,6 +162,8 @@ impl NamespaceController {
             return Ok(());
         }
         left.count = items.len();
+        left.ends_by =
+            items.iter().filter_map(|object| object.meta().deletion_timestamp.as_ref()).map(Instant::from_time).max();
         for finalizer in items.iter().flat_map(|object| object.meta().finalizers.iter().flatten()) {
             *left.finalizers.entry(finalizer.clone()).or_default() += 1;
         }

@@ -97,7 +97,7 @@ impl NamespaceController {
         let outcome = self.delete_all_content(Arc::make_mut(&mut namespace)).await;
         if !outcome.errors.is_empty() {
             let errors = outcome.errors.join(", ");
-            return Err(if outcome.is_news { Error::Other(errors) } else { Error::Unchanged(errors) });
+            return Err(if outcome.goes_on() { Error::Other(errors) } else { Error::Unchanged(errors) });
         }
         if outcome.estimate > 0 {
             self.come_again(key, &outcome);
@@ -112,7 +112,7 @@ impl NamespaceController {
     /// away, and did so the last time, that may be for ever, and is background traffic.
     fn come_again(&self, key: &Key, outcome: &content::Outcome) {
         let wait = Duration::from_secs(outcome.estimate / 2 + 1);
-        if outcome.is_news || outcome.pods_end {
+        if outcome.goes_on() {
             self.queue.add_after(key.clone(), wait);
         } else {
             self.queue.add_after_background(key.clone(), wait);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Property;
 use crate::engine::{Engine, Step};
-use crate::object::{Key, Object};
+use crate::object::{Key, Kind, Object};
 
 /// Once all is quiet, every Deployment has what it asks for.
 pub(super) struct Settled;
@@ -54,5 +54,28 @@ impl Property for OwnersExist {
             }
         }
         Ok(())
+    }
+}
+
+/// Once all is quiet, the namespace controller has left nothing behind.
+pub(super) struct NamespacesExist;
+
+impl Property for NamespacesExist {
+    fn name(&self) -> &'static str {
+        "in a quiet cluster nothing lives in a namespace that does not exist"
+    }
+
+    fn check(&mut self, _: &Engine, _: &Step) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn finish(&mut self, engine: &Engine) -> Result<(), String> {
+        let objects = || engine.api.store.prefix("/registry/").map(|(_, entry)| &entry.value);
+        let there: BTreeSet<&str> =
+            objects().filter(|object| object.kind() == Kind::Namespace).map(Object::name).collect();
+        match objects().find(|object| object.kind().info().namespaced && !there.contains(object.namespace())) {
+            Some(object) => Err(format!("{} {} has lost its namespace", object.kind(), Key::of(object))),
+            None => Ok(()),
+        }
     }
 }
