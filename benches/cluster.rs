@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use kubestep::apiserver::request::{Body, Patch, StatusPatch};
+use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::cluster::{Cluster, Config, NodeConfig};
-use kubestep::debugger::explore::{Bound, Subject, explore_here};
+use kubestep::debugger::explore::{Bound, Mode, Subject, explore, plan};
 use kubestep::debugger::{Session, properties};
 use kubestep::engine::{Step, What};
 use kubestep::object::{Object, Resource};
@@ -36,6 +37,7 @@ fn main() {
         ("1000 Pods on 50 nodes, notes kept", |name| deployment(name, 50, 1_000, RAISED, true)),
         ("step back from 1000, 10000 and 100000", step_back),
         ("explore deployment", explore_deployment),
+        ("explore bugs", explore_bugs),
         ("10000 Pods on 500 nodes", |name| deployment(name, 500, 10_000, RAISED, false)),
     ];
     if let [row] = wanted.as_slice()
@@ -76,22 +78,56 @@ fn step_back(name: &str) {
     }
 }
 
-/// How fast the explorer is.
+/// How fast the explorer is, with and without reduction, on all processors.
 fn explore_deployment(name: &str) {
     let scenario = Scenario::find("deployment").expect("it is shipped");
     let subject = Subject { cluster: &|| Cluster::for_scenario(&scenario), properties: &properties::all };
-    let begin = Instant::now();
-    let report = explore_here(&subject, &Bound::default());
-    let seconds = begin.elapsed().as_secs_f64();
-    let rate = |count: u64| count as f64 / seconds;
-    println!(
-        "{name}: {} orders, {:.0} a second, {:.0} steps a second, {:.0} distinct orders a second, exhausted: {}",
-        report.schedules,
-        rate(report.schedules),
-        rate(report.transitions),
-        rate(report.distinct),
-        report.exhausted
-    );
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    for reduce in [true, false] {
+        let bound = Bound { schedules: 2_000, reduce, ..Bound::default() };
+        let begin = Instant::now();
+        let report = explore(&subject, &bound, Mode::Search, threads, |_| true);
+        let seconds = begin.elapsed().as_secs_f64();
+        let rate = |count: u64| count as f64 / seconds;
+        println!(
+            "{name}, {}: {} schedules, {:.0} a second, {:.0} transitions a second, {} different orders, {:.0} distinct \
+             states a second, exhausted: {}",
+            if reduce { "reduced" } else { "not reduced" },
+            report.schedules,
+            rate(report.schedules),
+            rate(report.transitions),
+            report.orders,
+            rate(report.states),
+            report.exhausted
+        );
+    }
+}
+
+/// How long the explorer takes to find each shipped bug, and to go through the bound where it is mended.
+fn explore_bugs(name: &str) {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    for wrong in Scenario::bugs() {
+        for scenario in [Some(wrong.clone()), wrong.mended()].into_iter().flatten() {
+            let bound = plan::bound(&scenario.explore.clone().unwrap_or_default()).expect("it is well formed");
+            let stated = plan::properties(&scenario, &[]).expect("they are well formed");
+            let subject = Subject {
+                cluster: &|| bugs::cluster(&scenario),
+                properties: &|| stated.iter().map(|stated| stated.begin()).collect(),
+            };
+            let begin = Instant::now();
+            let report = explore(&subject, &bound, Mode::Search, threads, |_| true);
+            let found = if report.violation.is_some() { "found" } else { "clean" };
+            println!(
+                "{name}: {} {}: {found} after {} schedules, {} steps, {:.2} s, exhausted: {}",
+                scenario.name,
+                if scenario.fixed.is_some() { "wrong" } else { "mended" },
+                report.schedules,
+                report.transitions,
+                begin.elapsed().as_secs_f64(),
+                report.exhausted
+            );
+        }
+    }
 }
 
 /// From `kubectl create` of one Deployment to all of its Pods Running.

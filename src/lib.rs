@@ -20,6 +20,8 @@ pub mod node;
 
 pub mod cluster;
 
+pub mod bugs;
+
 pub mod debugger;
 
 pub mod lab;

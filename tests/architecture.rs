@@ -14,6 +14,7 @@ const FLOORS: &[&[&str]] = &[
     // Components, side by side: none may use another.
     &["controllers", "scheduler", "node"],
     &["cluster"],
+    &["bugs"],
     &["debugger"],
     &["lab"],
     &["book", "serve"],

@@ -1,164 +1,176 @@
-//! The explorer finds what a wrong controller does in rare orders only, and finds nothing where nothing is wrong.
+//! The explorer finds what a wrong part does in rare orders and after rare faults only, and finds nothing where nothing is
+//! wrong.
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
-use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kubestep::client::informer::Change;
-use kubestep::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use kubestep::cluster::Cluster;
+use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
-use kubestep::controllers;
-use kubestep::debugger::explore::{Bound, Report, Subject, explore, explore_here};
-use kubestep::debugger::properties::Property;
-use kubestep::engine::{Engine, LocalBoxFuture, Note, Step};
-use kubestep::object::meta::controller_of;
-use kubestep::object::{Key, Kind, Object};
+use kubestep::debugger::explore::fault::{FaultKind, Where};
+use kubestep::debugger::explore::{Bound, Mode, Report, Search, Subject, explore, explore_here, plan, resume};
+use kubestep::debugger::file;
+use kubestep::debugger::properties::own::Stated;
 
-/// A ReplicaSet of two Pods that cannot run anywhere, so that nothing but its controller matters.
-const SCENARIO: &str = "
-title: two Pods
-nodes: 1
-files:
-  rs.yaml: |
-    apiVersion: apps/v1
-    kind: ReplicaSet
-    metadata: {name: web}
-    spec:
-      replicas: 2
-      selector: {matchLabels: {app: web}}
-      template:
-        metadata: {labels: {app: web}}
-        spec:
-          nodeSelector: {disk: none}
-          containers: [{name: web, image: nginx}]
-timeline: [kubectl create -f rs.yaml]
-";
-
-/// Counts the Pods in its cache and creates what is missing. It expects nothing: what it has just created and not yet
-/// heard of, it creates again.
-struct Naive {
-    client: Client,
-    queue: Queue,
-    sets: Lister<ReplicaSet>,
-    pods: Lister<Pod>,
+fn scenario(name: &str) -> Scenario {
+    Scenario::find(name).expect("it is shipped")
 }
 
-impl Controller for Naive {
-    fn on_change(&self, change: &Change) {
-        match change.latest() {
-            Object::Pod(pod) => {
-                let owner = controller_of(&pod.metadata);
-                owner.iter().for_each(|owner| self.queue.add(Key::new(change.key().namespace(), &owner.name)));
-            }
-            _ => self.queue.add(change.key()),
+fn mended(name: &str) -> Scenario {
+    scenario(name).mended().expect("it shows a bug")
+}
+
+/// How far the scenario says.
+fn usual(scenario: &Scenario) -> Bound {
+    plan::bound(&scenario.explore.clone().unwrap_or_default()).expect("its bound is well formed")
+}
+
+fn with_subject<T>(scenario: &Scenario, run: impl FnOnce(&Subject) -> T) -> T {
+    let stated: Vec<Stated> = plan::properties(scenario, &[]).expect("its properties are well formed");
+    run(&Subject { cluster: &|| bugs::cluster(scenario), properties: &|| stated.iter().map(Stated::begin).collect() })
+}
+
+fn searched(scenario: &Scenario, bound: &Bound) -> Report {
+    with_subject(scenario, |subject| explore_here(subject, bound))
+}
+
+/// The bug is found, its replay leads to the step, and the mended part is clean.
+fn finds(name: &str, property: &str) {
+    let wrong = scenario(name);
+    let found = searched(&wrong, &usual(&wrong));
+    let violation = found.violation.unwrap_or_else(|| panic!("{name} is not found in {} schedules", found.schedules));
+    assert!(violation.property.contains(property), "{violation:?}");
+    let session = file::of_run(wrong, violation.choices.clone(), violation.step);
+    assert_eq!(session.history().len() as u64, violation.step, "the run can be repeated");
+    let opened = file::open(&file::save(&session), Some(violation.step)).expect("what is saved can be opened");
+    assert_eq!(opened.choices().len(), violation.choices.len());
+
+    let right = mended(name);
+    let clean = searched(&right, &usual(&right));
+    assert_eq!(clean.violation, None, "{name}, mended");
+    assert!(clean.exhausted, "{name}, mended: {clean:?}");
+}
+
+macro_rules! bugs {
+    ($($test:ident: $name:literal, $property:literal;)*) => {
+        $(#[test] fn $test() { finds($name, $property); })*
+
+        #[test]
+        fn every_shipped_bug_is_tested() {
+            let shipped: Vec<String> = Scenario::bugs().into_iter().map(|scenario| scenario.name).collect();
+            assert_eq!(shipped, [$($name),*]);
         }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move {
-            let Some(set) = self.sets.get(&key) else { return Ok(()) };
-            let uid = set.metadata.uid.as_deref();
-            let mine = |pod: &&std::sync::Arc<Pod>| controller_of(&pod.metadata).map(|o| o.uid.as_str()) == uid;
-            let there = self.pods.list_namespace(key.namespace()).iter().filter(mine).count();
-            let spec = set.spec.as_ref().expect("a stored ReplicaSet has a spec");
-            let missing = (spec.replicas.unwrap_or(1) as usize).saturating_sub(there);
-            for _ in 0..missing {
-                let template = spec.template.clone().expect("a stored ReplicaSet has a template");
-                let metadata = ObjectMeta {
-                    generate_name: Some(format!("{}-", key.name())),
-                    namespace: Some(key.namespace().to_owned()),
-                    owner_references: Some(vec![kubestep::object::meta::controller_ref(&*set)]),
-                    ..template.metadata.unwrap_or_default()
-                };
-                self.client.create(Pod { metadata, spec: template.spec, status: None }).await?;
-            }
-            Ok(())
-        })
-    }
-}
-
-const NAIVE: Registration = Registration {
-    name: "replicaset-controller",
-    watches: &[Kind::ReplicaSet, Kind::Pod],
-    workers: 5,
-    max_retries: None,
-    new: |context: &ControllerContext| {
-        Rc::new(Naive {
-            client: context.client.clone(),
-            queue: context.queue.clone(),
-            sets: context.lister(),
-            pods: context.lister(),
-        })
-    },
-};
-
-/// All that is shipped, with the naive controller in place of the real one.
-fn with_naive() -> &'static [Registration] {
-    let place = |row: &Registration| if row.name == NAIVE.name { NAIVE } else { row.clone() };
-    controllers::TABLE.iter().map(place).collect::<Vec<_>>().leak()
-}
-
-/// No ReplicaSet ever has more Pods than it asks for.
-#[derive(Default)]
-struct NeverTooMany {
-    live: BTreeMap<String, usize>,
-}
-
-impl Property for NeverTooMany {
-    fn name(&self) -> &'static str {
-        "no ReplicaSet ever has more Pods than it asks for"
-    }
-
-    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
-        for note in &step.notes {
-            let Note::Stored { old: None, new: Some(Object::Pod(pod)), .. } = note else { continue };
-            let Some(owner) = controller_of(&pod.metadata) else { continue };
-            let live = self.live.entry(owner.uid.clone()).or_default();
-            *live += 1;
-            if *live > 2 {
-                return Err(format!("{} asks for 2 Pods and has {live}", owner.name));
-            }
-        }
-        Ok(())
-    }
-}
-
-fn report(table: &'static [Registration], threads: Option<usize>, bound: &Bound) -> Report {
-    let scenario: Scenario = serde_yaml::from_str(SCENARIO).expect("the scenario is well formed");
-    let scenario = Scenario { namespace: "default".into(), ..scenario };
-    let subject = Subject {
-        cluster: &|| Cluster::with_controllers(&scenario, table),
-        properties: &|| vec![Box::new(NeverTooMany::default())],
     };
-    match threads {
-        Some(threads) => explore(&subject, bound, threads, |_, _| true),
-        None => explore_here(&subject, bound),
-    }
+}
+
+bugs! {
+    stale_cache: "stale-cache", "more Pods than it asks for";
+    expectations_expire: "expectations-expire", "more Pods than it asks for";
+    count_then_check: "count-then-check", "more Pods than it asks for";
+    stale_restart: "stale-restart", "more Pods than it asks for";
+    pod_on_two_nodes: "pod-on-two-nodes", "one node at a time";
+    half_done: "half-done", "the size that is asked for";
+    ghost_node: "ghost-node", "only to a node that is there";
+    delta_queue: "delta-queue", "agree with the store";
+    duplicate_slices: "duplicate-slices", "two EndpointSlices";
+    live_children: "live-children", "no owner any more";
+    orphans_at_start: "orphans-at-start", "no orphan is left";
+    dying_pod: "dying-pod", "sent to a Pod that has ended";
+    two_managers: "two-managers", "nobody scales down";
+    early_finalizer: "early-finalizer", "no bucket is left over";
+    lost_update: "lost-update", "counted once";
 }
 
 #[test]
-fn the_shipped_controller_creates_no_pod_too_many_in_any_order() {
-    let found = report(controllers::TABLE, Some(2), &Bound { swaps: 1, ..Bound::default() });
+fn the_shipped_replicaset_controller_is_right_with_two_messages_late() {
+    let right = mended("stale-cache");
+    let found = searched(&right, &Bound { late: 2, window: std::time::Duration::from_millis(1), ..usual(&right) });
     assert_eq!(found.violation, None);
-    assert!(found.exhausted && found.schedules > 20, "{found:?}");
-}
-
-#[test]
-fn a_controller_that_trusts_its_cache_creates_too_many() {
-    let found = report(with_naive(), Some(2), &Bound { swaps: 2, ..Bound::default() });
-    let violation = found.violation.expect("some order shows the bug");
-    assert!(violation.what.contains("has 3"), "{violation:?}");
+    assert!(found.exhausted && found.schedules > 100, "{found:?}");
 }
 
 #[test]
 fn threads_change_nothing() {
-    let bound = Bound { schedules: 100, ..Bound::default() };
-    let one = report(controllers::TABLE, Some(1), &bound);
-    assert_eq!(one.schedules, report(controllers::TABLE, Some(2), &bound).schedules);
-    let (two, here) = (report(controllers::TABLE, Some(2), &bound), report(controllers::TABLE, None, &bound));
-    assert_eq!(one, two);
-    assert_eq!((one.schedules, one.distinct, one.violation), (here.schedules, here.distinct, here.violation));
+    let right = mended("live-children");
+    let bound = Bound { schedules: 50, ..usual(&right) };
+    let with = |threads| with_subject(&right, |subject| explore(subject, &bound, Mode::Search, threads, |_| true));
+    let one = with(1);
+    assert_eq!(one.schedules, 50);
+    assert_eq!(one, with(2));
+    assert_eq!(one, searched(&right, &bound));
+}
+
+/// Orders that differ only in steps that do not depend on each other are run once: as many different ones are left.
+#[test]
+fn reduction_leaves_out_only_what_is_alike() {
+    let right = mended("half-done");
+    let bound = Bound { faults: 0, kinds: Vec::new(), ..usual(&right) };
+    let (reduced, all) = (searched(&right, &bound), searched(&right, &Bound { reduce: false, ..bound.clone() }));
+    assert_eq!((reduced.orders, reduced.exhausted, all.exhausted), (all.orders, true, true));
+    assert!(reduced.schedules * 5 < all.schedules, "{} of {}", reduced.schedules, all.schedules);
+}
+
+#[test]
+fn a_search_can_be_gone_on_with() {
+    let right = mended("lost-update");
+    let bound = usual(&right);
+    let whole = searched(&right, &bound);
+    with_subject(&right, |subject| {
+        let mut search = Search::new();
+        search.go(subject, &Bound { schedules: 30, ..bound.clone() }, 1, |_| true);
+        assert!(!search.report.exhausted);
+        let text = resume::save(&search, "orders", &bound);
+        let mut again = resume::open(&text, "orders", &bound).expect("it is the same search");
+        again.go(subject, &bound, 2, |_| true);
+        assert_eq!(again.report, whole);
+        assert!(resume::open(&text, "something else", &bound).is_err());
+        assert!(resume::open(&text, "orders", &Bound { late: 2, ..bound.clone() }).is_err());
+        assert!(resume::open("{}", "orders", &bound).is_err());
+    });
+}
+
+#[test]
+fn chance_finds_it_too_and_repeats_itself() {
+    let wrong = scenario("lost-update");
+    for depth in [None, Some(2)] {
+        let mode = Mode::Random { runs: 500, seed: 7, depth };
+        let run = |threads| with_subject(&wrong, |subject| explore(subject, &usual(&wrong), mode, threads, |_| true));
+        let found = run(2);
+        assert_eq!(found, run(1));
+        let violation = found.violation.unwrap_or_else(|| panic!("{depth:?}: not in {} runs", found.schedules));
+        let session = file::of_run(wrong.clone(), violation.choices, violation.step);
+        assert_eq!(session.history().len() as u64, violation.step);
+    }
+}
+
+/// Each kind of fault is tried somewhere, and a run with it comes to rest.
+#[test]
+fn every_kind_of_fault_is_tried() {
+    let right = Scenario { parts: Some("stale-lists".into()), ..scenario("orphans-at-start") };
+    for (name, kind) in FaultKind::all() {
+        let kinds = if name == "stale" { vec![FaultKind::Disconnect, kind] } else { vec![kind] };
+        let faults = kinds.len();
+        let places = ["kube-controller-manager pods", "*-controller pods", "*-controller replicasets"];
+        let places = places.map(|place| Where::parse(place).unwrap()).into();
+        let bound = Bound { late: 0, faults, kinds, places, schedules: 12, ..Bound::default() };
+        let stated = plan::properties(&right, &["revisions-grow".to_owned()]).unwrap();
+        let subject =
+            Subject { cluster: &|| bugs::cluster(&right), properties: &|| stated.iter().map(Stated::begin).collect() };
+        let found = explore_here(&subject, &bound);
+        assert!(found.schedules > 1, "{name} is tried nowhere");
+        assert_eq!(found.violation, None, "{name}");
+    }
+}
+
+#[test]
+fn wrong_bounds_say_how_to_write_them() {
+    for (result, says) in [
+        (FaultKind::parse("explode").map(|_| ()), "there are hold, drop"),
+        (Where::parse("").map(|_| ()), "say whose"),
+        (Where::parse("kubelet/* pots").map(|_| ()), "there is no kind \"pots\""),
+        (plan::properties(&scenario("lost-update"), &["x".into()]).map(|_| ()), "every order is counted once"),
+        (
+            bugs::parts_of(&Scenario { parts: Some("x".into()), ..Scenario::default() }).map(|_| ()),
+            "there are no parts",
+        ),
+    ] {
+        let error = result.expect_err(says);
+        assert!(error.contains(says), "{error}");
+    }
 }

@@ -64,6 +64,8 @@ pub struct ApiServer {
     pub store: Store,
     /// Open watches.
     pub watchers: Watchers,
+    /// Whether a watch that begins with the state so far begins with the newest. Mirrors the feature gate WatchList.
+    pub watch_list: bool,
     authorizer: Authorizer,
     addresses: ServiceAddresses,
     random: Random,
@@ -112,6 +114,7 @@ impl ApiServer {
         ApiServer {
             store: Store::default(),
             watchers: Watchers::default(),
+            watch_list: true,
             authorizer: Authorizer::new(),
             addresses: ServiceAddresses::default(),
             random: Random::new(seed ^ 0x6170_6973),

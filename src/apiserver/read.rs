@@ -31,6 +31,10 @@ impl ApiServer {
         };
         let watcher = watcher_for(request)?;
         match request.options.resource_version.as_str() {
+            version if request.options.send_initial_events && !version.is_empty() && !self.watch_list => {
+                let revision = parse_version(version)?;
+                self.send_cached(handling, id, &watcher, revision)?;
+            }
             _ if request.options.send_initial_events => self.send_initial(handling, id, &watcher),
             "" | "0" => self.send_initial(handling, id, &watcher),
             version => self.send_missed(handling, id, &watcher, version)?,
@@ -48,6 +52,27 @@ impl ApiServer {
         let revision = self.store.revision();
         let bookmark = WatchEvent::Bookmark { kind: watcher.kind, revision, initial_events_end: true };
         handling.fanout.push((id, bookmark));
+    }
+
+    /// The state as a watch cache has it that has come to `revision`; what it has not heard of yet follows.
+    fn send_cached(
+        &mut self,
+        handling: &mut Handling,
+        id: WatchId,
+        watcher: &Watcher,
+        revision: u64,
+    ) -> Result<(), Status> {
+        let prefix = registry::list_prefix(watcher.kind, &watcher.namespace);
+        let then = self
+            .store
+            .prefix_at(&prefix, revision)
+            .map_err(|_| Status::new(Reason::Expired, "The resourceVersion for the provided list is too old."))?;
+        for entry in then.into_values().filter(|entry| watcher.matches(&entry.value)) {
+            handling.fanout.push((id, WatchEvent::Added(entry.value)));
+        }
+        let bookmark = WatchEvent::Bookmark { kind: watcher.kind, revision, initial_events_end: true };
+        handling.fanout.push((id, bookmark));
+        self.send_missed(handling, id, watcher, &revision.to_string())
     }
 
     /// What happened since the revision that the client saw last.

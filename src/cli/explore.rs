@@ -1,85 +1,175 @@
-//! `kubestep explore`: every order of delivery within a bound.
+//! `kubestep explore`: every order of delivery within a bound, and everything that may break in it.
 
 use std::io::{self, IsTerminal, Write};
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::cluster::Cluster;
-use crate::cluster::scenario::Scenario;
-use crate::debugger::explore::{Bound, Report, Subject, Violation, explore};
-use crate::debugger::{Choice, Session, describe, properties};
+use crate::bugs;
+use crate::cluster::scenario::{Exploration, Scenario};
+use crate::debugger::explore::{Bound, Mode, Report, Search, Subject, Violation, explore, plan, resume};
+use crate::debugger::{Session, describe, file};
 
 use super::ExploreArguments;
 
+/// How many runs `--pct` makes unless `--random` says.
+const RUNS: u64 = 1_000;
+
 /// Explores and says what was found. A violation is an error.
 pub(super) fn command(arguments: &ExploreArguments) -> anyhow::Result<()> {
+    let scenario = scenario(arguments)?;
+    let bound = bound(arguments, &scenario)?;
+    let stated = plan::properties(&scenario, &arguments.property).map_err(|error| anyhow!(error))?;
+    let subject = Subject {
+        cluster: &|| bugs::cluster(&scenario),
+        properties: &|| stated.iter().map(|stated| stated.begin()).collect(),
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let bar = bar();
+    let progress = |search: &Search| {
+        let Report { schedules, transitions, states, .. } = search.report;
+        let waiting = search.waiting();
+        bar.set_message(format!("{schedules} schedules run, {waiting} waiting, {states} states, {transitions} steps"));
+        bar.tick();
+        true
+    };
+    let report = match (mode(arguments, &scenario), &arguments.resume) {
+        (Mode::Search, Some(path)) => {
+            let what = serde_yaml::to_string(&scenario)? + &arguments.property.join(" ");
+            resumed(path, &what, &subject, &bound, threads, progress)?
+        }
+        (mode, _) => explore(&subject, &bound, mode, threads, progress),
+    };
+    bar.finish_and_clear();
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", summary(&report, &bound, mode(arguments, &scenario)))?;
+    let Some(violation) = &report.violation else { return Ok(()) };
+    let session = file::of_run(scenario.clone(), violation.choices.clone(), violation.step);
+    write!(out, "{}", story(&session, violation))?;
+    let path = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.kubestep", file_name(&scenario))));
+    std::fs::write(&path, file::save(&session)).with_context(|| format!("{} cannot be written", path.display()))?;
+    let shown = shell_words::quote(&path.to_string_lossy()).into_owned();
+    writeln!(out, "it is saved; open it there with: kubestep step --replay {shown} --at {}", violation.step)?;
+    anyhow::bail!("{}: {}", violation.property, violation.what)
+}
+
+fn scenario(arguments: &ExploreArguments) -> anyhow::Result<Scenario> {
     let scenario = arguments.source.scenario()?.context(
         "say what to explore: a scenario (kubestep scenarios lists them) or manifests (kubestep explore -f web.yaml)",
     )?;
-    let bound = Bound {
-        swaps: usize::from(arguments.swaps),
-        window: Duration::from_millis(arguments.window),
-        schedules: arguments.schedules,
-        ..Bound::default()
+    bugs::parts_of(&scenario).map_err(|error| anyhow!(error))?;
+    if !arguments.fixed {
+        return Ok(scenario);
+    }
+    let name = scenario.name.clone();
+    scenario.mended().with_context(|| format!("{name} shows no bug, so it cannot be explored mended"))
+}
+
+/// What the scenario says, unless the command line says otherwise.
+fn bound(arguments: &ExploreArguments, scenario: &Scenario) -> anyhow::Result<Bound> {
+    let said = scenario.explore.clone().unwrap_or_default();
+    let or = |asked: &[String], said: Vec<String>| if asked.is_empty() { said } else { asked.to_vec() };
+    let wanted = Exploration {
+        late: arguments.late.or(said.late),
+        window: arguments.window.or(said.window),
+        late_at: or(&arguments.late_at, said.late_at),
+        faults: arguments.faults.or(said.faults),
+        stated_only: said.stated_only,
+        kinds: or(&arguments.kinds, said.kinds),
+        at: or(&arguments.at, said.at),
     };
-    let subject = Subject { cluster: &|| Cluster::for_scenario(&scenario), properties: &properties::all };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let bar = bar();
-    let report = explore(&subject, &bound, threads, |report, waiting| {
-        bar.set_message(format!("{} orders run, {waiting} waiting, {} steps", report.schedules, report.transitions));
-        bar.tick();
-        true
-    });
-    bar.finish_and_clear();
-    let mut out = io::stdout().lock();
-    writeln!(out, "{}", summary(&report, &bound))?;
-    let Some(violation) = &report.violation else { return Ok(()) };
-    write!(out, "{}", story(&scenario, violation))?;
-    anyhow::bail!("{}: {}", violation.property, violation.what)
+    let bound = plan::bound(&wanted).map_err(|error| anyhow!(error))?;
+    Ok(Bound { schedules: arguments.schedules, reduce: !arguments.no_reduction, ..bound })
+}
+
+fn mode(arguments: &ExploreArguments, scenario: &Scenario) -> Mode {
+    match (arguments.random, arguments.pct) {
+        (None, None) => Mode::Search,
+        (runs, depth) => {
+            Mode::Random { runs: runs.unwrap_or(RUNS), seed: scenario.seed, depth: depth.map(usize::from) }
+        }
+    }
+}
+
+/// Goes on with a search that was saved, and saves it again.
+fn resumed(
+    path: &Path,
+    what: &str,
+    subject: &Subject,
+    bound: &Bound,
+    threads: usize,
+    progress: impl FnMut(&Search) -> bool,
+) -> anyhow::Result<Report> {
+    let mut search = match std::fs::read_to_string(path) {
+        Ok(text) => resume::open(&text, what, bound).map_err(|error| anyhow!("{}: {error}", path.display()))?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Search::new(),
+        Err(error) => return Err(error).with_context(|| format!("{} cannot be read", path.display())),
+    };
+    let most = search.report.schedules.saturating_add(bound.schedules);
+    search.go(subject, &Bound { schedules: most, ..bound.clone() }, threads, progress);
+    std::fs::write(path, resume::save(&search, what, bound))
+        .with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(search.report)
 }
 
 fn bar() -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner());
     ProgressBar::new_spinner().with_style(style)
 }
 
-fn summary(report: &Report, bound: &Bound) -> String {
-    let found = if report.violation.is_some() { "1" } else { "0" };
-    let extent = match (report.exhausted, bound.swaps) {
-        (true, 1) => "all orders in which one event is delivered before its turn".to_owned(),
-        (true, swaps) => format!("all orders in which up to {swaps} events are delivered before their turn"),
-        (false, _) if report.violation.is_some() => "the search ended there".to_owned(),
-        (false, _) => "more are left; --schedules N runs more".to_owned(),
-    };
-    format!(
-        "{found} of {} delivery orders breaks it; {} differ in what depends on what; {} steps; {extent}",
-        report.schedules, report.distinct, report.transitions
-    )
+/// A name for a file, of whatever the scenario is called.
+fn file_name(scenario: &Scenario) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || c == '-' { c } else { '-' };
+    scenario.name.chars().map(plain).collect()
 }
 
-/// The events that came out of turn, and the last steps before the end.
-fn story(scenario: &Scenario, violation: &Violation) -> String {
-    let mut session = Session::new(Cluster::for_scenario(scenario));
+fn summary(report: &Report, bound: &Bound, mode: Mode) -> String {
+    let Report { schedules, transitions, orders, states, exhausted, .. } = report;
+    let count = |n: usize, one: &str, many: &str| match n {
+        1 => format!("one {one}"),
+        n => format!("up to {n} {many}"),
+    };
+    let within = [
+        (bound.late > 0).then(|| count(bound.late, "message late", "messages late")),
+        (bound.faults > 0).then(|| count(bound.faults, "fault", "faults")),
+    ];
+    let within: Vec<String> = within.into_iter().flatten().collect();
+    let within = if within.is_empty() { "nothing late and no fault".to_owned() } else { within.join(" and ") };
+    let extent = match (exhausted, mode) {
+        (true, _) => format!("the bound is exhausted: every schedule with {within}, or one like it"),
+        _ if report.violation.is_some() => "the search ended there".to_owned(),
+        (_, Mode::Random { .. }) => "chance has found nothing, which proves nothing".to_owned(),
+        _ => "the bound is not exhausted; --schedules N runs more, --resume FILE keeps the search".to_owned(),
+    };
+    let found = if report.violation.is_some() { "one breaks a property" } else { "none breaks a property" };
+    let (schedules, orders) = (many(*schedules, "schedule"), many(*orders, "different order"));
+    let (states, steps) = (many(*states, "distinct state"), many(*transitions, "step"));
+    format!("{schedules}, {found}; {orders}, {states}, {steps}; {extent}")
+}
+
+fn many(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// What was out of the usual, and the last steps before the end.
+fn story(session: &Session, violation: &Violation) -> String {
     let mut text = String::new();
-    for (after, event) in &violation.schedule {
-        session.goto(*after);
-        let overtaken = session.cluster.engine.pending().take_while(|pending| pending.id != *event).count();
-        if session.choose(Choice::Deliver(*event)).is_ok()
-            && let Some(step) = session.current()
-        {
-            let line = describe::headline(&session.cluster.engine, &step.event);
-            text += &format!("  step {:<5} {line}, before {overtaken} that were due first\n", step.id.0);
-        }
+    let line = |number: u64| {
+        let step = session.history().get(usize::try_from(number).ok()?.checked_sub(1)?)?;
+        Some(format!("  step {number:<5} {}\n", describe::headline(&session.cluster.engine, &step.event)))
+    };
+    for (after, choice) in &violation.choices {
+        text += &line(*after).unwrap_or_default();
+        text += &format!("    then     {choice}\n");
     }
-    session.goto(violation.step);
-    let from = session.history().len().saturating_sub(4);
-    for step in &session.history()[from..] {
-        text += &format!("  step {:<5} {}\n", step.id.0, describe::headline(&session.cluster.engine, &step.event));
+    let shown = violation.choices.last().map_or(0, |(after, _)| *after);
+    for number in (shown + 1).max(violation.step.saturating_sub(3))..=violation.step {
+        text += &line(number).unwrap_or_default();
     }
     text
 }

@@ -145,15 +145,48 @@ struct StepArguments {
 struct ExploreArguments {
     #[command(flatten)]
     source: Source,
-    /// So many events may be delivered before their turn in one run.
-    #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=8))]
-    swaps: u8,
-    /// An event may overtake only what is due less than so many milliseconds before it.
-    #[arg(long, default_value_t = 50, value_name = "MS", value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
-    window: u64,
-    /// So many orders at most.
+    /// Explore the scenario of a bug with the bug mended.
+    #[arg(long)]
+    fixed: bool,
+    /// So many messages may come late in one run; 1 unless the scenario says otherwise.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=8))]
+    late: Option<u8>,
+    /// By so many milliseconds at most; 50 unless the scenario says otherwise.
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
+    window: Option<u64>,
+    /// Whose messages: what this component sends and gets; everyone's unless the scenario says otherwise.
+    #[arg(long, value_name = "COMPONENT")]
+    late_at: Vec<String>,
+    /// So many faults there may be in one run; none unless the scenario says otherwise.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=8))]
+    faults: Option<u8>,
+    /// Of these kinds: hold, drop, disconnect, crash, stale, rewind, 409, 429, 500, 503, lost, lost-after.
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    kinds: Vec<String>,
+    /// There: a component, and perhaps a kind, as "kube-scheduler nodes" or "kubelet/*"; may be given several times.
+    #[arg(long, value_name = "WHERE")]
+    at: Vec<String>,
+    /// What must hold; may be given several times. Without, what the scenario states and what holds anywhere.
+    #[arg(long, value_name = "NAME")]
+    property: Vec<String>,
+    /// So many schedules at most.
     #[arg(long, default_value_t = 10_000, value_name = "N")]
     schedules: u64,
+    /// So many runs in which chance decides, by the seed, instead of a search.
+    #[arg(long, value_name = "N", conflicts_with = "resume")]
+    random: Option<u64>,
+    /// Chance decides by PCT, for bugs of this depth.
+    #[arg(long, value_name = "DEPTH", conflicts_with = "resume", value_parser = clap::value_parser!(u8).range(1..=32))]
+    pct: Option<u8>,
+    /// Keep the search in this file, and go on with it if it is there.
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+    /// Where a schedule that breaks a property is saved; NAME.kubestep unless given.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Take all orders for different, to see what the reduction is worth.
+    #[arg(long)]
+    no_reduction: bool,
 }
 
 /// Runs the program. Exit code 0: done; 1: an error, which has been printed; 2: wrong usage.
@@ -182,6 +215,10 @@ fn run(verb: Verb) -> anyhow::Result<()> {
         Verb::Scenarios => {
             let mut out = io::stdout().lock();
             for scenario in Scenario::shipped() {
+                writeln!(out, "{:<20} {}", scenario.name, scenario.title)?;
+            }
+            writeln!(out, "\nWith a bug that real clusters had, for explore [--fixed]:")?;
+            for scenario in Scenario::bugs() {
                 writeln!(out, "{:<20} {}", scenario.name, scenario.title)?;
             }
             Ok(())

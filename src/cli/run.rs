@@ -8,6 +8,7 @@ use anyhow::Context;
 use indicatif::ProgressBar;
 use serde_json::Value;
 
+use crate::bugs;
 use crate::cluster::Cluster;
 use crate::debugger::record::{self, Record};
 
@@ -21,7 +22,7 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
     let scenario = source.scenario()?.context(
         "say what to run: a scenario (kubestep scenarios lists them) or manifests (kubestep run -f web.yaml)",
     )?;
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     let origin = cluster.engine.now();
     let mut record = Record::new(origin, &scenario.namespace);
     let bar = if io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };

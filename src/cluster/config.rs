@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::rc::Rc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::client::Registration;
 use crate::controllers;
+use crate::engine::{Actor, ActorId, Hub};
 use crate::node::kubelet;
 use crate::node::network::Mode;
+use crate::scheduler::actor::KubeScheduler;
 
 use super::network;
 
@@ -22,8 +25,8 @@ pub struct Config {
     pub seed: u64,
     /// Requests a second and burst of every component's client; the shipped limits unless given.
     pub client_limits: Option<(u32, u32)>,
-    /// What kube-controller-manager runs.
-    pub controllers: &'static [Registration],
+    /// Which programs run in it.
+    pub parts: Parts,
     /// Controllers whose requests take so much longer than usual.
     pub slow: BTreeMap<String, Duration>,
     /// How packets get from node to node.
@@ -34,6 +37,44 @@ pub struct Config {
     pub csi: bool,
     /// Whether kube-proxy runs on the nodes.
     pub proxy: bool,
+}
+
+/// The programs of a cluster that can be others than those that are shipped: a learner's own, or one with a known bug.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    /// What kube-controller-manager runs.
+    pub controllers: &'static [Registration],
+    /// What runs as kube-scheduler.
+    pub scheduler: fn(Hub, ActorId, Limits) -> Rc<dyn Actor>,
+    /// What runs beside: operators.
+    pub programs: &'static [Program],
+    /// Whether an informer's first list is the newest state, as with the WatchList feature of API server and clients.
+    /// Without, it comes from the API server's watch cache, which may lag behind.
+    pub watch_list: bool,
+}
+
+/// Requests a second of a client and how many at once, if not the shipped ones.
+pub type Limits = Option<(u32, u32)>;
+
+/// A process beside those of Kubernetes.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// What it calls itself: the name of its [`Actor`].
+    pub name: &'static str,
+    /// Makes it.
+    pub new: fn(Hub, ActorId) -> Rc<dyn Actor>,
+}
+
+impl Default for Parts {
+    /// All that is shipped.
+    fn default() -> Parts {
+        Parts {
+            controllers: controllers::TABLE,
+            scheduler: |hub, actor, limits| Rc::new(KubeScheduler::new(hub, actor, limits)),
+            programs: &[],
+            watch_list: true,
+        }
+    }
 }
 
 /// One node.
@@ -101,7 +142,7 @@ impl Default for Config {
             nodes: (1..=3).map(NodeConfig::numbered).collect(),
             seed: 0,
             client_limits: None,
-            controllers: controllers::TABLE,
+            parts: Parts::default(),
             slow: BTreeMap::new(),
             network: Mode::HostGateway,
             dns: false,

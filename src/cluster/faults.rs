@@ -3,12 +3,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::controllers::{self, ControllerManager};
+use crate::controllers::ControllerManager;
 use crate::node::kubelet::Kubelet;
 use crate::object::Key;
-use crate::scheduler::actor::KubeScheduler;
 
-use super::{Cluster, NodeConfig};
+use super::{Cluster, NodeConfig, Program};
 
 /// Processes that can be stopped and started by themselves, for messages.
 const PROCESSES: &str = "kube-apiserver, kube-controller-manager, kube-scheduler, kubelet/NODE";
@@ -45,13 +44,19 @@ impl Cluster {
         let (hub, limits, id) = (self.engine.hub().clone(), self.config.client_limits, self.engine.next_actor());
         match name {
             "kube-controller-manager" => {
-                let manager = ControllerManager::new(hub, id, controllers::TABLE, limits, &self.config.slow);
+                let table = self.config.parts.controllers;
+                let manager = ControllerManager::new(hub, id, table, limits, &self.config.slow);
                 self.engine.add(Rc::new(manager));
             }
             "kube-scheduler" => {
-                self.engine.add(Rc::new(KubeScheduler::new(hub, id, limits)));
+                self.engine.add((self.config.parts.scheduler)(hub, id, limits));
             }
-            kubelet => self.start_kubelet(kubelet.trim_start_matches("kubelet/"))?,
+            other => match self.program(other) {
+                Some(program) => {
+                    self.engine.add((program.new)(hub, id));
+                }
+                None => self.start_kubelet(other.trim_start_matches("kubelet/"))?,
+            },
         }
         Ok(format!("{name} starts"))
     }
@@ -75,12 +80,23 @@ impl Cluster {
         of_scenario.unwrap_or_else(|| NodeConfig { name: name.to_owned(), ..NodeConfig::numbered(number) })
     }
 
+    /// The process of this name beside those of Kubernetes.
+    fn program(&self, name: &str) -> Option<&'static Program> {
+        self.config.parts.programs.iter().find(|program| program.name == name)
+    }
+
+    /// Whether this process runs and can crash by itself.
+    pub fn can_crash(&self, name: &str) -> bool {
+        name != "kube-apiserver" && self.known(name).is_ok() && self.engine.find(name).is_some()
+    }
+
     /// That a process of this name can be stopped and started.
     fn known(&self, name: &str) -> Result<(), String> {
         let kubelet = name.strip_prefix("kubelet/").is_some_and(|node| {
             self.engine.find(&format!("containerd/{node}")).is_some() || self.engine.find(name).is_some()
         });
-        if kubelet || matches!(name, "kube-controller-manager" | "kube-scheduler") {
+        let ours = matches!(name, "kube-controller-manager" | "kube-scheduler") || self.program(name).is_some();
+        if kubelet || ours {
             return Ok(());
         }
         let runtime = name.starts_with("containerd/") || name.starts_with("cni/");

@@ -16,7 +16,7 @@ pub mod timeline;
 mod user;
 
 pub use bootstrap::API_SERVER_IP;
-pub use config::{Config, NodeConfig};
+pub use config::{Config, Limits, NodeConfig, Parts, Program};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -26,7 +26,7 @@ use crate::apiserver::ApiServer;
 use crate::apiserver::admission::Reader;
 use crate::apiserver::request::User;
 use crate::client::{Client, Registration};
-use crate::controllers::{self, ControllerManager};
+use crate::controllers::ControllerManager;
 use crate::engine::{self, ActorId, Engine, EventId, Hub, Memory, Step};
 use crate::node::cni::Plugins;
 use crate::node::csi;
@@ -40,7 +40,6 @@ use crate::node::proxy::KubeProxy;
 use crate::node::runtime::Runtime;
 use crate::node::runtime::state::ImageScript;
 use crate::object::{Key, Kind, Object};
-use crate::scheduler::actor::KubeScheduler;
 
 use bootstrap::{bootstrap, write_as_server};
 use kubectl::{Feeds, Kubectl};
@@ -132,6 +131,7 @@ impl Cluster {
     pub fn start(config: Config) -> Cluster {
         let mut engine = Engine::new(ApiServer::new(config.seed), config.seed);
         engine.keep_notes(false);
+        engine.api.watch_list = config.parts.watch_list;
         bootstrap(&mut engine);
         let (hub, id) = (engine.hub().clone(), engine.next_actor());
         let feeds: Feeds = hub.memory(BTreeMap::new());
@@ -173,16 +173,21 @@ impl Cluster {
 
     /// A cluster as a scenario wants it, with the scenario's first line about to be typed.
     pub fn for_scenario(scenario: &Scenario) -> Cluster {
-        Cluster::with_controllers(scenario, controllers::TABLE)
+        Cluster::with_parts(scenario, Parts::default())
     }
 
     /// The same with other controllers: one's own in place of one of those that are shipped.
     pub fn with_controllers(scenario: &Scenario, controllers: &'static [Registration]) -> Cluster {
+        Cluster::with_parts(scenario, Parts { controllers, ..Parts::default() })
+    }
+
+    /// The same with other programs.
+    pub fn with_parts(scenario: &Scenario, parts: Parts) -> Cluster {
         let slow = scenario.slow.iter().map(|(name, ms)| (name.clone(), Duration::from_millis(*ms))).collect();
         let config = Config {
             nodes: scenario.node_configs(),
             seed: scenario.seed,
-            controllers,
+            parts,
             slow,
             network: scenario.network.into(),
             dns: scenario.dns,
@@ -294,12 +299,16 @@ impl Cluster {
         self.engine.add(Rc::new(ControllerManager::new(
             hub.clone(),
             id,
-            self.config.controllers,
+            self.config.parts.controllers,
             limits,
             &self.config.slow,
         )));
         let id = self.engine.next_actor();
-        self.engine.add(Rc::new(KubeScheduler::new(hub, id, limits)));
+        self.engine.add((self.config.parts.scheduler)(hub.clone(), id, limits));
+        for program in self.config.parts.programs {
+            let id = self.engine.next_actor();
+            self.engine.add((program.new)(hub.clone(), id));
+        }
         self.add_storage();
     }
 

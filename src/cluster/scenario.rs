@@ -26,6 +26,10 @@ use crate::node::runtime::state::ImageScript;
 use super::NodeConfig;
 use crate::node::network::Mode;
 
+mod exploration;
+
+pub use exploration::{Exploration, Fixed, OwnProperty};
+
 /// One scenario.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -77,6 +81,18 @@ pub struct Scenario {
     /// Its narration, place by place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tour: Vec<Place>,
+    /// The programs that run instead of those that are shipped, by the name of their row in `bugs::TABLE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<String>,
+    /// What is different where the bug that the scenario shows is mended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<Fixed>,
+    /// How far `kubestep explore` looks, unless it is told otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explore: Option<Exploration>,
+    /// What must hold in it, beside what must hold anywhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub properties: Vec<OwnProperty>,
 }
 
 /// A place at which a tour stops.
@@ -227,6 +243,25 @@ const SHIPPED: &[(&str, &str)] = &[
     ("walkthrough-old-api", include_str!("../../scenarios/walkthrough-old-api.yaml")),
 ];
 
+/// The scenarios of bugs that real clusters had, for `kubestep explore`.
+const BUGS: &[(&str, &str)] = &[
+    ("stale-cache", include_str!("../../scenarios/bugs/stale-cache.yaml")),
+    ("expectations-expire", include_str!("../../scenarios/bugs/expectations-expire.yaml")),
+    ("count-then-check", include_str!("../../scenarios/bugs/count-then-check.yaml")),
+    ("stale-restart", include_str!("../../scenarios/bugs/stale-restart.yaml")),
+    ("pod-on-two-nodes", include_str!("../../scenarios/bugs/pod-on-two-nodes.yaml")),
+    ("half-done", include_str!("../../scenarios/bugs/half-done.yaml")),
+    ("ghost-node", include_str!("../../scenarios/bugs/ghost-node.yaml")),
+    ("delta-queue", include_str!("../../scenarios/bugs/delta-queue.yaml")),
+    ("duplicate-slices", include_str!("../../scenarios/bugs/duplicate-slices.yaml")),
+    ("live-children", include_str!("../../scenarios/bugs/live-children.yaml")),
+    ("orphans-at-start", include_str!("../../scenarios/bugs/orphans-at-start.yaml")),
+    ("dying-pod", include_str!("../../scenarios/bugs/dying-pod.yaml")),
+    ("two-managers", include_str!("../../scenarios/bugs/two-managers.yaml")),
+    ("early-finalizer", include_str!("../../scenarios/bugs/early-finalizer.yaml")),
+    ("lost-update", include_str!("../../scenarios/bugs/lost-update.yaml")),
+];
+
 /// Why a scenario cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
@@ -273,9 +308,25 @@ impl Scenario {
         SHIPPED.iter().map(read).collect()
     }
 
+    /// All scenarios of bugs.
+    pub fn bugs() -> Vec<Scenario> {
+        let read = |(name, text): &(&str, &str)| {
+            Scenario::parse(name, text).unwrap_or_else(|error| panic!("a shipped scenario is whole: {error}"))
+        };
+        BUGS.iter().map(read).collect()
+    }
+
+    /// The same scenario with the bug that it shows mended. None if it shows none.
+    pub fn mended(&self) -> Option<Scenario> {
+        let fixed = self.fixed.clone()?;
+        let mut scenario = Scenario { parts: fixed.parts, fixed: None, ..self.clone() };
+        scenario.files.extend(fixed.files);
+        Some(scenario)
+    }
+
     /// A shipped scenario by name, or one from a file.
     pub fn find(name: &str) -> Result<Scenario, ScenarioError> {
-        if let Some((name, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+        if let Some((name, text)) = SHIPPED.iter().chain(BUGS).find(|(shipped, _)| *shipped == name) {
             return Scenario::parse(name, text);
         }
         let path = Path::new(name);

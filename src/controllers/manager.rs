@@ -37,8 +37,9 @@ const SYNC_POLL: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_micros(2);
 const FREE_LOOKS: u64 = 100;
 
-/// kube-controller-manager.
+/// kube-controller-manager, or an operator: informers, and controllers that share them.
 pub struct ControllerManager {
+    name: &'static str,
     hub: Hub,
     actor: ActorId,
     informers: Vec<Informer>,
@@ -67,19 +68,41 @@ impl ControllerManager {
         slow: &BTreeMap<String, Duration>,
     ) -> ControllerManager {
         let user = Rc::new(User::component("system:kube-controller-manager", "kube-controller-manager"));
-        let mut kinds: Vec<Kind> = table.iter().flat_map(|row| row.watches).copied().collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        let watch = |kind| Informer::new(hub.clone(), actor, user.clone(), Selection::all(kind));
-        let informers: Vec<Informer> = kinds.into_iter().map(watch).collect();
         let (qps, burst) = limits.unwrap_or((QPS, BURST));
         let new_client = |row: &Registration| {
             let slower_by = slow.get(row.name).copied().unwrap_or_default();
             let (qps, burst) = limits_of(row.name, qps, burst);
             Client::new(hub.clone(), actor, Rc::new(user_of(row.name)), qps, burst).slower_by(slower_by)
         };
+        ControllerManager::with("kube-controller-manager", &hub, actor, table, user, &new_client)
+    }
+
+    /// A process of its own with controllers that are no part of Kubernetes, and informers of its own: an operator. As
+    /// most that are installed by hand, it may do everything.
+    pub fn operator(hub: Hub, actor: ActorId, name: &'static str, table: &'static [Registration]) -> ControllerManager {
+        let user = |agent: &'static str| {
+            let groups = vec!["system:masters".to_owned(), "system:authenticated".to_owned()];
+            Rc::new(User { name: format!("system:serviceaccount:kube-system:{name}"), groups, agent: agent.into() })
+        };
+        let new_client = |row: &Registration| Client::new(hub.clone(), actor, user(row.name), QPS, BURST);
+        ControllerManager::with(name, &hub, actor, table, user(name), &new_client)
+    }
+
+    fn with(
+        name: &'static str,
+        hub: &Hub,
+        actor: ActorId,
+        table: &'static [Registration],
+        user: Rc<User>,
+        new_client: &dyn Fn(&Registration) -> Client,
+    ) -> ControllerManager {
+        let mut kinds: Vec<Kind> = table.iter().flat_map(|row| row.watches).copied().collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let watch = |kind| Informer::new(hub.clone(), actor, user.clone(), Selection::all(kind));
+        let informers: Vec<Informer> = kinds.into_iter().map(watch).collect();
         let slots = table.iter().map(|row| Slot::new(row, &informers, || new_client(row))).collect();
-        ControllerManager { hub, actor, informers, slots }
+        ControllerManager { name, hub: hub.clone(), actor, informers, slots }
     }
 
     /// Its informers.
@@ -212,7 +235,7 @@ fn settle(queue: &Queue, key: &Key, result: Result<(), Error>, max_retries: Opti
 
 impl Actor for ControllerManager {
     fn name(&self) -> &str {
-        "kube-controller-manager"
+        self.name
     }
 
     fn start(&self) {

@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::cluster::{Action, NodeConfig, timeline};
-use crate::engine::control::{Failing, Failure, Hold};
+use crate::engine::control::{Failing, Failure, Hold, Stale};
 use crate::engine::{EventId, Step};
 use crate::object::{Key, Kind};
 
@@ -27,6 +27,10 @@ pub enum Choice {
     Hold(Hold),
     /// `release …`, the same words; without any: everything.
     Release(Option<Hold>),
+    /// `disconnect kube-scheduler nodes`: its watch breaks; it tries again and lists anew.
+    Disconnect(String, Kind),
+    /// `stale kubelet/node-1 pods 57`: the next list shows the past.
+    Stale(Stale),
     /// `seed 7`.
     Seed(u64),
     /// `fail replicaset-controller create pods with 500 times 2`.
@@ -87,6 +91,8 @@ const USAGE: &[(&str, &str)] = &[
     ("drop", "drop EVENT, as in: drop e45"),
     ("hold", "hold COMPONENT, hold COMPONENT KIND for one watch, or hold link A B; hold kube-scheduler pods"),
     ("release", "release with the words of hold, or release alone for everything"),
+    ("disconnect", "disconnect COMPONENT KIND, as in: disconnect kube-scheduler nodes"),
+    ("stale", "stale COMPONENT KIND REVISION, as in: stale kubelet/node-1 pods 57"),
     ("seed", "seed NUMBER; 0 gives every hop its plain time"),
     ("fail", "fail COMPONENT [VERB] [KIND] with 409|429|500|503|lost|lost-after [times N]"),
     ("stop", "stop COMPONENT, as in: stop kube-scheduler"),
@@ -119,6 +125,11 @@ impl Choice {
             ("hold", words) => hold(words)?.map(Choice::Hold).ok_or_else(usage),
             ("release", []) => Ok(Choice::Release(None)),
             ("release", words) => hold(words)?.map(|hold| Choice::Release(Some(hold))).ok_or_else(usage),
+            ("disconnect", [component, kind]) => Ok(Choice::Disconnect((*component).to_owned(), kind_of(kind)?)),
+            ("stale", [component, kind, revision]) => {
+                let revision = revision.parse().map_err(|_| format!("{revision:?} is no revision; {}", usage()))?;
+                Ok(Choice::Stale(Stale { component: (*component).to_owned(), kind: kind_of(kind)?, revision }))
+            }
             ("seed", [seed]) => seed.parse().map(Choice::Seed).map_err(|_| format!("{seed:?} is no seed; {}", usage())),
             ("fail", words) => fail(words).map(Choice::Fail).map_err(|error| format!("{error}; {}", usage())),
             ("stop", [component]) => Ok(Choice::Stop((*component).to_owned())),
@@ -185,6 +196,21 @@ impl Choice {
                 Some(free) => Ok(format!("released: {}; {} on the way", Shown(hold), events(free))),
                 None => Err(format!("{} is not held; {}", Shown(hold), what_is_held(session))),
             },
+            Choice::Disconnect(name, kind) => {
+                component(name, session)?;
+                let broken = session.cluster.engine.disconnect(name, *kind);
+                if broken == 0 {
+                    return Err(format!("{name} watches no {}; who OBJECT shows who does", kind.info().plural));
+                }
+                let watches = if broken == 1 { "1 watch has" } else { &format!("{broken} watches have") };
+                Ok(format!("{watches} broken; what was under way is lost, and the informer lists anew"))
+            }
+            Choice::Stale(stale) => {
+                component(&stale.component, session)?;
+                session.cluster.engine.make_stale(stale.clone())?;
+                let (whose, plural) = (&stale.component, stale.kind.info().plural);
+                Ok(format!("the next list of {plural} that {whose} gets is of revision {}", stale.revision))
+            }
             Choice::Seed(seed) => {
                 engine.reseed(*seed);
                 Ok(format!("from now on every hop takes its time by seed {seed}"))
@@ -237,6 +263,10 @@ impl fmt::Display for Choice {
             Choice::Hold(hold) => write!(f, "hold {}", Shown(hold)),
             Choice::Release(None) => f.write_str("release"),
             Choice::Release(Some(hold)) => write!(f, "release {}", Shown(hold)),
+            Choice::Disconnect(component, kind) => write!(f, "disconnect {component} {}", kind.info().plural),
+            Choice::Stale(Stale { component, kind, revision }) => {
+                write!(f, "stale {component} {} {revision}", kind.info().plural)
+            }
             Choice::Seed(seed) => write!(f, "seed {seed}"),
             Choice::Fail(failure) => {
                 write!(f, "fail {}", failure.component)?;
@@ -324,12 +354,13 @@ fn hold(words: &[&str]) -> Result<Option<Hold>, String> {
     match words {
         ["link", a, b] => Ok(Some(Hold::Link((*a).to_owned(), (*b).to_owned()))),
         [component] if *component != "link" => Ok(Some(Hold::Component((*component).to_owned()))),
-        [component, kind] if *component != "link" => {
-            let of = Kind::from_word(kind).ok_or_else(|| format!("there is no kind {kind:?}"))?;
-            Ok(Some(Hold::Watch((*component).to_owned(), of)))
-        }
+        [component, kind] if *component != "link" => Ok(Some(Hold::Watch((*component).to_owned(), kind_of(kind)?))),
         _ => Ok(None),
     }
+}
+
+fn kind_of(word: &str) -> Result<Kind, String> {
+    Kind::from_word(word).ok_or_else(|| format!("there is no kind {word:?}"))
 }
 
 /// A node that is cut off reaches nobody; what is on it goes on.
@@ -425,6 +456,8 @@ mod tests {
             "hold link kubelet/node-1 kube-apiserver",
             "release",
             "release kube-scheduler pods",
+            "disconnect kube-scheduler nodes",
+            "stale kubelet/node-1 pods 57",
             "seed 7",
             "fail replicaset-controller create pods with lost-after times 1",
             "fail kubelet/* with 500 times 3",

@@ -80,6 +80,13 @@ pub fn save(session: &Session) -> String {
     File::of(session).text()
 }
 
+/// A session that has made these choices, each after so many steps, and has come to step `end`.
+pub fn of_run(scenario: Scenario, choices: Vec<(u64, Choice)>, end: u64) -> Session {
+    let mut session = Session::of(scenario);
+    session.repeat(choices.into_iter().map(|(after, choice)| Chosen { after, choice }).collect(), end);
+    session
+}
+
 /// Reads a file and repeats its run: to its end, or to step `at`.
 pub fn open(text: &str, at: Option<u64>) -> Result<Session, String> {
     File::read(text)?.open(at)

@@ -11,6 +11,8 @@ use crate::node::cni::exec::{Command, PluginRun};
 use crate::node::runtime::Runtime;
 use crate::object::{Kind, Object};
 
+pub mod bugs;
+pub mod own;
 mod quiet;
 mod services;
 mod storage;
@@ -18,7 +20,7 @@ mod storage;
 /// One property.
 pub trait Property {
     /// What must hold, in words.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     /// Looks at one step. An error says what broke it.
     fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String>;
     /// Looks at the world when nothing is left to do.
@@ -27,27 +29,50 @@ pub trait Property {
     }
 }
 
+/// Makes a property that has seen nothing yet.
+pub type Make = fn() -> Box<dyn Property>;
+
+/// The properties that hold for any scenario, by the word by which they are asked for.
+pub const SHARED: &[(&str, Make)] = &[
+    ("bound-once", || Box::new(BoundOnce::default())),
+    ("own-pods-only", || Box::new(OwnPodsOnly)),
+    ("revisions-grow", || Box::new(RevisionsGrow::default())),
+    ("watches-in-order", || Box::new(WatchesInOrder::default())),
+    ("writes-have-causes", || Box::new(WritesHaveCauses)),
+    ("phases-end", || Box::new(PhasesEnd)),
+    ("restarts-grow", || Box::new(RestartsGrow)),
+    ("settled", || Box::new(quiet::Settled)),
+    ("owners-exist", || Box::new(quiet::OwnersExist)),
+    ("namespaces-exist", || Box::new(quiet::NamespacesExist)),
+    ("adds-are-undone", || Box::new(AddsAreUndone::default())),
+    ("addresses-apart", || Box::new(AddressesApart::default())),
+    ("published-once", || Box::new(storage::PublishedOnce::default())),
+    ("bound-both-ways", || Box::new(storage::BoundBothWays)),
+    ("ready-before-listed", || Box::new(services::ReadyBeforeListed::default())),
+    ("ready-answers", || Box::new(services::ReadyAnswers)),
+    ("none-to-the-gone", || Box::new(services::NoneToTheGone::default())),
+];
+
+/// Properties that hold in some scenarios only, which name them.
+pub const SPECIAL: &[(&str, Make)] = &[
+    ("no-more-pods-than-asked", || Box::new(bugs::NoMorePodsThanAsked::default())),
+    ("owners-are-gone", || Box::new(bugs::OwnersAreGone)),
+    ("one-at-a-time", || Box::new(bugs::OneAtATime::default())),
+    ("nodes-exist", || Box::new(bugs::NodesExist)),
+    ("one-slice-an-address", || Box::new(bugs::OneSliceAnAddress)),
+    ("nothing-sent-to-the-dead", || Box::new(bugs::NothingSentToTheDead)),
+];
+
 /// All properties that hold for any scenario.
 pub fn all() -> Vec<Box<dyn Property>> {
-    vec![
-        Box::new(BoundOnce::default()),
-        Box::new(OwnPodsOnly),
-        Box::new(RevisionsGrow::default()),
-        Box::new(WatchesInOrder::default()),
-        Box::new(WritesHaveCauses),
-        Box::new(PhasesEnd),
-        Box::new(RestartsGrow),
-        Box::new(quiet::Settled),
-        Box::new(quiet::OwnersExist),
-        Box::new(quiet::NamespacesExist),
-        Box::new(AddsAreUndone::default()),
-        Box::new(AddressesApart::default()),
-        Box::new(storage::PublishedOnce::default()),
-        Box::new(storage::BoundBothWays),
-        Box::new(services::ReadyBeforeListed::default()),
-        Box::new(services::ReadyAnswers),
-        Box::new(services::NoneToTheGone::default()),
-    ]
+    SHARED.iter().map(|(_, make)| make()).collect()
+}
+
+/// The property behind a word.
+pub fn named(word: &str) -> Result<Make, String> {
+    let found = SHARED.iter().chain(SPECIAL).find(|(name, _)| *name == word).map(|(_, make)| *make);
+    let names = || SHARED.iter().chain(SPECIAL).map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    found.ok_or_else(|| format!("there is no property {word:?}; there are {}", names()))
 }
 
 /// No two live Pods have the same address. A Pod that is going keeps its address in its status for a while; so does one

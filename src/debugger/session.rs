@@ -74,7 +74,7 @@ impl Session {
 
     /// A session over a scenario's cluster; it can be saved.
     pub fn of(scenario: Scenario) -> Session {
-        let mut session = Session::new(Cluster::for_scenario(&scenario));
+        let mut session = Session::new(crate::bugs::cluster(&scenario));
         session.scenario = scenario;
         session
     }
@@ -151,7 +151,7 @@ impl Session {
     /// What names mean something to breakpoints: the processes that run, and the controllers in them.
     pub fn names(&self) -> Context {
         let processes = self.cluster.engine.actors().map(|(_, actor)| actor.name().to_owned());
-        let controllers = crate::controllers::TABLE.iter().map(|row| row.name.to_owned());
+        let controllers = self.cluster.config().parts.controllers.iter().map(|row| row.name.to_owned());
         Context { components: ["kube-apiserver".to_owned()].into_iter().chain(processes).chain(controllers).collect() }
     }
 

@@ -29,6 +29,17 @@ pub enum Hold {
     Watch(String, Kind),
 }
 
+/// The next list of a component's informer shows the past: the API server's watch cache lags behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stale {
+    /// Whose informer: a glob.
+    pub component: String,
+    /// Of which kind.
+    pub kind: Kind,
+    /// As of this revision.
+    pub revision: u64,
+}
+
 /// How a call is to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failing {
@@ -68,6 +79,8 @@ pub struct Controls {
     pub holds: Vec<Hold>,
     /// What is to fail.
     pub failures: Vec<Failure>,
+    /// Whose next list shows the past.
+    pub stale: Vec<Stale>,
     /// The API server does not answer at all.
     pub server_down: bool,
     held: Vec<Pending>,
@@ -238,6 +251,47 @@ impl Engine {
 
     fn send_now(&mut self, from: ActorId, to: ActorId, what: What) {
         self.enqueue(Outgoing { from, to, delay: Duration::ZERO, background: false, idle: false, what });
+    }
+
+    /// The kinds that a process watches.
+    pub fn watched_by(&self, actor: ActorId) -> Vec<Kind> {
+        let own = |watch: &WatchId| self.watches.get(watch).is_some_and(|stream| stream.actor == actor);
+        self.api.watchers.iter().filter(|(watch, _)| own(watch)).map(|(_, watcher)| watcher.kind).collect()
+    }
+
+    /// Breaks a component's watches of a kind; its informer tries again and lists anew. Says how many there were.
+    pub fn disconnect(&mut self, component: &str, kind: Kind) -> usize {
+        let open = self.api.watchers.iter().filter(|(_, watcher)| watcher.kind == kind).map(|(watch, _)| watch);
+        let whose = |watch: WatchId| Some((watch, self.watches.get(&watch)?.actor));
+        let of: Vec<(WatchId, ActorId)> =
+            open.filter_map(whose).filter(|(_, actor)| matches(component, self.name(*actor))).collect();
+        for (watch, actor) in &of {
+            self.break_watch(*watch, *actor, &lost());
+        }
+        of.len()
+    }
+
+    /// The next list of this informer will show the past. Refused where a list is always of the newest state.
+    pub fn make_stale(&mut self, stale: Stale) -> Result<(), String> {
+        if self.api.watch_list {
+            return Err("informers ask for the newest state (WatchList), so no old cache can answer them".to_owned());
+        }
+        if stale.revision < self.api.store.compacted() || stale.revision > self.api.store.revision() {
+            return Err(format!("etcd does not have revision {} (any more)", stale.revision));
+        }
+        self.controls.stale.push(stale);
+        Ok(())
+    }
+
+    /// The revision that a watch which begins now is shown, if it is an old one.
+    pub(super) fn stale_revision(&mut self, request: &Request, from: ActorId) -> Option<u64> {
+        if self.controls.stale.is_empty() || !request.options.send_initial_events {
+            return None;
+        }
+        let process = self.names[from.0 as usize].clone();
+        let fits = |stale: &Stale| stale.kind == request.kind && matches(&stale.component, &process);
+        let at = self.controls.stale.iter().position(fits)?;
+        Some(self.controls.stale.remove(at).revision)
     }
 
     /// The next calls that fit will fail.

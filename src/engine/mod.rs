@@ -292,6 +292,11 @@ impl Engine {
         self.pending.values()
     }
 
+    /// The number that the next event gets.
+    pub fn next_event(&self) -> EventId {
+        EventId(self.next_event)
+    }
+
     /// The event in flight with this number.
     pub fn in_flight(&self, id: EventId) -> Option<&Pending> {
         self.pending.values().find(|event| event.id == id)
@@ -431,7 +436,13 @@ impl Engine {
         if let Some(watch) = watch {
             self.watches.insert(watch, Stream { actor: from, last_due: Instant::default() });
         }
-        let handled = self.api.handle(request, watch, self.now);
+        let mut of_the_past = None;
+        if let Some(revision) = watch.and_then(|_| self.stale_revision(request, from)) {
+            self.hub.note(|| Note::Stage { name: "fault", detail: format!("the watch cache is at {revision}") });
+            let past = of_the_past.insert(request.clone());
+            past.options.resource_version = revision.to_string();
+        }
+        let handled = self.api.handle(of_the_past.as_ref().unwrap_or(request), watch, self.now);
         for (name, detail) in handled.stages {
             self.hub.note(|| Note::Stage { name, detail });
         }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Verb};
 use kubestep::client::Registration;
-use kubestep::cluster::{Cluster, Config, NodeConfig};
+use kubestep::cluster::{Cluster, Config, NodeConfig, Parts};
 use kubestep::controllers::pod_gc::{self, PodGc};
 use kubestep::controllers::service_account;
 use kubestep::object::Kind;
@@ -128,7 +128,11 @@ fn pods_of_a_node_out_of_service_need_no_kubelet_to_go() {
 
 #[test]
 fn of_too_many_ended_pods_the_oldest_go() {
-    let mut world = World::of(Cluster::start(Config { nodes: Vec::new(), controllers: SMALL, ..Config::default() }));
+    let mut world = World::of(Cluster::start(Config {
+        nodes: Vec::new(),
+        parts: Parts { controllers: SMALL, ..Parts::default() },
+        ..Config::default()
+    }));
     patch_phases(
         &mut world,
         &[("a", "Succeeded", ""), ("b", "Failed", ""), ("c", "Succeeded", ""), ("d", "Failed", "Evicted")],

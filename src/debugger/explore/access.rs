@@ -1,85 +1,152 @@
 //! When the order of two steps matters.
+//!
+//! Every step touches *places*: the memory of the component that gets the event, or what a request reads and writes
+//! behind the API server. Two steps depend on each other if one writes a place that the other touches.
+//!
+//! The programs of one machine share its disk and its network, so they are one place. Two writes of one kind depend on
+//! each other even where they concern different objects: an informer of the kind hears of them in the order of writing.
+//! Writes of different kinds do not, since no order holds between two watches.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::apiserver::request::{Body, Request, Verb};
-use crate::engine::{APISERVER, ActorId, Pending, What};
+use crate::engine::{APISERVER, Engine, Pending, What};
 use crate::object::Kind;
 
-/// What one step touches.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// A component's own state.
-    Component(ActorId),
-    /// One object in the store.
-    Object {
-        /// Its kind.
-        kind: Kind,
-        /// A digest of namespace and name; of the generated name's beginning if the server chooses the rest.
-        key: u64,
-        /// Whether it may change.
-        writes: bool,
-    },
-    /// All objects of a kind: a list, or the beginning of a watch.
-    All(Kind),
+/// What one step touches: places, and whether each may change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access(pub Vec<(u64, bool)>);
+
+/// The programs that share a machine.
+const ON_A_MACHINE: &[&str] = &["kubelet", "containerd", "cni", "kernel", "csi-node", "kube-proxy"];
+
+#[derive(Hash)]
+enum Place<'a> {
+    Machine(&'a str),
+    Component(&'a str),
+    /// The order of all that happens to a kind.
+    Kind(Kind),
+    Object(Kind, &'a str, &'a str),
+    /// All objects of a kind, as one who reads a single one depends on them.
+    Each(Kind),
+}
+
+impl Place<'_> {
+    fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 impl Access {
     /// What the delivery of an event touches.
-    pub fn of(event: &Pending) -> Access {
+    pub fn of(engine: &Engine, event: &Pending) -> Access {
         match &event.what {
             What::Request { request, .. } if event.to == APISERVER => Access::of_request(request),
-            _ => Access::Component(event.to),
+            _ => Access::of_component(engine.name(event.to)),
         }
+    }
+
+    /// The memory of a component, changed.
+    pub fn of_component(name: &str) -> Access {
+        let place = match name.split_once('/') {
+            Some((program, machine)) if ON_A_MACHINE.contains(&program) => Place::Machine(machine),
+            _ => Place::Component(name),
+        };
+        Access(vec![(place.digest(), true)])
     }
 
     fn of_request(request: &Request) -> Access {
         let kind = request.kind;
-        if matches!(request.verb, Verb::List | Verb::Watch | Verb::DeleteCollection) {
-            return Access::All(kind);
+        let (namespace, name) = (request.namespace.as_str(), name_of(request));
+        let mut access = Access::default();
+        match request.verb {
+            Verb::List | Verb::Watch => access.reads(&Place::Kind(kind)),
+            Verb::Get => {
+                access.reads(&Place::Object(kind, namespace, name));
+                access.reads(&Place::Each(kind));
+            }
+            Verb::DeleteCollection => {
+                access.writes(&Place::Kind(kind));
+                access.writes(&Place::Each(kind));
+            }
+            Verb::Create | Verb::Update | Verb::Patch | Verb::Delete => {
+                access.writes(&Place::Kind(kind));
+                access.writes(&Place::Object(kind, namespace, name));
+            }
         }
-        let name = match (&request.body, request.name.as_str()) {
-            (Body::Object(object), "") => object.name(),
-            (_, name) => name,
-        };
-        let mut hasher = DefaultHasher::new();
-        (&request.namespace, name).hash(&mut hasher);
-        Access::Object { kind, key: hasher.finish(), writes: request.verb != Verb::Get }
+        if request.verb == Verb::Create {
+            // What admission looks up.
+            access.reads(&Place::Object(Kind::Namespace, "", namespace));
+            access.reads(&Place::Each(Kind::Namespace));
+            let looked_up: &[Kind] = match kind {
+                Kind::Pod => &[Kind::ServiceAccount, Kind::PriorityClass],
+                Kind::PersistentVolumeClaim => &[Kind::StorageClass],
+                _ => &[],
+            };
+            looked_up.iter().for_each(|kind| access.reads(&Place::Kind(*kind)));
+        }
+        if request.user.agent.starts_with("kubelet/") && kind != Kind::Pod {
+            // What a kubelet may read and write depends on the Pods of its node.
+            access.reads(&Place::Kind(Kind::Pod));
+        }
+        access
+    }
+
+    fn reads(&mut self, place: &Place) {
+        self.0.push((place.digest(), false));
+    }
+
+    fn writes(&mut self, place: &Place) {
+        self.0.push((place.digest(), true));
     }
 
     /// Whether two steps that touch these could end otherwise in the other order.
     pub fn conflicts(&self, other: &Access) -> bool {
-        match (self, other) {
-            (Access::Component(a), Access::Component(b)) => a == b,
-            (Access::Object { kind: a, key: x, writes: v }, Access::Object { kind: b, key: y, writes: w }) => {
-                a == b && x == y && (*v || *w)
-            }
-            (Access::All(a), Access::Object { kind: b, writes, .. })
-            | (Access::Object { kind: b, writes, .. }, Access::All(a)) => a == b && *writes,
-            _ => false,
-        }
+        self.0.iter().any(|(place, writes)| other.0.iter().any(|(there, wrote)| place == there && (*writes || *wrote)))
+    }
+}
+
+fn name_of(request: &Request) -> &str {
+    match (&request.body, request.name.as_str()) {
+        (Body::Object(object), "") => object.name(),
+        (_, name) => name,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use super::*;
+    use crate::apiserver::request::{Options, User};
+
+    fn request(verb: Verb, kind: Kind, name: &str) -> Access {
+        let (user, body, options) = (Rc::new(User::admin()), Body::None, Options::default());
+        let (namespace, name) = ("default".to_owned(), name.to_owned());
+        Access::of_request(&Request { user, verb, kind, subresource: None, namespace, name, body, options })
+    }
 
     #[test]
-    fn order_matters_where_one_writes_what_the_other_reads() {
-        let object = |kind, key, writes| Access::Object { kind, key, writes };
+    fn order_matters_where_one_writes_what_the_other_touches() {
         let (pod, deployment) = (Kind::Pod, Kind::Deployment);
+        let component = Access::of_component;
         for (a, b, conflict) in [
-            (object(pod, 1, true), object(pod, 1, false), true),
-            (object(pod, 1, false), object(pod, 1, false), false),
-            (object(pod, 1, true), object(pod, 2, true), false),
-            (object(pod, 1, true), object(deployment, 1, true), false),
-            (Access::All(pod), object(pod, 1, true), true),
-            (Access::All(pod), object(pod, 1, false), false),
-            (Access::All(pod), Access::All(pod), false),
-            (Access::Component(ActorId(2)), Access::Component(ActorId(2)), true),
-            (Access::Component(ActorId(2)), Access::Component(ActorId(3)), false),
-            (Access::Component(ActorId(2)), object(pod, 1, true), false),
+            (request(Verb::Patch, pod, "a"), request(Verb::Get, pod, "a"), true),
+            (request(Verb::Patch, pod, "a"), request(Verb::Get, pod, "b"), false),
+            (request(Verb::Get, pod, "a"), request(Verb::Get, pod, "a"), false),
+            (request(Verb::Patch, pod, "a"), request(Verb::Patch, pod, "b"), true),
+            (request(Verb::Patch, pod, "a"), request(Verb::Patch, deployment, "a"), false),
+            (request(Verb::List, pod, ""), request(Verb::Delete, pod, "a"), true),
+            (request(Verb::Watch, pod, ""), request(Verb::List, pod, ""), false),
+            (request(Verb::DeleteCollection, pod, ""), request(Verb::Get, pod, "a"), true),
+            (request(Verb::Create, pod, "a"), request(Verb::Delete, Kind::Namespace, "x"), false),
+            (request(Verb::Create, pod, "a"), request(Verb::Patch, Kind::ServiceAccount, "default"), true),
+            (component("kubelet/node-1"), component("containerd/node-1"), true),
+            (component("kubelet/node-1"), component("kubelet/node-2"), false),
+            (component("user/kubectl"), component("user/kubectl"), true),
+            (component("kube-scheduler"), request(Verb::Patch, pod, "a"), false),
         ] {
             assert_eq!((a.conflicts(&b), b.conflicts(&a)), (conflict, conflict), "{a:?} {b:?}");
         }

@@ -1,0 +1,106 @@
+//! Two small garbage collectors that are wrong, each in its own way.
+//!
+//! # The hasty one deletes live children (#65200, #88097)
+//!
+//! It deletes a Pod whose owner it does not know. But its two watches, of Pods and of their owners, have no order between
+//! them: it may hear of a Pod before it hears of the ReplicaSet that made it, above all when it has just started and its
+//! caches fill one after another. Living objects were deleted so in whole clusters, during upgrades.
+//!
+//! Right: to take "I do not know it" for a question, not for an answer, and to ask the API server before anything is
+//! deleted; and to compare the uid, since another object of the same name is another owner.
+//!
+//! # The other never finds orphans that were there before it (#109748)
+//!
+//! It deletes children when it hears that their owner is deleted. If it is not running at that moment, it never hears of
+//! it, and the children stay for ever. This is what *edge-triggered* means: to act on a change. A crash loses changes; it
+//! never loses the state.
+//!
+//! Right: to look at the state, at the start and whenever anything changes: is the owner of this object there?
+//!
+//! The right part for both is the shipped collector, [`crate::controllers::garbage_collector`].
+
+use std::rc::Rc;
+use std::sync::{Arc, LazyLock};
+
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::Pod;
+
+use crate::apiserver::request::DeleteOptions;
+use crate::client::informer::Change;
+use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use crate::cluster::Parts;
+use crate::engine::LocalBoxFuture;
+use crate::object::meta::controller_of;
+use crate::object::{Key, Kind, Object};
+
+use super::shipped_without;
+
+const NAME: &str = "garbage-collector";
+
+static OTHERS: LazyLock<Vec<Registration>> = LazyLock::new(|| shipped_without("generic-garbage-collector"));
+
+const fn row(new: fn(&ControllerContext) -> Rc<dyn Controller>) -> Registration {
+    Registration { name: NAME, watches: &[Kind::ReplicaSet, Kind::Pod], workers: 1, max_retries: None, new }
+}
+
+static HASTY: &[Registration] = &[row(|context| Collector::with(false, context))];
+static EDGE_TRIGGERED: &[Registration] = &[row(|context| Collector::with(true, context))];
+
+/// The one that deletes what it does not know the owner of.
+pub fn hasty() -> Parts {
+    Parts { controllers: &OTHERS, programs: operator!(NAME, HASTY), ..Parts::default() }
+}
+
+/// The one that acts on deletions only.
+pub fn edge_triggered() -> Parts {
+    Parts { controllers: &OTHERS, programs: operator!(NAME, EDGE_TRIGGERED), ..Parts::default() }
+}
+
+/// Collects Pods. Keys are Pods whose owner seems to be gone.
+struct Collector {
+    edge_triggered: bool,
+    client: Client,
+    queue: Queue,
+    sets: Lister<ReplicaSet>,
+    pods: Lister<Pod>,
+}
+
+impl Collector {
+    fn with(edge_triggered: bool, context: &ControllerContext) -> Rc<dyn Controller> {
+        let (client, queue) = (context.client.clone(), context.queue.clone());
+        Rc::new(Collector { edge_triggered, client, queue, sets: context.lister(), pods: context.lister() })
+    }
+
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let Some(pod) = self.pods.get(&key) else { return Ok(()) };
+        let Some(owner) = controller_of(&pod.metadata) else { return Ok(()) };
+        let known = self.sets.get(&Key::new(key.namespace(), &owner.name));
+        if known.is_some_and(|set| set.metadata.uid.as_ref() == Some(&owner.uid)) {
+            return Ok(());
+        }
+        let options = DeleteOptions { uid: pod.metadata.uid.clone(), ..DeleteOptions::default() };
+        match self.client.delete::<Pod>(key.namespace(), key.name(), options).await {
+            Err(status) if !status.is_not_found() => Err(status.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Controller for Collector {
+    fn on_change(&self, change: &Change) {
+        match (change, change.latest()) {
+            (Change::Deleted(_), Object::ReplicaSet(set)) => {
+                let owned = |pod: &&Arc<Pod>| controller_of(&pod.metadata).map(|o| &o.uid) == set.metadata.uid.as_ref();
+                for pod in self.pods.list_namespace(change.key().namespace()).iter().filter(owned) {
+                    self.queue.add(Key::of_meta(&pod.metadata));
+                }
+            }
+            (Change::Added(_), Object::Pod(_)) if !self.edge_triggered => self.queue.add(change.key()),
+            _ => {}
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}

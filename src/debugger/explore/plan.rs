@@ -1,0 +1,53 @@
+//! What a scenario says of how it is to be explored, and what must hold.
+
+use std::time::Duration;
+
+use crate::cluster::scenario::{Exploration, Scenario};
+use crate::debugger::properties::own::{Stated, read};
+use crate::debugger::properties::{SHARED, named};
+
+use super::Bound;
+use super::fault::{FaultKind, Where};
+
+/// How far a scenario wants to be explored.
+pub fn bound(wanted: &Exploration) -> Result<Bound, String> {
+    let usual = Bound::default();
+    let kinds: Vec<FaultKind> = wanted.kinds.iter().map(|word| FaultKind::parse(word)).collect::<Result<_, _>>()?;
+    let faults = wanted.faults.map_or(usual.faults, usize::from);
+    Ok(Bound {
+        late: wanted.late.map_or(usual.late, usize::from),
+        window: wanted.window.map_or(usual.window, Duration::from_millis),
+        late_at: wanted.late_at.iter().map(|text| Where::parse(text)).collect::<Result<_, _>>()?,
+        faults,
+        kinds: if kinds.is_empty() && faults > 0 { every_kind() } else { kinds },
+        places: wanted.at.iter().map(|text| Where::parse(text)).collect::<Result<_, _>>()?,
+        ..usual
+    })
+}
+
+/// The kinds that are tried if none are named.
+fn every_kind() -> Vec<FaultKind> {
+    FaultKind::all().into_iter().map(|(_, kind)| kind).collect()
+}
+
+/// What must hold: what is asked for by name, or else what the scenario states and what holds anywhere.
+pub fn properties(scenario: &Scenario, asked: &[String]) -> Result<Vec<Stated>, String> {
+    let own = read(&scenario.properties)?;
+    if asked.is_empty() && scenario.explore.as_ref().is_some_and(|explore| explore.stated_only) {
+        return Ok(own);
+    }
+    if asked.is_empty() {
+        let shared = SHARED.iter().map(|(name, make)| Stated::Shared((*name).to_owned(), *make));
+        return Ok(own.into_iter().chain(shared).collect());
+    }
+    let find = |word: &String| match own.iter().find(|stated| stated.name() == word) {
+        Some(stated) => Ok(stated.clone()),
+        None => {
+            let names: Vec<String> = own.iter().map(|stated| format!("{:?}", stated.name())).collect();
+            let of_scenario =
+                if names.is_empty() { String::new() } else { format!("; the scenario states {}", names.join(", ")) };
+            named(word).map(|make| Stated::Shared(word.clone(), make)).map_err(|error| format!("{error}{of_scenario}"))
+        }
+    };
+    asked.iter().map(find).collect()
+}

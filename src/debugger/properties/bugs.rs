@@ -1,0 +1,194 @@
+//! What some scenarios break: properties that hold there only, and are named by them.
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::apiserver::admission::Reader;
+use crate::apiserver::request::Verb;
+use crate::engine::{Engine, Step, What};
+use crate::node::cri::ContainerState;
+use crate::node::netfilter::packet::{Payload, Unreachable};
+use crate::node::network::frame::Frame;
+use crate::node::runtime::Runtime;
+use crate::object::meta::controller_of;
+use crate::object::{Kind, Object};
+
+use super::{Property, node_of, stored};
+
+/// No ReplicaSet ever has more Pods than it has ever asked for.
+#[derive(Default)]
+pub(super) struct NoMorePodsThanAsked {
+    /// By the ReplicaSet's uid.
+    asked: BTreeMap<String, i32>,
+    /// Names of Pods, by the uid of their owner.
+    pods: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Property for NoMorePodsThanAsked {
+    fn name(&self) -> &'static str {
+        "no ReplicaSet ever has more Pods than it asks for"
+    }
+
+    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
+        for (_, old, new) in stored(step) {
+            match new.or(old) {
+                Some(Object::ReplicaSet(set)) => {
+                    let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+                    let asked = self.asked.entry(set.metadata.uid.clone().unwrap_or_default()).or_default();
+                    *asked = wanted.max(*asked);
+                }
+                Some(Object::Pod(pod)) => {
+                    let Some(owner) = controller_of(&pod.metadata) else { continue };
+                    let pods = self.pods.entry(owner.uid.clone()).or_default();
+                    let name = pod.metadata.name.clone().unwrap_or_default();
+                    if new.is_none() || pod.metadata.deletion_timestamp.is_some() {
+                        pods.remove(&name);
+                    } else {
+                        pods.insert(name);
+                    }
+                    let asked = self.asked.get(&owner.uid).copied().unwrap_or(0);
+                    if pods.len() > usize::try_from(asked).unwrap_or(0) {
+                        return Err(format!("{} asks for {asked} Pods and has {}", owner.name, pods.len()));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A garbage collector deletes nothing whose owner is there.
+pub(super) struct OwnersAreGone;
+
+impl Property for OwnersAreGone {
+    fn name(&self) -> &'static str {
+        "what the garbage collector deletes has no owner any more"
+    }
+
+    fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
+        let What::Request { request, .. } = &step.event.what else { return Ok(()) };
+        if request.verb != Verb::Delete || !request.user.agent.ends_with("garbage-collector") {
+            return Ok(());
+        }
+        for old in stored(step).filter_map(|(_, old, _)| old) {
+            let Some(owner) = controller_of(old.meta()) else { continue };
+            let Some(kind) = Kind::from_word(&owner.kind) else { continue };
+            let there = Reader::get(&engine.api.store, kind, old.namespace(), &owner.name);
+            if there.is_some_and(|there| there.meta().uid.as_ref() == Some(&owner.uid)) {
+                return Err(format!("it deletes {}, whose owner {} is there", old.name(), owner.name));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// No two nodes run containers of Pods of one name.
+#[derive(Default)]
+pub(super) struct OneAtATime {
+    /// The nodes that run it, by Pod.
+    running: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Property for OneAtATime {
+    fn name(&self) -> &'static str {
+        "a Pod of one name runs on one node at a time"
+    }
+
+    fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
+        let Some(actor) = engine.actor(step.event.to) else { return Ok(()) };
+        let Some(runtime) = actor.as_any().downcast_ref::<Runtime>() else { return Ok(()) };
+        let node = actor.name().trim_start_matches("containerd/");
+        for nodes in self.running.values_mut() {
+            nodes.remove(node);
+        }
+        let pods: Vec<String> = runtime.with(|state| {
+            let runs = state.containers.values().filter(|c| c.status.state == ContainerState::ContainerRunning);
+            runs.map(|container| container.status.pod_uid.clone())
+                .filter_map(|uid| state.sandboxes.values().find(|sandbox| sandbox.config.uid == uid))
+                .map(|sandbox| format!("{}/{}", sandbox.config.namespace, sandbox.config.name))
+                .collect()
+        });
+        for pod in pods {
+            let nodes = self.running.entry(pod.clone()).or_default();
+            nodes.insert(node.to_owned());
+            if nodes.len() > 1 {
+                let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
+                return Err(format!("{pod} runs on {}", nodes.join(" and ")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A Pod is bound to nodes that are there.
+pub(super) struct NodesExist;
+
+impl Property for NodesExist {
+    fn name(&self) -> &'static str {
+        "a Pod is bound only to a node that is there"
+    }
+
+    fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
+        for (_, old, new) in stored(step) {
+            let (before, after) = (old.and_then(node_of), new.and_then(node_of));
+            if let (None, Some(node), Some(pod)) = (before, after, new)
+                && Reader::get(&engine.api.store, Kind::Node, "", node).is_none()
+            {
+                return Err(format!("{} is bound to {node}, which does not exist", pod.name()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// No endpoint is in two slices of one Service.
+pub(super) struct OneSliceAnAddress;
+
+impl Property for OneSliceAnAddress {
+    fn name(&self) -> &'static str {
+        "no address is in two EndpointSlices of one Service"
+    }
+
+    fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
+        for new in stored(step).filter_map(|(_, _, new)| new) {
+            let prefix = format!("/registry/endpointslices/{}/", new.namespace());
+            let others = engine.api.store.prefix(&prefix).map(|(_, entry)| &entry.value);
+            for other in others.filter(|other| other.name() != new.name() && service_of(other) == service_of(new)) {
+                if let Some(address) = addresses_of(new).intersection(&addresses_of(other)).next() {
+                    return Err(format!("{address} is in {} and in {}", new.name(), other.name()));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn service_of(slice: &Object) -> Option<&String> {
+    slice.meta().labels.as_ref()?.get("kubernetes.io/service-name")
+}
+
+fn addresses_of(slice: &Object) -> BTreeSet<&str> {
+    let Object::EndpointSlice(slice) = slice else { return BTreeSet::new() };
+    slice.endpoints.iter().flatten().flat_map(|endpoint| &endpoint.addresses).map(String::as_str).collect()
+}
+
+/// No connection is refused because a rule led to a process that has ended.
+pub(super) struct NothingSentToTheDead;
+
+impl Property for NothingSentToTheDead {
+    fn name(&self) -> &'static str {
+        "no connection is sent to a Pod that has ended"
+    }
+
+    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
+        let What::Packet { message, .. } = &step.event.what else { return Ok(()) };
+        let Some(frame) = (&**message as &dyn Any).downcast_ref::<Frame>() else { return Ok(()) };
+        match &frame.packet.payload {
+            Payload::Rst | Payload::Unreachable { code: Unreachable::Host, .. } => {
+                Err(format!("a connection is refused: {}", frame.packet))
+            }
+            _ => Ok(()),
+        }
+    }
+}

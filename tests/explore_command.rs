@@ -1,0 +1,86 @@
+//! `kubestep explore` at the command line: what it prints, and that the command it names opens what it found.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn kubestep(folder: &PathBuf, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kubestep")).args(words).current_dir(folder).output().expect("it can be run")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("there is room");
+    folder
+}
+
+#[test]
+fn what_is_found_is_saved_and_can_be_opened_with_the_command_that_is_named() {
+    let folder = folder("explore-found");
+    let found = kubestep(&folder, &["explore", "half-done"]);
+    assert_eq!(found.status.code(), Some(1));
+    assert!(text(&found.stderr).contains("the server comes to have the size"), "{}", text(&found.stderr));
+    let said = text(&found.stdout);
+    assert!(said.contains("crash database-operator"), "{said}");
+    let (_, command) = said.split_once("open it there with: kubestep ").expect("a command is named");
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let step = words.last().expect("it ends with the step");
+    let opened = kubestep(&folder, &words);
+    assert!(opened.status.success(), "{}", text(&opened.stderr));
+    assert!(text(&opened.stdout).contains(&format!("step {step} ")), "{}", text(&opened.stdout));
+}
+
+#[test]
+fn a_clean_search_says_how_far_it_went() {
+    let folder = folder("explore-clean");
+    let clean = kubestep(&folder, &["explore", "half-done", "--fixed"]);
+    assert!(clean.status.success(), "{}", text(&clean.stderr));
+    let said = text(&clean.stdout);
+    for part in
+        ["none breaks a property", "distinct states", "the bound is exhausted", "one message late and one fault"]
+    {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn a_search_is_kept_in_a_file() {
+    let folder = folder("explore-kept");
+    let _ = std::fs::remove_file(folder.join("search.json"));
+    let go = || {
+        text(
+            &kubestep(&folder, &["explore", "lost-update", "--fixed", "--resume", "search.json", "--schedules", "60"])
+                .stdout,
+        )
+    };
+    assert!(go().contains("the bound is not exhausted"));
+    assert!(go().contains("the bound is exhausted"));
+    let other = kubestep(&folder, &["explore", "half-done", "--fixed", "--resume", "search.json"]);
+    assert!(text(&other.stderr).contains("another scenario"), "{}", text(&other.stderr));
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let folder = folder("explore-wrong");
+    for (words, says) in [
+        (vec!["explore"], "say what to explore"),
+        (vec!["explore", "deployment", "--fixed"], "shows no bug"),
+        (vec!["explore", "half-done", "--kinds", "explode"], "is no fault to try"),
+        (vec!["explore", "half-done", "--property", "nothing"], "the scenario states"),
+        (vec!["explore", "half-done", "--at", "x pots"], "there is no kind"),
+    ] {
+        let output = kubestep(&folder, &words);
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        assert!(text(&output.stderr).contains(says), "{words:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn bugs_are_listed_apart() {
+    let listed = text(&kubestep(&folder("explore-list"), &["scenarios"]).stdout);
+    let (walks, bugs) = listed.split_once("With a bug that real clusters had").expect("they stand apart");
+    assert!(walks.contains("deployment ") && bugs.contains("ghost-node ") && !walks.contains("ghost-node"));
+}
