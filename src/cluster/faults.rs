@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::controllers::ControllerManager;
 use crate::node::kubelet::Kubelet;
+use crate::node::kubelet::node_status::Shortage;
 use crate::object::Key;
 
 use super::{Cluster, NodeConfig, Program};
@@ -113,6 +114,36 @@ impl Cluster {
             false => runtime.kill(pod, container),
         };
         self.with_runtime(runtime, kill).unwrap_or(false)
+    }
+
+    /// A node's disk fills up, or it runs out of process numbers; none: it has enough again.
+    pub fn shorten(&mut self, node: &str, shortage: Option<Shortage>) -> Result<String, String> {
+        self.with_kubelet(node, |kubelet| kubelet.be_short_of(shortage))?;
+        Ok(match shortage {
+            Some(Shortage::Disk) => format!("the disk of {node} is full: it takes no Pod, and will say so"),
+            Some(Shortage::Pids) => format!("{node} can start no process more: it takes no Pod, and will say so"),
+            None => format!("{node} has enough of everything again"),
+        })
+    }
+
+    /// A node's clock goes wrong.
+    pub fn skew_clock(&mut self, node: &str, seconds: f64) -> Result<String, String> {
+        self.with_kubelet(node, |kubelet| kubelet.skew_clock((seconds * 1e9) as i64))?;
+        let follows = match seconds < 0.0 {
+            true => {
+                "the node-lifecycle controller takes a Lease for renewed only if its time has grown, so it will doubt the node"
+            }
+            false => {
+                "nothing follows: the node-lifecycle controller measures by its own clock how long a Lease stays as it is"
+            }
+        };
+        Ok(format!("the clock of {node} is {seconds} s off, which its Lease will say; {follows}"))
+    }
+
+    fn with_kubelet(&mut self, node: &str, change: impl FnOnce(&Kubelet)) -> Result<(), String> {
+        let id = self.engine.find(&format!("kubelet/{node}")).ok_or_else(|| format!("no kubelet runs on {node:?}"))?;
+        let done = self.engine.with_actor(id, |actor| actor.as_any().downcast_ref::<Kubelet>().map(change)).flatten();
+        done.ok_or_else(|| format!("no kubelet runs on {node:?}"))
     }
 
     /// From now on pulling an image takes so long, on every node.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::cluster::{Action, NodeConfig, timeline};
 use crate::engine::control::{Failing, Failure, Hold, Stale};
 use crate::engine::{EventId, Step};
+use crate::node::kubelet::node_status::Shortage;
 use crate::object::{Key, Kind};
 
 use super::Session;
@@ -73,6 +74,20 @@ pub enum Choice {
         /// How long.
         time: Duration,
     },
+    /// `full node-1 disk`, `full node-1 pids`; `relieve node-1`.
+    Full {
+        /// The node.
+        node: String,
+        /// What it is short of; none: nothing any more.
+        of: Option<Shortage>,
+    },
+    /// `skew node-1 -40`: a node's clock is so many milliseconds fast; slow if negative.
+    Skew {
+        /// The node.
+        node: String,
+        /// By how much.
+        milliseconds: i64,
+    },
     /// `type kubectl delete pod web`: the words after kubectl.
     Kubectl(Vec<String>),
     /// `type curl web --from client`: a command that sends packets.
@@ -105,6 +120,9 @@ const USAGE: &[(&str, &str)] = &[
     ("mend", "mend NODE, as in: mend node-1"),
     ("compact", "compact, without more"),
     ("slow", "slow IMAGE SECONDS, as in: slow nginx 30"),
+    ("full", "full NODE disk|pids, as in: full node-1 disk"),
+    ("relieve", "relieve NODE, as in: relieve node-1"),
+    ("skew", "skew NODE SECONDS, as in: skew node-1 -40; up to a day either way"),
     ("type", "type kubectl …, or: type curl …, ping …, nslookup …; type kubectl delete pod web"),
 ];
 
@@ -153,6 +171,16 @@ impl Choice {
             ("mend", [node]) => Ok(Choice::Release(Some(link_of(node)))),
             ("compact", []) => Ok(Choice::Compact),
             ("slow", [image, time]) => Ok(Choice::Slow { image: (*image).to_owned(), time: seconds(time)? }),
+            ("full", [node, what @ ("disk" | "pids")]) => {
+                let of = Some(if *what == "disk" { Shortage::Disk } else { Shortage::Pids });
+                Ok(Choice::Full { node: (*node).to_owned(), of })
+            }
+            ("relieve", [node]) => Ok(Choice::Full { node: (*node).to_owned(), of: None }),
+            ("skew", [node, time]) => {
+                let size = seconds(time.trim_start_matches('-')).map_err(|_| usage())?.as_millis() as i64;
+                let milliseconds = if time.starts_with('-') { -size } else { size };
+                Ok(Choice::Skew { node: (*node).to_owned(), milliseconds })
+            }
             ("type", ["kubectl", words @ ..]) if !words.is_empty() => {
                 Ok(Choice::Kubectl(words.iter().map(|word| (*word).to_owned()).collect()))
             }
@@ -242,6 +270,8 @@ impl Choice {
                 session.cluster.slow_image(image, *time);
                 Ok(format!("pulling {image} takes {} s from now on", time.as_secs_f64()))
             }
+            Choice::Full { node, of } => session.cluster.shorten(node, *of),
+            Choice::Skew { node, milliseconds } => session.cluster.skew_clock(node, *milliseconds as f64 / 1e3),
             Choice::Kubectl(words) => {
                 session.cluster.type_words(words.clone());
                 Ok("kubectl is about to send its first request; press Enter to step".to_owned())
@@ -289,6 +319,10 @@ impl fmt::Display for Choice {
             Choice::OnNode { node, command } => write!(f, "node {node} {}", shell_words::join(command)),
             Choice::Compact => f.write_str("compact"),
             Choice::Slow { image, time } => write!(f, "slow {image} {}", time.as_secs_f64()),
+            Choice::Full { node, of: None } => write!(f, "relieve {node}"),
+            Choice::Full { node, of: Some(Shortage::Disk) } => write!(f, "full {node} disk"),
+            Choice::Full { node, of: Some(Shortage::Pids) } => write!(f, "full {node} pids"),
+            Choice::Skew { node, milliseconds } => write!(f, "skew {node} {}", *milliseconds as f64 / 1e3),
             Choice::Kubectl(words) => write!(f, "type kubectl {}", shell_words::join(words)),
             Choice::Network { words, from } if from.is_empty() => write!(f, "type {}", shell_words::join(words)),
             Choice::Network { words, from } => {
@@ -474,6 +508,10 @@ mod tests {
             "type kubectl delete pod 'a b'",
             "type curl web:80/x --from client",
             "type ping 10.1.0.2",
+            "full node-1 disk",
+            "full node-1 pids",
+            "relieve node-1",
+            "skew node-1 -40.5",
         ] {
             let choice = Choice::parse(text, "default").unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(choice.to_string(), text);
@@ -506,6 +544,8 @@ mod tests {
             ("type ls", "write: type kubectl"),
             ("type curl", "wants to know whom"),
             ("compact now", "write: compact"),
+            ("full node-1 memory", "write: full NODE"),
+            ("skew node-1 x", "write: skew NODE"),
             ("slow nginx soon", "is not a number of seconds"),
             ("drop 'e1", "a quote is not closed"),
         ] {

@@ -129,6 +129,23 @@ pub const FAULTS: Group = Group {
             run: Says(act),
         },
         Command {
+            names: &["full", "relieve"],
+            usage: "full NODE disk|pids, relieve NODE",
+            about: "it takes no Pod more, or again",
+            more: "Its status says DiskPressure or PIDPressure soon, which becomes a taint that the scheduler heeds.\nUntil \
+                then Pods still come, and are refused. Pods that run are left alone.\n",
+            run: Says(act),
+        },
+        Command {
+            names: &["skew"],
+            usage: "skew NODE SECONDS",
+            about: "its clock is fast, or slow with a minus",
+            more: "It is to be seen in the node's Lease. One that is fast does no harm: how long a Lease stays as it is, is\n\
+                measured by the watcher's own clock. One that goes back does: a Lease counts as renewed only if its\n\
+                time has grown, so the node is doubted until its clock is right again: skew NODE 0.\n",
+            run: Says(act),
+        },
+        Command {
             names: &["slow"],
             usage: "slow IMAGE SECONDS",
             about: "pulling it takes so long",

@@ -5,6 +5,7 @@
 
 use k8s_openapi::api::core::v1::{Node, Pod, PodSpec, Taint, Toleration};
 
+use super::node_status::Health;
 use crate::object::quantity::Amount;
 
 /// Why a pod may not run here: the reason of its status and Event, and the message.
@@ -24,6 +25,17 @@ pub fn admit<'a>(node: &Node, others: impl Iterator<Item = &'a Pod> + Clone, pod
     matches_selector(node, spec)?;
     host_ports_free(others, spec)?;
     tolerates_no_execute(node, spec)
+}
+
+/// A machine that is short of something takes no more pods. Mirrors `Admit` of `pkg/kubelet/eviction`. Left out: critical
+/// pods, which are let in, and memory, of which those who ask for some may still have it.
+pub fn under_pressure(health: &Health) -> Result<(), Rejection> {
+    let pressures: Vec<&str> = health.pressures().collect();
+    if pressures.is_empty() {
+        return Ok(());
+    }
+    let message = format!("The node had condition: [{}]. ", pressures.join(", "));
+    Err(Rejection { reason: "Evicted".into(), message })
 }
 
 /// `pods`, then every resource the pod asks for, against what the others asked for.
@@ -121,7 +133,7 @@ fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::node_status::{NodeConfig, initial};
+    use super::super::node_status::{Health, NodeConfig, initial};
     use super::super::testing::pod;
     use super::*;
     use crate::object::time::Instant;
@@ -138,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_in_the_kubelets_words() {
-        let node = initial(&NodeConfig::new("node-1", "172.18.0.11"), "0.1.0", None, Instant(0));
+        let node = initial(&NodeConfig::new("node-1", "172.18.0.11"), "0.1.0", &Health::default(), Instant(0));
         let others = [asking("3800m")];
         assert_eq!(admit(&node, others.iter(), &asking("200m")), Ok(()));
         let rejection = admit(&node, others.iter(), &asking("500m")).unwrap_err();
@@ -149,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_selector_must_match() {
-        let node = initial(&NodeConfig::new("node-1", "172.18.0.11"), "0.1.0", None, Instant(0));
+        let node = initial(&NodeConfig::new("node-1", "172.18.0.11"), "0.1.0", &Health::default(), Instant(0));
         let mut pod = pod(&["web"]);
         pod.spec.as_mut().unwrap().node_selector = Some([("disk".to_owned(), "ssd".to_owned())].into());
         assert_eq!(admit(&node, [].iter(), &pod).unwrap_err().reason, "NodeAffinity");

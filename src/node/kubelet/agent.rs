@@ -15,11 +15,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, OwnerReference};
 
-use super::node_status;
+use super::node_status::{self, Health, Shortage};
 use super::params::{
     LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD, REGISTER_PAUSE,
     REGISTER_PAUSE_MAX, RUNTIME_PERIOD,
@@ -44,8 +45,10 @@ pub struct Agent {
     pub in_use: BTreeSet<String>,
     /// The runtime's version.
     runtime_version: String,
-    /// Why Pods cannot be connected, if they cannot: what the runtime last said (`runtimeState`).
-    pub network: Option<String>,
+    /// How well the machine is: of its network, what the runtime last said (`runtimeState`).
+    pub health: Health,
+    /// By how many nanoseconds the machine's clock is fast; slow if negative.
+    skew: i64,
     /// A timer for the next question to the runtime is armed.
     asking: bool,
     /// The lease as last written.
@@ -65,11 +68,11 @@ impl Shared {
         let mut pause = REGISTER_PAUSE;
         loop {
             self.hub.sleep(pause).await;
-            let network = self.state.borrow().agent.network.clone();
-            let node = node_status::initial(&self.config, &version, network.as_deref(), self.hub.now());
+            let health = self.state.borrow().agent.health.clone();
+            let node = node_status::initial(&self.config, &version, &health, self.hub.now());
             match self.client.create(node).await {
                 Ok(_) => {
-                    for event in &node_status::turned(None, None)[..3] {
+                    for event in &node_status::turned(None, &Health::default())[..3] {
                         self.tell_turned(event);
                     }
                     break;
@@ -97,9 +100,8 @@ impl Shared {
     pub(super) fn node_changed(self: &Rc<Self>) {
         self.retry_claims();
         let node = self.nodes.get(&Key::new("", &self.config.name));
-        let network = self.state.borrow().agent.network.clone();
-        let doubted =
-            node.is_some_and(|node| !node_status::turned(node.status.as_ref(), network.as_deref()).is_empty());
+        let health = self.state.borrow().agent.health.clone();
+        let doubted = node.is_some_and(|node| !node_status::turned(node.status.as_ref(), &health).is_empty());
         if doubted && self.state.borrow().agent.reported > Instant::default() {
             self.status_changed();
         }
@@ -130,7 +132,7 @@ impl Shared {
         let network = conditions.iter().find(|condition| condition.name == "NetworkReady");
         let broken = network.filter(|network| !network.status);
         let network = broken.map(|network| format!("container runtime network not ready: {network}"));
-        let before = std::mem::replace(&mut self.state.borrow_mut().agent.network, network.clone());
+        let before = std::mem::replace(&mut self.state.borrow_mut().agent.health.network, network.clone());
         if before != network && self.state.borrow().agent.reported > Instant::default() {
             self.status_changed();
         }
@@ -186,15 +188,15 @@ impl Shared {
             None => self.heartbeat.get::<Node>("", name).await?,
         };
         let images = self.images().await;
-        let (version, network) = {
+        let (version, health) = {
             let agent = &self.state.borrow().agent;
-            (agent.runtime_version.clone(), agent.network.clone())
+            (agent.runtime_version.clone(), agent.health.clone())
         };
-        let (now, network) = (self.hub.now(), network.as_deref());
-        let mut status = node_status::status(&self.config, &version, &images, network, node.status.as_ref(), now);
+        let now = self.hub.now();
+        let mut status = node_status::status(&self.config, &version, &images, &health, node.status.as_ref(), now);
         let in_use = self.volumes_in_use();
         status.volumes_in_use = (!in_use.is_empty()).then(|| in_use.clone());
-        let events = node_status::turned(node.status.as_ref(), network);
+        let events = node_status::turned(node.status.as_ref(), &health);
         let patch = Patch::Status(Box::new(StatusPatch::Node { status }));
         self.heartbeat.patch_status::<Node>("", name, patch).await?;
         {
@@ -235,7 +237,7 @@ impl Shared {
             None => self.heartbeat.create(self.new_lease()).await,
             Some(held) => {
                 let mut lease = (*held).clone();
-                lease.spec.get_or_insert_default().renew_time = Some(self.hub.now().micro_time());
+                lease.spec.get_or_insert_default().renew_time = Some(self.clock());
                 self.heartbeat.update(lease).await
             }
         };
@@ -264,10 +266,36 @@ impl Shared {
             spec: Some(LeaseSpec {
                 holder_identity: Some(name),
                 lease_duration_seconds: Some(LEASE_DURATION_SECONDS),
-                renew_time: Some(self.hub.now().micro_time()),
+                renew_time: Some(self.clock()),
                 ..LeaseSpec::default()
             }),
         }
+    }
+
+    /// What the machine's clock says.
+    fn clock(&self) -> MicroTime {
+        let (now, skew) = (self.hub.now().micro_time(), self.state.borrow().agent.skew);
+        MicroTime(now.0.checked_add(SignedDuration::from_nanos(skew)).unwrap_or(now.0))
+    }
+
+    /// The machine becomes short of something, or has enough of everything again. The condition is told with the node's
+    /// next status. Left out: the five minutes for which a real kubelet keeps the condition when it has enough again, and
+    /// the eviction of pods that run, for which one would have to know what they use.
+    pub(super) fn be_short_of(&self, shortage: Option<Shortage>) {
+        {
+            let short_of = &mut self.state.borrow_mut().agent.health.short_of;
+            match shortage {
+                Some(shortage) if !short_of.contains(&shortage) => short_of.push(shortage),
+                Some(_) => {}
+                None => short_of.clear(),
+            }
+        }
+        self.status_changed();
+    }
+
+    /// The machine's clock goes wrong by so many nanoseconds.
+    pub(super) fn skew_clock(&self, skew: i64) {
+        self.state.borrow_mut().agent.skew = skew;
     }
 
     fn tell_turned(&self, event: &str) {

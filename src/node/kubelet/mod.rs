@@ -208,6 +208,16 @@ impl Kubelet {
         self.shared.kernel.set(kernel);
     }
 
+    /// The machine becomes short of something; none: it has enough of everything again.
+    pub fn be_short_of(&self, shortage: Option<node_status::Shortage>) {
+        self.shared.be_short_of(shortage);
+    }
+
+    /// The machine's clock goes wrong by so many nanoseconds, which is to be seen in what the kubelet writes of the time.
+    pub fn skew_clock(&self, skew: i64) {
+        self.shared.skew_clock(skew);
+    }
+
     /// The node's files, as this kubelet and the runtime see them.
     pub fn disk(&self) -> &Disk {
         &self.shared.disk

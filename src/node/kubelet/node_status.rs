@@ -47,8 +47,36 @@ impl NodeConfig {
     }
 }
 
+/// What a machine can be short of; `eviction.SignalNodeFsAvailable` and `SignalPIDAvailable`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortage {
+    /// Less than a tenth of its disk is free.
+    Disk,
+    /// It can start no more processes.
+    Pids,
+}
+
+/// How well the machine is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Why Pods cannot be connected, if they cannot.
+    pub network: Option<String>,
+    /// What it is short of.
+    pub short_of: Vec<Shortage>,
+}
+
+impl Health {
+    /// The conditions that say so: `DiskPressure`.
+    pub fn pressures(&self) -> impl Iterator<Item = &'static str> {
+        self.short_of.iter().map(|shortage| match shortage {
+            Shortage::Disk => "DiskPressure",
+            Shortage::Pids => "PIDPressure",
+        })
+    }
+}
+
 /// The Node the kubelet registers.
-pub fn initial(config: &NodeConfig, runtime_version: &str, network: Option<&str>, now: Instant) -> Node {
+pub fn initial(config: &NodeConfig, runtime_version: &str, health: &Health, now: Instant) -> Node {
     let mut labels = config.labels.clone();
     for (key, value) in [("kubernetes.io/arch", "amd64"), ("kubernetes.io/os", "linux")] {
         labels.insert(key.into(), value.into());
@@ -64,24 +92,23 @@ pub fn initial(config: &NodeConfig, runtime_version: &str, network: Option<&str>
             ..ObjectMeta::default()
         },
         spec: Some(NodeSpec::default()),
-        status: Some(status(config, runtime_version, &[], network, None, now)),
+        status: Some(status(config, runtime_version, &[], health, None, now)),
     }
 }
 
-/// The node's status now, with condition times carried over from `old`. `network` says why Pods cannot be connected, if
-/// they cannot.
+/// The node's status now, with condition times carried over from `old`.
 pub fn status(
     config: &NodeConfig,
     runtime_version: &str,
     images: &[ContainerImage],
-    network: Option<&str>,
+    health: &Health,
     old: Option<&NodeStatus>,
     now: Instant,
 ) -> NodeStatus {
     NodeStatus {
         capacity: Some(config.capacity.clone()),
         allocatable: Some(config.capacity.clone()),
-        conditions: Some(conditions(old, network, now)),
+        conditions: Some(conditions(old, health, now)),
         addresses: Some(vec![address("InternalIP", &config.ip), address("Hostname", &config.name)]),
         daemon_endpoints: Some(NodeDaemonEndpoints { kubelet_endpoint: Some(DaemonEndpoint { port: KUBELET_PORT }) }),
         node_info: Some(system_info(runtime_version)),
@@ -104,9 +131,9 @@ const DECLARED_FEATURES: [&str; 4] = [
 /// A condition: type, status, reason, message, and the Event that says that it has turned to this.
 struct Wanted<'a>(&'a str, &'a str, &'a str, &'a str, &'static str);
 
-/// The conditions of a node, in the kubelet's order. The machine is well; the network may not be.
-fn wanted(network: Option<&str>) -> [Wanted<'_>; 4] {
-    let ready = match network {
+/// The conditions of a node, in the kubelet's order.
+fn wanted(health: &Health) -> [Wanted<'_>; 4] {
+    let ready = match &health.network {
         None => Wanted("Ready", "True", "KubeletReady", "kubelet is posting ready status", "NodeReady"),
         Some(error) => Wanted("Ready", "False", "KubeletNotReady", error, "NodeNotReady"),
     };
@@ -118,27 +145,45 @@ fn wanted(network: Option<&str>) -> [Wanted<'_>; 4] {
             "kubelet has sufficient memory available",
             "NodeHasSufficientMemory",
         ),
-        Wanted(
-            "DiskPressure",
-            "False",
-            "KubeletHasNoDiskPressure",
-            "kubelet has no disk pressure",
-            "NodeHasNoDiskPressure",
-        ),
-        Wanted(
-            "PIDPressure",
-            "False",
-            "KubeletHasSufficientPID",
-            "kubelet has sufficient PID available",
-            "NodeHasSufficientPID",
-        ),
+        match health.short_of.contains(&Shortage::Disk) {
+            false => Wanted(
+                "DiskPressure",
+                "False",
+                "KubeletHasNoDiskPressure",
+                "kubelet has no disk pressure",
+                "NodeHasNoDiskPressure",
+            ),
+            true => Wanted(
+                "DiskPressure",
+                "True",
+                "KubeletHasDiskPressure",
+                "kubelet has disk pressure",
+                "NodeHasDiskPressure",
+            ),
+        },
+        match health.short_of.contains(&Shortage::Pids) {
+            false => Wanted(
+                "PIDPressure",
+                "False",
+                "KubeletHasSufficientPID",
+                "kubelet has sufficient PID available",
+                "NodeHasSufficientPID",
+            ),
+            true => Wanted(
+                "PIDPressure",
+                "True",
+                "KubeletHasInsufficientPID",
+                "kubelet has insufficient PID available",
+                "NodeHasInsufficientPID",
+            ),
+        },
         ready,
     ]
 }
 
-fn conditions(old: Option<&NodeStatus>, network: Option<&str>, now: Instant) -> Vec<NodeCondition> {
+fn conditions(old: Option<&NodeStatus>, health: &Health, now: Instant) -> Vec<NodeCondition> {
     let old = old.and_then(|o| o.conditions.as_deref()).unwrap_or_default();
-    let wanted = wanted(network);
+    let wanted = wanted(health);
     let condition = |&Wanted(type_, status, reason, message, _): &Wanted| {
         let before = old.iter().find(|c| c.type_ == type_ && c.status == status);
         NodeCondition {
@@ -156,10 +201,10 @@ fn conditions(old: Option<&NodeStatus>, network: Option<&str>, now: Instant) -> 
 }
 
 /// Which Events say what this kubelet would change in a status: conditions that turn, in the kubelet's words.
-pub fn turned(old: Option<&NodeStatus>, network: Option<&str>) -> Vec<&'static str> {
+pub fn turned(old: Option<&NodeStatus>, health: &Health) -> Vec<&'static str> {
     let old = old.and_then(|o| o.conditions.as_deref());
     let same = |w: &Wanted| old.is_some_and(|old| old.iter().any(|c| c.type_ == w.0 && c.status == w.1));
-    wanted(network).iter().filter(|w| !same(w)).map(|w| w.4).collect()
+    wanted(health).iter().filter(|w| !same(w)).map(|w| w.4).collect()
 }
 
 /// Whether two statuses differ in anything but heartbeats (`nodeStatusHasChanged`).
@@ -198,28 +243,29 @@ mod tests {
     #[test]
     fn a_node_registers_ready_and_only_heartbeats_change() {
         let config = NodeConfig::new("node-1", "172.18.0.11");
-        let node = initial(&config, "0.1.0", None, Instant(0));
+        let node = initial(&config, "0.1.0", &Health::default(), Instant(0));
         let first = node.status.unwrap();
         assert_eq!(first.conditions.as_ref().unwrap()[3].status, "True");
         assert_eq!(node.metadata.labels.unwrap().len(), 5);
-        let later = status(&config, "0.1.0", &[], None, Some(&first), Instant(10_000_000_000));
+        let later = status(&config, "0.1.0", &[], &Health::default(), Some(&first), Instant(10_000_000_000));
         assert!(!changed(&first, &later));
         assert_ne!(first, later);
         let image = ContainerImage { names: Some(vec!["nginx:1.27".into()]), size_bytes: Some(75_497_472) };
-        let pulled = status(&config, "0.1.0", &[image], None, Some(&first), Instant(10_000_000_000));
+        let pulled = status(&config, "0.1.0", &[image], &Health::default(), Some(&first), Instant(10_000_000_000));
         assert!(changed(&first, &pulled), "an image that was pulled is reported at once");
     }
 
     #[test]
     fn a_node_without_a_network_is_not_ready() {
         let config = NodeConfig::new("node-1", "172.18.0.11");
-        let before = status(&config, "0.1.0", &[], None, None, Instant(0));
-        assert_eq!(turned(Some(&before), None), [""; 0]);
-        assert_eq!(turned(Some(&before), Some("broken")), ["NodeNotReady"]);
-        let after = status(&config, "0.1.0", &[], Some("broken"), Some(&before), Instant(1_000_000_000));
+        let before = status(&config, "0.1.0", &[], &Health::default(), None, Instant(0));
+        let broken = Health { network: Some("broken".into()), ..Health::default() };
+        assert_eq!(turned(Some(&before), &Health::default()), [""; 0]);
+        assert_eq!(turned(Some(&before), &broken), ["NodeNotReady"]);
+        let after = status(&config, "0.1.0", &[], &broken, Some(&before), Instant(1_000_000_000));
         let ready = &after.conditions.as_ref().unwrap()[3];
         assert_eq!((ready.status.as_str(), ready.message.as_deref()), ("False", Some("broken")));
-        assert_eq!(turned(Some(&after), None), ["NodeReady"]);
-        assert_eq!(turned(None, None).len(), 4);
+        assert_eq!(turned(Some(&after), &Health::default()), ["NodeReady"]);
+        assert_eq!(turned(None, &Health::default()).len(), 4);
     }
 }

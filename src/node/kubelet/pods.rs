@@ -2,7 +2,7 @@
 //!
 //! Mirrors `pkg/kubelet/config` and the `HandlePod…` functions of `pkg/kubelet/kubelet.go`. A change of the spec, the
 //! labels or the deletion time is an UPDATE or DELETE and leads to a sync; a change of the status alone (the kubelet's
-//! own patch coming back) is a RECONCILE and leads to nothing.
+//! own patch coming back) is a RECONCILE: only a status that somebody else wrote into is put right.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -84,6 +84,7 @@ impl Shared {
     fn admit(&self, pod: &Pod) -> Result<(), Rejection> {
         let Some(node) = self.nodes.get(&Key::new("", &self.config.name)) else { return Ok(()) };
         let state = self.state.borrow();
+        admission::under_pressure(&state.agent.health)?;
         let others = state.workers.values().filter(|w| w.stage < Stage::Terminated).map(|w| &*w.pod);
         admission::admit(&node, others, pod)
     }
@@ -113,7 +114,9 @@ impl Shared {
             let Some(worker) = state.workers.get_mut(&uid) else { return };
             if reconcile {
                 worker.pod = new.clone();
-                return;
+                let may_run = worker.stage < Stage::Terminated;
+                drop(state);
+                return self.reconcile_status(&uid, new, may_run);
             }
             let shrinks = worker.update(new.clone(), false);
             (worker.stage, shrinks)

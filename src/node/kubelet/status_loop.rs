@@ -38,7 +38,21 @@ impl Shared {
         self.hub.spawn(self.actor, label, self.clone().status_loop());
     }
 
-    /// The ten-second tick, which is armed only while a status could not be written.
+    /// Somebody else may have written into a status that the kubelet has written: at the next tick it is put right
+    /// (`needsReconcile`).
+    pub(super) fn reconcile_status(self: &Rc<Self>, uid: &str, pod: &Pod, may_run: bool) {
+        let mut state = self.state.borrow_mut();
+        let Some(ours) = state.status.written_status(uid) else { return };
+        if pod.status.as_ref() == Some(&merge(pod, ours, may_run, self.hub.now())) {
+            return;
+        }
+        state.status.touch(uid);
+        if !std::mem::replace(&mut state.status.retrying, true) {
+            self.hub.wake(self.actor, STATUS, "", STATUS_SYNC_PERIOD);
+        }
+    }
+
+    /// The ten-second tick, which is armed only while a status is to be written once more.
     pub(super) fn write_statuses_again(self: &Rc<Self>) {
         self.state.borrow_mut().status.retrying = false;
         self.write_statuses();

@@ -50,7 +50,7 @@ impl Shared {
 
     /// While the network is not ready, only pods on the node's own network go on.
     fn network_broken(&self, pod: &Arc<Pod>) -> Option<End> {
-        let error = self.state.borrow().agent.network.clone()?;
+        let error = self.state.borrow().agent.health.network.clone()?;
         if pod.spec.as_ref().and_then(|spec| spec.host_network) == Some(true) {
             return None;
         }

@@ -61,6 +61,11 @@ impl StatusManager {
         self.entries.get(uid).map(|entry| &entry.status)
     }
 
+    /// The status that the API server should have; none while another is to be written.
+    pub fn written_status(&self, uid: &str) -> Option<&PodStatus> {
+        self.entries.get(uid).filter(|entry| entry.written == entry.version).map(|entry| &entry.status)
+    }
+
     /// Sets a pod's status; false if it says nothing new. A pod that is being deleted is written in any case,
     /// lest its deletion be waited for in vain.
     pub fn set(&mut self, pod: &Pod, mut status: PodStatus, now: Instant) -> bool {

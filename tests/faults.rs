@@ -1,0 +1,245 @@
+//! Every fault, at any place of a rollout, with any seed: the cluster comes through it, or ends in a state that has a name.
+//!
+//! `KUBESTEP_SEEDS` sets how many seeds each fault is tried with. A failing one names the commands that show it.
+
+use std::time::Duration;
+
+use kubestep::cluster::scenario::Scenario;
+use kubestep::debugger::{Goal, Session};
+use kubestep::engine::What;
+use kubestep::object::random::Random;
+use kubestep::object::{Kind, Object};
+
+/// How many seeds are tried unless the environment says otherwise. CI tries 100.
+const SEEDS: u64 = 3;
+/// A rollout takes so many steps or more.
+const STEPS: u64 = 240;
+/// Between two parts of a fault so many steps pass at most.
+const BETWEEN: u64 = 40;
+
+fn seeds() -> u64 {
+    std::env::var("KUBESTEP_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(SEEDS)
+}
+
+fn session(seed: u64) -> Session {
+    Session::of(Scenario { seed, ..Scenario::find("deployment").expect("the scenario is shipped") })
+}
+
+/// Runs until nothing is left to do, and then on through what repeats itself: back-offs, relists, heartbeats.
+fn settle(session: &mut Session) {
+    for _ in 0..4 {
+        session.go(&mut Goal::Quiet, 100_000);
+        let end = session.cluster.engine.now() + Duration::from_secs(60);
+        session.go(&mut Goal::Time(end), 100_000);
+    }
+    session.go(&mut Goal::Quiet, 100_000);
+}
+
+/// How many Pods of the Deployment are available, as its status says.
+fn available(session: &Session) -> i32 {
+    let entry = session.cluster.engine.api.store.get("/registry/deployments/default/web");
+    match entry.map(|entry| &entry.value) {
+        Some(Object::Deployment(web)) => web.status.as_ref().and_then(|s| s.available_replicas).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// What must hold in every run and does not, over all steps of a session.
+fn broken(session: &mut Session) -> Vec<String> {
+    let compared = session.compare([None, None]).expect("a session can be laid beside itself");
+    compared.ends[0].broken.clone()
+}
+
+/// Does the parts of a fault, at a place and with pauses that follow from the seed. Returns what was done, as it is typed.
+fn inflict(session: &mut Session, fault: &[&str], seed: u64) -> Vec<String> {
+    let mut random = Random::new(seed);
+    let at = 5 + random.below(STEPS);
+    session.goto(at);
+    let mut typed = vec![format!("kubestep step deployment --seed {seed}"), format!("goto {at}")];
+    for text in fault {
+        session.act(text).unwrap_or_else(|error| panic!("{typed:?}, {text}: {error}"));
+        session.goto(session.cluster.engine.steps() + 1 + random.below(BETWEEN));
+        typed.push((*text).to_owned());
+    }
+    typed
+}
+
+/// Faults that a cluster comes through by itself.
+const HEALED: &[&[&str]] = &[
+    &["crash kube-controller-manager"],
+    &["crash kube-scheduler"],
+    &["crash kubelet/node-1"],
+    &["crash kubelet/node-2"],
+    &["crash kube-apiserver"],
+    &["stop kube-apiserver", "start kube-apiserver"],
+    &["stop kube-controller-manager", "start kube-controller-manager"],
+    &["stop kube-scheduler", "start kube-scheduler"],
+    &["compact"],
+    &["hold kube-controller-manager deployments", "compact", "release"],
+    &["fail * with 409"],
+    &["fail * with 429 times 3"],
+    &["fail * with 500"],
+    &["fail * with 503 times 2"],
+    &["fail * with lost"],
+    &["fail * with lost-after"],
+    &["fail replicaset-controller create pods with lost-after"],
+    &["fail kube-scheduler create pods with lost-after"],
+    &["cut node-1", "mend node-1"],
+    &["hold kube-scheduler pods", "release"],
+    &["hold kube-controller-manager", "release kube-controller-manager"],
+    &["hold link kubelet/node-2 kube-apiserver", "release"],
+    &["seed 7"],
+    &["slow nginx 20"],
+    &["node stop 1"],
+    &["node stop 2", "node start 2"],
+    &["full node-1 disk"],
+    &["full node-2 pids", "relieve node-2"],
+    &["skew node-2 3600"],
+    &["skew node-1 -3600", "skew node-1 0"],
+];
+
+#[test]
+fn the_cluster_comes_through() {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || HEALED.iter().skip(thread).step_by(threads).for_each(|fault| comes_through(fault)));
+        }
+    });
+}
+
+fn comes_through(fault: &[&str]) {
+    for seed in 1..=seeds() {
+        let mut session = session(seed);
+        let typed = inflict(&mut session, fault, seed);
+        settle(&mut session);
+        // A node without power is given up only after five minutes.
+        if fault == ["node stop 1"] {
+            let end = session.cluster.engine.now() + Duration::from_secs(400);
+            session.go(&mut Goal::Time(end), 200_000);
+            settle(&mut session);
+        }
+        assert_eq!(available(&session), 2, "{typed:?}");
+        assert!(session.crashes().is_empty(), "{typed:?}: {:?}", session.crashes());
+        if seed == 1 {
+            assert_eq!(broken(&mut session), [""; 0], "{typed:?}");
+        }
+    }
+}
+
+/// Faults that last, and what they are to be known by.
+#[test]
+fn what_lasts_has_a_name() {
+    let pending = |session: &Session| {
+        let pods = session.cluster.engine.api.store.prefix("/registry/pods/default/");
+        pods.filter(|(_, entry)| entry.value.to_json()["spec"]["nodeName"].is_null()).count()
+    };
+    for seed in 1..=seeds() {
+        let mut session = session(seed);
+        session.act("stop kube-scheduler").expect("it runs");
+        settle(&mut session);
+        assert_eq!((available(&session), pending(&session)), (0, 2), "nobody gives Pods a node");
+        session.act("start kube-scheduler").expect("it was stopped");
+        settle(&mut session);
+        assert_eq!(available(&session), 2, "it finds them when it comes back");
+    }
+}
+
+/// A node that is full says so, gets a taint, and its Pods that came too soon are Failed: Evicted.
+#[test]
+fn a_full_node_is_passed_over() {
+    for (what, condition, taint) in [
+        ("disk", "DiskPressure", "node.kubernetes.io/disk-pressure"),
+        ("pids", "PIDPressure", "node.kubernetes.io/pid-pressure"),
+    ] {
+        let mut session = session(0);
+        session.act(&format!("full node-1 {what}")).expect("its kubelet runs");
+        settle(&mut session);
+        let node = session.cluster.engine.api.store.get("/registry/minions/node-1").expect("there is a node");
+        let json = node.value.to_json();
+        let conditions = json["status"]["conditions"].as_array().expect("a node has conditions");
+        assert!(conditions.iter().any(|c| c["type"] == condition && c["status"] == "True"), "{conditions:?}");
+        assert!(json["spec"]["taints"].as_array().is_some_and(|t| t.iter().any(|t| t["key"] == taint)), "{json}");
+        let pods = session.cluster.engine.api.store.prefix("/registry/pods/default/");
+        let pods: Vec<_> = pods.map(|(_, entry)| entry.value.to_json()).collect();
+        let here = pods.iter().filter(|pod| pod["spec"]["nodeName"] == "node-1");
+        assert!(here.clone().count() > 0 && here.clone().all(|pod| pod["status"]["reason"] == "Evicted"), "{pods:?}");
+        assert_eq!(available(&session), 2);
+        session.act("relieve node-1").expect("its kubelet runs");
+        settle(&mut session);
+        let node = session.cluster.engine.api.store.get("/registry/minions/node-1").expect("there is a node");
+        assert!(node.value.to_json()["spec"]["taints"].is_null(), "the taint is taken away");
+    }
+    assert!(session(0).act("full node-9 disk").unwrap_err().contains("no kubelet runs"));
+}
+
+/// The condition Ready of a node.
+fn ready(session: &Session, node: &str) -> String {
+    let entry = session.cluster.engine.api.store.get(&format!("/registry/minions/{node}")).expect("there is a node");
+    let json = entry.value.to_json();
+    let conditions = json["status"]["conditions"].as_array().expect("a node has conditions");
+    let ready = conditions.iter().find(|c| c["type"] == "Ready").expect("Ready is one of them");
+    ready["status"].as_str().expect("it is text").to_owned()
+}
+
+/// A clock that is fast does no harm. One that goes back makes its node doubted, until it is right again: a Lease counts
+/// as renewed only if its time has grown.
+#[test]
+fn a_clock_that_goes_back_makes_a_node_doubted() {
+    let mut session = session(0);
+    session.act("skew node-2 7200").expect("its kubelet runs");
+    settle(&mut session);
+    let lease = session.cluster.engine.api.store.get("/registry/leases/kube-node-lease/node-2").expect("it has one");
+    assert!(lease.value.to_json()["spec"]["renewTime"].to_string().contains("2026-01-01T02:"));
+    assert_eq!((ready(&session, "node-2").as_str(), available(&session)), ("True", 2));
+    session.act("skew node-1 -7200").expect("its kubelet runs");
+    let mut doubted = false;
+    for _ in 0..30 {
+        session.go(&mut Goal::Time(session.cluster.engine.now() + Duration::from_secs(5)), 100_000);
+        doubted |= ready(&session, "node-1") == "Unknown";
+    }
+    assert!(doubted, "node-1 is never doubted");
+    session.act("skew node-1 0").expect("its kubelet runs");
+    settle(&mut session);
+    assert_eq!((ready(&session, "node-1").as_str(), available(&session)), ("True", 2));
+}
+
+/// Any one message that can get lost is lost. Whoever waits for it is told and tries again; but an informer cannot know
+/// what its watch did not say. That state has a name: a stale cache. A restart heals it.
+#[test]
+fn one_lost_message_is_healed_by_a_restart_at_the_latest() {
+    let mut stale = 0;
+    for seed in 1..=seeds().max(8) {
+        let mut session = session(seed);
+        let mut random = Random::new(seed ^ 0xd0);
+        session.goto(10 + random.below(STEPS));
+        let lossy: Vec<_> = session.cluster.engine.pending().filter(|event| can_get_lost(&event.what)).collect();
+        if lossy.is_empty() {
+            continue;
+        }
+        let event = lossy[random.below(lossy.len() as u64) as usize];
+        let (id, notification) = (event.id, matches!(event.what, What::Notification { .. }));
+        session.act(&format!("drop {id}")).expect("it can get lost");
+        settle(&mut session);
+        if available(&session) != 2 {
+            assert!(notification, "seed {seed}: {id} was a call, which is tried again");
+            stale += 1;
+            let components = ["kube-controller-manager", "kube-scheduler"].map(str::to_owned).into_iter();
+            let kubelets = (1..=3).map(|n| format!("kubelet/node-{n}"));
+            for component in components.chain(kubelets) {
+                session.act(&format!("crash {component}")).expect("it runs");
+            }
+            settle(&mut session);
+        }
+        assert_eq!(available(&session), 2, "seed {seed}, {id}");
+    }
+    println!("{stale} caches stayed stale until a restart");
+}
+
+fn can_get_lost(what: &What) -> bool {
+    match what {
+        What::Request { request, .. } => request.kind != Kind::Event,
+        What::Response { .. } | What::Notification { .. } => true,
+        _ => false,
+    }
+}
