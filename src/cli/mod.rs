@@ -1,6 +1,6 @@
 //! The terminal: the program's commands, the stepper's prompt, and what a stop looks like.
 //!
-//! - [`step`]: `kubestep step`; [`stepper`]: a session that takes commands. Its faces: [`prompt`], [`json`].
+//! - [`step`]: `kubestep step`; [`stepper`]: a session that takes commands. Its faces: [`prompt`], [`json`], [`tui`].
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
 //! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`.
@@ -31,6 +31,7 @@ pub mod run;
 pub mod sequence;
 pub mod step;
 pub mod stepper;
+pub mod tui;
 pub mod view;
 
 pub use stepper::Stepper;
@@ -132,6 +133,9 @@ struct StepArguments {
     /// Answer each line with one line of JSON, for editors and other programs: docs/json.md says what is in it.
     #[arg(long)]
     json: bool,
+    /// Use the whole screen: panes for what happened, what is pending, the timeline, code, queues and caches.
+    #[arg(long, conflicts_with = "json")]
+    tui: bool,
     /// Before each stop, ask what happens next; the score comes at the end.
     #[arg(long)]
     quiz: bool,

@@ -10,7 +10,7 @@ use crate::debugger::file::File;
 use crate::debugger::quiz::Quiz;
 use crate::debugger::{Session, StopAt};
 
-use super::{StepArguments, Stepper, journal, json, palette, prompt, resume};
+use super::{StepArguments, Stepper, journal, json, palette, prompt, resume, tui};
 
 /// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
 pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
@@ -23,7 +23,7 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
         && let Some(left) = resume::offer(folder)?
         && let Some((stepper, greeting)) = resume::go_on(left)
     {
-        return Ok(prompt::run(stepper, &greeting)?);
+        return run(stepper, &arguments, &greeting, &greeting);
     }
     let scenario = match arguments.source.scenario()? {
         Some(scenario) => scenario,
@@ -44,10 +44,7 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
     let mut stepper = Stepper::new(session, arguments.all);
     stepper.quiz = arguments.quiz.then(Quiz::default);
     let kept = stepper.keep_in(folder);
-    if arguments.json {
-        return Ok(json::run(stepper, &kept)?);
-    }
-    Ok(prompt::run(stepper, &(greeting + &kept))?)
+    run(stepper, &arguments, &kept, &(greeting + &kept))
 }
 
 /// `kubestep step --replay FILE`: goes on with a saved session.
@@ -61,11 +58,22 @@ fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> an
     stepper.quiz = stepper.quiz.or(arguments.quiz.then(Quiz::default));
     let kept = stepper.keep_in(folder);
     let title = palette::here().apply_to(&stepper.session.scenario().title);
+    let shown = if arguments.tui { String::new() } else { prompt::text(&stepper.shown(), &stepper.view()) };
+    let greeting = format!("{title}\n{kept}{shown}");
+    run(stepper, arguments, &kept, &greeting)
+}
+
+/// Shows a session with the face that was asked for. A program gets only the notice, a person all of the greeting.
+fn run(stepper: Stepper, arguments: &StepArguments, notice: &str, greeting: &str) -> anyhow::Result<()> {
     if arguments.json {
-        return Ok(json::run(stepper, &kept)?);
+        return Ok(json::run(stepper, notice)?);
     }
-    let greeting = format!("{title}\n{kept}{}", prompt::text(&stepper.shown(), &stepper.view()));
-    Ok(prompt::run(stepper, &greeting)?)
+    if !arguments.tui {
+        return Ok(prompt::run(stepper, greeting)?);
+    }
+    let screen = io::stdin().is_terminal() && io::stdout().is_terminal();
+    anyhow::ensure!(screen, "--tui needs a terminal; without one, leave it out or use --json");
+    Ok(tui::run(stepper, greeting)?)
 }
 
 /// The menu. Without a terminal the first walk-through of the course is taken.

@@ -41,6 +41,15 @@ pub fn rows(session: &Session, about: &About) -> Vec<Row> {
     session.history().iter().filter(shown).map(|step| row(engine, step)).collect()
 }
 
+/// The last rows of a timeline, so many at most.
+pub fn latest(session: &Session, about: &About, count: usize) -> Vec<Row> {
+    let engine = &session.cluster.engine;
+    let here = session.current().map(|step| step.id);
+    let shown = |step: &&Step| here == Some(step.id) || fits(engine, step, about);
+    let steps: Vec<&Step> = session.history().iter().rev().filter(shown).take(count).collect();
+    steps.into_iter().rev().map(|step| row(engine, step)).collect()
+}
+
 fn fits(engine: &Engine, step: &Step, about: &About) -> bool {
     let facts = Facts::of(engine, step);
     let call = facts.class != Class::Response && !matches!(step.event.what, What::Resume { .. } | What::Reply { .. });

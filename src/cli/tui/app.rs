@@ -1,0 +1,287 @@
+//! What is on the screen, and what keys and clicks do to it. It knows no terminal: tests drive it with events.
+
+use std::collections::BTreeMap;
+
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+
+use crate::debugger::Stop;
+
+use super::super::commands::{self, Answer};
+use super::super::complete::complete;
+use super::super::{Stepper, prompt};
+use super::panes::{self, Row};
+
+/// The parts of the screen that show something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pane {
+    /// Why, what changed, what else happened.
+    Stop,
+    /// What is in flight.
+    Pending,
+    /// Who told whom what.
+    Timeline,
+    /// The code that waits.
+    Source,
+    /// Queues and caches of the component that got the event.
+    Beliefs,
+    /// What commands have said.
+    Output,
+}
+
+impl Pane {
+    /// All, in the order in which Tab goes through them.
+    pub const ALL: [Pane; 6] = [Pane::Stop, Pane::Pending, Pane::Timeline, Pane::Source, Pane::Beliefs, Pane::Output];
+}
+
+/// Keys that are commands, as the bar shows them. Every other command is typed, or taken from the menu.
+pub const KEYS: &[(&str, KeyCode, &str)] = &[
+    ("Enter", KeyCode::Enter, "step"),
+    ("F1", KeyCode::F(1), MENU),
+    ("F2", KeyCode::F(2), "stepi"),
+    ("F3", KeyCode::F(3), "next"),
+    ("F4", KeyCode::F(4), "back"),
+    ("F5", KeyCode::F(5), "continue"),
+    ("F6", KeyCode::F(6), "why"),
+    ("F7", KeyCode::F(7), "tour"),
+    ("F10", KeyCode::F(10), "quit"),
+];
+/// What the bar calls the list of all commands.
+pub const MENU: &str = "menu";
+/// So many lines of output are kept.
+const OUTPUT_KEPT: usize = 2_000;
+/// The wheel moves so many lines.
+const WHEEL: usize = 3;
+
+/// The screen.
+pub struct App {
+    /// The session behind it.
+    pub stepper: Stepper,
+    /// The line that is being typed.
+    pub input: String,
+    /// What each pane shows.
+    pub rows: BTreeMap<Pane, Vec<Row>>,
+    /// How far each pane is scrolled down.
+    pub scroll: BTreeMap<Pane, usize>,
+    /// The pane that keys scroll.
+    pub focus: Pane,
+    /// The stop that is shown.
+    pub stop: Option<Stop>,
+    /// The place in the menu, while it is open.
+    pub menu: Option<usize>,
+    /// Where things were drawn last: panes, buttons of the bar, entries of the menu.
+    pub areas: Vec<(Rect, Target)>,
+    /// How many columns and lines panes had when they were drawn last; what stands in them depends on it.
+    pub sizes: BTreeMap<Pane, (usize, usize)>,
+    output: Vec<String>,
+    typed: Vec<String>,
+    recalled: Option<usize>,
+}
+
+/// What a click meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A pane; its rows begin at the area's first line.
+    Pane(Pane),
+    /// A command of the bar.
+    Button(&'static str),
+    /// An entry of the menu.
+    Entry(usize),
+}
+
+impl App {
+    /// A screen over a session, which says `greeting` at first.
+    pub fn new(mut stepper: Stepper, greeting: &str) -> App {
+        stepper.columns = Some(100);
+        let (stop, typed) = (stepper.session.stop(), std::mem::take(&mut stepper.typed));
+        let mut app = App {
+            stepper,
+            stop,
+            typed,
+            input: String::new(),
+            rows: BTreeMap::new(),
+            scroll: BTreeMap::new(),
+            focus: Pane::Stop,
+            menu: None,
+            areas: Vec::new(),
+            sizes: BTreeMap::new(),
+            output: Vec::new(),
+            recalled: None,
+        };
+        app.say(greeting);
+        app.refresh();
+        app
+    }
+
+    /// Takes an event of the terminal's.
+    pub fn handle(&mut self, event: Event) {
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.key(key),
+            Event::Mouse(mouse) => self.mouse(mouse),
+            Event::Paste(text) => self.input += text.lines().next().unwrap_or_default(),
+            _ => {}
+        }
+    }
+
+    /// Does what a line says, as at the prompt.
+    pub fn command(&mut self, line: &str) {
+        self.say(&format!("(kubestep) {line}\n"));
+        if !line.trim().is_empty() && self.typed.last().is_none_or(|last| last != line) {
+            self.typed.push(line.to_owned());
+        }
+        self.recalled = None;
+        self.stepper.columns = Some(self.size_of(Pane::Output).0.max(20));
+        match self.stepper.answer(line) {
+            Ok(answer) => self.show(answer),
+            Err(error) => self.say(&format!("{error}\n")),
+        }
+        self.refresh();
+    }
+
+    /// An answer's stop goes into the panes, the rest to the output.
+    fn show(&mut self, answer: Answer) {
+        let view = self.stepper.view();
+        let said = prompt::text(&Answer { stop: None, ..answer.clone() }, &view);
+        self.say(&said);
+        let here = self.stepper.session.current().map(|step| step.id.0);
+        match answer.stop {
+            Some(stop) => self.stop = Some(*stop),
+            // Whoever has gone somewhere without showing it stands there all the same.
+            None if self.stop.as_ref().map(|stop| stop.step) != here => self.stop = self.stepper.session.stop(),
+            None => {}
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        let plain = console::strip_ansi_codes(text);
+        self.output.extend(plain.lines().map(str::to_owned));
+        let many = self.output.len().saturating_sub(OUTPUT_KEPT);
+        self.output.drain(..many);
+    }
+
+    /// Fills the panes anew.
+    pub fn refresh(&mut self) {
+        for pane in Pane::ALL {
+            let (width, height) = self.size_of(pane);
+            let rows = match pane {
+                Pane::Stop => panes::stop(self.stop.as_ref(), width),
+                Pane::Pending => panes::pending(&self.stepper.session, width),
+                Pane::Timeline => panes::timeline(&self.stepper.session, width),
+                Pane::Source => panes::source(self.stop.as_ref(), width, height),
+                Pane::Beliefs => panes::beliefs(&mut self.stepper, width),
+                Pane::Output => panes::output(&self.output, width),
+            };
+            let first = if matches!(pane, Pane::Output | Pane::Timeline) { usize::MAX } else { 0 };
+            self.scroll.insert(pane, first);
+            self.rows.insert(pane, rows);
+        }
+    }
+
+    /// How large a pane is; before it was drawn, as one of a large screen.
+    fn size_of(&self, pane: Pane) -> (usize, usize) {
+        self.sizes.get(&pane).copied().unwrap_or((80, 24))
+    }
+
+    fn key(&mut self, key: KeyEvent) {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            match key.code {
+                KeyCode::Char('c' | 'd') => self.command("quit"),
+                KeyCode::Char('u') => self.input.clear(),
+                _ => {}
+            }
+            return;
+        }
+        if self.menu.is_some() {
+            return self.menu_key(key.code);
+        }
+        match key.code {
+            KeyCode::Enter => {
+                let line = std::mem::take(&mut self.input);
+                self.command(&line);
+            }
+            KeyCode::Char(c) => self.input.push(c),
+            KeyCode::Backspace => {
+                self.input.pop();
+            }
+            KeyCode::Esc => self.input.clear(),
+            KeyCode::Up => self.recall(true),
+            KeyCode::Down => self.recall(false),
+            KeyCode::Tab if self.input.is_empty() => self.focus_next(),
+            KeyCode::Tab => self.input = complete(&self.stepper.session, &self.input).unwrap_or(self.input.clone()),
+            KeyCode::PageUp => self.scroll_by(self.focus, -(WHEEL as isize)),
+            KeyCode::PageDown => self.scroll_by(self.focus, WHEEL as isize),
+            code => {
+                if let Some((_, _, command)) = KEYS.iter().find(|(_, key, _)| *key == code) {
+                    self.press(command);
+                }
+            }
+        }
+    }
+
+    fn menu_key(&mut self, code: KeyCode) {
+        let (last, at) = (commands::all().count() - 1, self.menu.unwrap_or_default());
+        match code {
+            KeyCode::Up => self.menu = Some(at.saturating_sub(1)),
+            KeyCode::Down => self.menu = Some((at + 1).min(last)),
+            KeyCode::PageUp => self.menu = Some(at.saturating_sub(10)),
+            KeyCode::PageDown => self.menu = Some((at + 10).min(last)),
+            KeyCode::Enter => self.take_from_menu(at),
+            _ => self.menu = None,
+        }
+    }
+
+    /// A command of the menu is put where it can be finished.
+    fn take_from_menu(&mut self, entry: usize) {
+        self.menu = None;
+        if let Some(command) = commands::all().nth(entry) {
+            self.input = format!("{} ", command.names[0]);
+        }
+    }
+
+    fn press(&mut self, command: &str) {
+        match command {
+            MENU => self.menu = Some(0),
+            command => self.command(command),
+        }
+    }
+
+    fn focus_next(&mut self) {
+        let at = Pane::ALL.iter().position(|pane| *pane == self.focus).unwrap_or_default();
+        self.focus = Pane::ALL[(at + 1) % Pane::ALL.len()];
+    }
+
+    /// Lines that were typed before.
+    fn recall(&mut self, back: bool) {
+        let at = self.recalled.unwrap_or(self.typed.len());
+        let to = if back { at.saturating_sub(1) } else { at + 1 };
+        self.input = self.typed.get(to).cloned().unwrap_or_default();
+        self.recalled = (to < self.typed.len()).then_some(to);
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent) {
+        let place = Position::new(mouse.column, mouse.row);
+        // What was drawn last lies on top.
+        let met = self.areas.iter().rev().find(|(area, _)| area.contains(place)).copied();
+        match (mouse.kind, met) {
+            (MouseEventKind::ScrollUp, Some((_, Target::Pane(pane)))) => self.scroll_by(pane, -(WHEEL as isize)),
+            (MouseEventKind::ScrollDown, Some((_, Target::Pane(pane)))) => self.scroll_by(pane, WHEEL as isize),
+            (MouseEventKind::ScrollUp, Some((_, Target::Entry(_)))) => self.menu_key(KeyCode::Up),
+            (MouseEventKind::ScrollDown, Some((_, Target::Entry(_)))) => self.menu_key(KeyCode::Down),
+            (MouseEventKind::Down(_), Some((_, Target::Button(command)))) => self.press(command),
+            (MouseEventKind::Down(_), Some((_, Target::Entry(entry)))) => self.take_from_menu(entry),
+            (MouseEventKind::Down(_), _) if self.menu.is_some() => self.menu = None,
+            (MouseEventKind::Down(_), Some((area, Target::Pane(pane)))) => {
+                self.focus = pane;
+                let row = usize::from(mouse.row - area.y) + self.scroll.get(&pane).copied().unwrap_or_default();
+                let command = self.rows.get(&pane).and_then(|rows| rows.get(row)).and_then(|row| row.command.clone());
+                self.input = command.unwrap_or(std::mem::take(&mut self.input));
+            }
+            _ => {}
+        }
+    }
+
+    fn scroll_by(&mut self, pane: Pane, lines: isize) {
+        let at = self.scroll.entry(pane).or_default();
+        *at = at.saturating_add_signed(lines);
+    }
+}

@@ -1,0 +1,185 @@
+//! Where things are on the screen.
+
+use console::{measure_text_width, truncate_str};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph};
+
+use crate::object::time::Instant;
+
+use super::super::commands;
+use super::app::{App, KEYS, Pane, Target};
+use super::panes::{Row, Tone};
+
+/// Below this size the panes say nothing any more.
+const SMALLEST: (u16, u16) = (80, 24);
+/// The column of the menu at which it says what a command does, unless that is written in more.
+const USAGE: usize = 24;
+/// From so many columns on there are three of panes instead of two.
+const WIDE: u16 = 150;
+
+/// Draws the screen, and remembers where everything is.
+pub fn draw(app: &mut App, frame: &mut Frame) {
+    let area = frame.area();
+    app.areas.clear();
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        let text = format!("{}×{} is too small: the panes need 80×24", area.width, area.height);
+        frame.render_widget(Paragraph::new(text), area);
+        return;
+    }
+    let rows = [Constraint::Length(2), Constraint::Min(0), Constraint::Length(1), Constraint::Length(1)];
+    let [head, body, input, bar] = Layout::vertical(rows).areas(area);
+    frame.render_widget(Paragraph::new(title(app, usize::from(head.width))), head);
+    let places = places(body);
+    let inside = |area: &Rect| (usize::from(area.width).saturating_sub(1), usize::from(area.height).saturating_sub(1));
+    let sizes = places.iter().map(|(pane, area)| (*pane, inside(area))).collect();
+    if app.sizes != sizes {
+        app.sizes = sizes;
+        app.refresh();
+    }
+    for (pane, area) in places {
+        draw_pane(app, frame, pane, area);
+    }
+    draw_input(app, frame, input);
+    draw_bar(app, frame, bar);
+    if let Some(at) = app.menu {
+        draw_menu(app, frame, body, at);
+    }
+}
+
+/// Step and time, and the event from end to end.
+fn title(app: &App, width: usize) -> Vec<Line<'static>> {
+    let name = app.stepper.session.scenario().name.clone();
+    let bold = Style::new().add_modifier(Modifier::BOLD);
+    let Some(stop) = &app.stop else {
+        return vec![Line::styled(format!(" {name} · before the first step"), bold)];
+    };
+    let event = &stop.event;
+    let first = format!(" {name} · step {} · {}", stop.step, Instant(stop.t_ns));
+    let (from, to) = (format!(" {} ──", event.from), format!("──▶ {}", event.to));
+    if measure_text_width(&from) + measure_text_width(&event.what) + measure_text_width(&to) <= width {
+        return vec![
+            Line::styled(first, bold),
+            Line::from(vec![Span::raw(from), Span::styled(event.what.clone(), bold), Span::raw(to)]),
+        ];
+    }
+    // Too long for one line: whom it goes to stands in the first.
+    let head = truncate_str(&format!("{first} · to {}", event.to), width, "…").into_owned();
+    let second = truncate_str(&format!("{from}{}──▶", event.what), width, "…").into_owned();
+    vec![Line::styled(head, bold), Line::raw(second)]
+}
+
+/// Panes side by side and one below the other, as there is room.
+fn places(body: Rect) -> Vec<(Pane, Rect)> {
+    let split = |area: Rect, parts: &[(Pane, u16)]| {
+        let areas = Layout::vertical(parts.iter().map(|(_, part)| Constraint::Fill(*part))).split(area);
+        parts.iter().zip(areas.iter()).map(|((pane, _), area)| (*pane, *area)).collect::<Vec<_>>()
+    };
+    if body.width >= WIDE {
+        let [left, middle, right] = Layout::horizontal([Constraint::Fill(1); 3]).areas(body);
+        let mut places = split(left, &[(Pane::Timeline, 3), (Pane::Pending, 2)]);
+        places.extend(split(middle, &[(Pane::Stop, 3), (Pane::Source, 2)]));
+        places.extend(split(right, &[(Pane::Output, 3), (Pane::Beliefs, 2)]));
+        return places;
+    }
+    let [left, right] = Layout::horizontal([Constraint::Fill(1); 2]).areas(body);
+    let mut places = split(left, &[(Pane::Timeline, 4), (Pane::Pending, 3), (Pane::Beliefs, 3)]);
+    places.extend(split(right, &[(Pane::Stop, 4), (Pane::Source, 3), (Pane::Output, 3)]));
+    places
+}
+
+fn name(pane: Pane) -> &'static str {
+    match pane {
+        Pane::Stop => "what happened",
+        Pane::Pending => "pending",
+        Pane::Timeline => "timeline",
+        Pane::Source => "code that waits",
+        Pane::Beliefs => "queues and caches",
+        Pane::Output => "output",
+    }
+}
+
+fn draw_pane(app: &mut App, frame: &mut Frame, pane: Pane, area: Rect) {
+    let style = match app.focus == pane {
+        true => Style::new().fg(Color::Yellow),
+        false => Style::new().add_modifier(Modifier::DIM),
+    };
+    let rows = app.rows.get(&pane).map_or(&[][..], Vec::as_slice);
+    let height = usize::from(area.height.saturating_sub(1));
+    let last = rows.len().saturating_sub(height);
+    let first = app.scroll.get(&pane).copied().unwrap_or_default().min(last);
+    let more = if last > 0 {
+        format!(" {}-{} of {}", first + 1, first + height.min(rows.len()), rows.len())
+    } else {
+        String::new()
+    };
+    let block = Block::new().borders(Borders::TOP).border_style(style).title(format!(" {}{more} ", name(pane)));
+    let inside = Rect { width: area.width.saturating_sub(1), ..block.inner(area) };
+    let lines: Vec<Line> = rows.iter().skip(first).take(height).map(line).collect();
+    frame.render_widget(block, Rect { width: area.width.saturating_sub(1), ..area });
+    frame.render_widget(Paragraph::new(lines), inside);
+    app.scroll.insert(pane, first);
+    app.areas.push((inside, Target::Pane(pane)));
+}
+
+fn line(row: &Row) -> Line<'_> {
+    let style = match row.tone {
+        Tone::Plain => Style::new(),
+        Tone::Dim => Style::new().add_modifier(Modifier::DIM),
+        Tone::Here => Style::new().add_modifier(Modifier::BOLD),
+        Tone::Added => Style::new().fg(Color::Green),
+        Tone::Removed => Style::new().fg(Color::Red),
+        Tone::Wrong => Style::new().fg(Color::Red).add_modifier(Modifier::BOLD),
+    };
+    Line::styled(row.text.as_str(), style)
+}
+
+/// The line that is typed; of one that is too long its end.
+fn draw_input(app: &App, frame: &mut Frame, area: Rect) {
+    const PROMPT: &str = "(kubestep) ";
+    let room = usize::from(area.width).saturating_sub(PROMPT.len() + 1);
+    let width = measure_text_width;
+    let mut shown = app.input.as_str();
+    while width(shown) > room {
+        let first = shown.chars().next().map_or(0, char::len_utf8);
+        shown = &shown[first..];
+    }
+    frame.render_widget(Paragraph::new(format!("{PROMPT}{shown}")), area);
+    frame.set_cursor_position((area.x + (PROMPT.len() + width(shown)) as u16, area.y));
+}
+
+/// Keys that are commands, each a button.
+fn draw_bar(app: &mut App, frame: &mut Frame, area: Rect) {
+    let mut x = area.x;
+    for (key, _, command) in KEYS {
+        let width = (key.len() + command.len() + 1) as u16;
+        if x + width > area.right() {
+            break;
+        }
+        let place = Rect { x, width, ..area };
+        let text = vec![Span::styled(*key, Style::new().add_modifier(Modifier::REVERSED)), Span::raw(*command)];
+        frame.render_widget(Paragraph::new(Line::from(text)), place);
+        app.areas.push((place, Target::Button(command)));
+        x += width;
+    }
+}
+
+/// Every command, with what it does; the chosen one is put before the cursor.
+fn draw_menu(app: &mut App, frame: &mut Frame, body: Rect, at: usize) {
+    frame.render_widget(Clear, body);
+    let title = " commands: arrows and Enter, or a click; Esc closes ";
+    let block = Block::new().borders(Borders::ALL).title(title);
+    let inside = block.inner(body);
+    frame.render_widget(block, body);
+    let height = usize::from(inside.height).max(1);
+    let first = at.saturating_sub(height - 1);
+    for (n, command) in commands::all().enumerate().skip(first).take(height) {
+        let place = Rect { y: inside.y + (n - first) as u16, height: 1, ..inside };
+        let style = if n == at { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() };
+        let text = format!("{:<USAGE$}  {}", command.usage, command.about);
+        frame.render_widget(Paragraph::new(Line::styled(text, style)), place);
+        app.areas.push((place, Target::Entry(n)));
+    }
+}

@@ -1,0 +1,54 @@
+//! The terminal is taken and given back.
+//!
+//! Code of components may panic while it runs; the engine catches that, and it is no reason to leave the screen. So
+//! nothing is printed when a panic begins. One that nobody catches is printed when the terminal is as it was.
+
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{DisableMouseCapture, EnableMouseCapture};
+use ratatui::crossterm::execute;
+
+/// Runs `body` on the whole screen. An error of the outer kind says that there is none.
+pub fn with_terminal<T>(body: impl FnOnce(&mut DefaultTerminal) -> T) -> io::Result<T> {
+    let mut terminal = ratatui::try_init()?;
+    let captured = execute!(io::stdout(), EnableMouseCapture);
+    let restore = || {
+        let _ = execute!(io::stdout(), DisableMouseCapture);
+        ratatui::restore();
+    };
+    let result = guarded(|| captured.map(|()| body(&mut terminal)), restore);
+    match result {
+        Ok(result) => result,
+        Err(message) => Err(io::Error::other(message)),
+    }
+}
+
+/// Runs `body` and then `restore`, whatever happens. An error is what a panic said.
+fn guarded<T>(body: impl FnOnce() -> T, restore: impl FnOnce()) -> Result<T, String> {
+    let said = Arc::new(Mutex::new(String::new()));
+    let (before, heard) = (panic::take_hook(), said.clone());
+    panic::set_hook(Box::new(move |panic| {
+        *heard.lock().unwrap_or_else(PoisonError::into_inner) = panic.to_string();
+    }));
+    let result = panic::catch_unwind(AssertUnwindSafe(body));
+    panic::set_hook(before);
+    restore();
+    result.map_err(|_| said.lock().unwrap_or_else(PoisonError::into_inner).clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terminal_is_given_back_after_a_panic() {
+        let mut restored = 0;
+        assert_eq!(guarded(|| 7, || restored += 1), Ok(7));
+        let error = guarded(|| -> u8 { panic!("out of luck") }, || restored += 1).unwrap_err();
+        assert!(error.contains("out of luck") && error.contains("guard.rs"), "{error}");
+        assert_eq!(restored, 2);
+    }
+}

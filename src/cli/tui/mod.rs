@@ -1,0 +1,50 @@
+//! The full screen: a session in panes, with keyboard and mouse.
+//!
+//! - [`app`]: what is on the screen and what keys and clicks do to it; it knows no terminal.
+//! - [`panes`]: what stands in each pane. Every fact of a stop comes from the same value as at the prompt.
+//! - [`draw`]: where the panes are, from 80 columns by 24 lines up.
+//! - [`guard`]: the terminal is given back as it was, also after a panic.
+
+use std::io;
+use std::time::Duration;
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event;
+
+use super::Stepper;
+use app::App;
+
+pub mod app;
+pub mod draw;
+pub mod guard;
+pub mod panes;
+
+/// So many events are taken before the screen is drawn again: a window that is being resized sends a storm of them.
+const EVENTS_AT_ONCE: usize = 256;
+
+/// Takes keys and clicks until the user has had enough. `greeting` is said at first.
+pub fn run(stepper: Stepper, greeting: &str) -> io::Result<()> {
+    // Panes have styles of their own.
+    console::set_colors_enabled(false);
+    let mut app = App::new(stepper, greeting);
+    guard::with_terminal(|terminal| until_done(&mut app, terminal))??;
+    if let Some(score) = app.stepper.quiz.as_ref().and_then(crate::debugger::quiz::Quiz::score) {
+        println!("{score}");
+    }
+    app.stepper.end();
+    Ok(())
+}
+
+fn until_done(app: &mut App, terminal: &mut DefaultTerminal) -> io::Result<()> {
+    while !app.stepper.done {
+        terminal.draw(|frame| draw::draw(app, frame))?;
+        app.handle(event::read()?);
+        for _ in 0..EVENTS_AT_ONCE {
+            if app.stepper.done || !event::poll(Duration::ZERO)? {
+                break;
+            }
+            app.handle(event::read()?);
+        }
+    }
+    Ok(())
+}
