@@ -13,12 +13,14 @@
 //!
 //! Left out: exercises that run in the cluster; this is so far a set of functions that the cluster calls.
 
+pub mod cache;
 pub mod fit;
 pub mod function;
 pub mod ownership;
 pub mod process;
 pub mod progress;
 pub mod report;
+pub mod restart;
 pub mod rollout;
 pub mod shelf;
 
@@ -65,7 +67,8 @@ impl Exercise {
 }
 
 /// The exercises, in the order in which they are meant to be done.
-pub const TABLE: &[Exercise] = &[ownership::EXERCISE, rollout::EXERCISE, fit::EXERCISE];
+pub const TABLE: &[Exercise] =
+    &[ownership::EXERCISE, cache::EXERCISE, rollout::EXERCISE, fit::EXERCISE, restart::EXERCISE];
 
 /// A property that does not hold.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,234 @@
+//! Exercise 03: how a watch keeps a cache. Mirrors `processDeltas` and `Replace` of `client-go/tools/cache`.
+//!
+//! Every short history of a few objects is asked, those with a gap in the watch too: events that were missed show only in
+//! the next list.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Exercise;
+use super::function::{self, Function};
+
+/// An object: its key and the revision at which it was written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Item {
+    /// `default/web`.
+    pub key: String,
+    /// Grows with every write.
+    pub revision: u64,
+}
+
+/// What the API server says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Event {
+    /// The watch: it is new.
+    Added(Item),
+    /// The watch: it has changed.
+    Modified(Item),
+    /// The watch: it is gone; this was its last state.
+    Deleted(Item),
+    /// The watch broke, and this is all there is now. Whatever happened meanwhile nobody tells.
+    Relisted(Vec<Item>),
+}
+
+/// What the handlers are told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Told {
+    /// It is new to the cache.
+    Added(Item),
+    /// It was in the cache, and was written or listed again.
+    Updated {
+        /// What the cache had.
+        old: Item,
+        /// What it has now.
+        new: Item,
+    },
+    /// It is gone; this was the last that was known of it.
+    Deleted(Item),
+}
+
+/// All objects by key.
+pub type Cache = BTreeMap<String, Item>;
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "03_cache",
+    title: "How does a watch keep a cache?",
+    outcome: "say what handlers are told for each watch event, and what only a new list can tell",
+    needs: &[],
+    hints: [
+        "What the event is called and what the handlers are told are two things. What decides what they are told?",
+        "Added and Modified do the same: put the object in. Whether the cache had it before decides between Added and \
+         Updated. A list brings no event for what has been deleted meanwhile.",
+        "Relisted: first, in key order, Deleted for everything in the cache that is not in the list, with what the cache \
+         has of it; then put in each listed object, in key order. Deleted is told even of what the cache did not have.",
+    ],
+    minutes: 25,
+    questions: function::questions::<Caching>,
+    judge: function::judge::<Caching>,
+};
+
+/// In the learner's process.
+pub fn answer(apply: fn(&mut Cache, &Event) -> Vec<Told>) {
+    function::answer::<Caching>(|history: &Vec<Event>| {
+        let mut cache = Cache::new();
+        let told = history.iter().map(|event| apply(&mut cache, event)).collect();
+        Outcome { told, cache: cache.into_values().collect() }
+    });
+}
+
+struct Caching;
+
+/// What came of a history: what was told after each event, and the cache at the end.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Outcome {
+    told: Vec<Vec<Told>>,
+    cache: Vec<Item>,
+}
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    TrustsNames,
+    KeepsDeleted,
+    SilentUnknownDelete,
+    MissesDeletes,
+    DeletesSilently,
+    ClearsFirst,
+    OnlyChanged,
+    DeletesLast,
+    IgnoresOldList,
+    TellsLateState,
+}
+
+impl Function for Caching {
+    type Question = Vec<Event>;
+    type Answer = Outcome;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("the event's name decides what is told; what the cache had before must", Slip::TrustsNames),
+        ("a deleted object stays in the cache", Slip::KeepsDeleted),
+        ("a deletion of what the cache did not have is not told", Slip::SilentUnknownDelete),
+        ("what is not in the new list stays in the cache", Slip::MissesDeletes),
+        ("what is not in the new list leaves the cache, and nobody is told", Slip::DeletesSilently),
+        ("the cache is emptied before the new list, so that all of it seems new", Slip::ClearsFirst),
+        ("what is listed again unchanged is not told", Slip::OnlyChanged),
+        ("deletions found by a list are told after the rest", Slip::DeletesLast),
+        ("a list that is empty is ignored", Slip::IgnoresOldList),
+        ("a deletion is told with the state that the cache has; the event has the last one", Slip::TellsLateState),
+    ];
+
+    fn questions() -> Vec<Vec<Event>> {
+        let mut all: Vec<Vec<Event>> = vec![Vec::new()];
+        let mut longest = all.clone();
+        for revision in 1..=3 {
+            let longer = longest.iter().flat_map(|history| {
+                let next = events(revision).into_iter();
+                next.map(move |event| history.iter().cloned().chain([event]).collect::<Vec<_>>())
+            });
+            longest = longer.collect();
+            all.extend(longest.clone());
+        }
+        all
+    }
+
+    fn rule(history: &Vec<Event>, slip: Option<Slip>) -> Outcome {
+        let mut cache = Cache::new();
+        let told = history.iter().map(|event| apply(&mut cache, event, slip)).collect();
+        Outcome { told, cache: cache.into_values().collect() }
+    }
+
+    fn property(history: &Vec<Event>, given: Option<&Outcome>) -> &'static str {
+        let right = Caching::rule(history, None);
+        match given {
+            Some(given) if given.told.len() == history.len() && given.cache == right.cache => {
+                "handlers are told what happened to the cache, once and in order"
+            }
+            Some(_) => "the cache holds what the API server has last said",
+            None => "every event is answered",
+        }
+    }
+
+    fn show(history: &Vec<Event>) -> String {
+        let lines: Vec<String> = (1..).zip(history).map(|(n, event)| format!("{n}. {event:?}")).collect();
+        if lines.is_empty() { "no event at all".to_owned() } else { lines.join("\n") }
+    }
+}
+
+/// What can happen at a revision, with two objects.
+fn events(revision: u64) -> Vec<Event> {
+    let item = |key: &str, revision| Item { key: format!("default/{key}"), revision };
+    let mut all = Vec::new();
+    for key in ["a", "b"] {
+        all.push(Event::Added(item(key, revision)));
+        all.push(Event::Modified(item(key, revision)));
+        all.push(Event::Deleted(item(key, revision)));
+    }
+    let same = revision.saturating_sub(1).max(1);
+    all.push(Event::Relisted(Vec::new()));
+    all.push(Event::Relisted(vec![item("b", same)]));
+    all.push(Event::Relisted(vec![item("a", revision), item("c", revision)]));
+    all
+}
+
+fn apply(cache: &mut Cache, event: &Event, slip: Option<Slip>) -> Vec<Told> {
+    match event {
+        Event::Added(item) if slip == Some(Slip::TrustsNames) => {
+            cache.insert(item.key.clone(), item.clone());
+            vec![Told::Added(item.clone())]
+        }
+        Event::Added(item) | Event::Modified(item) => vec![put(cache, item)],
+        Event::Deleted(item) => {
+            let old = match slip {
+                Some(Slip::KeepsDeleted) => cache.get(&item.key).cloned(),
+                _ => cache.remove(&item.key),
+            };
+            match (slip, old) {
+                (Some(Slip::SilentUnknownDelete), None) => Vec::new(),
+                (Some(Slip::TellsLateState), Some(old)) => vec![Told::Deleted(old)],
+                _ => vec![Told::Deleted(item.clone())],
+            }
+        }
+        Event::Relisted(list) if list.is_empty() && slip == Some(Slip::IgnoresOldList) => Vec::new(),
+        Event::Relisted(list) => relist(cache, list, slip),
+    }
+}
+
+fn put(cache: &mut Cache, item: &Item) -> Told {
+    match cache.insert(item.key.clone(), item.clone()) {
+        Some(old) => Told::Updated { old, new: item.clone() },
+        None => Told::Added(item.clone()),
+    }
+}
+
+fn relist(cache: &mut Cache, list: &[Item], slip: Option<Slip>) -> Vec<Told> {
+    let listed = |key: &String| list.iter().any(|item| item.key == *key);
+    let gone: Vec<Item> = cache.values().filter(|item| !listed(&item.key)).cloned().collect();
+    let mut deleted = Vec::new();
+    if slip != Some(Slip::MissesDeletes) {
+        gone.iter().for_each(|item| drop(cache.remove(&item.key)));
+        deleted = gone.into_iter().map(Told::Deleted).collect();
+    }
+    if slip == Some(Slip::DeletesSilently) {
+        deleted.clear();
+    }
+    if slip == Some(Slip::ClearsFirst) {
+        cache.clear();
+    }
+    let unchanged: Vec<Item> = cache.values().cloned().collect();
+    let all = list.iter().map(|item| (item, put(cache, item)));
+    let silent = |item: &Item| slip == Some(Slip::OnlyChanged) && unchanged.contains(item);
+    let put: Vec<Told> = all.filter(|(item, _)| !silent(item)).map(|(_, told)| told).collect();
+    if slip == Some(Slip::DeletesLast) { [put, deleted].concat() } else { [deleted, put].concat() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Caching>();
+    }
+}

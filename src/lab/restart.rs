@@ -1,0 +1,209 @@
+//! Exercise 13: when does the kubelet start a container again? Mirrors `ShouldContainerBeRestarted` and `doBackOff` of
+//! the kubelet.
+
+use serde::{Deserialize, Serialize};
+
+use super::Exercise;
+use super::function::{self, Function};
+
+/// One run of a container that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// 0: all went well.
+    pub exit_code: i32,
+    /// How long it ran.
+    pub seconds: u64,
+}
+
+/// What becomes of a container that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Restart {
+    /// It stays as it is.
+    Never,
+    /// It is started again, so many seconds after its end.
+    After(u64),
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "13_restart",
+    title: "When is a container started again?",
+    outcome: "explain CrashLoopBackOff: who waits, how long, and when the waiting is forgotten",
+    needs: &[],
+    hints: [
+        "Two questions: is it started again at all, and after how long? The first needs the last run only. What does the \
+         second need?",
+        "The first restart is immediate. Each one after that waits: 10 s, 20 s, 40 s …, at most 300 s. What the exit code \
+         was does not matter for that.",
+        "Go through the runs with a delay that is none at first. After each: if there is none, or the run took more than \
+         600 s, the restart is immediate and the delay becomes 10; else it waits the delay, which then doubles, up to 300.",
+    ],
+    minutes: 20,
+    questions: function::questions::<Restarting>,
+    judge: function::judge::<Restarting>,
+};
+
+/// In the learner's process.
+pub fn answer(restart: fn(&str, &[Run]) -> Restart) {
+    function::answer::<Restarting>(|case| restart(&case.policy, &case.runs));
+}
+
+struct Restarting;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Case {
+    policy: String,
+    runs: Vec<Run>,
+}
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    IgnoresPolicy,
+    OnFailureIsAlways,
+    NeverIsOnFailure,
+    FirstWaits,
+    NoCap,
+    NoReset,
+    ResetsAtOnce,
+    WaitsAfterReset,
+    AddsUp,
+    SuccessResets,
+    CountsFromStart,
+}
+
+impl Function for Restarting {
+    type Question = Case;
+    type Answer = Restart;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("the restart policy is not looked at", Slip::IgnoresPolicy),
+        ("OnFailure starts a container again that has ended well", Slip::OnFailureIsAlways),
+        ("Never starts a container again that has failed", Slip::NeverIsOnFailure),
+        ("the first restart waits; it is immediate", Slip::FirstWaits),
+        ("the wait grows beyond 300 seconds", Slip::NoCap),
+        ("a long run does not make the kubelet forget", Slip::NoReset),
+        ("a run of more than 300 seconds makes the kubelet forget; it takes 600", Slip::ResetsAtOnce),
+        ("after a long run the restart waits 10 seconds; it is immediate", Slip::WaitsAfterReset),
+        ("the wait grows by 10 seconds each time; it doubles", Slip::AddsUp),
+        ("a run that ended well makes the kubelet forget", Slip::SuccessResets),
+        ("the wait is counted from the start of the run; it is counted from its end", Slip::CountsFromStart),
+    ];
+
+    fn questions() -> Vec<Case> {
+        let run = |exit_code, seconds| Run { exit_code, seconds };
+        let kinds = [run(1, 1), run(0, 1), run(1, 400), run(2, 700)];
+        let mut histories: Vec<Vec<Run>> = kinds.iter().map(|one| vec![*one]).collect();
+        let mut from = 0;
+        for _ in 0..3 {
+            let to = histories.len();
+            for n in from..to {
+                let longer = kinds.iter().map(|one| histories[n].iter().copied().chain([*one]).collect());
+                let longer: Vec<Vec<Run>> = longer.collect();
+                histories.extend(longer);
+            }
+            from = to;
+        }
+        for length in 5..=9 {
+            histories.push(vec![run(1, 1); length]);
+            histories.push([vec![run(1, 1); length], vec![run(1, 700)]].concat());
+            histories.push([vec![run(1, 1); length], vec![run(0, 400)]].concat());
+        }
+        let mut all = Vec::new();
+        for policy in ["Always", "OnFailure", "Never"] {
+            let case = |runs: &Vec<Run>| Case { policy: policy.to_owned(), runs: runs.clone() };
+            all.extend(histories.iter().map(case).filter(can_be));
+        }
+        all.sort_by_key(|case| case.runs.len());
+        all
+    }
+
+    fn rule(case: &Case, slip: Option<Slip>) -> Restart {
+        let Some(last) = case.runs.last() else { return Restart::After(0) };
+        let is = |one| slip == Some(one);
+        let policy = match &*case.policy {
+            "Never" if is(Slip::NeverIsOnFailure) => "OnFailure",
+            "OnFailure" if is(Slip::OnFailureIsAlways) => "Always",
+            _ if is(Slip::IgnoresPolicy) => "Always",
+            other => other,
+        };
+        match restarts(policy, last) {
+            true => Restart::After(wait(&case.runs, slip)),
+            false => Restart::Never,
+        }
+    }
+
+    fn property(case: &Case, given: Option<&Restart>) -> &'static str {
+        match (given, Restarting::rule(case, None)) {
+            (None, _) => "every container gets an answer",
+            (Some(Restart::Never), _) | (_, Restart::Never) => "the restart policy decides whether it is started again",
+            (_, Restart::After(0)) => "the first restart is immediate, and the first after a long run",
+            _ => "each restart waits twice as long as the one before, from 10 to 300 seconds",
+        }
+    }
+
+    fn show(case: &Case) -> String {
+        let run = |run: &Run| format!("ran {} s and ended with {}", run.seconds, run.exit_code);
+        let runs: Vec<String> = case.runs.iter().map(run).collect();
+        format!("restartPolicy {}\n{}", case.policy, runs.join("\n"))
+    }
+}
+
+fn restarts(policy: &str, run: &Run) -> bool {
+    policy == "Always" || (policy == "OnFailure" && run.exit_code != 0)
+}
+
+/// Whether there can be such a history: all runs but the last were followed by another.
+fn can_be(case: &Case) -> bool {
+    case.runs.split_last().is_some_and(|(_, before)| before.iter().all(|run| restarts(&case.policy, run)))
+}
+
+fn wait(runs: &[Run], slip: Option<Slip>) -> u64 {
+    let is = |one| slip == Some(one);
+    let long = if is(Slip::ResetsAtOnce) { 300 } else { 600 };
+    let (mut delay, mut wait): (Option<u64>, u64) = (None, 0);
+    for (n, run) in runs.iter().enumerate() {
+        let forgets = (run.seconds > long && !is(Slip::NoReset)) || (run.exit_code == 0 && is(Slip::SuccessResets));
+        let next;
+        (wait, next) = match delay {
+            None => (if is(Slip::FirstWaits) { 10 } else { 0 }, 10),
+            Some(_) if forgets => (if is(Slip::WaitsAfterReset) { 10 } else { 0 }, 10),
+            Some(delay) if is(Slip::AddsUp) => (delay, delay + 10),
+            Some(delay) => (delay, 2 * delay),
+        };
+        if is(Slip::CountsFromStart) && n + 1 == runs.len() {
+            wait = wait.saturating_sub(run.seconds);
+        }
+        delay = Some(if is(Slip::NoCap) { next } else { next.min(300) });
+    }
+    wait
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::node::kubelet::backoff::Backoff;
+    use crate::object::time::Instant;
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Restarting>();
+    }
+
+    #[test]
+    fn the_rule_is_that_of_the_kubelet() {
+        for case in Restarting::questions() {
+            let Restart::After(given) = Restarting::rule(&case, None) else { continue };
+            let (mut crashes, mut now, mut waited) = (Backoff::default(), Instant::default(), Duration::ZERO);
+            for run in &case.runs {
+                let end = now + Duration::from_secs(run.seconds);
+                now = crashes.wait_since("web", end, end).unwrap_or(end);
+                waited = now - end;
+                crashes.next("web", end, now);
+            }
+            assert_eq!(waited, Duration::from_secs(given), "{case:?}");
+        }
+    }
+}
