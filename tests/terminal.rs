@@ -1,0 +1,134 @@
+//! Terminals as they should not be: none at all, one without columns, one that is being resized, one whose reader leaves.
+
+use std::process::{Command, Output};
+use std::thread::sleep;
+use std::time::Duration;
+
+fn sh(script: &str) -> Output {
+    let script = script.replace("KUBESTEP", env!("CARGO_BIN_EXE_kubestep"));
+    Command::new("sh").args(["-c", &script]).output().expect("a shell runs")
+}
+
+fn calm(script: &str) -> Output {
+    let output = sh(script);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(!error.contains("panicked"), "{script}: {error}");
+    output
+}
+
+#[test]
+fn without_any_terminal() {
+    for script in [
+        "KUBESTEP step pod <&-",
+        "KUBESTEP step <&-",
+        "echo step | KUBESTEP step pod >&-",
+        "echo step | KUBESTEP step pod 2>&-",
+        "KUBESTEP step pod --json <&- ",
+        "echo step | KUBESTEP step pod --json >&-",
+        "KUBESTEP step pod --tui <&- >&-",
+        "KUBESTEP run pod <&- >&-",
+        "printf 'step\\nrun\\nwhy\\ntimeline\\n' | env -u HOME -u XDG_STATE_HOME TERM=dumb COLUMNS=0 LINES=0 KUBESTEP step pod",
+        "printf 'step\\n' | TERM= KUBESTEP step pod --color always",
+    ] {
+        calm(script);
+    }
+    let output = calm("KUBESTEP step < /dev/null");
+    assert!(output.status.success(), "without a terminal nothing is asked");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("A Deployment becomes Pods"));
+}
+
+#[test]
+fn a_reader_that_leaves_ends_it() {
+    for face in ["", "--json"] {
+        for lines in ["1", "2", "30"] {
+            let script =
+                format!("yes step | head -n 400 | KUBESTEP step deployment {face} | head -n {lines} > /dev/null");
+            let output = calm(&script);
+            let error = String::from_utf8_lossy(&output.stderr);
+            // `yes` and `head` may say that nobody reads any more; kubestep says nothing.
+            assert!(!error.contains("kubestep") && !error.contains("error:"), "{script}: {error}");
+        }
+    }
+}
+
+/// A terminal of tmux's.
+struct Terminal(String);
+
+impl Terminal {
+    /// One in which a shell runs a script and says with what code it ended; None without tmux.
+    fn start(name: &str, script: &str) -> Option<Terminal> {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            eprintln!("skipped: needs tmux");
+            return None;
+        }
+        let terminal = Terminal(format!("kubestep-{name}-{}", std::process::id()));
+        let state = std::env::temp_dir().join(&terminal.0);
+        let program = format!("XDG_STATE_HOME={} {}", state.display(), env!("CARGO_BIN_EXE_kubestep"));
+        let script = format!("{}; echo ended with $?; exec cat", script.replace("KUBESTEP", &program));
+        terminal.tmux(&["new-session", "-d", "-s", "t", "-x", "100", "-y", "30", "sh", "-c", &script]);
+        Some(terminal)
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> String {
+        let output = Command::new("tmux").args(["-L", &self.0, "-f", "/dev/null"]).args(arguments).output();
+        String::from_utf8_lossy(&output.expect("tmux runs").stdout).into_owned()
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        self.tmux(&[&["send-keys", "-t", "t"], keys].concat());
+    }
+
+    fn shows(&self, text: &str) {
+        for _ in 0..300 {
+            if self.tmux(&["capture-pane", "-p", "-S", "-200", "-t", "t"]).contains(text) {
+                return;
+            }
+            sleep(Duration::from_millis(50));
+        }
+        panic!("the screen never shows {text:?}:\n{}", self.tmux(&["capture-pane", "-p", "-S", "-200", "-t", "t"]));
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+        let _ = std::fs::remove_dir_all(std::env::temp_dir().join(&self.0));
+    }
+}
+
+#[test]
+fn a_terminal_without_columns() {
+    for (name, face) in [("zero", ""), ("zero-tui", "--tui")] {
+        let script = format!("stty cols 0 rows 0; KUBESTEP step pod {face}");
+        let Some(terminal) = Terminal::start(name, &script) else { return };
+        sleep(Duration::from_millis(800));
+        terminal.keys(&["step", "Enter"]);
+        terminal.keys(&["timeline", "Enter"]);
+        terminal.keys(&["run", "Enter"]);
+        terminal.keys(&["quit", "Enter"]);
+        terminal.shows("ended with 0");
+    }
+}
+
+#[test]
+fn a_storm_of_sizes() {
+    for (name, face) in [("storm", ""), ("storm-tui", "--tui")] {
+        let Some(terminal) = Terminal::start(name, &format!("KUBESTEP step deployment {face}")) else { return };
+        terminal.shows(if face.is_empty() { "(kubestep)" } else { "F1menu" });
+        let shell = terminal.tmux(&["display-message", "-p", "-t", "t", "#{pane_pid}"]);
+        let storm = format!("for n in $(seq 300); do pkill -WINCH -P {}; done", shell.trim());
+        let mut storming = Command::new("sh").args(["-c", &storm]).spawn().expect("a shell runs");
+        for n in 0..25 {
+            let (width, height) = ((20 + n * 7).to_string(), (5 + n * 2).to_string());
+            terminal.tmux(&["resize-window", "-t", "t", "-x", &width, "-y", &height]);
+            if n % 5 == 0 {
+                terminal.keys(&["step", "Enter"]);
+            }
+        }
+        storming.wait().expect("it ends");
+        terminal.keys(&["why", "Enter"]);
+        terminal.shows("you typed: kubectl apply");
+        terminal.keys(&["quit", "Enter"]);
+        terminal.shows("ended with 0");
+    }
+}
