@@ -9,7 +9,7 @@
 //! may break would matter, it runs the scenario again with that broken. Schedules with the fewest deviations come first,
 //! so the first counterexample is a shortest one.
 //!
-//! - [`run`]: one run, and what it says is worth running next.
+//! - [`run`]: one run. [`trace`]: what it says is worth running next. [`names`]: who an event is in all of them.
 //! - [`access`], [`causality`]: when the order of two steps matters.
 //! - [`fault`]: what may break, and where that matters.
 //! - [`walk`]: runs in which chance decides.
@@ -54,14 +54,17 @@ use super::properties::Property;
 pub mod access;
 pub mod causality;
 pub mod fault;
+mod names;
 pub mod plan;
 pub mod resume;
 pub mod run;
+pub mod trace;
 pub mod walk;
 pub mod workers;
 
 use fault::{FaultKind, Where};
-use run::{Next, Repeat, Runner, Schedule};
+use run::{Repeat, Runner, Schedule};
+use trace::Next;
 use walk::Walk;
 use workers::{Job, Outcome, Workers};
 

@@ -3,7 +3,8 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 
-use super::run::{Next, Repeat, Runner, Schedule};
+use super::run::{Repeat, Runner, Schedule};
+use super::trace::Next;
 use super::walk::Walk;
 use super::{Bound, Subject, Violation};
 
