@@ -5,7 +5,7 @@
 //! - [`draw`]: where the panes are, from 80 columns by 24 lines up.
 //! - [`guard`]: the terminal is given back as it was, also after a panic.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use ratatui::DefaultTerminal;
@@ -22,10 +22,14 @@ pub mod panes;
 /// So many events are taken before the screen is drawn again: a window that is being resized sends a storm of them.
 const EVENTS_AT_ONCE: usize = 256;
 
+/// So often is it looked whether the terminal is still there.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// Takes keys and clicks until the user has had enough. `greeting` is said at first.
 pub fn run(stepper: Stepper, greeting: &str) -> io::Result<()> {
     // Panes have styles of their own.
     console::set_colors_enabled(false);
+    end_with_the_terminal();
     let mut app = App::new(stepper, greeting);
     guard::with_terminal(|terminal| until_done(&mut app, terminal))??;
     if let Some(score) = app.stepper.quiz.as_ref().and_then(crate::debugger::quiz::Quiz::score) {
@@ -47,4 +51,15 @@ fn until_done(app: &mut App, terminal: &mut DefaultTerminal) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Ends the program when its terminal has gone and nobody has told it so (`nohup`): waiting for a key would then never
+/// end. The session's journal has all that was done.
+fn end_with_the_terminal() {
+    std::thread::spawn(|| {
+        while io::stdin().is_terminal() {
+            std::thread::sleep(LOOK);
+        }
+        std::process::exit(1);
+    });
 }
