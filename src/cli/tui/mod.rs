@@ -22,6 +22,9 @@ pub mod panes;
 /// So many events are taken before the screen is drawn again: a window that is being resized sends a storm of them.
 const EVENTS_AT_ONCE: usize = 256;
 
+/// So long another event is waited for before the screen is drawn. Not zero: crossterm would not look at all.
+const MORE: Duration = Duration::from_millis(1);
+
 /// So often is it looked whether the terminal is still there.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -44,7 +47,7 @@ fn until_done(app: &mut App, terminal: &mut DefaultTerminal) -> io::Result<()> {
         terminal.draw(|frame| draw::draw(app, frame))?;
         app.handle(event::read()?);
         for _ in 0..EVENTS_AT_ONCE {
-            if app.stepper.done || !event::poll(Duration::ZERO)? {
+            if app.stepper.done || !event::poll(MORE)? {
                 break;
             }
             app.handle(event::read()?);
