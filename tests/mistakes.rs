@@ -34,24 +34,8 @@ fn says(text: &str, parts: &[&str]) {
     }
 }
 
-const WEB: &str = "\
-title: t
-nodes: 2
-proxy: true
-files:
-  web.yaml: |
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: web}
-    spec:
-      replicas: 2
-      selector: {matchLabels: {app: web}}
-      template:
-        metadata: {labels: {app: web}}
-        spec:
-          containers:
-          - {name: c, image: example/stubborn, command: [sh, -c, serve], ports: [{containerPort: 8080}]}
-";
+/// Two Pods that take no notice of being asked to go.
+const WEB: &str = include_str!("scenes/web.yaml");
 
 /// Two networks on one node, the one inside the other: the plugin refuses every Pod, and the kubelet says so.
 #[test]

@@ -6,6 +6,9 @@ use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Note, What};
 
+/// Two Pods that take no notice of being asked to go.
+const WEB: &str = include_str!("scenes/web.yaml");
+
 /// Two Pods and a client on two nodes, then these lines. Returns what the lines after the set-up printed.
 fn session(head: &str, lines: &[&str]) -> (Cluster, String) {
     let pod = |name: &str, node: &str, container: &str| {
@@ -250,23 +253,7 @@ fn ready_endpoints(cluster: &Cluster) -> Vec<(String, String)> {
 /// heard.
 #[test]
 fn a_deleted_pod_gets_no_new_connection() {
-    let text = "\
-title: t
-nodes: 2
-proxy: true
-files:
-  web.yaml: |
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: web}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: web}}
-      template:
-        metadata: {labels: {app: web}}
-        spec:
-          containers:
-          - {name: c, image: example/stubborn, command: [sh, -c, serve], ports: [{containerPort: 8080}]}
+    let timeline = "\
 timeline:
   - kubectl apply -f web.yaml
   - kubectl expose deployment web --port=80 --target-port=8080
@@ -278,7 +265,8 @@ timeline:
   - sleep 3
   - curl -s $address:8080 --from node-1
 ";
-    let mut scenario = Scenario::parse("deleted", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut scenario =
+        Scenario::parse("deleted", &(WEB.to_owned() + timeline)).unwrap_or_else(|error| panic!("{error}"));
     let rounds = 24;
     let asked = (0..rounds).map(|round| format!("curl -s web --from node-{}", round % 2 + 1));
     scenario.timeline.extend(asked);
