@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::object::pod::has_ended;
 use crate::object::{Kind, Object, Status};
 
 use super::admission::{self, Attributes};
@@ -108,9 +109,8 @@ fn mark_deleted(dying: &mut Object, object: &Object, grace: i64, handling: &Hand
 /// Seconds of grace: 0 for all but running Pods. Mirrors `podStrategy.CheckGracefulDelete`.
 fn grace_period(object: &Object, options: &DeleteOptions) -> i64 {
     let Object::Pod(pod) = object else { return 0 };
-    let phase = pod.status.as_ref().and_then(|s| s.phase.as_deref()).unwrap_or_default();
     let assigned = pod.spec.as_ref().is_some_and(|s| s.node_name.as_deref().is_some_and(|n| !n.is_empty()));
-    if !assigned || matches!(phase, "Succeeded" | "Failed") {
+    if !assigned || has_ended(pod) {
         return 0;
     }
     let own = pod.spec.as_ref().and_then(|s| s.termination_grace_period_seconds).unwrap_or(30);

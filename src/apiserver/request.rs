@@ -153,18 +153,16 @@ pub struct Request {
 }
 
 impl Request {
+    /// A request with nothing in it but what is given. A name that is empty means all objects of the kind.
+    pub fn new(user: Rc<User>, verb: Verb, kind: Kind, namespace: &str, name: &str, body: Body) -> Request {
+        let (namespace, name) = (namespace.to_owned(), name.to_owned());
+        Request { user, verb, kind, subresource: None, namespace, name, body, options: Options::default() }
+    }
+
     /// The creation of `object` by `user`.
     pub fn create(user: Rc<User>, object: Object) -> Request {
-        Request {
-            user,
-            verb: Verb::Create,
-            kind: object.kind(),
-            subresource: None,
-            namespace: object.namespace().to_owned(),
-            name: String::new(),
-            body: Body::Object(object),
-            options: Options::default(),
-        }
+        let (kind, namespace) = (object.kind(), object.namespace().to_owned());
+        Request::new(user, Verb::Create, kind, &namespace, "", Body::Object(object))
     }
 
     /// The request in a line: `update deployments/status default/web`.

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::PodCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::patch;
+use crate::object::pod::has_ended;
 use crate::object::selector::{Selector, format_label_selector};
 use crate::object::{Kind, Object, Status};
 
@@ -68,8 +69,7 @@ impl ApiServer {
 /// Whether an eviction is worth a condition: the Pod runs, and is not being deleted.
 fn may_be_disrupted(object: &Object) -> bool {
     let Object::Pod(pod) = object else { return false };
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default();
-    pod.metadata.deletion_timestamp.is_none() && !matches!(phase, "Succeeded" | "Failed")
+    pod.metadata.deletion_timestamp.is_none() && !has_ended(pod)
 }
 
 fn set_disruption_target(object: &mut Object, handling: &Handling) {

@@ -82,17 +82,9 @@ impl Roster {
             allow_watch_bookmarks: true,
             ..Options::default()
         };
-        let request = Request {
-            user: self.client.user().clone(),
-            verb: Verb::Watch,
-            kind: Kind::ConfigMap,
-            subresource: None,
-            namespace: "default".to_owned(),
-            name: String::new(),
-            body: Body::None,
-            options,
-        };
-        let watch = self.hub.watch(self.actor, request);
+        let user = self.client.user().clone();
+        let request = Request::new(user, Verb::Watch, Kind::ConfigMap, "default", "", Body::None);
+        let watch = self.hub.watch(self.actor, Request { options, ..request });
         let mut state = self.state.borrow_mut();
         state.watch = Some(watch);
         state.arriving = Some(BTreeSet::new());

@@ -21,6 +21,7 @@ use crate::cluster::Parts;
 use crate::controllers::endpoint_slice::SERVICE_NAME;
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_ref;
+use crate::object::pod::is_ready;
 use crate::object::{Key, Kind, Object};
 
 use super::shipped_with;
@@ -99,8 +100,7 @@ impl Slices {
 
 fn endpoint(pod: &Pod) -> Option<Endpoint> {
     let status = pod.status.as_ref()?;
-    let ready = status.conditions.iter().flatten().any(|c| c.type_ == "Ready" && c.status == "True");
-    let conditions = EndpointConditions { ready: Some(ready), ..EndpointConditions::default() };
+    let conditions = EndpointConditions { ready: Some(is_ready(pod)), ..EndpointConditions::default() };
     Some(Endpoint { addresses: vec![status.pod_ip.clone()?], conditions: Some(conditions), ..Endpoint::default() })
 }
 

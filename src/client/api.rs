@@ -11,7 +11,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Namespace;
 
 use crate::apiserver::request::{
-    Answer, Binding, Body, DeleteOptions, Options, Patch, Request, Response, Subresource, User, Verb,
+    Answer, Binding, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb,
 };
 use crate::engine::hub::{HubCall, Sleep};
 use crate::engine::{ActorId, Hub, Memory};
@@ -169,16 +169,7 @@ impl Client {
 
     /// A request of this client's with nothing in it but what is given.
     pub fn parts<T: Resource>(&self, verb: Verb, namespace: &str, name: &str, body: Body) -> Request {
-        Request {
-            user: self.user.clone(),
-            verb,
-            kind: T::kind(),
-            subresource: None,
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-            body,
-            options: Options::default(),
-        }
+        Request::new(self.user.clone(), verb, T::kind(), namespace, name, body)
     }
 
     fn put<T: Resource>(&self, object: T) -> Request {

@@ -166,17 +166,9 @@ impl Informer {
             allow_watch_bookmarks: true,
             ..Options::default()
         };
-        let request = Request {
-            user: self.user.clone(),
-            verb: Verb::Watch,
-            kind: self.selection.kind,
-            subresource: None,
-            namespace: self.selection.namespace.clone(),
-            name: String::new(),
-            body: Body::None,
-            options,
-        };
-        let watch = self.hub.watch(self.actor, request);
+        let Selection { kind, namespace, .. } = &self.selection;
+        let request = Request::new(self.user.clone(), Verb::Watch, *kind, namespace, "", Body::None);
+        let watch = self.hub.watch(self.actor, Request { options, ..request });
         self.reflector.set(Reflector::Initial(watch, BTreeMap::new()));
     }
 

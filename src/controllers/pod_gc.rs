@@ -34,13 +34,13 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration, join_all};
 use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::pod::phase;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Status};
 
 use super::disruption::{self, Disruption};
 use super::node_lifecycle::health::condition;
 use super::node_taints::{self, BY_NODE, assigned_node, is_out_of_service};
-use super::pods::phase;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
@@ -194,7 +194,7 @@ impl PodGc {
             return Ok(());
         }
         let key = Key::of_meta(&pod.metadata);
-        if !has_ended(pod)
+        if !is_terminated(pod)
             && let Some(patch) = disruption::patch(pod, Some("Failed"), disruption, self.client.now())
         {
             match self.client.patch_status::<Pod>(key.namespace(), key.name(), patch).await {
@@ -210,13 +210,15 @@ impl PodGc {
     }
 }
 
-fn has_ended(pod: &Pod) -> bool {
+/// Whether the Pod counts as terminated here: also with a phase that nobody knows. Mirrors `isPodTerminated`; it is wider than
+/// [`crate::object::pod::has_ended`].
+fn is_terminated(pod: &Pod) -> bool {
     !matches!(phase(pod), "Pending" | "Running" | "Unknown")
 }
 
 /// Whether all has been done to be rid of the Pod, and only a finalizer holds it.
 fn is_done(pod: &Pod) -> bool {
-    has_ended(pod) && pod.metadata.deletion_grace_period_seconds == Some(0)
+    is_terminated(pod) && pod.metadata.deletion_grace_period_seconds == Some(0)
 }
 
 /// Who is collected first: evicted Pods, then the oldest. Mirrors `byEvictionAndCreationTimestamp`.
@@ -240,7 +242,8 @@ impl PodGc {
         let key = Key::of_meta(&new.metadata);
         let (node, to_go) = (assigned_node(new), new.metadata.deletion_timestamp.is_some());
         let mut state = self.state.borrow_mut();
-        let mut found = has_ended(new) && state.ended.insert(key.clone()) && state.ended.len() > self.terminated_max;
+        let mut found =
+            is_terminated(new) && state.ended.insert(key.clone()) && state.ended.len() > self.terminated_max;
         match node {
             None if to_go && !is_done(new) => found |= state.unscheduled.insert(key),
             Some(node) if old.is_none_or(|old| assigned_node(old) != Some(node)) => {

@@ -1,17 +1,18 @@
-//! Pods, as their controllers see them: which count, which are ready, and making them from a template.
+//! Pods, as their controllers see them: which count, which are available, and making them from a template.
 //!
-//! Mirrors `pkg/controller/controller_utils.go` and `pkg/api/v1/pod/util.go`.
+//! Mirrors `pkg/controller/controller_utils.go`; what a Pod's status says is in [`crate::object::pod`].
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Pod, PodCondition, PodTemplateSpec};
+use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{Client, Error, EventType, Recorder, join_all};
 use crate::object::meta::controller_of;
+use crate::object::pod::{has_ended, is_ready, ready_condition};
 use crate::object::time::Instant;
 use crate::object::{Object, Resource, Status};
 
@@ -44,15 +45,6 @@ fn index_value(namespace: &str, kind: &str, name: &str, uid: &str) -> String {
     format!("{namespace}/{kind}/{name}/{uid}")
 }
 
-/// The Pod's phase, empty before it has one.
-pub fn phase(pod: &Pod) -> &str {
-    pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
-}
-
-fn has_ended(pod: &Pod) -> bool {
-    matches!(phase(pod), "Succeeded" | "Failed")
-}
-
 /// Whether the Pod counts towards its controller's replicas: it has not ended and nobody is deleting it.
 /// Mirrors `controller.IsPodActive`.
 pub fn is_active(pod: &Pod) -> bool {
@@ -62,17 +54,6 @@ pub fn is_active(pod: &Pod) -> bool {
 /// Whether the Pod is on its way out. Mirrors `controller.IsPodTerminating`.
 pub fn is_terminating(pod: &Pod) -> bool {
     !has_ended(pod) && pod.metadata.deletion_timestamp.is_some()
-}
-
-/// The Pod's Ready condition.
-pub fn ready_condition(pod: &Pod) -> Option<&PodCondition> {
-    let conditions = pod.status.as_ref()?.conditions.as_deref()?;
-    conditions.iter().find(|condition| condition.type_ == "Ready")
-}
-
-/// Whether the Pod's Ready condition is True.
-pub fn is_ready(pod: &Pod) -> bool {
-    ready_condition(pod).is_some_and(|condition| condition.status == "True")
 }
 
 /// Since when the Pod is ready; None if it is not, or nobody wrote it down.

@@ -13,9 +13,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use crate::client::informer::Change;
 use crate::client::{ControllerContext, Lister};
 use crate::engine::{Hub, Memory};
+use crate::object::pod::{has_ended, is_ready, ready_condition};
 use crate::object::{Key, Object};
-
-use super::pods::{self, is_ready};
 
 /// When the change happened that an object now reflects. Set when it is known, taken away when it is not.
 pub const LAST_CHANGE: &str = "endpoints.kubernetes.io/last-change-trigger-time";
@@ -134,9 +133,7 @@ fn labels_changed(old: &Pod, new: &Pod) -> bool {
 /// Whether a Pod can be an endpoint at all: it has an address, and has not ended. Mirrors `ShouldPodBeInEndpoints`.
 pub fn can_be_endpoint(pod: &Pod, include_terminating: bool) -> bool {
     let addressed = address_of(pod).is_some();
-    addressed
-        && !matches!(pods::phase(pod), "Succeeded" | "Failed")
-        && (include_terminating || pod.metadata.deletion_timestamp.is_none())
+    addressed && !has_ended(pod) && (include_terminating || pod.metadata.deletion_timestamp.is_none())
 }
 
 /// The Pod's IPv4 address.
@@ -221,7 +218,7 @@ fn created(service: &Service) -> Option<Timestamp> {
 }
 
 fn ready_changed(pod: &Arc<Pod>) -> Option<(String, Timestamp)> {
-    let time = pods::ready_condition(pod)?.last_transition_time.as_ref()?.0;
+    let time = ready_condition(pod)?.last_transition_time.as_ref()?.0;
     Some((pod.metadata.name.clone()?, time))
 }
 

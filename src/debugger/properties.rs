@@ -9,6 +9,7 @@ use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::engine::{ActorId, Engine, Note, Step, What};
 use crate::node::cni::exec::{Command, PluginRun};
 use crate::node::runtime::Runtime;
+use crate::object::pod::{has_ended, is_final};
 use crate::object::{Kind, Object};
 
 pub mod bugs;
@@ -93,7 +94,9 @@ impl Property for AddressesApart {
             for (object, there) in [(old, false), (new, true)] {
                 let Some((address, uid, name)) = object.and_then(live_address) else { continue };
                 if !there {
-                    self.owners.retain(|held, owner| *held != address || owner.0 != uid);
+                    if self.owners.get(&address).is_some_and(|owner| owner.0 == uid) {
+                        self.owners.remove(&address);
+                    }
                     continue;
                 }
                 let owner = self.owners.entry(address.clone()).or_insert((uid.clone(), name.clone()));
@@ -111,8 +114,7 @@ fn live_address(object: &Object) -> Option<(String, String, String)> {
     let Object::Pod(pod) = object else { return None };
     let status = pod.status.as_ref()?;
     let on_host = pod.spec.as_ref().and_then(|spec| spec.host_network).unwrap_or(false);
-    let ended = matches!(status.phase.as_deref(), Some("Succeeded" | "Failed"));
-    if on_host || ended || pod.metadata.deletion_timestamp.is_some() {
+    if on_host || has_ended(pod) || pod.metadata.deletion_timestamp.is_some() {
         return None;
     }
     Some((status.pod_ip.clone()?, pod.metadata.uid.clone()?, pod.metadata.name.clone()?))
@@ -259,7 +261,7 @@ impl Property for PhasesEnd {
         for (_, old, new) in stored(step) {
             let (Some(old), Some(new)) = (old, new) else { continue };
             let (before, after) = (phase(old), phase(new));
-            if matches!(before.as_deref(), Some("Succeeded" | "Failed")) && before != after {
+            if before.as_deref().is_some_and(is_final) && before != after {
                 return Err(format!("{} went from {before:?} to {after:?}", new.name()));
             }
         }

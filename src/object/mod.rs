@@ -8,6 +8,7 @@
 //! - [`meta`]: names, keys, owners, conditions.
 //! - [`status`]: errors as the API server gives them.
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
+//! - [`pod`], [`volume`]: what statuses and specs say, in words that several components use.
 //! - [`json`]: JSON, read with the complaints that Go would have.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
 //! - [`random`]: where generated names and uids come from.
@@ -20,6 +21,7 @@ pub mod json;
 pub mod kinds;
 pub mod meta;
 pub mod patch;
+pub mod pod;
 pub mod quantity;
 pub mod random;
 pub mod selector;

@@ -122,16 +122,7 @@ impl Kubectl {
     /// A request of this command's with nothing in it but where it goes.
     pub fn request(&self, verb: Verb, kind: Kind, namespace: &str, name: &str, body: Body) -> Request {
         let namespace = if kind.info().namespaced { namespace } else { "" };
-        Request {
-            user: self.client.user().clone(),
-            verb,
-            kind,
-            subresource: None,
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-            body,
-            options: Options::default(),
-        }
+        Request::new(self.client.user().clone(), verb, kind, namespace, name, body)
     }
 
     /// Sends a request and prints the warnings that come with the answer.

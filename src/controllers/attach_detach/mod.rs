@@ -35,6 +35,7 @@ use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::pod::has_ended;
 use crate::object::time::Instant;
 use crate::object::volume::{attachment_name, claim_key, unique_name, volume_name};
 use crate::object::{Key, Kind, Object};
@@ -328,11 +329,6 @@ impl AttachDetach {
 fn pair_of(object: &Object) -> Option<(String, String)> {
     let Object::VolumeAttachment(attachment) = object else { return None };
     Some((attachment.spec.node_name.clone(), attachment.spec.source.persistent_volume_name.clone()?))
-}
-
-fn has_ended(pod: &Pod) -> bool {
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-    matches!(phase, Some("Succeeded" | "Failed"))
 }
 
 /// Whether several nodes may have the volume at once.

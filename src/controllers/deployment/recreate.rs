@@ -5,7 +5,8 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 
 use crate::client::Error;
-use crate::controllers::pods::{BY_CONTROLLER, owned_by, phase};
+use crate::controllers::pods::{BY_CONTROLLER, owned_by};
+use crate::object::pod::has_ended;
 
 use super::arithmetic::{size, wanted};
 use super::{Deployments, Sets, status};
@@ -44,7 +45,7 @@ impl Deployments {
         let counted = |rs: &Arc<ReplicaSet>| rs.status.as_ref().is_some_and(|status| status.replicas > 0);
         let runs = |rs: &Arc<ReplicaSet>| {
             let pods = self.pods.by_index(BY_CONTROLLER, &owned_by(&**rs));
-            pods.iter().any(|pod| !matches!(phase(pod), "Failed" | "Succeeded"))
+            pods.iter().any(|pod| !has_ended(pod))
         };
         sets.old.iter().any(counted) || sets.old.iter().any(runs)
     }

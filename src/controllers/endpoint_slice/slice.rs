@@ -12,10 +12,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 
 use super::pack::Labels;
 use super::{MANAGED_BY, SERVICE_NAME};
-use crate::controllers::pods::is_ready;
 use crate::controllers::service_pods::{
     HEADLESS, address_of, find_port, has_ip, hostname_of, publishes_not_ready, spec_of, target_ref,
 };
+use crate::object::pod::is_ready;
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 

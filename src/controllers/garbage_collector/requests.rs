@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
-use crate::apiserver::request::{Answer, Body, DeleteOptions, Options, Patch, Propagation, Request, Response, Verb};
+use crate::apiserver::request::{Answer, Body, DeleteOptions, Patch, Propagation, Request, Response, Verb};
 use crate::client::Error;
 use crate::object::{Kind, Object, Status};
 
@@ -26,17 +26,8 @@ pub enum Unreachable {
 
 impl GarbageCollector {
     fn request(&self, verb: Verb, kind: Kind, identity: &Identity, body: Body) -> Request {
-        let namespace = if kind.info().namespaced { identity.namespace.clone() } else { String::new() };
-        Request {
-            user: self.client.user().clone(),
-            verb,
-            kind,
-            subresource: None,
-            namespace,
-            name: identity.name.clone(),
-            body,
-            options: Options::default(),
-        }
+        let namespace = if kind.info().namespaced { identity.namespace.as_str() } else { "" };
+        Request::new(self.client.user().clone(), verb, kind, namespace, &identity.name, body)
     }
 
     /// The kind to ask for, if there is one to ask for. Mirrors `apiResource`.

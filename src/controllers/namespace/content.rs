@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 
-use crate::apiserver::request::{Body, DeleteOptions, Options, Propagation, Request, Response, Verb};
+use crate::apiserver::request::{Body, DeleteOptions, Propagation, Request, Response, Verb};
+use crate::object::pod::has_ended;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
 
@@ -179,12 +180,8 @@ impl NamespaceController {
     /// `estimateGracefulTermination`.
     async fn grace_of_pods(&self, namespace: &str, deleted_at: Instant) -> Result<u64, Status> {
         let pods = self.client.list::<Pod>(namespace, "").await?.items;
-        let ended = |pod: &Pod| {
-            let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-            matches!(phase, Some("Succeeded" | "Failed"))
-        };
         let grace = |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
-        let longest = pods.iter().filter(|pod| !ended(pod)).filter_map(|pod| grace(pod)).max().unwrap_or(0);
+        let longest = pods.iter().filter(|pod| !has_ended(pod)).filter_map(|pod| grace(pod)).max().unwrap_or(0);
         let longest = u64::try_from(longest).unwrap_or(0);
         let elapsed = self.client.now() - deleted_at;
         Ok(if elapsed >= Duration::from_secs(longest) { 0 } else { longest })
@@ -192,16 +189,7 @@ impl NamespaceController {
 
     /// A request about all objects of a kind in a namespace, and the objects it was answered with.
     async fn collection(&self, verb: Verb, kind: Kind, namespace: &str, body: Body) -> Result<Vec<Object>, Status> {
-        let request = Request {
-            user: self.client.user().clone(),
-            verb,
-            kind,
-            subresource: None,
-            namespace: namespace.to_owned(),
-            name: String::new(),
-            body,
-            options: Options::default(),
-        };
+        let request = Request::new(self.client.user().clone(), verb, kind, namespace, "", body);
         match self.client.request(request).await?.result? {
             Response::List { items, .. } => Ok(items),
             _ => Ok(Vec::new()),

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 
-use crate::controllers::pods::{is_active, is_ready, is_terminating};
+use crate::controllers::pods::{is_active, is_terminating};
 use crate::engine::{Hub, Memory};
 use crate::object::meta::controller_of;
+use crate::object::pod::is_ready;
 use crate::object::selector::Labels;
 use crate::object::{Key, Kind};
 

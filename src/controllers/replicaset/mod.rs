@@ -47,6 +47,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
+use crate::object::pod::is_ready;
 use crate::object::selector::{Labels, Selector};
 use crate::object::{Key, Kind, Object};
 
@@ -296,7 +297,7 @@ impl<T: Replicated> ReplicaSets<T> {
                 let key = Key::of_meta(rs.metadata());
                 self.queue.add(key.clone());
                 let min_ready = rs.min_ready_seconds();
-                if min_ready > 0 && !pods::is_ready(old) && pods::is_ready(new) {
+                if min_ready > 0 && !is_ready(old) && is_ready(new) {
                     self.queue.add_after(key, pods::seconds(min_ready));
                 }
             }

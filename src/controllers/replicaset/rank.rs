@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod};
 
-use crate::controllers::pods::{is_active, is_ready, phase, ready_since};
+use crate::controllers::pods::{is_active, ready_since};
+use crate::object::pod::{is_ready, phase};
 use crate::object::time::Instant;
 
 /// What a Pod's deletion costs, as people see it: an int32, lower goes first.

@@ -120,12 +120,10 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::apiserver::request::{Options, User};
+    use crate::apiserver::request::User;
 
     fn request(verb: Verb, kind: Kind, name: &str) -> Access {
-        let (user, body, options) = (Rc::new(User::admin()), Body::None, Options::default());
-        let (namespace, name) = ("default".to_owned(), name.to_owned());
-        Access::of_request(&Request { user, verb, kind, subresource: None, namespace, name, body, options })
+        Access::of_request(&Request::new(Rc::new(User::admin()), verb, kind, "default", name, Body::None))
     }
 
     #[test]

@@ -14,10 +14,11 @@ use crate::apiserver::admission::Reader;
 use crate::engine::{Engine, Note, Step};
 use crate::node::cri::ContainerState;
 use crate::node::host::Host;
-use crate::node::netfilter::Protocol;
+use crate::node::netfilter::{Cidr, ConnectionId, Protocol};
 use crate::node::network::KernelActor;
 use crate::node::proxy::runner::MIN_SYNC_PERIOD;
 use crate::node::runtime::Runtime;
+use crate::object::pod::is_ready;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
 
@@ -102,11 +103,6 @@ fn answers(engine: &Engine, slice: &EndpointSlice, endpoint: &Endpoint, quiet: b
     Ok(())
 }
 
-fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-    conditions.into_iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
-}
-
 /// The container that says it has this TCP port.
 fn container_with(pod: &Pod, port: i32) -> Option<String> {
     let mut containers = pod.spec.iter().flat_map(|spec| &spec.containers);
@@ -152,10 +148,12 @@ const RULES_FOLLOW: Duration = MIN_SYNC_PERIOD.saturating_add(Duration::from_mil
 pub(super) struct NoneToTheGone {
     /// The slices of each Service, as the proxy of a node knows them, and the addresses to which it may lead.
     known: BTreeMap<(String, Key), Known>,
+    /// How many Services lead to an address, by node; none: it is not there.
+    led_to: BTreeMap<(String, Ipv4Addr), usize>,
     /// Addresses to which some Service led, by node, and since when none does.
     gone: BTreeMap<(String, Ipv4Addr), Instant>,
     /// The newest connection of each node's kernel that was looked at.
-    seen: BTreeMap<String, u64>,
+    seen: BTreeMap<String, ConnectionId>,
 }
 
 #[derive(Default)]
@@ -195,13 +193,19 @@ impl NoneToTheGone {
         };
         let usable = usable(known.slices.values(), is_local(engine, &service));
         let before = std::mem::replace(&mut known.usable, usable.clone());
-        for address in usable {
-            self.gone.remove(&(node.to_owned(), address));
+        for address in usable.difference(&before) {
+            let there = (node.to_owned(), *address);
+            self.gone.remove(&there);
+            *self.led_to.entry(there).or_default() += 1;
         }
-        for address in before {
-            let mut of_node = self.known.iter().filter(|((of, _), _)| of == node);
-            if !of_node.any(|(_, known)| known.usable.contains(&address)) {
-                self.gone.entry((node.to_owned(), address)).or_insert(now);
+        for address in before.difference(&usable) {
+            let there = (node.to_owned(), *address);
+            match self.led_to.get_mut(&there) {
+                Some(services) if *services > 1 => *services -= 1,
+                _ => {
+                    self.led_to.remove(&there);
+                    self.gone.entry(there).or_insert(now);
+                }
             }
         }
     }
@@ -211,16 +215,13 @@ impl NoneToTheGone {
         let Some(host) = host_of(engine, node) else { return Ok(()) };
         let last = self.seen.get(node).copied();
         let network = host.network.borrow();
-        for (id, connection) in network.root.netfilter.conntrack.connections() {
-            if last.is_some_and(|last| id.0 <= last) {
-                continue;
-            }
-            self.seen.insert(node.to_owned(), id.0);
+        for (id, connection) in network.root.netfilter.conntrack.connections_after(last) {
+            self.seen.insert(node.to_owned(), id);
             let target = connection.reply.source;
             let since = self.gone.get(&(node.to_owned(), target));
             if connection.has_dnat()
-                && is_of_a_service(connection.original.destination, connection.original.destination_port)
                 && since.is_some_and(|since| *since + RULES_FOLLOW < now)
+                && is_of_a_service(engine, connection.original.destination, connection.original.destination_port)
             {
                 let asked = connection.original.destination;
                 return Err(format!("{node} sent a connection for {asked} to {target}, which is no endpoint any more"));
@@ -231,8 +232,12 @@ impl NoneToTheGone {
 }
 
 /// A ClusterIP, or a node port.
-fn is_of_a_service(address: Ipv4Addr, port: u16) -> bool {
-    address.octets()[..2] == [10, 96] || (30_000..=32_767).contains(&port)
+fn is_of_a_service(engine: &Engine, address: Ipv4Addr, port: u16) -> bool {
+    let range = Reader::get(&engine.api.store, Kind::ServiceCIDR, "", "kubernetes");
+    let Some(Object::ServiceCIDR(range)) = range else { return false };
+    let mut ranges = range.spec.iter().flat_map(|spec| spec.cidrs.iter().flatten());
+    let is_cluster_ip = ranges.any(|range| range.parse().is_ok_and(|range: Cidr| range.contains(address)));
+    is_cluster_ip || (30_000..=32_767).contains(&port)
 }
 
 /// The addresses to which a Service may lead: those that are ready; and one that still serves as it goes, if there is no
@@ -279,15 +284,9 @@ impl Property for ReadyBeforeListed {
     fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
         for object in stored(step).filter_map(|(_, _, new)| new) {
             match object {
-                Object::Pod(pod) => {
-                    let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-                    if conditions.into_iter().any(|c| c.type_ == "Ready" && c.status == "True") {
-                        self.ready.extend(pod.metadata.uid.clone());
-                    }
-                }
+                Object::Pod(pod) if is_ready(pod) => self.ready.extend(pod.metadata.uid.clone()),
                 Object::EndpointSlice(slice) if !publishes_all(engine, slice) => {
-                    let ready = |e: &&Endpoint| e.conditions.as_ref().is_some_and(|c| c.ready == Some(true));
-                    let targets = slice.endpoints.iter().flatten().filter(ready).filter_map(|e| e.target_ref.as_ref());
+                    let targets = ready(slice).filter_map(|endpoint| endpoint.target_ref.as_ref());
                     for target in targets.filter(|target| target.kind.as_deref() == Some("Pod")) {
                         if !target.uid.as_ref().is_some_and(|uid| self.ready.contains(uid)) {
                             let pod = target.name.as_deref().unwrap_or_default();

@@ -15,6 +15,7 @@ use super::status::phase;
 use super::workers::{Stage, Worker};
 use crate::client::informer::Change;
 use crate::client::recorder::EventType;
+use crate::object::pod::has_ended;
 use crate::object::{Key, Resource};
 
 impl Shared {
@@ -52,11 +53,11 @@ impl Shared {
         if self.state.borrow().workers.contains_key(&uid) {
             return;
         }
-        let ending = pod.metadata.deletion_timestamp.is_some() || ended(&pod);
+        let ending = pod.metadata.deletion_timestamp.is_some() || has_ended(&pod);
         let verdict = if ending { Ok(()) } else { self.admit(&pod) };
         let mut worker = Worker::new(pod.clone(), Rc::default());
         worker.update(pod.clone(), false);
-        if ended(&pod) && !self.state.borrow().pleg.knows(&uid) {
+        if has_ended(&pod) && !self.state.borrow().pleg.knows(&uid) {
             // It ended under an earlier kubelet, and nothing of it runs.
             worker.stage = Stage::Terminated;
         }
@@ -180,8 +181,4 @@ fn same_for_a_sync(old: &Pod, new: &Pod) -> bool {
         && a.deletion_grace_period_seconds == b.deletion_grace_period_seconds
         && a.labels == b.labels
         && a.annotations == b.annotations
-}
-
-fn ended(pod: &Pod) -> bool {
-    pod.status.as_ref().and_then(|s| s.phase.as_deref()).is_some_and(phase::is_terminal)
 }

@@ -18,15 +18,16 @@ use super::actions::{self, Actions, Failed, Kill};
 use super::params::TRANSIENT_BACK_OFF;
 use super::probes::Kind;
 use super::runtime_pod::RuntimePod;
-use super::status::{self, Inputs, Probed, Reasons, conditions, phase};
+use super::status::{self, Inputs, Probed, Reasons, conditions};
 use super::workers::{End, Stage, Worker};
 use crate::client::recorder::EventType;
+use crate::object::pod::is_final;
 
 impl Shared {
     /// `SyncPod`.
     pub(super) async fn sync_pod(self: &Rc<Self>, uid: &str) -> End {
         let Some((pod, status)) = self.generate(uid, false) else { return End::Done };
-        let ended = status.phase.as_deref().is_some_and(phase::is_terminal);
+        let ended = status.phase.as_deref().is_some_and(is_final);
         self.set_status(&pod, status);
         if ended {
             return End::Terminal;

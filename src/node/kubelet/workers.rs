@@ -15,9 +15,10 @@ use k8s_openapi::api::core::v1::Pod;
 use super::params::{BACK_OFF_PERIOD, CARRIED_BACK_OFF_MAX, GRACE_SECONDS, GRACE_SECONDS_MIN, RELIST_PERIOD};
 use super::probes::{Kind, Probe};
 use super::runtime_pod::RuntimePod;
-use super::status::{Reasons, phase};
+use super::status::Reasons;
 use super::volumes::PodVolumes;
 use super::{Shared, WORK};
+use crate::object::pod::is_final;
 use crate::object::time::Instant;
 
 /// Where a pod is in its life on this node.
@@ -117,7 +118,7 @@ impl Worker {
         self.removed |= removed;
         let phase = self.pod.status.as_ref().and_then(|s| s.phase.as_deref()).unwrap_or_default();
         let deleting = self.pod.metadata.deletion_timestamp.is_some();
-        if self.stage == Stage::Sync && (deleting || self.removed || phase::is_terminal(phase)) {
+        if self.stage == Stage::Sync && (deleting || self.removed || is_final(phase)) {
             self.stage = Stage::Terminating;
         }
         if self.stage == Stage::Sync {

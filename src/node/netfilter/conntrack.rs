@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::Ipv4Addr;
+use std::ops::Bound;
 use std::time::Duration;
 
 use super::packet::{Packet, Payload, Protocol, Tuple};
@@ -99,6 +100,15 @@ impl Conntrack {
     /// All connections whose first packet made it, oldest first.
     pub fn connections(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
         self.connections.iter().filter(|(_, connection)| connection.confirmed).map(|(id, connection)| (*id, connection))
+    }
+
+    /// Those of them that are younger than one of them.
+    pub fn connections_after(
+        &self,
+        last: Option<ConnectionId>,
+    ) -> impl Iterator<Item = (ConnectionId, &Connection)> + use<'_> {
+        let range = (last.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
+        self.connections.range(range).filter(|(_, it)| it.confirmed).map(|(id, it)| (*id, it))
     }
 
     /// The connection to which a packet with these addresses belongs.

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 
-use super::{conditions, containers, merge, phase};
+use super::{conditions, containers, merge};
 use crate::object::Key;
+use crate::object::pod::has_ended;
 use crate::object::time::Instant;
 
 /// The statuses of this node's pods, by pod uid.
@@ -174,6 +175,5 @@ impl StatusManager {
 /// terminal phase, and nothing of it is left here (`canBeDeleted`).
 pub fn may_delete(pod: &Pod, finished: bool) -> bool {
     let mirror = pod.metadata.annotations.iter().flatten().any(|(key, _)| key == "kubernetes.io/config.mirror");
-    let ended = pod.status.as_ref().and_then(|s| s.phase.as_deref()).is_some_and(phase::is_terminal);
-    pod.metadata.deletion_timestamp.is_some() && !mirror && ended && finished
+    pod.metadata.deletion_timestamp.is_some() && !mirror && has_ended(pod) && finished
 }

@@ -8,6 +8,7 @@ use super::super::restart::is_sidecar;
 use super::conditions::{self, CONTAINERS_READY, OWNED, READY};
 use super::containers::{lost, terminated};
 use super::phase;
+use crate::object::pod::is_final;
 use crate::object::time::Instant;
 
 /// Sets the start time once, and each condition's time whenever its value has changed.
@@ -34,12 +35,12 @@ pub fn merge(pod: &Pod, new: &PodStatus, may_run: bool, now: Instant) -> PodStat
     keep_fields_of_others(&mut merged, held);
     let held_phase = held.phase.as_deref().unwrap_or_default();
     let new_phase = new.phase.as_deref().unwrap_or_default();
-    if may_run && phase::is_terminal(new_phase) && !phase::is_terminal(held_phase) {
+    if may_run && is_final(new_phase) && !is_final(held_phase) {
         merged.phase = held.phase.clone();
         merged.reason = held.reason.clone();
         merged.message = held.message.clone();
     }
-    if merged.phase.as_deref().is_some_and(phase::is_terminal) {
+    if merged.phase.as_deref().is_some_and(is_final) {
         not_ready(pod, &mut merged, now);
     }
     merged
@@ -63,7 +64,7 @@ pub fn finish(pod: &Pod, status: &mut PodStatus) {
             }
         }
     }
-    if !status.phase.as_deref().is_some_and(phase::is_terminal) {
+    if !status.phase.as_deref().is_some_and(is_final) {
         status.phase = Some(phase::FAILED.into());
     }
 }

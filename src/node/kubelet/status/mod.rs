@@ -25,6 +25,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::restart::is_sidecar;
 use super::runtime_pod::RuntimePod;
+use crate::object::pod::is_final;
 use crate::object::quantity::Amount;
 
 /// Why the last attempt to start a container failed: an entry of the kubelet's reason cache
@@ -101,8 +102,8 @@ fn set_phase(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
     let computed = phase::of(spec, &all, inputs.terminal);
     let api = inputs.pod.status.as_ref();
     let earlier = [Some(inputs.old), api].into_iter().flatten().filter_map(|s| s.phase.as_deref());
-    let sticky = earlier.into_iter().find(|p| phase::is_terminal(p));
-    let phase = if phase::is_terminal(computed) { computed } else { sticky.unwrap_or(computed) };
+    let sticky = earlier.into_iter().find(|p| is_final(p));
+    let phase = if is_final(computed) { computed } else { sticky.unwrap_or(computed) };
     if inputs.old.phase.as_deref() == Some(phase) {
         status.reason = inputs.old.reason.clone();
         status.message = inputs.old.message.clone();

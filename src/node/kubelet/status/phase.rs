@@ -16,11 +16,6 @@ pub const SUCCEEDED: &str = "Succeeded";
 /// Every container ended, one of them badly.
 pub const FAILED: &str = "Failed";
 
-/// Succeeded and Failed are for ever.
-pub fn is_terminal(phase: &str) -> bool {
-    phase == SUCCEEDED || phase == FAILED
-}
-
 /// The phase that these statuses amount to. `terminal`: nothing will be started any more.
 pub fn of(spec: &PodSpec, statuses: &[&ContainerStatus], terminal: bool) -> &'static str {
     let init = count_init(spec, statuses);
