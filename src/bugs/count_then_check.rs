@@ -20,7 +20,7 @@ const ROW: Registration = Registration {
     watches: &[Kind::ReplicaSet, Kind::Pod],
     workers: 5,
     max_retries: None,
-    new: |context| Replicas::with(Guard::CountThenCheck, context),
+    new: &|context| Replicas::with(Guard::CountThenCheck, context),
 };
 
 static CONTROLLERS: LazyLock<Vec<Registration>> = LazyLock::new(|| shipped_with(&ROW));

@@ -39,8 +39,8 @@ const BACKOFF: Duration = Duration::from_millis(800);
 /// The process, wrong or right.
 pub fn parts(right: bool) -> Parts {
     const PROGRAMS: [&[Program]; 2] = [
-        &[Program { name: NAME, new: |hub, id| Rc::new(Roster::new(hub, id, false)) }],
-        &[Program { name: NAME, new: |hub, id| Rc::new(Roster::new(hub, id, true)) }],
+        &[Program { name: NAME, new: &|hub, id| Rc::new(Roster::new(hub, id, false)) }],
+        &[Program { name: NAME, new: &|hub, id| Rc::new(Roster::new(hub, id, true)) }],
     ];
     Parts { controllers: &FEW, programs: PROGRAMS[usize::from(right)], ..Parts::default() }
 }

@@ -32,7 +32,7 @@ const ROW: Registration = Registration {
     watches: &[Kind::Service, Kind::Pod, Kind::EndpointSlice],
     workers: 5,
     max_retries: None,
-    new: |context| {
+    new: &|context| {
         Rc::new(Slices {
             client: context.client.clone(),
             queue: context.queue.clone(),

@@ -25,12 +25,12 @@ use super::records::{is_a, look, record};
 const NAME: &str = "bucket-operator";
 const FINALIZER: &str = "buckets.example.com/clean-up";
 
-const fn row(new: fn(&ControllerContext) -> Rc<dyn Controller>) -> Registration {
+const fn row(new: crate::client::Make) -> Registration {
     Registration { name: NAME, watches: &[Kind::ConfigMap], workers: 1, max_retries: None, new }
 }
 
-static WRONG: &[Registration] = &[row(|context| Buckets::with(false, context))];
-static RIGHT: &[Registration] = &[row(|context| Buckets::with(true, context))];
+static WRONG: &[Registration] = &[row(&|context| Buckets::with(false, context))];
+static RIGHT: &[Registration] = &[row(&|context| Buckets::with(true, context))];
 
 /// The operator, wrong or right.
 pub fn parts(right: bool) -> Parts {

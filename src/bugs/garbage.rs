@@ -39,12 +39,12 @@ const NAME: &str = "garbage-collector";
 
 static OTHERS: LazyLock<Vec<Registration>> = LazyLock::new(|| shipped_without("generic-garbage-collector"));
 
-const fn row(new: fn(&ControllerContext) -> Rc<dyn Controller>) -> Registration {
+const fn row(new: crate::client::Make) -> Registration {
     Registration { name: NAME, watches: &[Kind::ReplicaSet, Kind::Pod], workers: 1, max_retries: None, new }
 }
 
-static HASTY: &[Registration] = &[row(|context| Collector::with(false, context))];
-static EDGE_TRIGGERED: &[Registration] = &[row(|context| Collector::with(true, context))];
+static HASTY: &[Registration] = &[row(&|context| Collector::with(false, context))];
+static EDGE_TRIGGERED: &[Registration] = &[row(&|context| Collector::with(true, context))];
 
 /// The one that deletes what it does not know the owner of.
 pub fn hasty() -> Parts {

@@ -25,12 +25,12 @@ use super::FEW;
 
 const NAME: &str = "kube-scheduler";
 
-const fn row(new: fn(&ControllerContext) -> Rc<dyn Controller>) -> Registration {
+const fn row(new: crate::client::Make) -> Registration {
     Registration { name: NAME, watches: &[Kind::Node, Kind::Pod], workers: 1, max_retries: None, new }
 }
 
-static WRONG: &[Registration] = &[row(|context| SmallScheduler::with(false, context))];
-static RIGHT: &[Registration] = &[row(|context| SmallScheduler::with(true, context))];
+static WRONG: &[Registration] = &[row(&|context| SmallScheduler::with(false, context))];
+static RIGHT: &[Registration] = &[row(&|context| SmallScheduler::with(true, context))];
 
 /// A cluster with a small scheduler, wrong or right.
 pub fn parts(right: bool) -> Parts {

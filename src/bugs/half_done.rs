@@ -24,12 +24,12 @@ use super::records::{field, is_a, look, set};
 
 const NAME: &str = "database-operator";
 
-const fn row(new: fn(&ControllerContext) -> Rc<dyn Controller>) -> Registration {
+const fn row(new: crate::client::Make) -> Registration {
     Registration { name: NAME, watches: &[Kind::ConfigMap], workers: 1, max_retries: None, new }
 }
 
-static WRONG: &[Registration] = &[row(|context| Databases::with(false, context))];
-static RIGHT: &[Registration] = &[row(|context| Databases::with(true, context))];
+static WRONG: &[Registration] = &[row(&|context| Databases::with(false, context))];
+static RIGHT: &[Registration] = &[row(&|context| Databases::with(true, context))];
 
 /// The operator, wrong or right.
 pub fn parts(right: bool) -> Parts {

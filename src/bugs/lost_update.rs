@@ -22,12 +22,12 @@ use super::records::{field, is_a, set};
 
 const NAME: &str = "order-operator";
 
-const fn row(new: fn(&ControllerContext) -> Rc<dyn Controller>) -> Registration {
+const fn row(new: crate::client::Make) -> Registration {
     Registration { name: NAME, watches: &[Kind::ConfigMap], workers: 2, max_retries: None, new }
 }
 
-static WRONG: &[Registration] = &[row(|context| Orders::with(false, context))];
-static RIGHT: &[Registration] = &[row(|context| Orders::with(true, context))];
+static WRONG: &[Registration] = &[row(&|context| Orders::with(false, context))];
+static RIGHT: &[Registration] = &[row(&|context| Orders::with(true, context))];
 
 /// The operator, wrong or right.
 pub fn parts(right: bool) -> Parts {

@@ -37,7 +37,7 @@ macro_rules! operator {
     ($name:expr, $table:expr) => {
         &[crate::cluster::Program {
             name: $name,
-            new: |hub, id| std::rc::Rc::new(crate::controllers::ControllerManager::operator(hub, id, $name, $table)),
+            new: &|hub, id| std::rc::Rc::new(crate::controllers::ControllerManager::operator(hub, id, $name, $table)),
         }]
     };
 }
@@ -98,13 +98,13 @@ pub fn cluster(scenario: &Scenario) -> Cluster {
 
 /// All that is shipped, with one row in the place of the row of the same name.
 fn shipped_with(row: &Registration) -> Vec<Registration> {
-    let place = |shipped: &Registration| if shipped.name == row.name { row.clone() } else { shipped.clone() };
+    let place = |shipped: &Registration| if shipped.name == row.name { *row } else { *shipped };
     controllers::TABLE.iter().map(place).collect()
 }
 
 /// All that is shipped but one row.
 fn shipped_without(name: &str) -> Vec<Registration> {
-    controllers::TABLE.iter().filter(|row| row.name != name).cloned().collect()
+    controllers::TABLE.iter().filter(|row| row.name != name).copied().collect()
 }
 
 /// What a cluster needs in which only operators matter: accounts, without which no Pod is admitted.

@@ -23,7 +23,7 @@ const ROW: Registration = Registration {
     watches: &[Kind::ReplicaSet, Kind::Pod],
     workers: 5,
     max_retries: None,
-    new: |context| Replicas::with(Guard::None, context),
+    new: &|context| Replicas::with(Guard::None, context),
 };
 
 static CONTROLLERS: LazyLock<Vec<Registration>> = LazyLock::new(|| shipped_with(&ROW));

@@ -30,7 +30,7 @@ static TABLE: &[Registration] = &[Registration {
     watches: &[Kind::Deployment],
     workers: 1,
     max_retries: None,
-    new: |context| Autoscaler::with(context),
+    new: &|context| Autoscaler::with(context),
 }];
 
 /// A cluster with an autoscaler.

@@ -14,7 +14,7 @@ use crate::apiserver::request::{
     Answer, Binding, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb,
 };
 use crate::engine::hub::{HubCall, Sleep};
-use crate::engine::{ActorId, Hub, Memory};
+use crate::engine::{ActorId, Hub, Memory, Place};
 use crate::object::time::Instant;
 use crate::object::{Object, Resource, Status};
 
@@ -165,6 +165,12 @@ impl Client {
     #[track_caller]
     pub fn request(&self, request: Request) -> Call<Answer> {
         self.call(request, Ok)
+    }
+
+    /// The same for code that runs elsewhere: `at` is the line that asks.
+    pub fn request_at(&self, at: Place, request: Request) -> Call<Answer> {
+        let delay = self.limiter.borrow_mut().reserve(self.hub.now()) + self.slower_by;
+        Call { inner: self.hub.request_at(at, request, delay), read: Ok }
     }
 
     /// A request of this client's with nothing in it but what is given.

@@ -1,5 +1,6 @@
 //! What a controller is: handlers that turn changes into keys, and a reconcile that works on one key.
 
+use std::fmt;
 use std::rc::Rc;
 
 use crate::engine::{LocalBoxFuture, Memory};
@@ -42,8 +43,11 @@ impl From<Status> for Error {
     }
 }
 
+/// Makes a controller.
+pub type Make = &'static (dyn Fn(&ControllerContext) -> Rc<dyn Controller> + Sync);
+
 /// One row of the table of controllers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy)]
 pub struct Registration {
     /// `deployment-controller`: queue, service account and user agent.
     pub name: &'static str,
@@ -54,7 +58,13 @@ pub struct Registration {
     /// After so many failures in a row a key is dropped; None: never.
     pub max_retries: Option<u32>,
     /// Makes the controller.
-    pub new: fn(&ControllerContext) -> Rc<dyn Controller>,
+    pub new: Make,
+}
+
+impl fmt::Debug for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 /// What a controller is made from.

@@ -25,7 +25,7 @@ pub mod queue;
 pub mod recorder;
 
 pub use api::{Call, Client, List, join_all};
-pub use controller::{Controller, ControllerContext, Error, Registration};
+pub use controller::{Controller, ControllerContext, Error, Make, Registration};
 pub use informer::{Change, Informer, Lister, Selection};
 pub use queue::Queue;
 pub use recorder::{EventType, Recorder};

@@ -1,6 +1,7 @@
 //! What a cluster is made of: its nodes, and which optional parts are installed.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -57,12 +58,18 @@ pub struct Parts {
 pub type Limits = Option<(u32, u32)>;
 
 /// A process beside those of Kubernetes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Program {
     /// What it calls itself: the name of its [`Actor`].
     pub name: &'static str,
     /// Makes it.
-    pub new: fn(Hub, ActorId) -> Rc<dyn Actor>,
+    pub new: &'static (dyn Fn(Hub, ActorId) -> Rc<dyn Actor> + Sync),
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 impl Default for Parts {

@@ -31,7 +31,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::Endpoints, Kind::EndpointSlice, Kind::Service],
     workers: 5,
     max_retries: Some(15),
-    new: |context| Rc::new(Mirroring::new(context)),
+    new: &|context| Rc::new(Mirroring::new(context)),
 };
 
 const ME: &str = "endpointslicemirroring-controller.k8s.io";

@@ -35,7 +35,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::Service, Kind::Pod, Kind::Endpoints],
     workers: 5,
     max_retries: Some(15),
-    new: |context| Rc::new(EndpointsController::new(context)),
+    new: &|context| Rc::new(EndpointsController::new(context)),
 };
 
 /// Marks what this controller writes.

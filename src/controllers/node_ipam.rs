@@ -27,7 +27,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::Node],
     workers: 30,
     max_retries: None,
-    new: |context| Rc::new(RangeAllocator::new(context)),
+    new: &|context| Rc::new(RangeAllocator::new(context)),
 };
 
 /// `--cluster-cidr=10.244.0.0/16`: the second number of the addresses.

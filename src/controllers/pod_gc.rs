@@ -48,7 +48,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::Pod, Kind::Node],
     workers: 1,
     max_retries: None,
-    new: |context| Rc::new(PodGc::new(context, TERMINATED_MAX)),
+    new: &|context| Rc::new(PodGc::new(context, TERMINATED_MAX)),
 };
 
 /// Between one look and the next.

@@ -21,7 +21,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::Namespace, Kind::ConfigMap],
     workers: 1,
     max_retries: None,
-    new: |context| Rc::new(RootCa::new(context)),
+    new: &|context| Rc::new(RootCa::new(context)),
 };
 
 /// The ConfigMap's name.

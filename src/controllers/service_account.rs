@@ -17,7 +17,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::Namespace, Kind::ServiceAccount],
     workers: 1,
     max_retries: None,
-    new: |context| Rc::new(ServiceAccounts::new(context)),
+    new: &|context| Rc::new(ServiceAccounts::new(context)),
 };
 
 const ACCOUNT: &str = "default";

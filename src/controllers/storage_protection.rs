@@ -24,7 +24,7 @@ pub const CLAIMS: Registration = Registration {
     watches: &[Kind::PersistentVolumeClaim, Kind::Pod],
     workers: 1,
     max_retries: None,
-    new: |context| Rc::new(Claims::new(context)),
+    new: &|context| Rc::new(Claims::new(context)),
 };
 
 /// The row of the controller of volumes.
@@ -33,7 +33,7 @@ pub const VOLUMES: Registration = Registration {
     watches: &[Kind::PersistentVolume],
     workers: 1,
     max_retries: None,
-    new: |context| Rc::new(Volumes::new(context)),
+    new: &|context| Rc::new(Volumes::new(context)),
 };
 
 const CLAIM_FINALIZER: &str = "kubernetes.io/pvc-protection";

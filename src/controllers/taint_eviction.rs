@@ -43,7 +43,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::Node, Kind::Pod],
     workers: 8,
     max_retries: None,
-    new: |context| Rc::new(TaintEviction::new(context)),
+    new: &|context| Rc::new(TaintEviction::new(context)),
 };
 
 /// How often an eviction is tried, and the pause between.

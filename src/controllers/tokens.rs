@@ -34,7 +34,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::ServiceAccount, Kind::Secret],
     workers: 5,
     max_retries: Some(10),
-    new: |context| Rc::new(Tokens::new(context)),
+    new: &|context| Rc::new(Tokens::new(context)),
 };
 
 const TYPE: &str = "kubernetes.io/service-account-token";

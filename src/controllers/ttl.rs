@@ -17,7 +17,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::Node],
     workers: 5,
     max_retries: None,
-    new: |context| Rc::new(Ttl::new(context)),
+    new: &|context| Rc::new(Ttl::new(context)),
 };
 
 const ANNOTATION: &str = "node.alpha.kubernetes.io/ttl";

@@ -20,7 +20,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::PersistentVolumeClaim],
     workers: 10,
     max_retries: None,
-    new: |context| Rc::new(Expand::new(context)),
+    new: &|context| Rc::new(Expand::new(context)),
 };
 
 /// Keys are claims.

@@ -1,7 +1,8 @@
 //! The lines of code at which a component waits.
 
-use std::panic::Location;
 use std::path::{Path, PathBuf};
+
+use crate::engine::Place;
 
 /// A few lines of a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,9 +15,9 @@ pub struct Excerpt {
     pub lines: Vec<(u32, String)>,
 }
 
-/// The line at `location` with `around` lines before and after it.
-pub fn excerpt(location: &Location<'_>, around: u32) -> Excerpt {
-    lines(&location.file().replace('\\', "/"), location.line(), around)
+/// The line at `place` with `around` lines before and after it.
+pub fn excerpt(place: &Place, around: u32) -> Excerpt {
+    lines(&place.file.replace('\\', "/"), place.line, around)
 }
 
 /// A line of a file, as the compiler names it, with `around` lines before and after it.

@@ -288,8 +288,8 @@ fn waiting(session: &Session, task: &Task) -> Option<Waiting> {
         task: task.label.to_string(),
         component: session.cluster.engine.name(task.actor).to_owned(),
         awaits: wait.about.to_string(),
-        file: wait.at.file().replace('\\', "/"),
-        line: wait.at.line(),
+        file: wait.at.file.replace('\\', "/"),
+        line: wait.at.line,
         since_ns: session.time(wait.since).0,
     })
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::event::{ActorId, CallId, Message, ReplyTo, RpcError, StepId, What};
 use super::memory::{Memories, Memory, Remembers};
+use super::place::Place;
 use super::trace::Note;
 use crate::apiserver::request::{Answer, Request};
 use crate::apiserver::watch::WatchId;
@@ -83,7 +84,7 @@ pub(super) struct Spawned {
 /// A call that the running task has just begun to wait for.
 pub(super) struct Waiting {
     pub call: CallId,
-    pub at: &'static Location<'static>,
+    pub at: Place,
     pub about: Rc<str>,
 }
 
@@ -200,6 +201,11 @@ impl Hub {
     pub fn request(&self, request: Request, delay: Duration) -> HubCall {
         let about: Rc<str> = if self.recording() { request.line().into() } else { Rc::from("") };
         HubCall::new(self.clone(), about, Ask::Api(Box::new(request), delay))
+    }
+
+    /// The same for code that runs elsewhere: `at` is its line.
+    pub fn request_at(&self, at: Place, request: Request, delay: Duration) -> HubCall {
+        HubCall { at, ..self.request(request, delay) }
     }
 
     /// Calls another part of the node, and returns the future of its reply.
@@ -377,7 +383,7 @@ enum Ask {
 /// The future of one call. It sends when first polled, and is ready when the engine has delivered the answer.
 pub struct HubCall {
     hub: Hub,
-    at: &'static Location<'static>,
+    at: Place,
     about: Rc<str>,
     ask: Ask,
 }
@@ -385,7 +391,7 @@ pub struct HubCall {
 impl HubCall {
     #[track_caller]
     fn new(hub: Hub, about: Rc<str>, ask: Ask) -> HubCall {
-        HubCall { hub, at: Location::caller(), about, ask }
+        HubCall { hub, at: Location::caller().into(), about, ask }
     }
 
     fn poll_outcome(&mut self) -> Poll<Outcome> {
@@ -406,7 +412,7 @@ impl HubCall {
             Ask::Asked(_) => unreachable!("handled above"),
         };
         self.hub.send(me, to, delay, false, what);
-        self.hub.0.waiting.borrow_mut().push(Waiting { call, at: self.at, about: self.about.clone() });
+        self.hub.0.waiting.borrow_mut().push(Waiting { call, at: self.at.clone(), about: self.about.clone() });
         Poll::Pending
     }
 }
@@ -472,7 +478,7 @@ impl Future for Park {
         }
         if !self.waiting {
             self.waiting = true;
-            let waiting = Waiting { call: self.call, at: self.at, about: self.about.into() };
+            let waiting = Waiting { call: self.call, at: self.at.into(), about: self.about.into() };
             self.hub.0.waiting.borrow_mut().push(waiting);
         }
         Poll::Pending

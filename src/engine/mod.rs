@@ -23,7 +23,7 @@
 //! goroutines anywhere; here a component runs undisturbed between two waits.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -39,12 +39,14 @@ pub mod event;
 pub mod hub;
 pub mod latency;
 pub mod memory;
+pub mod place;
 pub mod trace;
 
 pub use event::{APISERVER, ActorId, CallId, EventId, Message, Pending, ReplyTo, RpcError, StepId, What};
 pub use hub::{Hub, LocalBoxFuture, RpcResult};
 pub use latency::Latency;
 pub use memory::Memory;
+pub use place::Place;
 pub use trace::{Note, Queued, Step, Table};
 
 use control::Failing;
@@ -119,7 +121,7 @@ pub struct Wait {
     /// The call.
     pub call: CallId,
     /// The line of source that made it.
-    pub at: &'static Location<'static>,
+    pub at: Place,
     /// What is awaited: `create pods`.
     pub about: Rc<str>,
     /// Since when.
@@ -489,9 +491,10 @@ impl Engine {
         let polled = catch_unwind(AssertUnwindSafe(|| task.future.as_mut().poll(&mut context)));
         for waiting in self.hub.take_waiting() {
             self.calls.insert(waiting.call, id);
-            let (actor, label, at, about) = (task.actor, task.label.clone(), waiting.at, waiting.about.clone());
-            self.hub.note(|| Note::Waits { actor, task: label, at, awaits: about });
-            task.waits.push(Wait { call: waiting.call, at, about: waiting.about, since: self.now });
+            let (actor, label) = (task.actor, task.label.clone());
+            let (at, awaits) = (waiting.at.clone(), waiting.about.clone());
+            self.hub.note(|| Note::Waits { actor, task: label, at, awaits });
+            task.waits.push(Wait { call: waiting.call, at: waiting.at, about: waiting.about, since: self.now });
         }
         match polled {
             Ok(Poll::Pending) => {

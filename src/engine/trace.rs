@@ -1,11 +1,11 @@
 //! What a step leaves behind for whoever looks: the delivered event and notes on what it changed.
 
-use std::panic::Location;
 use std::rc::Rc;
 
 use serde::Serialize;
 
 use super::event::{ActorId, EventId, Pending, StepId};
+use super::place::Place;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
 
@@ -85,7 +85,7 @@ pub enum Note {
         /// Which: `replicaset-controller default/web`.
         task: Rc<str>,
         /// The line of source it waits at.
-        at: &'static Location<'static>,
+        at: Place,
         /// What it waits for.
         awaits: Rc<str>,
     },

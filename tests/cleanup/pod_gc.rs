@@ -17,7 +17,7 @@ const COLLECTOR: &str = "pod-garbage-collector";
 /// The collector, which keeps two ended Pods, and what a namespace needs to have Pods.
 static SMALL: &[Registration] = &[
     service_account::REGISTRATION,
-    Registration { new: |context| Rc::new(PodGc::new(context, 2)), ..pod_gc::REGISTRATION },
+    Registration { new: &|context| Rc::new(PodGc::new(context, 2)), ..pod_gc::REGISTRATION },
 ];
 
 fn pod(node: Option<&str>) -> Value {

@@ -83,7 +83,7 @@ fn stack(session: &Session) -> String {
     let mut out = String::new();
     for task in session.cluster.engine.tasks() {
         for wait in &task.waits {
-            let at = source::excerpt(wait.at, 0);
+            let at = source::excerpt(&wait.at, 0);
             let since = session.time(wait.since);
             out += &format!("{}\n  waits for {} since {since}\n  {}:{}\n", task.label, wait.about, at.file, at.line);
             out += &at.lines.iter().map(|(n, line)| format!("  ▶{n:>5} {line}\n")).collect::<String>();

@@ -56,7 +56,7 @@ pub const REGISTRATION: Registration = Registration {
     ],
     workers: 10,
     max_retries: None,
-    new: |context| Rc::new(AttachDetach::new(context)),
+    new: &|context| Rc::new(AttachDetach::new(context)),
 };
 
 /// `ReconcilerMaxWaitForUnmountDuration`: how long an unhealthy node may keep a volume that nobody there wants.

@@ -76,7 +76,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod],
     workers: 5,
     max_retries: Some(15),
-    new: |context| Rc::new(Deployments::new(context)),
+    new: &|context| Rc::new(Deployments::new(context)),
 };
 
 /// The Deployment controller.

@@ -59,7 +59,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::Service, Kind::Pod, Kind::Node, Kind::EndpointSlice],
     workers: 5,
     max_retries: Some(15),
-    new: |context| Rc::new(EndpointSlices::new(context)),
+    new: &|context| Rc::new(EndpointSlices::new(context)),
 };
 
 /// Whose slice it is.

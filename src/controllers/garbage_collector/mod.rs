@@ -62,7 +62,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &WATCHED,
     workers: 20,
     max_retries: None,
-    new: |context| Rc::new(GarbageCollector::new(context)),
+    new: &|context| Rc::new(GarbageCollector::new(context)),
 };
 
 /// The finalizer of an object whose dependents shall stay. `metav1.FinalizerOrphanDependents`.

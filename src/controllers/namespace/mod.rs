@@ -41,7 +41,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::Namespace],
     workers: 10,
     max_retries: None,
-    new: |context| Rc::new(NamespaceController::new(context)),
+    new: &|context| Rc::new(NamespaceController::new(context)),
 };
 
 /// What this controller takes out of a Namespace's spec. `corev1.FinalizerKubernetes`.

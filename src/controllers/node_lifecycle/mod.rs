@@ -57,7 +57,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::Node, Kind::Lease, Kind::Pod],
     workers: 8,
     max_retries: None,
-    new: |context| Rc::new(Monitor::new(context)),
+    new: &|context| Rc::new(Monitor::new(context)),
 };
 
 /// `--node-monitor-period`: between one look at all nodes and the next.

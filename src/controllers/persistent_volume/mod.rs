@@ -48,7 +48,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::PersistentVolume, Kind::PersistentVolumeClaim, Kind::StorageClass, Kind::Pod],
     workers: 1,
     max_retries: None,
-    new: |context| Rc::new(Binder::new(context)),
+    new: &|context| Rc::new(Binder::new(context)),
 };
 
 /// How often claims that wait are looked at anew. `PVClaimBinderSyncPeriod`.

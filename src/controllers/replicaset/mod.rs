@@ -71,7 +71,7 @@ pub const REGISTRATION: Registration = Registration {
     watches: &[Kind::ReplicaSet, Kind::Pod],
     workers: 5,
     max_retries: None,
-    new: |context| Rc::new(ReplicaSets::<ReplicaSet>::new(context)),
+    new: &|context| Rc::new(ReplicaSets::<ReplicaSet>::new(context)),
 };
 
 /// The row of the ReplicationController controller.
@@ -80,7 +80,7 @@ pub const REPLICATION: Registration = Registration {
     watches: &[Kind::ReplicationController, Kind::Pod],
     workers: 5,
     max_retries: None,
-    new: |context| Rc::new(ReplicaSets::<ReplicationController>::new(context)),
+    new: &|context| Rc::new(ReplicaSets::<ReplicationController>::new(context)),
 };
 
 /// The controller of ReplicaSets, or of whatever else asks for Pods as they do.

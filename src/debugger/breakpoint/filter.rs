@@ -104,7 +104,7 @@ impl Term {
             Term::Reason(glob) => facts.reasons().any(|reason| matches_glob(glob, reason)),
             Term::Verdict(verdict) => facts.verdicts().any(|table| fits_verdict(verdict, &table.rows)),
             Term::Lines(places) => facts.step.notes.iter().any(|note| match note {
-                Note::Waits { at, .. } => places.iter().any(|lines| lines.hold(at.file(), at.line())),
+                Note::Waits { at, .. } => places.iter().any(|lines| lines.hold(&at.file, at.line)),
                 _ => false,
             }),
             Term::Condition(..) | Term::Kind(_) | Term::Namespace(_) | Term::Name(_) | Term::Labels(_) => true,
