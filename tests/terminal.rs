@@ -64,7 +64,7 @@ impl Terminal {
         let terminal = Terminal(format!("kubestep-{name}-{}", std::process::id()));
         let state = std::env::temp_dir().join(&terminal.0);
         let program = format!("XDG_STATE_HOME={} {}", state.display(), env!("CARGO_BIN_EXE_kubestep"));
-        let script = format!("{}; echo ended with $?; exec cat", script.replace("KUBESTEP", &program));
+        let script = format!("trap : INT; {}; echo ended with $?; exec cat", script.replace("KUBESTEP", &program));
         terminal.tmux(&["new-session", "-d", "-s", "t", "-x", "100", "-y", "30", "sh", "-c", &script]);
         Some(terminal)
     }
@@ -72,6 +72,18 @@ impl Terminal {
     fn tmux(&self, arguments: &[&str]) -> String {
         let output = Command::new("tmux").args(["-L", &self.0, "-f", "/dev/null"]).args(arguments).output();
         String::from_utf8_lossy(&output.expect("tmux runs").stdout).into_owned()
+    }
+
+    /// What stands there now, with its colours.
+    fn colours(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-e", "-t", "t"])
+    }
+
+    /// Sends a signal to the program that the shell runs.
+    fn signal(&self, signal: &str) {
+        let shell = self.tmux(&["display-message", "-p", "-t", "t", "#{pane_pid}"]);
+        let sent = Command::new("pkill").args([signal, "-P", shell.trim(), "kubestep"]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "{signal} reaches it");
     }
 
     fn keys(&self, keys: &[&str]) {
@@ -128,6 +140,64 @@ fn a_storm_of_sizes() {
         storming.wait().expect("it ends");
         terminal.keys(&["why", "Enter"]);
         terminal.shows("you typed: kubectl apply");
+        terminal.keys(&["quit", "Enter"]);
+        terminal.shows("ended with 0");
+    }
+}
+
+/// Minutes of a large cluster take a while; somebody who has enough of it comes back to the prompt, and can go on.
+#[test]
+fn a_long_move_can_be_stopped() {
+    for (name, face, key) in [("stop", "", "C-c"), ("stop-tui", "--tui", "Escape")] {
+        let script = format!("KUBESTEP step deployment --nodes 400 {face}");
+        let Some(terminal) = Terminal::start(name, &script) else { return };
+        terminal.shows(if face.is_empty() { "(kubestep)" } else { "F1menu" });
+        terminal.keys(&["wait 100000", "Enter"]);
+        terminal.shows("stops here");
+        terminal.keys(&[key]);
+        terminal.shows("stopped on the way");
+        terminal.keys(&["why", "Enter"]);
+        terminal.shows("← ");
+        terminal.keys(&["quit", "Enter"]);
+        terminal.shows("ended with 0");
+    }
+}
+
+#[test]
+fn who_is_told_to_end_gives_the_terminal_back() {
+    for (name, face) in [("term", ""), ("term-tui", "--tui")] {
+        for signal in ["-TERM", "-HUP"] {
+            let script = format!("echo before; KUBESTEP step deployment {face}; code=$?; stty -a; (exit $code)");
+            let Some(terminal) = Terminal::start(&format!("{name}{signal}"), &script) else { return };
+            terminal.shows(if face.is_empty() { "(kubestep)" } else { "F1menu" });
+            terminal.keys(&["step", "Enter"]);
+            terminal.shows("ADDED Deployment default/web");
+            terminal.signal(signal);
+            terminal.shows("ended with ");
+            let screen = terminal.tmux(&["capture-pane", "-p", "-S", "-200", "-t", "t"]);
+            let cooked = screen.contains(" icanon") && screen.contains(" echo ");
+            assert!(cooked && screen.contains("before") && !screen.contains("queues and caches"), "{screen}");
+        }
+    }
+}
+
+/// The full screen has the colours of the prompt, and none where they are not wanted.
+#[test]
+fn colours_are_as_the_user_wants_them() {
+    for (name, script, coloured) in [
+        ("colours", "KUBESTEP step deployment", true),
+        ("colours-tui", "KUBESTEP step deployment --tui", true),
+        ("no-color", "NO_COLOR=1 KUBESTEP step deployment --tui", false),
+        ("never", "KUBESTEP step deployment --tui --color never", false),
+    ] {
+        let Some(terminal) = Terminal::start(name, script) else { return };
+        terminal.shows(if name == "colours" { "(kubestep)" } else { "F1menu" });
+        terminal.keys(&["step", "Enter"]);
+        terminal.shows("ADDED Deployment default/web");
+        let screen = terminal.colours();
+        assert_eq!(screen.contains("\u{1b}[34m"), coloured, "{name}: {screen:?}");
+        let any = (1..8).any(|color| screen.contains(&format!("\u{1b}[3{color}m")));
+        assert_eq!(any, coloured, "{name}: {screen:?}");
         terminal.keys(&["quit", "Enter"]);
         terminal.shows("ended with 0");
     }

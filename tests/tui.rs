@@ -17,6 +17,8 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 fn stepper() -> Stepper {
+    // Who runs this at a terminal would get colours.
+    console::set_colors_enabled(false);
     let mut stepper = Stepper::new(Session::of(Scenario::find("unschedulable").expect("it is shipped")), false);
     stepper.columns = Some(100);
     stepper

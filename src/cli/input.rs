@@ -1,6 +1,6 @@
 //! Where commands come from: a prompt with history and completion, or lines on standard input.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, Write};
 
 use dialoguer::{BasicHistory, Completion, History, Input};
 
@@ -14,12 +14,10 @@ pub enum Lines {
 
 impl Lines {
     /// A prompt if somebody sits there, else standard input line by line.
-    pub fn from_stdin() -> Lines {
-        let interactive = io::stdin().is_terminal() && io::stdout().is_terminal();
-        if interactive {
-            Lines::Prompt(Box::new(BasicHistory::new().max_entries(500).no_duplicates(true)))
-        } else {
-            Lines::Pipe
+    pub fn from_stdin(somebody: bool) -> Lines {
+        match somebody {
+            true => Lines::Prompt(Box::new(BasicHistory::new().max_entries(500).no_duplicates(true))),
+            false => Lines::Pipe,
         }
     }
 
@@ -30,7 +28,8 @@ impl Lines {
         }
     }
 
-    /// The next line; None at the end of the input. `complete` is asked when Tab is pressed.
+    /// The next line; None at the end of the input. `complete` is asked when Tab is pressed. An error of the kind
+    /// `Interrupted` is Ctrl-C, or another signal.
     pub fn next(&mut self, prompt: &str, complete: &dyn Fn(&str) -> Option<String>) -> io::Result<Option<String>> {
         match self {
             Lines::Prompt(history) => ask(prompt, history, complete),
@@ -69,7 +68,6 @@ fn ask(
         .interact_text();
     match asked {
         Ok(line) => Ok(Some(line)),
-        Err(dialoguer::Error::IO(error)) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
         Err(dialoguer::Error::IO(error)) if error.kind() == io::ErrorKind::NotConnected => Ok(None),
         Err(dialoguer::Error::IO(error)) => Err(error),
     }

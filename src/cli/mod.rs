@@ -5,7 +5,7 @@
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
 //! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`.
 //! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
-//! - [`view`], [`palette`]: what a stop looks like; [`sequence`]: a timeline as a diagram.
+//! - [`view`], [`palette`]: what a stop looks like; [`sequence`]: a timeline as a diagram. [`watch`]: long moves as they go.
 //! - [`input`]: where lines come from. [`journal`], [`resume`]: sessions that outlive their terminal.
 
 use std::io::{self, Read, Write};
@@ -33,6 +33,7 @@ pub mod step;
 pub mod stepper;
 pub mod tui;
 pub mod view;
+pub mod watch;
 
 pub use stepper::Stepper;
 

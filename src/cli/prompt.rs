@@ -1,6 +1,6 @@
 //! The prompt: a session in lines, at a terminal or on a pipe.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use crate::debugger::quiz::{Question, Quiz};
 
@@ -10,18 +10,39 @@ use super::complete::complete;
 use super::input::Lines;
 use super::palette;
 use super::view::View;
+use super::watch::{Bar, Signals};
 
 /// The prompt, in the terminal and in transcripts.
 const PROMPT: &str = "(kubestep)";
 
-/// Takes commands until the end of the input or `quit`.
+/// Takes commands until the end of the input or `quit`. Ctrl-C ends a long move; at the prompt, the second ends the
+/// program, as SIGTERM does: the session is offered again then.
 pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
-    let mut lines = Lines::from_stdin();
+    let somebody = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let signals = if somebody { Signals::listen()? } else { Signals::default() };
+    if somebody {
+        stepper.watch = Some(Box::new(Bar::new(signals.clone())));
+    }
+    let mut lines = Lines::from_stdin(somebody);
     stepper.typed.drain(..).for_each(|line| lines.remember(&line));
     print(greeting)?;
+    let mut interrupted = false;
     while !stepper.done {
         let session = &stepper.session;
-        let Some(line) = lines.next(PROMPT, &|input| complete(session, input))? else { break };
+        let line = match lines.next(PROMPT, &|input| complete(session, input)) {
+            Ok(Some(line)) => line,
+            Ok(None) => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                if interrupted || signals.ended() {
+                    return print("\n");
+                }
+                interrupted = signals.interrupted();
+                print("\nquit ends the session; Ctrl-C once more leaves it to be gone on with\n")?;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        interrupted = false;
         if line.trim_start().starts_with('#') {
             continue;
         }

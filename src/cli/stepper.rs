@@ -5,7 +5,6 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use console::Term;
-use indicatif::ProgressBar;
 
 use crate::debugger::file::File;
 use crate::debugger::journal::{self as text, Came};
@@ -16,6 +15,7 @@ use crate::debugger::{Session, StopAt};
 use super::commands::{self, Answer, Reply};
 use super::journal::Journal;
 use super::view::View;
+use super::watch::{Progress, UpTo, Watch};
 
 /// What nobody sees is so wide.
 const PIPED: usize = 100;
@@ -36,6 +36,10 @@ pub struct Stepper {
     pub quiz: Option<Quiz>,
     /// How far the scenario's narration has come.
     pub tour: Tour,
+    /// Who watches long moves.
+    pub watch: Option<Box<dyn Watch>>,
+    /// Whoever watches has ended the last move.
+    pub interrupted: bool,
     /// How much of what commands printed has been shown.
     said: usize,
     /// Where the session is written as it goes.
@@ -50,8 +54,9 @@ impl Stepper {
         let stop = if all { StopAt::Anything } else { StopAt::Notification };
         let watched = io::stdin().is_terminal() && io::stdout().is_terminal();
         let (typed, columns) = (Vec::new(), (!watched).then_some(PIPED));
-        let (quiz, tour) = (None, Tour::default());
-        Stepper { session, stop, done: false, typed, columns, quiz, tour, said: 0, journal: None, opened: false }
+        let (quiz, tour, watch, journal) = (None, Tour::default(), None, None);
+        let (done, interrupted, opened) = (false, false, false);
+        Stepper { session, stop, done, typed, columns, quiz, tour, watch, interrupted, said: 0, journal, opened }
     }
 
     /// A stepper over a saved session, with all that was typed in it since.
@@ -84,8 +89,10 @@ impl Stepper {
         for typed in file.commands.iter().flatten() {
             let Some(came) = &typed.came else { break };
             if commands::acts(&typed.line) {
+                let watch = self.watch.replace(Box::new(UpTo(came.step)));
                 // What was refused then is refused again.
                 let _ = commands::run(self, &typed.line);
+                self.watch = watch;
             }
             let now = Came::of(&mut self.session);
             if now != *came {
@@ -127,7 +134,11 @@ impl Stepper {
         if let Some(journal) = &mut self.journal {
             kept = journal.add(&text::typed(line));
         }
+        self.interrupted = false;
         let reply = commands::run(self, line);
+        if let Some(watch) = &mut self.watch {
+            watch.over();
+        }
         if let Err(error) = kept.and_then(|()| self.note_where()) {
             self.journal = None;
             return reply.map(|answer| Answer { text: answer.text + &not_kept(&error), ..answer });
@@ -180,9 +191,13 @@ impl Stepper {
         Answer { printed: self.printed(), ..self.shown() }
     }
 
-    /// A bar for what takes long, where somebody watches.
-    pub fn bar(&self) -> ProgressBar {
-        if self.columns.is_none() { ProgressBar::new_spinner() } else { ProgressBar::hidden() }
+    /// Whether a long move goes on, as far as whoever watches it is concerned.
+    pub fn goes_on(&mut self) -> bool {
+        let session = &self.session;
+        let progress =
+            Progress { steps: session.history().len() as u64, now: session.time(session.cluster.engine.now()) };
+        self.interrupted |= self.watch.as_mut().is_some_and(|watch| !watch.goes_on(progress));
+        !self.interrupted
     }
 
     /// How many columns there are. A terminal that does not know has eighty.

@@ -76,7 +76,7 @@ impl View {
             head.what,
             palette::component(&head.to).apply_to(&head.to),
         );
-        self.fit(&text)
+        text
     }
 
     /// All pending events.
@@ -88,13 +88,15 @@ impl View {
                 hidden += 1;
                 continue;
             }
-            let _ = writeln!(out, "{:>6} {}", event.id.to_string(), self.line(session, event));
+            let _ =
+                writeln!(out, "{}", self.fit(&format!("{:>6} {}", event.id.to_string(), self.line(session, event))));
         }
         if out.is_empty() {
             out.push_str("nothing is pending but background traffic\n");
         }
         for event in session.cluster.engine.held() {
-            let _ = writeln!(out, "{:>6} held {}", event.id.to_string(), self.line(session, event));
+            let line = format!("{:>6} held {}", event.id.to_string(), self.line(session, event));
+            let _ = writeln!(out, "{}", self.fit(&line));
         }
         if hidden > 0 {
             let _ =
@@ -109,7 +111,8 @@ impl View {
         let (chain, typed) = causes::chain(session, step.id);
         for (depth, cause) in chain.iter().enumerate() {
             let arrow = if depth == 0 { "  " } else { "← " };
-            let _ = writeln!(out, "{arrow}{:>6}{}", cause.id.to_string(), self.line(session, &cause.event));
+            let line = format!("{arrow}{:>6}{}", cause.id.to_string(), self.line(session, &cause.event));
+            let _ = writeln!(out, "{}", self.fit(&line));
         }
         match typed {
             Some(line) => {

@@ -163,6 +163,11 @@ impl Session {
     /// Steps until `goal`, a breakpoint, or the end. `limit` bounds the steps taken; 0 means none.
     pub fn go(&mut self, goal: &mut Goal, limit: u64) -> Advance {
         self.background = 0;
+        self.go_on(goal, limit)
+    }
+
+    /// Goes on with a move that its limit has ended.
+    pub fn go_on(&mut self, goal: &mut Goal, limit: u64) -> Advance {
         let mut taken = 0;
         loop {
             self.hits.clear();

@@ -114,10 +114,22 @@ fn back(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
     Ok(arrived(stepper))
 }
 
+/// So many steps are taken forward between two looks at whoever watches.
+const STRIDE: u64 = 256;
+
 fn go(stepper: &mut Stepper, step: u64) -> Reply {
-    let came_to = stepper.session.goto(step);
+    let mut came_to = stepper.session.history().len() as u64;
+    loop {
+        let next = step.min(came_to + STRIDE);
+        came_to = stepper.session.goto(next);
+        if came_to < next || came_to == step || !stepper.goes_on() {
+            break;
+        }
+    }
     let mut answer = arrived(stepper);
-    if came_to < step {
+    if stepper.interrupted {
+        answer.text = format!("stopped before step {step}\n");
+    } else if came_to < step {
         answer.text = format!("the run ends here, before step {step}\n");
     }
     Ok(answer)

@@ -167,41 +167,42 @@ fn tour(stepper: &mut Stepper) -> Reply {
 
 /// A cluster that never comes to rest, as with a container that keeps crashing, gets this much virtual time.
 const RUN_AT_MOST: Duration = Duration::from_secs(600);
-/// So many steps are taken between two looks at the clock.
+/// So many steps are taken between two looks at the clock and at whoever watches.
 const STRIDE: u64 = 256;
 
 fn advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
+    let mut seen = stepper.session.history().len() as u64;
     for _ in 0..times {
-        match stepper.session.advance(stop, 0) {
+        match go(stepper, &mut Goal::Stop(stop)) {
             Advance::Quiet => {
                 let left = left(&stepper.session);
                 let text = format!("{left}: the cluster is quiet. Change something, or quit\n");
                 return Ok(Answer { printed: stepper.printed(), ..Answer::says(text) });
             }
-            Advance::Stopped | Advance::Limit => {}
-            Advance::Breakpoint | Advance::Crashed => break,
+            Advance::Stopped => {}
+            Advance::Limit | Advance::Breakpoint | Advance::Crashed => break,
+        }
+        let steps = stepper.session.history().len() as u64;
+        if steps >= seen + STRIDE {
+            seen = steps;
+            if !stepper.goes_on() {
+                break;
+            }
         }
     }
     Ok(stepper.stopped())
 }
 
-/// Runs to a goal, with a bar where somebody watches, for ten minutes of virtual time at most.
+/// Runs to a goal, or until whoever watches has enough. What does not say how long it takes gets ten minutes of virtual
+/// time.
 fn go(stepper: &mut Stepper, goal: &mut Goal) -> Advance {
-    let bar = stepper.bar();
     let start = stepper.session.cluster.engine.now();
-    loop {
-        match stepper.session.go(goal, STRIDE) {
-            Advance::Limit if stepper.session.cluster.engine.now() - start < RUN_AT_MOST => {
-                let now = stepper.session.time(stepper.session.cluster.engine.now());
-                bar.set_message(format!("step {}, {now}", stepper.session.history().len()));
-                bar.tick();
-            }
-            end => {
-                bar.finish_and_clear();
-                return end;
-            }
-        }
+    let most = if matches!(goal, Goal::Time(_)) { Duration::MAX } else { RUN_AT_MOST };
+    let mut end = stepper.session.go(goal, STRIDE);
+    while end == Advance::Limit && stepper.session.cluster.engine.now() - start < most && stepper.goes_on() {
+        end = stepper.session.go_on(goal, STRIDE);
     }
+    end
 }
 
 /// Steps without showing each stop.
@@ -212,8 +213,10 @@ fn run_on(stepper: &mut Stepper, mut goal: Goal) -> Reply {
     let session = &stepper.session;
     let quiet = if session.cluster.is_quiet() { format!("; {}", left(session)) } else { String::new() };
     let (steps, now) = (session.history().len() - before, session.time(session.cluster.engine.now()));
-    let text = format!("{steps} events, now at {now}{quiet}\n");
-    let stop = matches!(end, Advance::Breakpoint | Advance::Crashed).then(|| session.stop().map(Box::new)).flatten();
+    let ended = if stepper.interrupted { "; stopped on the way" } else { "" };
+    let text = format!("{steps} events, now at {now}{quiet}{ended}\n");
+    let shown = stepper.interrupted || matches!(end, Advance::Breakpoint | Advance::Crashed);
+    let stop = shown.then(|| session.stop().map(Box::new)).flatten();
     Ok(Answer { printed, text, stop, ..Answer::default() })
 }
 
@@ -226,6 +229,9 @@ fn show_goal(stepper: &mut Stepper, mut goal: Goal, what: &str) -> Reply {
 fn ended(stepper: &mut Stepper, end: Advance, what: &str) -> Answer {
     let text = match end {
         Advance::Quiet => format!("the cluster is quiet; nothing is pending before {what}\n"),
+        Advance::Limit if stepper.interrupted => {
+            return Answer { text: format!("stopped before {what}\n"), ..stepper.stopped() };
+        }
         Advance::Limit => format!("ten minutes went by before {what}\n"),
         _ => return stepper.stopped(),
     };

@@ -9,7 +9,7 @@ use crate::debugger::Stop;
 
 use super::super::commands::{self, Answer};
 use super::super::complete::complete;
-use super::super::{Stepper, prompt};
+use super::super::{Stepper, palette, prompt};
 use super::panes::{self, Row};
 
 /// The parts of the screen that show something.
@@ -125,7 +125,7 @@ impl App {
 
     /// Does what a line says, as at the prompt.
     pub fn command(&mut self, line: &str) {
-        self.say(&format!("(kubestep) {line}\n"));
+        self.say(&palette::label().apply_to(format!("(kubestep) {line}")).to_string());
         if !line.trim().is_empty() && self.typed.last().is_none_or(|last| last != line) {
             self.typed.push(line.to_owned());
         }
@@ -133,7 +133,7 @@ impl App {
         self.stepper.columns = Some(self.size_of(Pane::Output).0.max(20));
         match self.stepper.answer(line) {
             Ok(answer) => self.show(answer),
-            Err(error) => self.say(&format!("{error}\n")),
+            Err(error) => self.say(&palette::error().apply_to(error).to_string()),
         }
         self.refresh();
     }
@@ -153,8 +153,7 @@ impl App {
     }
 
     fn say(&mut self, text: &str) {
-        let plain = console::strip_ansi_codes(text);
-        self.output.extend(plain.lines().map(str::to_owned));
+        self.output.extend(text.lines().map(str::to_owned));
         let many = self.output.len().saturating_sub(OUTPUT_KEPT);
         self.output.drain(..many);
     }

@@ -9,9 +9,9 @@ use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
 use crate::object::time::Instant;
 
-use super::super::commands;
+use super::super::{commands, palette};
+use super::ansi;
 use super::app::{App, KEYS, Pane, Target};
-use super::panes::{Row, Tone};
 
 /// Below this size the panes say nothing any more.
 const SMALLEST: (u16, u16) = (80, 24);
@@ -57,18 +57,17 @@ fn title(app: &App, width: usize) -> Vec<Line<'static>> {
         return vec![Line::styled(format!(" {name} · before the first step"), bold)];
     };
     let event = &stop.event;
+    let named = |name: &str| palette::component(name).apply_to(name).to_string();
+    let what = palette::here().apply_to(&event.what);
     let first = format!(" {name} · step {} · {}", stop.step, Instant(stop.t_ns));
-    let (from, to) = (format!(" {} ──", event.from), format!("──▶ {}", event.to));
-    if measure_text_width(&from) + measure_text_width(&event.what) + measure_text_width(&to) <= width {
-        return vec![
-            Line::styled(first, bold),
-            Line::from(vec![Span::raw(from), Span::styled(event.what.clone(), bold), Span::raw(to)]),
-        ];
+    let second = format!(" {} ──{what}──▶ {}", named(&event.from), named(&event.to));
+    if measure_text_width(&second) <= width {
+        return vec![Line::styled(first, bold), ansi::line(&second)];
     }
     // Too long for one line: whom it goes to stands in the first.
-    let head = truncate_str(&format!("{first} · to {}", event.to), width, "…").into_owned();
-    let second = truncate_str(&format!("{from}{}──▶", event.what), width, "…").into_owned();
-    vec![Line::styled(head, bold), Line::raw(second)]
+    let head = format!("{first} · to {}", named(&event.to));
+    let second = format!(" {} ──{what}──▶", named(&event.from));
+    [head, second].iter().map(|text| ansi::line(&truncate_str(text, width, "…"))).collect()
 }
 
 /// Panes side by side and one below the other, as there is room.
@@ -103,7 +102,8 @@ fn name(pane: Pane) -> &'static str {
 
 fn draw_pane(app: &mut App, frame: &mut Frame, pane: Pane, area: Rect) {
     let style = match app.focus == pane {
-        true => Style::new().fg(Color::Yellow),
+        true if console::colors_enabled() => Style::new().fg(Color::Yellow),
+        true => Style::new().add_modifier(Modifier::BOLD),
         false => Style::new().add_modifier(Modifier::DIM),
     };
     let rows = app.rows.get(&pane).map_or(&[][..], Vec::as_slice);
@@ -117,23 +117,11 @@ fn draw_pane(app: &mut App, frame: &mut Frame, pane: Pane, area: Rect) {
     };
     let block = Block::new().borders(Borders::TOP).border_style(style).title(format!(" {}{more} ", name(pane)));
     let inside = Rect { width: area.width.saturating_sub(1), ..block.inner(area) };
-    let lines: Vec<Line> = rows.iter().skip(first).take(height).map(line).collect();
+    let lines: Vec<Line> = rows.iter().skip(first).take(height).map(|row| ansi::line(&row.text)).collect();
     frame.render_widget(block, Rect { width: area.width.saturating_sub(1), ..area });
     frame.render_widget(Paragraph::new(lines), inside);
     app.scroll.insert(pane, first);
     app.areas.push((inside, Target::Pane(pane)));
-}
-
-fn line(row: &Row) -> Line<'_> {
-    let style = match row.tone {
-        Tone::Plain => Style::new(),
-        Tone::Dim => Style::new().add_modifier(Modifier::DIM),
-        Tone::Here => Style::new().add_modifier(Modifier::BOLD),
-        Tone::Added => Style::new().fg(Color::Green),
-        Tone::Removed => Style::new().fg(Color::Red),
-        Tone::Wrong => Style::new().fg(Color::Red).add_modifier(Modifier::BOLD),
-    };
-    Line::styled(row.text.as_str(), style)
 }
 
 /// The line that is typed; of one that is too long its end.

@@ -12,14 +12,14 @@ use ratatui::crossterm::event::{DisableMouseCapture, EnableMouseCapture};
 use ratatui::crossterm::execute;
 
 /// Runs `body` on the whole screen. An error of the outer kind says that there is none.
-pub fn with_terminal<T>(body: impl FnOnce(&mut DefaultTerminal) -> T) -> io::Result<T> {
-    let mut terminal = ratatui::try_init()?;
+pub fn with_terminal<T>(body: impl FnOnce(DefaultTerminal) -> T) -> io::Result<T> {
+    let terminal = ratatui::try_init()?;
     let captured = execute!(io::stdout(), EnableMouseCapture);
     let restore = || {
         let _ = execute!(io::stdout(), DisableMouseCapture);
         ratatui::restore();
     };
-    let result = guarded(|| captured.map(|()| body(&mut terminal)), restore);
+    let result = guarded(|| captured.map(|()| body(terminal)), restore);
     match result {
         Ok(result) => result,
         Err(message) => Err(io::Error::other(message)),

@@ -2,55 +2,72 @@
 //!
 //! - [`app`]: what is on the screen and what keys and clicks do to it; it knows no terminal.
 //! - [`panes`]: what stands in each pane. Every fact of a stop comes from the same value as at the prompt.
-//! - [`draw`]: where the panes are, from 80 columns by 24 lines up.
-//! - [`guard`]: the terminal is given back as it was, also after a panic.
+//! - [`draw`]: where the panes are, from 80 columns by 24 lines up. [`ansi`]: their colours, which are the prompt's.
+//! - [`screen`]: the terminal itself, also while a long move is under way.
+//! - [`guard`]: the terminal is given back as it was, also after a panic
+//!   and after SIGTERM.
 
+use std::cell::RefCell;
 use std::io::{self, IsTerminal};
+use std::rc::Rc;
 use std::time::Duration;
 
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::event;
+use crate::debugger::quiz::Quiz;
 
 use super::Stepper;
+use super::watch::Signals;
 use app::App;
+use screen::{Moves, Screen};
 
+pub mod ansi;
 pub mod app;
 pub mod draw;
 pub mod guard;
 pub mod panes;
+pub mod screen;
 
 /// So many events are taken before the screen is drawn again: a window that is being resized sends a storm of them.
 const EVENTS_AT_ONCE: usize = 256;
-
-/// So long another event is waited for before the screen is drawn. Not zero: crossterm would not look at all.
-const MORE: Duration = Duration::from_millis(1);
 
 /// So often is it looked whether the terminal is still there.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Takes keys and clicks until the user has had enough. `greeting` is said at first.
 pub fn run(stepper: Stepper, greeting: &str) -> io::Result<()> {
-    // Panes have styles of their own.
-    console::set_colors_enabled(false);
     end_with_the_terminal();
+    let signals = Signals::listen()?;
     let mut app = App::new(stepper, greeting);
-    guard::with_terminal(|terminal| until_done(&mut app, terminal))??;
-    if let Some(score) = app.stepper.quiz.as_ref().and_then(crate::debugger::quiz::Quiz::score) {
+    guard::with_terminal(|terminal| {
+        let screen = Rc::new(RefCell::new(Screen::new(terminal, signals.clone())));
+        app.stepper.watch = Some(Box::new(Moves::on(screen.clone())));
+        let shown = show(&mut app, &screen);
+        app.stepper.watch = None;
+        shown
+    })??;
+    if signals.ended() {
+        return Err(io::Error::other("it was told to end; the session is offered again at the next start"));
+    }
+    if let Some(score) = app.stepper.quiz.as_ref().and_then(Quiz::score) {
         println!("{score}");
     }
     app.stepper.end();
     Ok(())
 }
 
-fn until_done(app: &mut App, terminal: &mut DefaultTerminal) -> io::Result<()> {
+/// Draws, waits, and does what was asked for, until the user has had enough or the program is to end.
+fn show(app: &mut App, screen: &Rc<RefCell<Screen>>) -> io::Result<()> {
     while !app.stepper.done {
-        terminal.draw(|frame| draw::draw(app, frame))?;
-        app.handle(event::read()?);
-        for _ in 0..EVENTS_AT_ONCE {
-            if app.stepper.done || !event::poll(MORE)? {
+        screen.borrow_mut().draw(app)?;
+        for taken in 0..EVENTS_AT_ONCE {
+            let event = screen.borrow_mut().next(taken == 0)?;
+            match event {
+                Some(event) => app.handle(event),
+                None if taken == 0 => return Ok(()),
+                None => break,
+            }
+            if app.stepper.done {
                 break;
             }
-            app.handle(event::read()?);
         }
     }
     Ok(())

@@ -1,0 +1,125 @@
+//! The terminal while a session is shown on it: what it shows, and what its user does.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ratatui::DefaultTerminal;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Line;
+use ratatui::widgets::Widget;
+
+use super::super::watch::{Progress, Signals, Watch};
+use super::app::App;
+use super::draw;
+
+/// So long another event is waited for before the screen is drawn. Not zero: crossterm would not look at all.
+const MORE: Duration = Duration::from_millis(1);
+/// So long at most until it is seen that the program is to end.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// Looks at a long move for one at the keyboard: that takes a millisecond.
+const LOOKS: u64 = 8;
+
+/// A terminal that shows a session.
+pub struct Screen {
+    terminal: DefaultTerminal,
+    /// What was drawn last.
+    shown: Buffer,
+    /// What was typed during a long move.
+    kept: VecDeque<Event>,
+    signals: Signals,
+}
+
+impl Screen {
+    /// One over this terminal.
+    pub fn new(terminal: DefaultTerminal, signals: Signals) -> Screen {
+        Screen { terminal, shown: Buffer::default(), kept: VecDeque::new(), signals }
+    }
+
+    /// Draws all of it.
+    pub fn draw(&mut self, app: &mut App) -> io::Result<()> {
+        let frame = self.terminal.draw(|frame| draw::draw(app, frame))?;
+        self.shown.clone_from(frame.buffer);
+        Ok(())
+    }
+
+    /// Draws a line of progress over the last one, where the keys stand.
+    fn tell(&mut self, text: &str) -> io::Result<()> {
+        let shown = &self.shown;
+        self.terminal.draw(|frame| {
+            let area = frame.area();
+            if area == shown.area {
+                frame.buffer_mut().clone_from(shown);
+            }
+            let last = Rect { y: area.bottom().saturating_sub(1), height: area.height.min(1), ..area };
+            let text = format!("{text:<width$}", width = usize::from(area.width));
+            Line::styled(text, Style::new().add_modifier(Modifier::REVERSED)).render(last, frame.buffer_mut());
+        })?;
+        Ok(())
+    }
+
+    /// The next thing that its user does; none when nothing more has come. With `wait` that is never, unless the program
+    /// is to end.
+    pub fn next(&mut self, wait: bool) -> io::Result<Option<Event>> {
+        if let Some(event) = self.kept.pop_front() {
+            return Ok(Some(event));
+        }
+        while wait && !self.signals.ended() {
+            if event::poll(PATIENCE)? {
+                return Ok(Some(event::read()?));
+            }
+        }
+        if !wait && event::poll(MORE)? { Ok(Some(event::read()?)) } else { Ok(None) }
+    }
+
+    /// Whether Esc or Ctrl-C was pressed. Other keys are kept for later.
+    fn escaped(&mut self) -> io::Result<bool> {
+        while event::poll(MORE)? {
+            let event = event::read()?;
+            if let Event::Key(key) = &event {
+                let control = key.modifiers.contains(KeyModifiers::CONTROL);
+                if key.code == KeyCode::Esc || control && key.code == KeyCode::Char('c') {
+                    return Ok(true);
+                }
+            }
+            self.kept.push_back(event);
+        }
+        Ok(false)
+    }
+}
+
+/// Shows long moves on a screen. Esc ends them.
+pub struct Moves {
+    screen: Rc<RefCell<Screen>>,
+    looks: u64,
+}
+
+impl Moves {
+    /// Those of a session that is shown there.
+    pub fn on(screen: Rc<RefCell<Screen>>) -> Moves {
+        Moves { screen, looks: 0 }
+    }
+}
+
+impl Watch for Moves {
+    fn goes_on(&mut self, progress: Progress) -> bool {
+        self.looks += 1;
+        if !self.looks.is_multiple_of(LOOKS) {
+            return true;
+        }
+        let mut screen = self.screen.borrow_mut();
+        let told = screen.tell(&format!(" step {}, {} · Esc stops here", progress.steps, progress.now));
+        // What is wrong with a terminal is said when the move is over.
+        let escaped = told.and_then(|()| screen.escaped());
+        !screen.signals.ended() && escaped.is_ok_and(|escaped| !escaped)
+    }
+
+    fn over(&mut self) {
+        self.looks = 0;
+    }
+}

@@ -1,0 +1,97 @@
+//! Long moves are watched as they go: whoever watches shows how far they have come, and may end them.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indicatif::ProgressBar;
+
+use crate::object::time::Instant;
+
+/// How far a move has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// So many steps have run.
+    pub steps: u64,
+    /// The virtual time.
+    pub now: Instant,
+}
+
+/// Somebody who watches long moves.
+pub trait Watch {
+    /// A move has come so far. Whether it goes on.
+    fn goes_on(&mut self, progress: Progress) -> bool;
+    /// It is over.
+    fn over(&mut self) {}
+}
+
+/// Ends a move where it was ended before. Moves are looked at after the same steps whenever they are repeated.
+pub struct UpTo(pub u64);
+
+impl Watch for UpTo {
+    fn goes_on(&mut self, progress: Progress) -> bool {
+        progress.steps < self.0
+    }
+}
+
+/// A bar below the prompt. Ctrl-C ends the move.
+pub struct Bar {
+    bar: ProgressBar,
+    signals: Signals,
+}
+
+impl Bar {
+    /// One that listens to these.
+    pub fn new(signals: Signals) -> Bar {
+        Bar { bar: ProgressBar::hidden(), signals }
+    }
+}
+
+impl Watch for Bar {
+    fn goes_on(&mut self, progress: Progress) -> bool {
+        if self.bar.is_hidden() {
+            self.bar = ProgressBar::new_spinner();
+        }
+        self.bar.set_message(format!("step {}, {}; Ctrl-C stops here", progress.steps, progress.now));
+        self.bar.tick();
+        !self.signals.ended() && !self.signals.interrupted()
+    }
+
+    fn over(&mut self) {
+        std::mem::replace(&mut self.bar, ProgressBar::hidden()).finish_and_clear();
+    }
+}
+
+/// What the system tells the program.
+#[derive(Clone, Default)]
+pub struct Signals {
+    interrupt: Arc<AtomicBool>,
+    end: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Listens from now on. A second Ctrl-C ends the program if nobody has asked for the first.
+    pub fn listen() -> io::Result<Signals> {
+        let signals = Signals::default();
+        #[cfg(unix)]
+        {
+            use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+            use signal_hook::flag;
+            flag::register_conditional_default(SIGINT, signals.interrupt.clone())?;
+            flag::register(SIGINT, signals.interrupt.clone())?;
+            flag::register(SIGTERM, signals.end.clone())?;
+            flag::register(SIGHUP, signals.end.clone())?;
+        }
+        Ok(signals)
+    }
+
+    /// Whether Ctrl-C was pressed since this was last asked.
+    pub fn interrupted(&self) -> bool {
+        self.interrupt.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether the program is to end (SIGTERM), or its terminal has gone (SIGHUP).
+    pub fn ended(&self) -> bool {
+        self.end.load(Ordering::Relaxed)
+    }
+}
