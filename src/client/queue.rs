@@ -142,8 +142,8 @@ impl Queue {
         self.add_after_background(key, delay);
     }
 
-    /// Counts one more failure of the key.
-    fn delay_of_failure(&self, key: &Key) -> Duration {
+    /// Counts one more failure of the key. How long it is to wait for that.
+    pub fn delay_of_failure(&self, key: &Key) -> Duration {
         let mut state = self.0.state.borrow_mut();
         let (base, max) = (state.base_delay, state.max_delay);
         let failures = state.failures.entry(key.clone()).or_insert(0);

@@ -19,6 +19,7 @@ pub mod function;
 pub mod ownership;
 pub mod process;
 pub mod progress;
+pub mod queue;
 pub mod report;
 pub mod restart;
 pub mod rollout;
@@ -68,7 +69,7 @@ impl Exercise {
 
 /// The exercises, in the order in which they are meant to be done.
 pub const TABLE: &[Exercise] =
-    &[ownership::EXERCISE, cache::EXERCISE, rollout::EXERCISE, fit::EXERCISE, restart::EXERCISE];
+    &[ownership::EXERCISE, cache::EXERCISE, queue::EXERCISE, rollout::EXERCISE, fit::EXERCISE, restart::EXERCISE];
 
 /// A property that does not hold.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,350 @@
+//! Exercise 04: a controller's work queue. Mirrors `client-go/util/workqueue`: the base queue and the rate limiter of
+//! each key. That a delayed key is added when its time has come is the caller's part.
+//!
+//! Every short sequence of calls on two keys is asked, each followed by an end at which all workers let go and the queue
+//! is emptied, so that what a call left behind shows.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Exercise;
+use super::function::{self, Function};
+
+/// A queue of keys, between the handlers that add and the workers that reconcile.
+pub trait WorkQueue {
+    /// Something happened to this object.
+    fn add(&mut self, key: &str);
+    /// A worker asks for a key, and holds it until it is done. None if nothing waits.
+    fn get(&mut self) -> Option<String>;
+    /// The worker that holds this key lets go of it.
+    fn done(&mut self, key: &str);
+    /// The reconcile of this key has failed. How long it is to wait before it is added again, which somebody else does.
+    fn retry(&mut self, key: &str) -> Duration;
+    /// The reconcile of this key has gone well.
+    fn forget(&mut self, key: &str);
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "04_queue",
+    title: "What does a work queue promise?",
+    outcome: "say why two workers never reconcile the same object, why no change is lost, and how long a failure waits",
+    needs: &["cache"],
+    hints: [
+        "A key can wait, be held by a worker, or both at once in a way: it was added while held. What must each of the \
+         five calls know?",
+        "Keep three things: the order of those that wait, the set of keys added and not got since, and the set of keys \
+         that are held. Failures in a row are counted for each key, and only forget clears them.",
+        "add: nothing if it is in `dirty`; else into `dirty`, and into the order unless it is held. get: out of the order \
+         and of `dirty`, into `held`. done: out of `held`; at the end of the order if it is in `dirty`. retry: 5 ms, \
+         doubled for each failure before, at most 1000 s.",
+    ],
+    minutes: 30,
+    questions: function::questions::<Queueing>,
+    judge: function::judge::<Queueing>,
+};
+
+/// In the learner's process.
+pub fn answer<Q: WorkQueue>(new: fn() -> Q) {
+    function::answer::<Queueing>(|calls: &Vec<Call>| {
+        let mut queue = new();
+        calls.iter().map(|call| say(&mut queue, call)).collect()
+    });
+}
+
+fn say(queue: &mut impl WorkQueue, call: &Call) -> Said {
+    match call {
+        Call::Add(key) => queue.add(key),
+        Call::Done(key) => queue.done(key),
+        Call::Forget(key) => queue.forget(key),
+        Call::Get => return Said::Got(queue.get()),
+        Call::Retry(key) => return Said::Wait { ms: u64::try_from(queue.retry(key).as_millis()).unwrap_or(u64::MAX) },
+    }
+    Said::Nothing
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Call {
+    Add(String),
+    Get,
+    Done(String),
+    Retry(String),
+    Forget(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+enum Said {
+    Nothing,
+    Got(Option<String>),
+    Wait { ms: u64 },
+}
+
+struct Queueing;
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    NoDedup,
+    LosesWhileHeld,
+    QueuesWhileHeld,
+    StaysDirty,
+    NewestFirst,
+    Sorted,
+    JumpsAhead,
+    RetryAdds,
+    SameDelay,
+    CountsFirst,
+    NoCap,
+    OneCounter,
+    DoneForgets,
+    NeverForgets,
+    ForgetDrops,
+}
+
+impl Function for Queueing {
+    type Question = Vec<Call>;
+    type Answer = Vec<Said>;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("a key that waits already is queued once more", Slip::NoDedup),
+        ("a key that is added while a worker holds it is lost", Slip::LosesWhileHeld),
+        ("a key that is added while a worker holds it is given to a second worker", Slip::QueuesWhileHeld),
+        ("a key that a worker got still counts as added, so that done queues it again without end", Slip::StaysDirty),
+        ("the newest key comes first", Slip::NewestFirst),
+        ("keys come in the order of their names, not of their age", Slip::Sorted),
+        ("a key that was added while held comes before those that wait", Slip::JumpsAhead),
+        ("retry adds the key at once; it says only how long to wait", Slip::RetryAdds),
+        ("each failure waits the same time; the time doubles", Slip::SameDelay),
+        ("the first failure waits twice the first delay", Slip::CountsFirst),
+        ("the delay grows without end; it stops at 1000 s", Slip::NoCap),
+        ("failures are counted for all keys together", Slip::OneCounter),
+        ("done clears the failures; only forget does", Slip::DoneForgets),
+        ("forget does not clear the failures", Slip::NeverForgets),
+        ("forget takes the key out of the queue; it clears its failures only", Slip::ForgetDrops),
+    ];
+
+    fn questions() -> Vec<Vec<Call>> {
+        let mut all = vec![Vec::new()];
+        for (keys, failing, lengths) in
+            [(&["a", "b"][..], true, 1..=3), (&["a", "b"], false, 4..=5), (&["a"], true, 4..=5), (&["a"], false, 6..=7)]
+        {
+            let mut longest = vec![Vec::new()];
+            for length in 1..=*lengths.end() {
+                longest = longer(&longest, keys, failing);
+                all.extend(longest.iter().filter(|_| lengths.contains(&length)).cloned());
+            }
+        }
+        all.extend((1..=24).chain([70]).map(failures));
+        all.into_iter().map(with_end).collect()
+    }
+
+    fn rule(calls: &Vec<Call>, slip: Option<Slip>) -> Vec<Said> {
+        let mut queue = Rule { slip, ..Rule::default() };
+        calls.iter().map(|call| say(&mut queue, call)).collect()
+    }
+
+    fn property(calls: &Vec<Call>, given: Option<&Vec<Said>>) -> &'static str {
+        let right = Queueing::rule(calls, None);
+        let Some(given) = given.filter(|given| given.len() == right.len()) else { return "every call is answered" };
+        let Some(n) = (0..right.len()).find(|n| given[*n] != right[*n]) else { return "every call is answered" };
+        let Said::Got(key) = &given[n] else {
+            return "a failure of a key waits twice as long as the one before, from 5 ms to 1000 s";
+        };
+        let held = held_after(&calls[..n], &right);
+        match (key, &right[n]) {
+            (Some(key), _) if held.contains(key) => "no two workers hold the same key at once",
+            (None, _) => "what is added is got, also when it was added while a worker held it",
+            (_, Said::Got(None)) => "a key that was added several times waits once",
+            _ => "the key that waits longest comes first",
+        }
+    }
+
+    fn show(calls: &Vec<Call>) -> String {
+        let lines: Vec<String> = (1..).zip(calls).map(|(n, call)| format!("{n}. {call:?}")).collect();
+        lines.join("\n")
+    }
+}
+
+/// The keys that workers hold after these calls.
+fn held_after(calls: &[Call], said: &[Said]) -> BTreeSet<String> {
+    let mut held = BTreeSet::new();
+    for (call, said) in calls.iter().zip(said) {
+        match (call, said) {
+            (Call::Get, Said::Got(Some(key))) => drop(held.insert(key.clone())),
+            (Call::Done(key), _) => drop(held.remove(key)),
+            _ => {}
+        }
+    }
+    held
+}
+
+/// Each sequence with one call more. Only who holds a key can be done with it.
+fn longer(sequences: &[Vec<Call>], keys: &[&str], failing: bool) -> Vec<Vec<Call>> {
+    let mut all = Vec::new();
+    for calls in sequences {
+        let held = held_after(calls, &Queueing::rule(calls, None));
+        let mut next = vec![Call::Get];
+        for key in keys.iter().map(|key| (*key).to_owned()) {
+            next.push(Call::Add(key.clone()));
+            next.extend(held.contains(&key).then(|| Call::Done(key.clone())));
+            if failing {
+                next.extend([Call::Retry(key.clone()), Call::Forget(key)]);
+            }
+        }
+        all.extend(next.into_iter().map(|call| calls.iter().cloned().chain([call]).collect::<Vec<_>>()));
+    }
+    all
+}
+
+/// So many failures in a row, and then one of another key.
+fn failures(count: usize) -> Vec<Call> {
+    let key = |key: &str| Call::Retry(key.to_owned());
+    std::iter::repeat_n(key("a"), count).chain([key("b")]).collect()
+}
+
+/// Then all workers let go, and what waits is got.
+fn with_end(mut calls: Vec<Call>) -> Vec<Call> {
+    let held = held_after(&calls, &Queueing::rule(&calls, None));
+    calls.extend(held.into_iter().map(Call::Done));
+    calls.extend([Call::Get, Call::Get, Call::Get]);
+    calls
+}
+
+/// The rule, with at most one part of it wrong.
+#[derive(Default)]
+struct Rule {
+    slip: Option<Slip>,
+    order: VecDeque<String>,
+    dirty: BTreeSet<String>,
+    held: BTreeSet<String>,
+    failures: BTreeMap<String, u32>,
+}
+
+impl Rule {
+    fn is(&self, slip: Slip) -> bool {
+        self.slip == Some(slip)
+    }
+
+    fn counter(&self, key: &str) -> String {
+        if self.is(Slip::OneCounter) { String::new() } else { key.to_owned() }
+    }
+}
+
+impl WorkQueue for Rule {
+    fn add(&mut self, key: &str) {
+        let (held, key) = (self.held.contains(key), key.to_owned());
+        if held && self.is(Slip::LosesWhileHeld) {
+            return;
+        }
+        let is_new = self.dirty.insert(key.clone());
+        let queues = match (is_new, held) {
+            (true, false) => true,
+            (true, true) => self.is(Slip::QueuesWhileHeld),
+            (false, false) => self.is(Slip::NoDedup),
+            (false, true) => false,
+        };
+        if queues {
+            self.order.push_back(key);
+        }
+    }
+
+    fn get(&mut self) -> Option<String> {
+        if self.is(Slip::Sorted) {
+            self.order.make_contiguous().sort();
+        }
+        let key = if self.is(Slip::NewestFirst) { self.order.pop_back() } else { self.order.pop_front() }?;
+        if !self.is(Slip::StaysDirty) {
+            self.dirty.remove(&key);
+        }
+        self.held.insert(key.clone());
+        Some(key)
+    }
+
+    fn done(&mut self, key: &str) {
+        self.held.remove(key);
+        if self.is(Slip::DoneForgets) {
+            self.failures.remove(key);
+        }
+        let (dirty, key) = (self.dirty.contains(key), key.to_owned());
+        match self.slip {
+            Some(Slip::JumpsAhead) if dirty => self.order.push_front(key),
+            _ if dirty => self.order.push_back(key),
+            _ => {}
+        }
+    }
+
+    fn retry(&mut self, key: &str) -> Duration {
+        if self.is(Slip::RetryAdds) {
+            self.add(key);
+        }
+        let failures = self.failures.entry(self.counter(key)).or_default();
+        *failures += 1;
+        let before = match self.slip {
+            Some(Slip::SameDelay) => 0,
+            Some(Slip::CountsFirst) => *failures,
+            _ => *failures - 1,
+        };
+        let longest = Duration::from_secs(if self.is(Slip::NoCap) { u64::MAX } else { 1000 });
+        (0..before).fold(Duration::from_millis(5), |delay, _| delay.saturating_mul(2).min(longest))
+    }
+
+    fn forget(&mut self, key: &str) {
+        if !self.is(Slip::NeverForgets) {
+            self.failures.remove(&self.counter(key));
+        }
+        if self.is(Slip::ForgetDrops) {
+            self.order.retain(|waits| waits != key);
+            self.dirty.remove(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::queue::Queue;
+    use crate::engine::{ActorId, Hub};
+    use crate::object::Key;
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Queueing>();
+    }
+
+    /// The queue that our controllers have.
+    struct Ours(Queue);
+
+    impl WorkQueue for Ours {
+        fn add(&mut self, key: &str) {
+            self.0.add(Key::new("", key));
+        }
+
+        fn get(&mut self) -> Option<String> {
+            self.0.take().map(|key| key.to_string())
+        }
+
+        fn done(&mut self, key: &str) {
+            self.0.done(&Key::new("", key));
+        }
+
+        fn retry(&mut self, key: &str) -> Duration {
+            self.0.delay_of_failure(&Key::new("", key))
+        }
+
+        fn forget(&mut self, key: &str) {
+            self.0.forget(&Key::new("", key));
+        }
+    }
+
+    #[test]
+    fn the_rule_is_that_of_our_controllers() {
+        let hub = Hub::new(1);
+        for calls in Queueing::questions() {
+            let mut ours = Ours(Queue::new(hub.clone(), ActorId(1), "test"));
+            let said: Vec<Said> = calls.iter().map(|call| say(&mut ours, call)).collect();
+            assert_eq!(said, Queueing::rule(&calls, None), "{calls:?}");
+        }
+    }
+}
