@@ -26,6 +26,9 @@ pub mod debugger;
 
 pub mod lab;
 
+#[cfg(feature = "book")]
+pub mod book;
+
 pub mod cli;
 
 /// Every step makes and drops some hundred small values; the system's allocator took a third of a run.

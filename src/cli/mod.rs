@@ -4,6 +4,7 @@
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
 //! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`.
+//! - [`mod@book`]: `kubestep book`, the course.
 //! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
 //! - [`view`], [`palette`]: what a stop looks like; [`sequence`]: a timeline as a diagram. [`watch`]: long moves as they go.
 //! - [`input`]: where lines come from. [`journal`], [`resume`]: sessions that outlive their terminal.
@@ -17,6 +18,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::cluster::manifest;
 use crate::cluster::scenario::{Nodes, Scenario};
 
+#[cfg(feature = "book")]
+pub mod book;
 pub mod commands;
 pub mod complete;
 pub mod explore;
@@ -65,6 +68,16 @@ enum Verb {
     Explore(ExploreArguments),
     /// List what `step` and `run` offer.
     Scenarios,
+    /// Build the course, serve it to this machine alone, and open it.
+    #[cfg(feature = "book")]
+    Book(book::Arguments),
+    /// Do this program's part in a stock `mdbook build`.
+    #[cfg(feature = "book")]
+    #[command(hide = true)]
+    Preprocess {
+        #[command(subcommand)]
+        question: Option<book::Question>,
+    },
     /// The exercises: where you are, and what is next.
     Learn,
     /// Grade an exercise, or all that are started, with the full explanation.
@@ -228,6 +241,10 @@ fn run(verb: Verb) -> anyhow::Result<()> {
             }
             Ok(())
         }
+        #[cfg(feature = "book")]
+        Verb::Book(arguments) => book::command(&arguments),
+        #[cfg(feature = "book")]
+        Verb::Preprocess { question } => book::preprocess(question.as_ref()),
         Verb::Learn => learn::learn(&mut io::stdout().lock()),
         Verb::Grade { name } => learn::grade(name.as_deref(), &mut io::stdout().lock()),
         Verb::Hint { name, number } => learn::hint(&name, number, &mut io::stdout().lock()),

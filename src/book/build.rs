@@ -1,0 +1,56 @@
+//! The whole book, with mdBook as a library.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use mdbook_driver::MDBook;
+use mdbook_driver::config::Config;
+
+use super::preprocessor::Directives;
+
+/// The folder of the book: in the folder where the program was started, or else where it was built.
+///
+/// # Errors
+/// There is none.
+pub fn find() -> anyhow::Result<PathBuf> {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("book");
+    let here = PathBuf::from("book");
+    let found = [here, built].into_iter().find(|folder| folder.join("book.toml").is_file());
+    found.context("there is no book/book.toml here; start kubestep in the folder of its sources")
+}
+
+/// Builds the book in `root` into `dest`. `program` is what its transcripts run.
+///
+/// # Errors
+/// Says what is wrong, with chapter and line where it is in one.
+pub fn build(root: &Path, dest: &Path, program: &Path) -> anyhow::Result<()> {
+    let file = root.join("book.toml");
+    let mut config = Config::from_disk(&file).with_context(|| format!("{} cannot be read", file.display()))?;
+    // What it names there is this program, which is here already.
+    let source = config.get::<String>("preprocessor.kubestep.source")?;
+    config.set("preprocessor", BTreeMap::<String, String>::new())?;
+    if let Some(source) = source {
+        config.set("preprocessor.kubestep.source", source)?;
+    }
+    config.build.build_dir = std::path::absolute(dest)?;
+    ensure_writable(&config.build.build_dir)?;
+    let mut book = MDBook::load_with_config(root, config)?;
+    book.with_preprocessor(Directives::new(program.to_owned()));
+    book.build()
+}
+
+/// Says at once that nothing can be written there, and what else can be done.
+fn ensure_writable(dest: &Path) -> anyhow::Result<()> {
+    let probe = dest.join(".kubestep");
+    let written = std::fs::create_dir_all(dest).and_then(|()| std::fs::write(&probe, ""));
+    let _ = std::fs::remove_file(&probe);
+    let error = written.err().map(|error| error.to_string());
+    ensure!(
+        error.is_none(),
+        "the book cannot be written into {}: {}; name another folder with --dest",
+        dest.display(),
+        error.unwrap_or_default()
+    );
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! The course: an mdBook whose scenes, transcripts, code and diagrams are computed from this program when it is built.
+//!
+//! A chapter is Markdown with directives: fenced blocks that say what is to be shown ([`mod@block`]; `book/README.md`
+//! tells writers how). A directive is carried out by running the thing: a scenario ([`scene`], [`svg`]), this program
+//! ([`transcript`]), or a look into the source ([`code`]). Whatever no longer is as a chapter says fails the build, with
+//! the chapter's line. So the book cannot rot.
+//!
+//! [`build`] makes the whole book with mdBook as a library; [`preprocessor`] does its part for a stock `mdbook build`.
+//! Both come to [`preprocess`].
+//!
+//! Must hold: the same sources give the same bytes; pages need no network and, but for stepping, no script.
+
+pub mod block;
+pub mod build;
+pub mod code;
+pub mod html;
+pub mod preprocess;
+pub mod preprocessor;
+pub mod quiz;
+pub mod scene;
+pub mod svg;
+pub mod transcript;

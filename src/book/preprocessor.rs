@@ -1,0 +1,80 @@
+//! What mdBook sees of [`preprocess`](super::preprocess).
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use mdbook_preprocessor::book::{Book, BookItem, Chapter};
+use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
+
+use super::preprocess::{Preprocess, Settings, report};
+
+/// The directives, for mdBook.
+pub struct Directives {
+    program: PathBuf,
+}
+
+impl Directives {
+    /// `program` is what transcripts run: this program.
+    pub fn new(program: PathBuf) -> Directives {
+        Directives { program }
+    }
+}
+
+impl Preprocessor for Directives {
+    fn name(&self) -> &str {
+        "kubestep"
+    }
+
+    fn run(&self, context: &PreprocessorContext, mut book: Book) -> anyhow::Result<Book> {
+        let root = std::path::absolute(&context.root)?;
+        let source = context.config.get("preprocessor.kubestep.source")?;
+        let settings = Settings {
+            project: root.parent().unwrap_or(&root).to_owned(),
+            program: self.program.clone(),
+            source,
+            bless: std::env::var_os("KUBESTEP_BLESS").is_some(),
+        };
+        let folder = context.root.join(&context.config.book.src);
+        let mut preprocess = Preprocess::new(settings);
+        let mut mistakes = Vec::new();
+        book.for_each_mut(|item| {
+            if let BookItem::Chapter(chapter) = item
+                && let Err(report) = carry_out(&mut preprocess, chapter, &folder)
+            {
+                mistakes.push(report);
+            }
+        });
+        match mistakes.is_empty() {
+            true => Ok(book),
+            false => bail!("the book does not say what is:\n{}", mistakes.join("\n")),
+        }
+    }
+
+    fn supports_renderer(&self, renderer: &str) -> anyhow::Result<bool> {
+        Ok(renderer == "html")
+    }
+}
+
+fn carry_out(preprocess: &mut Preprocess, chapter: &mut Chapter, folder: &Path) -> Result<(), String> {
+    let Some(path) = &chapter.source_path else { return Ok(()) };
+    let file = folder.join(path);
+    let done = preprocess.chapter(&chapter.content).map_err(|mistakes| report(&file, &mistakes))?;
+    if let Some(blessed) = done.blessed {
+        std::fs::write(&file, blessed).map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
+    }
+    chapter.content = done.content;
+    Ok(())
+}
+
+/// Does a preprocessor's part for a stock mdBook: the book as JSON comes in and goes out.
+///
+/// # Errors
+/// Says what is wrong, with chapter and line.
+pub fn speak(input: impl Read, mut output: impl Write, program: PathBuf) -> anyhow::Result<()> {
+    let (context, book) = mdbook_preprocessor::parse_input(input)
+        .context("this is for mdBook: `mdbook build book` runs it; `kubestep book` needs no mdBook")?;
+    let book = Directives::new(program).run(&context, book)?;
+    serde_json::to_writer(&mut output, &book)?;
+    Ok(output.flush()?)
+}

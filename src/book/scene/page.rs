@@ -1,0 +1,34 @@
+//! The HTML of a scene. Without a script it is a list of steps and a diagram; the player finds its data beside them.
+
+use super::super::{html, svg};
+use super::{Scene, data};
+
+/// A scene as HTML in one line. `number` is its place in its chapter.
+pub fn html(scene: &Scene, title: &str, number: usize) -> String {
+    let id = format!("scene-{number}");
+    let steps: String = scene.steps.iter().map(item).collect();
+    let last = scene.steps.last().map_or(0, |step| step.number);
+    let first = scene.steps.first().map_or(0, |step| step.number);
+    format!(
+        "<section class=\"ks-scene\" id=\"{id}\" aria-label=\"Scene: {title}\" data-scenario=\"{scenario}\">\
+         <p class=\"ks-label\">Scene <span>{title}</span></p><div class=\"ks-player\"></div>\
+         <figure class=\"ks-figure\">{diagram}</figure>\
+         <details class=\"ks-steps\"><summary>All {count} steps in words</summary><ol>{steps}</ol></details>\
+         <p class=\"ks-command\">In the terminal: <code>kubestep step {scenario}{seed}</code>, steps {first} to {last}</p>\
+         <script type=\"application/json\">{data}</script></section>\n",
+        title = html::text(title),
+        scenario = html::text(&scene.scenario),
+        diagram = svg::sequence(scene),
+        count = scene.steps.len(),
+        seed = if scene.seed == 0 { String::new() } else { format!(" --seed {}", scene.seed) },
+        data = data::json(scene),
+    )
+}
+
+fn item(step: &super::Step) -> String {
+    let caption =
+        step.caption.as_ref().map_or(String::new(), |text| format!("<p class=\"ks-said\">{}</p>", html::prose(text)));
+    let effects: String = step.effects.iter().map(|effect| format!("<li>{}</li>", html::text(effect))).collect();
+    let effects = if effects.is_empty() { effects } else { format!("<ul>{effects}</ul>") };
+    format!("<li value=\"{}\">{caption}<p>{}</p>{effects}</li>", step.number, html::text(&step.text))
+}

@@ -1,0 +1,320 @@
+//! From a session to a scene.
+
+use serde_json::{Map, Value};
+
+use crate::cluster::scenario::Scenario;
+use crate::debugger::breakpoint::Breakpoints;
+use crate::debugger::facts::{Class, Facts};
+use crate::debugger::{Session, StopAt, describe};
+use crate::engine::{self, Note, Queued, StepId, What};
+use crate::object::{Kind, Object};
+
+use super::{Cached, Change, Code, Flight, How, Moved, Scene, Start, Step, words};
+
+/// So many steps at most may lie before the end of a scene.
+const STEPS_MAX: u64 = 100_000;
+/// So many steps at most may a scene have.
+pub const SCENE_MAX: usize = 1_500;
+
+/// What a scene is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Its seed, unless the scenario's own.
+    pub seed: Option<u64>,
+    /// The condition that holds in the first step; empty: the start of the run.
+    pub from: String,
+    /// The condition that holds in the last step; empty: where nothing is left to do.
+    pub to: String,
+    /// Conditions, and what is said where each holds first.
+    pub captions: Vec<(String, String)>,
+}
+
+/// Runs the scenario and records the part that is asked for. The error says which condition never holds.
+pub fn record(ask: &Ask) -> Result<Scene, String> {
+    let mut scenario = Scenario::find(&ask.scenario).map_err(|error| error.to_string())?;
+    scenario.seed = ask.seed.unwrap_or(scenario.seed);
+    let mut session = Session::of(scenario);
+    begin(&mut session, &ask.from)?;
+    let mut scene = Scene {
+        scenario: ask.scenario.clone(),
+        title: session.scenario().title.clone(),
+        seed: session.scenario().seed,
+        nodes: session.cluster.config().nodes.iter().map(|node| node.name.clone()).collect(),
+        start: start(&session),
+        ..Scene::default()
+    };
+    let mut end = Condition::read(&session, &ask.to)?;
+    let mut captions = Vec::new();
+    for (condition, text) in &ask.captions {
+        captions.push((Condition::read(&session, condition)?, Some(text), condition));
+    }
+    while let Some(number) = advance(&mut session) {
+        let current = session.current().filter(|step| !step.event.background);
+        if let Some(current) = current {
+            let mut step = step(&session, current);
+            for (condition, text, _) in &mut captions {
+                if text.is_some() && condition.as_mut().is_none_or(|c| c.holds(&session, current)) {
+                    let said = text.take().cloned().unwrap_or_default();
+                    step.caption = Some(step.caption.map_or(said.clone(), |before| format!("{before} {said}")));
+                }
+            }
+            scene.steps.push(step);
+            if end.as_mut().is_some_and(|end| end.holds(&session, current)) {
+                break;
+            }
+        }
+        if scene.steps.len() > SCENE_MAX || number > STEPS_MAX {
+            return Err(format!("more than {SCENE_MAX} steps pass before this holds: {}; name a nearer end", ask.to));
+        }
+    }
+    let ended = session.current().is_some_and(|current| end.is_none_or(|mut end| end.holds(&session, current)));
+    if !ended {
+        return Err(format!(
+            "{} never comes to where this holds after the start of the scene: {}",
+            ask.scenario, ask.to
+        ));
+    }
+    if let Some((_, _, condition)) = captions.iter().find(|(_, text, _)| text.is_some()) {
+        return Err(format!("no step of this scene is one in which this holds: {condition}"));
+    }
+    scene.under_way = under_way(&session, &scene);
+    Ok(scene)
+}
+
+/// Steps to the moment before the step in which `from` holds first.
+fn begin(session: &mut Session, from: &str) -> Result<(), String> {
+    let Some(mut condition) = Condition::read(session, from)? else { return Ok(()) };
+    while let Some(number) = advance(session) {
+        if session.current().is_some_and(|step| condition.holds(session, step)) {
+            session.goto(number - 1);
+            return Ok(());
+        }
+        if number > STEPS_MAX {
+            break;
+        }
+    }
+    Err(format!("{} never comes to where this holds: {from}", session.scenario().name))
+}
+
+/// One step; none when the cluster is quiet.
+fn advance(session: &mut Session) -> Option<u64> {
+    let before = session.history().len();
+    if session.cluster.is_quiet() {
+        return None;
+    }
+    session.advance(StopAt::Anything, 1);
+    (session.history().len() > before).then_some(before as u64 + 1)
+}
+
+/// A condition as `until` takes it.
+struct Condition(Breakpoints);
+
+impl Condition {
+    /// None if nothing is asked.
+    fn read(session: &Session, text: &str) -> Result<Option<Condition>, String> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let mut breakpoints = Breakpoints::default();
+        breakpoints.add(text, false, &session.names()).map_err(|error| format!("{text:?}: {error}"))?;
+        Ok(Some(Condition(breakpoints)))
+    }
+
+    fn holds(&mut self, session: &Session, step: &engine::Step) -> bool {
+        let seconds = session.time(step.time).0 as f64 / 1e9;
+        !self.0.check(&Facts::of(&session.cluster.engine, step), seconds).hits.is_empty()
+    }
+}
+
+/// Kinds that fill the store and tell nothing.
+const LEFT_OUT: &[Kind] = &[Kind::Event, Kind::Lease, Kind::ServiceAccount];
+
+/// What is there before the first step.
+fn start(session: &Session) -> Start {
+    let namespace = &session.scenario().namespace;
+    let mut start = Start::default();
+    for (_, entry) in session.cluster.engine.api.store.prefix("/registry/") {
+        let object = &entry.value;
+        let root = object.name() == "kube-root-ca.crt" || object.name() == "kubernetes";
+        if object.namespace() == namespace && !root && !LEFT_OUT.contains(&object.kind()) {
+            start.objects.insert(describe::name(object), bare(object));
+        }
+    }
+    for note in session.history().iter().flat_map(|step| &step.notes) {
+        let Note::Queue { queue, key, how } = note else { continue };
+        let entry = (queue.to_string(), key.as_str().to_owned());
+        start.queues.retain(|known| *known != entry);
+        if matches!(how, Queued::Added) {
+            start.queues.push(entry);
+        }
+    }
+    start
+}
+
+/// An object without what no reader looks at.
+fn bare(object: &Object) -> Value {
+    let mut json = object.to_json();
+    if let Some(Value::Object(metadata)) = json.get_mut("metadata") {
+        metadata.remove("managedFields");
+    }
+    json
+}
+
+/// What turns `old` into `new`, as a JSON merge patch.
+fn patch(old: &Value, new: &Value) -> Value {
+    let (Value::Object(before), Value::Object(after)) = (old, new) else { return new.clone() };
+    let mut out = Map::new();
+    for key in before.keys().filter(|key| !after.contains_key(*key)) {
+        out.insert(key.clone(), Value::Null);
+    }
+    for (key, value) in after {
+        match before.get(key) {
+            Some(same) if same == value => {}
+            Some(other) => drop(out.insert(key.clone(), patch(other, value))),
+            None => drop(out.insert(key.clone(), value.clone())),
+        }
+    }
+    Value::Object(out)
+}
+
+fn step(session: &Session, step: &engine::Step) -> Step {
+    let engine = &session.cluster.engine;
+    let (from, to) = (engine.name(step.event.from).to_owned(), engine.name(step.event.to).to_owned());
+    let mut out = Step {
+        number: step.id.0,
+        t_us: session.time(step.time).0 / 1_000,
+        class: Class::of(&step.event.what).name(),
+        from,
+        to,
+        what: describe::headline(engine, &step.event).what,
+        cause: step.event.cause.0,
+        text: String::new(),
+        effects: Vec::new(),
+        caption: None,
+        changes: Vec::new(),
+        caches: Vec::new(),
+        queues: Vec::new(),
+        code: code(session, step),
+    };
+    let mut answered = None;
+    for note in &step.notes {
+        match note {
+            Note::Answered { code, .. } => answered = Some(*code),
+            Note::Stored { revision, old, new, .. } => {
+                out.changes.extend(change(*revision, old.as_ref(), new.as_ref()))
+            }
+            Note::Cache { actor, kind, key, new, .. } => out.caches.push(Cached {
+                actor: engine.name(*actor).to_owned(),
+                object: format!("{kind} {key}"),
+                revision: new.as_ref().map_or(0, Object::revision),
+            }),
+            Note::Queue { queue, key, how } => {
+                let how = match how {
+                    Queued::Added => How::Added,
+                    Queued::Taken => How::Taken,
+                    Queued::Done => How::Done,
+                    Queued::Later(_) => How::Later,
+                    Queued::AlreadyQueued | Queued::WhileProcessing => continue,
+                };
+                out.queues.push(Moved { queue: queue.to_string(), key: key.as_str().to_owned(), how });
+            }
+            _ => {}
+        }
+    }
+    if let Some(stop) = session.stop() {
+        out.text = words::sentence(&stop, answered);
+        out.effects = words::effects(&stop, out.changes.first().map(|change| change.revision));
+    }
+    out
+}
+
+fn change(revision: u64, old: Option<&Object>, new: Option<&Object>) -> Option<Change> {
+    let object = new.or(old)?;
+    if LEFT_OUT.contains(&object.kind()) {
+        return None;
+    }
+    let before = old.map_or(Value::Null, bare);
+    let patch = new.map(|new| patch(&before, &bare(new)));
+    Some(Change { object: describe::name(object), revision, patch })
+}
+
+/// Where whoever acts has come to: the task that ran in this step; of a request, the one that sent it.
+fn code(session: &Session, step: &engine::Step) -> Option<Code> {
+    let sender = match &step.event.what {
+        What::Request { .. } | What::Rpc { .. } => session.step(step.event.cause),
+        _ => None,
+    };
+    let waits = |step: &engine::Step| {
+        step.notes.iter().rev().find_map(|note| match note {
+            Note::Waits { task, at, awaits, .. } => Some(Code {
+                task: task.to_string(),
+                awaits: awaits.to_string(),
+                file: at.file().replace('\\', "/"),
+                line: at.line(),
+            }),
+            _ => None,
+        })
+    };
+    waits(step).or_else(|| sender.and_then(waits))
+}
+
+/// What was sent in the scene and has not arrived.
+fn under_way(session: &Session, scene: &Scene) -> Vec<Flight> {
+    let engine = &session.cluster.engine;
+    let first = scene.steps.first().map_or(0, |step| step.number);
+    let pending = engine.pending().filter(|event| !event.background && event.cause >= StepId(first));
+    let timer = |what: &What| matches!(what, What::Wake { .. } | What::Resume { .. });
+    pending
+        .filter(|event| !timer(&event.what))
+        .map(|event| Flight {
+            cause: event.cause.0,
+            from: engine.name(event.from).to_owned(),
+            to: engine.name(event.to).to_owned(),
+            what: describe::headline(engine, event).what,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn ask(from: &str, to: &str) -> Ask {
+        Ask { scenario: "pod".into(), from: from.into(), to: to.into(), ..Ask::default() }
+    }
+
+    #[test]
+    fn a_scene_begins_and_ends_where_its_conditions_hold() {
+        let scene = record(&ask("create pods request", "create pods/binding request")).expect("the run comes there");
+        let (first, last) = (&scene.steps[0], &scene.steps[scene.steps.len() - 1]);
+        assert!(first.what.starts_with("create pods") && first.changes.len() == 1, "{first:?}");
+        assert!(last.what.starts_with("create pods/binding"), "{last:?}");
+        assert!(scene.start.objects.is_empty());
+        assert!(scene.steps.iter().all(|step| !step.text.is_empty()));
+    }
+
+    #[test]
+    fn what_never_holds_is_an_error_that_names_it() {
+        for (from, to) in [("create deployments request", ""), ("", "create deployments request"), ("x y z", "")] {
+            let error = record(&ask(from, to)).expect_err("a single Pod has no Deployment");
+            assert!(error.contains(if from.is_empty() { to } else { from }), "{error}");
+        }
+        let caption = ("create deployments request".to_owned(), "x".to_owned());
+        let error = record(&Ask { captions: vec![caption], ..ask("", "") }).expect_err("nowhere to say it");
+        assert!(error.contains("create deployments"), "{error}");
+    }
+
+    #[test]
+    fn a_patch_turns_one_version_into_the_next() {
+        let (old, new) = (json!({"a": {"b": 1, "c": [1]}, "d": 1}), json!({"a": {"b": 2, "c": [1]}, "e": 1}));
+        let patch = patch(&old, &new);
+        assert_eq!(patch, json!({"a": {"b": 2}, "d": null, "e": 1}));
+        let mut patched = old;
+        json_patch::merge(&mut patched, &patch);
+        assert_eq!(patched, new);
+    }
+}

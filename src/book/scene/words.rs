@@ -1,0 +1,72 @@
+//! A step in sentences: what a reader without pictures gets.
+
+use crate::debugger::diff::FieldChange;
+use crate::debugger::stop::{How, Stop};
+use serde_json::Value;
+
+/// So many changed fields are told.
+const FIELDS: usize = 5;
+/// So much of a value is told.
+const VALUE: usize = 60;
+
+/// What happened.
+pub fn sentence(stop: &Stop, code: Option<u16>) -> String {
+    let event = &stop.event;
+    let (from, what, to) = (&event.from, &event.what, &event.to);
+    match event.class {
+        "request" => {
+            let answer = code.map_or(String::new(), |code| format!(" Answer: {code}."));
+            format!("{from} asks {to}: {what}.{answer}")
+        }
+        "response" => format!("{from} answers {to}: {what}."),
+        "notification" => format!("{from} tells the {to}: {what}."),
+        "timer" if event.from == "timer" => format!("{to} turns to its work: {what}."),
+        "timer" => format!("In {to}, {what}."),
+        "packet" => format!("A packet goes from {from} to {to}: {what}."),
+        _ => format!("{from} calls {to}: {what}."),
+    }
+}
+
+/// What came of it.
+pub fn effects(stop: &Stop, revision: Option<u64>) -> Vec<String> {
+    let mut out = Vec::new();
+    if let (Some(change), Some(revision)) = (&stop.change, revision) {
+        let verb = match change.how {
+            How::Added => "has a new object",
+            How::Modified => "changes",
+            How::Deleted => "loses",
+        };
+        let fields: Vec<String> = change.fields.iter().take(FIELDS).map(field).collect();
+        let more = change.fields.len().saturating_sub(FIELDS);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        let fields = if fields.is_empty() { String::new() } else { format!(": {}{more}", fields.join(", ")) };
+        out.push(format!("etcd {verb} at revision {revision}: {}{fields}", change.object));
+    }
+    for fact in &stop.facts {
+        match fact.topic.as_str() {
+            "stage" | "answer" => {}
+            "table" => out.push(fact.text.clone()),
+            topic => out.push(format!("{topic}: {}", fact.text)),
+        }
+    }
+    out
+}
+
+fn field(change: &FieldChange) -> String {
+    let value = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), short);
+    match &change.old {
+        None => format!("{} is {}", change.path, value(&change.new)),
+        _ => format!("{} from {} to {}", change.path, value(&change.old), value(&change.new)),
+    }
+}
+
+fn short(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(VALUE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
