@@ -251,8 +251,8 @@ fn code(session: &Session, step: &engine::Step) -> Option<Code> {
             Note::Waits { task, at, awaits, .. } => Some(Code {
                 task: task.to_string(),
                 awaits: awaits.to_string(),
-                file: at.file().replace('\\', "/"),
-                line: at.line(),
+                file: at.file.replace('\\', "/"),
+                line: at.line,
             }),
             _ => None,
         })
