@@ -182,6 +182,7 @@ impl ApiServer {
             (Verb::Create, Some(Subresource::Binding)) => self.bind(handling),
             (Verb::Create, Some(Subresource::Token)) => self.create_token(handling),
             (Verb::Create, Some(Subresource::Eviction)) => self.evict(handling),
+            (Verb::Create, Some(Subresource::Exec)) => self.exec(handling),
             (Verb::Get | Verb::Update | Verb::Patch, Some(Subresource::Scale)) => self.scale(handling),
             _ => Err(Status::new(
                 crate::object::status::Reason::MethodNotAllowed,

@@ -67,6 +67,8 @@ pub enum Subresource {
     Token,
     /// What a container printed.
     Log,
+    /// POST runs a command in a container.
+    Exec,
     /// PUT takes finalizers out of a Namespace's spec: nothing is left in it that whoever put them there minds.
     Finalize,
 }
@@ -81,6 +83,7 @@ impl Subresource {
             Subresource::Eviction => "eviction",
             Subresource::Token => "token",
             Subresource::Log => "log",
+            Subresource::Exec => "exec",
             Subresource::Finalize => "finalize",
         }
     }
@@ -218,6 +221,13 @@ pub enum Body {
         replicas: i32,
         /// Refuse if the parent has another resourceVersion.
         resource_version: Option<String>,
+    },
+    /// `v1 PodExecOptions`: a command to run in a container.
+    Exec {
+        /// The container's name; empty: the only one.
+        container: String,
+        /// The command in words.
+        command: Vec<String>,
     },
     /// `authentication.k8s.io/v1 TokenRequest`.
     Token {
@@ -361,6 +371,16 @@ pub enum Response {
     Scale(Box<k8s_openapi::api::autoscaling::v1::Scale>),
     /// A token was issued: it stands in the status.
     Token(Box<k8s_openapi::api::authentication::v1::TokenRequest>),
+    /// `101 Switching Protocols`: what follows is between the client and the kubelet of this node. A real API server
+    /// stays in the middle and passes everything on.
+    Upgraded {
+        /// The node's name.
+        node: String,
+        /// Where its kubelet listens: `172.18.0.10:10250`.
+        kubelet: String,
+        /// The container that was meant.
+        container: String,
+    },
     /// The watch is open; its events follow.
     Watching,
 }

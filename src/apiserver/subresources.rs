@@ -1,9 +1,9 @@
-//! The endpoints of parts of objects: binding, eviction, scale. Tokens are made in [`super::tokens`].
+//! The endpoints of parts of objects: binding, eviction, exec, scale. Tokens are made in [`super::tokens`].
 
 use std::sync::Arc;
 
 use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
-use k8s_openapi::api::core::v1::PodCondition;
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::patch;
@@ -46,6 +46,35 @@ impl ApiServer {
         Ok((201, Response::Success { uid: String::new() }))
     }
 
+    /// `POST pods/NAME/exec`: where the command will run. Mirrors `ExecLocation` of `pkg/registry/core/pod/strategy.go`.
+    pub(super) fn exec(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        let Body::Exec { container, command } = &request.body else {
+            return Err(Status::bad_request("the request carries no PodExecOptions"));
+        };
+        if command.is_empty() {
+            return Err(Status::bad_request("you must specify at least one command for the container"));
+        }
+        let Object::Pod(pod) = self.stored(Kind::Pod, &request.namespace, &request.name)? else {
+            return Err(Status::not_found(Kind::Pod, &request.name));
+        };
+        let container = container_of(&pod, container)?.to_owned();
+        let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
+        if node.is_empty() {
+            return Err(Status::bad_request(format!("pod {} does not have a host assigned", request.name)));
+        }
+        let Object::Node(host) = self.stored(Kind::Node, "", node)? else {
+            return Err(Status::not_found(Kind::Node, node));
+        };
+        let status = host.status.clone().unwrap_or_default();
+        let internal = status.addresses.into_iter().flatten().find(|address| address.type_ == "InternalIP");
+        let address = internal.ok_or_else(|| Status::internal("no preferred addresses found; known addresses: []"))?;
+        let port =
+            status.daemon_endpoints.and_then(|ports| ports.kubelet_endpoint).map_or(10250, |endpoint| endpoint.port);
+        let kubelet = format!("{}:{port}", address.address);
+        Ok((101, Response::Upgraded { node: node.to_owned(), kubelet, container }))
+    }
+
     /// `scale`: the replica count of a Deployment, ReplicaSet or ReplicationController, seen and changed alone.
     pub(super) fn scale(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
@@ -63,6 +92,25 @@ impl ApiServer {
         let stored = self.store_update(handling, &parent, new)?;
         let scale = scale_of(&stored).ok_or_else(|| Status::not_found(request.kind, &request.name))?;
         Ok((200, Response::Scale(Box::new(scale))))
+    }
+}
+
+/// The container that a request names, or the only one.
+fn container_of<'a>(pod: &'a Pod, name: &'a str) -> Result<&'a str, Status> {
+    let spec = pod.spec.as_ref();
+    let init = spec.iter().flat_map(|spec| spec.init_containers.iter().flatten()).map(|c| c.name.as_str());
+    let own: Vec<&str> = spec.iter().flat_map(|spec| &spec.containers).map(|c| c.name.as_str()).collect();
+    let pod = pod.metadata.name.as_deref().unwrap_or_default();
+    match (name, own.as_slice()) {
+        ("", [only]) => Ok(only),
+        ("", all) => {
+            let all = all.join(" ");
+            Err(Status::bad_request(format!(
+                "a container name must be specified for pod {pod}, choose one of: [{all}]"
+            )))
+        }
+        (name, own) if own.contains(&name) || { init }.any(|there| there == name) => Ok(name),
+        (name, _) => Err(Status::bad_request(format!("container {name} is not valid for pod {pod}"))),
     }
 }
 

@@ -26,6 +26,7 @@ impl Cluster {
         self.known(name)?;
         let id = self.engine.find(name).ok_or_else(|| format!("{name} does not run; start {name}"))?;
         self.engine.remove(id);
+        name.strip_prefix("kubelet/").into_iter().for_each(|node| self.fabric.set_kubelet(node, None));
         Ok(format!("{name} has stopped"))
     }
 
@@ -71,6 +72,7 @@ impl Cluster {
         self.with_runtime(runtime, |runtime| runtime.serve(id));
         let kubelet = Kubelet::new(hub, id, config.for_kubelet(self.config.dns), disk, runtime, limits);
         kubelet.use_kernel(self.engine.find(&format!("kernel/{node}")));
+        self.fabric.set_kubelet(node, Some(id));
         self.engine.add(Rc::new(kubelet));
         Ok(())
     }

@@ -342,10 +342,15 @@ impl Cluster {
             self.engine.add(Rc::new(NodePlugin::new(hub.clone(), id, backend, &node.name, zone, disk.clone())))
         });
         let id = self.engine.next_actor();
-        self.with_runtime(runtime, |runtime| runtime.serve(id));
+        let kernel = self.engine.find(&format!("kernel/{}", node.name));
+        self.with_runtime(runtime, |runtime| {
+            runtime.serve(id);
+            runtime.use_kernel(kernel);
+        });
+        self.fabric.set_kubelet(&node.name, Some(id));
         let kubelet = Kubelet::new(hub.clone(), id, node.for_kubelet(self.config.dns), disk, runtime, limits);
         driver.into_iter().for_each(|driver| kubelet.use_driver(driver));
-        kubelet.use_kernel(self.engine.find(&format!("kernel/{}", node.name)));
+        kubelet.use_kernel(kernel);
         self.engine.add(Rc::new(kubelet));
         if self.config.proxy {
             let id = self.engine.next_actor();

@@ -3,7 +3,7 @@
 //! Mirrors `k8s.io/cri-api/pkg/apis/runtime/v1`: the runtime service and the image service, with the fields that this
 //! cluster uses. The types travel as they are; they are printed as JSON only when somebody looks.
 //!
-//! Left out: streaming (exec, attach, port-forward), metrics, checkpoints, user namespaces, resource updates.
+//! Left out: streaming (attach, port-forward, and the streams of exec), metrics, checkpoints, user namespaces, resource updates.
 
 use std::collections::BTreeMap;
 
@@ -213,7 +213,15 @@ pub enum CriRequest {
         /// The container.
         id: String,
     },
-    /// Run a command in a container and wait for it.
+    /// Run a command in a container for somebody outside. In the real interface the answer is a URL at which what the
+    /// command prints can be read as it comes; here it is all that it prints.
+    Exec {
+        /// The container.
+        id: String,
+        /// The command.
+        command: Vec<String>,
+    },
+    /// Run a command in a container and wait for it: probes and hooks.
     ExecSync {
         /// The container.
         id: String,
@@ -263,10 +271,12 @@ pub enum CriResponse {
     Container(ContainerStatus),
     /// To ListContainers, newest first.
     Containers(Vec<ContainerStatus>),
-    /// To ExecSync.
+    /// To Exec and ExecSync.
     Exec {
-        /// What it printed.
+        /// What it printed on standard output.
         output: String,
+        /// And on standard error.
+        errors: String,
         /// Its exit code.
         exit_code: i32,
     },
@@ -346,6 +356,7 @@ impl Message for CriRequest {
             CriRequest::RemoveContainer { .. } => "RemoveContainer",
             CriRequest::ListContainers { .. } => "ListContainers",
             CriRequest::ContainerStatus { .. } => "ContainerStatus",
+            CriRequest::Exec { .. } => "Exec",
             CriRequest::ExecSync { .. } => "ExecSync",
             CriRequest::ImageStatus { .. } => "ImageStatus",
             CriRequest::ListImages => "ListImages",

@@ -1,5 +1,6 @@
 //! kubectl: its requests and its output, beside a real kubectl's.
 
+mod exec;
 mod recordings;
 mod shell;
 mod verbs;

@@ -144,7 +144,7 @@ impl Runtime {
                 let found = self.containers.iter().find(|c| c.id == *id).cloned();
                 CriResponse::Container(found.ok_or_else(|| error("NotFound", "no such container"))?)
             }
-            CriRequest::ExecSync { command, .. } => {
+            CriRequest::ExecSync { command, .. } | CriRequest::Exec { command, .. } => {
                 let file = command.last().cloned().unwrap_or_default();
                 let there = self.files.contains(&file);
                 let output = if there {
@@ -152,7 +152,7 @@ impl Runtime {
                 } else {
                     format!("cat: can't open '{file}': No such file or directory\n")
                 };
-                CriResponse::Exec { output, exit_code: i32::from(!there) }
+                CriResponse::Exec { output, errors: String::new(), exit_code: i32::from(!there) }
             }
             CriRequest::ImageStatus { image } => CriResponse::Image(self.images.contains(image).then(|| Image {
                 id: image.clone(),

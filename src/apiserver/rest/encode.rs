@@ -84,7 +84,7 @@ fn body(request: &Request, code: u16, response: &Response) -> Value {
         Response::Success { uid } => success(request, code, uid),
         Response::Scale(scale) => serde_json::to_value(scale).unwrap_or_default(),
         Response::Token(issued) => serde_json::to_value(issued).unwrap_or_default(),
-        Response::Watching => Value::Null,
+        Response::Watching | Response::Upgraded { .. } => Value::Null,
     }
 }
 

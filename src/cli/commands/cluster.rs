@@ -81,7 +81,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["exec"],
             usage: "exec POD -- COMMAND",
-            about: "curl, ping, nslookup, cat in a Pod",
+            about: "a command in a Pod: cat, ls, env, curl …",
             more: "",
             run: Says(change),
         },

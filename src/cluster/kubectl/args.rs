@@ -33,6 +33,7 @@ const LONE: &[(&str, &str)] = &[
     ("no-headers", "true"), ("wait", "true"), ("watch", "true"), ("ignore-not-found", "true"), ("server-side", "true"),
     ("follow", "true"), ("previous", "true"), ("command", "true"), ("now", "true"), ("list", "true"),
     ("record", "true"), ("show-kind", "true"), ("recursive", "true"), ("show-events", "true"),
+    ("stdin", "true"), ("tty", "true"), ("quiet", "true"),
     ("cascade", "background"), ("dry-run", "unchanged"), ("validate", "strict"), ("save-config", "true"),
 ];
 
@@ -46,23 +47,31 @@ const SHORT: &[(char, &str)] = &[
     ('w', "watch"),
     ('p', "patch"),
     ('R', "recursive"),
+    ('i', "stdin"),
+    ('t', "tty"),
+    ('q', "quiet"),
 ];
+
+/// Flags of `exec` alone: no other verb here reads what somebody types.
+const OF_EXEC: &[&str] = &["stdin", "tty", "quiet"];
 
 impl Args {
     /// Takes a command line apart; `verb` only names the command in errors.
     pub fn parse(verb: &str, line: &[String]) -> Result<Args, Failure> {
         let mut args = Args::default();
+        let (line, rest) = match line.iter().position(|word| word == "--") {
+            Some(at) => (&line[..at], &line[at + 1..]),
+            None => (line, &[][..]),
+        };
+        args.rest = rest.to_vec();
+        let line: Vec<String> = line.iter().flat_map(|word| apart(verb, word)).collect();
         let mut words = line.iter();
         while let Some(word) = words.next() {
-            if word == "--" {
-                args.rest = words.cloned().collect();
-                break;
-            }
             let (flag, mut value) = match word.strip_prefix("--") {
                 Some(long) => {
                     let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v.to_owned())));
                     let unknown = || usage(verb, &format!("unknown flag: --{name}"));
-                    (known(name).ok_or_else(unknown)?, value)
+                    (known(verb, name).ok_or_else(unknown)?, value)
                 }
                 // A lone dash is standard input; `key-` is a label to remove.
                 None if word.len() < 2 || !word.starts_with('-') => {
@@ -134,15 +143,30 @@ pub fn verb_place(line: &[String]) -> Option<usize> {
     Some(place)
 }
 
-fn known(name: &str) -> Option<&'static str> {
+fn known(verb: &str, name: &str) -> Option<&'static str> {
     let lone = LONE.iter().map(|(flag, _)| flag);
-    VALUED.iter().chain(lone).find(|flag| **flag == name).copied()
+    let flag = VALUED.iter().chain(lone).find(|flag| **flag == name).copied();
+    flag.filter(|flag| verb == "exec" || !OF_EXEC.contains(flag))
+}
+
+/// `-it` is `-i -t`.
+fn apart(verb: &str, word: &str) -> Vec<String> {
+    let letters = word.strip_prefix('-').unwrap_or_default();
+    let is_lone = |letter: char| {
+        let flag = SHORT.iter().find(|(short, _)| *short == letter).and_then(|(_, flag)| known(verb, flag));
+        flag.is_some_and(|flag| LONE.iter().any(|(lone, _)| *lone == flag))
+    };
+    match letters.len() > 1 && letters.chars().all(is_lone) {
+        true => letters.chars().map(|letter| format!("-{letter}")).collect(),
+        false => vec![word.to_owned()],
+    }
 }
 
 fn short(verb: &str, word: &str) -> Result<(&'static str, Option<String>), Failure> {
     let letter = word.chars().nth(1).unwrap_or_default();
     let unknown = || usage(verb, &format!("unknown shorthand flag: {letter:?} in {word}"));
-    let (_, flag) = SHORT.iter().find(|(short, _)| *short == letter).ok_or_else(unknown)?;
+    let flag = SHORT.iter().find(|(short, _)| *short == letter).and_then(|(_, flag)| known(verb, flag));
+    let flag = flag.ok_or_else(unknown)?;
     let rest: String = word.chars().skip(2).collect();
     let value = rest.strip_prefix('=').unwrap_or(&rest);
     Ok((flag, (!value.is_empty()).then(|| value.to_owned())))

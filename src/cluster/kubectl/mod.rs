@@ -10,8 +10,8 @@
 //! - `verbs`: one file for each family of verbs.
 //!
 //! Left out: discovery and OpenAPI requests (kubectl caches them), server-side apply, and verbs that need a terminal or
-//! a stream into a container (`attach`, `port-forward`, `edit`). Each of these says so. `exec` runs a few commands of
-//! the network.
+//! a stream into a container (`attach`, `port-forward`, `edit`). Each of these says so. `exec` runs one command and prints
+//! what it printed.
 
 pub mod args;
 pub mod calls;
@@ -47,7 +47,7 @@ pub async fn run(line: &[String], cx: &Kubectl) -> u8 {
 
 /// Runs `curl`, `ping` or `nslookup` from a Pod, a node or outside. Returns the exit code.
 pub async fn run_from(words: &[String], from: &str, cx: &Kubectl) -> u8 {
-    match verbs::exec::from(words, from, cx).await {
+    match verbs::from::from(words, from, cx).await {
         Ok(()) => 0,
         Err(fault) => {
             let text = fault.to_string();

@@ -19,7 +19,8 @@
 //! A container that ends is noticed by the next relist, and the same loop decides whether it starts again
 //! ([`restart`], [`actions`]). A pod that is deleted goes through [`teardown`]: stop, report, and at last the DELETE
 //! that removes the object. Beside all that the kubelet registers its node, renews its lease and reports its status
-//! ([`agent`], [`node_status`]), and probes containers ([`probes`], [`prober`], [`dial`]).
+//! ([`agent`], [`node_status`]), probes containers ([`probes`], [`prober`], [`dial`]), and runs commands in them for
+//! whoever may ask ([`server`]).
 //!
 //! Must hold: a sync decides from the spec and the runtime's state alone, so a restarted kubelet picks up where the
 //! old one stopped; one sync of a pod at a time; stages only go forward; a terminal phase is written only when no
@@ -64,6 +65,7 @@ pub mod probes;
 pub mod restart;
 pub mod runtime_client;
 pub mod runtime_pod;
+pub mod server;
 pub mod start;
 pub mod status;
 pub mod status_loop;
@@ -78,6 +80,7 @@ pub use node_status::NodeConfig;
 
 use backoff::Backoff;
 use pleg::Pleg;
+use server::Exec;
 use status::manager::StatusManager;
 use workers::Worker;
 
@@ -305,11 +308,13 @@ impl Shared {
         self.hub.spawn(self.actor, format!("kubelet {} register", self.config.name), self.clone().register());
     }
 
-    /// A call from the runtime, or from one of this kubelet's own syncs.
-    /// The runtime expects no reply.
-    fn called(&self, call: CallId, from: ActorId, message: &dyn Any) {
+    /// A call from the runtime, which expects no reply, from somebody who wants to run a command here, or from one of this
+    /// kubelet's own syncs.
+    fn called(self: &Rc<Self>, call: CallId, from: ActorId, message: &dyn Any) {
         if from == self.actor {
             self.queue_for_pull(call);
+        } else if let Some(exec) = message.downcast_ref::<Exec>() {
+            self.serve_exec(call, from, exec.clone());
         } else if message.is::<ConditionsMayDiffer>() {
             self.conditions_may_differ();
         } else {

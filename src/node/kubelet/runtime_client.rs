@@ -101,10 +101,10 @@ impl Shared {
         let _ = self.cri(CriRequest::RemoveContainer { id: id.into() }).await;
     }
 
-    /// ExecSync. A timeout of 0 seconds is none.
+    /// ExecSync: the exit code and all that was printed. A timeout of 0 seconds is none.
     pub(super) async fn exec(&self, id: &str, command: &[String], timeout: i64) -> Result<(i32, String), RpcError> {
         match self.cri(CriRequest::ExecSync { id: id.into(), command: command.to_vec(), timeout }).await? {
-            CriResponse::Exec { output, exit_code } => Ok((exit_code, output)),
+            CriResponse::Exec { output, errors, exit_code } => Ok((exit_code, output + &errors)),
             other => Err(unexpected(&other)),
         }
     }

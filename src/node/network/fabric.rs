@@ -39,6 +39,7 @@ struct Wires {
     machines: BTreeMap<Ipv4Addr, (ActorId, String)>,
     ranges: BTreeMap<Cidr, Ipv4Addr>,
     dns: Option<ActorId>,
+    kubelets: BTreeMap<String, ActorId>,
 }
 
 /// A way to another node's Pods.
@@ -111,6 +112,20 @@ impl Fabric {
     pub fn ways(&self) -> Vec<Way> {
         let wires = self.0.borrow();
         wires.ranges.iter().map(|(range, node)| Way { range: *range, node: *node, mode: wires.mode }).collect()
+    }
+
+    /// The kubelet that listens on a node, if one does.
+    pub fn kubelet(&self, node: &str) -> Option<ActorId> {
+        self.0.borrow().kubelets.get(node).copied()
+    }
+
+    /// A node's kubelet begins to listen, or, if None, stops.
+    pub fn set_kubelet(&self, node: &str, kubelet: Option<ActorId>) {
+        let kubelets = &mut self.0.borrow_mut().kubelets;
+        match kubelet {
+            Some(kubelet) => kubelets.insert(node.to_owned(), kubelet),
+            None => kubelets.remove(node),
+        };
     }
 
     /// The DNS server's process, if the cluster has one.

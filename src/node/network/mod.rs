@@ -19,7 +19,7 @@
 //! - [`kernel`]: the actor; clients' sockets.
 //! - [`sockets`]: who listens, on what, and `/etc/resolv.conf`.
 //! - [`dns`]: questions and answers.
-//! - `programs`: `curl`, `ping`, `nslookup`, and the kubelet's probes.
+//! - `programs`: `curl`, `ping`, `nslookup`, `wget`, and the kubelet's probes.
 //!
 //! Must hold: a packet is in one place at a time; every packet ends in a socket or with a reason; on the way between
 //! Pods no source address changes, unless a rule says so.

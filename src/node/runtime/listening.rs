@@ -12,18 +12,22 @@ use super::Inner;
 use super::network::netns;
 use super::state::Container;
 
+/// What the `/etc/resolv.conf` of a sandbox says.
+pub(super) fn resolver(config: &PodSandboxConfig) -> Resolver {
+    Resolver {
+        servers: config.dns.servers.iter().filter_map(|server| server.parse().ok()).collect(),
+        searches: config.dns.searches.clone(),
+        options: config.dns.options.clone(),
+    }
+}
+
 impl Inner {
     /// A sandbox's namespace is this Pod's from now on.
     pub(super) fn own(&self, id: &str, config: &PodSandboxConfig) {
         if config.host_network {
             return;
         }
-        let resolver = Resolver {
-            servers: config.dns.servers.iter().filter_map(|server| server.parse().ok()).collect(),
-            searches: config.dns.searches.clone(),
-            options: config.dns.options.clone(),
-        };
-        let owner = Owner { pod: format!("{}/{}", config.namespace, config.name), resolver };
+        let owner = Owner { pod: format!("{}/{}", config.namespace, config.name), resolver: resolver(config) };
         self.sockets(|sockets| sockets.owners.insert(netns(id), owner));
     }
 

@@ -7,8 +7,8 @@
 //!
 //! - [`network`]: the network's configuration, and attaching sandboxes to it.
 //! - [`listening`]: what its processes listen on.
-//! - [`process`]: what runs inside a container.
-//! - [`answers`]: what containers answer to commands.
+//! - [`process`]: what runs inside a container; [`script`]: the little of a shell that it understands.
+//! - [`exec`]: commands that are run in containers beside their processes.
 //! - [`files`]: what containers see of the node's disk.
 //! - [`state`]: sandboxes, containers, images.
 //!
@@ -33,13 +33,15 @@ use crate::object::time::Instant;
 use super::cri::{self, ContainerEvent, CriRequest, CriResponse, Image, PodSandboxConfig, PodSandboxStatus};
 use super::cri::{ContainerConfig, ContainerState, ContainerStatus, RuntimeCondition};
 
-mod answers;
+pub mod exec;
 mod files;
 pub mod listening;
 pub mod network;
 pub mod process;
+pub mod script;
 pub mod state;
 
+use exec::Unknown;
 use network::Networks;
 use state::{Container, State};
 
@@ -69,6 +71,8 @@ struct Inner {
     actor: ActorId,
     networks: Networks,
     kubelet: Memory<Option<ActorId>>,
+    /// The machine's kernel, through which commands in containers reach the network.
+    kernel: Memory<Option<ActorId>>,
     state: Memory<State>,
 }
 
@@ -77,14 +81,20 @@ impl Runtime {
     pub fn new(hub: Hub, actor: ActorId, node: &str, host: Rc<Host>, cni: ActorId) -> Runtime {
         let name = format!("containerd/{node}");
         let networks = Networks::new(hub.clone(), cni, host);
-        let (kubelet, state) = (hub.memory(None), hub.memory(State::new(hub.memory(BTreeMap::new()))));
-        let inner = Inner { name: name.clone(), hub, actor, networks, kubelet, state };
+        let (kubelet, kernel, state) =
+            (hub.memory(None), hub.memory(None), hub.memory(State::new(hub.memory(BTreeMap::new()))));
+        let inner = Inner { name: name.clone(), hub, actor, networks, kubelet, kernel, state };
         Runtime { name, inner: Rc::new(inner) }
     }
 
     /// Who follows its event stream.
     pub fn serve(&self, kubelet: ActorId) {
         self.inner.kubelet.set(Some(kubelet));
+    }
+
+    /// The machine that it runs on has a network.
+    pub fn use_kernel(&self, kernel: Option<ActorId>) {
+        self.inner.kernel.set(kernel);
     }
 
     /// Looks at what it knows.
@@ -187,7 +197,8 @@ impl Inner {
                 CriRequest::StopPodSandbox { id } => me.stop_sandbox(&id).await,
                 CriRequest::StopContainer { id, timeout } => me.stop_container(&id, timeout).await,
                 CriRequest::PullImage { image } => me.pull(&image).await,
-                CriRequest::ExecSync { id, command, timeout } => me.exec_for(&id, &command, timeout).await,
+                CriRequest::ExecSync { id, command, timeout } => me.exec_sync(&id, &command, timeout).await,
+                CriRequest::Exec { id, command } => me.exec(&id, &command, Unknown::IsNotFound).await,
                 other => Err(cri::error("Unimplemented", format!("unknown method {}", other.method()))),
             };
             me.reply(from, call, method, result);
@@ -234,8 +245,9 @@ impl Inner {
                 state.remove_sandbox(id);
                 Ok(CriResponse::Done)
             }
-            CriRequest::ExecSync { id, command, .. } if process::time_of(command).is_zero() => {
-                self.exec(&state, id, command)
+            CriRequest::ExecSync { id, command, .. } if exec::is_quick(command) => {
+                drop(state);
+                self.exec_at_once(id, command)
             }
             CriRequest::CreateContainer { sandbox_id, config } => {
                 drop(state);

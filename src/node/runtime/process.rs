@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use super::script::{self, Simple, expand};
+
 /// What a process will do if nobody interferes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -53,11 +55,13 @@ const SHORT_LIVED: &[(&str, &str)] = &[("busybox", ""), ("alpine", ""), ("hello-
 /// What a container with this image and command does.
 pub fn plan(image: &str, command: &[String], args: &[String]) -> Plan {
     let words: Vec<&str> = command.iter().chain(args).map(String::as_str).collect();
-    match words.as_slice() {
-        [] => of_image(image),
-        [shell, "-c", script, ..] if is_shell(shell) => of_script(script),
-        [shell, "-ec" | "-ce", script, ..] if is_shell(shell) => of_script(script),
-        _ => of_script(&words.join(" ")),
+    match (words.as_slice(), script::of_shell(&words)) {
+        ([], _) => of_image(image),
+        (_, Some(script)) => of_commands(script::parse(script)),
+        (_, None) => {
+            let words = command.iter().chain(args).cloned().collect();
+            of_commands(vec![Simple { words, ..Simple::default() }])
+        }
     }
 }
 
@@ -78,22 +82,19 @@ fn of_image(image: &str) -> Plan {
     }
 }
 
-fn is_shell(word: &str) -> bool {
-    matches!(word.rsplit('/').next(), Some("sh" | "bash" | "ash"))
-}
-
-/// A row of commands joined by `;` and `&&`. A command that is not known runs for ever. As process 1 of a container a
-/// shell ignores SIGTERM.
-fn of_script(script: &str) -> Plan {
+/// Commands one after another. One that is not known runs for ever. As process 1 of a container a shell ignores SIGTERM.
+fn of_commands(commands: Vec<Simple>) -> Plan {
     let mut plan = Plan::default();
     let (mut clock, mut code) = (Duration::ZERO, 0);
-    for (joint, command) in commands(script) {
-        if joint == "&&" && code != 0 {
+    for Simple { joint, words, into, is_beyond } in commands {
+        if !joint.goes_on(code) {
             continue;
         }
-        let words: Vec<&str> = command.split_whitespace().collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
-            [] => {}
+            _ if is_beyond || (into.is_some() && words.first() != Some(&"echo")) => {
+                return Plan { serves: true, ..plan };
+            }
             ["true" | ":"] => code = 0,
             ["false"] => code = 1,
             ["exit"] => break,
@@ -109,7 +110,12 @@ fn of_script(script: &str) -> Plan {
                 None => return plan,
             },
             ["echo", words @ ..] => {
-                echo(&mut plan, clock, words);
+                match into {
+                    None => plan.prints.push((clock, words.join(" "))),
+                    Some((path, append)) => {
+                        plan.files.push((clock, FileAct::Write { path, text: words.join(" ") + "\n", append }));
+                    }
+                }
                 code = 0;
             }
             ["cat", path] => {
@@ -125,27 +131,11 @@ fn of_script(script: &str) -> Plan {
                 plan.files.push((clock, FileAct::Remove { path: (*path).to_owned() }));
                 code = 0;
             }
-            _ => {
-                plan.serves = true;
-                return plan;
-            }
+            _ => return Plan { serves: true, ..plan },
         }
     }
     plan.ends = Some((clock, code));
     plan
-}
-
-/// `echo WORDS`, `echo WORDS > FILE`, `echo WORDS >> FILE`.
-fn echo(plan: &mut Plan, clock: Duration, words: &[&str]) {
-    let said = |words: &[&str]| words.join(" ").trim_matches(['"', '\'']).to_owned();
-    let Some(at) = words.iter().position(|word| word.starts_with('>')) else {
-        return plan.prints.push((clock, said(words)));
-    };
-    let append = words[at].starts_with(">>");
-    let path =
-        [words[at].trim_start_matches('>'), words.get(at + 1).unwrap_or(&"")].into_iter().find(|w| !w.is_empty());
-    let (path, text) = (path.unwrap_or_default().to_owned(), said(&words[..at]) + "\n");
-    plan.files.push((clock, FileAct::Write { path, text, append }));
 }
 
 impl Plan {
@@ -167,31 +157,8 @@ impl Plan {
     }
 }
 
-/// Longer names first, so that `$HOME_DIR` is not `$HOME` and `_DIR`.
-fn expand(text: &mut String, envs: &[(String, String)]) {
-    if !text.contains('$') {
-        return;
-    }
-    let mut envs: Vec<&(String, String)> = envs.iter().collect();
-    envs.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-    for (name, value) in envs {
-        *text = text.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value);
-    }
-}
-
-/// The commands of a script, each with what joins it to the one before.
-fn commands(script: &str) -> Vec<(&str, &str)> {
-    let mut out = Vec::new();
-    for part in script.split([';', '\n']) {
-        for (i, command) in part.split("&&").enumerate() {
-            out.push((if i == 0 { ";" } else { "&&" }, command.trim()));
-        }
-    }
-    out
-}
-
 /// `3`, `0.5`, `2m`, `1h`; None for `infinity` and whatever is no time.
-fn seconds(text: &str) -> Option<Duration> {
+pub(super) fn seconds(text: &str) -> Option<Duration> {
     let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
         Some(number) => (number, &text[number.len()..]),
         None => (text, "s"),
@@ -223,6 +190,8 @@ mod tests {
             ("true && sleep 2m; false", Some((120, 1))),
             ("echo hello; sleep infinity", None),
             ("nginx -g 'daemon off;'", None),
+            ("false || exit 4", Some((0, 4))),
+            ("echo a | tee /b", None),
             ("sleep nan", None),
         ] {
             assert_eq!(ends(script), expected, "{script}");

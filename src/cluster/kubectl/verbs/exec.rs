@@ -1,23 +1,26 @@
-//! `kubectl exec`, and commands of the network that a learner runs wherever they like: `curl`, `ping`, `nslookup`.
+//! `kubectl exec`: a command in a container.
 //!
-//! The real `exec` is a stream through API server and kubelet into a shell. Here the words go straight to the node's
-//! kernel, which runs the few commands that it knows.
+//! The way is the real one: the API server says whether it may be and where it will run, the kubelet there finds the
+//! container, and the runtime runs the command. Left out: what somebody types, and terminals.
 
 use std::any::Any;
-use std::net::Ipv4Addr;
 use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::node::network::{Execute, Executed};
-use crate::object::{Kind, Status};
+use crate::apiserver::request::{Body, Response, Subresource, Verb};
+use crate::node::cri::CriResponse;
+use crate::node::kubelet::server::Exec;
+use crate::node::runtime::exec::HERE;
+use crate::object::status::Reason;
+use crate::object::{Key, Kind, Status};
 
 use super::super::args::Args;
 use super::super::print::fields::{list, text};
 use super::super::{Failure, Kubectl};
 
-/// The machine outside the cluster.
-const OUTSIDE: &str = "outside";
+/// The annotation that names the container meant when none is named.
+const DEFAULT_CONTAINER: &str = "/metadata/annotations/kubectl.kubernetes.io~1default-container";
 
 /// `exec POD [-c CONTAINER] -- COMMAND`.
 pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -27,130 +30,88 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         ([name], command) => (name.strip_prefix("pod/").or(name.strip_prefix("pods/")).unwrap_or(name), command),
         _ => return Err(Failure::text("exec [POD] [COMMAND] is not supported. Use exec [POD] -- [COMMAND] instead")),
     };
+    if args.is_on("tty") && command.len() == 1 {
+        let why = "no terminal is simulated; give one command, as in: kubectl exec web -- cat /etc/hosts";
+        return Err(Failure::text(why));
+    }
     let namespace = cx.namespace(args);
     let pod = cx.get(Kind::Pod, namespace, name).await?;
-    let container = args.value("container");
-    let (node, place) = place_of(&pod, container)?;
-    run(cx, &node, &place, command).await
-}
-
-/// `curl URL --from POD`, `ping HOST --from NODE`, `nslookup NAME --from outside`. Without `--from` it is the first node.
-///
-/// From where names of the cluster lead nowhere (a node, or a cluster without DNS) the name of a Pod or a Service is
-/// looked up here, and that is said.
-pub async fn from(words: &[String], from: &str, cx: &Kubectl) -> Result<(), Failure> {
-    let first =
-        cx.fabric.first_node().ok_or_else(|| Failure::text("no node is up; start one, or add --from outside"))?;
-    let from = if from.is_empty() { &first } else { from };
-    let is_machine = from == OUTSIDE || cx.fabric.machine(from).is_some();
-    let (node, place) = if is_machine {
-        (from.to_owned(), String::new())
-    } else {
-        let name = from.strip_prefix("pod/").unwrap_or(from);
-        place_of(&cx.get(Kind::Pod, &cx.namespace, name).await?, "")?
+    refuse_completed(&pod)?;
+    let container = match args.value("container") {
+        "" => default_container(&pod, args, cx),
+        name => name.to_owned(),
     };
-    let has_dns = !place.is_empty() && cx.fabric.dns().is_some();
-    let words = if has_dns { words.to_vec() } else { with_address(words, cx).await? };
-    run(cx, &node, &place, &words).await
-}
-
-/// The node of a Pod, and whose network a command in it has. Refused before the container runs.
-fn place_of(pod: &Value, container: &str) -> Result<(String, String), Failure> {
-    let (namespace, name) = (text(pod, "metadata.namespace"), text(pod, "metadata.name"));
-    let phase = text(pod, "status.phase");
-    if matches!(phase, "Succeeded" | "Failed") {
-        let why = format!("cannot exec into a container in a completed pod; current phase is {phase}");
-        return Err(Failure::text(why));
-    }
-    let node = text(pod, "spec.nodeName");
-    if node.is_empty() {
-        return Err(Status::bad_request(format!("pod {name} does not have a host assigned")).into());
-    }
-    let containers = list(pod, "spec.containers");
-    let container = if container.is_empty() { containers.first().map_or("", |c| text(c, "name")) } else { container };
-    if !containers.iter().any(|c| text(c, "name") == container) {
-        return Err(Status::bad_request(format!("container {container} is not valid for pod {name}")).into());
-    }
-    let status = list(pod, "status.containerStatuses").iter().find(|s| text(s, "name") == container);
-    if status.is_none_or(|status| status.pointer("/state/running").is_none()) {
-        let why =
-            format!("Internal error occurred: unable to upgrade connection: container not found (\"{container}\")");
-        return Err(Failure::text(why));
-    }
-    let on_host = pod.pointer("/spec/hostNetwork").and_then(Value::as_bool).unwrap_or(false);
-    Ok((node.to_owned(), if on_host { String::new() } else { format!("{namespace}/{name}") }))
-}
-
-/// Runs a command on a machine and prints what it prints.
-async fn run(cx: &Kubectl, node: &str, pod: &str, words: &[String]) -> Result<(), Failure> {
-    let Some(kernel) = cx.fabric.machine(node) else {
-        let why = format!("error dialing backend: dial tcp: {node}: connect: no route to host");
-        return Err(Status::new(crate::object::status::Reason::Unknown, why).into());
+    let body = Body::Exec { container, command: command.to_vec() };
+    let mut request = cx.request(Verb::Create, Kind::Pod, namespace, name, body);
+    request.subresource = Some(Subresource::Exec);
+    let Response::Upgraded { node, kubelet, container } = cx.send(request).await? else { return Ok(()) };
+    let there = match (cx.fabric.machine(&node), cx.fabric.kubelet(&node)) {
+        (Some(_), Some(kubelet)) => Ok(kubelet),
+        (Some(_), None) => Err("connection refused"),
+        (None, _) => Err("no route to host"),
     };
-    let execute = Execute { pod: pod.to_owned(), words: words.to_vec() };
-    let reply = cx.client.hub().rpc(kernel, Rc::new(execute)).await.map_err(|error| Failure::text(error.message))?;
+    let unreachable =
+        |why| Status::new(Reason::Unknown, format!("error dialing backend: dial tcp {kubelet}: connect: {why}"));
+    let exec = Exec { pod: Key::new(namespace, name), container, command: command.to_vec() };
+    let reply = cx.client.hub().rpc(there.map_err(unreachable)?, Rc::new(exec)).await;
+    let reply = reply.map_err(|error| match error.code {
+        "NotFound" => {
+            Failure::text(format!("Internal error occurred: unable to upgrade connection: {}", error.message))
+        }
+        _ => {
+            let hint = if error.message.contains("not found in $PATH") {
+                format!("\nContainers here have {HERE}.")
+            } else {
+                String::new()
+            };
+            Failure::text(format!("Internal error occurred: {}{hint}", error.message))
+        }
+    })?;
     let any: &dyn Any = &*reply;
-    let Some(Executed { output, errors, code }) = any.downcast_ref::<Executed>() else { return Ok(()) };
+    let Some(CriResponse::Exec { output, errors, exit_code }) = any.downcast_ref::<CriResponse>() else {
+        return Ok(());
+    };
+    finish(cx, output, errors, *exit_code)
+}
+
+/// Prints what a command printed, and says how it ended if it did not end well.
+pub fn finish(cx: &Kubectl, output: &str, errors: &str, code: i32) -> Result<(), Failure> {
     cx.print(output);
     if !errors.is_empty() {
         cx.complain(errors.trim_end_matches('\n'));
     }
-    match code {
-        0 => Ok(()),
-        code => {
-            cx.complain(format!("command terminated with exit code {code}"));
-            Err(Failure::Told)
+    if code == 0 {
+        return Ok(());
+    }
+    cx.complain(format!("command terminated with exit code {code}"));
+    Err(Failure::Told)
+}
+
+/// A Pod whose containers have all ended runs no command.
+pub fn refuse_completed(pod: &Value) -> Result<(), Failure> {
+    let phase = text(pod, "status.phase");
+    match crate::object::pod::is_final(phase) {
+        true => {
+            Err(Failure::text(format!("cannot exec into a container in a completed pod; current phase is {phase}")))
         }
+        false => Ok(()),
     }
 }
 
-/// The words with the address of a Pod or Service in the place of its name.
-async fn with_address(words: &[String], cx: &Kubectl) -> Result<Vec<String>, Failure> {
-    if words.first().is_some_and(|word| word == "nslookup") {
-        return Ok(words.to_vec());
+/// The container meant when none is named. Mirrors `podcmd.FindOrDefaultContainerByName`.
+fn default_container(pod: &Value, args: &Args, cx: &Kubectl) -> String {
+    let names = |path: &str, kind: &str| -> Vec<String> {
+        list(pod, path).iter().map(|container| format!("{}{kind}", text(container, "name"))).collect()
+    };
+    let own = names("spec.containers", "");
+    let annotated = pod.pointer(DEFAULT_CONTAINER).and_then(Value::as_str);
+    if let Some(name) = annotated.filter(|name| own.iter().any(|there| there == name)) {
+        return name.to_owned();
     }
-    let Some(at) = target(words) else { return Ok(words.to_vec()) };
-    let target = &words[at];
-    let (scheme, rest) = target.split_at(target.find("://").map_or(0, |end| end + 3));
-    let (host, tail) = rest.split_at(rest.find([':', '/']).unwrap_or(rest.len()));
-    let Some((what, address)) = address_of(host, cx).await? else { return Ok(words.to_vec()) };
-    cx.line(format!("{host} is {what}: {address}"));
-    let mut words = words.to_vec();
-    words[at] = format!("{scheme}{address}{tail}");
-    Ok(words)
-}
-
-/// The place of the word that says whom: the first that is neither an option nor the value of one.
-fn target(words: &[String]) -> Option<usize> {
-    const VALUED: [&str; 6] = ["-c", "-m", "-o", "--max-time", "--connect-timeout", "--output"];
-    (1..words.len()).find(|at| !words[*at].starts_with('-') && !VALUED.contains(&words[at - 1].as_str()))
-}
-
-/// What a name stands for: a Service's ClusterIP, a Pod's address, a node's. `NAME.NAMESPACE` names another namespace.
-async fn address_of(host: &str, cx: &Kubectl) -> Result<Option<(String, String)>, Failure> {
-    if host.parse::<Ipv4Addr>().is_ok() || host.is_empty() || host == "localhost" {
-        return Ok(None);
+    let first = own.first().cloned().unwrap_or_default();
+    let all = [own, names("spec.initContainers", " (init)")].concat();
+    if all.len() > 1 && !args.is_on("quiet") {
+        cx.complain(format!("Defaulted container {first:?} out of: {}", all.join(", ")));
     }
-    let (name, namespace) = host.split_once('.').unwrap_or((host, &cx.namespace));
-    for (kind, path) in [(Kind::Service, "spec.clusterIP"), (Kind::Pod, "status.podIP")] {
-        match cx.get_once(kind, namespace, name).await {
-            Ok(object) => {
-                let address = text(&object, path);
-                if address.parse::<Ipv4Addr>().is_ok() {
-                    return Ok(Some((format!("{kind} {namespace}/{name}"), address.to_owned())));
-                }
-            }
-            Err(failure) if failure.is_not_found() => {}
-            Err(failure) => return Err(failure),
-        }
-    }
-    match cx.get_once(Kind::Node, "", host).await {
-        Ok(node) => {
-            let addresses = list(&node, "status.addresses").iter();
-            let internal = addresses.filter(|a| text(a, "type") == "InternalIP").map(|a| text(a, "address")).next();
-            Ok(internal.map(|address| (format!("Node {host}"), address.to_owned())))
-        }
-        Err(failure) if failure.is_not_found() => Ok(None),
-        Err(failure) => Err(failure),
-    }
+    first
 }

@@ -6,6 +6,7 @@ pub mod create;
 pub mod delete;
 pub mod describe;
 pub mod exec;
+pub mod from;
 pub mod get;
 pub mod rollout;
 pub mod wait;

@@ -40,7 +40,7 @@ struct Url {
 }
 
 /// curl's exit code, and what it says.
-struct Failure(u8, String);
+pub(super) struct Failure(pub u8, pub String);
 
 pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[&str], terminal: &mut Terminal) -> u8 {
     let arguments = match arguments(words) {
@@ -53,7 +53,7 @@ pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[&str], ter
         }
     };
     match fetch(kernel, namespace, &arguments, terminal).await {
-        Ok(()) => 0,
+        Ok(_) => 0,
         Err(Failure(code, message)) => {
             if !arguments.silent || arguments.show_errors {
                 terminal.complain(&format!("curl: ({code}) {message}\n"));
@@ -63,12 +63,28 @@ pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[&str], ter
     }
 }
 
+/// A page, printed to `terminal`, for somebody else than curl. Gives who answered, and the status: `200 OK`.
+pub(super) async fn get(
+    kernel: &Rc<Inner>,
+    namespace: &str,
+    url: &str,
+    limit: Option<Duration>,
+    terminal: &mut Terminal,
+) -> Result<(Ipv4Addr, String), Failure> {
+    fetch(kernel, namespace, &Arguments { limit, url: url.to_owned(), ..Arguments::default() }, terminal).await
+}
+
+/// Whom a URL names.
+pub(super) fn host_and_port(url: &str) -> Result<(String, u16), Failure> {
+    parse(url).map(|url| (url.host, url.port))
+}
+
 async fn fetch(
     kernel: &Rc<Inner>,
     namespace: &str,
     arguments: &Arguments,
     terminal: &mut Terminal,
-) -> Result<(), Failure> {
+) -> Result<(Ipv4Addr, String), Failure> {
     let start = kernel.hub.now();
     let url = parse(&arguments.url)?;
     let addresses = resolve::addresses(kernel, namespace, &url.host).await;
@@ -78,7 +94,10 @@ async fn fetch(
     let mut refused = Failure(7, String::new());
     for address in addresses {
         match connect(kernel, namespace, &url, address, arguments, start, terminal).await {
-            Ok(socket) => return exchange(kernel, &socket, &url, arguments, start, terminal).await,
+            Ok(socket) => {
+                let status = exchange(kernel, &socket, &url, arguments, start, terminal).await?;
+                return Ok((address, status));
+            }
             Err(failure @ Failure(28, _)) => return Err(failure),
             Err(failure) => refused = failure,
         }
@@ -138,7 +157,7 @@ fn refusal(answer: &Payload) -> &'static str {
     }
 }
 
-/// Request and answer.
+/// Request and answer. Gives the answer's status.
 async fn exchange(
     kernel: &Rc<Inner>,
     socket: &Socket,
@@ -146,7 +165,7 @@ async fn exchange(
     arguments: &Arguments,
     start: Instant,
     terminal: &mut Terminal,
-) -> Result<(), Failure> {
+) -> Result<String, Failure> {
     let method = if arguments.head { "HEAD" } else { "GET" };
     let host = if url.port == 80 { url.host.clone() } else { format!("{}:{}", url.host, url.port) };
     let request =
@@ -176,11 +195,12 @@ async fn exchange(
     if arguments.verbose {
         terminal.complain(&format!("* Connection #0 to host {} left intact\n", url.host));
     }
-    let code: u16 = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+    let status = head.lines().next().and_then(|line| line.split_once(' ')).map_or("", |(_, status)| status);
+    let code: u16 = status.split(' ').next().and_then(|code| code.parse().ok()).unwrap_or(0);
     if arguments.fail && code >= 400 {
         return Err(Failure(22, format!("The requested URL returned error: {code}")));
     }
-    Ok(())
+    Ok(status.to_owned())
 }
 
 /// Sends until something comes back.

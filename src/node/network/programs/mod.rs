@@ -1,6 +1,7 @@
-//! What a learner runs in a Pod or on a node: `curl`, `ping`, `nslookup`, and a few that only look.
+//! What a learner runs in a Pod or on a node to ask others: `curl`, `ping`, `nslookup`, `wget`.
 //!
-//! Every container has them, whatever its image. They print what curl 7.81, iputils' ping and BIND's nslookup print.
+//! Every container has them, whatever its image. They print what curl 7.81, iputils' ping, BIND's nslookup and busybox's
+//! wget print.
 
 use std::rc::Rc;
 
@@ -13,9 +14,7 @@ mod nslookup;
 mod ping;
 pub mod probe;
 mod resolve;
-
-/// The commands that [`run`] knows.
-pub const KNOWN: &[&str] = &["curl", "ping", "nslookup", "cat", "hostname"];
+mod wget;
 
 /// What a program prints.
 #[derive(Debug, Default)]
@@ -42,25 +41,10 @@ pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[String]) -
         ["curl", rest @ ..] => curl::run(kernel, namespace, rest, &mut terminal).await,
         ["ping", rest @ ..] => ping::run(kernel, namespace, rest, &mut terminal).await,
         ["nslookup", rest @ ..] => nslookup::run(kernel, namespace, rest, &mut terminal).await,
-        ["cat", "/etc/resolv.conf"] => {
-            terminal.print(&kernel.resolver(namespace).file());
-            0
-        }
-        ["hostname"] => {
-            let label = kernel.label(namespace);
-            terminal.print(&format!("{}\n", label.rsplit('/').next().unwrap_or_default()));
-            0
-        }
-        ["cat", file] => {
-            terminal.complain(&format!("cat: can't open '{file}': No such file or directory\n"));
-            1
-        }
+        ["wget", rest @ ..] => wget::run(kernel, namespace, rest, &mut terminal).await,
         [] => 0,
         [other, ..] => {
-            terminal.complain(&format!(
-                "exec: \"{other}\": executable file not found in $PATH: here are {}\n",
-                KNOWN.join(", ")
-            ));
+            terminal.complain(&format!("{other}: not found; here are curl, nslookup, ping and wget\n"));
             127
         }
     };

@@ -1,0 +1,129 @@
+//! `wget [-q] [-T SECONDS] -O - URL`, as busybox's prints it. The connection is [`curl`]'s.
+//!
+//! Left out: files (what came goes to standard output or nowhere), and every other option.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::super::kernel::Inner;
+use super::{Terminal, curl};
+
+#[derive(Debug, Default)]
+struct Arguments<'a> {
+    quiet: bool,
+    spider: bool,
+    discard: bool,
+    output: Option<&'a str>,
+    limit: Option<Duration>,
+    url: &'a str,
+}
+
+pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[&str], terminal: &mut Terminal) -> u8 {
+    let arguments = match arguments(words) {
+        Ok(arguments) => arguments,
+        Err(message) => {
+            terminal.complain(&format!("wget: {message}\n"));
+            return 1;
+        }
+    };
+    match fetch(kernel, namespace, &arguments, terminal).await {
+        Ok(()) => 0,
+        Err(why) => {
+            terminal.complain(&format!("wget: {why}\n"));
+            1
+        }
+    }
+}
+
+async fn fetch(
+    kernel: &Rc<Inner>,
+    namespace: &str,
+    arguments: &Arguments<'_>,
+    terminal: &mut Terminal,
+) -> Result<(), String> {
+    let mut page = Terminal::default();
+    let got = curl::get(kernel, namespace, arguments.url, arguments.limit, &mut page).await;
+    let (host, port) = curl::host_and_port(arguments.url).map_err(|_| format!("bad address '{}'", arguments.url))?;
+    let say = |terminal: &mut Terminal, text: String| {
+        if !arguments.quiet {
+            terminal.complain(&text);
+        }
+    };
+    let (address, status) = match got {
+        Ok(got) => got,
+        Err(curl::Failure(6, _)) => return Err(format!("bad address '{host}'")),
+        Err(curl::Failure(28, _)) => {
+            say(terminal, format!("Connecting to {host} ({host}:{port})\n"));
+            return Err("download timed out".to_owned());
+        }
+        // curl's words end with the kernel's.
+        Err(curl::Failure(_, text)) => {
+            let why = text.rsplit(": ").next().unwrap_or_default();
+            return Err(format!("can't connect to remote host ({host}): {why}"));
+        }
+    };
+    say(terminal, format!("Connecting to {host} ({address}:{port})\n"));
+    let (code, line) = status.split_once(' ').unwrap_or((&status, ""));
+    if !code.starts_with(['2', '3']) {
+        return Err(format!("server returned error: HTTP/1.1 {code} {line}"));
+    }
+    if arguments.spider {
+        say(terminal, "remote file exists\n".to_owned());
+    } else if arguments.discard {
+        say(terminal, "saving to '/dev/null'\n'/dev/null' saved\n".to_owned());
+    } else {
+        say(terminal, "writing to stdout\n".to_owned());
+        terminal.print(&page.output);
+        say(terminal, "written to stdout\n".to_owned());
+    }
+    Ok(())
+}
+
+fn arguments<'a>(words: &[&'a str]) -> Result<Arguments<'a>, String> {
+    let mut found = Arguments::default();
+    let mut words = words.iter().copied();
+    while let Some(word) = words.next() {
+        let mut value =
+            || words.next().ok_or(format!("option requires an argument -- '{}'", word.trim_start_matches('-')));
+        match word {
+            "-q" => found.quiet = true,
+            "-O" => found.output = Some(value()?),
+            "-qO" => (found.quiet, found.output) = (true, Some(value()?)),
+            "-qO-" | "-qO/dev/null" => (found.quiet, found.output) = (true, Some(&word[3..])),
+            "-O-" | "-O/dev/null" => found.output = Some(&word[2..]),
+            "--spider" => found.spider = true,
+            "-T" => found.limit = Some(seconds(value()?)?),
+            option if option.starts_with("--timeout=") => found.limit = Some(seconds(&option[10..])?),
+            option if option.starts_with('-') && option.len() > 1 => {
+                return Err(format!("unrecognized option '{option}'; -q, -O -, -T SECONDS and --spider are simulated"));
+            }
+            url => found.url = url,
+        }
+    }
+    found.discard = found.output == Some("/dev/null");
+    match found.output {
+        _ if found.url.is_empty() => Err("missing URL".to_owned()),
+        Some("-" | "/dev/null") => Ok(found),
+        _ if found.spider => Ok(found),
+        _ => Err("what comes can only be printed: add -O -".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    text.parse().map(Duration::from_secs).map_err(|_| format!("invalid number '{text}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_as_busybox_reads_them() {
+        let found = arguments(&["-qO-", "-T", "3", "web"]).unwrap();
+        assert!(found.quiet && found.url == "web" && found.limit == Some(Duration::from_secs(3)));
+        assert!(arguments(&["-q", "-O", "/dev/null", "web"]).unwrap().discard);
+        for wrong in [&["web"][..], &["-qO", "-"], &["-O", "page", "web"], &["-x", "-O-", "web"], &["-T"], &[]] {
+            assert!(arguments(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

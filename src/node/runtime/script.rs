@@ -1,0 +1,190 @@
+//! The little of a shell that containers here understand: simple commands one after another, joined by `;`, `&&` and
+//! `||`, whose output may go into a file.
+//!
+//! Left out: pipes, loops, functions, `$(…)` and the like: a command with any of them is *beyond* what is understood.
+//! Errors that are sent elsewhere (`2>/dev/null`) are shown all the same.
+
+/// Whether a command runs, depending on how the one before it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Joint {
+    /// `;`, or a new line: in any case.
+    #[default]
+    Always,
+    /// `&&`: if it ended well.
+    AndThen,
+    /// `||`: if it did not.
+    OrElse,
+}
+
+/// A command: words, and where its output goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Simple {
+    /// When it runs.
+    pub joint: Joint,
+    /// Its name and arguments, without quotes.
+    pub words: Vec<String>,
+    /// `> PATH`, or, with true, `>> PATH`.
+    pub into: Option<(String, bool)>,
+    /// There is a pipe, a loop or the like in it.
+    pub is_beyond: bool,
+}
+
+impl Joint {
+    /// Whether to go on after a command that ended with `code`.
+    pub fn goes_on(self, code: i32) -> bool {
+        match self {
+            Joint::Always => true,
+            Joint::AndThen => code == 0,
+            Joint::OrElse => code != 0,
+        }
+    }
+}
+
+/// The script of a command that is a shell's: `sh -c SCRIPT`.
+pub fn of_shell<'a>(words: &[&'a str]) -> Option<&'a str> {
+    match words {
+        [shell, "-c" | "-ec" | "-ce", script, ..] if is_shell(shell) => Some(script),
+        _ => None,
+    }
+}
+
+/// Whether a word starts a shell.
+pub fn is_shell(word: &str) -> bool {
+    matches!(word.rsplit('/').next(), Some("sh" | "bash" | "ash"))
+}
+
+/// Words that begin what is beyond.
+const KEYWORDS: &[&str] =
+    &["if", "while", "until", "for", "case", "do", "done", "then", "else", "fi", "esac", "{", "!"];
+
+/// The commands of a script.
+pub fn parse(script: &str) -> Vec<Simple> {
+    let mut reader = Reader::default();
+    let mut chars = script.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (reader.quote, c) {
+            (Some('\''), '\'') | (Some('"'), '"') => reader.quote = None,
+            (None | Some('"'), '\\') => reader.push(chars.next().unwrap_or('\\')),
+            (Some(_), c) => reader.push(c),
+            (None, '\'' | '"') => reader.begin_quote(c),
+            (None, ';' | '\n') => reader.end_command(Joint::Always),
+            (None, '&' | '|') if chars.next_if_eq(&c).is_some() => {
+                reader.end_command(if c == '&' { Joint::AndThen } else { Joint::OrElse });
+            }
+            (None, '>') => reader.redirect(chars.next_if_eq(&'>').is_some()),
+            (None, '&' | '|' | '<' | '(' | ')' | '`') => reader.command.is_beyond = true,
+            (None, '#') if reader.word.is_none() => while chars.next_if(|c| *c != '\n').is_some() {},
+            (None, c) if c.is_whitespace() => reader.end_word(),
+            (None, c) => reader.push(c),
+        }
+    }
+    reader.end_command(Joint::Always);
+    reader.commands
+}
+
+#[derive(Default)]
+struct Reader {
+    commands: Vec<Simple>,
+    command: Simple,
+    word: Option<String>,
+    quote: Option<char>,
+    /// The next word is where output goes, at the end of the file if true; or where errors go, which is nowhere.
+    target: Option<Target>,
+}
+
+enum Target {
+    Output { append: bool },
+    Errors,
+}
+
+impl Reader {
+    fn push(&mut self, c: char) {
+        self.word.get_or_insert_default().push(c);
+    }
+
+    fn begin_quote(&mut self, quote: char) {
+        self.word.get_or_insert_default();
+        self.quote = Some(quote);
+    }
+
+    fn redirect(&mut self, append: bool) {
+        let is_errors = self.word.as_deref() == Some("2");
+        if is_errors {
+            self.word = None;
+        }
+        self.end_word();
+        self.target = Some(if is_errors { Target::Errors } else { Target::Output { append } });
+    }
+
+    fn end_word(&mut self) {
+        let Some(word) = self.word.take() else { return };
+        match self.target.take() {
+            None => self.command.words.push(word),
+            Some(Target::Output { append }) => self.command.into = Some((word, append)),
+            Some(Target::Errors) => {}
+        }
+    }
+
+    fn end_command(&mut self, next: Joint) {
+        self.end_word();
+        self.target = None;
+        let mut command = std::mem::replace(&mut self.command, Simple { joint: next, ..Simple::default() });
+        command.is_beyond |= command.words.first().is_some_and(|word| KEYWORDS.contains(&word.as_str()));
+        if !command.words.is_empty() || command.into.is_some() || command.is_beyond {
+            self.commands.push(command);
+        }
+    }
+}
+
+/// Replaces `$NAME` and `${NAME}` by what the environment says.
+pub fn expand(text: &mut String, envs: &[(String, String)]) {
+    if !text.contains('$') {
+        return;
+    }
+    // Longer names first, so that `$HOME_DIR` is not `$HOME` and `_DIR`.
+    let mut envs: Vec<&(String, String)> = envs.iter().collect();
+    envs.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    for (name, value) in envs {
+        *text = text.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_read_as_a_shell_reads_them() {
+        let shown = |script: &str| {
+            let command = |simple: Simple| {
+                let joint = [";", "&&", "||"][simple.joint as usize];
+                let into = simple.into.map(|(path, append)| format!(" {}{path}", if append { ">>" } else { ">" }));
+                let beyond = if simple.is_beyond { " ?" } else { "" };
+                format!("{joint}{:?}{}{beyond}", simple.words, into.unwrap_or_default())
+            };
+            parse(script).into_iter().map(command).collect::<Vec<_>>().join(" ")
+        };
+        for (script, expected) in [
+            ("sleep 3", r#";["sleep", "3"]"#),
+            ("a; b && c || d\ne", r#";["a"] ;["b"] &&["c"] ||["d"] ;["e"]"#),
+            ("echo 'one  two' \"three; four\" >> /log", r#";["echo", "one  two", "three; four"] >>/log"#),
+            ("echo a>/x", r#";["echo", "a"] >/x"#),
+            ("cat /x 2>/dev/null", r#";["cat", "/x"]"#),
+            ("echo \\$A # why", r#";["echo", "$A"]"#),
+            ("echo ''", r#";["echo", ""]"#),
+            ("cat /x | wc", r#";["cat", "/x", "wc"] ?"#),
+            ("while true; do date; done", r#";["while", "true"] ? ;["do", "date"] ? ;["done"] ?"#),
+            (" ; \n", ""),
+        ] {
+            assert_eq!(shown(script), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn the_longest_name_counts() {
+        let envs = [("HOME".to_owned(), "/root".to_owned()), ("HOME_DIR".to_owned(), "/home".to_owned())];
+        let mut text = "$HOME_DIR ${HOME} $OTHER".to_owned();
+        expand(&mut text, &envs);
+        assert_eq!(text, "/home /root $OTHER");
+    }
+}

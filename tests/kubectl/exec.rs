@@ -1,0 +1,131 @@
+//! `kubectl exec`: what commands in containers see, and how they fail.
+
+use std::time::Duration;
+
+use kubestep::cluster::Cluster;
+use kubestep::cluster::scenario::Scenario;
+use kubestep::engine::What;
+
+const SCENE: &str = include_str!("../scenes/exec.yaml");
+
+/// Lines after the scene is set, and what they printed.
+fn after(lines: &[&str]) -> (Cluster, Vec<String>) {
+    let scenario = Scenario::parse("exec", SCENE).unwrap_or_else(|error| panic!("{error}"));
+    let mut cluster = Cluster::for_scenario(&scenario);
+    cluster.settle(Duration::from_secs(300));
+    let said = lines.iter().map(|line| {
+        let before = cluster.kubectl.printed();
+        cluster.type_lines(vec![(*line).to_owned()]);
+        cluster.settle(Duration::from_secs(300));
+        let said = cluster.kubectl.printed_since(before);
+        said.split_once('\n').map_or(String::new(), |(_, said)| said.trim_end().to_owned())
+    });
+    let said = said.collect();
+    (cluster, said)
+}
+
+#[test]
+fn a_command_sees_its_container() {
+    let pairs = [
+        ("exec app -c shell -- cat /etc/settings/color", "blue"),
+        ("exec app -c shell -- ls /etc/settings", "color\nshape"),
+        ("exec app -c shell -- cat /etc/keys/password", "swordfish"),
+        ("exec app -c shell -- cat /etc/about/name", "app"),
+        ("exec app -c shell -- ls /var/run/secrets/kubernetes.io/serviceaccount", "ca.crt\nnamespace\ntoken"),
+        ("exec app -c shell -- sh -c 'echo \"by $HOSTNAME\" > /scratch/note && cat /scratch/note'", "by app"),
+        ("exec app -c side -- cat /share/note", "by app"),
+        ("exec app -c shell -- printenv COLOR", "blue"),
+        ("exec app -c shell -- hostname", "app"),
+        ("exec app -c shell -- sh -c 'test -f /scratch/note || echo gone; rm /scratch/note'", ""),
+        ("exec app -c shell -- sh -c 'test -f /scratch/note || echo gone'", "gone"),
+        ("exec app -c shell -- cat /etc/hostname /etc/resolv.conf", "app"),
+        ("exec app -- hostname", "Defaulted container \"shell\" out of: shell, side, first (init)\napp"),
+    ];
+    let (_, said) = after(&pairs.map(|(line, _)| line));
+    for ((line, expected), said) in pairs.iter().zip(said) {
+        assert_eq!(said, *expected, "{line}");
+    }
+}
+
+#[test]
+fn a_command_talks_to_others_in_packets() {
+    let pairs = [
+        ("exec app -c shell -- wget -qO- SERVER", "default/app on node-1 answers GET /"),
+        ("exec app -c shell -- wget -qO- nowhere", "wget: bad address 'nowhere'"),
+        ("exec app -c shell -- wget -qO- SERVER:81", "wget: can't connect to remote host (SERVER): Connection refused"),
+        ("exec app -c shell -- curl -s SERVER", "default/app on node-1 answers GET /"),
+        ("exec app -c shell -- ip route", "default via 10.244.0.1 dev eth0"),
+    ];
+    let (mut cluster, _) = after(&[]);
+    for (line, expected) in pairs {
+        let before = cluster.kubectl.printed();
+        cluster.type_lines(vec![line.replace("SERVER", "10.244.0.2")]);
+        let (mut packets, mut calls) = (0, Vec::new());
+        while let Some(step) = cluster.step() {
+            match &step.event.what {
+                What::Packet { .. } => packets += 1,
+                What::Rpc { message, .. } => calls.push(message.method()),
+                _ => {}
+            }
+            if cluster.kubectl.printed_since(before).contains(expected.split("SERVER").next().unwrap_or_default()) {
+                break;
+            }
+        }
+        let said = cluster.kubectl.printed_since(before);
+        assert!(said.contains(&expected.replace("SERVER", "10.244.0.2")), "{line}: {said}");
+        assert_eq!(calls[..3], ["exec", "ListContainers", "Exec"], "{line}");
+        assert_eq!(packets > 0, !line.contains("ip route") && !line.contains("nowhere"), "{line}: {packets} packets");
+    }
+}
+
+#[test]
+fn a_command_fails_as_a_real_one_does() {
+    let pairs = [
+        ("exec app -c shell -- sh -c 'exit 3'", "command terminated with exit code 3"),
+        ("exec app -c shell -- sh -c vi", "sh: vi: not found\ncommand terminated with exit code 127"),
+        (
+            "exec app -c shell -- vi",
+            "exec: \"vi\": executable file not found in $PATH: unknown\nContainers here have cat",
+        ),
+        ("exec app -c shell -- /bin/own", "exec: \"/bin/own\": stat /bin/own: no such file or directory: unknown"),
+        (
+            "exec app -c shell -- sh -c 'cat /etc/hosts | wc'",
+            "sh: syntax error: containers here know simple commands joined by ; && and || only",
+        ),
+        (
+            "exec app -c shell -- sh -c 'echo x > /etc/settings/color'",
+            "sh: can't create /etc/settings/color: Read-only file system\ncommand terminated with exit code 1",
+        ),
+        ("exec app -c shell -- ls /nothing", "ls: /nothing: No such file or directory"),
+        ("exec app -c nobody -- env", "Error from server (BadRequest): container nobody is not valid for pod app"),
+        (
+            "exec app -c first -- env",
+            "error: Internal error occurred: unable to upgrade connection: container not found (\"first\")",
+        ),
+        ("exec nobody -- env", "Error from server (NotFound): pods \"nobody\" not found"),
+        ("exec once -- env", "cannot exec into a container in a completed pod; current phase is Succeeded"),
+        ("exec homeless -- env", "Error from server (BadRequest): pod homeless does not have a host assigned"),
+        ("exec app", "error: you must specify at least one command for the container"),
+        ("kubectl exec -it app -- sh", "error: no terminal is simulated"),
+        ("kubectl run -it app --image=nginx", "unknown shorthand flag: 'i' in -it"),
+    ];
+    let (mut cluster, said) = after(&pairs.map(|(line, _)| line));
+    for ((line, expected), said) in pairs.iter().zip(said) {
+        assert!(said.contains(expected), "{line}: {expected:?} is not in {said:?}");
+    }
+    for (meddle, expected) in [
+        (None, "error dialing backend: dial tcp 172.18.0.10:10250: connect: connection refused"),
+        (Some("node stop 1"), "error dialing backend: dial tcp 172.18.0.10:10250: connect: no route to host"),
+    ] {
+        match meddle {
+            None => drop(cluster.stop_process("kubelet/node-1").expect("it runs")),
+            Some(line) => cluster.type_lines(vec![line.to_owned()]),
+        }
+        cluster.settle(Duration::from_secs(5));
+        let before = cluster.kubectl.printed();
+        cluster.type_lines(vec!["exec app -c shell -- env".to_owned()]);
+        cluster.settle(Duration::from_secs(5));
+        let said = cluster.kubectl.printed_since(before);
+        assert!(said.contains(&format!("Error from server: {expected}")), "{said}");
+    }
+}
