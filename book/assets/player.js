@@ -1,0 +1,502 @@
+// The player of scenes. A scene's data stands beside it in the page (src/book/scene/data.rs says what is in it), its words
+// in the list of steps. Nothing is fetched, but for live sessions, which only `kubestep book` offers.
+"use strict";
+(() => {
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const PLAY_MS = 1400, TRAVEL_MS = 500;
+
+  // ---- small tools
+
+  /** An element: its tag, its attributes, its children. Functions among the attributes listen. */
+  function make(tag, attributes = {}, ...children) {
+    const svg = ["svg", "path", "circle", "g"].includes(tag);
+    const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (typeof value === "function") node.addEventListener(key, value);
+      else if (value === true) node.setAttribute(key, "");
+      else if (value !== false && value != null) node.setAttribute(key, value);
+    }
+    node.append(...children.filter((child) => child != null));
+    return node;
+  }
+
+  /** The class of whoever a process is; the same names as in src/book/svg.rs. */
+  function component(name) {
+    const base = name.split("/")[0];
+    return {
+      "user": "ks-user", "kube-apiserver": "ks-api", "kube-controller-manager": "ks-kcm",
+      "kube-scheduler": "ks-scheduler", "kubelet": "ks-kubelet", "containerd": "ks-runtime", "cni": "ks-runtime",
+      "kube-proxy": "ks-proxy",
+    }[base] || "ks-other";
+  }
+
+  /** RFC 7386. */
+  function merge(target, patch) {
+    if (patch === null || typeof patch !== "object" || Array.isArray(patch)) return patch;
+    const out = target && typeof target === "object" && !Array.isArray(target) ? { ...target } : {};
+    for (const [key, value] of Object.entries(patch)) {
+      if (value === null) delete out[key];
+      else out[key] = merge(out[key], value);
+    }
+    return out;
+  }
+
+  function scalar(value) {
+    if (typeof value !== "string") return value === undefined ? "null" : JSON.stringify(value);
+    const plain = /^[A-Za-z_/.][\w ./@:=-]*$/.test(value) && !/(: | #|:$|^(true|false|null|yes|no|on|off)$)/i.test(value);
+    return plain ? value : JSON.stringify(value);
+  }
+
+  /** A value as YAML, as kubectl prints it. */
+  function yaml(value, indent = "") {
+    if (value === null || typeof value !== "object") return `${indent}${scalar(value)}\n`;
+    if (Array.isArray(value)) {
+      if (!value.length) return `${indent}[]\n`;
+      return value.map((item) => `${indent}- ${yaml(item, `${indent}  `).trimStart()}`).join("");
+    }
+    const keys = Object.keys(value);
+    if (!keys.length) return `${indent}{}\n`;
+    return keys.map((key) => {
+      const inner = value[key], nested = inner !== null && typeof inner === "object";
+      const empty = nested && !Object.keys(inner).length;
+      if (!nested || empty) return `${indent}${key}: ${nested ? (Array.isArray(inner) ? "[]" : "{}") : scalar(inner)}\n`;
+      return `${indent}${key}:\n${yaml(inner, Array.isArray(inner) ? indent : `${indent}  `)}`;
+    }).join("");
+  }
+
+  /** `Pod default/web-1` as `Pod web-1`: in most scenes there is one namespace. */
+  const short = (object) => object.replace(/ default\//, " ");
+  const seconds = (us) => `${(us / 1e6).toFixed(3)} s`;
+
+  // ---- what is where after each step
+
+  /** The states before the first step and after each, made when they are asked for. */
+  class Course {
+    constructor(data) {
+      this.data = data;
+      this.steps = data.steps.map((step) => this.read(step));
+      this.place = new Map(this.steps.map((step, at) => [step.number, at]));
+      const revision = {}, queues = {};
+      for (const [name, object] of Object.entries(data.objects)) revision[name] = Number(object.metadata.resourceVersion);
+      for (const [queue, key] of data.queues) (queues[data.names[queue]] ||= []).push({ key: data.names[key], how: 0 });
+      this.states = [{ objects: data.objects, revision, queues, caches: {} }];
+    }
+
+    read(step) {
+      const name = (place) => this.data.names[place];
+      return {
+        number: step.n, time: step.t, kind: name(step.k), from: name(step.f), to: name(step.o), what: step.w, cause: step.y,
+        changes: (step.x || []).map(([object, revision, patch]) => ({ object: name(object), revision, patch })),
+        caches: (step.c || []).map(([actor, object, revision]) => ({ actor: name(actor), object: name(object), revision })),
+        queues: (step.q || []).map(([queue, key, how]) => ({ queue: name(queue), key: name(key), how })),
+        code: step.l && { excerpt: this.data.code[step.l[0]], task: name(step.l[1]), awaits: name(step.l[2]) },
+      };
+    }
+
+    /** The state after so many steps. */
+    state(count) {
+      while (this.states.length <= count) {
+        this.states.push(this.after(this.states[this.states.length - 1], this.steps[this.states.length - 1]));
+      }
+      return this.states[count];
+    }
+
+    after(before, step) {
+      const state = {
+        objects: { ...before.objects }, revision: { ...before.revision }, queues: { ...before.queues },
+        caches: { ...before.caches },
+      };
+      for (const { object, revision, patch } of step.changes) {
+        if (patch === null) delete state.objects[object];
+        else state.objects[object] = merge(state.objects[object], patch);
+        state.revision[object] = revision;
+      }
+      for (const { actor, object, revision } of step.caches) {
+        state.caches[actor] = { ...state.caches[actor], [object]: revision };
+      }
+      for (const { queue, key, how } of step.queues) {
+        const others = (state.queues[queue] || []).filter((entry) => entry.key !== key);
+        state.queues[queue] = how === 2 ? others : [...others, { key, how }];
+      }
+      return state;
+    }
+
+    /** What was sent up to here and arrives later, or not within the scene. */
+    flights(count) {
+      const sent = (cause) => this.place.has(cause) && this.place.get(cause) < count;
+      const name = (place) => this.data.names[place];
+      const arriving = this.steps.slice(count).filter((step) => step.kind !== "timer" && sent(step.cause));
+      const never = this.data.flights.map(([cause, from, to, what]) => ({ cause, from: name(from), to: name(to), what }));
+      return [...arriving, ...never.filter((flight) => sent(flight.cause))];
+    }
+
+    /** The changes of an object up to here: places of steps and patches. */
+    history(object, count) {
+      const found = [];
+      this.steps.slice(0, count).forEach((step, at) => {
+        for (const change of step.changes) if (change.object === object) found.push({ at, ...change });
+      });
+      return found;
+    }
+  }
+
+  // ---- the cluster, drawn
+
+  /** Boxes for processes, and arrows between them. Shows a state; knows no steps. */
+  class Map_ {
+    /** `chosen` is told of an object or a component that was clicked, `flight` of a message. */
+    constructor(nodes, actors, chosen, flight) {
+      this.chosen = chosen;
+      this.flight = flight;
+      this.boxes = new Map();
+      this.arrows = make("svg", { "class": "ks-arrows", "aria-hidden": "true" });
+      this.pill = make("button", { "class": "ks-pill", type: "button", hidden: true, click: () => this.flight(null) });
+      this.element = make("div", { "class": "ks-map" });
+      const clients = make("div", { "class": "ks-row ks-clients" }, this.box("user", "user"),
+        this.box("kube-controller-manager", "kube-controller-manager"), this.box("kube-scheduler", "kube-scheduler"));
+      const hub = make("div", { "class": "ks-row" }, this.box("kube-apiserver", "kube-apiserver and etcd"));
+      const row = make("div", { "class": "ks-row ks-nodes" });
+      for (const node of nodes) row.append(this.box(`node/${node}`, node));
+      const known = (actor) => this.home(actor);
+      for (const actor of actors) if (!known(actor)) row.append(this.box(actor, actor));
+      this.element.append(clients, hub, row, this.arrows, this.pill);
+    }
+
+    box(name, title) {
+      const inside = make("div", { "class": "ks-inside" });
+      const parts = make("p", { "class": "ks-parts" });
+      const head = make("button", { type: "button", "class": "ks-name", click: () => this.chosen({ component: name }) }, title);
+      const colour = name.startsWith("node/") ? "ks-kubelet" : component(name);
+      const element = make("div", { "class": `ks-box ${colour}`, "data-box": name }, head, parts, inside);
+      this.boxes.set(name, { element, inside, parts });
+      return element;
+    }
+
+    /** The box in which an actor lives. */
+    home(actor) {
+      const [base, ...rest] = actor.split("/");
+      return this.boxes.get(actor) || this.boxes.get(base) || this.boxes.get(`node/${rest.join("/")}`);
+    }
+
+    show(state, active) {
+      for (const [name, box] of this.boxes) {
+        box.inside.replaceChildren(...this.content(name, state));
+        box.element.classList.toggle("ks-active", active.some((actor) => this.home(actor) === box));
+        const parts = active.filter((actor) => name.startsWith("node/") && this.home(actor) === box);
+        box.parts.textContent = parts.map((part) => part.split("/")[0]).join(" → ");
+      }
+    }
+
+    content(name, state) {
+      const objects = Object.entries(state.objects);
+      const isPod = (object) => object.startsWith("Pod ");
+      if (name === "kube-apiserver") {
+        return objects.filter(([object, json]) => !isPod(object) || !json.spec?.nodeName).map(([object, json]) => this.chip(object, json));
+      }
+      if (name.startsWith("node/")) {
+        const node = name.slice(5);
+        return objects.filter(([object, json]) => isPod(object) && json.spec?.nodeName === node).map(([object, json]) => this.chip(object, json));
+      }
+      const lines = [];
+      const mine = name === "kube-controller-manager" ? (queue) => queue.endsWith("-controller") || !queue.includes("/") && !queue.startsWith("kube-") && queue !== "scheduler"
+        : (queue) => queue.startsWith(name.replace("kube-", "")) || queue.startsWith(name);
+      for (const [queue, keys] of Object.entries(state.queues)) {
+        if (!keys.length || !mine(queue)) continue;
+        const marks = ["", "⚙ ", "", "⏱ "];
+        lines.push(make("p", { "class": "ks-queue" }, make("span", {}, queue.replace(/-controller$/, "")),
+          " ", ...keys.map(({ key, how }) => make("code", { title: ["waits for a worker", "a worker has it", "", "later"][how] }, marks[how] + key))));
+      }
+      const behind = stale(state, name);
+      if (behind.length) {
+        lines.push(make("p", { "class": "ks-stale" }, `cache behind etcd: ${behind.map((one) => short(one.object)).join(", ")}`));
+      }
+      return lines;
+    }
+
+    chip(object, json) {
+      const phase = json.metadata?.deletionTimestamp ? "Terminating" : json.status?.phase || "";
+      const ready = (json.status?.conditions || []).find((one) => one.type === "Ready")?.status === "True";
+      const text = object.startsWith("Pod ") ? phase || "Pending" : counts(json);
+      return make("button", {
+        type: "button", "class": `ks-chip ks-${(phase || "none").toLowerCase()}${ready ? " ks-ready" : ""}`,
+        click: () => this.chosen({ object }),
+      }, make("span", {}, short(object)), text ? make("em", {}, text) : null);
+    }
+
+    /** Lines for what is under way, and the message that has just arrived. */
+    draw(flights, step, animate) {
+      const frame = this.element.getBoundingClientRect();
+      this.arrows.setAttribute("viewBox", `0 0 ${frame.width} ${frame.height}`);
+      const centre = (box) => {
+        const r = box.element.getBoundingClientRect();
+        return { x: r.left - frame.left + r.width / 2, y: r.top - frame.top + r.height / 2, w: r.width / 2, h: r.height / 2 };
+      };
+      // Lines to and from the API server are upright, requests left of answers and notifications; all others lead from
+      // middle to middle.
+      const upright = (from, to, up) => {
+        const [small, hub] = up ? [from, to] : [to, from];
+        const x = small.x + (up ? -7 : 7), above = small.y < hub.y;
+        const ends = [{ x, y: small.y + (above ? small.h : -small.h) }, { x, y: hub.y + (above ? -hub.h : hub.h) }];
+        return up ? ends : ends.reverse();
+      };
+      // Where the line between two boxes leaves the first.
+      const edge = (a, b) => {
+        const dx = b.x - a.x, dy = b.y - a.y;
+        const k = Math.min(dx ? a.w / Math.abs(dx) : 9, dy ? a.h / Math.abs(dy) : 9, 0.5);
+        return { x: a.x + dx * k, y: a.y + dy * k };
+      };
+      const line = (message) => {
+        const a = this.home(message.from), b = this.home(message.to);
+        if (!a || !b || a === b) return null;
+        const from = centre(a), to = centre(b), hub = this.boxes.get("kube-apiserver");
+        if (a === hub || b === hub) return upright(from, to, b === hub);
+        return [edge(from, to), edge(to, from)];
+      };
+      const drawn = [];
+      const seen = new Map();
+      for (const flight of flights) {
+        const ends = line(flight);
+        if (!ends) continue;
+        const [a, b] = ends, path = `M${a.x} ${a.y}L${b.x} ${b.y}`;
+        const nth = seen.get(path) || 0;
+        seen.set(path, nth + 1);
+        const t = Math.min(0.92, 0.3 + 0.16 * nth);
+        if (!nth) drawn.push(make("path", { "class": `ks-flight ${component(flight.from)}`, d: path }));
+        drawn.push(make("circle", { "class": `ks-dot ${component(flight.from)}`, r: 4.5, cx: a.x + (b.x - a.x) * t, cy: a.y + (b.y - a.y) * t }));
+      }
+      const ends = step && line(step);
+      if (ends) {
+        const [a, b] = ends, angle = Math.atan2(b.y - a.y, b.x - a.x);
+        const wing = (turn) => `${b.x - 9 * Math.cos(angle + turn)} ${b.y - 9 * Math.sin(angle + turn)}`;
+        drawn.push(make("path", { "class": `ks-line ${component(step.from)}`, d: `M${a.x} ${a.y}L${b.x} ${b.y}M${wing(0.45)}L${b.x} ${b.y}L${wing(-0.45)}` }));
+      }
+      this.arrows.replaceChildren(...drawn);
+      this.say(step, this.words(step, ends, centre), frame, animate);
+    }
+
+    /** Where the words of a step stand: below boxes of one row, else between the rows. They hide no box. */
+    words(step, ends, centre) {
+      const from = step && this.home(step.from), to = step && this.home(step.to);
+      if (!to) return null;
+      const a = centre(from || to), b = centre(to);
+      const below = Math.max(a.y + a.h, b.y + b.h) + 17;
+      const level = Math.abs(a.y - b.y) < Math.max(a.h, b.h);
+      const [start, end] = ends || [{ x: b.x, y: below }, { x: b.x, y: below }];
+      const y = level ? below : (Math.min(a.y + a.h, b.y + b.h) + Math.max(a.y - a.h, b.y - b.h)) / 2;
+      return { start, x: (start.x + end.x) / 2, y };
+    }
+
+    say(step, place, frame, animate) {
+      this.pill.hidden = !place;
+      if (!place) return;
+      this.pill.textContent = step.what.length > 60 ? `${step.what.slice(0, 59)}…` : step.what;
+      this.pill.className = `ks-pill ${component(step.from)}`;
+      this.pill.setAttribute("aria-label", `${step.what}: go to its cause`);
+      const half = this.pill.offsetWidth / 2;
+      const x = Math.max(half + 2, Math.min(frame.width - half - 2, place.x));
+      this.pill.style.transform = `translate(${x - half}px, ${place.y - 12}px)`;
+      if (!animate || still.matches || !this.pill.animate) return;
+      const start = `translate(${place.start.x - half}px, ${place.start.y - 12}px)`;
+      const frames = [{ transform: start, opacity: 0.2 }, { transform: this.pill.style.transform, opacity: 1 }];
+      this.pill.animate(frames, { duration: TRAVEL_MS, easing: "ease-out" });
+    }
+  }
+
+  /** `2/3 ready` of what counts something. */
+  function counts(json) {
+    const wanted = json.spec?.replicas;
+    return wanted === undefined ? "" : `${json.status?.readyReplicas || 0}/${wanted} ready`;
+  }
+
+  /** What a process knows of objects that changed since. */
+  function stale(state, actor) {
+    return Object.entries(state.caches[actor] || {})
+      .filter(([object, revision]) => state.objects[object] && revision && revision < state.revision[object])
+      .map(([object, revision]) => ({ object, revision, now: state.revision[object] }));
+  }
+
+  // ---- the player
+
+  class Player {
+    constructor(section) {
+      this.section = section;
+      this.course = new Course(JSON.parse(section.querySelector("script").textContent));
+      this.words = [...section.querySelectorAll(".ks-steps > ol > li")];
+      this.at = 0;
+      this.timer = null;
+      this.build();
+      this.go(1, false);
+    }
+
+    build() {
+      const { data, steps } = this.course;
+      const actors = [...new Set(steps.flatMap((step) => [step.from, step.to]))];
+      const used = new Set(actors.map((actor) => actor.split("/").slice(1).join("/")));
+      for (const object of Object.values(this.course.state(steps.length).objects)) used.add(object.spec?.nodeName);
+      const nodes = data.nodes.filter((node) => data.nodes.length <= 4 || used.has(node)).slice(0, 12);
+      this.map = new Map_(nodes, actors, (what) => this.inspect(what), () => this.toCause());
+      const icon = (d) => make("svg", { viewBox: "0 0 16 16", "class": "ks-icon", "aria-hidden": "true" }, make("path", { d }));
+      this.icons = { play: () => icon("M4 2l9 6-9 6z"), pause: () => icon("M3 2h3.5v12H3zM9.5 2H13v12H9.5z") };
+      const button = (name, label, text, act) => make("button", { type: "button", "class": `ks-${name}`, title: label, "aria-label": label, click: act }, text);
+      this.playing = button("play", "Play (space)", this.icons.play(), () => this.toggle());
+      this.range = make("input", { type: "range", min: 1, max: steps.length, value: 1, "aria-label": "Step of the scene", input: () => this.go(Number(this.range.value), false) });
+      this.count = make("span", { "class": "ks-count" });
+      const bar = make("div", { "class": "ks-bar", role: "toolbar", "aria-label": "Step through the scene" },
+        button("home", "First step (Home)", icon("M3 2h2v12H3zM13 2v12L6 8z"), () => this.go(1)),
+        button("back", "Back (left arrow)", icon("M12 2v12L3 8z"), () => this.go(this.at - 1)),
+        this.playing,
+        button("step", "Step (right arrow)", "Step", () => this.go(this.at + 1)),
+        button("next", "To the next informer notification (n)", "Notification", () => this.toNotification()),
+        button("end", "Last step (End)", icon("M11 2h2v12h-2zM3 2l7 6-7 6z"), () => this.go(steps.length)),
+        this.range, this.count);
+      this.bar = bar;
+      this.now = make("div", { "class": "ks-now", "aria-live": "polite" });
+      this.detail = make("div", { "class": "ks-detail" });
+      this.panel = make("aside", { "class": "ks-panel", "aria-label": "Details", hidden: true });
+      const player = this.section.querySelector(".ks-player");
+      player.append(bar, this.now, this.map.element, this.detail, this.panel);
+      player.tabIndex = 0;
+      player.setAttribute("role", "group");
+      player.setAttribute("aria-label", "Player. Arrow keys step, space plays, n goes to the next notification.");
+      player.addEventListener("keydown", (event) => this.key(event));
+      new ResizeObserver(() => this.redraw(false)).observe(this.map.element);
+      this.section.classList.add("ks-mounted");
+    }
+
+    key(event) {
+      if (event.ctrlKey || event.altKey || event.metaKey || this.live) return;
+      const slides = event.target === this.range, pressed = event.target.closest("button, summary");
+      const acts = {
+        "ArrowRight": () => this.go(this.at + 1), "ArrowLeft": () => this.go(this.at - 1), "Home": () => this.go(1),
+        "End": () => this.go(this.course.steps.length), "n": () => this.toNotification(),
+        " ": pressed ? null : () => this.toggle(), "Escape": () => this.inspect(null),
+      };
+      const act = acts[event.key];
+      // mdBook turns pages with the arrow keys.
+      if (event.key.startsWith("Arrow")) event.stopPropagation();
+      if (!act || (slides && event.key !== "n" && event.key !== " ")) return;
+      event.preventDefault();
+      event.stopPropagation();
+      act();
+    }
+
+    /** Goes to the step with this place, from 1. */
+    go(at, animate = true) {
+      const end = this.course.steps.length;
+      const before = this.at;
+      this.at = Math.max(1, Math.min(end, at));
+      if (this.at === end) this.pause();
+      const step = this.course.steps[this.at - 1], word = this.words[this.at - 1];
+      this.range.value = this.at;
+      this.range.setAttribute("aria-valuetext", `step ${this.at} of ${end}`);
+      this.count.textContent = `${this.at} / ${end} · ${seconds(step.time)}`;
+      const texts = [...word.querySelectorAll(":scope > p")].map((p) => p.cloneNode(true));
+      this.now.replaceChildren(make("p", { "class": "ks-where" }, make("span", { "class": `ks-kind ks-kind-${step.kind}` }, step.kind), ` step ${step.number}`), ...texts);
+      this.showDetail(step, word);
+      this.map.show(this.course.state(this.at), [...new Set([step.from, step.to])]);
+      if (this.shown) this.inspect(this.shown);
+      this.redraw(animate && this.at === before + 1);
+    }
+
+    redraw(animate) {
+      this.map.draw(this.course.flights(this.at), this.course.steps[this.at - 1], animate);
+    }
+
+    showDetail(step, word) {
+      const parts = [];
+      const list = word.querySelector("ul");
+      if (list) parts.push(list.cloneNode(true));
+      const place = this.course.place.get(step.cause);
+      const cause = place === undefined ? null : this.course.steps[place];
+      parts.push(make("p", { "class": "ks-why" }, "caused by ", cause
+        ? make("button", { type: "button", click: () => this.toCause() }, `step ${cause.number}: ${cause.what}`)
+        : "what was before this scene"));
+      if (step.code) parts.push(code(step.code));
+      this.detail.replaceChildren(...parts);
+    }
+
+    toCause() {
+      const place = this.course.place.get(this.course.steps[this.at - 1].cause);
+      if (place !== undefined) this.go(place + 1);
+    }
+
+    toNotification() {
+      const next = this.course.steps.findIndex((step, at) => at >= this.at && step.kind === "notification");
+      this.go(next < 0 ? this.course.steps.length : next + 1);
+    }
+
+    toggle() {
+      if (this.timer) return this.pause();
+      if (this.at === this.course.steps.length) this.go(1);
+      this.now.setAttribute("aria-live", "off");
+      this.playing.replaceChildren(this.icons.pause());
+      this.timer = setInterval(() => this.go(this.at + 1), PLAY_MS);
+    }
+
+    pause() {
+      clearInterval(this.timer);
+      this.timer = null;
+      this.now.setAttribute("aria-live", "polite");
+      this.playing.replaceChildren(this.icons.play());
+    }
+
+    /** Opens the panel on an object or a component; closes it if there is nothing to show. */
+    inspect(what) {
+      this.shown = what;
+      this.panel.hidden = !what;
+      if (!what) return;
+      const state = this.course.state(this.at);
+      const close = make("button", { type: "button", "class": "ks-close", "aria-label": "Close details", click: () => { this.inspect(null); } }, "×");
+      this.panel.replaceChildren(close, ...(what.object ? this.object(what.object, state) : this.component(what.component, state)));
+    }
+
+    object(name, state) {
+      const json = state.objects[name];
+      const history = this.course.history(name, this.at).reverse();
+      const items = history.map(({ at, revision, patch }) => make("li", {},
+        make("button", { type: "button", click: () => this.go(at + 1) }, `step ${this.course.steps[at].number}`),
+        ` revision ${revision} `, make("details", {}, make("summary", {}, patch === null ? "deleted" : "what changed"),
+          patch === null ? null : make("pre", {}, yaml(patch)))));
+      return [
+        make("h4", {}, name),
+        make("pre", { tabindex: 0 }, json ? yaml(json) : "It is not there at this step.\n"),
+        make("p", { "class": "ks-label" }, items.length ? "History in this scene" : "Unchanged so far in this scene"),
+        make("ul", {}, ...items),
+      ];
+    }
+
+    component(name, state) {
+      const homes = Object.entries(state.caches).filter(([actor]) => this.map.home(actor) === this.map.boxes.get(name));
+      const rows = homes.flatMap(([actor, cache]) => Object.entries(cache).filter(([, revision]) => revision).map(([object, revision]) => {
+        const now = state.objects[object] ? state.revision[object] : null;
+        const verdict = now === null ? "gone from etcd" : revision < now ? `etcd has ${now}` : "as in etcd";
+        return make("tr", { "class": revision === now ? "" : "ks-stale" }, make("td", {}, actor), make("td", {}, short(object)), make("td", {}, String(revision)), make("td", {}, verdict));
+      }));
+      const table = make("table", {}, make("thead", {}, make("tr", {}, ...["cache of", "object", "revision", ""].map((head) => make("th", {}, head)))), make("tbody", {}, ...rows));
+      return [make("h4", {}, name.replace(/^node\//, "")), rows.length ? table : make("p", {}, "Nothing has come into its caches in this scene so far.")];
+    }
+  }
+
+  /** Lines of source, and the one at which somebody waits. */
+  function code({ excerpt: [file, first, line, texts], task, awaits }) {
+    const lines = texts.map((text, n) => make("span", { "class": first + n === line ? "ks-here" : "" }, `${String(first + n).padStart(4)}  ${text}\n`));
+    return make("details", { "class": "ks-source", open: true },
+      make("summary", {}, make("strong", {}, task), ` waits for ${awaits}`),
+      make("p", {}, `${file}:${line}`), make("pre", { tabindex: 0 }, ...lines));
+  }
+
+  // ---- mounting
+
+  function mountAll() {
+    const players = new IntersectionObserver((entries) => {
+      for (const entry of entries.filter((one) => one.isIntersecting)) {
+        players.unobserve(entry.target);
+        entry.target.ksPlayer = new Player(entry.target);
+      }
+    }, { rootMargin: "400px" });
+    document.querySelectorAll(".ks-scene").forEach((section) => players.observe(section));
+  }
+
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", mountAll);
+  else mountAll();
+})();

@@ -5,7 +5,7 @@ use crate::debugger::stop::{How, Stop};
 use serde_json::Value;
 
 /// So many changed fields are told.
-const FIELDS: usize = 5;
+const FIELDS: usize = 4;
 /// So much of a value is told.
 const VALUE: usize = 60;
 
@@ -36,8 +36,9 @@ pub fn effects(stop: &Stop, revision: Option<u64>) -> Vec<String> {
             How::Modified => "changes",
             How::Deleted => "loses",
         };
-        let fields: Vec<String> = change.fields.iter().take(FIELDS).map(field).collect();
-        let more = change.fields.len().saturating_sub(FIELDS);
+        let told: Vec<&FieldChange> = change.fields.iter().filter(|field| !field.path.ends_with("Time")).collect();
+        let fields: Vec<String> = told.iter().take(FIELDS).map(|change| field(change)).collect();
+        let more = told.len().saturating_sub(FIELDS);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         let fields = if fields.is_empty() { String::new() } else { format!(": {}{more}", fields.join(", ")) };
         out.push(format!("etcd {verb} at revision {revision}: {}{fields}", change.object));
