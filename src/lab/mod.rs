@@ -23,6 +23,7 @@ pub mod queue;
 pub mod report;
 pub mod restart;
 pub mod rollout;
+pub mod score;
 pub mod shelf;
 
 /// Everything there is to say about one exercise, said once.
@@ -68,8 +69,15 @@ impl Exercise {
 }
 
 /// The exercises, in the order in which they are meant to be done.
-pub const TABLE: &[Exercise] =
-    &[ownership::EXERCISE, cache::EXERCISE, queue::EXERCISE, rollout::EXERCISE, fit::EXERCISE, restart::EXERCISE];
+pub const TABLE: &[Exercise] = &[
+    ownership::EXERCISE,
+    cache::EXERCISE,
+    queue::EXERCISE,
+    rollout::EXERCISE,
+    fit::EXERCISE,
+    score::EXERCISE,
+    restart::EXERCISE,
+];
 
 /// A property that does not hold.
 #[derive(Clone, Debug, PartialEq)]

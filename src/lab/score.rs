@@ -1,0 +1,342 @@
+//! Exercise 11: which nodes may a Pod go to, and which one best? Mirrors `plugins/tainttoleration` and
+//! `plugins/noderesources/least_allocated.go`, with their weights of the default profile.
+//!
+//! Every pair of a set of tolerations and a set of taints is asked, on one node and on two, and a few Pods on nodes that
+//! are empty, partly taken and overfull.
+//!
+//! Left out: the operators Gt and Lt, nodes that have none of a resource, and the other plugins that score.
+
+use k8s_openapi::api::core::v1::{Taint, Toleration};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Exercise;
+use super::function::{self, Function};
+
+/// What the scheduler knows of a Pod.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wanted {
+    /// `spec.tolerations`.
+    pub tolerations: Vec<Toleration>,
+    /// Thousandths of a CPU that it asks for.
+    pub milli_cpu: i64,
+    /// Bytes that it asks for.
+    pub memory: i64,
+}
+
+/// What the scheduler knows of a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// `spec.taints`.
+    pub taints: Vec<Taint>,
+    /// Thousandths of a CPU.
+    pub milli_cpu: Share,
+    /// Bytes.
+    pub memory: Share,
+}
+
+/// A resource of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// What there is for Pods; never 0.
+    pub allocatable: i64,
+    /// What the Pods that run there ask for.
+    pub used: i64,
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "11_score",
+    title: "Which nodes may a Pod go to, and which is best?",
+    outcome: "say which taints keep a Pod off a node, which only cost points, and how free nodes are preferred",
+    needs: &["fit"],
+    hints: [
+        "A taint has one of three effects. Which of them keep a Pod off, and which only make a node less wanted? When \
+         does a toleration cover a taint?",
+        "A toleration covers a taint if key, effect and value agree; an absent key or effect agrees with all, and so does \
+         any value with the operator Exists; no operator means Equal. Points are worked out among the nodes that are left.",
+        "taints = 100 - 100 * soft / most, where soft counts a node's PreferNoSchedule taints that are not covered and \
+         most is the largest such count of the nodes left (100 if that is 0). free = the mean of (allocatable - used - \
+         asked) * 100 / allocatable for cpu and memory, each at least 0. Whole numbers, rounded down at each division. \
+         Score: 3 * taints + free.",
+    ],
+    minutes: 35,
+    questions: function::questions::<Scoring>,
+    judge: function::judge::<Scoring>,
+};
+
+/// In the learner's process.
+pub fn answer(scores: fn(&Wanted, &[Candidate]) -> Vec<Option<i64>>) {
+    function::answer::<Scoring>(|case: &Case| scores(&case.pod, &case.nodes));
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Case {
+    pod: Wanted,
+    nodes: Vec<Candidate>,
+}
+
+struct Scoring;
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    KeyOnly,
+    ExistsByDefault,
+    KeyNeeded,
+    EffectNeeded,
+    EffectIgnored,
+    OneIsEnough,
+    OnlyNoSchedule,
+    SoftIsHard,
+    SoftIsNothing,
+    SoftIsBetter,
+    AmongAll,
+    NoWeight,
+    WithoutIt,
+    FullIsBetter,
+    DividesFirst,
+    RoundsOnce,
+    BelowNothing,
+}
+
+impl Function for Scoring {
+    type Question = Case;
+    type Answer = Vec<Option<i64>>;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("a toleration's value is not compared", Slip::KeyOnly),
+        ("a toleration without an operator is taken for Exists; it means Equal", Slip::ExistsByDefault),
+        ("a toleration without a key covers nothing; it covers every key", Slip::KeyNeeded),
+        ("a toleration without an effect covers nothing; it covers every effect", Slip::EffectNeeded),
+        ("a toleration's effect is not compared", Slip::EffectIgnored),
+        ("one tolerated taint is enough; each must be", Slip::OneIsEnough),
+        ("NoExecute keeps no Pod off; it does, and even ends those that are there", Slip::OnlyNoSchedule),
+        ("PreferNoSchedule keeps Pods off; it only costs points", Slip::SoftIsHard),
+        ("PreferNoSchedule costs nothing", Slip::SoftIsNothing),
+        ("the more PreferNoSchedule taints, the more points", Slip::SoftIsBetter),
+        ("points for taints are worked out among all nodes; only those that are left count", Slip::AmongAll),
+        ("the points for taints are not counted three times", Slip::NoWeight),
+        ("what the Pod itself asks for is not taken off", Slip::WithoutIt),
+        ("fuller nodes are preferred", Slip::FullIsBetter),
+        ("the division comes before the multiplication, so that nothing is left of it", Slip::DividesFirst),
+        ("the mean is rounded once at the end; each share is rounded down first", Slip::RoundsOnce),
+        ("a resource that would be overfull counts below 0", Slip::BelowNothing),
+    ];
+
+    fn questions() -> Vec<Case> {
+        let (tolerations, taints) = (tolerations(), taints());
+        let mut all = Vec::new();
+        for pod in &tolerations {
+            all.extend(taints.iter().map(|one| Case { pod: wanted(pod, 1000), nodes: vec![candidate(one, 1000, 1)] }));
+        }
+        for asked in [1, 100, 700, 1500] {
+            let node = |used| candidate(&json!([]), used, 3);
+            all.extend(
+                [0, 1, 333, 1500, 2999, 3000]
+                    .map(|used| Case { pod: wanted(&json!([]), asked), nodes: vec![node(used)] }),
+            );
+        }
+        for pod in &tolerations {
+            for one in &taints {
+                let case = |two| Case { pod: wanted(pod, 700), nodes: vec![candidate(one, 500, 2), two] };
+                all.extend(taints.iter().map(|two| case(candidate(two, 1300, 3))));
+            }
+            let three = |n: usize| candidate(&taints[n], 100 * n as i64, 2);
+            all.push(Case { pod: wanted(pod, 300), nodes: vec![three(5), three(4), three(0)] });
+            all.push(Case { pod: wanted(pod, 300), nodes: vec![three(9), three(5), three(4)] });
+        }
+        all
+    }
+
+    fn rule(case: &Case, slip: Option<Slip>) -> Vec<Option<i64>> {
+        let is = |one| slip == Some(one);
+        let pod = &case.pod.tolerations;
+        let fits: Vec<bool> = case.nodes.iter().map(|node| is_open(&node.taints, pod, slip)).collect();
+        let soft: Vec<i64> = case.nodes.iter().map(|node| count_soft(&node.taints, pod, slip)).collect();
+        let counted = soft.iter().zip(&fits).filter(|(_, fits)| **fits || is(Slip::AmongAll));
+        let most = counted.map(|(count, _)| *count).max().unwrap_or(0);
+        let score = |(node, soft): (&Candidate, i64)| {
+            let lost = if most == 0 { 0 } else { 100 * soft / most };
+            let taints = if is(Slip::SoftIsBetter) { lost } else { 100 - lost };
+            let weight = if is(Slip::NoWeight) { 1 } else { 3 };
+            weight * taints + free(node, &case.pod, slip)
+        };
+        let scored = case.nodes.iter().zip(soft).zip(fits);
+        scored.map(|(node, fits)| fits.then(|| score(node))).collect()
+    }
+
+    fn property(case: &Case, given: Option<&Vec<Option<i64>>>) -> &'static str {
+        let right = Scoring::rule(case, None);
+        let Some(given) = given.filter(|given| given.len() == right.len()) else {
+            return "every node gets its points, or none";
+        };
+        let wrong = given.iter().zip(&right).find(|(given, right)| given != right);
+        match wrong {
+            Some((Some(_), None)) => "a node with a taint that is not tolerated and not soft is out of the question",
+            Some((None, _)) => "a node whose hard taints are all tolerated may be chosen",
+            _ if case.nodes.iter().any(|node| !node.taints.is_empty()) => "soft taints cost points, and only those",
+            _ => "what would be left free counts, in whole percents",
+        }
+    }
+
+    fn show(case: &Case) -> String {
+        let pod = &case.pod;
+        let asks = format!("asks for {} m and {} bytes", pod.milli_cpu, pod.memory);
+        let mut text = format!("Pod: {asks}, tolerations {}", json!(pod.tolerations));
+        for node in &case.nodes {
+            let share = |share: Share| format!("{} of {}", share.used, share.allocatable);
+            let (cpu, memory) = (share(node.milli_cpu), share(node.memory));
+            text += &format!("\nnode: uses {cpu} m and {memory} bytes, taints {}", json!(node.taints));
+        }
+        text
+    }
+}
+
+fn tolerations() -> Vec<Value> {
+    vec![
+        json!([]),
+        json!([{"operator": "Exists"}]),
+        json!([{"key": "dedicated", "operator": "Exists"}]),
+        json!([{"key": "dedicated", "operator": "Equal", "value": "db", "effect": "NoSchedule"}]),
+        json!([{"key": "dedicated", "value": "web"}]),
+        json!([{"key": "dedicated"}]),
+        json!([{"key": "dedicated", "operator": "Exists", "effect": "NoExecute"}]),
+        json!([{"key": "dedicated", "operator": "Exists", "effect": "PreferNoSchedule"}]),
+        json!([{"operator": "Exists", "effect": "NoSchedule"}]),
+        json!([{"key": "slow", "operator": "Exists"}]),
+        json!([{"key": "slow", "operator": "Exists"}, {"key": "dedicated", "value": "db"}]),
+    ]
+}
+
+fn taints() -> Vec<Value> {
+    let dedicated = |value: &str, effect: &str| json!({"key": "dedicated", "value": value, "effect": effect});
+    let slow = |effect: &str| json!({"key": "slow", "effect": effect});
+    vec![
+        json!([]),
+        json!([dedicated("db", "NoSchedule")]),
+        json!([{"key": "dedicated", "effect": "NoSchedule"}]),
+        json!([dedicated("db", "NoExecute")]),
+        json!([slow("PreferNoSchedule")]),
+        json!([slow("PreferNoSchedule"), dedicated("db", "PreferNoSchedule")]),
+        json!([slow("NoSchedule"), dedicated("db", "NoSchedule")]),
+        json!([dedicated("web", "NoSchedule"), slow("PreferNoSchedule")]),
+        json!([slow("NoExecute")]),
+        json!([
+            slow("PreferNoSchedule"),
+            dedicated("db", "PreferNoSchedule"),
+            {"key": "old", "effect": "PreferNoSchedule"},
+            slow("NoSchedule")
+        ]),
+    ]
+}
+
+/// Memory is as many times a thousand bytes as the CPU's thousandths, and half as much again, so that the two differ.
+fn wanted(tolerations: &Value, asked: i64) -> Wanted {
+    let tolerations = Vec::deserialize(tolerations).expect("the tolerations above are such");
+    Wanted { tolerations, milli_cpu: asked, memory: asked * 1500 }
+}
+
+fn candidate(taints: &Value, used: i64, cpus: i64) -> Candidate {
+    Candidate {
+        taints: Vec::deserialize(taints).expect("the taints above are such"),
+        milli_cpu: Share { allocatable: cpus * 1000, used },
+        memory: Share { allocatable: cpus * 1_700_000, used: used * 1100 },
+    }
+}
+
+fn is_open(taints: &[Taint], tolerations: &[Toleration], slip: Option<Slip>) -> bool {
+    let is_hard = |taint: &&Taint| match &*taint.effect {
+        "NoSchedule" => true,
+        "NoExecute" => slip != Some(Slip::OnlyNoSchedule),
+        _ => slip == Some(Slip::SoftIsHard),
+    };
+    let mut hard = taints.iter().filter(is_hard).peekable();
+    match slip {
+        Some(Slip::OneIsEnough) => hard.peek().is_none() || hard.any(|taint| covers(tolerations, taint, slip)),
+        _ => hard.all(|taint| covers(tolerations, taint, slip)),
+    }
+}
+
+fn count_soft(taints: &[Taint], tolerations: &[Toleration], slip: Option<Slip>) -> i64 {
+    let soft = taints.iter().filter(|taint| taint.effect == "PreferNoSchedule" && slip != Some(Slip::SoftIsNothing));
+    soft.filter(|taint| !covers(tolerations, taint, slip)).count() as i64
+}
+
+fn covers(tolerations: &[Toleration], taint: &Taint, slip: Option<Slip>) -> bool {
+    let is = |one| slip == Some(one);
+    tolerations.iter().any(|toleration| {
+        let key = toleration.key.as_ref().map_or(!is(Slip::KeyNeeded), |key| *key == taint.key);
+        let effect = toleration.effect.as_ref().map_or(!is(Slip::EffectNeeded), |effect| *effect == taint.effect);
+        let value = match toleration.operator.as_deref() {
+            Some("Exists") => true,
+            None if is(Slip::ExistsByDefault) => true,
+            _ => toleration.value.as_deref().unwrap_or_default() == taint.value.as_deref().unwrap_or_default(),
+        };
+        key && (effect || is(Slip::EffectIgnored)) && (value || is(Slip::KeyOnly))
+    })
+}
+
+fn free(node: &Candidate, pod: &Wanted, slip: Option<Slip>) -> i64 {
+    let is = |one| slip == Some(one);
+    let left = |share: Share, asked: i64| {
+        let used = share.used + if is(Slip::WithoutIt) { 0 } else { asked };
+        let left = if is(Slip::FullIsBetter) { used } else { share.allocatable - used };
+        if is(Slip::BelowNothing) { left } else { left.max(0) }
+    };
+    let parts = [(node.milli_cpu, pod.milli_cpu), (node.memory, pod.memory)];
+    let left = parts.map(|(share, asked)| (left(share, asked), share.allocatable));
+    match slip {
+        Some(Slip::DividesFirst) => left.map(|(left, of)| left / of * 100).iter().sum::<i64>() / 2,
+        Some(Slip::RoundsOnce) => {
+            (left.map(|(left, of)| left as f64 * 100.0 / of as f64).iter().sum::<f64>() / 2.0) as i64
+        }
+        _ => left.map(|(left, of)| left * 100 / of).iter().sum::<i64>() / 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::plugins::node_resources_fit::NodeResourcesFit;
+    use crate::scheduler::plugins::taint_toleration::TaintToleration;
+    use crate::scheduler::plugins::testing::{filter_reasons, scores};
+    use crate::scheduler::testing::{node, pod, snapshot};
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Scoring>();
+    }
+
+    #[test]
+    fn the_rule_is_that_of_our_scheduler() {
+        for case in Scoring::questions() {
+            let asking = |cpu: i64, memory: i64, tolerations: Value| {
+                let requests = json!({"cpu": format!("{cpu}m"), "memory": memory.to_string()});
+                let containers = json!([{"name": "a", "resources": {"requests": requests}}]);
+                pod("p", &json!({"containers": containers, "tolerations": tolerations}).to_string())
+            };
+            let wanted = asking(case.pod.milli_cpu, case.pod.memory, json!(case.pod.tolerations));
+            let in_snapshot = |keep: &dyn Fn(usize) -> bool| {
+                let (mut nodes, mut pods) = (Vec::new(), Vec::new());
+                for (n, one) in case.nodes.iter().enumerate().filter(|(n, _)| keep(*n)) {
+                    let (cpu, memory) = (one.milli_cpu, one.memory);
+                    let has = json!({"cpu": format!("{}m", cpu.allocatable), "memory": memory.allocatable.to_string()});
+                    let yaml = json!({"spec": {"taints": one.taints}, "status": {"allocatable": has}});
+                    nodes.push(node(["a", "b", "c"][n], &yaml.to_string()));
+                    pods.push((asking(cpu.used, memory.used, json!([])), ["a", "b", "c"][n]));
+                }
+                snapshot(nodes, pods)
+            };
+            let all = in_snapshot(&|_| true);
+            let fits = |n: usize| filter_reasons(&TaintToleration, wanted.clone(), &all, ["a", "b", "c"][n]).is_empty();
+            let left = in_snapshot(&fits);
+            let (taints, free) =
+                (scores(&TaintToleration, wanted.clone(), &left), scores(&NodeResourcesFit, wanted.clone(), &left));
+            let mut points = taints.iter().zip(free).map(|(taints, free)| 3 * taints + free);
+            let ours: Vec<Option<i64>> =
+                (0..case.nodes.len()).map(|n| fits(n).then(|| points.next().expect("a score each"))).collect();
+            assert_eq!(ours, Scoring::rule(&case, None), "{}", Scoring::show(&case));
+        }
+    }
+}
