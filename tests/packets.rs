@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use kubestep::apiserver::admission::Reader;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Note, What};
+use kubestep::object::Kind;
 
 /// Two Pods that take no notice of being asked to go.
 const WEB: &str = include_str!("scenes/web.yaml");
@@ -278,5 +280,64 @@ timeline:
         assert_eq!(answers.len(), rounds + 1, "seed {seed}:\n{said}");
         let victim = answers[0].split(' ').next().unwrap_or_default();
         assert!(answers[1..].iter().all(|answer| !answer.starts_with(victim)), "seed {seed}:\n{said}");
+    }
+}
+
+/// Pods have addresses of the range that the Node object names, whatever the order in which nodes came; and when a node
+/// comes back after its object was deleted, of its new range.
+#[test]
+fn a_nodes_range_is_its_pods_range() {
+    for seed in 0..4 {
+        let text = format!(
+            "\
+title: t
+seed: {seed}
+nodes: 2
+network: {}
+files:
+  pods.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {{name: here}}
+    spec: {{nodeName: node-1, containers: [{{name: c, image: 'nginx:1.27'}}]}}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {{name: there}}
+    spec: {{nodeName: node-2, containers: [{{name: c, image: 'nginx:1.27'}}]}}
+timeline:
+  - node stop 2
+  - kubectl delete node node-2
+  - sleep 20
+  - node node-1 ip route
+  - node start 2
+  - kubectl wait --for=condition=Ready node/node-2 --timeout=60s
+  - sleep 2
+  - kubectl apply -f pods.yaml
+  - kubectl wait --for=condition=Ready pod/here pod/there --timeout=60s
+  - there=$(kubectl get pod there -o jsonpath={{.status.podIP}})
+  - kubectl exec here -- wget -qO- $there
+  - node stop 2
+  - node start 2
+  - sleep 30
+  - curl there --from here
+",
+            ["host-gw", "vxlan"][seed % 2]
+        );
+        let scenario = Scenario::parse("ranges", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let mut cluster = Cluster::for_scenario(&scenario);
+        cluster.settle(Duration::from_secs(300));
+        let said = cluster.kubectl.printed_since(0);
+        assert_eq!(said.matches("default/there on node-2 answers GET /").count(), 2, "seed {seed}: {said}");
+        assert!(!said.contains("via 172.18.0.11"), "the route of a deleted node stays: {said}");
+        let object = |kind, namespace, name| {
+            Reader::get(&cluster.engine.api.store, kind, namespace, name).unwrap_or_else(|| panic!("{name}")).to_json()
+        };
+        for (pod, node) in [("here", "node-1"), ("there", "node-2")] {
+            let range = object(Kind::Node, "", node)["spec"]["podCIDR"].as_str().map(str::to_owned).unwrap_or_default();
+            let address = object(Kind::Pod, "default", pod)["status"]["podIP"].as_str().map(str::to_owned);
+            let prefix = range.trim_end_matches("0/24");
+            assert!(address.is_some_and(|address| address.starts_with(prefix)), "{pod} has no address of {range}");
+        }
     }
 }

@@ -109,7 +109,8 @@ impl World {
             let (address, pod_range) =
                 (Ipv4Addr::new(172, 18, 0, 9 + number), Cidr::new(Ipv4Addr::new(10, 244, number - 1, 0), 24));
             let host = Host::new(&hub, address, Disk::new(&hub, name));
-            addon::prepare(&mut host.network.borrow_mut(), range("10.244.0.0/16"), pod_range, mode);
+            addon::prepare(&mut host.network.borrow_mut(), range("10.244.0.0/16"), mode);
+            addon::tunnel(&mut host.network.borrow_mut(), pod_range);
             lay_cables(&host, pod_range, pods);
             rules(&host);
             fabric.plug(address, id, name);

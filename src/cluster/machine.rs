@@ -71,7 +71,7 @@ impl Cluster {
         std::fs::read_to_string(path).map_err(|_| format!("cp: cannot stat '{name}': No such file or directory"))
     }
 
-    fn tell_runtime(&mut self, node: &str, path: &str) {
+    pub(super) fn tell_runtime(&mut self, node: &str, path: &str) {
         if let Some(id) = self.engine.find(&format!("containerd/{node}")) {
             self.with_runtime(id, |runtime: &Runtime| runtime.file_changed(path));
         }

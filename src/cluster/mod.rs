@@ -163,6 +163,7 @@ impl Cluster {
             cluster.add_node(&node);
         }
         cluster.settle(Duration::from_secs(60));
+        cluster.assign_all_ranges();
         if cluster.config.dns {
             cluster.install_dns();
         }
@@ -433,16 +434,18 @@ impl Cluster {
 
     /// One step, and then what commands asked the outside world to do.
     pub fn step(&mut self) -> Option<Step> {
-        let step = self.engine.step();
+        let step = self.engine.step()?;
+        self.follow_ranges(&step);
         self.act();
-        step
+        Some(step)
     }
 
     /// The same with an event that is not the next one.
     pub fn choose(&mut self, event: EventId) -> Result<Step, String> {
-        let step = self.engine.choose(event);
+        let step = self.engine.choose(event)?;
+        self.follow_ranges(&step);
         self.act();
-        step
+        Ok(step)
     }
 
     /// Does what commands asked for.

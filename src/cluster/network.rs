@@ -1,9 +1,10 @@
 //! The network that nodes share, and what an installer puts into a cluster beside the control plane.
 //!
-//! A node's machine is plugged into a switch, and its Pods' range becomes known to all others, which is what a network
-//! add-on does. With DNS, the cluster gets what kubeadm gives it: CoreDNS as a Deployment, with its account, role and
+//! A node's machine is plugged into a switch. When its Node gets a range for its Pods, the range goes into the machine's
+//! network configuration and becomes known to all others, which is what a network add-on does. With DNS, the cluster gets what kubeadm gives it: CoreDNS as a Deployment, with its account, role and
 //! Service.
 
+use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,6 +14,10 @@ use crate::node::kubelet::dns::ClusterDns;
 use crate::node::netfilter::Cidr;
 use crate::node::network::fabric::OUTSIDE;
 use crate::node::network::{KernelActor, addon};
+
+use crate::engine::{Note, Step};
+use crate::node::cni::config;
+use crate::object::Object;
 
 use super::{Cluster, NodeConfig, kubectl};
 
@@ -38,14 +43,60 @@ impl Cluster {
 
     /// Plugs a node's machine into the switch.
     pub(super) fn plug(&mut self, node: &NodeConfig, host: Rc<Host>) {
-        if let (Ok(range), Ok(cluster)) = (node.pod_subnet().parse::<Cidr>(), CLUSTER_CIDR.parse()) {
+        let installed = || node.pod_subnet().parse::<Cidr>().ok().filter(|range| self.fabric.is_free(*range));
+        let range = self.fabric.range_of(node.address()).or_else(installed);
+        if let Ok(cluster) = CLUSTER_CIDR.parse() {
+            addon::prepare(&mut host.network.borrow_mut(), cluster, self.config.network);
+        }
+        if let Some(range) = range {
             self.fabric.assign(range, node.address());
-            addon::prepare(&mut host.network.borrow_mut(), cluster, range, self.config.network);
+            addon::tunnel(&mut host.network.borrow_mut(), range);
         }
         let (hub, id, fabric) = (self.engine.hub().clone(), self.engine.next_actor(), self.fabric.clone());
         let kernel = KernelActor::new(hub, id, &node.name, true, host, fabric);
         self.engine.add(Rc::new(kernel));
         self.fabric.plug(node.address(), id, &node.name);
+    }
+
+    /// The network add-on learns of the ranges that Nodes have got by now.
+    pub(super) fn assign_all_ranges(&mut self) {
+        let nodes = self.engine.api.store.prefix("/registry/minions/");
+        let ranges: Vec<_> = nodes.filter_map(|(_, entry)| range_of(&entry.value)).collect();
+        // Before any is taken, as nodes may have one another's.
+        ranges.iter().for_each(|(_, address, _)| self.fabric.release(*address));
+        for (node, address, range) in ranges {
+            self.assign_range(&node, address, range);
+        }
+    }
+
+    /// The network add-on watches Nodes: a new one, or one that comes back after its object was deleted, gets a range
+    /// from the node IPAM controller, and its network is set up for that range. One that is deleted loses it.
+    pub(super) fn follow_ranges(&mut self, step: &Step) {
+        for note in &step.notes {
+            let Note::Stored { old, new, .. } = note else { continue };
+            let (before, after) = (old.as_ref().and_then(range_of), new.as_ref().and_then(range_of));
+            match (before, after) {
+                (before, after) if before == after => {}
+                (Some((_, address, _)), None) => self.fabric.release(address),
+                (_, Some((node, address, range))) => self.assign_range(&node, address, range),
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// Other nodes send what is for the range to this node, and the node's own network configuration names it. What is
+    /// on the node already stays as it is: a bridge keeps its address, which the bridge plugin will complain of.
+    fn assign_range(&mut self, node: &str, address: Ipv4Addr, range: Cidr) {
+        self.fabric.assign(range, address);
+        let text = config::default_text(&range.to_string());
+        let Some(host) = self.host(node) else { return };
+        addon::tunnel(&mut host.network.borrow_mut(), range);
+        if host.disk.read(config::DEFAULT_FILE).as_deref() == Some(&text) {
+            return;
+        }
+        if host.disk.put(config::DEFAULT_FILE, &text).is_ok() {
+            self.tell_runtime(node, config::DEFAULT_FILE);
+        }
     }
 
     /// Installs CoreDNS and waits until it answers.
@@ -62,4 +113,13 @@ impl Cluster {
         self.fabric.set_dns(id);
         self.settle(Duration::from_secs(60));
     }
+}
+
+/// A Node's name and address and the range of its Pods, if it has one.
+fn range_of(object: &Object) -> Option<(String, Ipv4Addr, Cidr)> {
+    let Object::Node(node) = object else { return None };
+    let range = node.spec.as_ref()?.pod_cidr.as_deref()?.parse().ok()?;
+    let addresses = node.status.iter().flat_map(|status| status.addresses.iter().flatten());
+    let internal = { addresses }.find(|address| address.type_ == "InternalIP")?.address.parse().ok()?;
+    Some((node.metadata.name.clone()?, internal, range))
 }

@@ -12,19 +12,29 @@ use super::sockets::{Listener, Speaks};
 use crate::object::time::Instant;
 
 /// What the add-on does on a node as it joins: packets from Pod to Pod keep their source, and the overlay has its
-/// device. `cluster` are all Pods' addresses, `range` those of the node's Pods.
-pub fn prepare(network: &mut NodeNetwork, cluster: Cidr, range: Cidr, mode: Mode) {
+/// device. `cluster` are all Pods' addresses.
+pub fn prepare(network: &mut NodeNetwork, cluster: Cidr, mode: Mode) {
     let keep = Rule::new(Target::Accept).source(cluster).destination(cluster).comment("Pods reach Pods without NAT");
     let kept = network.root.netfilter.rules.append(Table::Nat, "POSTROUTING", keep);
     debug_assert!(kept.is_ok(), "POSTROUTING is always there");
     // kubeadm takes no machine without: a node must pass on what comes to a node port and goes to another node's Pod.
     network.root.ip_forward = true;
     if mode == Mode::Vxlan {
-        let device = network.root.add_link(VXLAN_DEVICE, LinkKind::Device, mac(range.to_string().as_bytes()));
+        let seed = network.root.links.get("eth0").map(|eth0| eth0.mac.clone()).unwrap_or_default();
+        let device = network.root.add_link(VXLAN_DEVICE, LinkKind::Device, mac(seed.as_bytes()));
         device.mtu = 1450;
         network.root.set_up(VXLAN_DEVICE);
-        network.root.add_address(VXLAN_DEVICE, IpNet::v4(range.network().address, 32));
     }
+}
+
+/// The overlay's device, if there is one, gets the address that goes with the range of the node's Pods, in the place of any
+/// other.
+pub fn tunnel(network: &mut NodeNetwork, range: Cidr) {
+    let before = network.root.links.get(VXLAN_DEVICE).map(|device| device.addresses.clone()).unwrap_or_default();
+    for address in before {
+        network.root.remove_address(VXLAN_DEVICE, address);
+    }
+    network.root.add_address(VXLAN_DEVICE, IpNet::v4(range.network().address, 32));
 }
 
 /// The machine outside the cluster: the nodes' router, and a web server somewhere on the internet. It knows no way to

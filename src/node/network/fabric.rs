@@ -38,6 +38,8 @@ struct Wires {
     mode: Mode,
     machines: BTreeMap<Ipv4Addr, (ActorId, String)>,
     ranges: BTreeMap<Cidr, Ipv4Addr>,
+    /// The same by node.
+    range_of: BTreeMap<Ipv4Addr, Cidr>,
     dns: Option<ActorId>,
     kubelets: BTreeMap<String, ActorId>,
 }
@@ -74,9 +76,30 @@ impl Fabric {
         self.0.borrow_mut().machines.retain(|_, (_, there)| there != name);
     }
 
-    /// The add-on learns which Pods a node has.
+    /// The add-on learns which Pods a node has. What it had before is forgotten.
     pub fn assign(&self, range: Cidr, node: Ipv4Addr) {
-        self.0.borrow_mut().ranges.insert(range.network(), node);
+        self.release(node);
+        let wires = &mut *self.0.borrow_mut();
+        wires.range_of.insert(node, range.network());
+        wires.ranges.insert(range.network(), node);
+    }
+
+    /// The range of a node's Pods.
+    pub fn range_of(&self, node: Ipv4Addr) -> Option<Cidr> {
+        self.0.borrow().range_of.get(&node).copied()
+    }
+
+    /// Whether no node has this range.
+    pub fn is_free(&self, range: Cidr) -> bool {
+        !self.0.borrow().ranges.contains_key(&range.network())
+    }
+
+    /// A node has no Pods any more.
+    pub fn release(&self, node: Ipv4Addr) {
+        let wires = &mut *self.0.borrow_mut();
+        if let Some(range) = wires.range_of.remove(&node).filter(|range| wires.ranges.get(range) == Some(&node)) {
+            wires.ranges.remove(&range);
+        }
     }
 
     /// Who answers for an address on the switch.

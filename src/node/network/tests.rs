@@ -141,7 +141,8 @@ fn path(pod: &str) -> String {
 
 fn node(hub: &Hub, address: Ipv4Addr, pods_range: Cidr, mode: Mode, pods: &[&str]) -> Host {
     let machine = Host::new(hub, address, Disk::new(hub, "node"));
-    addon::prepare(&mut machine.network.borrow_mut(), range("10.244.0.0/16"), pods_range, mode);
+    addon::prepare(&mut machine.network.borrow_mut(), range("10.244.0.0/16"), mode);
+    addon::tunnel(&mut machine.network.borrow_mut(), pods_range);
     let [a, b, c, _] = pods_range.address.octets();
     let at = |host: u8| IpNet::v4(Ipv4Addr::new(a, b, c, host), 24);
     {
