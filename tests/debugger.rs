@@ -4,6 +4,7 @@ use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::breakpoint::Breakpoints;
 use kubestep::debugger::moves::Reaction;
+use kubestep::debugger::stop::{Change, Stop};
 use kubestep::debugger::{Advance, Goal, Session, StopAt, describe};
 use kubestep::engine::{Note, Step, What};
 
@@ -208,4 +209,28 @@ fn finish_ends_with_the_reconcile() {
     let (actor, task) = waits.expect("it waits for the answer");
     assert_eq!(session.go(&mut Goal::End { actor, task }, 0), Advance::Stopped);
     assert!(ends(session.current().expect("a step ran"), "deployment-controller"));
+}
+
+/// A Service comes with its address, and takes its Endpoints with it: one request, several objects, and all are shown.
+#[test]
+fn a_stop_shows_every_object_that_a_step_changed() {
+    let text = "\
+title: t
+timeline:
+  - kubectl create service clusterip web --tcp=80 --clusterip=10.96.0.9
+  - sleep 2
+  - kubectl delete service web
+";
+    let scenario = Scenario::parse("also", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut session = Session::new(Cluster::for_scenario(&scenario));
+    session.go(&mut Goal::Quiet, 200_000);
+    let stops = session.history().iter().map(|step| Stop::of(&session, step)).filter(|stop| !stop.also.is_empty());
+    let named = |change: &Change| format!("{:?} {}", change.how, change.object);
+    let seen: Vec<String> =
+        stops.map(|stop| stop.change.iter().chain(&stop.also).map(named).collect::<Vec<_>>().join(", ")).collect();
+    let expected = [
+        "Added Service default/web, Added IPAddress 10.96.0.9",
+        "Deleted Service default/web, Deleted Endpoints default/web, Deleted IPAddress 10.96.0.9",
+    ];
+    assert_eq!(seen, expected);
 }

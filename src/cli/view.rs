@@ -56,6 +56,9 @@ impl View {
         if let Some(change) = &stop.change {
             self.change(&mut out, change);
         }
+        for change in &stop.also {
+            self.also(&mut out, change);
+        }
         self.facts(&mut out, &stop.facts);
         self.waiting(&mut out, stop);
         self.pending_line(&mut out, stop);
@@ -194,6 +197,18 @@ impl View {
                 if change.fields.len() > FIELDS_SHOWN {
                     self.section(out, "change", &format!("  … and {} fields more", change.fields.len() - FIELDS_SHOWN));
                 }
+            }
+        }
+    }
+
+    /// Another object that the same step changed.
+    fn also(&self, out: &mut String, change: &Change) {
+        match change.how {
+            How::Added => self.section(out, "also", &format!("{} is new", change.object)),
+            How::Deleted => self.section(out, "also", &format!("{} is gone", change.object)),
+            How::Modified => {
+                self.section(out, "also", &change.object);
+                self.change(out, change);
             }
         }
     }

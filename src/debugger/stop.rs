@@ -30,6 +30,8 @@ pub struct Stop {
     pub why: Option<Why>,
     /// The object that it changed, in a cache or in the store.
     pub change: Option<Change>,
+    /// The other objects that it changed in the store, in order: a request may write several.
+    pub also: Vec<Change>,
     /// What else it did, in order.
     pub facts: Vec<Fact>,
     /// Reconciles and pod workers under way, those that ran last first. None are known of a stop of the past.
@@ -160,6 +162,7 @@ impl Stop {
             event: event(engine, step),
             why: why(session, step),
             change: change(step),
+            also: also(step),
             facts: step.notes.iter().filter_map(|note| fact(engine, note)).collect(),
             waiting: tasks.iter().take(SHOWN).filter_map(|task| waiting(session, task)).collect(),
             waiting_total: tasks.len(),
@@ -207,7 +210,25 @@ fn why(session: &Session, step: &Step) -> Option<Why> {
 }
 
 fn change(step: &Step) -> Option<Change> {
-    let (old, new) = describe::cache_change(step).or_else(|| stored_change(step))?;
+    let (old, new) = describe::cache_change(step).or_else(|| stored(step).nth(main_write(step)))?;
+    change_of(old, new)
+}
+
+/// What was stored beside the one change that a step is known by.
+fn also(step: &Step) -> Vec<Change> {
+    let known = describe::cache_change(step).is_none().then(|| main_write(step));
+    let others = stored(step).enumerate().filter(|(place, _)| Some(*place) != known);
+    others.filter_map(|(_, (old, new))| change_of(old, new)).collect()
+}
+
+/// Which of a step's writes is of the kind that was asked for; the API server may write others before it.
+fn main_write(step: &Step) -> usize {
+    let What::Request { request, .. } = &step.event.what else { return 0 };
+    let is_it = |(old, new): (Option<&Object>, Option<&Object>)| new.or(old).map(Object::kind) == Some(request.kind);
+    stored(step).position(is_it).unwrap_or(0)
+}
+
+fn change_of(old: Option<&Object>, new: Option<&Object>) -> Option<Change> {
     let object = describe::name(new.or(old)?);
     Some(match (old, new) {
         (None, Some(new)) => Change { object, how: How::Added, summary: summary(new), fields: Vec::new() },
@@ -216,8 +237,9 @@ fn change(step: &Step) -> Option<Change> {
     })
 }
 
-fn stored_change(step: &Step) -> Option<(Option<&Object>, Option<&Object>)> {
-    step.notes.iter().find_map(|note| match note {
+/// The versions that a step stored: before and after.
+fn stored(step: &Step) -> impl Iterator<Item = (Option<&Object>, Option<&Object>)> {
+    step.notes.iter().filter_map(|note| match note {
         Note::Stored { old, new, .. } => Some((old.as_ref(), new.as_ref())),
         _ => None,
     })

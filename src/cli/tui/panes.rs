@@ -64,7 +64,7 @@ pub fn stop(stop: Option<&Stop>, width: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = stop.crashes.iter().map(|crash| Row::styled(palette::error(), crash)).collect();
     rows.extend(stop.hits.iter().flat_map(|hit| hit.lines()).map(|line| Row::styled(palette::here(), line)));
     rows.push(stop.why.as_ref().map_or(Row::text("why: it was under way before the first step"), why));
-    rows.extend(stop.change.iter().flat_map(change));
+    rows.extend(stop.change.iter().chain(&stop.also).flat_map(change));
     let mut rows: Vec<Row> = rows.into_iter().flat_map(|row| row.wrapped(width)).collect();
     for fact in &stop.facts {
         rows.extend(Row::text(format!("{}: {}", fact.topic, fact.text)).wrapped(width));
