@@ -29,6 +29,9 @@ pub mod lab;
 #[cfg(feature = "book")]
 pub mod book;
 
+#[cfg(feature = "book")]
+pub mod serve;
+
 pub mod cli;
 
 /// Every step makes and drops some hundred small values; the system's allocator took a third of a run.

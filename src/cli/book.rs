@@ -2,10 +2,13 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 
 use crate::book::build;
+use crate::serve::{self, Site, token, watch, watch::Built};
 use crate::book::preprocessor::{Directives, speak};
 
 /// What can be said to it.
@@ -40,9 +43,39 @@ pub(super) fn command(arguments: &Arguments) -> anyhow::Result<()> {
     let root = build::find()?;
     let dest = arguments.dest.clone().unwrap_or_else(|| root.join("../target/book"));
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
+    // Whether anybody can be served is known before the work is done.
+    let listener = (!arguments.build_only).then(|| serve::bind(arguments.port)).transpose()?;
     build::build(&root, &dest, &program)?;
-    println!("The course is in {}", dest.join("index.html").display());
-    Ok(())
+    let dest = dest.canonicalize()?;
+    let Some(listener) = listener else {
+        println!("The course is in {}", dest.join("index.html").display());
+        return Ok(());
+    };
+    let (address, built) = (listener.local_addr()?.to_string(), Arc::new(Built::default()));
+    println!("The course is at http://{address}/, for this machine alone. Ctrl-C ends it.");
+    let project = root.join("..");
+    let watched = ["book", "src", "scenarios"].map(|folder| project.join(folder)).to_vec();
+    let again = (root, dest.clone(), program.clone());
+    watch::start(watched, built.clone(), move || build::build(&again.0, &again.1, &again.2));
+    if !arguments.no_open {
+        open(&format!("http://{address}/"));
+    }
+    serve::run(listener, Site { folder: dest, program, token: token::new(), address, built })
+}
+
+/// Opens an address with whatever this system opens addresses with. One that has nothing shows it on the terminal already.
+fn open(address: &str) {
+    let (program, arguments): (&str, &[&str]) = match std::env::consts::OS {
+        "macos" => ("open", &[]),
+        "windows" => ("cmd", &["/C", "start", ""]),
+        _ => ("xdg-open", &[]),
+    };
+    let silent = || Stdio::null();
+    let opened =
+        Command::new(program).args(arguments).arg(address).stdin(silent()).stdout(silent()).stderr(silent()).spawn();
+    if opened.is_err() {
+        println!("No browser could be opened; open the address yourself.");
+    }
 }
 
 /// `kubestep preprocess`.

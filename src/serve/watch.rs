@@ -1,0 +1,71 @@
+//! Builds the pages again when a file changes.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+
+/// So often we look.
+const PERIOD: Duration = Duration::from_millis(500);
+
+/// Which build of the pages is there, and what was wrong with the last one.
+#[derive(Debug, Default)]
+pub struct Built(Mutex<(u64, Option<String>)>);
+
+impl Built {
+    /// What a page asks for from time to time.
+    pub fn json(&self) -> String {
+        let (number, error) = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        json!({"build": number, "error": error}).to_string()
+    }
+
+    fn set(&self, error: Option<String>) {
+        let mut built = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // Pages are loaded anew where there are new ones.
+        built.0 += u64::from(error.is_none());
+        built.1 = error;
+    }
+}
+
+/// Looks at `folders` for ever, and calls `build` when a file in them has changed. A build that fails is told, and the
+/// pages stay as they were.
+pub fn start(folders: Vec<PathBuf>, built: Arc<Built>, build: impl Fn() -> anyhow::Result<()> + Send + 'static) {
+    std::thread::spawn(move || {
+        let mut seen = look(&folders);
+        loop {
+            std::thread::sleep(PERIOD);
+            let now = look(&folders);
+            if now == seen {
+                continue;
+            }
+            seen = now;
+            let error = build().err().map(|error| format!("{error:#}"));
+            match &error {
+                None => eprintln!("built again"),
+                Some(error) => eprintln!("not built: {error}"),
+            }
+            built.set(error);
+        }
+    });
+}
+
+/// Every file with its time and length.
+fn look(folders: &[PathBuf]) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
+    let mut found = Vec::new();
+    for folder in folders {
+        collect(folder, &mut found);
+    }
+    found.sort();
+    found
+}
+
+fn collect(folder: &Path, found: &mut Vec<(PathBuf, Option<SystemTime>, u64)>) {
+    for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        match std::fs::metadata(&path) {
+            Ok(data) if data.is_dir() => collect(&path, found),
+            Ok(data) => found.push((path, data.modified().ok(), data.len())),
+            Err(_) => {}
+        }
+    }
+}
