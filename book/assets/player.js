@@ -3,6 +3,8 @@
 "use strict";
 (() => {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
+  // There if `kubestep book` serves the page, and nobody else has it.
+  const token = document.querySelector('meta[name="kubestep-live"]')?.content;
   const PLAY_MS = 1400, TRAVEL_MS = 500;
 
   // ---- small tools
@@ -114,6 +116,11 @@
       for (const { actor, object, revision } of step.caches) {
         state.caches[actor] = { ...state.caches[actor], [object]: revision };
       }
+      // The scheduler says what comes into its queue; what it takes out of it shows in what it asks for.
+      if (step.from === "kube-scheduler" && step.kind === "request") {
+        const taken = ({ key }) => !step.what.endsWith(key);
+        state.queues["kube-scheduler"] = (state.queues["kube-scheduler"] || []).filter(taken);
+      }
       for (const { queue, key, how } of step.queues) {
         const others = (state.queues[queue] || []).filter((entry) => entry.key !== key);
         state.queues[queue] = how === 2 ? others : [...others, { key, how }];
@@ -173,8 +180,11 @@
     }
 
     /** The box in which an actor lives. */
-    home(actor) {
+    home(name) {
+      // Of `pod informer in kube-scheduler` the last part; a controller lives in its manager.
+      const actor = name.split(" in ").pop();
       const [base, ...rest] = actor.split("/");
+      if (base.endsWith("-controller")) return this.boxes.get("kube-controller-manager");
       return this.boxes.get(actor) || this.boxes.get(base) || this.boxes.get(`node/${rest.join("/")}`);
     }
 
@@ -349,6 +359,7 @@
         button("next", "To the next informer notification (n)", "Notification", () => this.toNotification()),
         button("end", "Last step (End)", icon("M11 2h2v12h-2zM3 2l7 6-7 6z"), () => this.go(steps.length)),
         this.range, this.count);
+      if (token) bar.append(button("live", "Go on from here on your own, with commands", "Take over", () => this.takeOver()));
       this.bar = bar;
       this.now = make("div", { "class": "ks-now", "aria-live": "polite" });
       this.detail = make("div", { "class": "ks-detail" });
@@ -399,6 +410,7 @@
     }
 
     redraw(animate) {
+      if (this.live) return this.live.redraw(animate);
       this.map.draw(this.course.flights(this.at), this.course.steps[this.at - 1], animate);
     }
 
@@ -416,6 +428,7 @@
     }
 
     toCause() {
+      if (this.live) return this.live.send("why");
       const place = this.course.place.get(this.course.steps[this.at - 1].cause);
       if (place !== undefined) this.go(place + 1);
     }
@@ -440,8 +453,21 @@
       this.playing.replaceChildren(this.icons.play());
     }
 
+    takeOver() {
+      this.pause();
+      this.inspect(null);
+      this.live = new Live(this);
+    }
+
+    /** The scene as it was before somebody took over. */
+    giveBack() {
+      this.live = null;
+      this.go(this.at, false);
+    }
+
     /** Opens the panel on an object or a component; closes it if there is nothing to show. */
     inspect(what) {
+      if (this.live) return this.live.inspect(what);
       this.shown = what;
       this.panel.hidden = !what;
       if (!what) return;
@@ -485,6 +511,169 @@
       make("p", {}, `${file}:${line}`), make("pre", { tabindex: 0 }, ...lines));
   }
 
+  // ---- a live session: commands as at the prompt, answers as docs/json.md says
+
+  /** What is drawn in any case; other kinds are if the scene has them. */
+  const KINDS = ["pod", "deployment", "replicaset", "service", "persistentvolumeclaim"];
+  const EXAMPLES = ["step", "next", "until create pods request", "break pod/* condition=Ready:True", "continue", "back", "why",
+    "explain", "pending", "kubectl get pods -o wide", "scale deployment/web --replicas=3", "delete pod NAME", "crash kube-controller-manager",
+    "kill NAME", "choose e1", "hold e1", "help"];
+
+  class Live {
+    constructor(player) {
+      this.player = player;
+      this.asked = [];
+      this.state = { objects: {}, revision: {}, queues: {}, caches: {} };
+      this.stop = null;
+      const { scenario, seed } = player.course.data;
+      const there = Object.keys(player.course.state(player.course.steps.length).objects);
+      const kinds = new Set([...KINDS, ...there.map((name) => name.split(" ")[0].toLowerCase())]);
+      // What the page asks on its own after each stop, to draw what is there.
+      this.question = `get ${[...kinds].join(",")} -o json`;
+      this.number = player.course.steps[player.at - 1].number;
+      this.build();
+      const query = new URLSearchParams({ token, scenario, seed });
+      this.socket = new WebSocket(`ws://${location.host}/.kubestep/live?${query}`);
+      this.socket.addEventListener("open", () => this.send(`goto ${this.number}`));
+      this.socket.addEventListener("message", (event) => this.take(JSON.parse(event.data)));
+      this.socket.addEventListener("close", () => this.closed());
+    }
+
+    build() {
+      const { player } = this;
+      const button = (text, label, line) => make("button", { type: "button", title: label, click: () => this.send(line) }, text);
+      this.input = make("input", { type: "text", "aria-label": "Command", placeholder: "a command, as at the prompt; Enter alone steps", list: `${player.section.id}-commands`, autocomplete: "off", spellcheck: "false" });
+      const form = make("form", { submit: (event) => {
+        event.preventDefault();
+        this.send(this.input.value || "step");
+        this.input.value = "";
+      } }, this.input);
+      const list = make("datalist", { id: `${player.section.id}-commands` }, ...EXAMPLES.map((value) => make("option", { value })));
+      this.log = make("pre", { "class": "ks-log", tabindex: 0, "aria-label": "What was said", "aria-live": "polite" });
+      this.bar = make("div", { "class": "ks-live-bar", role: "toolbar", "aria-label": "Live session" },
+        make("strong", {}, "Live"), button("Step", "To the next notification", "step"), button("Event", "To the next event of any kind", "stepi"),
+        button("Reaction", "Until whoever got something has reacted", "next"), button("Back", "Back to the stop before", "back"),
+        button("Continue", "To a breakpoint or the next command", "continue"), button("Why", "What led here", "why"),
+        make("button", { type: "button", click: () => this.end() }, "End"));
+      this.element = make("div", { "class": "ks-live" }, this.bar, form, list, this.log);
+      player.bar.hidden = true;
+      player.bar.after(this.element);
+      player.detail.replaceChildren();
+      this.input.focus({ preventScroll: true });
+    }
+
+    /** Sends a line; what is asked silently is not shown. */
+    send(line, silent = false) {
+      if (this.socket.readyState !== WebSocket.OPEN) return;
+      this.asked.push({ line, silent });
+      this.socket.send(JSON.stringify({ line }));
+      if (!silent) this.say(`(kubestep) ${line}\n`, "b");
+    }
+
+    say(text, tag = "span") {
+      this.log.append(make(tag, {}, text));
+      while (this.log.childNodes.length > 400) this.log.firstChild.remove();
+      this.log.scrollTop = this.log.scrollHeight;
+    }
+
+    take(answer) {
+      if (answer.kind === "hello" || answer.kind === "end") return;
+      const { silent } = this.asked.shift() || {};
+      if (silent) return this.look(answer);
+      this.say((answer.printed || "") + (answer.text || "") + (answer.message ? `${answer.message}\n` : ""));
+      if (answer.kind === "stop") this.arrive(answer);
+      this.send(this.question, true);
+    }
+
+    /** A stop, in the words of the scene. */
+    arrive(stop) {
+      this.stop = stop;
+      const { event, facts, waiting, change, why } = stop;
+      const said = make("p", {}, `${event.from}: ${event.what} → ${event.to}`);
+      this.player.now.replaceChildren(
+        make("p", { "class": "ks-where" }, make("span", { "class": `ks-kind ks-kind-${event.class}` }, event.class), ` step ${stop.step} · ${seconds(stop.t_ns / 1000)}`),
+        said, ...(stop.narration ? [make("p", { "class": "ks-said" }, stop.narration)] : []));
+      const lines = facts.filter((fact) => fact.topic !== "stage").map((fact) => make("li", {}, `${fact.topic}: ${fact.text}`));
+      for (const field of (change?.fields || []).slice(0, 6)) lines.push(make("li", {}, `${change.object}: ${field.path} is ${JSON.stringify(field.new)}`));
+      for (const one of waiting.slice(0, 4)) lines.push(make("li", {}, make("strong", {}, one.task), ` waits for ${one.awaits} (${one.file}:${one.line})`));
+      const flights = stop.pending.map((one) => make("li", {}, make("button", { type: "button", title: "Deliver it now", click: () => this.send(`choose ${one.event}`) }, one.event), ` ${one.from}: ${one.what} → ${one.to}`));
+      this.player.detail.replaceChildren(...(why ? [make("p", {}, `because of step ${why.step}: ${why.what}`)] : []), make("ul", {}, ...lines),
+        make("details", { "class": "ks-flights", open: true }, make("summary", {}, `In flight: ${stop.pending_total}; choose one to deliver it first`), make("ul", {}, ...flights)));
+    }
+
+    look(answer) {
+      let items = [];
+      // With nothing there kubectl says so in words.
+      try { items = JSON.parse(answer.text || "{}").items || []; } catch { items = []; }
+      const objects = {};
+      const shown = items.filter((item) => item.metadata.name !== "kubernetes");
+      for (const item of shown) objects[`${item.kind} ${item.metadata.namespace}/${item.metadata.name}`] = item;
+      this.state = { ...this.state, objects };
+      this.redraw(true);
+    }
+
+    redraw(animate) {
+      const { map } = this.player;
+      const event = this.stop && { ...this.stop.event };
+      if (event && ["timer", "clock"].includes(event.from)) event.from = event.to;
+      map.show(this.state, event ? [...new Set([event.from, event.to])] : []);
+      map.draw(this.stop ? this.stop.pending.filter((one) => !["timer", "clock"].includes(one.from)) : [], event, animate);
+    }
+
+    /** An object to look at and to edit. */
+    inspect(what) {
+      const { panel } = this.player, json = what?.object && this.state.objects[what.object];
+      panel.hidden = !what;
+      if (!what) return;
+      const close = make("button", { type: "button", "class": "ks-close", "aria-label": "Close details", click: () => this.inspect(null) }, "×");
+      if (!json) {
+        panel.replaceChildren(close, make("h4", {}, what.component || what.object), make("p", {}, "Ask with a command: cache, queue, stack, pending, describe."));
+        return;
+      }
+      const { status, ...rest } = json;
+      const { uid, resourceVersion, creationTimestamp, generation, managedFields, ...metadata } = rest.metadata;
+      const text = make("textarea", { rows: 16, spellcheck: "false", "aria-label": `Manifest of ${what.object}` });
+      text.value = yaml({ ...rest, metadata });
+      const apply = make("button", { type: "button", click: () => {
+        this.socket.send(JSON.stringify({ file: text.value }));
+        this.send("apply -f edit.yaml");
+      } }, "Apply");
+      panel.replaceChildren(close, make("h4", {}, what.object), text, make("p", {}, apply, " types kubectl apply; step on to see what comes of it."),
+        make("details", {}, make("summary", {}, "Status"), make("pre", {}, yaml(status || {}))));
+    }
+
+    closed() {
+      if (!this.ended) this.say("The session is over. End goes back to the scene.\n");
+    }
+
+    end() {
+      this.ended = true;
+      this.socket.close();
+      this.element.remove();
+      this.player.panel.hidden = true;
+      this.player.bar.hidden = false;
+      this.player.giveBack();
+    }
+  }
+
+  /** Loads the page anew when there is a newer build of it, and says what is wrong with one that failed. */
+  function followBuilds() {
+    let seen = null, banner = null;
+    setInterval(async () => {
+      if (document.hidden || document.querySelector(".ks-live")) return;
+      try {
+        const { build, error } = await (await fetch("/.kubestep/build")).json();
+        if (seen !== null && build !== seen) return location.reload();
+        seen = build;
+        banner?.remove();
+        banner = error && make("pre", { "class": "ks-banner", role: "alert" }, error);
+        if (banner) document.body.append(banner);
+      } catch {
+        // The server has ended; the page stays readable.
+      }
+    }, 1000);
+  }
+
   // ---- mounting
 
   function mountAll() {
@@ -495,6 +684,7 @@
       }
     }, { rootMargin: "400px" });
     document.querySelectorAll(".ks-scene").forEach((section) => players.observe(section));
+    if (token) followBuilds();
   }
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", mountAll);

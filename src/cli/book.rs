@@ -8,8 +8,9 @@ use std::sync::Arc;
 use anyhow::{Context, ensure};
 
 use crate::book::build;
-use crate::serve::{self, Site, token, watch, watch::Built};
 use crate::book::preprocessor::{Directives, speak};
+use crate::serve::watch::{Built, Watch};
+use crate::serve::{self, Site, token};
 
 /// What can be said to it.
 #[derive(Debug, clap::Args)]
@@ -45,6 +46,8 @@ pub(super) fn command(arguments: &Arguments) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
     // Whether anybody can be served is known before the work is done.
     let listener = (!arguments.build_only).then(|| serve::bind(arguments.port)).transpose()?;
+    let project = root.join("..");
+    let watch = Watch::over(["book", "src", "scenarios"].map(|folder| project.join(folder)).to_vec());
     build::build(&root, &dest, &program)?;
     let dest = dest.canonicalize()?;
     let Some(listener) = listener else {
@@ -53,10 +56,8 @@ pub(super) fn command(arguments: &Arguments) -> anyhow::Result<()> {
     };
     let (address, built) = (listener.local_addr()?.to_string(), Arc::new(Built::default()));
     println!("The course is at http://{address}/, for this machine alone. Ctrl-C ends it.");
-    let project = root.join("..");
-    let watched = ["book", "src", "scenarios"].map(|folder| project.join(folder)).to_vec();
     let again = (root, dest.clone(), program.clone());
-    watch::start(watched, built.clone(), move || build::build(&again.0, &again.1, &again.2));
+    watch.start(built.clone(), move || build::build(&again.0, &again.1, &again.2));
     if !arguments.no_open {
         open(&format!("http://{address}/"));
     }

@@ -130,7 +130,8 @@ pub async fn send(stream: &mut TcpStream, status: Status, kind: &str, body: &[u8
 
 /// Sends the reader to another page.
 pub async fn redirect(stream: &mut TcpStream, to: &str) -> io::Result<()> {
-    let head = format!("HTTP/1.1 {}\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", Status::MOVED.0);
+    let head =
+        format!("HTTP/1.1 {}\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", Status::MOVED.0);
     stream.write_all(head.as_bytes()).await?;
     stream.shutdown().await
 }
@@ -146,7 +147,8 @@ mod tests {
 
     #[test]
     fn a_request_is_read() {
-        let text = b"GET /a%20b.html?token=x%3Dy&n=1 HTTP/1.1\r\nHost: localhost:1\r\nOrigin: http://localhost:1\r\n\r\n";
+        let text =
+            b"GET /a%20b.html?token=x%3Dy&n=1 HTTP/1.1\r\nHost: localhost:1\r\nOrigin: http://localhost:1\r\n\r\n";
         let head = parse(text).expect("it is one");
         assert_eq!((head.path.as_str(), head.host.as_str()), ("/a b.html", "localhost:1"));
         assert_eq!((head.query("token").as_deref(), head.query("m")), (Some("x=y"), None));

@@ -68,7 +68,9 @@ pub async fn answer(mut stream: TcpStream, head: &Head, site: &Site) -> io::Resu
         .spawn();
     let child = match child {
         Ok(child) => child,
-        Err(error) => return http::refuse(&mut stream, Status::BUSY, &format!("No session can be started: {error}")).await,
+        Err(error) => {
+            return http::refuse(&mut stream, Status::BUSY, &format!("No session can be started: {error}")).await;
+        }
     };
     let accept = derive_accept_key(key.as_bytes());
     let head = format!(

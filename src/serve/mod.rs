@@ -50,9 +50,13 @@ pub struct Site {
 pub fn bind(port: u16) -> anyhow::Result<TcpListener> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {
-            anyhow::anyhow!("port {port} of 127.0.0.1 is taken, perhaps by another `kubestep book`; --port 0 finds a free one")
+            anyhow::anyhow!(
+                "port {port} of 127.0.0.1 is taken, perhaps by another `kubestep book`; --port 0 finds a free one"
+            )
         }
-        io::ErrorKind::PermissionDenied => anyhow::anyhow!("port {port} may not be used by everybody; take one above 1023"),
+        io::ErrorKind::PermissionDenied => {
+            anyhow::anyhow!("port {port} may not be used by everybody; take one above 1023")
+        }
         _ => anyhow::anyhow!("127.0.0.1:{port}: {error}"),
     })
 }
@@ -63,7 +67,8 @@ pub fn bind(port: u16) -> anyhow::Result<TcpListener> {
 /// If this machine lets nobody serve.
 pub fn run(listener: TcpListener, site: Site) -> anyhow::Result<()> {
     listener.set_nonblocking(true)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("sockets cannot be served")?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("sockets cannot be served")?;
     let site = Rc::new(site);
     tokio::task::LocalSet::new().block_on(&runtime, async move {
         let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -90,7 +95,9 @@ async fn answer(mut stream: TcpStream, site: &Site) -> io::Result<()> {
     }
     match head.path.as_str() {
         "/.kubestep/live" => live::answer(stream, &head, site).await,
-        "/.kubestep/build" => http::send(&mut stream, Status::OK, "application/json", site.built.json().as_bytes()).await,
+        "/.kubestep/build" => {
+            http::send(&mut stream, Status::OK, "application/json", site.built.json().as_bytes()).await
+        }
         _ => pages::answer(&mut stream, &head, site).await,
     }
 }

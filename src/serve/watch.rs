@@ -28,30 +28,50 @@ impl Built {
     }
 }
 
-/// Looks at `folders` for ever, and calls `build` when a file in them has changed. A build that fails is told, and the
-/// pages stay as they were.
-pub fn start(folders: Vec<PathBuf>, built: Arc<Built>, build: impl Fn() -> anyhow::Result<()> + Send + 'static) {
-    std::thread::spawn(move || {
-        let mut seen = look(&folders);
-        loop {
-            std::thread::sleep(PERIOD);
-            let now = look(&folders);
-            if now == seen {
-                continue;
-            }
-            seen = now;
-            let error = build().err().map(|error| format!("{error:#}"));
-            match &error {
-                None => eprintln!("built again"),
-                Some(error) => eprintln!("not built: {error}"),
-            }
-            built.set(error);
-        }
-    });
+/// Folders, and what was in them when they were last looked at.
+pub struct Watch {
+    folders: Vec<PathBuf>,
+    seen: Vec<File>,
 }
 
-/// Every file with its time and length.
-fn look(folders: &[PathBuf]) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
+/// A file with its time and length.
+type File = (PathBuf, Option<SystemTime>, u64);
+
+impl Watch {
+    /// Looks at the folders for the first time. Whatever changes from here on is noticed, also while the first pages are
+    /// being built.
+    pub fn over(folders: Vec<PathBuf>) -> Watch {
+        let seen = look(&folders);
+        Watch { folders, seen }
+    }
+
+    /// Looks again for ever, and calls `build` when a file has changed. A build that fails is told, and the pages stay as
+    /// they were.
+    pub fn start(mut self, built: Arc<Built>, build: impl Fn() -> anyhow::Result<()> + Send + 'static) {
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(PERIOD);
+                if !self.has_changed() {
+                    continue;
+                }
+                let error = build().err().map(|error| format!("{error:#}"));
+                match &error {
+                    None => eprintln!("built again"),
+                    Some(error) => eprintln!("not built: {error}"),
+                }
+                built.set(error);
+            }
+        });
+    }
+
+    fn has_changed(&mut self) -> bool {
+        let now = look(&self.folders);
+        let before = std::mem::replace(&mut self.seen, now);
+        before != self.seen
+    }
+}
+
+fn look(folders: &[PathBuf]) -> Vec<File> {
     let mut found = Vec::new();
     for folder in folders {
         collect(folder, &mut found);
@@ -60,7 +80,7 @@ fn look(folders: &[PathBuf]) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
     found
 }
 
-fn collect(folder: &Path, found: &mut Vec<(PathBuf, Option<SystemTime>, u64)>) {
+fn collect(folder: &Path, found: &mut Vec<File>) {
     for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         match std::fs::metadata(&path) {
             Ok(data) if data.is_dir() => collect(&path, found),

@@ -1,0 +1,205 @@
+//! The player, in a browser.
+
+use serde_json::json;
+
+use crate::chromium::Page;
+use crate::project::{Scratch, built, project};
+use crate::server::Server;
+
+const SCENE: &str = "\
+# A
+
+```scene deployment from=\"create deployments request\" to=\"notification pod to=kubelet/*\" title=\"From wish to node\"
+create replicasets request: Here comes the ReplicaSet.
+```
+
+```quiz
+question: Why?
+answers:
+- {text: a, right: true, why: b}
+- {text: c, why: d}
+```
+";
+
+/// A page of a built book, as a file.
+fn file(page: &mut Page, project: &Scratch) {
+    let out = built(project).unwrap_or_else(|error| panic!("{error:#}"));
+    let file = out.join("a.html").canonicalize().expect("the page is there");
+    page.go(&format!("file://{}", file.display()));
+}
+
+/// Where the player stands: `3 / 33`.
+fn place(page: &mut Page) -> (u64, u64) {
+    let text = page.text("document.querySelector('.ks-count').textContent");
+    let (at, of) = text.split_once(" / ").unwrap_or_else(|| panic!("{text:?}"));
+    let number = |text: &str| text.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or_default();
+    (number(at), number(of))
+}
+
+const FOCUS: &str = "document.querySelector('.ks-player').focus()";
+
+#[test]
+fn a_scene_steps_plays_and_goes_back_from_a_file() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    file(&mut page, &project);
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    let (first, last) = place(&mut page);
+    assert!(first == 1 && last > 20, "{first} {last}");
+
+    page.eval(FOCUS);
+    for (key, at) in [
+        ("ArrowRight", 2),
+        ("ArrowRight", 3),
+        ("ArrowLeft", 2),
+        ("End", last),
+        ("ArrowRight", last),
+        ("Home", 1),
+        ("ArrowLeft", 1),
+    ] {
+        page.key(key);
+        assert_eq!(place(&mut page).0, at, "{key}");
+    }
+    page.key("n");
+    assert_eq!(page.text("document.querySelector('.ks-kind').textContent"), "notification");
+    // What stands in the list of steps is what the player says.
+    let said = page.text("document.querySelector('.ks-now p:last-child').textContent");
+    let at = place(&mut page).0;
+    let listed =
+        format!("document.querySelectorAll('.ks-steps > ol > li')[{}].querySelector(':scope > p').textContent", at - 1);
+    assert_eq!(page.text(&listed), said);
+
+    // Fast clicking ends where so many steps end.
+    page.key("Home");
+    page.eval("for (let i = 0; i < 200; i++) document.querySelector('.ks-bar .ks-step').click()");
+    assert_eq!(place(&mut page).0, last);
+    page.eval("for (let i = 0; i < 200; i++) document.querySelector('.ks-bar .ks-back').click()");
+    assert_eq!(place(&mut page).0, 1);
+
+    page.eval(FOCUS);
+    page.key(" ");
+    page.until("parseInt(document.querySelector('.ks-count').textContent) > 2");
+    page.key(" ");
+    let stopped = place(&mut page).0;
+    assert!(stopped < last);
+    assert!(page.eval("document.querySelector('[aria-live]').getAttribute('aria-live') === 'polite'") == json!(true));
+    // The arrow keys did not turn the page, and nobody complained.
+    assert!(page.text("location.pathname").ends_with("a.html"));
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+#[test]
+fn objects_show_their_yaml_and_messages_their_cause() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    file(&mut page, &project);
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    page.eval("document.querySelector('.ks-end').click()");
+    // The Pods are on their nodes, the others in etcd.
+    assert!(page.eval("document.querySelectorAll('[data-box^=\"node/\"] .ks-chip').length") != json!(0));
+    page.eval(
+        "[...document.querySelectorAll('.ks-chip')].find((chip) => chip.textContent.startsWith('ReplicaSet')).click()",
+    );
+    let panel = page.text("document.querySelector('.ks-panel').textContent");
+    for part in ["kind: ReplicaSet", "replicas: 2", "revision", "uid: "] {
+        assert!(panel.contains(part), "{part}: {panel}");
+    }
+    assert_eq!(page.eval("document.querySelector('.ks-panel').hidden"), json!(false));
+    let cause = page.text("document.querySelector('.ks-why button').textContent");
+    page.eval("document.querySelector('.ks-why button').click()");
+    let what = page.text("document.querySelector('.ks-where').textContent");
+    let number = cause.trim_start_matches("step ").split(':').next().unwrap_or_default().to_owned();
+    assert!(what.ends_with(&format!("step {number}")), "{cause} / {what}");
+    page.eval("document.querySelector('.ks-name').click()");
+    // The state that is drawn is the one that patches lead to, backwards and forwards.
+    page.eval("document.querySelector('.ks-home').click()");
+    assert_eq!(page.eval("document.querySelectorAll('[data-box^=\"node/\"] .ks-chip').length"), json!(0));
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+#[test]
+fn a_page_is_whole_without_a_script_and_on_paper() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    page.ask("Emulation.setScriptExecutionDisabled", json!({"value": true}));
+    file(&mut page, &project);
+    let shown = |of: &str| format!("document.querySelector('{of}').getBoundingClientRect().height > 0");
+    assert_eq!(page.eval(&shown(".ks-figure svg")), json!(true));
+    assert_eq!(page.eval(&shown(".ks-steps summary")), json!(true));
+    assert_eq!(page.eval("document.querySelectorAll('.ks-steps > ol > li').length > 20"), json!(true));
+    page.ask("Emulation.setScriptExecutionDisabled", json!({"value": false}));
+    file(&mut page, &project);
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    assert_eq!(page.eval(&shown(".ks-figure svg")), json!(false), "the player is there instead");
+    page.ask("Emulation.setEmulatedMedia", json!({"media": "print"}));
+    assert_eq!(page.eval(&shown(".ks-figure svg")), json!(true));
+    assert_eq!(page.eval(&shown(".ks-player")), json!(false));
+}
+
+#[test]
+fn nothing_is_wider_than_a_telephone() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    for width in [400, 1280] {
+        page.size(width, 900);
+        file(&mut page, &project);
+        page.until("document.querySelectorAll('.ks-mounted').length === 1");
+        page.eval("document.querySelector('.ks-end').click()");
+        let wide = page.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+        assert_eq!(wide, json!(0), "at {width}");
+        let out = "[...document.querySelectorAll('.ks-scene *')].filter((e) => !e.closest('pre, .ks-figure, .ks-arrows') && \
+            e.getBoundingClientRect().right > document.querySelector('.ks-scene').getBoundingClientRect().right + 1)\
+            .map((e) => e.className || e.tagName).join(' ')";
+        assert_eq!(page.text(out), "", "at {width}");
+    }
+}
+
+#[test]
+fn thirty_scenes_on_a_page_mount_when_they_are_looked_at() {
+    let Some(mut page) = Page::open() else { return };
+    let scene = "```scene deployment from=\"create deployments request\" to=\"create pods request\"\n```\n\n";
+    let project = project(&format!("# A\n\n{}", scene.repeat(30)));
+    file(&mut page, &project);
+    page.until("document.querySelectorAll('.ks-mounted').length > 0");
+    let mounted = page.eval("document.querySelectorAll('.ks-mounted').length").as_u64().unwrap_or_default();
+    assert!(mounted < 30, "{mounted} are mounted that nobody sees");
+    page.eval("window.scrollTo(0, document.body.scrollHeight)");
+    page.until("[...document.querySelectorAll('.ks-scene')].pop().classList.contains('ks-mounted')");
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+#[test]
+fn a_scene_is_taken_over_and_given_back() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    let server = Server::start(&project);
+    page.go(&format!("http://{}/a.html", server.address));
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    page.eval("document.querySelector('.ks-bar .ks-next').click()");
+    page.eval("document.querySelector('.ks-bar .ks-live').click()");
+    let stopped = "document.querySelector('.ks-log')?.textContent.includes('goto') && document.querySelector('.ks-flights') !== null";
+    page.until(stopped);
+    // Somebody types.
+    page.eval("document.querySelector('.ks-live input').focus()");
+    for letter in "until create pods/binding request".chars() {
+        page.key(&letter.to_string());
+    }
+    page.key("Enter");
+    page.until("document.querySelector('.ks-now').textContent.includes('create pods/binding')");
+    page.until("document.querySelectorAll('.ks-chip').length >= 3");
+    page.eval("[...document.querySelectorAll('.ks-live-bar button')].find((b) => b.textContent === 'Step').click()");
+    page.until("document.querySelector('.ks-kind').textContent === 'notification'");
+    // A manifest is edited.
+    page.eval(
+        "[...document.querySelectorAll('.ks-chip')].find((chip) => chip.textContent.startsWith('Deployment')).click()",
+    );
+    page.eval("(() => { const t = document.querySelector('.ks-panel textarea'); t.value = t.value.replace('replicas: 2', 'replicas: 3'); })()");
+    page.eval("[...document.querySelectorAll('.ks-panel button')].find((b) => b.textContent === 'Apply').click()");
+    page.eval(
+        "(() => { const i = document.querySelector('.ks-live input'); i.value = 'run'; i.form.requestSubmit(); })()",
+    );
+    page.until("[...document.querySelectorAll('.ks-chip')].filter((c) => c.textContent.startsWith('Pod') && c.classList.contains('ks-ready')).length === 3");
+    page.eval("[...document.querySelectorAll('.ks-live-bar button')].find((b) => b.textContent === 'End').click()");
+    page.until("document.querySelector('.ks-live-bar') === null && !document.querySelector('.ks-bar').hidden");
+    assert_eq!(page.errors, Vec::<String>::new());
+}

@@ -1,0 +1,13 @@
+//! The course: what is built from its chapters, what is served, and what a browser makes of it.
+//!
+//! - `build`: pages, links, weights, mistakes with their lines.
+//! - `live`: the server: who gets pages, who gets sessions.
+//! - `browser`: the player in a real Chromium; without one these say "skipped: needs chromium".
+#![cfg(feature = "book")]
+
+mod browser;
+mod build;
+mod chromium;
+mod live;
+mod project;
+mod server;

@@ -1,0 +1,57 @@
+//! A folder with a book of a test's own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// A folder, gone at the end.
+pub struct Scratch(pub PathBuf);
+
+impl Scratch {
+    pub fn new() -> Scratch {
+        let number = COUNT.fetch_add(1, Ordering::SeqCst);
+        let path = std::env::temp_dir().join(format!("kubestep-book-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).expect("a temporary folder can be made");
+        Scratch(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// This program.
+pub fn program() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_kubestep"))
+}
+
+/// A project whose book has one chapter, `a.md`, and the real assets.
+pub fn project(chapter: &str) -> Scratch {
+    let scratch = Scratch::new();
+    let book = scratch.0.join("book");
+    fs::create_dir_all(book.join("src")).expect("a folder can be made");
+    fs::create_dir_all(book.join("assets")).expect("a folder can be made");
+    for file in ["book.toml", "assets/player.js", "assets/kubestep.css"] {
+        fs::copy(Path::new("book").join(file), book.join(file)).expect("the book has it");
+    }
+    fs::write(book.join("src/SUMMARY.md"), "# Summary\n\n- [A](a.md)\n").expect("a file can be written");
+    fs::write(book.join("src/a.md"), chapter).expect("a file can be written");
+    fs::create_dir_all(scratch.0.join("src")).expect("a folder can be made");
+    fs::write(
+        scratch.0.join("src/lib.rs"),
+        "fn once() {}\n\nstruct A;\nimpl A {\n    fn twice() {}\n}\n\nfn twice() {}\n",
+    )
+    .expect("a file can be written");
+    scratch
+}
+
+/// Builds such a project's book into its `out`.
+pub fn built(project: &Scratch) -> anyhow::Result<PathBuf> {
+    let out = project.0.join("out");
+    kubestep::book::build::build(&project.0.join("book"), &out, &program())?;
+    Ok(out)
+}
