@@ -164,8 +164,12 @@
       const hub = make("div", { "class": "ks-row" }, this.box("kube-apiserver", "kube-apiserver and etcd"));
       const row = make("div", { "class": "ks-row ks-nodes" });
       for (const node of nodes) row.append(this.box(`node/${node}`, node));
-      const known = (actor) => this.home(actor);
-      for (const actor of actors) if (!known(actor)) row.append(this.box(actor, actor));
+      // Whoever has no box by now shares one.
+      this.others = [...new Set(actors.filter((actor) => !this.home(actor)).map((actor) => actor.split("/")[0]))];
+      if (this.others.length) {
+        clients.classList.add("ks-four");
+        clients.append(this.box("others", this.others.length > 2 ? "others" : this.others.join(", ")));
+      }
       this.element.append(clients, hub, row, this.arrows, this.pill);
     }
 
@@ -185,14 +189,15 @@
       const actor = name.split(" in ").pop();
       const [base, ...rest] = actor.split("/");
       if (base.endsWith("-controller")) return this.boxes.get("kube-controller-manager");
-      return this.boxes.get(actor) || this.boxes.get(base) || this.boxes.get(`node/${rest.join("/")}`);
+      return this.boxes.get(actor) || this.boxes.get(base) || this.boxes.get(`node/${rest.join("/")}`) || this.boxes.get("others");
     }
 
     show(state, active) {
       for (const [name, box] of this.boxes) {
         box.inside.replaceChildren(...this.content(name, state));
         box.element.classList.toggle("ks-active", active.some((actor) => this.home(actor) === box));
-        const parts = active.filter((actor) => name.startsWith("node/") && this.home(actor) === box);
+        const several = name.startsWith("node/") || name === "others";
+        const parts = active.filter((actor) => several && this.home(actor) === box);
         box.parts.textContent = parts.map((part) => part.split("/")[0]).join(" → ");
       }
     }
@@ -208,8 +213,10 @@
         return objects.filter(([object, json]) => isPod(object) && json.spec?.nodeName === node).map(([object, json]) => this.chip(object, json));
       }
       const lines = [];
-      const mine = name === "kube-controller-manager" ? (queue) => queue.endsWith("-controller") || !queue.includes("/") && !queue.startsWith("kube-") && queue !== "scheduler"
-        : (queue) => queue.startsWith(name.replace("kube-", "")) || queue.startsWith(name);
+      const mine = (queue) => {
+        const other = this.others.includes(queue), scheduler = queue === "kube-scheduler";
+        return { "kube-scheduler": scheduler, "others": other, "kube-controller-manager": !scheduler && !other && !queue.includes("/") }[name];
+      };
       for (const [queue, keys] of Object.entries(state.queues)) {
         if (!keys.length || !mine(queue)) continue;
         const marks = ["", "⚙ ", "", "⏱ "];
@@ -226,7 +233,7 @@
     chip(object, json) {
       const phase = json.metadata?.deletionTimestamp ? "Terminating" : json.status?.phase || "";
       const ready = (json.status?.conditions || []).find((one) => one.type === "Ready")?.status === "True";
-      const text = object.startsWith("Pod ") ? phase || "Pending" : counts(json);
+      const text = object.startsWith("Pod ") ? phase || "Pending" : counts(json) || phase;
       return make("button", {
         type: "button", "class": `ks-chip ks-${(phase || "none").toLowerCase()}${ready ? " ks-ready" : ""}`,
         click: () => this.chosen({ object }),
@@ -359,7 +366,7 @@
         button("next", "To the next informer notification (n)", "Notification", () => this.toNotification()),
         button("end", "Last step (End)", icon("M11 2h2v12h-2zM3 2l7 6-7 6z"), () => this.go(steps.length)),
         this.range, this.count);
-      if (token) bar.append(button("live", "Go on from here on your own, with commands", "Take over", () => this.takeOver()));
+      if (token) bar.append(button("live", "Take over: go on from here on your own, with commands", "Take over", () => this.takeOver()));
       this.bar = bar;
       this.now = make("div", { "class": "ks-now", "aria-live": "polite" });
       this.detail = make("div", { "class": "ks-detail" });
@@ -484,7 +491,7 @@
         ` revision ${revision} `, make("details", {}, make("summary", {}, patch === null ? "deleted" : "what changed"),
           patch === null ? null : make("pre", {}, yaml(patch)))));
       return [
-        make("h4", {}, name),
+        make("p", { "class": "ks-title" }, name),
         make("pre", { tabindex: 0 }, json ? yaml(json) : "It is not there at this step.\n"),
         make("p", { "class": "ks-label" }, items.length ? "History in this scene" : "Unchanged so far in this scene"),
         make("ul", {}, ...items),
@@ -499,7 +506,7 @@
         return make("tr", { "class": revision === now ? "" : "ks-stale" }, make("td", {}, actor), make("td", {}, short(object)), make("td", {}, String(revision)), make("td", {}, verdict));
       }));
       const table = make("table", {}, make("thead", {}, make("tr", {}, ...["cache of", "object", "revision", ""].map((head) => make("th", {}, head)))), make("tbody", {}, ...rows));
-      return [make("h4", {}, name.replace(/^node\//, "")), rows.length ? table : make("p", {}, "Nothing has come into its caches in this scene so far.")];
+      return [make("p", { "class": "ks-title" }, name.replace(/^node\//, "")), rows.length ? table : make("p", {}, "Nothing has come into its caches in this scene so far.")];
     }
   }
 
@@ -627,7 +634,7 @@
       if (!what) return;
       const close = make("button", { type: "button", "class": "ks-close", "aria-label": "Close details", click: () => this.inspect(null) }, "×");
       if (!json) {
-        panel.replaceChildren(close, make("h4", {}, what.component || what.object), make("p", {}, "Ask with a command: cache, queue, stack, pending, describe."));
+        panel.replaceChildren(close, make("p", { "class": "ks-title" }, what.component || what.object), make("p", {}, "Ask with a command: cache, queue, stack, pending, describe."));
         return;
       }
       const { status, ...rest } = json;
@@ -638,7 +645,7 @@
         this.socket.send(JSON.stringify({ file: text.value }));
         this.send("apply -f edit.yaml");
       } }, "Apply");
-      panel.replaceChildren(close, make("h4", {}, what.object), text, make("p", {}, apply, " types kubectl apply; step on to see what comes of it."),
+      panel.replaceChildren(close, make("p", { "class": "ks-title" }, what.object), text, make("p", {}, apply, " types kubectl apply; step on to see what comes of it."),
         make("details", {}, make("summary", {}, "Status"), make("pre", {}, yaml(status || {}))));
     }
 

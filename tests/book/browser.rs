@@ -136,6 +136,33 @@ fn a_page_is_whole_without_a_script_and_on_paper() {
     assert_eq!(page.eval(&shown(".ks-player")), json!(false));
 }
 
+/// axe-core is a file that `.ci/run` fetches and names in KUBESTEP_AXE.
+#[test]
+fn pages_are_accessible_in_light_and_dark() {
+    let Some(axe) = std::env::var_os("KUBESTEP_AXE") else {
+        eprintln!("skipped: needs axe-core, named in KUBESTEP_AXE");
+        return;
+    };
+    let axe = std::fs::read_to_string(axe).expect("KUBESTEP_AXE names a script");
+    let Some(mut page) = Page::open() else { return };
+    let diagrams = "```diagram topology scenario=pod\n```\n```diagram conditions scenario=pod pod=web\n```\n";
+    let project = project(&format!("{SCENE}\n{diagrams}"));
+    for theme in ["light", "navy"] {
+        file(&mut page, &project);
+        page.eval(&format!("localStorage.setItem('mdbook-theme', '{theme}')"));
+        file(&mut page, &project);
+        page.until("document.querySelectorAll('.ks-mounted').length === 1");
+        page.eval("document.querySelector('.ks-end').click()");
+        page.eval("document.querySelector('.ks-chip').click()");
+        page.eval(&axe);
+        let found = page.text(
+            "axe.run(document.querySelector('main')).then((found) => found.violations.flatMap((one) => \
+             one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 120)}: ${node.failureSummary}`)).join('\\n'))",
+        );
+        assert_eq!(found, "", "{theme}");
+    }
+}
+
 #[test]
 fn nothing_is_wider_than_a_telephone() {
     let Some(mut page) = Page::open() else { return };

@@ -150,6 +150,10 @@ fn start(session: &Session) -> Start {
             start.queues.push(entry);
         }
     }
+    // The scheduler says what comes into its queue. What it took out again is bound to a node, or gone.
+    let waits =
+        |key: &str| start.objects.get(&format!("Pod {key}")).is_some_and(|pod| pod.pointer("/spec/nodeName").is_none());
+    start.queues.retain(|(queue, key)| queue != "kube-scheduler" || waits(key));
     start
 }
 
@@ -225,7 +229,7 @@ fn step(session: &Session, step: &engine::Step) -> Step {
     }
     if let Some(stop) = session.stop() {
         out.text = words::sentence(&stop, answered);
-        out.effects = words::effects(&stop, out.changes.first().map(|change| change.revision));
+        out.effects = words::effects(&stop, &out.changes);
     }
     out
 }

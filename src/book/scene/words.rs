@@ -27,10 +27,11 @@ pub fn sentence(stop: &Stop, code: Option<u16>) -> String {
     }
 }
 
-/// What came of it.
-pub fn effects(stop: &Stop, revision: Option<u64>) -> Vec<String> {
+/// What came of it. `stored` is what the store changed, with its revisions.
+pub fn effects(stop: &Stop, stored: &[super::Change]) -> Vec<String> {
     let mut out = Vec::new();
-    if let (Some(change), Some(revision)) = (&stop.change, revision) {
+    for change in stop.change.iter().chain(&stop.also) {
+        let Some(stored) = stored.iter().find(|stored| stored.object == change.object) else { continue };
         let verb = match change.how {
             How::Added => "has a new object",
             How::Modified => "changes",
@@ -41,7 +42,7 @@ pub fn effects(stop: &Stop, revision: Option<u64>) -> Vec<String> {
         let more = told.len().saturating_sub(FIELDS);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         let fields = if fields.is_empty() { String::new() } else { format!(": {}{more}", fields.join(", ")) };
-        out.push(format!("etcd {verb} at revision {revision}: {}{fields}", change.object));
+        out.push(format!("etcd {verb} at revision {}: {}{fields}", stored.revision, change.object));
     }
     for fact in &stop.facts {
         match fact.topic.as_str() {
