@@ -56,8 +56,8 @@ fn signs(lifelines: &[&str]) -> Vec<String> {
         let letter = match kind {
             "user" => return "U".to_owned(),
             "kube-apiserver" => return "A".to_owned(),
-            "kube-controller-manager" => return "C".to_owned(),
-            "kube-scheduler" => return "S".to_owned(),
+            "kube-controller-manager" => "C",
+            "kube-scheduler" => "S",
             "kubelet" => "k",
             "containerd" => "r",
             "cni" => "n",

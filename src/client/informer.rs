@@ -152,6 +152,11 @@ impl Informer {
         self.cache.borrow().synced
     }
 
+    /// Whether it has been started: what a process watches that waits to lead is still nothing.
+    pub fn is_started(&self) -> bool {
+        self.has_synced() || !matches!(&*self.reflector.borrow(), Reflector::Idle)
+    }
+
     /// Whether this watch is the informer's own.
     pub fn owns(&self, watch: WatchId) -> bool {
         matches!(&*self.reflector.borrow(), Reflector::Initial(w, _) | Reflector::Watching(w) if *w == watch)

@@ -8,6 +8,7 @@
 //! - [`informer`]: reflector, delta queue and indexed cache of one kind; [`Lister`] reads it.
 //! - [`queue`]: de-duplicating, delaying, rate-limited work queue.
 //! - [`recorder`]: Events, sent without waiting.
+//! - [`leader`]: of several processes one works.
 //! - [`controller`]: the trait that every controller implements.
 //!
 //! Must hold: the cache is changed before anyone is told; a key is never worked on twice at once; a cache may be old,
@@ -20,6 +21,7 @@ pub mod api;
 pub mod controller;
 mod correlator;
 pub mod informer;
+pub mod leader;
 pub mod limiter;
 pub mod queue;
 pub mod recorder;

@@ -38,6 +38,10 @@ pub struct Config {
     pub csi: bool,
     /// Whether kube-proxy runs on the nodes.
     pub proxy: bool,
+    /// How many controller managers stand for election; 0: one runs, without election.
+    pub managers: u16,
+    /// The same of schedulers.
+    pub schedulers: u16,
 }
 
 /// The programs of a cluster that can be others than those that are shipped: a learner's own, or one with a known bug.
@@ -155,6 +159,8 @@ impl Default for Config {
             dns: false,
             csi: false,
             proxy: false,
+            managers: 0,
+            schedulers: 0,
         }
     }
 }

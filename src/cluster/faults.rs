@@ -3,15 +3,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::controllers::ControllerManager;
 use crate::node::kubelet::Kubelet;
 use crate::node::kubelet::node_status::Shortage;
 use crate::object::Key;
 
 use super::{Cluster, NodeConfig, Program};
-
-/// Processes that can be stopped and started by themselves, for messages.
-const PROCESSES: &str = "kube-apiserver, kube-controller-manager, kube-scheduler, kubelet/NODE";
 
 impl Cluster {
     /// Stops a process as a crash does: caches and queues are lost, its watches break, calls under way are forgotten.
@@ -43,22 +39,13 @@ impl Cluster {
         if self.engine.find(name).is_some() {
             return Err(format!("{name} runs already"));
         }
-        let (hub, limits, id) = (self.engine.hub().clone(), self.config.client_limits, self.engine.next_actor());
-        match name {
-            "kube-controller-manager" => {
-                let table = self.config.parts.controllers;
-                let manager = ControllerManager::new(hub, id, table, limits, &self.config.slow);
-                self.engine.add(Rc::new(manager));
-            }
-            "kube-scheduler" => {
-                self.engine.add((self.config.parts.scheduler)(hub, id, limits));
-            }
-            other => match self.program(other) {
-                Some(program) => {
-                    self.engine.add((program.new)(hub, id));
-                }
-                None => self.start_kubelet(other.trim_start_matches("kubelet/"))?,
-            },
+        if self.control_plane().iter().any(|known| known == name) {
+            self.start_control(name);
+        } else if let Some(program) = self.program(name) {
+            let (hub, id) = (self.engine.hub().clone(), self.engine.next_actor());
+            self.engine.add((program.new)(hub, id));
+        } else {
+            self.start_kubelet(name.trim_start_matches("kubelet/"))?;
         }
         Ok(format!("{name} starts"))
     }
@@ -98,14 +85,19 @@ impl Cluster {
         let kubelet = name.strip_prefix("kubelet/").is_some_and(|node| {
             self.engine.find(&format!("containerd/{node}")).is_some() || self.engine.find(name).is_some()
         });
-        let ours = matches!(name, "kube-controller-manager" | "kube-scheduler") || self.program(name).is_some();
+        let control_plane = self.control_plane();
+        let ours = control_plane.iter().any(|known| known == name) || self.program(name).is_some();
         if kubelet || ours {
             return Ok(());
         }
         let runtime = name.starts_with("containerd/") || name.starts_with("cni/");
         let why =
             if runtime { ": what it knows of containers would have to be found again, which is left out" } else { "" };
-        Err(format!("{name:?} cannot be stopped or started by itself{why}; what can is {PROCESSES}"))
+        let control_plane = control_plane.join(", ");
+        Err(format!(
+            "{name:?} cannot be stopped or started by itself{why}; what can is kube-apiserver, {control_plane}, \
+             kubelet/NODE"
+        ))
     }
 
     /// Kills the process of a Pod's container, or lets the kernel do it for its memory. False if none runs.

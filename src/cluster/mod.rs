@@ -6,6 +6,7 @@
 
 mod bootstrap;
 mod config;
+pub mod control_plane;
 mod faults;
 pub mod kubectl;
 mod machine;
@@ -26,7 +27,6 @@ use crate::apiserver::ApiServer;
 use crate::apiserver::admission::Reader;
 use crate::apiserver::request::User;
 use crate::client::{Client, Registration};
-use crate::controllers::ControllerManager;
 use crate::engine::{self, ActorId, Engine, EventId, Hub, Memory, Step};
 use crate::node::cni::Plugins;
 use crate::node::csi;
@@ -84,6 +84,10 @@ pub enum Action {
         /// The container's name; empty: the first.
         container: String,
     },
+    /// A process has ended, and is started anew.
+    Restart(String),
+    /// The leader of a component is to be another.
+    ChangeLeader(String),
 }
 
 /// Actions that wait for the step in progress to end. Commands put them here.
@@ -194,6 +198,8 @@ impl Cluster {
             dns: scenario.dns,
             csi: scenario.csi,
             proxy: scenario.proxy,
+            managers: scenario.managers,
+            schedulers: scenario.schedulers,
             ..Config::default()
         };
         let mut cluster = Cluster::start(config);
@@ -295,20 +301,12 @@ impl Cluster {
     }
 
     fn add_control_plane(&mut self) {
-        let (hub, limits) = (self.engine.hub().clone(), self.config.client_limits);
-        let id = self.engine.next_actor();
-        self.engine.add(Rc::new(ControllerManager::new(
-            hub.clone(),
-            id,
-            self.config.parts.controllers,
-            limits,
-            &self.config.slow,
-        )));
-        let id = self.engine.next_actor();
-        self.engine.add((self.config.parts.scheduler)(hub.clone(), id, limits));
+        for name in self.control_plane() {
+            self.start_control(&name);
+        }
         for program in self.config.parts.programs {
-            let id = self.engine.next_actor();
-            self.engine.add((program.new)(hub.clone(), id));
+            let (hub, id) = (self.engine.hub().clone(), self.engine.next_actor());
+            self.engine.add((program.new)(hub, id));
         }
         self.add_storage();
     }
@@ -448,6 +446,12 @@ impl Cluster {
         Ok(step)
     }
 
+    /// What was asked for cannot be done: a person is told.
+    fn refused(&mut self, error: impl AsRef<str>) {
+        self.kubectl.complain(error);
+        self.failures.set(self.failures.get() + 1);
+    }
+
     /// Does what commands asked for.
     pub fn act(&mut self) {
         loop {
@@ -474,12 +478,18 @@ impl Cluster {
                 }
                 Action::OnNode { node, words } => match self.on_node(&node, &words) {
                     Ok(text) => self.kubectl.print(&text),
-                    Err(error) => {
-                        self.kubectl.complain(error);
-                        let failures = self.failures.get();
-                        self.failures.set(failures + 1);
-                    }
+                    Err(error) => self.refused(error),
                 },
+                Action::Restart(name) => {
+                    if let Err(error) = self.stop_process(&name).and_then(|_| self.start_process(&name)) {
+                        self.refused(error);
+                    }
+                }
+                Action::ChangeLeader(component) => {
+                    if let Err(error) = self.change_leader(&component) {
+                        self.refused(error);
+                    }
+                }
                 Action::KillContainer { pod, container } => {
                     if let Some(runtime) = self.runtime_of(&pod) {
                         self.with_runtime(runtime, |runtime| runtime.kill(&pod, &container));

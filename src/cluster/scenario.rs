@@ -60,6 +60,12 @@ pub struct Scenario {
     /// Whether kube-proxy runs on every node: without it Services have addresses that lead nowhere.
     #[serde(default)]
     pub proxy: bool,
+    /// How many controller managers there are, of which one leads; none: one, without leader election.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub managers: u16,
+    /// The same of schedulers.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub schedulers: u16,
     /// Where commands work if they name no namespace. It is there from the start.
     #[serde(default = "default_namespace")]
     pub namespace: String,
@@ -78,6 +84,9 @@ pub struct Scenario {
     /// What happens, line by line.
     #[serde(default)]
     pub timeline: Vec<String>,
+    /// Whether its user is asked what happens next, unless told otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quiz: bool,
     /// Its narration, place by place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tour: Vec<Place>,
@@ -104,6 +113,11 @@ pub struct Place {
     pub until: String,
     /// What is to be seen there.
     pub text: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands references over")]
+fn is_zero(count: &u16) -> bool {
+    *count == 0
 }
 
 fn default_namespace() -> String {
@@ -223,6 +237,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("self-heal", include_str!("../../scenarios/self-heal.yaml")),
     ("unschedulable", include_str!("../../scenarios/unschedulable.yaml")),
     ("placement", include_str!("../../scenarios/placement.yaml")),
+    ("leader-change", include_str!("../../scenarios/leader-change.yaml")),
     ("node-deleted", include_str!("../../scenarios/node-deleted.yaml")),
     ("service", include_str!("../../scenarios/service.yaml")),
     ("readiness", include_str!("../../scenarios/readiness.yaml")),

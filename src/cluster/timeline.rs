@@ -60,6 +60,8 @@ pub enum Line {
         /// The command in words.
         words: Vec<String>,
     },
+    /// `leader-change [COMPONENT]`: the leader of the controller managers, or of the schedulers, is to be another.
+    LeaderChange(String),
     /// `curl URL [--from POD|NODE|outside]`, and so `ping` and `nslookup`; `exec POD -- COMMAND` is kubectl's.
     Network {
         /// The command, without `--from`.
@@ -106,12 +108,14 @@ pub fn parse(line: &str) -> Result<Line, String> {
         },
         ["kill", pod] => Ok(Line::Kill { pod: (*pod).to_owned(), container: String::new() }),
         ["kill", pod, container] => Ok(Line::Kill { pod: (*pod).to_owned(), container: (*container).to_owned() }),
+        ["leader-change"] => Ok(Line::LeaderChange("kube-controller-manager".to_owned())),
+        ["leader-change", component] => Ok(Line::LeaderChange((*component).to_owned())),
         ["curl" | "ping" | "nslookup", ..] => network(&words),
         ["exec", rest @ ..] => Ok(Line::Pipe(vec![owned(&[&["kubectl", "exec"], rest].concat())])),
         ["kubectl", ..] => Ok(Line::Pipe(line.split(" | ").map(split).collect::<Result<_, _>>()?)),
         [other, ..] => Err(format!(
             "{other:?} is not understood; a line is a kubectl command, sleep SECONDS, node start|stop NUMBER, \
-             node NODE COMMAND, file on|off POD PATH, answer POD CODE, kill POD [CONTAINER], \
+             node NODE COMMAND, file on|off POD PATH, answer POD CODE, kill POD [CONTAINER], leader-change [COMPONENT], \
              curl|ping|nslookup … [--from POD|NODE|outside], or NAME=$(kubectl …)"
         )),
     }
@@ -313,6 +317,7 @@ impl Runner {
                 let words = words.iter().map(|word| self.expand(word)).collect();
                 Action::OnNode { node: self.expand(&node), words }
             }
+            Line::LeaderChange(component) => Action::ChangeLeader(component),
             Line::Kill { pod, container } => Action::KillContainer { pod: self.pod(&pod), container },
             Line::Pipe(_) | Line::Capture { .. } | Line::Sleep(_) | Line::Network { .. } => return,
         };

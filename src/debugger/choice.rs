@@ -88,6 +88,8 @@ pub enum Choice {
         /// By how much.
         milliseconds: i64,
     },
+    /// `leader-change`, `leader-change kube-scheduler`: the leader's renewals get lost.
+    LeaderChange(String),
     /// `type kubectl delete pod web`: the words after kubectl.
     Kubectl(Vec<String>),
     /// `type curl web --from client`: a command that sends packets.
@@ -123,6 +125,7 @@ const USAGE: &[(&str, &str)] = &[
     ("full", "full NODE disk|pids, as in: full node-1 disk"),
     ("relieve", "relieve NODE, as in: relieve node-1"),
     ("skew", "skew NODE SECONDS, as in: skew node-1 -40; up to a day either way"),
+    ("leader-change", "leader-change [COMPONENT], as in: leader-change kube-scheduler"),
     ("type", "type kubectl …, or: type curl …, ping …, nslookup …; type kubectl delete pod web"),
 ];
 
@@ -181,6 +184,8 @@ impl Choice {
                 let milliseconds = if time.starts_with('-') { -size } else { size };
                 Ok(Choice::Skew { node: (*node).to_owned(), milliseconds })
             }
+            ("leader-change", []) => Ok(Choice::LeaderChange("kube-controller-manager".to_owned())),
+            ("leader-change", [component]) => Ok(Choice::LeaderChange((*component).to_owned())),
             ("type", ["kubectl", words @ ..]) if !words.is_empty() => {
                 Ok(Choice::Kubectl(words.iter().map(|word| (*word).to_owned()).collect()))
             }
@@ -272,6 +277,7 @@ impl Choice {
             }
             Choice::Full { node, of } => session.cluster.shorten(node, *of),
             Choice::Skew { node, milliseconds } => session.cluster.skew_clock(node, *milliseconds as f64 / 1e3),
+            Choice::LeaderChange(component) => session.cluster.change_leader(component),
             Choice::Kubectl(words) => {
                 session.cluster.type_words(words.clone());
                 Ok("kubectl is about to send its first request; press Enter to step".to_owned())
@@ -323,6 +329,7 @@ impl fmt::Display for Choice {
             Choice::Full { node, of: Some(Shortage::Disk) } => write!(f, "full {node} disk"),
             Choice::Full { node, of: Some(Shortage::Pids) } => write!(f, "full {node} pids"),
             Choice::Skew { node, milliseconds } => write!(f, "skew {node} {}", *milliseconds as f64 / 1e3),
+            Choice::LeaderChange(component) => write!(f, "leader-change {component}"),
             Choice::Kubectl(words) => write!(f, "type kubectl {}", shell_words::join(words)),
             Choice::Network { words, from } if from.is_empty() => write!(f, "type {}", shell_words::join(words)),
             Choice::Network { words, from } => {

@@ -53,7 +53,7 @@ pub fn beliefs(session: &Session, target: &Target) -> Vec<Belief> {
     let mut beliefs = Vec::new();
     for component in names {
         for informer in informers(session, &component) {
-            if informer.kind() != target.kind {
+            if informer.kind() != target.kind || !informer.is_started() {
                 continue;
             }
             let cached = informer.cache().borrow().objects().get(&target.key).map(|object| object.revision());
@@ -72,9 +72,13 @@ pub fn beliefs(session: &Session, target: &Target) -> Vec<Belief> {
 
 /// The garbage collector's graph of owners and dependents: its trees, a line an object. None if no collector runs.
 pub fn owner_graph(session: &Session) -> Option<Vec<Vec<String>>> {
-    let manager = process::<ControllerManager>(session, "kube-controller-manager")?;
+    let names = session.cluster.engine.actors().map(|(_, actor)| actor.name());
+    let managers = names.filter(|name| name.starts_with("kube-controller-manager"));
+    // Of several the leader has a graph that is not empty.
+    let looked =
+        managers.filter_map(|name| process::<ControllerManager>(session, name)?.look("generic-garbage-collector"));
     let mut trees: Vec<Vec<String>> = Vec::new();
-    for line in manager.look("generic-garbage-collector")? {
+    for line in looked.max_by_key(Vec::len)? {
         match trees.last_mut() {
             Some(tree) if line.starts_with(' ') => tree.push(line),
             _ => trees.push(vec![line]),

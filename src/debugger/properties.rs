@@ -13,6 +13,7 @@ use crate::object::pod::{has_ended, is_final};
 use crate::object::{Kind, Object};
 
 pub mod bugs;
+mod leaders;
 pub mod own;
 mod quiet;
 mod services;
@@ -61,6 +62,7 @@ pub const SPECIAL: &[(&str, Make)] = &[
     ("one-at-a-time", || Box::new(bugs::OneAtATime::default())),
     ("nodes-exist", || Box::new(bugs::NodesExist)),
     ("one-slice-an-address", || Box::new(bugs::OneSliceAnAddress)),
+    ("one-leader", || Box::new(leaders::OneLeader)),
     ("nothing-sent-to-the-dead", || Box::new(bugs::NothingSentToTheDead)),
 ];
 

@@ -122,6 +122,21 @@ pub const FAULTS: Group = Group {
             run: Says(act),
         },
         Command {
+            names: &["disconnect"],
+            usage: "disconnect COMPONENT KIND",
+            about: "its watch breaks; it lists anew",
+            more: "  disconnect kube-scheduler nodes\n",
+            run: Says(act),
+        },
+        Command {
+            names: &["stale"],
+            usage: "stale COMPONENT KIND REVISION",
+            about: "its next list shows the past",
+            more: "As from a watch cache of the API server's that lags behind; crash the component, and it lists.\n  \
+                stale kubelet/node-1 pods 57\n",
+            run: Says(act),
+        },
+        Command {
             names: &["compact"],
             usage: "compact",
             about: "etcd forgets the past; watches behind get 410",
@@ -143,6 +158,14 @@ pub const FAULTS: Group = Group {
             more: "It is to be seen in the node's Lease. One that is fast does no harm: how long a Lease stays as it is, is\n\
                 measured by the watcher's own clock. One that goes back does: a Lease counts as renewed only if its\n\
                 time has grown, so the node is doubted until its clock is right again: skew NODE 0.\n",
+            run: Says(act),
+        },
+        Command {
+            names: &["leader-change"],
+            usage: "leader-change [COMPONENT]",
+            about: "its leader cannot renew its Lease",
+            more: "Of kube-controller-manager, unless kube-scheduler is named. After ten seconds the leader gives up; five\n\
+                seconds later another may take over. Scenarios say how many there are: managers: 2.\n",
             run: Says(act),
         },
         Command {
