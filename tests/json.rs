@@ -124,6 +124,56 @@ fn every_line_fits_the_schema() {
     }
 }
 
+/// Questions are answered by values that say what the text says.
+#[test]
+fn answers_are_values_too() {
+    let schema = schema();
+    let session = "step 20\nwhy\neffects 5\ntimeline\ntimeline deploy/web\ndiff\ndiff 1 40\nhistory deploy/web\n\
+        who deploy/web\nexplain pod.status.phase\nexplain pod\nwhere\nhold kube-scheduler\npending\npending --all\n\
+        stack\ncache kube-scheduler\nqueue kube-scheduler\nqueue kube-controller-manager\nbreak pod\nbreakpoints\n\
+        choices\ngoto 20\nunbreak\ncrash kube-scheduler\nstepi 30\nbranches\ncompare 1\n";
+    let answered = lines(&["step", "deployment", "--json"], session.as_bytes());
+    let mut topics = Vec::new();
+    for line in &answered {
+        fits(&schema, &schema, line, "").unwrap_or_else(|error| panic!("{error}"));
+        let Some(topic) = line["value"]["topic"].as_str() else { continue };
+        assert!(line["command"].as_str().is_some_and(|command| command.starts_with(topic)), "{line}");
+        topics.push(topic);
+    }
+    topics.dedup();
+    let all = "why effects timeline diff history who explain where pending stack cache queue breakpoints choices \
+        branches compare";
+    assert_eq!(topics, all.split_whitespace().collect::<Vec<_>>());
+    let of = |command: &str| answered.iter().find(|line| line["command"] == command).expect("it was typed");
+    // Names and numbers in a value are in the text: one does not know what the other does not.
+    for (command, path) in [
+        ("why", "/steps/0/what"),
+        ("why", "/typed"),
+        ("effects 5", "/effects/3/step/from"),
+        ("history deploy/web", "/revisions/1/by"),
+        ("who deploy/web", "/watchers/0/component"),
+        ("who deploy/web", "/object"),
+        ("explain pod.status.phase", "/text"),
+        ("explain pod.status.phase", "/chapter"),
+        ("where", "/stages/3/story"),
+        ("pending", "/events/0/what"),
+        ("stack", "/tasks/0/awaits"),
+        ("queue kube-controller-manager", "/queues/0/queue"),
+        ("breakpoints", "/breakpoints/0/text"),
+        ("choices", "/choices/0/choice"),
+        ("branches", "/branches/1/choice"),
+        ("compare 1", "/parting/sides/0"),
+    ] {
+        let (line, text) = (of(command), of(command)["text"].as_str().unwrap_or_default());
+        let said = line["value"].pointer(path).and_then(Value::as_str).unwrap_or_else(|| panic!("{command}: {line}"));
+        let said: String = said.chars().take(50).collect();
+        assert!(text.contains(&said), "{command}: {said:?} is not in\n{text}");
+    }
+    let pending = of("pending")["value"]["events"].as_array().expect("it is a list");
+    assert!(pending.iter().any(|event| event["held"] == true) && pending.iter().any(|event| event["held"] == false));
+    assert_eq!(of("step 20")["kind"], "stop");
+}
+
 /// What does not fit is found: the check can fail.
 #[test]
 fn the_schema_refuses_other_lines() {

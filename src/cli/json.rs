@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::debugger::Stop;
 use crate::debugger::quiz::Question;
@@ -12,6 +13,7 @@ use crate::debugger::quiz::Question;
 use super::Stepper;
 use super::commands::Reply;
 use super::input::read_line;
+use super::told::told;
 
 /// The version of what is written. It grows when a field goes or changes its meaning, not when one is added.
 const SCHEMA: u32 = 1;
@@ -55,7 +57,14 @@ enum Line<'a> {
         question: &'a Question,
     },
     /// A command said something.
-    Text { command: &'a str, printed: &'a str, text: &'a str, narration: &'a str },
+    Text {
+        command: &'a str,
+        printed: &'a str,
+        text: &'a str,
+        narration: &'a str,
+        /// The same as a value, where what it says is more than words.
+        value: Option<Value>,
+    },
     /// A command could not be carried out.
     Error { command: &'a str, message: &'a str },
     /// The last.
@@ -86,7 +95,8 @@ pub fn run(mut stepper: Stepper, text: &str) -> io::Result<()> {
     while !stepper.done {
         let Some(command) = read_line()? else { break };
         let reply = stepper.answer(&command);
-        print(&line(&command, &reply))?;
+        let value = reply.as_ref().ok().and_then(|_| told(&mut stepper, &command));
+        print(&line(&command, &reply, value))?;
     }
     let quiz = stepper.quiz.clone().unwrap_or_default();
     let step = stepper.session.history().len() as u64;
@@ -95,7 +105,7 @@ pub fn run(mut stepper: Stepper, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn line<'a>(command: &'a str, reply: &'a Reply) -> Line<'a> {
+fn line<'a>(command: &'a str, reply: &'a Reply, value: Option<Value>) -> Line<'a> {
     match reply {
         Err(message) => Line::Error { command, message },
         Ok(answer) => {
@@ -103,7 +113,7 @@ fn line<'a>(command: &'a str, reply: &'a Reply) -> Line<'a> {
             match (&answer.stop, &answer.question) {
                 (_, Some(question)) => Line::Question { command, printed, text, question },
                 (Some(stop), _) => Line::Stop { command, printed, text, narration, stop },
-                _ => Line::Text { command, printed, text, narration },
+                _ => Line::Text { command, printed, text, narration, value },
             }
         }
     }

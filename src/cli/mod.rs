@@ -1,6 +1,7 @@
 //! The terminal: the program's commands, the stepper's prompt, and what a stop looks like.
 //!
 //! - [`step`]: `kubestep step`; [`stepper`]: a session that takes commands. Its faces: [`prompt`], [`json`], [`tui`].
+//! - [`told`]: answers as values, for programs.
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
 //! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`.
@@ -34,6 +35,7 @@ pub mod run;
 pub mod sequence;
 pub mod step;
 pub mod stepper;
+pub mod told;
 pub mod tui;
 pub mod view;
 pub mod watch;
@@ -150,9 +152,9 @@ struct StepArguments {
     /// Use the whole screen: panes for what happened, what is pending, the timeline, code, queues and caches.
     #[arg(long, conflicts_with = "json")]
     tui: bool,
-    /// Before each stop, ask what happens next; the score comes at the end.
-    #[arg(long)]
-    quiz: bool,
+    /// Before each stop, ask what happens next; the score comes at the end. Some scenarios do: --quiz=false turns it off.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    quiz: Option<bool>,
     /// Write the session into this folder as it goes. At a terminal that happens anyway, in the user's own folder for
     /// such things; a session whose terminal died is offered again there.
     #[arg(long, value_name = "DIR")]

@@ -49,16 +49,25 @@ pub fn chain(session: &Session, of: StepId) -> (Vec<&Step>, Option<String>) {
     (chain, None)
 }
 
-/// The line that was typed in a step by the scenario, or right before it by whoever sits here.
+/// The line that was typed in a step by the scenario, or right before it by whoever sits here: a command, or a fault that
+/// has set this step off.
 fn typed_in(session: &Session, step: &Step) -> Option<String> {
     if let Some((_, line)) = session.typed().iter().find(|(at, _)| *at == step.id) {
         return Some(line.clone());
     }
-    let users = step.event.from == session.cluster.user.actor();
-    let chosen = session.choices().iter().rev().find(|chosen| users && chosen.after == step.event.cause.0)?;
-    match &chosen.choice {
-        Choice::Kubectl(words) => Some(format!("kubectl {}", shell_words::join(words))),
-        Choice::Network { words, .. } => Some(shell_words::join(words)),
-        _ => None,
+    let (event, cause) = (&step.event, step.event.cause);
+    let users = event.from == session.cluster.user.actor();
+    // What a step has sent is its own doing; what else came of that moment was chosen.
+    let sent = session.step(cause).is_some_and(|cause| cause.sent.contains(&event.id));
+    if sent || (cause.0 == 0 && !users) {
+        return None;
     }
+    let mut chosen =
+        session.choices().iter().rev().filter(|chosen| chosen.after == cause.0).map(|chosen| &chosen.choice);
+    chosen.find_map(|choice| match choice {
+        Choice::Kubectl(words) if users => Some(format!("kubectl {}", shell_words::join(words))),
+        Choice::Network { words, .. } if users => Some(shell_words::join(words)),
+        Choice::Kubectl(_) | Choice::Network { .. } => None,
+        fault => (!users).then(|| fault.to_string()),
+    })
 }

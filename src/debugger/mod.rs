@@ -7,7 +7,7 @@
 //! - [`mod@breakpoint`]: where else it stops. [`facts`]: what is asked of a step; [`expression`]: conditions.
 //! - [`explore`]: every order of delivery within a bound.
 //! - [`causes`], [`changes`], [`timeline`], [`inspect`], [`spine`], [`explain`]: questions and their answers, about
-//!   objects that [`target`] finds.
+//!   objects that [`target`] finds; [`chapters`]: where the book tells more.
 //! - [`choice`]: what a user decides and breaks. [`mod@file`]: a session saved; [`journal`]: one written as it goes;
 //!   [`digest`]: by which runs are known again.
 //! - [`stop`]: everything there is to see at a stop. [`describe`]: one event, or one task, in words.
@@ -24,6 +24,7 @@
 pub mod breakpoint;
 pub mod causes;
 pub mod changes;
+pub mod chapters;
 pub mod choice;
 pub mod compare;
 pub mod describe;

@@ -2,7 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::cluster::scenario::Scenario;
-use crate::engine::{Step, StepId, What};
+use crate::engine::{Step, StepId};
 use crate::object::time::Instant;
 
 use super::breakpoint::{Breakpoints, Context, Hit};
@@ -243,10 +243,5 @@ impl Session {
             next = Some(step.event.cause);
         }
         chain
-    }
-
-    /// The nearest request among a step's causes: the write behind a notification.
-    pub fn write_behind(&self, id: StepId) -> Option<&Step> {
-        self.why(id).into_iter().find(|step| matches!(step.event.what, What::Request { .. }))
     }
 }

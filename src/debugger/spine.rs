@@ -4,6 +4,7 @@ use crate::engine::{Engine, Step, StepId};
 use crate::object::{Kind, Object};
 
 use super::Session;
+use super::chapters::{CHAPTERS, Chapter};
 use super::facts::{Class, Facts};
 
 /// One stage.
@@ -13,6 +14,8 @@ pub struct Stage {
     pub name: &'static str,
     /// Who does it, and what.
     pub story: &'static str,
+    /// The chapter of the book that tells of it.
+    pub chapter: &'static Chapter,
     fits: fn(&Facts) -> bool,
 }
 
@@ -21,67 +24,83 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "keystroke",
         story: "kubectl reads the manifest, asks what is there, and sends what is wanted",
+        chapter: &CHAPTERS[0],
         fits: |facts| facts.from.starts_with("user/") || facts.to.starts_with("user/"),
     },
     Stage {
         name: "Deployment",
         story: "the deployment controller makes a ReplicaSet for the template, and counts",
+        chapter: &CHAPTERS[7],
         fits: |facts| is_about(facts, "deployment-controller", Kind::Deployment),
     },
     Stage {
         name: "ReplicaSet",
         story: "the replicaset controller makes the Pods that are missing",
+        chapter: &CHAPTERS[6],
         fits: |facts| is_about(facts, "replicaset-controller", Kind::ReplicaSet),
     },
     Stage {
         name: "scheduling",
         story: "the scheduler picks a node and asks the API server to bind the Pod to it",
+        chapter: &CHAPTERS[8],
         fits: |facts| {
-            let told = facts.to == "kube-scheduler" && facts.class == Class::Notification;
+            let told = is_of(facts.to, "kube-scheduler") && facts.class == Class::Notification;
             let about_pod = facts.subjects.iter().any(|subject| subject.kind == Kind::Pod);
-            facts.from == "kube-scheduler" || facts.to == "kube-scheduler" && (!told || about_pod)
+            facts.from == "kube-scheduler" || is_of(facts.to, "kube-scheduler") && (!told || about_pod)
         },
     },
     Stage {
         name: "Pod arrives",
         story: "the kubelet sees a Pod with its node's name, admits it, and mounts its volumes",
+        chapter: &CHAPTERS[9],
         fits: |facts| facts.to.starts_with("kubelet/") && facts.class == Class::Notification,
     },
     Stage {
         name: "sandbox",
         story: "the runtime makes the Pod's network namespace, and the CNI plugins its address",
+        chapter: &CHAPTERS[10],
         fits: |facts| facts.to.starts_with("cni/") || facts.from.starts_with("cni/") || method(facts, "PodSandbox"),
     },
     Stage {
         name: "image",
         story: "the runtime pulls the image, unless the node has it",
+        chapter: &CHAPTERS[9],
         fits: |facts| method(facts, "Image"),
     },
     Stage {
         name: "container",
         story: "the runtime creates the container and starts its process",
+        chapter: &CHAPTERS[9],
         fits: |facts| method(facts, "CreateContainer") || method(facts, "StartContainer"),
     },
     Stage {
         name: "status",
         story: "the kubelet tells the API server what runs, and probes whether it is ready",
+        chapter: &CHAPTERS[9],
         fits: |facts| facts.from.starts_with("kubelet/") && writes(facts, Kind::Pod) && !deleting(facts),
     },
     Stage {
         name: "traffic",
         story: "EndpointSlices name the ready Pods, and each node's proxy sends packets to them",
+        chapter: &CHAPTERS[12],
         fits: |facts| facts.from.starts_with("endpointslice") || facts.to.starts_with("kube-proxy"),
     },
     Stage {
         name: "deletion",
         story: "a Pod gets a deletion time; the kubelet stops it and takes it away at last",
+        chapter: &CHAPTERS[14],
         fits: |facts| deleting(facts) || method(facts, "StopContainer") || method(facts, "StopPodSandbox"),
     },
 ];
 
+/// Whether a process is one of a component: `kube-scheduler`, `kube-scheduler/2`.
+fn is_of(process: &str, component: &str) -> bool {
+    process.split('/').next() == Some(component)
+}
+
 fn is_about(facts: &Facts, controller: &str, kind: Kind) -> bool {
     let works = |task: &str| task.split(' ').next() == Some(controller);
-    let informed = facts.class == Class::Notification && facts.to == "kube-controller-manager";
+    let informed = facts.class == Class::Notification && is_of(facts.to, "kube-controller-manager");
     facts.from == controller
         || facts.tasks().any(works)
         || (informed && facts.subjects.iter().any(|subject| subject.kind == kind))

@@ -10,9 +10,9 @@ use crate::engine::{Engine, Note, Pending, Queued, Step, Table, Task, What};
 use crate::object::Object;
 
 use super::Session;
-use super::describe;
 use super::diff::{self, FieldChange};
 use super::facts::Class;
+use super::{causes, describe};
 
 /// So many events in flight, and so many suspended tasks, are told of.
 const SHOWN: usize = 20;
@@ -194,7 +194,12 @@ fn why(session: &Session, step: &Step) -> Option<Why> {
         let what = describe::headline(&session.cluster.engine, &before.event).what;
         return Some(Why { step: before.id.0, from: None, what, code: None, revision: None });
     }
-    let write = session.write_behind(step.id)?;
+    let (chain, typed) = causes::chain(session, step.id);
+    let Some(write) = chain.into_iter().skip(1).find(|cause| matches!(cause.event.what, What::Request { .. })) else {
+        // Nobody's request: a fault, perhaps.
+        let what = format!("you typed: {}", typed?);
+        return Some(Why { step: step.event.cause.0, from: None, what, code: None, revision: None });
+    };
     let What::Request { request, .. } = &write.event.what else { return None };
     let answer = write.notes.iter().find_map(|note| match note {
         Note::Answered { code, revision, .. } => Some((*code, (*revision > 0).then_some(*revision))),
@@ -304,6 +309,11 @@ fn tasks(session: &Session) -> Vec<&Task> {
     tasks
 }
 
+/// All of them, with those of background traffic and the user's commands.
+pub fn all_waiting(session: &Session) -> Vec<Waiting> {
+    session.cluster.engine.tasks().filter_map(|task| waiting(session, task)).collect()
+}
+
 fn waiting(session: &Session, task: &Task) -> Option<Waiting> {
     let wait = task.waits.first()?;
     Some(Waiting {
@@ -316,7 +326,8 @@ fn waiting(session: &Session, task: &Task) -> Option<Waiting> {
     })
 }
 
-fn in_flight(session: &Session, event: &Pending) -> InFlight {
+/// An event that was not delivered yet.
+pub fn in_flight(session: &Session, event: &Pending) -> InFlight {
     let head = describe::headline(&session.cluster.engine, event);
     let t_ns = session.time(event.due).0;
     InFlight { event: event.id.to_string(), t_ns, from: head.from, what: head.what, to: head.to }

@@ -1,6 +1,8 @@
 //! Questions about what was: causes, effects, changes, and who believes what.
 
 use crate::debugger::changes::{self, Changed};
+use crate::debugger::chapters::{self, Chapter};
+use crate::debugger::expression::matches_glob;
 use crate::debugger::spine::{self, STAGES};
 use crate::debugger::target::{self, Target};
 use crate::debugger::timeline::{self, About};
@@ -122,17 +124,7 @@ fn effects(stepper: &mut Stepper, line: &Line) -> Text {
 
 fn timeline(stepper: &mut Stepper, line: &Line) -> Text {
     let session = &stepper.session;
-    let words = line.arguments();
-    let about = match words.as_slice() {
-        [] => About::Everything,
-        [word]
-            if session.names().components.iter().any(|name| crate::debugger::expression::matches_glob(word, name)) =>
-        {
-            About::Component((*word).to_owned())
-        }
-        words => About::Object(target::find(session, words)?),
-    };
-    let rows = timeline::rows(session, &about);
+    let rows = timeline::rows(session, &about(session, line)?);
     let first = rows.len().saturating_sub(ROWS_SHOWN);
     if rows.is_empty() {
         return Ok("nothing has happened yet; press Enter to step\n".to_owned());
@@ -142,26 +134,41 @@ fn timeline(stepper: &mut Stepper, line: &Line) -> Text {
     Ok(before + &sequence::draw(&rows[first..], here, stepper.width()))
 }
 
-fn diff(stepper: &mut Stepper, line: &Line) -> Text {
-    let session = &stepper.session;
+/// What a timeline is to be about.
+pub fn about(session: &Session, line: &Line) -> Result<About, String> {
+    let words = line.arguments();
+    let known = |word: &str| session.names().components.iter().any(|name| matches_glob(word, name));
+    Ok(match words.as_slice() {
+        [] => About::Everything,
+        [word] if known(word) => About::Component((*word).to_owned()),
+        words => About::Object(target::find(session, words)?),
+    })
+}
+
+/// The objects that differ after a step, or between two.
+pub fn differences(session: &Session, line: &Line) -> Result<Vec<Changed>, String> {
     let number = |word: &&str| {
         let step = word.trim_start_matches('#').parse::<u64>();
         step.map_err(|_| format!("{word:?} is not a step; write for example: diff 12, or: diff 12 40"))
     };
     let numbers: Vec<u64> = line.arguments().iter().map(number).collect::<Result<_, _>>()?;
-    let changed = match numbers.as_slice() {
-        [] => changes::of_step(step(session, None)?),
-        [one] => changes::of_step(step(session, Some(*one))?),
+    match numbers.as_slice() {
+        [] => Ok(changes::of_step(step(session, None)?)),
+        [one] => Ok(changes::of_step(step(session, Some(*one))?)),
         [from, to] => {
             for number in [from, to] {
                 if *number > 0 {
                     step(session, Some(*number))?;
                 }
             }
-            changes::between(session, StepId(*from), StepId(*to))
+            Ok(changes::between(session, StepId(*from), StepId(*to)))
         }
-        _ => return Err("diff takes two steps at most; write for example: diff 12 40".to_owned()),
-    };
+        _ => Err("diff takes two steps at most; write for example: diff 12 40".to_owned()),
+    }
+}
+
+fn diff(stepper: &mut Stepper, line: &Line) -> Text {
+    let changed = differences(&stepper.session, line)?;
     if changed.is_empty() {
         return Ok("no object changed\n".to_owned());
     }
@@ -256,11 +263,11 @@ fn explain(session: &Session, word: &str) -> Text {
     if !values.is_empty() {
         out += &format!("here: {}\n", values.join(", "));
     }
-    Ok(out)
+    Ok(out + &told_in(chapters::of(kind, path)))
 }
 
 /// What some objects of this cluster have in that field.
-fn values(session: &Session, kind: Kind, path: &str) -> Vec<String> {
+pub fn values(session: &Session, kind: Kind, path: &str) -> Vec<String> {
     const SHOWN: usize = 3;
     let Ok(parts) = crate::debugger::expression::parse::parse_parts(path) else { return Vec::new() };
     let store = &session.cluster.engine.api.store;
@@ -272,6 +279,11 @@ fn values(session: &Session, kind: Kind, path: &str) -> Vec<String> {
         Some(format!("{} {text}", Target { kind, key: crate::object::Key::of(&entry.value) }.key))
     });
     shown.collect()
+}
+
+/// Where the book tells more.
+fn told_in(chapter: &Chapter) -> String {
+    format!("the book: {}, book/src/{}\n", chapter.title, chapter.file)
 }
 
 fn place(stepper: &Stepper) -> String {
@@ -286,5 +298,6 @@ fn place(stepper: &Stepper) -> String {
         let first = place.reached[number].map_or(String::new(), |step| step.to_string());
         out += &format!("{mark} {:<11} {first:>6}  {}\n", stage.name, stage.story);
     }
+    out += &place.here.map_or(String::new(), |here| told_in(STAGES[here].chapter));
     out.lines().map(|line| format!("{}\n", stepper.view().fit(line))).collect()
 }

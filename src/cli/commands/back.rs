@@ -206,13 +206,18 @@ fn course(stepper: &Stepper, word: &str) -> Result<Option<usize>, String> {
     }
 }
 
-fn compare(stepper: &mut Stepper, line: &Line) -> Text {
+/// The two courses that are to be compared: as they were typed, and their places.
+pub fn courses<'a>(stepper: &Stepper, line: &'a Line) -> Result<([&'a str; 2], [Option<usize>; 2]), String> {
     let words = match line.arguments().as_slice() {
         [a] => [*a, "*"],
         [a, b] => [*a, *b],
         _ => return Err("write for example: compare 1, or: compare 1 2".to_owned()),
     };
-    let which = [course(stepper, words[0])?, course(stepper, words[1])?];
+    Ok((words, [course(stepper, words[0])?, course(stepper, words[1])?]))
+}
+
+fn compare(stepper: &mut Stepper, line: &Line) -> Text {
+    let (words, which) = courses(stepper, line)?;
     let compared = stepper.session.compare(which)?;
     let names = words.map(|word| if word == "*" { "*  this one".to_owned() } else { format!("{word}  branch {word}") });
     let mut out = match &compared.parting {
