@@ -13,10 +13,8 @@ fn stepper(scenario: &str, seed: u64) -> Stepper {
 
 #[test]
 fn every_place_is_come_by() {
-    let narrated = Scenario::shipped().into_iter().filter(|scenario| !scenario.tour.is_empty());
-    let mut tours = 0;
-    for scenario in narrated {
-        tours += 1;
+    for scenario in Scenario::shipped() {
+        assert!(scenario.tour.len() >= 4, "{} has its story", scenario.name);
         let mut stepper = stepper(&scenario.name, scenario.seed);
         let mut last = 0;
         for (n, place) in (1..).zip(&scenario.tour) {
@@ -35,7 +33,6 @@ fn every_place_is_come_by() {
         }
         assert!(stepper.answer("tour").is_err_and(|error| error.contains("the tour is over")));
     }
-    assert!(tours >= 5, "only {tours} scenarios are narrated");
 }
 
 #[test]
@@ -67,7 +64,7 @@ fn what_this_run_does_not_come_by_is_left_out() {
 
 #[test]
 fn scenarios_without_narration_say_who_has_one() {
-    let error = stepper("dns", 0).answer("tour").expect_err("nobody tells of it");
+    let error = stepper("lost-update", 0).answer("tour").expect_err("nobody tells of it");
     assert!(error.contains("deployment"), "{error}");
 }
 

@@ -36,13 +36,15 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
     let scenario = session.scenario();
     let title = palette::here().apply_to(&scenario.title);
     let tour = if scenario.tour.is_empty() { "" } else { " tour tells the story;" };
+    let quiz = arguments.quiz.unwrap_or(scenario.quiz);
+    let asks = if quiz { " You are asked what comes next; --quiz=false would not." } else { "" };
     let greeting = format!(
-        "{title}\n{}\n{} nodes are up, nothing is deployed. Enter steps;{tour} help lists the commands.\n",
+        "{title}\n{}\n{} nodes are up, nothing is deployed. Enter steps;{tour} help lists the commands.{asks}\n",
         scenario.story.trim(),
         session.cluster.config().nodes.len(),
     );
     let mut stepper = Stepper::new(session, arguments.all);
-    stepper.quiz = arguments.quiz.then(Quiz::default);
+    stepper.quiz = arguments.quiz.unwrap_or(stepper.session.scenario().quiz).then(Quiz::default);
     let kept = stepper.keep_in(folder);
     run(stepper, &arguments, &kept, &(greeting + &kept))
 }
@@ -55,7 +57,9 @@ fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> an
     if arguments.all {
         stepper.stop = StopAt::Anything;
     }
-    stepper.quiz = stepper.quiz.or(arguments.quiz.then(Quiz::default));
+    if let Some(quiz) = arguments.quiz {
+        stepper.quiz = quiz.then(|| stepper.quiz.unwrap_or_default());
+    }
     let kept = stepper.keep_in(folder);
     let title = palette::here().apply_to(&stepper.session.scenario().title);
     let shown = if arguments.tui { String::new() } else { prompt::text(&stepper.shown(), &stepper.view()) };
