@@ -92,7 +92,8 @@ fn without_line_numbers(text: &str) -> String {
         match line.find(".rs:") {
             Some(at) if line.trim_start().starts_with("src/") => format!("{}.rs:N", &line[..at]),
             _ if !number.is_empty() && code[number.len()..].starts_with(' ') && line.starts_with("  ") => {
-                line.replacen(&number, "N", 1)
+                // They end in the same column, however long they are.
+                line.replacen(&number, &format!("{:>1$}", "N", number.len()), 1)
             }
             _ => line.to_owned(),
         }
