@@ -33,6 +33,8 @@ pub struct Done {
     pub content: String,
     /// Its source with transcripts written anew; none if they are right.
     pub blessed: Option<String>,
+    /// What could not be carried out; the chapter is of no use then.
+    pub mistakes: Vec<Mistake>,
 }
 
 impl Preprocess {
@@ -42,29 +44,27 @@ impl Preprocess {
     }
 
     /// Carries out a chapter's directives. All mistakes are told, not only the first.
-    pub fn chapter(&mut self, source: &str) -> Result<Done, Vec<Mistake>> {
-        let blocks = block::find(source)?;
-        let (mut content, mut blessed) = (String::new(), String::new());
-        let (mut mistakes, mut at) = (Vec::new(), 0);
+    pub fn chapter(&mut self, source: &str) -> Done {
+        let (blocks, mut mistakes) = match block::find(source) {
+            Ok(blocks) => (blocks, Vec::new()),
+            Err(mistakes) => (Vec::new(), mistakes),
+        };
+        let (mut content, mut blessed, mut at) = (String::new(), String::new(), 0);
         for (number, block) in (1..).zip(&blocks) {
-            match self.block(block, number) {
-                Ok((html, anew)) => {
-                    content += &source[at..block.range.start];
-                    content += &html;
-                    blessed += &source[at..block.inner.start];
-                    blessed += anew.as_deref().unwrap_or(&block.body);
-                    blessed += &source[block.inner.end..block.range.end];
-                }
-                Err(mistake) => mistakes.push(mistake),
-            }
+            let (html, anew) = self.block(block, number).unwrap_or_else(|mistake| {
+                mistakes.push(mistake);
+                (String::new(), None)
+            });
+            content += &source[at..block.range.start];
+            content += &html;
+            blessed += &source[at..block.inner.start];
+            blessed += anew.as_deref().unwrap_or(&block.body);
+            blessed += &source[block.inner.end..block.range.end];
             at = block.range.end;
         }
         content += &source[at..];
         blessed += &source[at..];
-        match mistakes.is_empty() {
-            true => Ok(Done { content, blessed: (blessed != source).then_some(blessed) }),
-            false => Err(mistakes),
-        }
+        Done { content, blessed: (blessed != source).then_some(blessed), mistakes }
     }
 
     fn block(&mut self, block: &Block, number: usize) -> Result<(String, Option<String>), Mistake> {

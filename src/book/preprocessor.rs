@@ -59,9 +59,12 @@ impl Preprocessor for Directives {
 fn carry_out(preprocess: &mut Preprocess, chapter: &mut Chapter, folder: &Path) -> Result<(), String> {
     let Some(path) = &chapter.source_path else { return Ok(()) };
     let file = folder.join(path);
-    let done = preprocess.chapter(&chapter.content).map_err(|mistakes| report(&file, &mistakes))?;
+    let done = preprocess.chapter(&chapter.content);
     if let Some(blessed) = done.blessed {
         std::fs::write(&file, blessed).map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
+    }
+    if !done.mistakes.is_empty() {
+        return Err(report(&file, &done.mistakes));
     }
     chapter.content = done.content;
     Ok(())

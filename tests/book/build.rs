@@ -269,6 +269,18 @@ fn what_cannot_be_done_says_the_way_out() {
     assert!(error.contains("this is for mdBook"), "{error}");
 }
 
+/// Rust that a chapter shows is Rust that compiles: it is taken from sources, by a `code` block.
+#[test]
+fn rust_comes_from_sources() {
+    for entry in fs::read_dir("book/src").expect("the chapters are there") {
+        let path = entry.expect("a folder can be listed").path();
+        let text = fs::read_to_string(&path).expect("a chapter is text");
+        for (number, line) in (1..).zip(text.lines()) {
+            assert!(!line.starts_with("```rust"), "{}:{number}: show it with a code block", path.display());
+        }
+    }
+}
+
 /// The library that exercises link has no book in it.
 #[test]
 fn exercises_do_without_the_book() {
