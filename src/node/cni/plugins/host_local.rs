@@ -66,7 +66,10 @@ fn add(machine: &mut Machine, run: &Run) -> Result<CniResult, CniError> {
                 ips.push(IpConfig { interface: None, address, gateway });
             }
             Err(error) => {
-                config.store.release(machine.disk, id, ifname);
+                // What the sets before have given goes back; what the interface had before this run stays its own.
+                if at > 0 {
+                    config.store.release(machine.disk, id, ifname);
+                }
                 return Err(format!("failed to allocate for range {at}: {error}").into());
             }
         }

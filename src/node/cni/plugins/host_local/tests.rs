@@ -39,6 +39,7 @@ fn a_freed_address_rests() {
         twice,
         "failed to allocate for range 0: 10.1.2.3 has been allocated to c1, duplicate allocation is not allowed"
     );
+    assert_eq!(bench.allocate("c1", &ipam).unwrap_err(), twice, "the address stays the first one's");
 }
 
 /// The example of the plugin's documentation: an address of each family.
