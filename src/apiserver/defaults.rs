@@ -141,13 +141,11 @@ fn container_defaults(container: &mut Container) {
     }
 }
 
-/// Whether an image's tag is `latest`, said or unsaid.
+/// Whether an image's tag is `latest`, said or unsaid. Mirrors `ParseImageName`: a digest says it where no tag does.
 fn names_latest(image: &str) -> bool {
-    if image.contains('@') {
-        return false;
-    }
-    let last = image.rsplit('/').next().unwrap_or(image);
-    last.split_once(':').is_none_or(|(_, tag)| tag == "latest")
+    let (name, digest) = image.split_once('@').unwrap_or((image, ""));
+    let last = name.rsplit('/').next().unwrap_or(name);
+    last.split_once(':').map_or(digest.is_empty(), |(_, tag)| tag == "latest")
 }
 
 fn probe_defaults(probe: &mut Probe) {
@@ -352,6 +350,8 @@ mod tests {
             ("nginx:1.27", false),
             ("registry:5000/nginx", true),
             ("nginx@sha256:0", false),
+            ("nginx:1.27@sha256:0", false),
+            ("nginx:latest@sha256:0", true),
         ] {
             assert_eq!(names_latest(image), latest, "{image}");
         }
