@@ -13,18 +13,24 @@
 //!
 //! Left out: exercises that run in the cluster; this is so far a set of functions that the cluster calls.
 
+pub mod admission;
 pub mod cache;
+pub mod cni;
+pub mod collect;
 pub mod fit;
 pub mod function;
 pub mod ownership;
 pub mod process;
 pub mod progress;
+pub mod proxy;
 pub mod queue;
 pub mod report;
 pub mod restart;
 pub mod rollout;
 pub mod score;
 pub mod shelf;
+pub mod sync;
+pub mod update;
 
 /// Everything there is to say about one exercise, said once.
 pub struct Exercise {
@@ -71,12 +77,18 @@ impl Exercise {
 /// The exercises, in the order in which they are meant to be done.
 pub const TABLE: &[Exercise] = &[
     ownership::EXERCISE,
+    update::EXERCISE,
     cache::EXERCISE,
     queue::EXERCISE,
+    admission::EXERCISE,
     rollout::EXERCISE,
     fit::EXERCISE,
     score::EXERCISE,
+    sync::EXERCISE,
     restart::EXERCISE,
+    cni::EXERCISE,
+    proxy::EXERCISE,
+    collect::EXERCISE,
 ];
 
 /// A property that does not hold.

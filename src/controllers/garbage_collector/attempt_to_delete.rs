@@ -19,18 +19,18 @@ const DISCOVERY_PERIOD: Duration = Duration::from_secs(30);
 
 /// An object's owners, by what has become of them.
 #[derive(Debug, Default)]
-struct Owners {
+pub struct Owners {
     /// There, and here to stay.
-    solid: Vec<Uid>,
+    pub solid: Vec<Uid>,
     /// Not there.
-    dangling: Vec<Uid>,
+    pub dangling: Vec<Uid>,
     /// Being deleted in the foreground: they wait for this object to go.
-    waiting: Vec<Uid>,
+    pub waiting: Vec<Uid>,
 }
 
 /// What is to be done about an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+pub enum Verdict {
     /// Somebody owns it.
     Keep,
     /// Somebody owns it; the other owners' references are taken off.
@@ -42,7 +42,8 @@ enum Verdict {
 }
 
 impl Owners {
-    fn verdict(&self, has_dependents: bool) -> Verdict {
+    /// What follows, for an object that itself has dependents or has none.
+    pub fn verdict(&self, has_dependents: bool) -> Verdict {
         if self.solid.is_empty() {
             let first = !self.waiting.is_empty() && has_dependents;
             return if first { Verdict::DeleteDependentsFirst } else { Verdict::Delete };
@@ -200,12 +201,13 @@ enum Lookup {
     Impossible,
 }
 
-fn waits_for_dependents(owner: &Object) -> bool {
+/// Whether an owner is being deleted in the foreground.
+pub fn waits_for_dependents(owner: &Object) -> bool {
     owner.meta().deletion_timestamp.is_some() && has_finalizer(owner.meta(), FOREGROUND)
 }
 
 /// An object that carries a finalizer of the collector's was to be deleted so, and is.
-fn policy_of(object: &Object) -> Propagation {
+pub fn policy_of(object: &Object) -> Propagation {
     if has_finalizer(object.meta(), ORPHAN) {
         Propagation::Orphan
     } else if has_finalizer(object.meta(), FOREGROUND) {

@@ -223,6 +223,6 @@ impl Run<'_> {
 }
 
 #[cfg(test)]
-pub(super) mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

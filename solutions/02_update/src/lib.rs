@@ -1,0 +1,37 @@
+//! Exercise 02: how do two write the same object?
+//!
+//! A ConfigMap counts something in `data.count`. Count one more: read it, and write it with the number that is one higher (1,
+//! if there is none yet). Others may write it at the same time, and no change may be lost, theirs or yours.
+//!
+//! Every object carries `metadata.resourceVersion`, which changes with each write. An update is refused with
+//! `Refused::Conflict` if the object has another one by now: then all that you know of it is old. Read and write five times at
+//! most, then give that refusal to the caller; any other refusal at once.
+
+#![allow(unused_imports)]
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubestep::lab::update::{Api, Refused};
+
+// Yours from here.
+
+/// Counts one more. Gives the number that was written.
+pub fn count(api: &mut dyn Api) -> Result<u64, Refused> {
+    for _ in 0..5 {
+        let mut object = api.get()?;
+        let data = object.data.get_or_insert_default();
+        let next = number(data) + 1;
+        data.insert("count".to_owned(), next.to_string());
+        match api.update(object) {
+            Ok(_) => return Ok(next),
+            Err(Refused::Conflict) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    Err(Refused::Conflict)
+}
+
+fn number(data: &BTreeMap<String, String>) -> u64 {
+    data.get("count").and_then(|text| text.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,406 @@
+//! Exercise 05: what a new Pod becomes before it is stored. Mirrors `pkg/apis/core/v1/defaults.go` and the plugins
+//! ServiceAccount, Priority and DefaultTolerationSeconds of `plugin/pkg/admission`.
+//!
+//! Every combination of an account, tolerations and a priority is asked, against clusters that have what is named and
+//! clusters that lack it; and every sort of image name.
+//!
+//! Left out: all other defaults, the volume with the account's token, preemption policies, names that are generated.
+
+use k8s_openapi::api::core::v1::{Container, Pod, ServiceAccount, Toleration};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Exercise;
+use super::function::{self, Function};
+
+/// What the API server looks at beside the Pod.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Cluster {
+    /// All service accounts, of all namespaces.
+    pub accounts: Vec<ServiceAccount>,
+    /// All priority classes; one of them at most has `globalDefault: true`.
+    pub classes: Vec<PriorityClass>,
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "05_admission",
+    title: "What becomes of a Pod before it is stored?",
+    outcome: "say what the API server adds to a Pod that nobody wrote, and what it refuses and why",
+    needs: &[],
+    hints: [
+        "Four things are done, in this order: pull policies, the account, the priority, the tolerations. Which of them can \
+         refuse the Pod? What may the Pod have said already?",
+        "An image without a tag is `latest`, but one with a digest is not; the colon of a registry's port is no tag. The \
+         account must be in the Pod's namespace, also if it is `default`. A toleration without key or effect covers all.",
+        "Policy: Always if the tag is latest, or if there is neither tag nor digest; else IfNotPresent. Priority: that of the \
+         class; without a class that of the global default, whose name is then written too; else 0. Toleration: key, operator \
+         Exists, effect NoExecute, 300 seconds, unless one of the Pod's covers that taint with that effect.",
+    ],
+    minutes: 40,
+    questions: function::questions::<Admission>,
+    judge: function::judge::<Admission>,
+};
+
+/// In the learner's process.
+pub fn answer(admit: fn(&mut Pod, &Cluster) -> Result<(), String>) {
+    function::answer::<Admission>(|case: &Case| {
+        let mut pod = case.pod.clone();
+        admit(&mut pod, &case.cluster).map(|()| admitted(&pod))
+    });
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Case {
+    pod: Pod,
+    cluster: Cluster,
+}
+
+/// The part of the Pod that is looked at.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Admitted {
+    pull_policies: Vec<Option<String>>,
+    account: Option<String>,
+    class: Option<String>,
+    priority: Option<i32>,
+    tolerations: Vec<Toleration>,
+}
+
+fn admitted(pod: &Pod) -> Admitted {
+    let spec = pod.spec.clone().unwrap_or_default();
+    let containers = spec.init_containers.iter().flatten().chain(&spec.containers);
+    Admitted {
+        pull_policies: containers.map(|one| one.image_pull_policy.clone()).collect(),
+        account: spec.service_account_name,
+        class: spec.priority_class_name,
+        priority: spec.priority,
+        tolerations: spec.tolerations.unwrap_or_default(),
+    }
+}
+
+struct Admission;
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    NoTagIsOld,
+    OverwritesPolicy,
+    LatestSomewhere,
+    PortIsTag,
+    DigestIgnored,
+    NoInit,
+    NeverLooksUp,
+    DefaultIsThere,
+    AnyNamespace,
+    AccountOverwritten,
+    UnknownClassIsZero,
+    NoGlobalDefault,
+    ClassUnnamed,
+    GivenNumberWins,
+    ClassFirst,
+    Replaces,
+    AlwaysAdds,
+    KeyIsEnough,
+    NeedsKey,
+    NeedsEffect,
+    ForEver,
+}
+
+impl Function for Admission {
+    type Question = Case;
+    type Answer = Result<Admitted, String>;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("an image without a tag is not pulled each time; no tag means latest", Slip::NoTagIsOld),
+        ("a pull policy that the Pod has is overwritten", Slip::OverwritesPolicy),
+        ("`latest` anywhere in the image's name is taken for the tag", Slip::LatestSomewhere),
+        ("the port of a registry is taken for a tag", Slip::PortIsTag),
+        ("an image with a digest and no tag is taken for latest", Slip::DigestIgnored),
+        ("init containers get no pull policy", Slip::NoInit),
+        ("nobody looks whether the account is there", Slip::NeverLooksUp),
+        ("only an account that the Pod names is looked up; `default` may be absent too", Slip::DefaultIsThere),
+        ("an account of another namespace is taken", Slip::AnyNamespace),
+        ("every Pod gets the account `default`", Slip::AccountOverwritten),
+        ("an unknown class counts as none; it is refused", Slip::UnknownClassIsZero),
+        ("the class that is the global default is not used", Slip::NoGlobalDefault),
+        ("the name of the global default is not written into the Pod", Slip::ClassUnnamed),
+        ("a number that does not fit the class is accepted", Slip::GivenNumberWins),
+        ("the class is checked before the account, so that the wrong reason is given", Slip::ClassFirst),
+        ("the Pod's own tolerations are lost", Slip::Replaces),
+        ("tolerations are added although the Pod has its own for that taint", Slip::AlwaysAdds),
+        ("a toleration of the same key but another effect is taken for enough", Slip::KeyIsEnough),
+        ("a toleration without a key is not recognised; it covers every taint", Slip::NeedsKey),
+        ("a toleration without an effect is not recognised; it covers every effect", Slip::NeedsEffect),
+        ("the tolerations that are added last for ever; they last 300 seconds", Slip::ForEver),
+    ];
+
+    fn questions() -> Vec<Case> {
+        let mut all = Vec::new();
+        let ready = cluster(&["dev/default", "dev/builder"], &[]);
+        for image in IMAGES {
+            for (policy, init) in [(None, false), (Some("Never"), false), (None, true), (Some("Always"), true)] {
+                let container = |name: &str, policy| json!({"name": name, "image": image, "imagePullPolicy": policy});
+                let old = json!({"name": "old", "image": "nginx:1.27"});
+                let spec = match init {
+                    true => json!({"initContainers": [container("init", policy)], "containers": [old]}),
+                    false => json!({"containers": [container("app", policy), old]}),
+                };
+                all.push(Case { pod: pod(&spec), cluster: ready.clone() });
+            }
+        }
+        let (high, usual) = (("high", 1000, false), ("usual", 5, true));
+        let clusters = [
+            cluster(&["dev/default", "dev/builder"], &[high]),
+            cluster(&["dev/builder"], &[high, usual]),
+            cluster(&["other/nope", "other/default", "dev/default"], &[usual]),
+        ];
+        for tolerations in tolerations() {
+            for (cluster, account) in clusters.iter().flat_map(|one| ["", "builder", "nope"].map(|two| (one, two))) {
+                for (class, priority) in ["", "high", "nope"].into_iter().flat_map(|one| NUMBERS.map(|two| (one, two)))
+                {
+                    let text = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
+                    let spec = json!({"containers": [{"name": "app", "image": "nginx:1.27"}], "priority": priority,
+                        "serviceAccountName": text(account), "priorityClassName": text(class), "tolerations": tolerations});
+                    all.push(Case { pod: pod(&spec), cluster: cluster.clone() });
+                }
+            }
+        }
+        all
+    }
+
+    fn rule(case: &Case, slip: Option<Slip>) -> Result<Admitted, String> {
+        let mut pod = case.pod.clone();
+        let meta = pod.metadata.clone();
+        let refused = |why: String| format!("pods \"{}\" is forbidden: {why}", meta.name.unwrap_or_default());
+        admit(&mut pod, &case.cluster, slip).map_err(refused)?;
+        Ok(admitted(&pod))
+    }
+
+    fn property(case: &Case, given: Option<&Self::Answer>) -> &'static str {
+        match (Admission::rule(case, None), given) {
+            (_, None) => "every Pod gets an answer",
+            (Err(_), Some(Ok(_))) => "a Pod that names what is not there, or a number that does not fit, is refused",
+            (Ok(_), Some(Err(_))) => "a Pod with nothing wrong is not refused",
+            (Err(_), Some(Err(_))) => "the first thing that is wrong is the reason, in Kubernetes' words",
+            (Ok(right), Some(Ok(given))) if right.pull_policies != given.pull_policies => {
+                "what is latest is pulled each time, all else if it is not there, unless the Pod says otherwise"
+            }
+            (Ok(right), Some(Ok(given))) if right.account != given.account => "a Pod without an account gets `default`",
+            (Ok(right), Some(Ok(given))) if right.tolerations != given.tolerations => {
+                "a Pod stays 300 seconds on a node that is not ready or not reachable, unless it says otherwise"
+            }
+            _ => "a Pod's priority is that of its class, or of the global default, or 0",
+        }
+    }
+
+    fn show(case: &Case) -> String {
+        let Cluster { accounts, classes } = &case.cluster;
+        let accounts: Vec<Value> =
+            accounts.iter().map(|one| json!([one.metadata.namespace, one.metadata.name])).collect();
+        format!("Pod {}\naccounts {}\nclasses {}", json!(case.pod), json!(accounts), json!(classes))
+    }
+}
+
+const IMAGES: [&str; 15] = [
+    "nginx",
+    "nginx:1.27",
+    "nginx:latest",
+    "registry.example.com/team/nginx",
+    "registry.example.com:5000/nginx",
+    "registry.example.com:5000/nginx:1.27",
+    "registry.example.com:5000/nginx:latest",
+    "localhost:5000/team/nginx",
+    "nginx:latest-alpine",
+    "latest/nginx:1.27",
+    "nginx-latest:1",
+    "nginx:latest@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    "nginx@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    "nginx:1.27@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    "localhost:5000/nginx@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+];
+
+/// Numbers that the Pod may give.
+const NUMBERS: [Option<i32>; 4] = [None, Some(0), Some(1000), Some(5)];
+
+/// `--default-not-ready-toleration-seconds` and `--default-unreachable-toleration-seconds` are for these.
+const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+
+fn pod(spec: &Value) -> Pod {
+    let meta = json!({"name": "web", "namespace": "dev"});
+    serde_json::from_value(json!({"metadata": meta, "spec": spec})).expect("it is a Pod")
+}
+
+fn cluster(accounts: &[&str], classes: &[(&str, i32, bool)]) -> Cluster {
+    let account = |path: &&str| {
+        let (namespace, name) = path.split_once('/').expect("NAMESPACE/NAME");
+        json!({"metadata": {"namespace": namespace, "name": name}})
+    };
+    let class = |(name, value, default): &(&str, i32, bool)| json!({"metadata": {"name": name}, "value": value, "globalDefault": default});
+    let accounts: Vec<Value> = accounts.iter().map(account).collect();
+    let classes: Vec<Value> = classes.iter().map(class).collect();
+    serde_json::from_value(json!({"accounts": accounts, "classes": classes})).expect("it is a cluster")
+}
+
+fn tolerations() -> Vec<Value> {
+    let own = |more: Value| {
+        let mut one = json!({"key": TAINTS[0], "operator": "Exists"});
+        more.as_object().into_iter().flatten().for_each(|(key, value)| one[key] = value.clone());
+        one
+    };
+    vec![
+        json!([]),
+        json!([own(json!({"effect": "NoExecute", "tolerationSeconds": 5}))]),
+        json!([own(json!({"effect": "NoSchedule"}))]),
+        json!([own(json!({}))]),
+        json!([{"operator": "Exists"}]),
+        json!([{"operator": "Exists", "effect": "NoSchedule"}]),
+        json!([{"key": "dedicated", "value": "db"}, own(json!({"key": TAINTS[1], "effect": "NoExecute"}))]),
+    ]
+}
+
+fn admit(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<(), String> {
+    let is = |one| slip == Some(one);
+    let namespace = pod.metadata.namespace.clone().unwrap_or_default();
+    let spec = pod.spec.get_or_insert_default();
+    let init = spec.init_containers.iter_mut().flatten().filter(|_| !is(Slip::NoInit));
+    init.chain(&mut spec.containers).for_each(|container| set_pull_policy(container, slip));
+    let named = spec.service_account_name.clone().filter(|_| !is(Slip::AccountOverwritten));
+    let account = named.clone().unwrap_or_else(|| "default".to_owned());
+    spec.service_account_name = Some(account.clone());
+    let mut accounts = cluster.accounts.iter().map(|one| &one.metadata);
+    let there = is(Slip::NeverLooksUp)
+        || (named.is_none() && is(Slip::DefaultIsThere))
+        || accounts.any(|one| {
+            one.name.as_ref() == Some(&account)
+                && (one.namespace.as_ref() == Some(&namespace) || is(Slip::AnyNamespace))
+        });
+    let looked_up = match there {
+        true => Ok(()),
+        false => Err(format!(
+            "error looking up service account {namespace}/{account}: serviceaccount \"{account}\" not found"
+        )),
+    };
+    if is(Slip::ClassFirst) {
+        set_priority(pod, cluster, slip)?;
+        looked_up?;
+    } else {
+        looked_up?;
+        set_priority(pod, cluster, slip)?;
+    }
+    add_tolerations(pod, slip);
+    Ok(())
+}
+
+fn set_pull_policy(container: &mut Container, slip: Option<Slip>) {
+    let image = container.image.as_deref().unwrap_or_default();
+    let policy = if is_latest(image, slip) { "Always" } else { "IfNotPresent" };
+    if container.image_pull_policy.is_none() || slip == Some(Slip::OverwritesPolicy) {
+        container.image_pull_policy = Some(policy.to_owned());
+    }
+}
+
+fn is_latest(image: &str, slip: Option<Slip>) -> bool {
+    let is = |one| slip == Some(one);
+    let (name, digest) = image.split_once('@').map_or((image, None), |(name, digest)| (name, Some(digest)));
+    let last = if is(Slip::PortIsTag) { name } else { name.rsplit('/').next().unwrap_or(name) };
+    match last.split_once(':') {
+        _ if is(Slip::LatestSomewhere) && image.contains("latest") => true,
+        Some((_, tag)) => tag == "latest",
+        None => (digest.is_none() || is(Slip::DigestIgnored)) && !is(Slip::NoTagIsOld),
+    }
+}
+
+fn set_priority(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<(), String> {
+    let is = |one| slip == Some(one);
+    let spec = pod.spec.get_or_insert_default();
+    let class = match &spec.priority_class_name {
+        None => cluster.classes.iter().find(|one| one.global_default == Some(true) && !is(Slip::NoGlobalDefault)),
+        Some(name) => match cluster.classes.iter().find(|one| one.metadata.name.as_ref() == Some(name)) {
+            None if !is(Slip::UnknownClassIsZero) => {
+                return Err(format!("no PriorityClass with name {name} was found"));
+            }
+            found => found,
+        },
+    };
+    let computed = class.and_then(|class| class.value).unwrap_or(0);
+    if let Some(given) = spec.priority.filter(|given| *given != computed && !is(Slip::GivenNumberWins)) {
+        return Err(format!(
+            "the integer value of priority ({given}) must not be provided in pod spec; priority admission controller \
+             computed {computed} from the given PriorityClass name"
+        ));
+    }
+    if let Some(class) = class.filter(|_| !is(Slip::ClassUnnamed)) {
+        spec.priority_class_name.clone_from(&class.metadata.name);
+    }
+    spec.priority = Some(if is(Slip::GivenNumberWins) { spec.priority.unwrap_or(computed) } else { computed });
+    Ok(())
+}
+
+fn add_tolerations(pod: &mut Pod, slip: Option<Slip>) {
+    let is = |one| slip == Some(one);
+    let all = pod.spec.get_or_insert_default().tolerations.get_or_insert_default();
+    let covers = |one: &Toleration, taint: &str| {
+        let key = one.key.as_deref().map_or(!is(Slip::NeedsKey), |key| key == taint);
+        let effect = one.effect.as_deref().map_or(!is(Slip::NeedsEffect), |effect| effect == "NoExecute");
+        key && (effect || is(Slip::KeyIsEnough)) && !is(Slip::AlwaysAdds)
+    };
+    let missing: Vec<&str> = TAINTS.into_iter().filter(|taint| !all.iter().any(|one| covers(one, taint))).collect();
+    if is(Slip::Replaces) {
+        all.clear();
+    }
+    all.extend(missing.into_iter().map(|taint| Toleration {
+        key: Some(taint.to_owned()),
+        operator: Some("Exists".to_owned()),
+        effect: Some("NoExecute".to_owned()),
+        toleration_seconds: (!is(Slip::ForEver)).then_some(300),
+        ..Toleration::default()
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apiserver::admission::testing::{Objects, create};
+    use crate::apiserver::admission::{Mutate, default_toleration_seconds, priority, service_account};
+    use crate::apiserver::defaults;
+    use crate::object::Object;
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Admission>();
+    }
+
+    #[test]
+    fn the_rule_is_that_of_our_api_server() {
+        for case in Admission::questions() {
+            let manifest = |version: &str, kind: &str, mut value: Value| {
+                value["apiVersion"] = json!(version);
+                value["kind"] = json!(kind);
+                value
+            };
+            let accounts = case.cluster.accounts.iter().map(|one| manifest("v1", "ServiceAccount", json!(one)));
+            let classes =
+                case.cluster.classes.iter().map(|one| manifest("scheduling.k8s.io/v1", "PriorityClass", json!(one)));
+            let objects = Objects::parse(&accounts.chain(classes).collect::<Vec<_>>());
+            let set_defaults: Mutate = |_, object| {
+                defaults::set_defaults(object);
+                Ok(())
+            };
+            let plugins: [Mutate; 4] =
+                [set_defaults, service_account::admit, priority::admit, default_toleration_seconds::admit];
+            let mut pod = manifest("v1", "Pod", json!(case.pod));
+            let admitted = plugins.into_iter().try_for_each(|plugin| {
+                pod = create(plugin, &objects, pod.clone()).map_err(|status| status.message)?.to_json();
+                Ok(())
+            });
+            let ours = admitted.map(|()| {
+                let Object::Pod(pod) = crate::apiserver::admission::testing::object(pod.clone()) else {
+                    unreachable!()
+                };
+                super::admitted(&pod)
+            });
+            assert_eq!(ours, Admission::rule(&case, None), "{}", Admission::show(&case));
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Exercise 14: a CNI plugin that gives addresses. Mirrors `plugins/ipam/host-local` of containernetworking/plugins.
+//!
+//! Every sequence of three calls on a range of two addresses is asked, those of four that begin with a container that
+//! gets one, and shorter ones on folders that a crash, a leak or another configuration has left behind.
+//!
+//! Left out: several ranges, addresses that somebody asks for, files of older versions, the configuration's own errors.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Exercise;
+use super::function::{self, Function};
+
+/// The files in the network's folder, `/var/lib/cni/networks/NETWORK`: name and text.
+pub type Files = BTreeMap<String, String>;
+
+/// The name of the file that says which address was given last.
+pub const LAST: &str = "last_reserved_ip.0";
+
+/// Which addresses there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Range {
+    /// The first address to give.
+    pub start: Ipv4Addr,
+    /// The last one.
+    pub end: Ipv4Addr,
+    /// The router's address, which nobody is given.
+    pub gateway: Ipv4Addr,
+}
+
+/// One run of the plugin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// `CNI_COMMAND`.
+    pub command: Command,
+    /// `CNI_CONTAINERID`: the sandbox of a Pod.
+    pub container: String,
+    /// `CNI_IFNAME`: the interface that is to have the address.
+    pub ifname: String,
+}
+
+/// What the plugin is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Command {
+    /// Give an address.
+    Add,
+    /// Take it back.
+    Del,
+    /// Is it still there?
+    Check,
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "14_cni",
+    title: "Which address does a Pod get?",
+    outcome: "say what ADD, DEL and CHECK do to the files of a node, and why an address that was freed rests for a while",
+    needs: &[],
+    hints: [
+        "The files are all that a plugin remembers. Which one says where to begin the search, and which say what is taken?",
+        "ADD looks first whether this interface has an address already, which is an error. Then it goes once round the \
+         range, from the one after the last given to that one itself, and leaves out the gateway. DEL never fails.",
+        "ADD: a file with the text `container\\r\\nifname` means a duplicate. Else the first address without a file, from \
+         the one after LAST (the range's start if LAST is missing or out of range), round to LAST; write both files. DEL: \
+         remove the files with that text. CHECK: an error if there is none.",
+    ],
+    minutes: 35,
+    questions: function::questions::<Cni>,
+    judge: function::judge::<Cni>,
+};
+
+/// In the learner's process.
+pub fn answer(run: fn(&Range, &mut Files, &Call) -> Result<Option<Ipv4Addr>, String>) {
+    function::answer::<Cni>(|case: &Case| {
+        let mut files = case.files.clone();
+        let said = case.calls.iter().map(|call| run(&case.range, &mut files, call)).collect();
+        Outcome { said, files }
+    });
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Case {
+    range: Range,
+    files: Files,
+    calls: Vec<Call>,
+}
+
+/// What each call has said, and the files after all of them.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Outcome {
+    said: Vec<Result<Option<Ipv4Addr>, String>>,
+    files: Files,
+}
+
+struct Cni;
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    FromStart,
+    NoRound,
+    NotLast,
+    TakesGateway,
+    EndIsOut,
+    SameAgain,
+    AnotherOne,
+    FullFirst,
+    FailureFrees,
+    OnlyContainer,
+    DelFails,
+    DelTakesAll,
+    DelForgetsLast,
+    CheckTrusts,
+    CheckAnyInterface,
+}
+
+impl Function for Cni {
+    type Question = Case;
+    type Answer = Outcome;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("the search begins at the start of the range; it goes on after the address given last", Slip::FromStart),
+        ("the search ends at the end of the range; it goes round", Slip::NoRound),
+        ("the address given last is never tried again", Slip::NotLast),
+        ("the gateway's address is given away", Slip::TakesGateway),
+        ("the last address of the range is never given", Slip::EndIsOut),
+        ("a second ADD gives the same address again; it is an error", Slip::SameAgain),
+        ("a second ADD gives another address; it is an error", Slip::AnotherOne),
+        ("a second ADD is told that no address is left; it is a duplicate first of all", Slip::FullFirst),
+        ("an ADD that fails frees the address that the interface has", Slip::FailureFrees),
+        ("the file does not say which interface has the address", Slip::OnlyContainer),
+        ("DEL of what is not there is an error; it must be safe to repeat", Slip::DelFails),
+        ("DEL of one interface frees the addresses of all interfaces of the container", Slip::DelTakesAll),
+        ("DEL forgets which address was given last", Slip::DelForgetsLast),
+        ("CHECK never fails", Slip::CheckTrusts),
+        ("CHECK is content with an address of another interface", Slip::CheckAnyInterface),
+    ];
+
+    fn questions() -> Vec<Case> {
+        let mut all = Vec::new();
+        let mut longest = vec![Vec::new()];
+        for length in 1..=4 {
+            longest = longer(&longest);
+            if length == 4 {
+                longest.retain(|calls| calls[0].command == Command::Add && calls[0].ifname == "eth0");
+                longest.retain(|calls| calls[0].container == "c1");
+            }
+            for (range, files, most) in starts() {
+                let case = |calls: &Vec<Call>| Case { range, files: files.clone(), calls: calls.clone() };
+                all.extend(longest.iter().filter(|_| length <= most).map(case));
+            }
+        }
+        all
+    }
+
+    fn rule(case: &Case, slip: Option<Slip>) -> Outcome {
+        let mut files = case.files.clone();
+        let said = case.calls.iter().map(|call| run(&case.range, &mut files, call, slip)).collect();
+        Outcome { said, files }
+    }
+
+    fn property(case: &Case, given: Option<&Outcome>) -> &'static str {
+        let right = Cni::rule(case, None);
+        let Some(given) = given.filter(|given| given.said.len() == case.calls.len()) else {
+            return "every call gets an answer";
+        };
+        let Some(n) = (0..right.said.len()).find(|n| given.said[*n] != right.said[*n]) else {
+            return "the files say what is taken, by whom, and which address was given last";
+        };
+        match (case.calls[n].command, &right.said[n], &given.said[n]) {
+            (Command::Del, ..) => "DEL succeeds, however often it is called",
+            (Command::Check, ..) => "CHECK says whether this interface has an address",
+            (Command::Add, Ok(_), Ok(_)) => "the address is the next free one after the one given last",
+            (Command::Add, Ok(_), Err(_)) => "while an address is free ADD gives one",
+            (Command::Add, Err(_), _) => "an ADD that cannot give an address says why",
+        }
+    }
+
+    fn show(case: &Case) -> String {
+        let Range { start, end, gateway } = case.range;
+        let mut text = format!("range {start} to {end}, gateway {gateway}\nfiles {:?}", case.files);
+        for (n, Call { command, container, ifname }) in (1..).zip(&case.calls) {
+            text += &format!("\n{n}. {command:?} {container} {ifname}");
+        }
+        text
+    }
+}
+
+/// Ranges, folders and the longest sequence that is tried with them.
+fn starts() -> Vec<(Range, Files, usize)> {
+    let range = |start: [u8; 4], end: [u8; 4], gateway: [u8; 4]| Range {
+        start: start.into(),
+        end: end.into(),
+        gateway: gateway.into(),
+    };
+    let files = |files: &[(&str, &str)]| -> Files {
+        files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    };
+    let usual = range([10, 1, 2, 1], [10, 1, 2, 3], [10, 1, 2, 1]);
+    vec![
+        (usual, files(&[]), 4),
+        (usual, files(&[(LAST, "10.1.2.2")]), 2),
+        (usual, files(&[(LAST, "10.1.2.3")]), 2),
+        (usual, files(&[(LAST, "10.1.2.1")]), 2),
+        (usual, files(&[(LAST, "10.9.9.9")]), 2),
+        (usual, files(&[("10.1.2.2", "gone\r\neth0"), (LAST, "10.1.2.2")]), 3),
+        (usual, files(&[("10.1.2.3", "gone\r\neth0"), (LAST, "10.1.2.2")]), 2),
+        (usual, files(&[("10.1.2.2", "c1\r\neth0"), ("10.1.2.3", "gone\r\neth0"), (LAST, "10.1.2.3")]), 3),
+        (range([10, 1, 2, 5], [10, 1, 2, 7], [10, 1, 2, 6]), files(&[]), 3),
+        (range([10, 1, 2, 254], [10, 1, 3, 1], [10, 1, 2, 1]), files(&[]), 3),
+        (range([10, 1, 2, 254], [10, 1, 3, 1], [10, 1, 2, 1]), files(&[(LAST, "10.1.2.255")]), 2),
+    ]
+}
+
+/// Each sequence with one call more.
+fn longer(sequences: &[Vec<Call>]) -> Vec<Vec<Call>> {
+    let call = |command, container: &str, ifname: &str| Call {
+        command,
+        container: container.to_owned(),
+        ifname: ifname.to_owned(),
+    };
+    let next = [
+        call(Command::Add, "c1", "eth0"),
+        call(Command::Add, "c2", "eth0"),
+        call(Command::Add, "c1", "net1"),
+        call(Command::Del, "c1", "eth0"),
+        call(Command::Del, "c2", "eth0"),
+        call(Command::Check, "c1", "eth0"),
+    ];
+    let more =
+        |calls: &Vec<Call>| next.iter().map(|call| [calls.as_slice(), std::slice::from_ref(call)].concat()).collect();
+    sequences.iter().flat_map(|calls| -> Vec<Vec<Call>> { more(calls) }).collect()
+}
+
+fn run(range: &Range, files: &mut Files, call: &Call, slip: Option<Slip>) -> Result<Option<Ipv4Addr>, String> {
+    let is = |one| slip == Some(one);
+    let Call { command, container, ifname } = call;
+    let text = if is(Slip::OnlyContainer) { container.clone() } else { format!("{container}\r\n{ifname}") };
+    let of = |files: &Files, any: bool| -> Vec<String> {
+        let ours = |has: &str| has == text || (any && has.split("\r\n").next() == Some(container));
+        files.iter().filter(|(_, has)| ours(has)).map(|(name, _)| name.clone()).collect()
+    };
+    match command {
+        Command::Add => {
+            let held = of(files, false);
+            let added = add(range, files, (container, &text), &held, slip);
+            if added.is_err() && is(Slip::FailureFrees) {
+                held.iter().for_each(|name| drop(files.remove(name)));
+            }
+            added.map(Some).map_err(|why| format!("failed to allocate for range 0: {why}"))
+        }
+        Command::Del => {
+            let held = of(files, is(Slip::DelTakesAll));
+            if held.is_empty() && is(Slip::DelFails) {
+                return Err(format!("host-local: Failed to find address added by container {container}"));
+            }
+            if is(Slip::DelForgetsLast) {
+                files.remove(LAST);
+            }
+            held.iter().for_each(|name| drop(files.remove(name)));
+            Ok(None)
+        }
+        Command::Check if of(files, is(Slip::CheckAnyInterface)).is_empty() && !is(Slip::CheckTrusts) => {
+            Err(format!("host-local: Failed to find address added by container {container}"))
+        }
+        Command::Check => Ok(None),
+    }
+}
+
+fn add(
+    range: &Range,
+    files: &mut Files,
+    (container, text): (&str, &str),
+    held: &[String],
+    slip: Option<Slip>,
+) -> Result<Ipv4Addr, String> {
+    let is = |one| slip == Some(one);
+    let free =
+        round(range, files.get(LAST), slip).into_iter().find(|address| !files.contains_key(&address.to_string()));
+    let none = || format!("no IP addresses available in range set: {}-{}", range.start, range.end);
+    if let Some(held) = held.first().filter(|_| !is(Slip::AnotherOne)) {
+        if is(Slip::SameAgain) {
+            return held.parse().map_err(|_| none());
+        }
+        if is(Slip::FullFirst) && free.is_none() {
+            return Err(none());
+        }
+        return Err(format!("{held} has been allocated to {container}, duplicate allocation is not allowed"));
+    }
+    let address = free.ok_or_else(none)?;
+    files.insert(address.to_string(), text.to_owned());
+    files.insert(LAST.to_owned(), address.to_string());
+    Ok(address)
+}
+
+/// The addresses to give, in the order in which they are tried.
+fn round(range: &Range, last: Option<&String>, slip: Option<Slip>) -> Vec<Ipv4Addr> {
+    let is = |one| slip == Some(one);
+    let end = u32::from(range.end) - u32::from(is(Slip::EndIsOut));
+    let mut all: Vec<Ipv4Addr> = (range.start.into()..=end).map(Ipv4Addr::from).collect();
+    let last = last.and_then(|last| all.iter().position(|address| address.to_string() == *last));
+    if let Some(last) = last.filter(|_| !is(Slip::FromStart)) {
+        let before: Vec<Ipv4Addr> = all.drain(..=last).collect();
+        let again = if is(Slip::NoRound) { 0 } else { before.len() - usize::from(is(Slip::NotLast)) };
+        all.extend(&before[..again]);
+    }
+    all.retain(|address| *address != range.gateway || is(Slip::TakesGateway));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::node::cni::exec;
+    use crate::node::cni::plugins::testing::{Bench, environment, network};
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Cni>();
+    }
+
+    #[test]
+    fn the_rule_is_that_of_our_plugin() {
+        const FOLDER: &str = "/var/lib/cni/networks/net";
+        for case in Cni::questions() {
+            let mut bench = Bench::new();
+            case.files.iter().for_each(|(name, text)| bench.disk.put(&format!("{FOLDER}/{name}"), text).unwrap());
+            let Range { start, end, gateway } = case.range;
+            let subnet = if start.octets()[3] == 254 { "10.1.2.0/23" } else { "10.1.2.0/24" };
+            let ipam = json!({"subnet": subnet, "rangeStart": start, "rangeEnd": end, "gateway": gateway});
+            let said = case.calls.iter().map(|call| {
+                let command = match call.command {
+                    Command::Add => exec::Command::Add,
+                    Command::Del => exec::Command::Del,
+                    Command::Check => exec::Command::Check,
+                };
+                let mut environment = environment(command, &call.container, "/var/run/netns/x");
+                environment.ifname.clone_from(&call.ifname);
+                let printed = bench.run_with("host-local", &environment, &network(json!({"ipam": ipam})));
+                let address = |printed: Value| {
+                    let net = printed.pointer("/ips/0/address").and_then(Value::as_str)?.split('/').next()?.to_owned();
+                    net.parse().ok()
+                };
+                printed.map(address).map_err(|error| error.to_string())
+            });
+            let said = said.collect();
+            let names = bench.disk.visit(FOLDER, |name, text| Some((name.to_owned(), text.to_owned())));
+            let files = names.into_iter().filter(|(name, _)| name != "lock").collect();
+            assert_eq!(Outcome { said, files }, Cni::rule(&case, None), "{}", Cni::show(&case));
+        }
+    }
+}

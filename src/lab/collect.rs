@@ -1,0 +1,426 @@
+//! Exercise 17: one look of the garbage collector at one object. Mirrors `attemptToDeleteItem` of
+//! `pkg/controller/garbagecollector`.
+//!
+//! A Pod is asked about with every owner and every pair of owners out of eight that are there, gone, leaving or elsewhere;
+//! itself there, leaving or waiting; with and without objects of its own.
+//!
+//! Left out: circles of objects that wait for one another, and kinds that the API server does not know.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Exercise;
+use super::function::{self, Function};
+use crate::controllers::garbage_collector::graph::{has_finalizer, owners_of};
+use crate::controllers::garbage_collector::{FOREGROUND, ORPHAN};
+
+/// An object of the cluster, without what the collector does not look at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    /// `ReplicaSet`
+    pub kind: String,
+    /// All the rest.
+    pub metadata: ObjectMeta,
+}
+
+/// What the collector does about an object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Action {
+    /// Nothing.
+    Leave,
+    /// It takes the references to the owners with these uids off the object, in any order.
+    RemoveOwners(Vec<String>),
+    /// It deletes the object.
+    Delete(Propagation),
+    /// It takes the finalizer `foregroundDeletion` off the object, which lets it go.
+    RemoveFinalizer,
+}
+
+/// What becomes of an object's own dependents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Propagation {
+    /// They go after it.
+    Background,
+    /// They go before it.
+    Foreground,
+    /// They stay.
+    Orphan,
+}
+
+/// Whether objects of this kind live in namespaces.
+pub fn is_namespaced(kind: &str) -> bool {
+    !["Namespace", "Node", "PersistentVolume"].contains(&kind)
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "17_collect",
+    title: "What goes when its owner is gone?",
+    outcome: "say which objects the garbage collector deletes, how, and which only lose a reference",
+    needs: &["ownership"],
+    hints: [
+        "Begin with the object itself: is it being deleted, and does it wait for its dependents? Only then do its owners \
+         matter. When is an owner there?",
+        "An owner is there if an object of its kind, name and uid is, in the namespace of the dependent (or in none, if its \
+         kind has none). It waits if it is being deleted with the finalizer foregroundDeletion. All others are gone.",
+        "Being deleted: Leave; with foregroundDeletion RemoveFinalizer once no object with blockOwnerDeletion is left. No \
+         owners: Leave. An owner there that does not wait: RemoveOwners of all the others, or Leave. None: Delete; Foreground \
+         if an owner waits and there are dependents, else as the object's own finalizer says (orphan, foregroundDeletion), \
+         else Background.",
+    ],
+    minutes: 40,
+    questions: function::questions::<Collecting>,
+    judge: function::judge::<Collecting>,
+};
+
+/// In the learner's process.
+pub fn answer(attempt: fn(&Item, &[Item]) -> Action) {
+    function::answer::<Collecting>(|case: &Case| match attempt(&case.item, &case.all) {
+        Action::RemoveOwners(mut uids) => {
+            uids.sort();
+            Action::RemoveOwners(uids)
+        }
+        other => other,
+    });
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Case {
+    item: Item,
+    all: Vec<Item>,
+}
+
+struct Collecting;
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    OrphansDie,
+    ByName,
+    ByUid,
+    NamespacedNode,
+    NodeMayDepend,
+    OnlyController,
+    AnyGone,
+    KeepsReferences,
+    RemovesGoneOnly,
+    WaitingStays,
+    LeavingIsGone,
+    DeletesTwice,
+    NeverLetsGo,
+    AllBlock,
+    NoneBlocks,
+    LeavingIsNoBlock,
+    AlwaysBackground,
+    NotItsDependents,
+}
+
+impl Function for Collecting {
+    type Question = Case;
+    type Answer = Action;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("an object without owners is deleted", Slip::OrphansDie),
+        ("an owner is recognised by its name; a new one of the same name has another uid", Slip::ByName),
+        ("an owner is looked for in all namespaces; it must be in that of the dependent", Slip::ByUid),
+        ("an owner whose kind has no namespace is looked for in one", Slip::NamespacedNode),
+        (
+            "an object without namespace is deleted because of an owner in one, which can never be found",
+            Slip::NodeMayDepend,
+        ),
+        ("only the owner with controller: true counts; every one keeps its dependents", Slip::OnlyController),
+        ("an object goes when one of its owners is gone; it goes with the last", Slip::AnyGone),
+        ("references to owners that are gone are left", Slip::KeepsReferences),
+        ("references to owners that wait for their dependents are left", Slip::RemovesGoneOnly),
+        ("an owner that waits for its dependents counts as one that stays", Slip::WaitingStays),
+        ("an owner that is being deleted counts as gone; it may take its time", Slip::LeavingIsGone),
+        ("what is being deleted already is deleted once more", Slip::DeletesTwice),
+        ("what waits for its dependents is left alone, also when there are none any more", Slip::NeverLetsGo),
+        ("all dependents are waited for, not those with blockOwnerDeletion", Slip::AllBlock),
+        ("dependents are not waited for", Slip::NoneBlocks),
+        ("a dependent that is being deleted is not waited for; it is still there", Slip::LeavingIsNoBlock),
+        ("the object's own finalizers do not decide how it is deleted", Slip::AlwaysBackground),
+        ("an owner waits, and the object's own dependents are not deleted before it", Slip::NotItsDependents),
+    ];
+
+    fn questions() -> Vec<Case> {
+        let each = references();
+        let mut owners: Vec<Vec<Value>> = vec![Vec::new()];
+        owners.extend(each.iter().map(|one| vec![one.clone()]));
+        let pairs = each.iter().flat_map(|one| each.iter().map(move |two| vec![one.clone(), two.clone()]));
+        owners.extend(pairs.filter(|pair| pair[0] != pair[1]));
+        owners.push(vec![each[2].clone(), each[4].clone(), each[0].clone()]);
+        owners.push(vec![each[4].clone(), each[1].clone(), each[7].clone()]);
+        let mut all = Vec::new();
+        for owners in &owners {
+            for state in states() {
+                for dependents in dependents() {
+                    let item = item("Pod", Some("default"), "web-1", "uid-p", owners, &state);
+                    let mut others = existing();
+                    others.push(item.clone());
+                    others.extend(dependents);
+                    all.push(Case { item, all: others });
+                }
+            }
+            // An object that cannot have an owner in a namespace.
+            if let [_] = owners.as_slice() {
+                let node = item("Node", None, "node-9", "uid-n", owners, &json!({}));
+                all.push(Case { all: [existing(), vec![node.clone()]].concat(), item: node });
+            }
+        }
+        all
+    }
+
+    fn rule(case: &Case, slip: Option<Slip>) -> Action {
+        let is = |one| slip == Some(one);
+        let meta = &case.item.metadata;
+        let dependents = dependents_of(case);
+        if meta.deletion_timestamp.is_some() && !is(Slip::DeletesTwice) {
+            let blocks = |(item, owner): &(&Item, &OwnerReference)| {
+                (owner.block_owner_deletion == Some(true) || is(Slip::AllBlock))
+                    && (item.metadata.deletion_timestamp.is_none() || !is(Slip::LeavingIsNoBlock))
+                    && !is(Slip::NoneBlocks)
+            };
+            let waits = has_finalizer(meta, FOREGROUND) && !is(Slip::NeverLetsGo);
+            return if waits && !dependents.iter().any(blocks) { Action::RemoveFinalizer } else { Action::Leave };
+        }
+        let owners: Vec<(&OwnerReference, Owner)> =
+            owners_of(meta).iter().map(|owner| (owner, look_up(case, owner, slip))).collect();
+        if (owners.is_empty() && !is(Slip::OrphansDie)) || owners.iter().any(|(_, how)| *how == Owner::Impossible) {
+            return Action::Leave;
+        }
+        let counts = |owner: &OwnerReference| owner.controller == Some(true) || !is(Slip::OnlyController);
+        let solid = owners.iter().any(|(owner, how)| *how == Owner::There && counts(owner));
+        let any_gone = owners.iter().any(|(_, how)| *how == Owner::Gone);
+        if solid && !(any_gone && is(Slip::AnyGone)) {
+            let lost = |how: Owner| how == Owner::Gone || (how == Owner::Waits && !is(Slip::RemovesGoneOnly));
+            let mut lost: Vec<String> =
+                owners.iter().filter(|(_, how)| lost(*how)).map(|(owner, _)| owner.uid.clone()).collect();
+            lost.sort();
+            return match lost.is_empty() || is(Slip::KeepsReferences) {
+                true => Action::Leave,
+                false => Action::RemoveOwners(lost),
+            };
+        }
+        let waits = owners.iter().any(|(_, how)| *how == Owner::Waits);
+        Action::Delete(match () {
+            () if waits && !dependents.is_empty() && !is(Slip::NotItsDependents) => Propagation::Foreground,
+            () if is(Slip::AlwaysBackground) => Propagation::Background,
+            () if has_finalizer(meta, ORPHAN) => Propagation::Orphan,
+            () if has_finalizer(meta, FOREGROUND) => Propagation::Foreground,
+            () => Propagation::Background,
+        })
+    }
+
+    fn property(case: &Case, given: Option<&Action>) -> &'static str {
+        match (Collecting::rule(case, None), given) {
+            (_, None) => "every object gets an answer",
+            (Action::Delete(_), Some(Action::Delete(_))) => "it is deleted the way its owners and finalizers ask for",
+            (_, Some(Action::Delete(_))) => "what somebody still owns, or nobody ever did, is not deleted",
+            (Action::Delete(_), _) => "what has no owner left is deleted",
+            (Action::RemoveFinalizer, _) => "what waits for its dependents goes once none of them holds it up",
+            (_, Some(Action::RemoveFinalizer)) => "what waits for its dependents does not go before them",
+            (Action::RemoveOwners(_), _) => "of several owners those that are gone or wait are taken off",
+            (Action::Leave, _) => "what is as it should be is left alone",
+        }
+    }
+
+    fn show(case: &Case) -> String {
+        let line = |item: &Item| format!("{} {}", item.kind, json!(item.metadata));
+        let others: String =
+            case.all.iter().filter(|one| **one != case.item).map(|one| "\n  ".to_owned() + &line(one)).collect();
+        format!("{}\nthere are also:{others}", line(&case.item))
+    }
+}
+
+fn item(kind: &str, namespace: Option<&str>, name: &str, uid: &str, owners: &[Value], more: &Value) -> Item {
+    let mut meta = json!({"name": name, "namespace": namespace, "uid": uid, "ownerReferences": owners});
+    for (key, value) in more.as_object().into_iter().flatten() {
+        meta[key] = value.clone();
+    }
+    Item { kind: kind.to_owned(), metadata: serde_json::from_value(meta).expect("it is metadata") }
+}
+
+/// Leaving, with this finalizer.
+fn leaving(finalizer: &str) -> Value {
+    json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": [finalizer]})
+}
+
+/// The owners that are there.
+fn existing() -> Vec<Item> {
+    let set = |namespace, name, uid, more: Value| item("ReplicaSet", Some(namespace), name, uid, &[], &more);
+    vec![
+        set("default", "web", "uid-1", json!({})),
+        set("other", "far", "uid-2", json!({})),
+        set("default", "waits", "uid-3", leaving(FOREGROUND)),
+        set("default", "slow", "uid-4", leaving("example.com/backup")),
+        item("Node", None, "node-1", "uid-5", &[], &json!({})),
+    ]
+}
+
+/// References to owners that are there, replaced, gone, elsewhere or leaving.
+fn references() -> Vec<Value> {
+    let owner = |kind: &str, name: &str, uid: &str, controller: bool| {
+        let version = if kind == "Node" { "v1" } else { "apps/v1" };
+        json!({"apiVersion": version, "kind": kind, "name": name, "uid": uid, "controller": controller,
+            "blockOwnerDeletion": true})
+    };
+    vec![
+        owner("ReplicaSet", "web", "uid-1", true),
+        owner("ReplicaSet", "web", "uid-0", true),
+        owner("ReplicaSet", "gone", "uid-9", true),
+        owner("ReplicaSet", "far", "uid-2", true),
+        owner("ReplicaSet", "waits", "uid-3", true),
+        owner("ReplicaSet", "slow", "uid-4", false),
+        owner("Node", "node-1", "uid-5", false),
+        owner("Node", "node-2", "uid-6", false),
+    ]
+}
+
+/// What the object itself can be like.
+fn states() -> Vec<Value> {
+    vec![
+        json!({}),
+        json!({"finalizers": [ORPHAN]}),
+        json!({"finalizers": ["example.com/backup", FOREGROUND]}),
+        leaving("example.com/backup"),
+        leaving(FOREGROUND),
+    ]
+}
+
+/// What the object itself may own.
+fn dependents() -> Vec<Vec<Item>> {
+    let of = |block: bool, more: Value| {
+        let owner =
+            json!({"apiVersion": "v1", "kind": "Pod", "name": "web-1", "uid": "uid-p", "blockOwnerDeletion": block});
+        item("ConfigMap", Some("default"), "notes", "uid-c", &[owner], &more)
+    };
+    vec![
+        Vec::new(),
+        vec![of(true, json!({}))],
+        vec![of(false, json!({}))],
+        vec![of(true, leaving("example.com/backup"))],
+    ]
+}
+
+/// What is known of an owner.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Owner {
+    There,
+    Waits,
+    Gone,
+    Impossible,
+}
+
+fn look_up(case: &Case, owner: &OwnerReference, slip: Option<Slip>) -> Owner {
+    let is = |one| slip == Some(one);
+    let home = case.item.metadata.namespace.as_ref();
+    let namespace = if is_namespaced(&owner.kind) || is(Slip::NamespacedNode) { home } else { None };
+    if is_namespaced(&owner.kind) && home.is_none() && !is(Slip::NodeMayDepend) {
+        return Owner::Impossible;
+    }
+    let found = case.all.iter().find(|item| {
+        let meta = &item.metadata;
+        item.kind == owner.kind
+            && meta.name.as_ref() == Some(&owner.name)
+            && (meta.namespace.as_ref() == namespace || is(Slip::ByUid))
+            && (meta.uid.as_ref() == Some(&owner.uid) || is(Slip::ByName))
+    });
+    match found
+        .map(|item| &item.metadata)
+        .map(|meta| (meta.deletion_timestamp.is_some(), has_finalizer(meta, FOREGROUND)))
+    {
+        None => Owner::Gone,
+        Some((true, true)) if !is(Slip::WaitingStays) => Owner::Waits,
+        Some((true, false)) if is(Slip::LeavingIsGone) => Owner::Gone,
+        Some(_) => Owner::There,
+    }
+}
+
+/// The objects that name this one as an owner, and how.
+fn dependents_of(case: &Case) -> Vec<(&Item, &OwnerReference)> {
+    let uid = case.item.metadata.uid.as_deref();
+    let named = |item: &'_ Item| owners_of(&item.metadata).iter().position(|owner| Some(&*owner.uid) == uid);
+    case.all.iter().filter_map(|item| Some((item, &owners_of(&item.metadata)[named(item)?]))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apiserver::request;
+    use crate::controllers::garbage_collector::attempt_to_delete::{Owners, Verdict, policy_of, waits_for_dependents};
+    use crate::controllers::garbage_collector::graph::Graph;
+    use crate::controllers::garbage_collector::requests::claimed_owner;
+    use crate::object::{Kind, Object};
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Collecting>();
+    }
+
+    fn object(item: &Item) -> Object {
+        let version = if item.kind == "ReplicaSet" { "apps/v1" } else { "v1" };
+        let spec = json!({"selector": {}, "template": {}, "containers": []});
+        let mut value = json!({"metadata": item.metadata});
+        if item.kind != "ConfigMap" {
+            value["spec"] = spec;
+        }
+        Kind::from_manifest(version, &item.kind).unwrap().decode(value).unwrap()
+    }
+
+    /// What our collector does, with its own parts: graph, owner's place, verdict and policy.
+    fn ours(case: &Case) -> Action {
+        let mut graph = Graph::default();
+        let all: Vec<Object> = case.all.iter().map(object).collect();
+        all.iter().for_each(|object| drop(graph.observed(object)));
+        let item = object(&case.item);
+        let node = graph.get(case.item.metadata.uid.as_deref().unwrap()).unwrap();
+        if node.being_deleted() {
+            let goes = node.deleting_dependents && node.is_unblocked();
+            return if goes { Action::RemoveFinalizer } else { Action::Leave };
+        }
+        let mut owners = Owners::default();
+        for reference in owners_of(item.meta()) {
+            let owner = claimed_owner(reference, &node.identity);
+            let kind = owner.known_kind().unwrap();
+            if kind.info().namespaced && owner.namespace.is_empty() {
+                return Action::Leave;
+            }
+            let found = all.iter().find(|live| {
+                let place = (live.kind(), live.namespace(), live.name());
+                place == (kind, &*owner.namespace, &*owner.name) && live.meta().uid.as_deref() == Some(&*owner.uid)
+            });
+            match found {
+                None => owners.dangling.push(owner.uid),
+                Some(live) if waits_for_dependents(live) => owners.waiting.push(owner.uid),
+                Some(_) => owners.solid.push(owner.uid),
+            }
+        }
+        if owners_of(item.meta()).is_empty() {
+            return Action::Leave;
+        }
+        match owners.verdict(!node.dependents.is_empty()) {
+            Verdict::Keep => Action::Leave,
+            Verdict::Disown => {
+                let mut uids: Vec<String> =
+                    owners.dangling.iter().chain(&owners.waiting).map(ToString::to_string).collect();
+                uids.sort();
+                Action::RemoveOwners(uids)
+            }
+            Verdict::DeleteDependentsFirst => Action::Delete(Propagation::Foreground),
+            Verdict::Delete => Action::Delete(match policy_of(&item) {
+                request::Propagation::Background => Propagation::Background,
+                request::Propagation::Foreground => Propagation::Foreground,
+                request::Propagation::Orphan => Propagation::Orphan,
+            }),
+        }
+    }
+
+    #[test]
+    fn the_rule_is_that_of_our_collector() {
+        for case in Collecting::questions() {
+            assert_eq!(ours(&case), Collecting::rule(&case, None), "{}", Collecting::show(&case));
+        }
+    }
+}

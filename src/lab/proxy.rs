@@ -1,0 +1,416 @@
+//! Exercise 16: from a Service to its backends. Mirrors `pkg/proxy/{endpointslicecache,topology}.go`.
+//!
+//! Every pair of endpoints, each in one of five conditions and on one of two nodes, is asked under every pair of traffic
+//! policies, from inside and from outside; then Services of several ports and endpoints in several slices.
+//!
+//! Left out: hints, session affinity, load balancers and external addresses.
+
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Exercise;
+use super::function::{self, Function};
+
+/// A new connection to a Service, as a node sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Visit {
+    /// Where the client is.
+    pub from: From,
+    /// `TCP` or `UDP`.
+    pub protocol: String,
+    /// The port that the client has asked for.
+    pub port: i32,
+    /// The node that has to choose.
+    pub node: String,
+}
+
+/// Where a client is, and so what it has asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum From {
+    /// Inside the cluster: it asks the Service's cluster IP, at the Service's port.
+    Inside,
+    /// Outside: it asks the node, at the Service's node port.
+    Outside,
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "16_proxy",
+    title: "Who answers for a Service?",
+    outcome: "say which Pods a node sends a connection to, from the Service, its EndpointSlices and its traffic policies",
+    needs: &[],
+    hints: [
+        "The Service has ports and slices have ports; which field ties them together? And whose number is it that the Pod \
+         listens at?",
+        "Take all IPv4 slices. An endpoint is ready unless it says `ready: false`. The policy Local leaves those of this \
+         node; which of the two policies counts depends on where the client is.",
+        "Find the Service's port by protocol (TCP if not said) and `port`, or `nodePort` from outside. In each slice take the \
+         port of the same name. Of one address ready anywhere counts. Then: the ready ones; if there is none, those that are \
+         terminating and still serving; with Local, both among this node's only.",
+    ],
+    minutes: 40,
+    questions: function::questions::<Proxy>,
+    judge: function::judge::<Proxy>,
+};
+
+/// In the learner's process. The order of what is found does not matter.
+pub fn answer(backends: fn(&Service, &[EndpointSlice], &Visit) -> Vec<String>) {
+    function::answer::<Proxy>(|case: &Case| {
+        let mut found = backends(&case.service, &case.slices, &case.visit);
+        found.sort();
+        found
+    });
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Case {
+    service: Service,
+    slices: Vec<EndpointSlice>,
+    visit: Visit,
+}
+
+struct Proxy;
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    AllReady,
+    OnlySaidReady,
+    NoLastResort,
+    AlwaysDying,
+    DeadToo,
+    NoInternal,
+    NoExternal,
+    ExternalInside,
+    LocalGivesUp,
+    ServicePort,
+    AnyName,
+    AnyProtocol,
+    SamePortOutside,
+    FirstSlice,
+    Twice,
+    FirstCounts,
+    AnyFamily,
+}
+
+impl Function for Proxy {
+    type Question = Case;
+    type Answer = Vec<String>;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("endpoints that are not ready are chosen", Slip::AllReady),
+        ("an endpoint that does not say whether it is ready is left out; it counts as ready", Slip::OnlySaidReady),
+        ("when none is ready nobody answers, although some that are going still could", Slip::NoLastResort),
+        ("endpoints that are going are chosen beside ready ones", Slip::AlwaysDying),
+        ("when none is ready even those that do not answer are chosen", Slip::DeadToo),
+        ("internalTrafficPolicy is not looked at", Slip::NoInternal),
+        ("externalTrafficPolicy is not looked at", Slip::NoExternal),
+        ("externalTrafficPolicy is applied to clients inside the cluster", Slip::ExternalInside),
+        ("with Local and nobody on this node other nodes are asked; the connection fails instead", Slip::LocalGivesUp),
+        ("the Service's port is taken for the Pod's", Slip::ServicePort),
+        ("all ports of a slice are taken, not the one of the same name", Slip::AnyName),
+        ("the protocol is not looked at", Slip::AnyProtocol),
+        ("from outside the Service's port is looked for; it is the node port", Slip::SamePortOutside),
+        ("only the first slice is looked at", Slip::FirstSlice),
+        ("an endpoint that is in two slices is chosen twice", Slip::Twice),
+        ("of an endpoint in two slices the first counts; ready in one of them is ready", Slip::FirstCounts),
+        ("IPv6 addresses are chosen for an IPv4 Service", Slip::AnyFamily),
+    ];
+
+    fn questions() -> Vec<Case> {
+        let visit = |from, protocol: &str, port, node: &str| Visit {
+            from,
+            protocol: protocol.to_owned(),
+            port,
+            node: node.to_owned(),
+        };
+        let visits = |ports: &[Asked]| -> Vec<Visit> {
+            let both = |(protocol, port, node_port): &Asked| {
+                [visit(From::Inside, protocol, *port, "node-1"), visit(From::Outside, protocol, *node_port, "node-1")]
+            };
+            ports.iter().flat_map(both).collect()
+        };
+        let mut all = Vec::new();
+        for endpoints in endpoints() {
+            let slices = vec![slice("a", "IPv4", &json!([port("http", 8080)]), &endpoints)];
+            for policies in POLICIES {
+                let service = service(&json!([service_port("http", "TCP", 80, 30080)]), policies);
+                all.extend(visits(&[("TCP", 80, 30080)]).into_iter().map(|visit| Case {
+                    service: service.clone(),
+                    slices: slices.clone(),
+                    visit,
+                }));
+            }
+        }
+        for (ports, asked) in services() {
+            for (policies, slices) in POLICIES.iter().flat_map(|one| several().into_iter().map(move |two| (one, two))) {
+                let service = service(&ports, *policies);
+                all.extend(visits(&asked).into_iter().map(|visit| Case {
+                    service: service.clone(),
+                    slices: slices.clone(),
+                    visit,
+                }));
+            }
+        }
+        all
+    }
+
+    fn rule(case: &Case, slip: Option<Slip>) -> Vec<String> {
+        let is = |one| slip == Some(one);
+        let Some((name, number)) = wanted_port(case, slip) else { return Vec::new() };
+        let local = is_local(case, slip);
+        let mut found = found(case, &name, number, slip);
+        let everywhere: Vec<Backend> = found.iter().filter(|one| one.ready).cloned().collect();
+        if local {
+            found.retain(|one| one.here);
+        }
+        let has_ready = found.iter().any(|one| one.ready);
+        let mut chosen: Vec<Backend> = match slip {
+            Some(Slip::AllReady) => found,
+            Some(Slip::AlwaysDying) => found.into_iter().filter(|one| one.ready || one.dying).collect(),
+            _ if has_ready => found.into_iter().filter(|one| one.ready).collect(),
+            Some(Slip::NoLastResort) => Vec::new(),
+            Some(Slip::DeadToo) => found,
+            _ => found.into_iter().filter(|one| one.dying).collect(),
+        };
+        if chosen.is_empty() && local && is(Slip::LocalGivesUp) {
+            chosen = everywhere;
+        }
+        let mut texts: Vec<String> = chosen.into_iter().map(|one| one.text).collect();
+        texts.sort();
+        texts
+    }
+
+    fn property(case: &Case, given: Option<&Vec<String>>) -> &'static str {
+        let right = Proxy::rule(case, None);
+        let Some(given) = given else { return "every connection gets an answer" };
+        let address = |text: &String| text.rsplit_once(':').map(|(address, _)| address.to_owned());
+        let addresses = |texts: &[String]| texts.iter().filter_map(address).collect::<std::collections::BTreeSet<_>>();
+        let (given_to, right_to) = (addresses(given), addresses(&right));
+        if given_to == right_to && given.len() == right.len() {
+            "a connection goes to the Pod's own port, the one of the same name"
+        } else if given_to == right_to {
+            "each endpoint is chosen once"
+        } else if right_to.is_empty() {
+            "where nobody may answer nobody is chosen"
+        } else if right_to.is_subset(&given_to) {
+            "no others are chosen than those that may answer"
+        } else {
+            "all are chosen that may answer"
+        }
+    }
+
+    fn show(case: &Case) -> String {
+        let slices = case.slices.iter().map(|slice| {
+            let (family, ports) = (&slice.address_type, json!(slice.ports));
+            let endpoints: String = slice.endpoints.iter().flatten().map(|one| format!("\n  {}", json!(one))).collect();
+            format!("\nslice {family}, ports {ports}{endpoints}")
+        });
+        let slices: String = slices.collect();
+        let Visit { from, protocol, port, node } = &case.visit;
+        format!("{from:?}, {protocol} {port}, chosen on {node}\nService {}{slices}", json!(case.service.spec))
+    }
+}
+
+/// Internal and external, each Local or not.
+const POLICIES: [(bool, bool); 4] = [(false, false), (true, false), (false, true), (true, true)];
+
+fn service(ports: &Value, (internal, external): (bool, bool)) -> Service {
+    let policy = |local: bool| if local { "Local" } else { "Cluster" };
+    let spec = json!({"type": "NodePort", "clusterIP": "10.96.0.9", "ports": ports,
+        "internalTrafficPolicy": policy(internal), "externalTrafficPolicy": policy(external)});
+    let meta = json!({"name": "web", "namespace": "default"});
+    serde_json::from_value(json!({"metadata": meta, "spec": spec})).expect("it is a Service")
+}
+
+fn service_port(name: &str, protocol: &str, port: i32, node_port: i32) -> Value {
+    json!({"name": name, "protocol": protocol, "port": port, "nodePort": node_port, "targetPort": "main"})
+}
+
+fn port(name: &str, number: i32) -> Value {
+    json!({"name": name, "port": number, "protocol": "TCP"})
+}
+
+fn slice(name: &str, family: &str, ports: &Value, endpoints: &Value) -> EndpointSlice {
+    let labels = json!({"kubernetes.io/service-name": "web"});
+    let meta = json!({"name": format!("web-{name}"), "namespace": "default", "labels": labels});
+    let slice = json!({"metadata": meta, "addressType": family, "ports": ports, "endpoints": endpoints});
+    serde_json::from_value(slice).expect("it is a slice")
+}
+
+/// The conditions in which an endpoint can be.
+fn conditions() -> [Value; 5] {
+    let said = |ready: bool, serving: bool, terminating: bool| json!({"ready": ready, "serving": serving, "terminating": terminating});
+    [said(true, true, false), json!({}), said(false, false, false), said(false, true, true), said(false, false, true)]
+}
+
+fn endpoint(address: &str, conditions: &Value, node: u8) -> Value {
+    json!({"addresses": [address], "conditions": conditions, "nodeName": format!("node-{node}")})
+}
+
+/// No endpoint, each one, and each pair.
+fn endpoints() -> Vec<Value> {
+    let each = |address: &'static str| {
+        conditions().into_iter().flat_map(move |one| [1, 2].map(|node| endpoint(address, &one, node)))
+    };
+    let one = each("10.244.1.2").map(|one| json!([one]));
+    let two = each("10.244.1.2").flat_map(|one| each("10.244.2.3").map(move |two| json!([one, two])));
+    [json!([])].into_iter().chain(one).chain(two).collect()
+}
+
+/// What a client may ask for: protocol, port and node port.
+type Asked = (&'static str, i32, i32);
+
+/// Ports of Services, and what clients may ask them for.
+fn services() -> Vec<(Value, Vec<Asked>)> {
+    let (http, https) = (service_port("http", "TCP", 80, 30080), service_port("https", "TCP", 443, 30443));
+    let dns = [service_port("http", "TCP", 53, 30053), service_port("dns", "UDP", 53, 30053)];
+    vec![
+        (json!([http, https]), vec![("TCP", 80, 30080), ("TCP", 443, 30443), ("TCP", 8080, 80), ("UDP", 80, 30080)]),
+        (json!(dns), vec![("TCP", 53, 30053), ("UDP", 53, 30053)]),
+        (json!([{"port": 80, "nodePort": 30080}]), vec![("TCP", 80, 30080), ("TCP", 30080, 80)]),
+    ]
+}
+
+/// Endpoints in several slices, of several ports.
+fn several() -> Vec<Vec<EndpointSlice>> {
+    let [ready, unsaid, waiting, dying, _] = conditions();
+    let http = json!([port("http", 8080)]);
+    let both = json!([port("http", 8080), port("https", 8443), {"name": "dns", "port": 5353, "protocol": "UDP"}]);
+    let at = |last: u8, how: &Value, node: u8| endpoint(&format!("10.244.{node}.{last}"), how, node);
+    let four = |name: &str, ports: &Value, endpoints: Value| slice(name, "IPv4", ports, &endpoints);
+    vec![
+        vec![four("a", &both, json!([at(2, &ready, 1), at(3, &waiting, 1), at(4, &unsaid, 2)]))],
+        vec![
+            four("a", &http, json!([at(2, &ready, 1)])),
+            four("b", &http, json!([at(2, &waiting, 1), at(3, &ready, 2)])),
+        ],
+        vec![four("a", &http, json!([at(2, &waiting, 1)])), four("b", &http, json!([at(2, &ready, 1)]))],
+        vec![
+            four("a", &http, json!([at(2, &ready, 1)])),
+            four("b", &both, json!([at(2, &ready, 1), at(6, &dying, 1)])),
+        ],
+        vec![
+            four("a", &both, json!([at(2, &dying, 1)])),
+            four("b", &both, json!([at(2, &ready, 1), at(5, &dying, 2)])),
+        ],
+        vec![
+            four("a", &http, json!([at(2, &ready, 1)])),
+            four("b", &json!([port("http", 8081)]), json!([at(3, &ready, 2)])),
+        ],
+        vec![
+            slice("6", "IPv6", &both, &json!([endpoint("fd00::12", &ready, 1)])),
+            four("a", &both, json!([at(2, &dying, 1), at(3, &ready, 2)])),
+        ],
+        vec![
+            four("a", &json!([{"port": 9000}]), json!([at(2, &ready, 1)])),
+            four("b", &http, json!([at(9, &ready, 1)])),
+        ],
+    ]
+}
+
+/// One endpoint of the port that is asked for.
+#[derive(Clone)]
+struct Backend {
+    text: String,
+    ready: bool,
+    dying: bool,
+    here: bool,
+}
+
+/// The name of the Service's port that a visitor means, and its number.
+fn wanted_port(case: &Case, slip: Option<Slip>) -> Option<(String, i32)> {
+    let is = |one| slip == Some(one);
+    let asked = &case.visit;
+    let mut ports = case.service.spec.as_ref()?.ports.iter().flatten();
+    let port = ports.find(|port| {
+        let number = match asked.from {
+            From::Outside if !is(Slip::SamePortOutside) => port.node_port,
+            _ => Some(port.port),
+        };
+        let protocol = port.protocol.as_deref().unwrap_or("TCP");
+        number == Some(asked.port) && (protocol == asked.protocol || is(Slip::AnyProtocol))
+    })?;
+    Some((port.name.clone().unwrap_or_default(), port.port))
+}
+
+fn is_local(case: &Case, slip: Option<Slip>) -> bool {
+    let is = |one| slip == Some(one);
+    let Some(spec) = &case.service.spec else { return false };
+    let local = |policy: &Option<String>| policy.as_deref() == Some("Local");
+    let external = local(&spec.external_traffic_policy) && !is(Slip::NoExternal);
+    match case.visit.from {
+        From::Outside => external,
+        From::Inside => {
+            (local(&spec.internal_traffic_policy) && !is(Slip::NoInternal)) || (external && is(Slip::ExternalInside))
+        }
+    }
+}
+
+/// All endpoints of a port, from all slices.
+fn found(case: &Case, name: &str, number: i32, slip: Option<Slip>) -> Vec<Backend> {
+    let is = |one| slip == Some(one);
+    let mut all: Vec<Backend> = Vec::new();
+    let count = if is(Slip::FirstSlice) { 1 } else { case.slices.len() };
+    for slice in case.slices.iter().take(count).filter(|slice| slice.address_type == "IPv4" || is(Slip::AnyFamily)) {
+        let same = |has: &Option<String>| has.as_deref().unwrap_or_default() == name || is(Slip::AnyName);
+        let ports = slice.ports.iter().flatten().filter(|port| same(&port.name)).filter_map(|port| port.port);
+        for (port, endpoint) in ports.flat_map(|port| slice.endpoints.iter().flatten().map(move |one| (port, one))) {
+            let port = if is(Slip::ServicePort) { number } else { port };
+            let conditions = endpoint.conditions.clone().unwrap_or_default();
+            let ready = conditions.ready.unwrap_or(!is(Slip::OnlySaidReady));
+            let one = Backend {
+                text: format!("{}:{port}", endpoint.addresses[0]),
+                ready,
+                dying: !ready && conditions.serving.unwrap_or(ready) && conditions.terminating.unwrap_or(false),
+                here: endpoint.node_name.as_ref() == Some(&case.visit.node),
+            };
+            match all.iter_mut().find(|other| other.text == one.text) {
+                Some(_) if is(Slip::Twice) => all.push(one),
+                Some(there) if !there.ready && !is(Slip::FirstCounts) => *there = one,
+                Some(_) => {}
+                None => all.push(one),
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::node::netfilter::Protocol;
+    use crate::node::proxy::portal::{Location, portals};
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Proxy>();
+    }
+
+    #[test]
+    fn the_rule_is_that_of_our_proxy() {
+        for case in Proxy::questions() {
+            let named =
+                |slice: &EndpointSlice| (slice.metadata.name.clone().unwrap_or_default(), Arc::new(slice.clone()));
+            let slices = case.slices.iter().map(named).collect();
+            let here = Location { node: case.visit.node.clone(), ..Location::default() };
+            let portals = portals(&case.service, &slices, &here);
+            let asked = u16::try_from(case.visit.port).unwrap();
+            let meant = portals.iter().find(|portal| {
+                let port = if case.visit.from == From::Inside { Some(portal.port) } else { portal.node_port };
+                port == Some(asked) && Protocol::parse(&case.visit.protocol) == Some(portal.name.protocol)
+            });
+            let ours: Vec<String> = meant.map_or(Vec::new(), |portal| {
+                let choice = portal.choose(&here);
+                let local = if case.visit.from == From::Inside { portal.internal_local } else { portal.external_local };
+                let chosen = if local { choice.local } else { choice.cluster };
+                chosen.iter().map(ToString::to_string).collect()
+            });
+            assert_eq!(ours, Proxy::rule(&case, None), "{}", Proxy::show(&case));
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Exercise 12: what does the kubelet do to a Pod now? Mirrors `computePodActions` of
+//! `pkg/kubelet/kuberuntime/kuberuntime_manager.go`.
+//!
+//! Every state of up to two init containers and two containers is asked, under each restart policy, in a sandbox that
+//! stands and in one that is lost; those too that only a crash of the kubelet or of the node leaves behind.
+//!
+//! Left out: sidecars, probes, rules of single containers, Pods that are being deleted, and the wait before a restart.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Container, Pod};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::Exercise;
+use super::function::{self, Function};
+
+/// What the runtime has of a Pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Its sandbox.
+    pub sandbox: Sandbox,
+    /// The newest run of each container, init containers too, by name. One that has never run is not there.
+    pub containers: BTreeMap<String, State>,
+}
+
+/// A Pod's sandbox: its network and all that its containers share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sandbox {
+    /// There has never been one.
+    None,
+    /// It stands.
+    Ready,
+    /// There was one, and it is of no use any more.
+    Lost,
+}
+
+/// How a container is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// Its process runs.
+    Running,
+    /// Its process has ended, with this code.
+    Exited(i32),
+}
+
+/// What is to be done, in this order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Actions {
+    /// Stop everything, sandbox included.
+    pub kill_pod: bool,
+    /// Make a sandbox.
+    pub create_sandbox: bool,
+    /// Init containers to start, by name.
+    pub start_init: Vec<String>,
+    /// Containers to start, by name, in the order of the Pod.
+    pub start: Vec<String>,
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "12_sync",
+    title: "What does the kubelet do to a Pod now?",
+    outcome: "say what one sync does from the Pod and what the runtime has, and why a kubelet may crash at any time",
+    needs: &[],
+    hints: [
+        "Three questions, one after another: does the sandbox stand? Is the Pod initialised? Which containers should run and \
+         do not? What makes a Pod initialised?",
+        "A new sandbox means that all starts over: everything is killed, and the first init container comes next. In one that \
+         stands the first init container that has not ended well decides; once any container has run, none of them matters.",
+        "Lost: kill_pod only, if the policy is Never and anything has run, or no container is to run again (one that runs is); \
+         else kill_pod, create_sandbox and the first init container, or the containers to run. Ready: the first init container \
+         not ended with 0: wait if it runs, kill_pod if it failed under Never, else start it. Then start what should run; \
+         kill_pod if nothing runs or starts.",
+    ],
+    minutes: 40,
+    questions: function::questions::<Syncing>,
+    judge: function::judge::<Syncing>,
+};
+
+/// In the learner's process.
+pub fn answer(sync: fn(&Pod, &Seen) -> Actions) {
+    function::answer::<Syncing>(|case: &Case| sync(&case.pod, &case.seen));
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Case {
+    pod: Pod,
+    seen: Seen,
+}
+
+struct Syncing;
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    IgnoresPolicy,
+    OnlyFailed,
+    OnFailureNever,
+    InitsTogether,
+    DoesNotWait,
+    FailedInitIsDone,
+    InitNeverAgain,
+    InitsAgain,
+    InitUntilAlways,
+    KeepsSandbox,
+    LostNotKilled,
+    LostKeepsRunning,
+    LostKeepsInits,
+    LostIgnoresNever,
+    LostForNothing,
+    KeepsEmptyPod,
+}
+
+impl Function for Syncing {
+    type Question = Case;
+    type Answer = Actions;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("a container that has ended is started again whatever the restart policy", Slip::IgnoresPolicy),
+        ("Always starts only what has failed; it starts what ended well too", Slip::OnlyFailed),
+        ("OnFailure starts nothing again", Slip::OnFailureNever),
+        ("all init containers are started at once; they run one after another", Slip::InitsTogether),
+        ("the containers are started while an init container runs", Slip::DoesNotWait),
+        ("an init container that failed counts as done", Slip::FailedInitIsDone),
+        ("an init container that failed under Never is run again; the Pod has failed", Slip::InitNeverAgain),
+        ("init containers are run again when a container has run already", Slip::InitsAgain),
+        ("an init container that ended well is run again under Always", Slip::InitUntilAlways),
+        ("containers are started in a sandbox that is lost", Slip::KeepsSandbox),
+        ("what is left in a lost sandbox is not killed", Slip::LostNotKilled),
+        ("what ran in a lost sandbox is not started in the new one", Slip::LostKeepsRunning),
+        ("in a new sandbox init containers that ran in the old one are not run again", Slip::LostKeepsInits),
+        ("a Pod that has run under Never is started again in a new sandbox", Slip::LostIgnoresNever),
+        ("a sandbox is made for a Pod of which nothing is to run again", Slip::LostForNothing),
+        ("a Pod of which nothing runs or is to run keeps its sandbox", Slip::KeepsEmptyPod),
+    ];
+
+    fn questions() -> Vec<Case> {
+        const STATES: [Option<State>; 4] = [None, Some(State::Running), Some(State::Exited(0)), Some(State::Exited(1))];
+        let mut all = Vec::new();
+        for (inits, containers) in [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2)] {
+            let names: Vec<String> = (1..=inits).map(|n| format!("init-{n}")).collect();
+            let names: Vec<String> = names.into_iter().chain((1..=containers).map(|n| format!("app-{n}"))).collect();
+            for policy in ["Always", "OnFailure", "Never"] {
+                let pod = pod(policy, inits, containers);
+                all.push(Case { pod: pod.clone(), seen: Seen { sandbox: Sandbox::None, containers: BTreeMap::new() } });
+                for n in 0..STATES.len().pow(u32::try_from(names.len()).unwrap_or(0)) {
+                    let state = |at: usize| STATES[n / STATES.len().pow(u32::try_from(at).unwrap_or(0)) % STATES.len()];
+                    let states = names.iter().enumerate().filter_map(|(at, name)| Some((name.clone(), state(at)?)));
+                    let containers: BTreeMap<String, State> = states.collect();
+                    for sandbox in [Sandbox::Ready, Sandbox::Lost] {
+                        all.push(Case { pod: pod.clone(), seen: Seen { sandbox, containers: containers.clone() } });
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn rule(case: &Case, slip: Option<Slip>) -> Actions {
+        let sandbox = if slip == Some(Slip::KeepsSandbox) { Sandbox::Ready } else { case.seen.sandbox };
+        match (case.seen.sandbox, sandbox) {
+            (Sandbox::None, _) | (_, Sandbox::None | Sandbox::Lost) => with_new_sandbox(case, slip),
+            (_, Sandbox::Ready) => in_sandbox(case, slip),
+        }
+    }
+
+    fn property(case: &Case, given: Option<&Actions>) -> &'static str {
+        let right = Syncing::rule(case, None);
+        match given {
+            None => "every Pod gets an answer",
+            Some(given) if given.kill_pod != right.kill_pod => {
+                "a Pod is stopped when it is over or its sandbox is lost, and only then"
+            }
+            Some(given) if given.create_sandbox != right.create_sandbox => {
+                "a sandbox is made when there is none and something is to run"
+            }
+            Some(given) if given.start_init != right.start_init => {
+                "init containers run one after another, until each ends well"
+            }
+            Some(_) => "the containers that should run and do not are started, once the Pod is initialised",
+        }
+    }
+
+    fn show(case: &Case) -> String {
+        let Seen { sandbox, containers } = &case.seen;
+        let names = |all: &[Container]| all.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+        let spec = case.pod.spec.clone().unwrap_or_default();
+        let (inits, apps) = (names(spec.init_containers.as_deref().unwrap_or_default()), names(&spec.containers));
+        let policy = spec.restart_policy.unwrap_or_default();
+        format!(
+            "restartPolicy {policy}, init containers {inits:?}, containers {apps:?}\nsandbox {sandbox:?}, {containers:?}"
+        )
+    }
+}
+
+fn pod(policy: &str, inits: usize, containers: usize) -> Pod {
+    let named = |what: &str, count: usize| -> Vec<_> {
+        (1..=count).map(|n| json!({"name": format!("{what}-{n}"), "image": "busybox:1.37"})).collect()
+    };
+    let mut spec = json!({"restartPolicy": policy, "containers": named("app", containers)});
+    if inits > 0 {
+        spec["initContainers"] = json!(named("init", inits));
+    }
+    serde_json::from_value(json!({"metadata": {"name": "web", "namespace": "default"}, "spec": spec}))
+        .expect("it is a Pod")
+}
+
+/// The names of init containers and of containers.
+fn names(case: &Case) -> (Vec<&String>, Vec<&String>) {
+    let spec = case.pod.spec.as_ref();
+    let inits = spec.into_iter().flat_map(|spec| spec.init_containers.iter().flatten());
+    let containers = spec.into_iter().flat_map(|spec| &spec.containers);
+    (inits.map(|one| &one.name).collect(), containers.map(|one| &one.name).collect())
+}
+
+fn policy(case: &Case) -> &str {
+    case.pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref()).unwrap_or("Always")
+}
+
+/// Whether a container that does not run should.
+fn should_start(case: &Case, name: &str, slip: Option<Slip>) -> bool {
+    let code = match case.seen.containers.get(name) {
+        None => return true,
+        Some(State::Running) => return false,
+        Some(State::Exited(code)) => *code,
+    };
+    match (policy(case), slip) {
+        (_, Some(Slip::IgnoresPolicy)) => true,
+        ("Always", Some(Slip::OnlyFailed)) => code != 0,
+        ("OnFailure", Some(Slip::OnFailureNever)) => false,
+        ("OnFailure", _) => code != 0,
+        (policy, _) => policy == "Always",
+    }
+}
+
+fn with_new_sandbox(case: &Case, slip: Option<Slip>) -> Actions {
+    let is = |one| slip == Some(one);
+    let (inits, containers) = names(case);
+    let lost = case.seen.sandbox == Sandbox::Lost;
+    let runs = |name: &str| case.seen.containers.get(name) == Some(&State::Running) && !is(Slip::LostKeepsRunning);
+    let wanted: Vec<String> =
+        containers.into_iter().filter(|name| runs(name) || should_start(case, name, slip)).cloned().collect();
+    let over = policy(case) == "Never" && !case.seen.containers.is_empty() && !is(Slip::LostIgnoresNever);
+    if lost && (over || (wanted.is_empty() && !is(Slip::LostForNothing))) {
+        return Actions { kill_pod: true, ..Actions::default() };
+    }
+    let done =
+        |name: &&&String| case.seen.containers.get(**name) == Some(&State::Exited(0)) && is(Slip::LostKeepsInits);
+    let start_init: Vec<String> =
+        inits.iter().find(|name| !done(name)).into_iter().map(|name| (*name).clone()).collect();
+    let start = if start_init.is_empty() { wanted } else { Vec::new() };
+    Actions { kill_pod: lost && !is(Slip::LostNotKilled), create_sandbox: true, start_init, start }
+}
+
+fn in_sandbox(case: &Case, slip: Option<Slip>) -> Actions {
+    let is = |one| slip == Some(one);
+    let (inits, containers) = names(case);
+    let has_run = containers.iter().any(|name| case.seen.containers.contains_key(*name));
+    let mut actions = Actions::default();
+    let waits = !has_run || is(Slip::InitsAgain);
+    for name in inits.into_iter().filter(|_| waits) {
+        match case.seen.containers.get(name) {
+            Some(State::Exited(0)) if !(is(Slip::InitUntilAlways) && policy(case) == "Always") => continue,
+            Some(State::Exited(code)) if *code != 0 && is(Slip::FailedInitIsDone) => continue,
+            Some(State::Exited(_)) if policy(case) == "Never" && !is(Slip::InitNeverAgain) => {
+                return Actions { kill_pod: true, ..Actions::default() };
+            }
+            Some(State::Running) => {}
+            _ => actions.start_init.push(name.clone()),
+        }
+        match slip {
+            Some(Slip::InitsTogether) => {}
+            Some(Slip::DoesNotWait) => break,
+            _ => return actions,
+        }
+    }
+    if is(Slip::InitsTogether) && waits && !all_inits_done(case) {
+        return actions;
+    }
+    actions.start =
+        containers.iter().filter(|name| should_start(case, name, slip)).map(|name| (*name).clone()).collect();
+    let keeps = containers.iter().any(|name| case.seen.containers.get(*name) == Some(&State::Running));
+    if !keeps && actions.start.is_empty() && !is(Slip::KeepsEmptyPod) {
+        return Actions { kill_pod: true, ..Actions::default() };
+    }
+    actions
+}
+
+fn all_inits_done(case: &Case) -> bool {
+    names(case).0.iter().all(|name| case.seen.containers.get(*name) == Some(&State::Exited(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::kubelet::actions::{Failed, compute};
+    use crate::node::kubelet::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Syncing>();
+    }
+
+    #[test]
+    fn the_rule_is_that_of_our_kubelet() {
+        for case in Syncing::questions() {
+            let container = |(name, state): (&String, &State)| {
+                let (state, exit_code) = match state {
+                    State::Running => (RunState::Running, 0),
+                    State::Exited(code) => (RunState::Exited, *code),
+                };
+                RuntimeContainer {
+                    id: name.clone(),
+                    name: name.clone(),
+                    state,
+                    exit_code,
+                    ..RuntimeContainer::default()
+                }
+            };
+            let ready = case.seen.sandbox == Sandbox::Ready;
+            let sandbox = RuntimeSandbox { ready, ip: "10.244.1.2".to_owned(), ..RuntimeSandbox::default() };
+            let sandboxes = if case.seen.sandbox == Sandbox::None { Vec::new() } else { vec![sandbox] };
+            let containers = case.seen.containers.iter().map(container).collect();
+            let runtime = RuntimePod { sandboxes, containers, ..RuntimePod::default() };
+            let ours = compute(&case.pod, &runtime, &Failed { probe: &|_| None, started: &|_, _| true });
+            let named = |what: &str, indexes: Vec<usize>| indexes.iter().map(|n| format!("{what}-{}", n + 1)).collect();
+            let ours = Actions {
+                kill_pod: ours.kill_pod,
+                create_sandbox: ours.create_sandbox.is_some(),
+                start_init: named("init", ours.start_init),
+                start: named("app", ours.start),
+            };
+            assert_eq!(ours, Syncing::rule(&case, None), "{}", Syncing::show(&case));
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Exercise 02: a change that others may make meanwhile. Mirrors `client-go/util/retry` and etcd's compare-and-swap.
+//!
+//! The learner's function talks with a small API server, call by call. Before each call somebody else may write, delete or
+//! break something: every such script of three calls is asked, and longer ones in which somebody is always faster.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde::{Deserialize, Serialize};
+
+use super::Exercise;
+use super::function::{self, Function};
+
+/// What can be asked about one ConfigMap.
+pub trait Api {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// That it is not there, or that the API server cannot answer.
+    fn get(&mut self) -> Result<ConfigMap, Refused>;
+
+    /// Writes it, if nobody has written it since the `metadata.resourceVersion` that it carries; without one in any case.
+    /// Gives it as it is now.
+    ///
+    /// # Errors
+    /// The same, and that somebody has.
+    fn update(&mut self, object: ConfigMap) -> Result<ConfigMap, Refused>;
+}
+
+/// Why a request was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refused {
+    /// 404: there is none.
+    NotFound,
+    /// 409: it is another one than that which was read.
+    Conflict,
+    /// Anything else, which trying again at once does not mend.
+    Other(String),
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "02_update",
+    title: "How do two write the same object?",
+    outcome: "change an object so that nobody's change is lost, and say what a conflict asks for",
+    needs: &[],
+    hints: [
+        "What tells the API server that somebody has written since you read? And what is the newest state, after it has \
+         refused you?",
+        "Get, change what you got, update. On Conflict begin again with get: the number and all else may be another now. \
+         All other errors are the caller's.",
+        "Five times at most: object = get()?; n = data.count + 1 (absent: 0 + 1); write n into data, leave the rest as it is; \
+         update(object): Ok gives n, Conflict goes round again, another error is returned. After the fifth: Conflict.",
+    ],
+    minutes: 20,
+    questions: function::questions::<Updating>,
+    judge: function::judge::<Updating>,
+};
+
+/// In the learner's process.
+pub fn answer(count: fn(&mut dyn Api) -> Result<u64, Refused>) {
+    function::answer::<Updating>(|case: &Case| converse(case, count));
+}
+
+/// What others do before one call.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+enum Meanwhile {
+    Nothing,
+    /// Somebody counts too.
+    Counted,
+    /// Somebody changes `data.note`.
+    Noted,
+    Deleted,
+    /// It is deleted, and made anew without data.
+    Recreated,
+    /// The call fails.
+    Fails,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Case {
+    count: Option<u64>,
+    script: Vec<Meanwhile>,
+}
+
+/// What the function has said and called, and what is in the ConfigMap then.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Outcome {
+    said: Result<u64, Refused>,
+    calls: Vec<String>,
+    data: Option<BTreeMap<String, String>>,
+}
+
+fn converse(case: &Case, count: impl FnOnce(&mut dyn Api) -> Result<u64, Refused>) -> Outcome {
+    let mut server = Server::new(case);
+    let said = count(&mut server);
+    let data = server.object.map(|object| object.data.unwrap_or_default());
+    Outcome { said, calls: server.calls, data }
+}
+
+/// An API server with one object.
+struct Server {
+    object: Option<ConfigMap>,
+    revision: u64,
+    script: VecDeque<Meanwhile>,
+    calls: Vec<String>,
+}
+
+impl Server {
+    fn new(case: &Case) -> Server {
+        let script = case.script.iter().copied().collect();
+        let mut server = Server { object: None, revision: 0, script, calls: Vec::new() };
+        server.create();
+        server.write(|data| {
+            data.insert("note".to_owned(), "first".to_owned());
+            case.count.map(|count| data.insert("count".to_owned(), count.to_string()));
+        });
+        server
+    }
+
+    fn create(&mut self) {
+        self.revision += 1;
+        let mut object = ConfigMap::default();
+        object.metadata.name = Some("counter".to_owned());
+        object.metadata.namespace = Some("default".to_owned());
+        object.metadata.uid = Some(format!("uid-{}", self.revision));
+        object.metadata.resource_version = Some(self.revision.to_string());
+        self.object = Some(object);
+    }
+
+    fn write(&mut self, change: impl FnOnce(&mut BTreeMap<String, String>)) {
+        let Some(object) = &mut self.object else { return };
+        self.revision += 1;
+        change(object.data.get_or_insert_default());
+        object.metadata.resource_version = Some(self.revision.to_string());
+    }
+
+    /// What others do before this call.
+    fn meanwhile(&mut self, call: &str) -> Result<(), Refused> {
+        self.calls.push(call.to_owned());
+        match self.script.pop_front().unwrap_or(Meanwhile::Nothing) {
+            Meanwhile::Nothing => {}
+            Meanwhile::Counted => self.write(|data| {
+                let count = data.get("count").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+                data.insert("count".to_owned(), (count + 1).to_string());
+            }),
+            Meanwhile::Noted => {
+                let note = format!("changed at {}", self.revision);
+                self.write(|data| drop(data.insert("note".to_owned(), note)));
+            }
+            Meanwhile::Deleted => self.object = None,
+            Meanwhile::Recreated => self.create(),
+            Meanwhile::Fails => return Err(Refused::Other("etcdserver: request timed out".to_owned())),
+        }
+        Ok(())
+    }
+}
+
+impl Api for Server {
+    fn get(&mut self) -> Result<ConfigMap, Refused> {
+        self.meanwhile("get")?;
+        self.object.clone().ok_or(Refused::NotFound)
+    }
+
+    fn update(&mut self, object: ConfigMap) -> Result<ConfigMap, Refused> {
+        self.meanwhile("update")?;
+        let (stored, sent) = (&self.object.as_ref().ok_or(Refused::NotFound)?.metadata, &object.metadata);
+        let same = |sent: &Option<String>, stored: &Option<String>| sent.is_none() || sent == stored;
+        if !same(&sent.resource_version, &stored.resource_version) || !same(&sent.uid, &stored.uid) {
+            return Err(Refused::Conflict);
+        }
+        self.write(|data| *data = object.data.unwrap_or_default());
+        self.object.clone().ok_or(Refused::NotFound)
+    }
+}
+
+struct Updating;
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    /// So many, instead of five.
+    Tries(u32),
+    SendsAgain,
+    NewVersionOnly,
+    FirstCount,
+    NoVersion,
+    NewObject,
+    Swallows,
+    RetriesAll,
+    GivesOld,
+    ReadsAfter,
+}
+
+impl Function for Updating {
+    type Question = Case;
+    type Answer = Outcome;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("a conflict is given to the caller at once; it asks for another try", Slip::Tries(1)),
+        ("after a conflict the same object is sent again, without reading", Slip::SendsAgain),
+        (
+            "after a conflict only the new resourceVersion is taken over, so that the others' change is lost",
+            Slip::NewVersionOnly,
+        ),
+        ("after a conflict the number of the first reading is used", Slip::FirstCount),
+        ("the resourceVersion is not sent, so that there is no conflict and others' changes are lost", Slip::NoVersion),
+        ("an object with nothing but the number is sent; all else that was in it is lost", Slip::NewObject),
+        ("what update answers is not looked at", Slip::Swallows),
+        ("every error is tried again; only a conflict is worth it", Slip::RetriesAll),
+        ("it gives up before the fifth try", Slip::Tries(4)),
+        ("it gives up before the fifth try", Slip::Tries(3)),
+        ("it gives up before the fifth try", Slip::Tries(2)),
+        ("it goes on after the fifth try", Slip::Tries(100)),
+        ("the number before is given, not the one that was written", Slip::GivesOld),
+        ("the number is read once more after writing, when it may be somebody else's", Slip::ReadsAfter),
+    ];
+
+    fn questions() -> Vec<Case> {
+        const ALL: [Meanwhile; 6] = [
+            Meanwhile::Nothing,
+            Meanwhile::Counted,
+            Meanwhile::Noted,
+            Meanwhile::Recreated,
+            Meanwhile::Deleted,
+            Meanwhile::Fails,
+        ];
+        let (mut scripts, mut longest) = (vec![Vec::new()], vec![Vec::new()]);
+        for _ in 0..3 {
+            longest = longest.iter().flat_map(|script| ALL.map(|next| [script.as_slice(), &[next]].concat())).collect();
+            scripts.extend(longest.clone());
+        }
+        for rounds in 2..=7 {
+            for other in [Meanwhile::Counted, Meanwhile::Noted, Meanwhile::Recreated] {
+                scripts.push([Meanwhile::Nothing, other].repeat(rounds));
+                scripts.push([[Meanwhile::Nothing, other].repeat(rounds), vec![Meanwhile::Fails]].concat());
+            }
+        }
+        let case = |script: Vec<Meanwhile>| [None, Some(41)].map(|count| Case { count, script: script.clone() });
+        scripts.into_iter().flat_map(case).collect()
+    }
+
+    fn rule(case: &Case, slip: Option<Slip>) -> Outcome {
+        converse(case, |api| count(api, slip))
+    }
+
+    fn property(case: &Case, given: Option<&Outcome>) -> &'static str {
+        let right = Updating::rule(case, None);
+        match given {
+            None => "every conversation comes to an end",
+            Some(given) if given.data != right.data => "nobody's change is lost, and one is counted",
+            Some(given) if given.calls.len() > right.calls.len() => "no more is asked than is needed",
+            Some(given) if given.calls != right.calls => {
+                "after a conflict it reads and writes again, five times at most"
+            }
+            Some(_) => "the caller learns the number that was written, or what went wrong",
+        }
+    }
+
+    fn show(case: &Case) -> String {
+        let count = case.count.map_or("absent".to_owned(), |count| count.to_string());
+        let lines = (1..).zip(&case.script).map(|(n, what)| format!("\nbefore call {n}: {what:?}"));
+        format!("data.count is {count}{}", lines.collect::<String>())
+    }
+}
+
+/// The rule, with at most one part of it wrong.
+fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
+    let is = |one| slip == Some(one);
+    let tries = match slip {
+        Some(Slip::Tries(tries)) => tries,
+        _ => 5,
+    };
+    let mut first: Option<ConfigMap> = None;
+    let mut refused = Refused::Conflict;
+    for _ in 0..tries {
+        let mut object = match (&first, slip) {
+            (Some(first), Some(Slip::SendsAgain)) => first.clone(),
+            _ => match api.get() {
+                Ok(object) => object,
+                Err(Refused::Other(why)) if is(Slip::RetriesAll) => {
+                    refused = Refused::Other(why);
+                    continue;
+                }
+                Err(other) => return Err(other),
+            },
+        };
+        let first = first.get_or_insert_with(|| object.clone());
+        if is(Slip::NewVersionOnly) {
+            object.data.clone_from(&first.data);
+        }
+        let read = if is(Slip::FirstCount) { &*first } else { &object };
+        let before =
+            read.data.as_ref().and_then(|data| data.get("count")).and_then(|text| text.parse().ok()).unwrap_or(0);
+        let data = object.data.get_or_insert_default();
+        if is(Slip::NewObject) {
+            data.clear();
+        }
+        data.insert("count".to_owned(), (before + 1).to_string());
+        if is(Slip::NoVersion) {
+            object.metadata.resource_version = None;
+        }
+        match api.update(object) {
+            Ok(_) if is(Slip::ReadsAfter) => {
+                let now = api.get()?.data.unwrap_or_default();
+                return Ok(now.get("count").and_then(|text| text.parse().ok()).unwrap_or(0));
+            }
+            Err(_) if is(Slip::Swallows) => return Ok(before + 1),
+            Ok(_) => return Ok(if is(Slip::GivesOld) { before } else { before + 1 }),
+            Err(Refused::Conflict) => refused = Refused::Conflict,
+            Err(Refused::Other(why)) if is(Slip::RetriesAll) => refused = Refused::Other(why),
+            Err(other) => return Err(other),
+        }
+    }
+    Err(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Updating>();
+    }
+}
