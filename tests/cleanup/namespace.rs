@@ -196,3 +196,39 @@ fn others_may_hold_a_namespace_too() {
     assert_eq!(world.ask_part(Verb::Update, Kind::Namespace, "held", "finalize", body).code, 200);
     assert!(world.get(Kind::Namespace, "held").is_none());
 }
+
+/// A namespace that something holds for ever goes when its finalizers are written away behind the controller's back; what
+/// was in it stays in etcd, where nobody sees it.
+#[test]
+fn a_stuck_namespace_is_finalized_by_hand() {
+    let mut world = World::new(1);
+    world.kubectl("create namespace audit");
+    world.apply(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+        "name": "ledger", "namespace": "audit", "finalizers": ["example.com/keep-the-books"]}}));
+    world.kubectl("delete namespace audit --wait=false");
+    world.wait(12);
+    let stuck = world.kubectl("get --raw /api/v1/namespaces/audit");
+    assert!(stuck.contains("Terminating") && stuck.contains("\"finalizers\":[\"kubernetes\"]"), "{stuck}");
+    let body =
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "audit"}, "spec": {"finalizers": []}});
+    world.cluster.kubectl.files = std::rc::Rc::new([("audit.json".to_owned(), body.to_string())].into());
+    let said = world.kubectl("replace --raw /api/v1/namespaces/audit/finalize -f audit.json");
+    assert!(said.contains("\"kind\":\"Namespace\"") && !said.contains("\"kubernetes\""), "{said}");
+    world.wait(3);
+    assert_eq!(world.kubectl("get namespace audit"), "Error from server (NotFound): namespaces \"audit\" not found\n");
+    for (line, error) in [
+        ("replace --raw /api/v1/namespaces/audit/finalize", "error: --raw can only use a single local file or stdin\n"),
+        ("replace --raw /api/v1/namespaces/audit/finalize -f x", "error: open x: no such file or directory\n"),
+        (
+            "replace --raw /api/v1/namespaces/audit/finalize -f audit.json",
+            "Error from server (NotFound): namespaces \"audit\" not found\n",
+        ),
+        ("get --raw /nowhere", "Error from server (NotFound): the server could not find the requested resource\n"),
+        (
+            "create --raw /api/v1/namespaces/default -f audit.json",
+            "Error from server (MethodNotAllowed): the server does not allow this method on the requested resource\n",
+        ),
+    ] {
+        assert_eq!(world.kubectl(line), error, "{line}");
+    }
+}

@@ -134,6 +134,14 @@ impl World {
         Reader::list(&self.cluster.engine.api.store, kind, namespace)
     }
 
+    /// Makes an object as somebody with a manifest does.
+    pub fn apply(&mut self, object: Value) {
+        let text = object.to_string();
+        self.cluster.kubectl.files = std::rc::Rc::new([("object.json".to_owned(), text)].into());
+        let said = self.kubectl("apply -f object.json");
+        assert!(said.ends_with(" created\n"), "{said}");
+    }
+
     /// Runs one kubectl line to its end, and gives what it printed.
     pub fn kubectl(&mut self, line: &str) -> String {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();

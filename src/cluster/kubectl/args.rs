@@ -23,7 +23,7 @@ const VALUED: &[&str] = &[
     "labels", "env", "port", "target-port", "name", "container", "tail", "subresource", "restart", "field-manager",
     "protocol", "from-literal", "tcp", "patch-file", "serviceaccount", "annotations", "since", "node-port", "clusterip",
     "cluster-ip", "external-name", "external-ip", "session-affinity",
-    "duration", "audience", "bound-object-kind", "bound-object-name", "bound-object-uid",
+    "duration", "audience", "raw", "bound-object-kind", "bound-object-name", "bound-object-uid",
 ];
 
 /// Flags that may stand alone, and what they mean then.

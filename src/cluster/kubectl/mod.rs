@@ -69,6 +69,10 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     }
     let rest: Vec<String> = line[..place].iter().chain(&line[place + 1..]).cloned().collect();
     let args = Args::parse(verb, &rest)?;
+    let by_raw = [("get", "GET"), ("create", "POST"), ("replace", "PUT"), ("delete", "DELETE")];
+    if let Some((_, method)) = by_raw.iter().find(|(name, _)| *name == verb && args.has("raw")) {
+        return verbs::raw::raw(method, &args, cx).await;
+    }
     match verb {
         "get" => verbs::get::get(&args, cx).await,
         "events" => verbs::get::events(&args, cx).await,

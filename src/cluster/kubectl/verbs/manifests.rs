@@ -22,6 +22,16 @@ impl Kubectl {
         Ok(manifests)
     }
 
+    /// The text of a file, or of standard input.
+    pub fn text_of(&self, path: &str) -> Result<String, Failure> {
+        if path == "-" {
+            return Ok(self.stdin.clone());
+        }
+        let on_disk = || std::fs::read_to_string(self.base.join(path));
+        let text = self.files.get(path).cloned().map_or_else(on_disk, Ok);
+        text.map_err(|_| Failure::text(format!("open {path}: no such file or directory")))
+    }
+
     fn read(&self, path: &str) -> Result<Vec<Manifest>, ManifestError> {
         if path == "-" {
             return manifest::read_text("STDIN", &self.stdin);

@@ -8,6 +8,7 @@ pub mod describe;
 pub mod exec;
 pub mod from;
 pub mod get;
+pub mod raw;
 pub mod rollout;
 pub mod wait;
 

@@ -1,0 +1,53 @@
+//! `--raw PATH`: a request that kubectl passes on as it is. Mirrors `k8s.io/kubectl/pkg/rawhttp`.
+//!
+//! `kubectl replace --raw /api/v1/namespaces/NAME/finalize -f FILE` is how people get rid of a namespace that cannot be
+//! emptied. Left out: watches.
+
+use serde_json::Value;
+
+use crate::apiserver::request::Verb;
+use crate::apiserver::rest::{self, HttpAnswer, HttpRequest};
+use crate::object::Status;
+use crate::object::status::Reason;
+
+use super::super::args::Args;
+use super::super::{Failure, Kubectl};
+
+/// Sends a request with this method to the path of `--raw`, with the file of `-f` as its body unless it only reads.
+pub async fn raw(method: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let body = match (method, args.values("filename")) {
+        ("GET", _) | ("DELETE", []) => String::new(),
+        (_, [path]) => cx.text_of(path)?,
+        _ => return Err(Failure::text("--raw can only use a single local file or stdin")),
+    };
+    let target = args.value("raw");
+    if !args.words.is_empty() {
+        return Err(Failure::text("arguments may not be passed when --raw is specified"));
+    }
+    let json = "application/json";
+    let user = Some(cx.client.user().clone());
+    let http = HttpRequest { method, target, content_type: json, accept: json, body: &body, user };
+    let call = rest::call(&http).map_err(refused)?;
+    if call.request.verb == Verb::Watch {
+        return Err(Failure::text("a watch by --raw is left out; use get --watch"));
+    }
+    let answer = cx.client.request(call.request.clone()).await?;
+    for warning in &answer.warnings {
+        cx.complain(format!("Warning: {warning}"));
+    }
+    let told = rest::respond(&call, &answer).body;
+    answer.result?;
+    cx.line(told.trim_end());
+    Ok(())
+}
+
+/// An answer that was given before there was a request.
+fn refused(answer: HttpAnswer) -> Status {
+    let told: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+    let reason = match answer.code {
+        404 => Reason::NotFound,
+        405 => Reason::MethodNotAllowed,
+        _ => Reason::BadRequest,
+    };
+    Status::new(reason, told["message"].as_str().unwrap_or("the server could not find the requested resource"))
+}
