@@ -12,14 +12,13 @@
 //! Mirrors `k8s.io/apiserver/pkg/authentication`: `request/{x509,bearertoken,anonymous,union}` and
 //! `serviceaccount/util.go`.
 //!
-//! Left out: a certificate is what it claims here. OIDC, bootstrap tokens, webhooks, the front proxy. Audiences: whatever
-//! a token is meant for, it is good for the API server.
+//! Left out: a certificate is what it claims here. OIDC, bootstrap tokens, webhooks, the front proxy.
 
 use std::collections::BTreeMap;
 
 use crate::object::status::Reason;
 use crate::object::time::Instant;
-use crate::object::token::{self, Bounds, Claims};
+use crate::object::token::{self, Bounds, Claims, ISSUER};
 use crate::object::{Kind, Object, Status};
 
 use super::admission::Reader;
@@ -105,8 +104,12 @@ fn is_good(claims: &Claims, token: &str, now: Instant, reader: &dyn Reader) -> b
             }
             _ => false,
         },
-        Bounds::Time { issued, expires, pod, .. } => {
-            *issued <= now && now < *expires && pod.as_ref().is_none_or(|(name, uid)| there(Kind::Pod, name, uid))
+        Bounds::Time { audiences, issued, expires, pod } => {
+            let is_meant_for_us = audiences.iter().any(|audience| audience == ISSUER);
+            is_meant_for_us
+                && *issued <= now
+                && now < *expires
+                && pod.as_ref().is_none_or(|(name, uid)| there(Kind::Pod, name, uid))
         }
     };
     bounds_hold && there(Kind::ServiceAccount, &claims.account, &claims.account_uid)
@@ -168,10 +171,11 @@ mod tests {
         let pod = |uid: &str| json!({"apiVersion": "v1", "kind": "Pod", "metadata": meta("web", uid)});
         let claims = |bounds| Claims { namespace: "n".into(), account: "a".into(), account_uid: "u1".into(), bounds };
         let (issued, expires) = (Instant(1_000_000_000), Instant(601_000_000_000));
-        let timed = |pod: Option<&str>| {
+        let meant_for = |audience: &str, pod: Option<&str>| {
             let pod = pod.map(|uid| ("web".to_owned(), uid.to_owned()));
-            token::sign(&claims(Bounds::Time { audiences: Vec::new(), issued, expires, pod }))
+            token::sign(&claims(Bounds::Time { audiences: vec![audience.to_owned()], issued, expires, pod }))
         };
+        let timed = |pod: Option<&str>| meant_for(ISSUER, pod);
         let legacy = token::sign(&claims(Bounds::Secret("s".into())));
         let secret = |token: &str| {
             let data = json!({"token": k8s_openapi::ByteString(token.as_bytes().to_vec())});
@@ -180,6 +184,7 @@ mod tests {
         let (early, late) = (Instant(2_000_000_000), expires);
         let cases: &[(&str, &String, Instant, Vec<Value>, bool)] = &[
             ("in time", &timed(None), early, vec![account("u1")], true),
+            ("meant for another", &meant_for("vault", None), early, vec![account("u1")], false),
             ("too late", &timed(None), late, vec![account("u1")], false),
             ("no account", &timed(None), early, vec![], false),
             ("another account", &timed(None), early, vec![account("u2")], false),

@@ -143,19 +143,21 @@ impl Client {
         self.call(request, read_nothing)
     }
 
-    /// `POST serviceaccounts/NAME/token`, bound to a Pod and good for so many seconds. Gives the token.
+    /// `POST serviceaccounts/NAME/token`, bound to a Pod, for an audience (empty: the API server), and good for so many
+    /// seconds. Gives the token.
     #[track_caller]
     pub fn create_token(
         &self,
         namespace: &str,
         account: &str,
-        pod_name: &str,
-        pod_uid: &str,
+        (pod_name, pod_uid): (&str, &str),
+        audience: &str,
         expiration_seconds: i64,
     ) -> Call<String> {
         use k8s_openapi::api::core::v1::ServiceAccount;
         let pod = Some((pod_name.into(), pod_uid.into()));
-        let body = Body::Token { audiences: Vec::new(), expiration_seconds, pod };
+        let audiences = if audience.is_empty() { Vec::new() } else { vec![audience.to_owned()] };
+        let body = Body::Token { audiences, expiration_seconds, pod };
         let mut request = self.parts::<ServiceAccount>(Verb::Create, namespace, account, body);
         request.subresource = Some(Subresource::Token);
         self.call(request, read_token)

@@ -3,14 +3,15 @@
 //! Once every account got such a Secret. Now a token is asked for when it is needed and ends by itself; but who creates a
 //! Secret of type `kubernetes.io/service-account-token` that names an account in an annotation still gets one that never
 //! ends: this controller puts the token into it, with the cluster's certificate and the namespace. When the account goes
-//! so does the Secret, and with it the token, since the API server looks whether both are there.
+//! so does the Secret, and with it the token, since the API server looks whether both are there. When the Secret goes the
+//! account does not name it any more, if it did.
 //!
 //! Mirrors `pkg/controller/serviceaccount/tokens_controller.go`.
 //!
 //! # Left out
 //!
 //! The cleaner of tokens that nobody has used for a year (`legacy-service-account-token-cleaner`), and the label by which
-//! the API server notes their use. A Secret that goes stays named in `ServiceAccount.secrets`, if somebody wrote it there.
+//! the API server notes their use.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -55,6 +56,8 @@ struct Tokens {
     secrets: Lister<Secret>,
     /// Accounts that went, by key: their uid.
     gone: Memory<BTreeMap<Key, String>>,
+    /// Secrets that went, by key.
+    gone_secrets: Memory<BTreeMap<Key, Arc<Secret>>>,
 }
 
 impl Tokens {
@@ -66,6 +69,7 @@ impl Tokens {
             accounts: context.lister(),
             secrets: context.lister(),
             gone: context.memory(BTreeMap::new()),
+            gone_secrets: context.memory(BTreeMap::new()),
         }
     }
 
@@ -91,11 +95,30 @@ impl Tokens {
 
     /// Mirrors `syncSecret`.
     async fn sync_secret(&self, key: &Key) -> Result<(), Error> {
-        let Some(secret) = self.secrets.get(key).filter(|secret| is_token(secret)) else { return Ok(()) };
+        let Some(secret) = self.secrets.get(key).filter(|secret| is_token(secret)) else {
+            return self.forget(key).await;
+        };
         match self.account_of(&secret).await? {
             Some(account) => self.fill(&secret, &account).await,
             None => self.delete(&secret).await,
         }
+    }
+
+    /// A Secret went: its account names it no more. Mirrors `removeSecretReference`.
+    async fn forget(&self, key: &Key) -> Result<(), Error> {
+        let Some(secret) = self.gone_secrets.borrow().get(key).cloned() else { return Ok(()) };
+        if let Some(account) = self.account_of(&secret).await? {
+            let names = |account: &ServiceAccount| {
+                account.secrets.iter().flatten().any(|s| s.name.as_deref() == Some(key.name()))
+            };
+            if names(&account) {
+                let mut account = ServiceAccount::clone(&account);
+                account.secrets.get_or_insert_default().retain(|there| there.name.as_deref() != Some(key.name()));
+                self.client.update(account).await?;
+            }
+        }
+        self.gone_secrets.borrow_mut().remove(key);
+        Ok(())
     }
 
     /// The account that a Secret names, if there is one: in the cache, or else at the API server. The same name with
@@ -204,6 +227,10 @@ impl Controller for Tokens {
             Change::Added(Object::Secret(secret)) | Change::Updated { new: Object::Secret(secret), .. }
                 if is_token(secret) =>
             {
+                self.queue.add(change.key());
+            }
+            Change::Deleted(Object::Secret(secret)) if is_token(secret) => {
+                self.gone_secrets.borrow_mut().insert(change.key(), secret.clone());
                 self.queue.add(change.key());
             }
             _ => {}

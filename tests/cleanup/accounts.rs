@@ -137,3 +137,35 @@ fn a_pods_token_names_the_pod() {
         ("default", Some(("web".into(), uid)), 3607)
     );
 }
+
+/// Each token of a volume is made for whom it names.
+#[test]
+fn a_volume_has_tokens_for_several_audiences() {
+    let mut world = World::new(1);
+    let source = |path: &str, audience: Option<&str>, seconds: i64| json!({"serviceAccountToken": {"path": path, "audience": audience, "expirationSeconds": seconds}});
+    world.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {
+        "containers": [{"name": "c", "image": "nginx:1.27", "volumeMounts": [{"name": "tokens", "mountPath": "/tokens"}]}],
+        "volumes": [{"name": "tokens", "projected": {"sources": [
+            source("api", None, 3600), source("vault", Some("vault"), 900)]}}]}}));
+    world.wait(5);
+    for (file, audience, seconds) in [("api", token::ISSUER, 3600), ("vault", "vault", 900)] {
+        let text = world.kubectl(&format!("exec web -- cat /tokens/{file}"));
+        let bounds = token::read(text.trim_end()).expect("it was signed here").bounds;
+        let Bounds::Time { audiences, issued, expires, .. } = bounds else { panic!("it ends") };
+        assert_eq!((audiences, (expires - issued).as_secs()), (vec![audience.to_owned()], seconds), "{file}");
+    }
+}
+
+/// An account does not name a Secret that is gone.
+#[test]
+fn a_secret_that_goes_is_not_named_any_more() {
+    let mut world = World::new(1);
+    world.apply(json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"},
+        "secrets": [{"name": "key"}, {"name": "other"}]}));
+    world.apply(json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+        "metadata": {"name": "key", "annotations": {"kubernetes.io/service-account.name": "robot"}}}));
+    world.wait(2);
+    world.kubectl("delete secret key");
+    world.wait(2);
+    assert_eq!(world.kubectl("get sa robot -o jsonpath={.secrets[*].name}"), "other");
+}

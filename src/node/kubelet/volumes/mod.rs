@@ -14,6 +14,7 @@
 //!
 //! Left out: sub-paths are paths within the volume, and so they do follow updates; image volumes; sizes.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -259,12 +260,12 @@ impl Shared {
 
     /// The files of a volume that the kubelet writes itself; None for others.
     async fn make_payload(&self, pod: &Pod, volume: &Volume) -> Result<Option<payload::Payload>, String> {
-        let token = match refresh::lifetime(volume) {
-            Some(lifetime) => self.ask_for_token(pod, lifetime).await?,
-            None => String::new(),
-        };
+        let mut tokens = BTreeMap::new();
+        for wanted in refresh::tokens_of(volume) {
+            tokens.insert(wanted.path.clone(), self.ask_for_token(pod, wanted).await?);
+        }
         let object = |kind, name: &str| self.find_object(pod, kind, name);
-        let from = Material { pod, node: &self.config.capacity, token: &token, object: &object };
+        let from = Material { pod, node: &self.config.capacity, tokens: &tokens, object: &object };
         payload::of_volume(volume, &from)
     }
 

@@ -23,8 +23,8 @@ pub struct Material<'a> {
     pub pod: &'a Pod,
     /// What the node can give, for limits that are not set.
     pub node: &'a BTreeMap<String, Quantity>,
-    /// The token that was asked for; empty if none was.
-    pub token: &'a str,
+    /// The tokens that were asked for, by the paths of their files.
+    pub tokens: &'a BTreeMap<String, String>,
     /// Finds the objects that it names.
     pub object: sources::Find<'a>,
 }
@@ -89,7 +89,7 @@ impl Material<'_> {
         } else if let Some(source) = &part.downward_api {
             self.downward(source.items.as_deref().unwrap_or_default())
         } else if let Some(token) = &part.service_account_token {
-            Ok(vec![(token.path.clone(), self.token.to_owned())])
+            Ok(vec![(token.path.clone(), self.tokens.get(&token.path).cloned().unwrap_or_default())])
         } else {
             Ok(Pairs::new())
         }
@@ -159,7 +159,8 @@ mod tests {
             let manifest = json!({"metadata": {"name": name}, "data": data});
             Ok(Some(kind.decode(manifest).expect("the manifest decodes")))
         };
-        let from = Material { pod: &pod, node: &BTreeMap::new(), token: "t", object: &object };
+        let tokens = BTreeMap::from([("token".to_owned(), "t".to_owned())]);
+        let from = Material { pod: &pod, node: &BTreeMap::new(), tokens: &tokens, object: &object };
         let payload = of_volume(&volume, &from)?.expect("the kubelet writes these");
         let mut lines: Vec<String> = payload.0.iter().map(|(path, text)| format!("{path}={text}")).collect();
         lines.sort();

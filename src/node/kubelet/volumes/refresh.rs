@@ -8,7 +8,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Pod, Volume};
+use k8s_openapi::api::core::v1::{Pod, ServiceAccountTokenProjection, Volume};
 
 use super::{host_path, sources, volumes_of};
 use crate::engine::Note;
@@ -17,27 +17,37 @@ use crate::node::kubelet::workers::{Stage, Worker};
 use crate::node::kubelet::{REMOUNT, Shared};
 use crate::object::{Key, Kind};
 
-/// Seconds that a volume's token lives, if it has one.
-pub fn lifetime(volume: &Volume) -> Option<i64> {
+/// The tokens that a volume wants.
+pub fn tokens_of(volume: &Volume) -> impl Iterator<Item = &ServiceAccountTokenProjection> {
     let parts = volume.projected.iter().flat_map(|p| p.sources.iter().flatten());
-    let mut tokens = parts.filter_map(|part| part.service_account_token.as_ref());
-    tokens.next().map(|token| token.expiration_seconds.unwrap_or(3600))
+    parts.filter_map(|part| part.service_account_token.as_ref())
+}
+
+fn seconds_of(token: &ServiceAccountTokenProjection) -> i64 {
+    token.expiration_seconds.unwrap_or(3600)
 }
 
 impl Shared {
     /// `POST serviceaccounts/NAME/token`, bound to the pod.
-    pub(super) async fn ask_for_token(&self, pod: &Pod, seconds: i64) -> Result<String, String> {
+    pub(super) async fn ask_for_token(
+        &self,
+        pod: &Pod,
+        wanted: &ServiceAccountTokenProjection,
+    ) -> Result<String, String> {
         let meta = &pod.metadata;
         let part = |field: &Option<String>| field.clone().unwrap_or_default();
         let (namespace, name, uid) = (part(&meta.namespace), part(&meta.name), part(&meta.uid));
         let account = pod.spec.as_ref().and_then(|s| s.service_account_name.as_deref()).unwrap_or("default");
-        let asked = self.client.create_token(&namespace, account, &name, &uid, seconds).await;
+        let audience = wanted.audience.as_deref().unwrap_or_default();
+        let bound_to = (name.as_str(), uid.as_str());
+        let asked = self.client.create_token(&namespace, account, bound_to, audience, seconds_of(wanted)).await;
         asked.map_err(|error| format!("failed to fetch token: {error}"))
     }
 
     /// A volume has just been set up. Its token will have to be renewed, or its size looked at.
     pub(super) fn follow(&self, uid: &str, index: usize, volume: &Volume) {
-        if let Some(seconds) = lifetime(volume) {
+        // They are asked for together, as the first to end has to be.
+        if let Some(seconds) = tokens_of(volume).map(seconds_of).min() {
             let life = Duration::from_secs(seconds.unsigned_abs());
             let wait = (life * 4 / 5).min(TOKEN_AGE_MAX);
             self.hub.wake_background(self.actor, REMOUNT, format!("{uid} {index}"), wait);
