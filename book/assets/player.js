@@ -681,6 +681,14 @@
     }, 1000);
   }
 
+  /** What is wider than the page can be scrolled with keys too. */
+  function makeReachable() {
+    for (const wide of document.querySelectorAll("main pre > code, main .table-wrapper")) {
+      if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+      else wide.removeAttribute("tabindex");
+    }
+  }
+
   // ---- mounting
 
   function mountAll() {
@@ -692,6 +700,8 @@
     }, { rootMargin: "400px" });
     document.querySelectorAll(".ks-scene").forEach((section) => players.observe(section));
     if (token) followBuilds();
+    makeReachable();
+    addEventListener("resize", makeReachable);
   }
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", mountAll);

@@ -146,8 +146,10 @@ fn pages_are_accessible_in_light_and_dark() {
     let axe = std::fs::read_to_string(axe).expect("KUBESTEP_AXE names a script");
     let Some(mut page) = Page::open() else { return };
     let diagrams = "```diagram topology scenario=pod\n```\n```diagram conditions scenario=pod pod=web\n```\n";
-    let project = project(&format!("{SCENE}\n{diagrams}"));
-    for theme in ["light", "navy"] {
+    let wide = format!("See [here](a.md), too.\n\n```text\n{}\n```\n\n|a|b|\n|-|-|\n|{0}|`{0}`|\n", "word".repeat(60));
+    let project = project(&format!("{SCENE}\n{diagrams}\n{wide}"));
+    for (theme, width) in [("light", 1280), ("navy", 1280), ("navy", 400)] {
+        page.size(width, 900);
         file(&mut page, &project);
         page.eval(&format!("localStorage.setItem('mdbook-theme', '{theme}')"));
         file(&mut page, &project);
@@ -159,7 +161,7 @@ fn pages_are_accessible_in_light_and_dark() {
             "axe.run(document.querySelector('main')).then((found) => found.violations.flatMap((one) => \
              one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 120)}: ${node.failureSummary}`)).join('\\n'))",
         );
-        assert_eq!(found, "", "{theme}");
+        assert_eq!(found, "", "{theme} at {width}");
     }
 }
 
