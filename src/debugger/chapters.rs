@@ -103,8 +103,14 @@ mod tests {
         ] {
             assert_eq!(of(kind, path), &CHAPTERS[number], "{kind}.{path}");
         }
-        for (number, chapter) in CHAPTERS.iter().enumerate() {
-            assert!(chapter.file.starts_with(&format!("{number:02}-")), "{}", chapter.file);
+    }
+
+    #[test]
+    fn the_book_has_these_chapters() {
+        let summary = std::fs::read_to_string("book/src/SUMMARY.md").expect("the book has a table of contents");
+        for (number, Chapter { file, title }) in CHAPTERS.iter().enumerate() {
+            assert!(file.starts_with(&format!("{number:02}-")), "{file}");
+            assert!(summary.contains(&format!("- [{title}]({file})")), "{title}: {file}");
         }
     }
 }
