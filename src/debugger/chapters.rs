@@ -110,7 +110,7 @@ mod tests {
         let summary = std::fs::read_to_string("book/src/SUMMARY.md").expect("the book has a table of contents");
         for (number, Chapter { file, title }) in CHAPTERS.iter().enumerate() {
             assert!(file.starts_with(&format!("{number:02}-")), "{file}");
-            assert!(summary.contains(&format!("- [{title}]({file})")), "{title}: {file}");
+            assert!(summary.contains(&format!("[{title}]({file})")), "{title}: {file}");
         }
     }
 }
