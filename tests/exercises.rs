@@ -101,7 +101,7 @@ mod containment {
             ("fails", "exit 3", "it ends the process (exit status: 3) at question 1"),
             ("killed", "kill -9 $$", "it ends the process (signal: 9 (SIGKILL)) at question 1"),
             ("panics", "echo \"thread 'main' panicked at src/lib.rs:7:5:\" >&2; exit 101", "it panics at question 1"),
-            ("loops", "while :; do :; done", "it does not come to an end: no answer to question 1"),
+            ("loops", "while :; do :; done", "it does not come to an end: no answer at question 1"),
             ("sleeps", "sleep 1000", "it does not come to an end"),
             ("floods", "yes", "it prints without end"),
             ("floods-errors", "yes >&2", "it prints without end"),

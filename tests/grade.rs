@@ -27,7 +27,7 @@ fn main() -> ExitCode {
             _ => failed += 1,
         }
         match verdict == Verdict::NotStarted || verdict.passes() {
-            true => println!("exercise {} ... {}", exercise.folder, report::line(&verdict)),
+            true => println!("exercise {} ... {}", exercise.folder, report::line(exercise, &verdict)),
             false => print!("exercise {}", report::full(root, exercise, &verdict)),
         }
         if let Err(error) = progress::remember(root, exercise, &verdict) {

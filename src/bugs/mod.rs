@@ -84,6 +84,9 @@ pub const TABLE: &[(&str, Make)] = &[
 
 /// The parts that a scenario asks for.
 pub fn parts_of(scenario: &Scenario) -> Result<Parts, String> {
+    if let Some(parts) = scenario.plugged.0 {
+        return Ok(parts);
+    }
     let Some(name) = &scenario.parts else { return Ok(Parts::default()) };
     let names = || TABLE.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let found = TABLE.iter().find(|(known, _)| known == name).map(|(_, parts)| parts());

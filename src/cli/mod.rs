@@ -18,6 +18,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::cluster::manifest;
 use crate::cluster::scenario::{Nodes, Scenario};
+use crate::lab::plug;
 
 #[cfg(feature = "book")]
 pub mod book;
@@ -122,6 +123,9 @@ struct Source {
     /// name one of its own.
     #[arg(long)]
     seed: Option<u64>,
+    /// With your solution of this exercise in the place of the cluster's own part.
+    #[arg(long, value_name = "NAME")]
+    exercise: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -259,7 +263,11 @@ impl Source {
     /// The scenario that is asked for; None if nothing was said.
     fn scenario(&self) -> anyhow::Result<Option<Scenario>> {
         let mut scenario = match (&self.scenario, self.filename.as_slice()) {
-            (Some(name), _) => Scenario::find(name)?,
+            (Some(name), _) => {
+                let trial = self.exercise.as_ref().and_then(|exercise| plug::trial(exercise, name));
+                trial.map_or_else(|| Scenario::find(name), Ok)?
+            }
+            (None, []) if self.exercise.is_some() => Scenario::find("deployment")?,
             (None, []) => return Ok(None),
             (None, files) => of_manifests(files)?,
         };
@@ -267,6 +275,10 @@ impl Source {
             scenario.nodes = Nodes::Count(nodes);
         }
         scenario.seed = self.seed.unwrap_or(scenario.seed);
+        if self.exercise.is_some() {
+            scenario.exercise.clone_from(&self.exercise);
+            plug::plug(&mut scenario).map_err(|error| anyhow::anyhow!(error))?;
+        }
         Ok(Some(scenario))
     }
 }

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 
 use console::Term;
 
-use crate::debugger::file::File;
+use crate::debugger::file::{File, Source};
 use crate::debugger::journal::{self as text, Came};
 use crate::debugger::quiz::Quiz;
 use crate::debugger::tour::Tour;
 use crate::debugger::{Session, StopAt};
+use crate::lab::plug;
 
 use super::commands::{self, Answer, Reply};
 use super::journal::Journal;
@@ -61,6 +62,7 @@ impl Stepper {
 
     /// A stepper over a saved session, with all that was typed in it since.
     pub(super) fn of_file(file: &File, at: Option<u64>) -> Result<Stepper, String> {
+        let file = &plugged(file)?;
         let typed = file.commands.as_ref().is_some_and(|commands| !commands.is_empty());
         let mut stepper = Stepper::new(file.open(at.filter(|_| !typed))?, file.all);
         stepper.quiz = file.quiz.then(Quiz::default);
@@ -74,6 +76,7 @@ impl Stepper {
 
     /// Goes on with a saved session instead of this one.
     pub fn open(&mut self, file: &File) -> Result<(), String> {
+        let file = &plugged(file)?;
         let before = std::mem::replace(&mut self.session, file.open(None)?);
         if let Err(error) = self.retype(file) {
             self.session = before;
@@ -214,4 +217,13 @@ impl Stepper {
 
 fn not_kept(error: &io::Error) -> String {
     format!("this session is not written as it goes: {error}\n")
+}
+
+/// A file whose scenario has the learner's part in it, if it names one.
+fn plugged(file: &File) -> Result<File, String> {
+    let mut file = file.clone();
+    if let Source::Whole(scenario) = &mut file.scenario {
+        plug::plug(scenario)?;
+    }
+    Ok(file)
 }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::node::runtime::state::ImageScript;
 
-use super::NodeConfig;
+use super::{NodeConfig, Parts};
 use crate::node::network::Mode;
 
 mod exploration;
@@ -93,6 +93,12 @@ pub struct Scenario {
     /// The programs that run instead of those that are shipped, by the name of their row in `bugs::TABLE`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<String>,
+    /// The exercise whose solution runs in it, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exercise: Option<String>,
+    /// The programs that no name stands for: those of a learner.
+    #[serde(skip)]
+    pub plugged: Plugged,
     /// What is different where the bug that the scenario shows is mended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<Fixed>,
@@ -102,6 +108,16 @@ pub struct Scenario {
     /// What must hold in it, beside what must hold anywhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<OwnProperty>,
+}
+
+/// Programs that a scenario does not name. They are no part of what it says, so scenarios that differ in them are equal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plugged(pub Option<Parts>);
+
+impl PartialEq for Plugged {
+    fn eq(&self, _: &Plugged) -> bool {
+        true
+    }
 }
 
 /// A place at which a tour stops.

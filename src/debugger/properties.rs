@@ -58,6 +58,8 @@ pub const SHARED: &[(&str, Make)] = &[
 /// Properties that hold in some scenarios only, which name them.
 pub const SPECIAL: &[(&str, Make)] = &[
     ("no-more-pods-than-asked", || Box::new(bugs::NoMorePodsThanAsked::default())),
+    ("pods-as-asked", || Box::new(quiet::PodsAsAsked)),
+    ("nothing-listed", || Box::new(bugs::NothingListed)),
     ("owners-are-gone", || Box::new(bugs::OwnersAreGone)),
     ("one-at-a-time", || Box::new(bugs::OneAtATime::default())),
     ("nodes-exist", || Box::new(bugs::NodesExist)),

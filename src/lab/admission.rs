@@ -11,8 +11,8 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Exercise;
 use super::function::{self, Function};
+use super::{Exercise, Judging};
 
 /// What the API server looks at beside the Pod.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -38,8 +38,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          Exists, effect NoExecute, 300 seconds, unless one of the Pod's covers that taint with that effect.",
     ],
     minutes: 40,
-    questions: function::questions::<Admission>,
-    judge: function::judge::<Admission>,
+    judging: Judging::of::<Admission>(),
 };
 
 /// In the learner's process.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Exercise;
 use super::function::{self, Function};
+use super::{Exercise, Judging};
 
 /// An object: its key and the revision at which it was written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -64,8 +64,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          has of it; then put in each listed object, in key order. Deleted is told even of what the cache did not have.",
     ],
     minutes: 25,
-    questions: function::questions::<Caching>,
-    judge: function::judge::<Caching>,
+    judging: Judging::of::<Caching>(),
 };
 
 /// In the learner's process.

@@ -10,8 +10,8 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Exercise;
 use super::function::{self, Function};
+use super::{Exercise, Judging};
 
 /// The files in the network's folder, `/var/lib/cni/networks/NETWORK`: name and text.
 pub type Files = BTreeMap<String, String>;
@@ -66,8 +66,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          remove the files with that text. CHECK: an error if there is none.",
     ],
     minutes: 35,
-    questions: function::questions::<Cni>,
-    judge: function::judge::<Cni>,
+    judging: Judging::of::<Cni>(),
 };
 
 /// In the learner's process.

@@ -10,8 +10,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Exercise;
 use super::function::{self, Function};
+use super::{Exercise, Judging};
 use crate::controllers::garbage_collector::graph::{has_finalizer, owners_of};
 use crate::controllers::garbage_collector::{FOREGROUND, ORPHAN};
 
@@ -69,8 +69,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          else Background.",
     ],
     minutes: 40,
-    questions: function::questions::<Collecting>,
-    judge: function::judge::<Collecting>,
+    judging: Judging::of::<Collecting>(),
 };
 
 /// In the learner's process.

@@ -10,8 +10,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Exercise;
 use super::function::{self, Function};
+use super::{Exercise, Judging};
 use crate::object::quantity::Amount;
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -29,8 +29,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          pods\". Give all reasons. Overhead is part of what a Pod asks for.",
     ],
     minutes: 30,
-    questions: function::questions::<Fit>,
-    judge: function::judge::<Fit>,
+    judging: Judging::of::<Fit>(),
 };
 
 /// In the learner's process.

@@ -62,9 +62,10 @@ pub fn judge<F: Function>(answers: &[String]) -> Result<usize, Failure> {
     let first = given.get(n).and_then(Option::as_ref);
     let answered = first.map_or("nothing that is an answer".to_owned(), |answer| format!("{answer:?}"));
     Err(Failure {
-        property: F::property(&questions[n], first),
+        property: F::property(&questions[n], first).to_owned(),
         case: format!("{}\nanswered {answered}\nright is {:?}", F::show(&questions[n]), right[n]),
         mistake: nearest::<F>(&questions, &given, &right),
+        replay: None,
     })
 }
 

@@ -5,25 +5,31 @@
 //! here. So a panic, an endless loop or an `exit` is a verdict, and nothing a learner's file prints can pass it.
 //!
 //! - [`function`]: how an exercise that is one function is asked and judged.
+//! - [`reconcile`]: how one that is a controller runs in the cluster, in every order of events within a bound.
+//! - [`plug`]: a learner's controller in a cluster of one's own.
 //! - [`shelf`]: the files: what is handed out, what the learner has made of it.
 //! - [`progress`]: what has passed so far; [`report`]: a verdict in words.
 //!
 //! To add an exercise: a module here that says its rule, its questions and its known mistakes; a row in [`TABLE`]; a
 //! package in `exercises/` with a `stub.rs`, one in `solutions/` with the answer, other right answers and mutants.
 //!
-//! Left out: exercises that run in the cluster; this is so far a set of functions that the cluster calls.
+//! Left out: functions do not take the place of the cluster's own yet; only controllers do.
 
 pub mod admission;
 pub mod cache;
 pub mod cni;
 pub mod collect;
+pub mod expectations;
 pub mod fit;
 pub mod function;
 pub mod ownership;
+pub mod plug;
 pub mod process;
 pub mod progress;
 pub mod proxy;
 pub mod queue;
+pub mod reconcile;
+pub mod replicaset;
 pub mod report;
 pub mod restart;
 pub mod rollout;
@@ -46,10 +52,36 @@ pub struct Exercise {
     pub hints: [&'static str; 3],
     /// How long it takes most people, in minutes.
     pub minutes: u32,
-    /// The questions for the learner's process, one a line.
-    pub questions: fn() -> Vec<String>,
-    /// What the answers, one for each question, amount to.
-    pub judge: fn(&[String]) -> Result<usize, Failure>,
+    /// How it is judged.
+    pub judging: Judging,
+}
+
+/// How an exercise is judged.
+pub enum Judging {
+    /// It is one function, and is asked all questions there are within a bound.
+    Function {
+        /// The questions for the learner's process, one a line.
+        questions: fn() -> Vec<String>,
+        /// What the answers, one for each question, amount to.
+        judge: fn(&[String]) -> Result<usize, Failure>,
+    },
+    /// It is a controller, and runs in the cluster.
+    Controller(&'static reconcile::Plan),
+}
+
+impl Judging {
+    /// What is counted.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Judging::Function { .. } => "cases",
+            Judging::Controller(_) => "delivery orders",
+        }
+    }
+
+    /// Of the exercise that is this function.
+    pub const fn of<F: function::Function>() -> Judging {
+        Judging::Function { questions: function::questions::<F>, judge: function::judge::<F> }
+    }
 }
 
 impl Exercise {
@@ -81,6 +113,8 @@ pub const TABLE: &[Exercise] = &[
     cache::EXERCISE,
     queue::EXERCISE,
     admission::EXERCISE,
+    replicaset::EXERCISE,
+    expectations::EXERCISE,
     rollout::EXERCISE,
     fit::EXERCISE,
     score::EXERCISE,
@@ -95,11 +129,22 @@ pub const TABLE: &[Exercise] = &[
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// The property, in words.
-    pub property: &'static str,
+    pub property: String,
     /// A smallest case in which it is broken: what was seen, answered and right.
     pub case: String,
     /// The known mistake that answers most like this, if one does so better than chance.
     pub mistake: Option<&'static str>,
+    /// The run in which it is broken, if it is one.
+    pub replay: Option<Replay>,
+}
+
+/// A run to look at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replay {
+    /// The file that `kubestep step --replay` opens.
+    pub text: String,
+    /// The step at which a property broke.
+    pub step: u64,
 }
 
 /// What came of grading one exercise.

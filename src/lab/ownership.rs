@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Exercise;
 use super::function::{self, Function};
+use super::{Exercise, Judging};
 use crate::object::meta::controller_of;
 use crate::object::selector::selects;
 
@@ -39,8 +39,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          selected, in my namespace, and neither of us is being deleted.",
     ],
     minutes: 15,
-    questions: function::questions::<Ownership>,
-    judge: function::judge::<Ownership>,
+    judging: Judging::of::<Ownership>(),
 };
 
 /// In the learner's process.

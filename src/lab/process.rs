@@ -10,7 +10,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use super::{Exercise, Verdict, shelf};
+use super::reconcile::partner::Process;
+use super::reconcile::trial;
+use super::{Exercise, Judging, Verdict, shelf};
 
 /// What an answer begins with, so that what a learner prints is not taken for one.
 pub const ANSWER: &str = "answer: ";
@@ -29,7 +31,13 @@ pub fn grade(root: &Path, exercise: &Exercise) -> Verdict {
     match texts {
         Err(error) => Verdict::Stopped(error),
         Ok((text, stub)) if text == stub || text.contains("lab::not_started()") => Verdict::NotStarted,
-        Ok(_) => grade_package(root, &package("exercise", exercise), &[], exercise),
+        Ok(_) => {
+            let verdict = grade_package(root, &package("exercise", exercise), &[], exercise);
+            match shelf::keep_run(root, exercise, &verdict) {
+                Ok(()) => verdict,
+                Err(error) => Verdict::Stopped(error),
+            }
+        }
     }
 }
 
@@ -38,7 +46,8 @@ pub fn grade_solution(root: &Path, exercise: &Exercise) -> Verdict {
     grade_package(root, &package("solution", exercise), &[], exercise)
 }
 
-fn package(shelf: &str, exercise: &Exercise) -> String {
+/// The package of an exercise on a shelf: `exercise` or `solution`.
+pub(super) fn package(shelf: &str, exercise: &Exercise) -> String {
     format!("{shelf}-{}", exercise.folder.replace('_', "-"))
 }
 
@@ -52,9 +61,16 @@ pub fn grade_package(root: &Path, package: &str, arguments: &[&str], exercise: &
 
 /// Asks a program that is built.
 pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) -> Verdict {
-    match ask(program, arguments, &(exercise.questions)()) {
-        Err(how) => Verdict::Stopped(how),
-        Ok(answers) => (exercise.judge)(&answers).map_or_else(Verdict::Fails, Verdict::Passes),
+    match exercise.judging {
+        Judging::Function { questions, judge } => match ask(program, arguments, &questions()) {
+            Err(how) => Verdict::Stopped(how),
+            Ok(answers) => judge(&answers).map_or_else(Verdict::Fails, Verdict::Passes),
+        },
+        Judging::Controller(plan) => {
+            let make = Process::maker(program, arguments);
+            let judged = trial::judge(exercise.name(), plan, make);
+            judged.map_or_else(|failure| Verdict::Fails(*failure), Verdict::Passes)
+        }
     }
 }
 
@@ -96,17 +112,24 @@ pub fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<V
     // A process that does not read its questions must not hold up the grader: all three pipes have their own thread.
     std::thread::spawn(move || drop(input.write_all(asked.as_bytes())));
     let (output, errors) = (read(output), read(errors));
-    let ended = wait(&mut child);
+    let ended = ended_within(&mut child, SECONDS);
     end_group(&child);
     let (output, errors) = (output.last_words(), errors.last_words());
     let answers: Vec<_> = output.lines().filter_map(|line| line.strip_prefix(ANSWER)).map(str::to_owned).collect();
-    match how_it_ended(ended, &output, &errors, answers.len(), questions.len()) {
-        Some(how) => Err(how),
-        None => Ok(answers),
+    let (answered, asked) = (answers.len(), questions.len());
+    let at = format!(" at question {} of {asked}", answered + 1);
+    if let Some(how) = how_it_ended(ended, output.len().max(errors.len()), &errors, &at) {
+        return Err(how);
+    }
+    match ended {
+        Some(status) if !status.success() || answered < asked => Err(format!("it ends the process ({status}){at}")),
+        _ if answered > asked => Err(format!("it gives {answered} answers to {asked} questions")),
+        _ => Ok(answers),
     }
 }
 
-fn start(program: &Path, arguments: &[&str]) -> std::io::Result<Child> {
+/// Starts a program as the leader of a group, with all three pipes.
+pub(super) fn start(program: &Path, arguments: &[&str]) -> std::io::Result<Child> {
     let mut command = match cfg!(unix) {
         true => {
             let mut shell = Command::new("sh");
@@ -120,11 +143,18 @@ fn start(program: &Path, arguments: &[&str]) -> std::io::Result<Child> {
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
 
-/// What a pipe brings: pieces as they come, up to a limit.
-struct Pipe(Receiver<Vec<u8>>);
+/// What a pipe brings, in pieces as they come.
+pub(super) struct Pipe {
+    pieces: Receiver<Vec<u8>>,
+    /// What has come and was not looked at.
+    rest: Vec<u8>,
+    /// How much of what was looked at was not asked for.
+    printed: usize,
+}
 
-fn read(mut pipe: impl Read + Send + 'static) -> Pipe {
-    let (send, receive) = mpsc::channel();
+/// Reads a pipe up to a limit.
+pub(super) fn read(mut pipe: impl Read + Send + 'static) -> Pipe {
+    let (send, pieces) = mpsc::channel();
     std::thread::spawn(move || {
         let (mut buffer, mut left) = (vec![0; 1 << 16], PRINTED);
         while let Ok(count) = pipe.read(&mut buffer) {
@@ -134,25 +164,70 @@ fn read(mut pipe: impl Read + Send + 'static) -> Pipe {
             }
         }
     });
-    Pipe(receive)
+    Pipe { pieces, rest: Vec::new(), printed: 0 }
+}
+
+/// Reads a pipe as far as its lines are asked for.
+pub(super) fn follow(mut pipe: impl Read + Send + 'static) -> Pipe {
+    let (send, pieces) = mpsc::sync_channel(PRINTED >> 16);
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(count) = pipe.read(&mut buffer) {
+            if count == 0 || send.send(buffer[..count].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    Pipe { pieces, rest: Vec::new(), printed: 0 }
 }
 
 impl Pipe {
     /// All that came. A grandchild that keeps the pipe open is not waited for.
-    fn last_words(self) -> String {
-        let mut bytes = Vec::new();
-        while let Ok(piece) = self.0.recv_timeout(LAST_WORDS) {
-            bytes.extend(piece);
+    fn last_words(mut self) -> String {
+        while let Ok(piece) = self.pieces.recv_timeout(LAST_WORDS) {
+            self.rest.extend(piece);
         }
-        String::from_utf8_lossy(&bytes).into_owned()
+        String::from_utf8_lossy(&self.rest).into_owned()
+    }
+
+    /// What follows `prefix` on the next line that begins with it. None if it does not come within this time, or too
+    /// much else does.
+    pub(super) fn line_with(&mut self, prefix: &str, within: Duration) -> Option<String> {
+        let mut looked = 0;
+        loop {
+            while let Some(end) = self.rest[looked..].iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.rest.drain(..=looked + end).collect();
+                looked = 0;
+                let line = String::from_utf8_lossy(&line);
+                if let Some(answer) = line.trim_end().strip_prefix(prefix) {
+                    return Some(answer.to_owned());
+                }
+                self.printed += line.len();
+            }
+            looked = self.rest.len();
+            if self.printed + looked >= PRINTED {
+                return None;
+            }
+            self.rest.extend(self.pieces.recv_timeout(within).ok()?);
+        }
     }
 }
 
-/// How the process ended; None if it had to be ended.
+/// Ends a process that answers no more, and says how it came to this.
+pub(super) fn obituary(child: &mut Child, output: Pipe, errors: Pipe) -> String {
+    let printed = output.printed + output.rest.len();
+    let status = ended_within(child, LAST_WORDS);
+    end_group(child);
+    let errors = errors.last_words();
+    let how = how_it_ended(status, printed.max(errors.len()), &errors, "");
+    how.or_else(|| status.map(|status| format!("it ends the process ({status})"))).unwrap_or_default()
+}
+
+/// How the process ended; None if it had to be ended, after this time.
 #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
-fn wait(child: &mut Child) -> Option<ExitStatus> {
+fn ended_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
     let start = Instant::now();
-    while start.elapsed() < SECONDS {
+    while start.elapsed() < time {
         if let Ok(Some(status)) = child.try_wait() {
             return Some(status);
         }
@@ -164,7 +239,7 @@ fn wait(child: &mut Child) -> Option<ExitStatus> {
 }
 
 /// Ends whatever the process has started and left behind.
-fn end_group(child: &Child) {
+pub(super) fn end_group(child: &Child) {
     if cfg!(unix) {
         let group = format!("-{}", child.id());
         let quiet =
@@ -173,31 +248,19 @@ fn end_group(child: &Child) {
     }
 }
 
-fn how_it_ended(
-    ended: Option<ExitStatus>,
-    output: &str,
-    errors: &str,
-    answered: usize,
-    asked: usize,
-) -> Option<String> {
-    let at = format!("question {} of {asked}", answered + 1);
-    if output.len().max(errors.len()) >= PRINTED {
-        return Some(format!("it prints without end: {} MiB at {at}", PRINTED >> 20));
+/// How a process ended that did not say all that was asked; None if it just did.
+fn how_it_ended(ended: Option<ExitStatus>, printed: usize, errors: &str, at: &str) -> Option<String> {
+    if printed >= PRINTED {
+        return Some(format!("it prints without end: {} MiB{at}", PRINTED >> 20));
     }
-    let Some(status) = ended else {
-        return Some(format!("it does not come to an end: no answer to {at} within {} s", SECONDS.as_secs()));
-    };
+    if ended.is_none() {
+        return Some(format!("it does not come to an end: no answer{at} within {} s", SECONDS.as_secs()));
+    }
     if errors.contains("memory allocation of") {
-        return Some(format!("it asks for more than {} GiB of memory at {at}", MEMORY_KIB >> 20));
+        return Some(format!("it asks for more than {} GiB of memory{at}", MEMORY_KIB >> 20));
     }
     if let Some(panic) = errors.find("panicked at") {
-        return Some(format!("it panics at {at}: {}", errors[panic..].trim()));
+        return Some(format!("it panics{at}: {}", errors[panic..].trim()));
     }
-    if errors.contains("has overflowed its stack") {
-        return Some(format!("it calls itself without end at {at}"));
-    }
-    if !status.success() || answered < asked {
-        return Some(format!("it ends the process ({status}) at {at}"));
-    }
-    (answered > asked).then(|| format!("it gives {answered} answers to {asked} questions"))
+    errors.contains("has overflowed its stack").then(|| format!("it calls itself without end{at}"))
 }

@@ -10,8 +10,8 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Exercise;
 use super::function::{self, Function};
+use super::{Exercise, Judging};
 
 /// A new connection to a Service, as a node sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,8 +50,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          terminating and still serving; with Local, both among this node's only.",
     ],
     minutes: 40,
-    questions: function::questions::<Proxy>,
-    judge: function::judge::<Proxy>,
+    judging: Judging::of::<Proxy>(),
 };
 
 /// In the learner's process. The order of what is found does not matter.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Exercise;
 use super::function::{self, Function};
+use super::{Exercise, Judging};
 
 /// A queue of keys, between the handlers that add and the workers that reconcile.
 pub trait WorkQueue {
@@ -41,8 +41,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          doubled for each failure before, at most 1000 s.",
     ],
     minutes: 30,
-    questions: function::questions::<Queueing>,
-    judge: function::judge::<Queueing>,
+    judging: Judging::of::<Queueing>(),
 };
 
 /// In the learner's process.

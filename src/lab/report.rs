@@ -6,13 +6,13 @@ use std::path::Path;
 use super::{Exercise, Failure, Verdict, shelf};
 
 /// A verdict in one line, as a test's result.
-pub fn line(verdict: &Verdict) -> String {
+pub fn line(exercise: &Exercise, verdict: &Verdict) -> String {
     match verdict {
         Verdict::NotStarted => "ignored, not started".to_owned(),
         Verdict::DoesNotCompile(_) => "FAILED: it does not compile".to_owned(),
         Verdict::Stopped(how) => format!("FAILED: {}", how.lines().next().unwrap_or_default()),
         Verdict::Fails(failure) => format!("FAILED: {}", failure.property),
-        Verdict::Passes(checks) => format!("ok, 0 of {checks} cases break it"),
+        Verdict::Passes(checks) => format!("ok, 0 of {checks} {} break it", exercise.judging.unit()),
     }
 }
 
@@ -20,7 +20,7 @@ pub fn line(verdict: &Verdict) -> String {
 pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
     let file = shelf::file(root, exercise);
     let file = file.strip_prefix(root).unwrap_or(&file).display().to_string();
-    let mut text = format!("{} {}: {}\n", exercise.folder, exercise.title, line(verdict));
+    let mut text = format!("{} {}: {}\n", exercise.folder, exercise.title, line(exercise, verdict));
     match verdict {
         Verdict::NotStarted => next(&mut text, &format!("write the function in {file}")),
         Verdict::DoesNotCompile(words) => {
@@ -33,6 +33,11 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
         }
         Verdict::Fails(failure) => {
             text += &fails(failure);
+            if let Some(replay) = &failure.replay {
+                let run = shelf::run(root, exercise);
+                let run = run.strip_prefix(root).unwrap_or(&run).display();
+                text += &format!("  see it: cargo run -- step --replay {run} --at {}\n", replay.step);
+            }
             text += &format!("  hint 1 of 3: {}\n", exercise.hints[0]);
             next(&mut text, &format!("mend {file}; the next hint: cargo run -- hint {} 2", exercise.name()));
         }

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Exercise;
 use super::function::{self, Function};
+use super::{Exercise, Judging};
 
 /// One run of a container that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,8 +38,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          600 s, the restart is immediate and the delay becomes 10; else it waits the delay, which then doubles, up to 300.",
     ],
     minutes: 20,
-    questions: function::questions::<Restarting>,
-    judge: function::judge::<Restarting>,
+    judging: Judging::of::<Restarting>(),
 };
 
 /// In the learner's process.

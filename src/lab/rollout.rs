@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Exercise;
 use super::function::{self, Function};
+use super::{Exercise, Judging};
 use crate::controllers::deployment::arithmetic::{max_scaled_down, new_replicas};
 
 /// A Deployment in the middle of a rolling update, as one reconcile sees it.
@@ -58,8 +58,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          minimum.",
     ],
     minutes: 40,
-    questions: function::questions::<Rolling>,
-    judge: function::judge::<Rolling>,
+    judging: Judging::of::<Rolling>(),
 };
 
 /// In the learner's process.

@@ -10,8 +10,8 @@ use k8s_openapi::api::core::v1::{Taint, Toleration};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Exercise;
 use super::function::{self, Function};
+use super::{Exercise, Judging};
 
 /// What the scheduler knows of a Pod.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,8 +60,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          Score: 3 * taints + free.",
     ],
     minutes: 35,
-    questions: function::questions::<Scoring>,
-    judge: function::judge::<Scoring>,
+    judging: Judging::of::<Scoring>(),
 };
 
 /// In the learner's process.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Exercise, TABLE};
+use super::{Exercise, Failure, TABLE, Verdict};
 
 /// The line below which a learner writes. Above it, stub and solution are the same.
 pub const MARK: &str = "// Yours from here.";
@@ -28,6 +28,25 @@ pub fn file(root: &Path, exercise: &Exercise) -> PathBuf {
 /// The answer.
 pub fn solution(root: &Path, exercise: &Exercise) -> PathBuf {
     root.join("solutions").join(exercise.folder).join("src/lib.rs")
+}
+
+/// The run in which the learner's solution failed last, for `kubestep step --replay`.
+pub fn run(root: &Path, exercise: &Exercise) -> PathBuf {
+    root.join("exercises").join(exercise.folder).join("failing.kubestep")
+}
+
+/// Keeps the run in which a solution failed; there is none otherwise.
+///
+/// # Errors
+/// That it could not be written.
+pub fn keep_run(root: &Path, exercise: &Exercise, verdict: &Verdict) -> Result<(), String> {
+    match verdict {
+        Verdict::Fails(Failure { replay: Some(replay), .. }) => write(&run(root, exercise), &replay.text),
+        _ => {
+            let _ = fs::remove_file(run(root, exercise));
+            Ok(())
+        }
+    }
 }
 
 /// Hands out what is not there yet. What a learner has made is left alone.

@@ -12,8 +12,8 @@ use k8s_openapi::api::core::v1::{Container, Pod};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::Exercise;
 use super::function::{self, Function};
+use super::{Exercise, Judging};
 
 /// What the runtime has of a Pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,8 +73,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          kill_pod if nothing runs or starts.",
     ],
     minutes: 40,
-    questions: function::questions::<Syncing>,
-    judge: function::judge::<Syncing>,
+    judging: Judging::of::<Syncing>(),
 };
 
 /// In the learner's process.

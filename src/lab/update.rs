@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, VecDeque};
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde::{Deserialize, Serialize};
 
-use super::Exercise;
 use super::function::{self, Function};
+use super::{Exercise, Judging};
 
 /// What can be asked about one ConfigMap.
 pub trait Api {
@@ -52,8 +52,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          update(object): Ok gives n, Conflict goes round again, another error is returned. After the fifth: Conflict.",
     ],
     minutes: 20,
-    questions: function::questions::<Updating>,
-    judge: function::judge::<Updating>,
+    judging: Judging::of::<Updating>(),
 };
 
 /// In the learner's process.

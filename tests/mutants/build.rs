@@ -20,14 +20,16 @@ fn main() {
         let main = fs::read_to_string(folder.join("src/main.rs")).expect("a solution has a main.rs");
         let call = main.lines().find_map(|line| line.trim().strip_suffix(");")).expect("it calls answer");
         let (answer, function) = call.split_once('(').expect("with a function");
-        let function = function.rsplit("::").next().expect("of its library");
+        let names: Vec<&str> = function.split(", ").filter_map(|path| path.rsplit("::").next()).collect();
         for (n, text) in texts(&folder).into_iter().enumerate() {
             let module = format!("m{name}_{n}");
             fs::write(out.join(format!("{module}.rs")), text).expect("OUT_DIR can be written");
             let path = out.join(format!("{module}.rs"));
             writeln!(modules, "#[allow(dead_code, unused, clippy::all)]\n#[path = {path:?}]\nmod {module};")
                 .expect("a string");
-            writeln!(arms, "        (\"{name}\", {n}) => {answer}({module}::{function}),").expect("a string");
+            let functions: Vec<String> = names.iter().map(|name| format!("{module}::{name}")).collect();
+            let functions = functions.join(", ");
+            writeln!(arms, "        (\"{name}\", {n}) => {answer}({functions}),").expect("a string");
         }
     }
     let run = format!(

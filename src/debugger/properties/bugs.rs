@@ -83,6 +83,24 @@ impl Property for OwnersAreGone {
     }
 }
 
+/// The ReplicaSet controller reads Pods from its cache alone.
+pub(super) struct NothingListed;
+
+impl Property for NothingListed {
+    fn name(&self) -> &'static str {
+        "the ReplicaSet controller lists no Pods: it has a cache"
+    }
+
+    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
+        let What::Request { request, .. } = &step.event.what else { return Ok(()) };
+        let reads = matches!(request.verb, Verb::List | Verb::Get) && request.kind == Kind::Pod;
+        match reads && &*request.user.agent == "replicaset-controller" {
+            true => Err(format!("it sends: {}", request.line())),
+            false => Ok(()),
+        }
+    }
+}
+
 /// No two nodes run containers of Pods of one name.
 #[derive(Default)]
 pub(super) struct OneAtATime {

@@ -1,9 +1,11 @@
 //! What must hold when nothing is left to do.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Property;
 use crate::engine::{Engine, Step};
+use crate::object::meta::controller_of;
+use crate::object::pod::has_ended;
 use crate::object::{Key, Kind, Object};
 
 /// Once all is quiet, every Deployment has what it asks for.
@@ -25,6 +27,39 @@ impl Property for Settled {
             let there = deployment.status.as_ref().and_then(|status| status.available_replicas).unwrap_or(0);
             if wanted != there {
                 return Err(format!("{} asks for {wanted} and has {there}", entry.value.name()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Once all is quiet, every ReplicaSet controls just as many Pods that count as it asks for.
+pub(super) struct PodsAsAsked;
+
+impl Property for PodsAsAsked {
+    fn name(&self) -> &'static str {
+        "every ReplicaSet comes to have the Pods it asks for, and they are its own"
+    }
+
+    fn check(&mut self, _: &Engine, _: &Step) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn finish(&mut self, engine: &Engine) -> Result<(), String> {
+        let mut pods: BTreeMap<&str, i32> = BTreeMap::new();
+        for (_, entry) in engine.api.store.prefix("/registry/pods/") {
+            let Object::Pod(pod) = &entry.value else { continue };
+            let counts = !has_ended(pod) && pod.metadata.deletion_timestamp.is_none();
+            if let Some(owner) = controller_of(&pod.metadata).filter(|_| counts) {
+                *pods.entry(&owner.uid).or_default() += 1;
+            }
+        }
+        for (_, entry) in engine.api.store.prefix("/registry/replicasets/") {
+            let Object::ReplicaSet(set) = &entry.value else { continue };
+            let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+            let there = pods.get(set.metadata.uid.as_deref().unwrap_or_default()).copied().unwrap_or(0);
+            if wanted != there {
+                return Err(format!("{} asks for {wanted} Pods and has {there}", entry.value.name()));
             }
         }
         Ok(())

@@ -1,0 +1,196 @@
+//! Exercise 7: the ReplicaSet controller on a cache that is behind. Mirrors `ControllerExpectations` of the real one, for
+//! creations: deletions need none as long as one chooses the same Pods again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::reconcile::guest::{Duty, owner};
+use super::reconcile::host::{Host, Read};
+use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, ListParams, PostParams};
+use super::reconcile::{Plan, partner};
+use super::{Exercise, Judging};
+use crate::controllers::pods::is_active;
+use crate::object::Kind;
+use crate::object::meta::{controller_of, controller_ref};
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "07_expectations",
+    title: "How does a controller work on a cache that is behind?",
+    outcome: "say why a controller must not count what its cache has not seen yet, and what it does about it",
+    needs: &["replicaset"],
+    hints: [
+        "You have created a Pod, and are called again before your cache shows it. What would you have to know to see that \
+         the cache cannot be trusted yet?",
+        "Remember, for each ReplicaSet, how many Pods you have asked for and not yet seen. While there are any, do nothing. \
+         `observe` sees Pods come; each that is new, and that the set controls, is one less.",
+        "Before you create N Pods, add N to what you expect of this set (by its uid). In `observe`, if there is no old Pod \
+         and a new one, take one off for its controller, not below 0. If a creation fails, take off what will not come, \
+         this one and those after it, and return the error. Always change what `remembered()` says now: others have changed \
+         it while you waited.",
+    ],
+    minutes: 35,
+    judging: Judging::Controller(&PLAN),
+};
+
+/// In the learner's process.
+pub fn answer<F>(
+    observe: impl Fn(Option<Pod>, Option<Pod>, &Context) + 'static,
+    reconcile: impl Fn(Arc<ReplicaSet>, Arc<Context>) -> F + 'static,
+) where
+    F: Future<Output = Result<Action, Error>> + 'static,
+{
+    partner::answer(|read| Host::new(read, reconcile).observing(observe));
+}
+
+macro_rules! trial {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../scenarios/exercises/expectations/", $name, ".yaml")))
+    };
+}
+
+macro_rules! slip {
+    ($says:literal, $slip:ident) => {
+        ($says, |read| host(read, Some(Slip::$slip)))
+    };
+}
+
+static PLAN: Plan = Plan {
+    duty: Duty {
+        name: "replicaset-controller",
+        kind: Kind::ReplicaSet,
+        others: &[Kind::Pod],
+        concerns: owner,
+        workers: 5,
+        observes: true,
+    },
+    trials: &[trial!("more"), trial!("two-sets"), trial!("broken-calls"), trial!("deleted")],
+    reference: |read| host(read, None),
+    mistakes: &[
+        slip!("it does not wait until its cache has seen what it created", NoWait),
+        slip!("it asks the API server for a list instead of waiting for its cache", Lists),
+        slip!("it expects one Pod, however many it creates", ExpectsOne),
+        slip!("it begins to expect a Pod only when the API server has answered: the watch may be quicker", ExpectsLate),
+        slip!("it goes on expecting a Pod whose creation has failed", KeepsFailed),
+        slip!("it expects less than nothing: Pods that were there before are taken off too", BelowZero),
+        slip!("it takes any news of a Pod for the arrival of a new one", AnyNews),
+        slip!("it does not tell apart what it expects for different ReplicaSets", OneForAll),
+        slip!("it never sees that a Pod has come", NeverObserves),
+        slip!("it takes the departure of a Pod for an arrival", CountsDeletions),
+    ],
+};
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slip {
+    NoWait,
+    Lists,
+    ExpectsOne,
+    ExpectsLate,
+    KeepsFailed,
+    AnyNews,
+    OneForAll,
+    NeverObserves,
+    BelowZero,
+    CountsDeletions,
+}
+
+/// How many Pods are expected, by the uid of their ReplicaSet.
+type Expected = BTreeMap<String, i32>;
+
+fn host(read: Read, slip: Option<Slip>) -> Host {
+    let observing = move |old: Option<Pod>, new: Option<Pod>, context: &Context| observe(old, new, context, slip);
+    Host::new(read, move |set, context| reconcile(set, context, slip)).observing(observing)
+}
+
+/// Expects `more` Pods of a ReplicaSet, or fewer.
+fn expect(context: &Context, uid: &str, more: i32, slip: Option<Slip>) {
+    let mut expected: Expected = context.remembered();
+    let uid = if slip == Some(Slip::OneForAll) { "" } else { uid };
+    let count = expected.entry(uid.to_owned()).or_default();
+    *count += more;
+    if slip != Some(Slip::BelowZero) {
+        *count = (*count).max(0);
+    }
+    context.remember(&expected);
+}
+
+fn observe(old: Option<Pod>, new: Option<Pod>, context: &Context, slip: Option<Slip>) {
+    let is = |one| slip == Some(one);
+    let arrived = match (&old, &new) {
+        (None, Some(_)) => true,
+        (Some(_), None) => is(Slip::CountsDeletions),
+        _ => is(Slip::AnyNews),
+    };
+    let pod = new.or(old).unwrap_or_default();
+    if let Some(owner) = controller_of(&pod.metadata).filter(|_| arrived && !is(Slip::NeverObserves)) {
+        expect(context, &owner.uid, -1, slip);
+    }
+}
+
+/// The rule, with at most one part of it wrong.
+async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
+    let is = |one| slip == Some(one);
+    let (namespace, uid) = (set.metadata.namespace.clone().unwrap_or_default(), set.metadata.uid.clone());
+    let uid = uid.unwrap_or_default();
+    let expected: Expected = context.remembered();
+    let waits_for = if is(Slip::OneForAll) { "" } else { &uid };
+    let waits = expected.get(waits_for).is_some_and(|count| *count > 0);
+    if set.metadata.deletion_timestamp.is_some() || waits && !is(Slip::NoWait) && !is(Slip::Lists) {
+        return Ok(Action::await_change());
+    }
+    let pods: Api<Pod> = Api::namespaced(context.client.clone(), &namespace);
+    let there: Vec<Arc<Pod>> = match is(Slip::Lists) {
+        true => pods.list(&ListParams::default()).await?.into_iter().map(Arc::new).collect(),
+        false => context.store::<Pod>().state(),
+    };
+    let is_mine = |pod: &Arc<Pod>| controller_of(&pod.metadata).is_some_and(|owner| owner.uid == uid) && is_active(pod);
+    let mine: Vec<Arc<Pod>> = there.into_iter().filter(is_mine).collect();
+    let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1).max(0) as usize;
+    let missing = wanted.saturating_sub(mine.len()) as i32;
+    let expects = match missing {
+        1.. if is(Slip::ExpectsOne) => 1,
+        _ if is(Slip::ExpectsLate) => 0,
+        missing => missing,
+    };
+    expect(&context, &uid, expects, slip);
+    for left in (1..=missing).rev() {
+        if let Err(error) = pods.create(&PostParams::default(), &pod_of(&set)).await {
+            if !is(Slip::KeepsFailed) {
+                expect(&context, &uid, -left, slip);
+            }
+            return Err(error);
+        }
+        if is(Slip::ExpectsLate) {
+            expect(&context, &uid, 1, slip);
+        }
+    }
+    for pod in mine.iter().skip(wanted) {
+        match pods.delete(pod.metadata.name.as_deref().unwrap_or_default(), &DeleteParams::default()).await {
+            Err(error) if !error.is_not_found() => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(Action::await_change())
+}
+
+fn pod_of(set: &ReplicaSet) -> Pod {
+    let template = set.spec.as_ref().and_then(|spec| spec.template.clone()).unwrap_or_default();
+    let metadata = ObjectMeta {
+        generate_name: set.metadata.name.as_ref().map(|name| format!("{name}-")),
+        owner_references: Some(vec![controller_ref(set)]),
+        ..template.metadata.unwrap_or_default()
+    };
+    Pod { metadata, spec: template.spec, status: None }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        crate::lab::reconcile::check("expectations", &super::PLAN);
+    }
+}

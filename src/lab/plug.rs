@@ -1,0 +1,48 @@
+//! A learner's part in a cluster of one's own: `kubestep step --exercise NAME`, and sessions that were saved with one.
+
+use super::reconcile::partner::Process;
+use super::{Exercise, Judging, TABLE, Verdict, process, shelf};
+use crate::cluster::scenario::{Plugged, Scenario};
+
+/// Puts the learner's solution of the exercise that the scenario names, if it names one, into the scenario's cluster.
+///
+/// # Errors
+/// Says why there is nothing to put there: no such exercise, not started, does not compile.
+pub fn plug(scenario: &mut Scenario) -> Result<(), String> {
+    let Some(name) = &scenario.exercise else { return Ok(()) };
+    let exercise = Exercise::find(name)?;
+    let Judging::Controller(plan) = exercise.judging else {
+        return Err(format!(
+            "{name} is a function, not a controller, so it does not run in the cluster; those that do are {}",
+            controllers()
+        ));
+    };
+    let root = shelf::root()?;
+    shelf::hand_out(&root)?;
+    let text = shelf::read(&shelf::file(&root, exercise))?;
+    if text.contains("lab::not_started()") {
+        let file = shelf::file(&root, exercise);
+        return Err(format!(
+            "{name} is not started; write it in {}",
+            file.strip_prefix(&root).unwrap_or(&file).display()
+        ));
+    }
+    let program = process::build(&root, &process::package("exercise", exercise)).map_err(|verdict| match verdict {
+        Verdict::DoesNotCompile(words) => format!("{name} does not compile:\n{words}"),
+        other => format!("{other:?}"),
+    })?;
+    scenario.plugged = Plugged(Some(plan.parts(Process::maker(&program, &[]))));
+    Ok(())
+}
+
+/// A scenario in which an exercise is judged, by name.
+pub fn trial(exercise: &str, name: &str) -> Option<Scenario> {
+    let Judging::Controller(plan) = Exercise::find(exercise).ok()?.judging else { return None };
+    let (name, text) = plan.trials.iter().find(|(trial, _)| *trial == name)?;
+    Scenario::parse(name, text).ok()
+}
+
+fn controllers() -> String {
+    let is = |exercise: &&Exercise| matches!(exercise.judging, Judging::Controller(_));
+    TABLE.iter().filter(is).map(Exercise::name).collect::<Vec<_>>().join(", ")
+}

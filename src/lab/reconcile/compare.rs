@@ -1,0 +1,191 @@
+//! Where a learner's controller does something else than the right one, and which known mistake would do the same.
+//!
+//! Beside the learner's code run the right solution and each mistake, in this process, and hear all that it hears. As long
+//! as they say the same they are kept; where one says something else, it has parted in that reconcile.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::Plan;
+use super::host::{Host, Read};
+use super::partner::Partner;
+use super::wire::{Ask, Request, Say};
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// Where the right solution parted first.
+    pub parting: Option<Parting>,
+    /// How often the right solution parted, and then each mistake.
+    pub parted: Vec<usize>,
+}
+
+impl Findings {
+    /// The mistake that parted least, if it did so less often than the right solution. The first of several: simple ones
+    /// come first in the table.
+    pub fn mistake(&self, plan: &Plan) -> Option<&'static str> {
+        let (right, mistakes) = self.parted.split_first()?;
+        let (parted, (says, _)) = mistakes.iter().zip(plan.mistakes).min_by_key(|(parted, _)| **parted)?;
+        (parted < right).then_some(*says)
+    }
+}
+
+/// What was said where the right solution would have said something else.
+#[derive(Clone, Debug)]
+pub struct Parting {
+    /// The last line of the learner's at which it called the API.
+    pub at: Option<(String, u32)>,
+    /// What it did.
+    pub did: String,
+    /// What would have been right.
+    pub right: String,
+}
+
+/// A partner, and all who are compared with it.
+pub struct Compared {
+    learner: Box<dyn Partner>,
+    others: Vec<Other>,
+    make: Vec<fn(Read) -> Host>,
+    last: Option<(String, u32)>,
+    findings: Arc<Mutex<Findings>>,
+}
+
+/// Someone who hears the same.
+struct Other {
+    host: Host,
+    memory: Value,
+    /// In which reconciles it said something else.
+    parted: BTreeSet<u64>,
+}
+
+impl Compared {
+    /// Compares a learner's code with what a plan knows.
+    pub fn new(learner: Box<dyn Partner>, plan: &Plan, findings: Arc<Mutex<Findings>>) -> Compared {
+        let make = [plan.reference].into_iter().chain(plan.mistakes.iter().map(|(_, make)| *make)).collect();
+        Compared { learner, others: Vec::new(), make, last: None, findings }
+    }
+
+    fn compare(&mut self, ask: &Ask, said: &Say) {
+        let task = match ask {
+            Ask::Reconcile { task, .. } | Ask::Reply { task, .. } => *task,
+            _ => 0,
+        };
+        let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
+        findings.parted.resize(self.others.len(), 0);
+        for (n, other) in self.others.iter_mut().enumerate() {
+            let Some(would) = other.hear(ask) else { continue };
+            if gist(&would) == gist(said) {
+                continue;
+            }
+            other.parted.insert(task);
+            findings.parted[n] += 1;
+            if n == 0 && findings.parting.is_none() {
+                let at = match said {
+                    Say::Call { at, .. } => Some(at.clone()),
+                    _ => self.last.clone(),
+                };
+                findings.parting = Some(Parting { at, did: in_words(said), right: in_words(&would) });
+            }
+        }
+        if let Say::Call { at, .. } = said {
+            self.last = Some(at.clone());
+        }
+    }
+}
+
+impl Other {
+    /// What it would say; None once it has parted in this reconcile.
+    fn hear(&mut self, ask: &Ask) -> Option<Say> {
+        let mut ask = ask.clone();
+        match &mut ask {
+            Ask::Reconcile { memory, .. } | Ask::Observe { memory, .. } => memory.clone_from(&self.memory),
+            Ask::Reply { task, memory, .. } => {
+                if self.parted.contains(task) {
+                    return None;
+                }
+                memory.clone_from(&self.memory);
+            }
+            Ask::Cached(_) | Ask::Forget { .. } => return None,
+        }
+        let said = self.host.hear(ask)?;
+        if let Say::Call { memory, .. } | Say::Done { memory, .. } = &said {
+            self.memory.clone_from(memory);
+        }
+        Some(said)
+    }
+}
+
+impl Partner for Compared {
+    fn tell(&mut self, ask: Ask, read: &Read) -> Say {
+        if self.others.is_empty() {
+            let other = |make: &fn(Read) -> Host| Other {
+                host: make(read.clone()),
+                memory: Value::Null,
+                parted: BTreeSet::new(),
+            };
+            self.others = self.make.iter().map(other).collect();
+        }
+        let said = self.learner.tell(ask.clone(), read);
+        self.compare(&ask, &said);
+        said
+    }
+
+    fn forget(&mut self, task: u64) {
+        self.learner.forget(task);
+    }
+}
+
+/// What counts of what was said: not the words of an error, not what is remembered, not the line.
+fn gist(said: &Say) -> Value {
+    match said {
+        Say::Call { request, .. } => {
+            let Request { verb, kind, subresource, namespace, name, body, labels, patch: _ } = &**request;
+            serde_json::json!([verb, kind, subresource, namespace, name, plain(body), labels])
+        }
+        Say::Done { result, .. } => serde_json::json!(result.as_ref().ok().map(Option::is_some)),
+        Say::Broken(_) => "broken".into(),
+        Say::Read { .. } => Value::Null,
+    }
+}
+
+/// A body without what is empty, and without the version that it was made from.
+fn plain(body: &Value) -> Value {
+    match body {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(name, value)| !value.is_null() && *name != "resourceVersion");
+            Value::Object(kept.map(|(name, value)| (name.clone(), plain(value))).collect())
+        }
+        Value::Array(items) => items.iter().map(plain).collect(),
+        other => other.clone(),
+    }
+}
+
+/// What was said, for a person.
+fn in_words(said: &Say) -> String {
+    match said {
+        Say::Call { request, .. } => {
+            let Request { verb, kind, subresource, namespace, name, .. } = &**request;
+            let part = if subresource.is_empty() { String::new() } else { format!("/{subresource}") };
+            let object = match (&**namespace, &**name) {
+                ("", name) => name.to_owned(),
+                (namespace, "") => format!("in {namespace}"),
+                (namespace, name) => format!("{namespace}/{name}"),
+            };
+            format!("{verb} {kind}{part} {object}").trim_end().to_owned()
+        }
+        Say::Done { result: Ok(None), .. } => "be done until something changes".to_owned(),
+        Say::Done { result: Ok(Some(after)), .. } => format!("look again after {after} s"),
+        Say::Done { result: Err(error), .. } => format!("give up with an error, to be tried again: {error}"),
+        Say::Broken(how) => how.clone(),
+        Say::Read { kind } => format!("read the cache of {kind}"),
+    }
+}
+
+/// The file of a learner's line, as seen from the project's folder.
+pub fn shown(at: &(String, u32), root: &Path) -> String {
+    let file = Path::new(&at.0);
+    format!("{}:{}", file.strip_prefix(root).unwrap_or(file).display(), at.1)
+}

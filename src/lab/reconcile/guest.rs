@@ -1,0 +1,252 @@
+//! A controller of the cluster whose code is elsewhere. To the cluster it is one like all others: informers fill its
+//! caches, changes put keys into its queue, its calls are requests that take their time. What it does with a key is asked
+//! of its [`Partner`], call by call, so every line of a learner's code at which a reconcile waits is a stop of the stepper.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::host::Read;
+use super::partner::{Make, Partner};
+use super::wire::{self, Ask, Say};
+use crate::apiserver::request::{Answer, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
+use crate::client::informer::{Change, Indexer};
+use crate::client::{Client, Controller, ControllerContext, Error, Queue, Registration};
+use crate::engine::{LocalBoxFuture, Memory, Place};
+use crate::object::meta::controller_of;
+use crate::object::{Key, Kind, Object};
+
+/// Requests a second, and how many at once.
+const QPS: u32 = 20;
+const BURST: u32 = 30;
+
+/// What a controller works on, and what it is told of.
+pub struct Duty {
+    /// Whose place it takes: `replicaset-controller`.
+    pub name: &'static str,
+    /// What it reconciles.
+    pub kind: Kind,
+    /// What it watches besides.
+    pub others: &'static [Kind],
+    /// Whom a change of these concerns: keys of `kind`.
+    pub concerns: Concerns,
+    /// How many keys it works on at once.
+    pub workers: usize,
+    /// Whether its code is told of changes as well.
+    pub observes: bool,
+}
+
+/// Whom a change of an object concerns. `cached` are the objects that are reconciled.
+pub type Concerns = fn(object: &Object, cached: &dyn Fn() -> Vec<Object>) -> Vec<Key>;
+
+/// Whoever controls the object. Kinds are not looked at: what is not there is not reconciled.
+pub fn owner(object: &Object, _: &dyn Fn() -> Vec<Object>) -> Vec<Key> {
+    let owner = controller_of(object.meta());
+    owner
+        .map(|owner| Key::new(object.meta().namespace.as_deref().unwrap_or_default(), &owner.name))
+        .into_iter()
+        .collect()
+}
+
+impl Duty {
+    /// The row of a table of controllers. It lasts as long as the program: rows are few.
+    pub fn row(&'static self, make: Make) -> Registration {
+        let watches: Vec<Kind> = [self.kind].into_iter().chain(self.others.iter().copied()).collect();
+        let new =
+            move |context: &ControllerContext| -> Rc<dyn Controller> { Rc::new(Guest::new(self, make(), context)) };
+        Registration {
+            name: self.name,
+            watches: watches.leak(),
+            workers: self.workers,
+            max_retries: None,
+            new: Box::leak(Box::new(new)),
+        }
+    }
+}
+
+/// The controller.
+struct Guest {
+    duty: &'static Duty,
+    client: Client,
+    queue: Queue,
+    /// Whoever reconciles is no part of the world: it is told all that it needs each time.
+    partner: Rc<RefCell<Box<dyn Partner>>>,
+    caches: Rc<Vec<(Kind, Memory<Indexer>)>>,
+    memory: Memory<Value>,
+    /// Numbers reconciles; never goes back, so that no two of them are confused.
+    tasks: RefCell<u64>,
+}
+
+impl Guest {
+    fn new(duty: &'static Duty, partner: Box<dyn Partner>, context: &ControllerContext) -> Guest {
+        let caches = context.informers.iter().map(|informer| (informer.kind(), informer.cache().clone())).collect();
+        Guest {
+            duty,
+            client: unbound(duty, context),
+            queue: context.queue.clone(),
+            partner: Rc::new(RefCell::new(partner)),
+            caches: Rc::new(caches),
+            memory: context.memory(Value::Null),
+            tasks: RefCell::new(0),
+        }
+    }
+
+    fn read(&self) -> Read {
+        let caches = self.caches.clone();
+        Rc::new(move |kind| cached(&caches, kind))
+    }
+
+    /// Tells the code something. It is no answer that it cannot go on: then the controller's process has crashed.
+    fn tell(&self, ask: Ask) -> Say {
+        let said = self.partner.borrow_mut().tell(ask, &self.read());
+        match said {
+            // Not `panic!`: nothing is to be printed.
+            Say::Broken(how) => std::panic::resume_unwind(Box::new(how)),
+            said => said,
+        }
+    }
+
+    fn next_task(&self) -> u64 {
+        *self.tasks.borrow_mut() += 1;
+        *self.tasks.borrow()
+    }
+
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let found = self.caches.iter().find(|(kind, _)| *kind == self.duty.kind);
+        let Some(object) = found.and_then(|(_, cache)| cache.borrow().objects().get(&key).cloned()) else {
+            return Ok(());
+        };
+        let task = Task { number: self.next_task(), partner: self.partner.clone() };
+        let memory = self.memory.get();
+        let mut said = self.tell(Ask::Reconcile { task: task.number, object: object.to_json(), memory });
+        loop {
+            match said {
+                Say::Call { request, at: (file, line), memory } => {
+                    self.memory.set(memory);
+                    let answer = match self.request(&request) {
+                        Ok(request) => {
+                            let at = Place { file: file.into(), line };
+                            outcome(self.client.request_at(at, request).await?)
+                        }
+                        Err(message) => Err(wire::Status { code: 400, reason: "BadRequest".to_owned(), message }),
+                    };
+                    said = self.tell(Ask::Reply { task: task.number, answer, memory: self.memory.get() });
+                }
+                Say::Done { result, memory } => {
+                    self.memory.set(memory);
+                    if let Some(after) = result.map_err(Error::Other)? {
+                        self.queue.add_after(key, Duration::try_from_secs_f64(after).unwrap_or(Duration::MAX));
+                    }
+                    return Ok(());
+                }
+                Say::Read { .. } | Say::Broken(_) => {
+                    unreachable!("a partner reads by itself; `tell` knows of the other")
+                }
+            }
+        }
+    }
+
+    fn request(&self, asked: &wire::Request) -> Result<Request, String> {
+        let kind = Kind::from_word(&asked.kind).ok_or("no such kind")?;
+        let verb = [Verb::Get, Verb::List, Verb::Create, Verb::Update, Verb::Patch, Verb::Delete];
+        let verb = verb.into_iter().find(|verb| verb.as_str() == asked.verb).ok_or("no such verb")?;
+        let user = self.client.user().clone();
+        let mut request = Request::new(user, verb, kind, &asked.namespace, &asked.name, body(verb, asked));
+        request.subresource = (asked.subresource == "status").then_some(Subresource::Status);
+        request.options.label_selector.clone_from(&asked.labels);
+        Ok(request)
+    }
+}
+
+/// A client that may do everything, as an operator that somebody installs by hand: writing a role is not the exercise.
+fn unbound(duty: &Duty, context: &ControllerContext) -> Client {
+    let groups = vec!["system:masters".to_owned(), "system:authenticated".to_owned()];
+    let user = User { name: context.client.user().name.clone(), groups, agent: duty.name.into() };
+    Client::new(context.client.hub().clone(), context.client.actor(), Rc::new(user), QPS, BURST)
+}
+
+fn cached(caches: &[(Kind, Memory<Indexer>)], kind: Kind) -> Vec<Object> {
+    let cache = caches.iter().find(|(of, _)| *of == kind);
+    cache.map(|(_, cache)| cache.borrow().objects().values().cloned().collect()).unwrap_or_default()
+}
+
+fn body(verb: Verb, asked: &wire::Request) -> Body {
+    match verb {
+        Verb::Create | Verb::Update => Body::Json(asked.body.to_string()),
+        Verb::Patch => Body::Patch(match &*asked.patch {
+            "merge" => Patch::Merge(asked.body.clone()),
+            "json" => Patch::Json(asked.body.clone()),
+            _ => Patch::Strategic(asked.body.clone()),
+        }),
+        Verb::Delete => {
+            let uid = asked.body["uid"].as_str().map(str::to_owned);
+            Body::Delete(DeleteOptions { uid, ..DeleteOptions::default() })
+        }
+        _ => Body::None,
+    }
+}
+
+fn outcome(answer: Answer) -> Result<Value, wire::Status> {
+    match answer.result {
+        Ok(Response::Object(object)) => Ok(object.to_json()),
+        Ok(Response::List { items, .. }) => {
+            let items: Vec<Value> = items.iter().map(Object::to_json).collect();
+            Ok(serde_json::json!({"items": items}))
+        }
+        Ok(_) => Ok(Value::Null),
+        Err(status) => {
+            let reason = format!("{:?}", status.reason);
+            Err(wire::Status { code: status.code, reason, message: status.message })
+        }
+    }
+}
+
+/// A reconcile under way. When it is given up (the process crashed, the world went back), its partner is told.
+struct Task {
+    number: u64,
+    partner: Rc<RefCell<Box<dyn Partner>>>,
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        // While it panics, its partner is in use, and gone.
+        if let Ok(mut partner) = self.partner.try_borrow_mut() {
+            partner.forget(self.number);
+        }
+    }
+}
+
+impl Controller for Guest {
+    fn on_change(&self, change: &Change) {
+        let (old, new) = match change {
+            Change::Added(new) => (None, Some(new)),
+            Change::Updated { old, new } => (Some(old), Some(new)),
+            Change::Deleted(old) => (Some(old), None),
+        };
+        if self.duty.observes && change.kind() != self.duty.kind {
+            let json = |object: Option<&Object>| object.map_or(Value::Null, Object::to_json);
+            let told = Ask::Observe { old: json(old), new: json(new), memory: self.memory.get() };
+            if let Say::Done { memory, .. } = self.tell(told) {
+                self.memory.set(memory);
+            }
+        }
+        if change.kind() == self.duty.kind {
+            return self.queue.add(change.key());
+        }
+        let all = || cached(&self.caches, self.duty.kind);
+        for object in old.into_iter().chain(new) {
+            (self.duty.concerns)(object, &all).into_iter().for_each(|key| self.queue.add(key));
+        }
+    }
+
+    fn look(&self) -> Vec<String> {
+        let memory = self.memory.get();
+        if memory.is_null() { Vec::new() } else { vec![format!("it remembers {memory}")] }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}

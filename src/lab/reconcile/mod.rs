@@ -1,0 +1,71 @@
+//! Exercises that run in the cluster: a learner writes what a controller does with one object, and every order of events
+//! within a bound shows whether it is right.
+//!
+//! - [`kube`]: what such a controller is written with; [`wire`]: the same as it goes from process to process.
+//! - [`host`]: runs a controller's code; [`partner`]: where that is, in a process of its own or here.
+//! - [`guest`]: what the cluster has in the place of its own controller.
+//! - [`trial`]: judges; [`compare`]: says what would have been right, and which known mistake it is.
+
+use crate::client::Registration;
+use crate::cluster::Parts;
+use crate::controllers;
+
+pub mod compare;
+pub mod guest;
+pub mod host;
+pub mod kube;
+pub mod partner;
+pub mod trial;
+pub mod wire;
+
+use guest::Duty;
+use host::{Host, Read};
+use partner::Make;
+
+/// A wrong solution: how to say what is wrong with it, and what it does.
+pub type Mistake = (&'static str, fn(Read) -> Host);
+
+/// How an exercise is judged whose answer is a controller.
+pub struct Plan {
+    /// What the controller works on.
+    pub duty: Duty,
+    /// Scenarios, by name, as text: each says how far it is explored and what must hold.
+    pub trials: &'static [(&'static str, &'static str)],
+    /// The right solution.
+    pub reference: fn(Read) -> Host,
+    /// What learners really write, and how to say so.
+    pub mistakes: &'static [Mistake],
+}
+
+impl Plan {
+    /// The programs of a cluster in which this partner has the place of a controller, or a new one beside the others.
+    pub fn parts(&'static self, make: Make) -> Parts {
+        let row = self.duty.row(make);
+        let shipped = controllers::TABLE.iter().filter(|shipped| shipped.name != row.name).copied();
+        let table: Vec<Registration> = shipped.chain([row]).collect();
+        Parts { controllers: table.leak(), ..Parts::default() }
+    }
+}
+
+/// What every exercise of this sort must be able to do; called by the tests of each.
+#[cfg(test)]
+pub(super) fn check(exercise: &str, plan: &'static Plan) {
+    let here = |make: fn(Read) -> Host| -> Make {
+        Box::leak(Box::new(move || -> Box<dyn partner::Partner> { Box::new(partner::Here::new(make)) }))
+    };
+    let right = trial::judge(exercise, plan, here(plan.reference));
+    let schedules = right.unwrap_or_else(|failure| panic!("{}\n{}", failure.property, failure.case));
+    assert!(schedules > 50, "{schedules}");
+    let mut wrong = String::new();
+    for (says, make) in plan.mistakes {
+        match trial::judge(exercise, plan, here(*make)) {
+            Ok(_) => wrong += &format!("passes: {says}\n\n"),
+            Err(failure) if failure.mistake == Some(*says) => {}
+            Err(failure) => {
+                wrong +=
+                    &format!("{says}\nis taken for {:?}: {}\n{}\n", failure.mistake, failure.property, failure.case);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}

@@ -1,0 +1,227 @@
+//! Exercise 6: what the ReplicaSet controller does with one ReplicaSet. Mirrors `syncReplicaSet` of the real one, but that
+//! it asks the API server for its Pods each time: what to do about a cache that is behind is the next exercise.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::json;
+
+use super::reconcile::guest::{Duty, owner};
+use super::reconcile::host::{Host, Read};
+use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
+use super::reconcile::{Plan, partner};
+use super::{Exercise, Judging};
+use crate::controllers::pods::is_active;
+use crate::object::Kind;
+use crate::object::meta::{controller_of, controller_ref};
+use crate::object::pod::is_ready;
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "06_replicaset",
+    title: "How does a ReplicaSet keep its Pods?",
+    outcome: "write a reconcile: compare what is asked for with what is there, and do only what is missing",
+    needs: &["ownership"],
+    hints: [
+        "You are told that something about this ReplicaSet may have changed, not what. Which two numbers decide what is to \
+         be done, and which Pods count for the second?",
+        "Count the Pods that this ReplicaSet controls and that are neither going nor ended. Create what is missing, delete \
+         what is too many (those first that are not ready), and write into the status what you have counted, if it is not \
+         there already. Everything you do comes back to you as a change.",
+        "If the set is being deleted, do nothing. List the Pods; keep those whose controller owner has the set's uid, \
+         without deletionTimestamp, whose phase is not Succeeded or Failed. For each one missing, create a Pod from the \
+         template with its labels, generateName `NAME-` and an owner reference with controller: true. Return an error if \
+         a call fails: you will be called again.",
+    ],
+    minutes: 40,
+    judging: Judging::Controller(&PLAN),
+};
+
+/// In the learner's process.
+pub fn answer<F>(reconcile: impl Fn(Arc<ReplicaSet>, Arc<Context>) -> F + 'static)
+where
+    F: Future<Output = Result<Action, Error>> + 'static,
+{
+    partner::answer(|read| Host::new(read, reconcile));
+}
+
+macro_rules! trial {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../scenarios/exercises/replicaset/", $name, ".yaml")))
+    };
+}
+
+macro_rules! slip {
+    ($says:literal, $slip:ident) => {
+        ($says, |read| host(read, Some(Slip::$slip)))
+    };
+}
+
+static PLAN: Plan = Plan {
+    duty: Duty {
+        name: "replicaset-controller",
+        kind: Kind::ReplicaSet,
+        others: &[Kind::Pod],
+        concerns: owner,
+        workers: 5,
+        observes: false,
+    },
+    trials: &[
+        trial!("two-pods"),
+        trial!("two-sets"),
+        trial!("names"),
+        trial!("fewer"),
+        trial!("one-ends"),
+        trial!("one-is-going"),
+        trial!("unready-first"),
+        trial!("deleted"),
+        trial!("one-call-fails"),
+        trial!("broken-calls"),
+    ],
+    reference: |read| host(read, None),
+    mistakes: &[
+        slip!("the Pods that it creates have no owner reference to the ReplicaSet", NoOwner),
+        slip!("the owner reference does not say controller: true", NotController),
+        slip!("it counts all Pods with these labels, whoever controls them", CountsByLabels),
+        slip!("it matches Pods by the beginning of their names", CountsByName),
+        slip!("it counts Pods that are being deleted", CountsTerminating),
+        slip!("it counts Pods that have ended", CountsEnded),
+        slip!("it counts the Pods of its cache, which does not know yet what was just created", CountsCache),
+        slip!("it creates all Pods anew, whatever is there", CreatesAll),
+        slip!("it creates one Pod too many", OneTooMany),
+        slip!("it never deletes what is too many", NeverDeletes),
+        slip!("it deletes Pods that are ready before those that are not", DeletesReady),
+        slip!("it creates Pods for a ReplicaSet that is being deleted", IgnoresDeletion),
+        slip!("it does not write the status", NoStatus),
+        slip!("it writes the status each time, and so calls itself for ever", AlwaysStatus),
+        slip!("it takes a failed call for done", SwallowsErrors),
+        slip!("the Pods that it creates do not have the labels of the template", NoLabels),
+    ],
+};
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slip {
+    NoOwner,
+    NotController,
+    CountsByLabels,
+    CountsByName,
+    CountsTerminating,
+    CountsEnded,
+    CountsCache,
+    CreatesAll,
+    OneTooMany,
+    NeverDeletes,
+    DeletesReady,
+    IgnoresDeletion,
+    NoStatus,
+    AlwaysStatus,
+    SwallowsErrors,
+    NoLabels,
+}
+
+fn host(read: Read, slip: Option<Slip>) -> Host {
+    Host::new(read, move |set, context| reconcile(set, context, slip))
+}
+
+/// The rule, with at most one part of it wrong.
+async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
+    let is = |one| slip == Some(one);
+    if set.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion) {
+        return Ok(Action::await_change());
+    }
+    let namespace = set.metadata.namespace.clone().unwrap_or_default();
+    let pods: Api<Pod> = Api::namespaced(context.client.clone(), &namespace);
+    let there: Vec<Pod> = match is(Slip::CountsCache) {
+        true => context.store::<Pod>().state().iter().map(|pod| (**pod).clone()).collect(),
+        false => pods.list(&ListParams::default()).await?.items,
+    };
+    let mut mine: Vec<Pod> = there.into_iter().filter(|pod| counts(&set, pod, slip)).collect();
+    let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+    let wanted = usize::try_from(wanted).unwrap_or(0) + usize::from(is(Slip::OneTooMany) && mine.is_empty());
+    let ready = mine.iter().filter(|pod| is_ready(pod)).count();
+    let status = (mine.len() as i32, ready as i32, set.metadata.generation);
+    let missing = if is(Slip::CreatesAll) && mine.len() < wanted { wanted } else { wanted.saturating_sub(mine.len()) };
+    for _ in 0..missing {
+        match pods.create(&PostParams::default(), &pod_of(&set, slip)).await {
+            Err(_) if is(Slip::SwallowsErrors) => {}
+            other => drop(other?),
+        }
+    }
+    mine.sort_by_key(|pod| is_ready(pod) != is(Slip::DeletesReady));
+    let too_many = if is(Slip::NeverDeletes) { 0 } else { mine.len().saturating_sub(wanted) };
+    for pod in &mine[..too_many] {
+        let name = pod.metadata.name.as_deref().unwrap_or_default();
+        match pods.delete(name, &DeleteParams::default()).await {
+            Err(error) if !error.is_not_found() && !is(Slip::SwallowsErrors) => return Err(error),
+            _ => {}
+        }
+    }
+    if (written(&set) != status || is(Slip::AlwaysStatus)) && !is(Slip::NoStatus) {
+        let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), &namespace);
+        let (replicas, ready, generation) = status;
+        let mut patch =
+            json!({"status": {"replicas": replicas, "readyReplicas": ready, "observedGeneration": generation}});
+        if is(Slip::AlwaysStatus) {
+            let message = set.metadata.resource_version.clone();
+            patch["status"]["conditions"] = json!([{"type": "Synced", "status": "True", "message": message}]);
+        }
+        let name = set.metadata.name.as_deref().unwrap_or_default();
+        match sets.patch_status(name, &PatchParams::default(), &Patch::Merge(patch)).await {
+            Err(error) if !is(Slip::SwallowsErrors) => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(Action::await_change())
+}
+
+/// What the status says.
+fn written(set: &ReplicaSet) -> (i32, i32, Option<i64>) {
+    let status = set.status.clone().unwrap_or_default();
+    (status.replicas, status.ready_replicas.unwrap_or(0), status.observed_generation)
+}
+
+fn counts(set: &ReplicaSet, pod: &Pod, slip: Option<Slip>) -> bool {
+    let is = |one| slip == Some(one);
+    let mine = || controller_of(&pod.metadata).map(|owner| owner.uid.as_str()) == set.metadata.uid.as_deref();
+    let name = |meta: &ObjectMeta| meta.name.clone().unwrap_or_default();
+    let chosen = match slip {
+        Some(Slip::CountsByLabels) => {
+            let wanted = set.spec.as_ref().and_then(|spec| spec.selector.match_labels.as_ref()).into_iter().flatten();
+            let labels = pod.metadata.labels.clone().unwrap_or_default();
+            wanted.into_iter().all(|(key, value)| labels.get(key) == Some(value))
+        }
+        Some(Slip::CountsByName) => name(&pod.metadata).starts_with(&name(&set.metadata)),
+        _ => mine(),
+    };
+    let active = match slip {
+        Some(Slip::CountsTerminating) => is_active(&Pod { metadata: ObjectMeta::default(), ..pod.clone() }),
+        _ => is(Slip::CountsEnded) && pod.metadata.deletion_timestamp.is_none() || is_active(pod),
+    };
+    chosen && active
+}
+
+fn pod_of(set: &ReplicaSet, slip: Option<Slip>) -> Pod {
+    let template: PodTemplateSpec = set.spec.as_ref().and_then(|spec| spec.template.clone()).unwrap_or_default();
+    let mut owner = controller_ref(set);
+    if slip == Some(Slip::NotController) {
+        owner.controller = None;
+    }
+    let metadata = template.metadata.unwrap_or_default();
+    let metadata = ObjectMeta {
+        generate_name: set.metadata.name.as_ref().map(|name| format!("{name}-")),
+        owner_references: (slip != Some(Slip::NoOwner)).then(|| vec![owner]),
+        labels: if slip == Some(Slip::NoLabels) { None } else { metadata.labels.clone() },
+        ..metadata
+    };
+    Pod { metadata, spec: template.spec, status: None }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        crate::lab::reconcile::check("replicaset", &super::PLAN);
+    }
+}
