@@ -29,7 +29,8 @@ pub fn plug(scenario: &mut Scenario) -> Result<(), String> {
     }
     let program = process::build(&root, &process::package("exercise", exercise)).map_err(|verdict| match verdict {
         Verdict::DoesNotCompile(words) => format!("{name} does not compile:\n{words}"),
-        other => format!("{other:?}"),
+        Verdict::Stopped(how) => how,
+        other => format!("{name} cannot be built: {other:?}"),
     })?;
     scenario.plugged = Plugged(Some(plan.parts(Process::maker(&program, &[]))));
     Ok(())

@@ -4,7 +4,6 @@
 //! as they say the same they are kept; where one says something else, it has parted in that reconcile.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
@@ -182,10 +181,4 @@ fn in_words(said: &Say) -> String {
         Say::Broken(how) => how.clone(),
         Say::Read { kind } => format!("read the cache of {kind}"),
     }
-}
-
-/// The file of a learner's line, as seen from the project's folder.
-pub fn shown(at: &(String, u32), root: &Path) -> String {
-    let file = Path::new(&at.0);
-    format!("{}:{}", file.strip_prefix(root).unwrap_or(file).display(), at.1)
 }

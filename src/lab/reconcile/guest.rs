@@ -108,6 +108,13 @@ impl Guest {
         }
     }
 
+    /// A handler runs outside of any task, and the engine catches what breaks in tasks.
+    fn crash(&self, how: String) {
+        let (hub, actor) = (self.client.hub(), self.client.actor());
+        let label = format!("{} observe", self.duty.name);
+        hub.spawn(actor, label, async move { std::panic::resume_unwind(Box::new(how)) });
+    }
+
     fn next_task(&self) -> u64 {
         *self.tasks.borrow_mut() += 1;
         *self.tasks.borrow()
@@ -228,8 +235,11 @@ impl Controller for Guest {
         if self.duty.observes && change.kind() != self.duty.kind {
             let json = |object: Option<&Object>| object.map_or(Value::Null, Object::to_json);
             let told = Ask::Observe { old: json(old), new: json(new), memory: self.memory.get() };
-            if let Say::Done { memory, .. } = self.tell(told) {
-                self.memory.set(memory);
+            let said = self.partner.borrow_mut().tell(told, &self.read());
+            match said {
+                Say::Done { memory, .. } => self.memory.set(memory),
+                Say::Broken(how) => self.crash(how),
+                Say::Call { .. } | Say::Read { .. } => {}
             }
         }
         if change.kind() == self.duty.kind {
