@@ -18,6 +18,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::object::Object;
 
+mod workloads;
+
 /// Bits of a file that holds configuration: 0644.
 const FILE_MODE: i32 = 0o644;
 /// Where a client's connections stay on one Pod, for how long: three hours.
@@ -31,6 +33,10 @@ pub fn set_defaults(object: &mut Object) {
         Object::Deployment(deployment) => change(deployment, deployment_defaults),
         Object::ReplicaSet(set) => change(set, replica_set_defaults),
         Object::ReplicationController(controller) => change(controller, replication_controller_defaults),
+        Object::DaemonSet(set) => change(set, workloads::daemon_set),
+        Object::StatefulSet(set) => change(set, workloads::stateful_set),
+        Object::Job(job) => change(job, workloads::job),
+        Object::CronJob(job) => change(job, workloads::cron_job),
         Object::Service(service) => change(service, service_defaults),
         Object::Secret(secret) => change(secret, secret_defaults),
         Object::Endpoints(endpoints) => change(endpoints, endpoints_defaults),

@@ -38,6 +38,11 @@ pub fn prefix(kind: Kind) -> &'static str {
         IPAddress => "ipaddresses",
         ServiceCIDR => "servicecidrs",
         ReplicationController => "controllers",
+        DaemonSet => "daemonsets",
+        StatefulSet => "statefulsets",
+        ControllerRevision => "controllerrevisions",
+        Job => "jobs",
+        CronJob => "cronjobs",
     }
 }
 

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::apps::v1::{DeploymentStatus, ReplicaSetStatus};
+use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetStatus, DeploymentStatus, ReplicaSetStatus, StatefulSetStatus};
+use k8s_openapi::api::batch::v1::{CronJobStatus, JobStatus};
 use k8s_openapi::api::core::v1::{
     NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus, Pod,
     PodCondition, PodStatus, ReplicationControllerStatus,
@@ -15,6 +16,8 @@ use k8s_openapi::api::storage::v1::VolumeAttachmentStatus;
 use crate::object::quantity::Amount;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
+
+mod job;
 
 /// Before a create: the status is the server's, the generation 1.
 pub fn prepare_for_create(object: &mut Object, now: Instant) {
@@ -35,6 +38,22 @@ pub fn prepare_for_create(object: &mut Object, now: Instant) {
         Object::ReplicationController(controller) => {
             Arc::make_mut(controller).status = Some(ReplicationControllerStatus::default());
         }
+        Object::DaemonSet(set) => {
+            let set = Arc::make_mut(set);
+            set.status = Some(DaemonSetStatus::default());
+            number_template(set, 1);
+        }
+        Object::StatefulSet(set) => {
+            // Go prints this count even when it is zero.
+            let status = StatefulSetStatus { available_replicas: Some(0), ..StatefulSetStatus::default() };
+            Arc::make_mut(set).status = Some(status);
+        }
+        Object::Job(job) => {
+            let job = Arc::make_mut(job);
+            job.status = Some(JobStatus::default());
+            job::generate_selector(job);
+        }
+        Object::CronJob(job) => Arc::make_mut(job).status = Some(CronJobStatus::default()),
         Object::Namespace(namespace) => {
             let namespace = Arc::make_mut(namespace);
             namespace.status = Some(NamespaceStatus { phase: Some("Active".into()), ..NamespaceStatus::default() });
@@ -122,6 +141,25 @@ pub fn prepare_for_update(new: &mut Object, old: &Object) {
             keep(new, |n| &mut n.status, &old.status);
             new.spec != old.spec
         }
+        (Object::DaemonSet(new), Object::DaemonSet(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            let template = |set: &DaemonSet| set.spec.as_ref().map(|spec| spec.template.clone());
+            let rolls = u64::from(template(new) != template(old));
+            number_template(Arc::make_mut(new), template_generation(old) + rolls);
+            new.spec != old.spec
+        }
+        (Object::StatefulSet(new), Object::StatefulSet(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            new.spec != old.spec
+        }
+        (Object::Job(new), Object::Job(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            new.spec != old.spec
+        }
+        (Object::CronJob(new), Object::CronJob(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            new.spec != old.spec
+        }
         (Object::Namespace(new), Object::Namespace(old)) => {
             keep(new, |n| &mut n.status, &old.status);
             keep(new, |n| &mut n.spec, &old.spec);
@@ -180,6 +218,10 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
         (Object::ReplicationController(new), Object::ReplicationController(old)) => {
             keep(new, |n| &mut n.spec, &old.spec);
         }
+        (Object::DaemonSet(new), Object::DaemonSet(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::StatefulSet(new), Object::StatefulSet(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::Job(new), Object::Job(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::CronJob(new), Object::CronJob(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::Node(new), Object::Node(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::Namespace(new), Object::Namespace(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::Service(new), Object::Service(old)) => keep(new, |n| &mut n.spec, &old.spec),
@@ -197,6 +239,18 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
         (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => keep(new, |n| &mut n.spec, &old.spec),
         _ => {}
     }
+}
+
+/// The annotation in which a DaemonSet counts its templates, since `apps/v1` has no field for it.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+fn template_generation(set: &DaemonSet) -> u64 {
+    let annotations = set.metadata.annotations.as_ref();
+    annotations.and_then(|all| all.get(TEMPLATE_GENERATION)?.parse().ok()).unwrap_or(0)
+}
+
+fn number_template(set: &mut DaemonSet, number: u64) {
+    set.metadata.annotations.get_or_insert_default().insert(TEMPLATE_GENERATION.into(), number.to_string());
 }
 
 /// Before `finalize`: a Namespace's finalizers change, the status stays.
@@ -256,6 +310,10 @@ fn counts_generations(kind: Kind) -> bool {
             | Kind::Deployment
             | Kind::ReplicaSet
             | Kind::ReplicationController
+            | Kind::DaemonSet
+            | Kind::StatefulSet
+            | Kind::Job
+            | Kind::CronJob
             | Kind::EndpointSlice
             | Kind::IPAddress
             | Kind::ServiceCIDR
@@ -305,9 +363,9 @@ pub fn returns_object_on_delete(kind: Kind) -> bool {
 }
 
 /// Whether deleting an object leaves what it owns behind, unless the request says otherwise: so it was when there were
-/// only ReplicationControllers. Mirrors `DefaultGarbageCollectionPolicy`.
+/// only ReplicationControllers, and so it stayed for Jobs. Mirrors `DefaultGarbageCollectionPolicy`.
 pub fn orphans_by_default(kind: Kind) -> bool {
-    kind == Kind::ReplicationController
+    matches!(kind, Kind::ReplicationController | Kind::Job)
 }
 
 /// Whether the first DELETE only marks the object: a Namespace goes when somebody finalizes it. Mirrors `REST.Delete` of

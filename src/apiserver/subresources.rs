@@ -209,6 +209,7 @@ fn set_replicas(object: &mut Object, replicas: i32) {
         Object::Deployment(d) => Arc::make_mut(d).spec.get_or_insert_default().replicas = Some(replicas),
         Object::ReplicaSet(r) => Arc::make_mut(r).spec.get_or_insert_default().replicas = Some(replicas),
         Object::ReplicationController(r) => Arc::make_mut(r).spec.get_or_insert_default().replicas = Some(replicas),
+        Object::StatefulSet(s) => Arc::make_mut(s).spec.get_or_insert_default().replicas = Some(replicas),
         _ => {}
     }
 }
@@ -223,6 +224,10 @@ fn scale_of(object: &Object) -> Option<Scale> {
         Object::ReplicaSet(r) => {
             let spec = r.spec.as_ref()?;
             (spec.replicas, format_label_selector(Some(&spec.selector)), r.status.as_ref().map(|s| s.replicas))
+        }
+        Object::StatefulSet(s) => {
+            let spec = s.spec.as_ref()?;
+            (spec.replicas, format_label_selector(Some(&spec.selector)), s.status.as_ref().map(|s| s.replicas))
         }
         Object::ReplicationController(r) => {
             let spec = r.spec.as_ref()?;

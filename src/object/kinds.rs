@@ -147,7 +147,7 @@ macro_rules! kinds {
     };
 }
 
-use k8s_openapi::api::{apps::v1 as apps, coordination::v1 as coordination, core::v1 as core};
+use k8s_openapi::api::{apps::v1 as apps, batch::v1 as batch, coordination::v1 as coordination, core::v1 as core};
 use k8s_openapi::api::{discovery::v1 as discovery, networking::v1 as networking};
 use k8s_openapi::api::{rbac::v1 as rbac, scheduling::v1 as scheduling, storage::v1 as storage};
 
@@ -179,6 +179,11 @@ kinds! {
     IPAddress: networking::IPAddress, "ipaddresses", false, ["ip"];
     ServiceCIDR: networking::ServiceCIDR, "servicecidrs", false, [];
     ReplicationController: core::ReplicationController, "replicationcontrollers", true, ["rc"];
+    DaemonSet: apps::DaemonSet, "daemonsets", true, ["ds"];
+    StatefulSet: apps::StatefulSet, "statefulsets", true, ["sts"];
+    ControllerRevision: apps::ControllerRevision, "controllerrevisions", true, [];
+    Job: batch::Job, "jobs", true, [];
+    CronJob: batch::CronJob, "cronjobs", true, ["cj"];
 }
 
 impl Object {
@@ -199,6 +204,19 @@ impl Object {
 }
 
 impl Kind {
+    /// What kubectl means by `all`: the kinds of the category of that name, in the order of their groups.
+    pub const CATEGORY_ALL: &'static [Kind] = &[
+        Kind::Pod,
+        Kind::ReplicationController,
+        Kind::Service,
+        Kind::DaemonSet,
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::CronJob,
+        Kind::Job,
+    ];
+
     /// The kind with this `apiVersion` and `kind`, as a manifest names it.
     pub fn from_manifest(api_version: &str, kind: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|k| k.info().kind == kind && k.info().api_version == api_version)

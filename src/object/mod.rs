@@ -8,6 +8,7 @@
 //! - [`meta`]: names, keys, owners, conditions.
 //! - [`status`]: errors as the API server gives them.
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
+//! - [`cron`], [`zone`]: schedules, and the clocks they go by; [`share`]: a number or a percentage.
 //! - [`pod`], [`volume`]: what statuses and specs say, in words that several components use.
 //! - [`json`]: JSON, read with the complaints that Go would have.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
@@ -16,6 +17,7 @@
 //! Must hold: nothing here knows that a cluster exists; these are values and pure functions over them.
 
 pub mod base64;
+pub mod cron;
 pub mod glob;
 pub mod json;
 pub mod kinds;
@@ -26,10 +28,12 @@ pub mod quantity;
 pub mod random;
 pub mod selector;
 pub mod sha256;
+pub mod share;
 pub mod status;
 pub mod time;
 pub mod token;
 pub mod volume;
+pub mod zone;
 
 pub use kinds::{Kind, KindInfo, Object, Resource};
 pub use meta::Key;

@@ -6,6 +6,7 @@
 //!
 //! - [`parse`]: the string form.
 //! - [`fields`]: field selectors, `spec.nodeName=node-1`.
+//! - [`nodes`]: which nodes a Pod asks for.
 //! - [`names`]: what a label's key and value may look like.
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 pub mod fields;
 pub mod names;
+pub mod nodes;
 pub mod parse;
 
 pub use fields::FieldSelector;

@@ -32,6 +32,7 @@ const OTHER_KINDS: &[Kind] = &[
     Kind::Service,
     Kind::ReplicationController,
     Kind::ReplicaSet,
+    Kind::StatefulSet,
     Kind::PersistentVolume,
     Kind::PersistentVolumeClaim,
     Kind::StorageClass,

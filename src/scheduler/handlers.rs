@@ -157,6 +157,10 @@ impl State {
                 let selector = set.spec.as_ref().map(|spec| Matcher::new(Some(&spec.selector)));
                 snapshot.set_owner_selector("ReplicaSet", namespace, name, selector.filter(|_| !gone));
             }
+            Object::StatefulSet(set) => {
+                let selector = set.spec.as_ref().map(|spec| Matcher::new(Some(&spec.selector)));
+                snapshot.set_owner_selector("StatefulSet", namespace, name, selector.filter(|_| !gone));
+            }
             Object::ReplicationController(controller) => {
                 let labels = controller.spec.as_ref().and_then(|spec| spec.selector.as_ref());
                 let selector = labels.map(Matcher::of_labels);

@@ -137,6 +137,15 @@ fn bookmark(kind: Kind, revision: u64, initial_events_end: bool) -> Value {
         Kind::Service => (json!({}), json!({"loadBalancer": {}})),
         Kind::Deployment => (json!({"selector": null, "template": empty_template(), "strategy": {}}), json!({})),
         Kind::ReplicationController => (json!({}), json!({"replicas": 0})),
+        Kind::DaemonSet => (
+            json!({"selector": null, "template": empty_template(), "updateStrategy": {}}),
+            json!({"currentNumberScheduled": 0, "numberMisscheduled": 0, "desiredNumberScheduled": 0, "numberReady": 0}),
+        ),
+        Kind::StatefulSet => (
+            json!({"selector": null, "template": empty_template(), "serviceName": "", "updateStrategy": {}}),
+            json!({"replicas": 0, "availableReplicas": 0}),
+        ),
+        Kind::Job => (json!({"template": empty_template()}), json!({})),
         Kind::ReplicaSet => (json!({"selector": null, "template": empty_template()}), json!({"replicas": 0})),
         _ => return object,
     };

@@ -10,7 +10,7 @@
 //! - [`pod`], [`container`], [`mod@env`], [`handler`], [`security`], [`dns`], [`volume`], [`scheduling`]: Pods and templates;
 //!   [`pod_update`], [`diff`]: what may change.
 //! - [`storage`]: volumes, claims, classes, attachments, drivers.
-//! - [`workload`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`]: the other kinds.
+//! - [`workload`], [`sets`], [`job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`]: the other kinds.
 //!
 //! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
 //!
@@ -28,6 +28,7 @@ pub mod endpoints;
 pub mod env;
 pub mod field;
 pub mod handler;
+pub mod job;
 pub mod metadata;
 pub mod names;
 pub mod namespace;
@@ -38,6 +39,7 @@ pub mod rbac;
 pub mod scheduling;
 pub mod security;
 pub mod service;
+pub mod sets;
 pub mod storage;
 pub mod volume;
 pub mod workload;
@@ -58,6 +60,11 @@ pub fn validate_create(object: &Object) -> Vec<Cause> {
         Object::Deployment(deployment) => workload::deployment(&mut problems, deployment),
         Object::ReplicaSet(set) => workload::replica_set(&mut problems, set),
         Object::ReplicationController(controller) => workload::replication_controller(&mut problems, controller),
+        Object::DaemonSet(set) => sets::daemon_set(&mut problems, set),
+        Object::StatefulSet(set) => sets::stateful_set(&mut problems, set),
+        Object::ControllerRevision(revision) => sets::controller_revision(&mut problems, revision),
+        Object::Job(job) => job::job(&mut problems, job),
+        Object::CronJob(job) => job::cron_job(&mut problems, job),
         Object::Service(service) => service::service(&mut problems, service),
         Object::Node(node) => node::node(&mut problems, node),
         Object::ConfigMap(map) => config::config_map(&mut problems, map),
@@ -95,6 +102,13 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<Cause> {
         (Object::ReplicationController(new), Object::ReplicationController(old)) => {
             workload::replication_controller_update(&mut problems, new, old);
         }
+        (Object::DaemonSet(new), Object::DaemonSet(old)) => sets::daemon_set_update(&mut problems, new, old),
+        (Object::StatefulSet(new), Object::StatefulSet(old)) => sets::stateful_set_update(&mut problems, new, old),
+        (Object::ControllerRevision(new), Object::ControllerRevision(old)) => {
+            sets::controller_revision_update(&mut problems, new, old);
+        }
+        (Object::Job(new), Object::Job(old)) => job::job_update(&mut problems, new, old),
+        (Object::CronJob(new), Object::CronJob(old)) => job::cron_job_update(&mut problems, new, old),
         (Object::Service(new), Object::Service(old)) => service::service_update(&mut problems, new, old),
         (Object::Node(new), Object::Node(old)) => node::node_update(&mut problems, new, old),
         (Object::ConfigMap(new), Object::ConfigMap(old)) => config::config_map_update(&mut problems, new, old),

@@ -130,6 +130,11 @@ fn other_kinds() {
     let template = &deployment["template"];
     let controller = json!({"selector": {"app": "web"}, "template": template});
     check("replicationController", Kind::ReplicationController, "", "", |more| named(with(controller.clone(), more)));
+    check("daemonSet", Kind::DaemonSet, "", "", |more| named(with(deployment.clone(), more)));
+    check("statefulSet", Kind::StatefulSet, "", "", |more| named(with(deployment.clone(), more)));
+    let (mut job, manual) = (deployment.clone(), json!({"manualSelector": true}));
+    job["template"]["spec"]["restartPolicy"] = json!("Never");
+    check("job", Kind::Job, "", "", |more| named(with(with(job.clone(), &manual), more)));
     check("service", Kind::Service, "", "", |more| named(with(json!({"ports": [{"port": 80}]}), more)));
     check("node", Kind::Node, "", "", |node| with(json!({"metadata": {"name": "x"}}), node));
     check("event", Kind::Event, "", "", |event| with(json!({"metadata": {"name": "x", "namespace": "n"}}), event));

@@ -126,13 +126,29 @@ fn selector_and_template(problems: &mut Problems, selector: &LabelSelector, temp
     pod_template(problems, &path, template, "ReplicaSet");
 }
 
-fn not_selected(problems: &mut Problems, template: &Path, labels: Option<&Labels>) {
+/// The complaint about labels that the selector does not match.
+pub(super) fn not_selected(problems: &mut Problems, template: &Path, labels: Option<&Labels>) {
     let meta = template.child("metadata");
     problems.invalid(&meta.child("labels"), Json(&labels), "`selector` does not match template `labels`");
 }
 
 /// What is to be made. `owner` is the kind that the error names: a Deployment speaks as its ReplicaSets do.
-fn pod_template(problems: &mut Problems, path: &Path, template: &PodTemplateSpec, owner: &str) {
+pub(super) fn pod_template(problems: &mut Problems, path: &Path, template: &PodTemplateSpec, owner: &str) {
+    template_body(problems, path, template);
+    let Some(spec) = &template.spec else { return };
+    let path = path.child("spec");
+    let policy = spec.restart_policy.as_deref().unwrap_or_default();
+    if policy != "Always" {
+        problems.not_supported(&path.child("restartPolicy"), policy, &["Always"]);
+    }
+    if spec.active_deadline_seconds.is_some() {
+        let why = format!("activeDeadlineSeconds in {owner} is not Supported");
+        problems.forbidden(&path.child("activeDeadlineSeconds"), &why);
+    }
+}
+
+/// What is true of any template. Mirrors `ValidatePodTemplateSpec`.
+pub(super) fn template_body(problems: &mut Problems, path: &Path, template: &PodTemplateSpec) {
     if let Some(meta) = &template.metadata {
         metadata::labels(problems, &path.child("labels"), meta.labels.as_ref());
         metadata::annotations(problems, &path.child("annotations"), meta.annotations.as_ref());
@@ -144,23 +160,16 @@ fn pod_template(problems: &mut Problems, path: &Path, template: &PodTemplateSpec
         const WHY: &str = "ephemeral containers not allowed in pod template";
         problems.forbidden(&path.child("ephemeralContainers"), WHY);
     }
-    let policy = spec.restart_policy.as_deref().unwrap_or_default();
-    if policy != "Always" {
-        problems.not_supported(&path.child("restartPolicy"), policy, &["Always"]);
-    }
-    if spec.active_deadline_seconds.is_some() {
-        let why = format!("activeDeadlineSeconds in {owner} is not Supported");
-        problems.forbidden(&path.child("activeDeadlineSeconds"), &why);
-    }
 }
 
-fn is_empty(selector: &LabelSelector) -> bool {
+/// Whether it selects by nothing.
+pub(super) fn is_empty(selector: &LabelSelector) -> bool {
     selector.match_labels.as_ref().is_none_or(|labels| labels.is_empty())
         && selector.match_expressions.as_ref().is_none_or(|expressions| expressions.is_empty())
 }
 
 /// A selector with its fields in the order that Go prints them.
-fn selector_text(selector: &LabelSelector) -> String {
+pub(super) fn selector_text(selector: &LabelSelector) -> String {
     let mut parts = Vec::new();
     if let Some(labels) = selector.match_labels.as_ref().filter(|labels| !labels.is_empty()) {
         parts.push(format!("\"matchLabels\":{}", json!(labels)));
@@ -203,7 +212,7 @@ fn deployment_strategy(problems: &mut Problems, path: &Path, strategy: &Deployme
 }
 
 /// Mirrors `ValidatePositiveIntOrPercent`.
-fn int_or_percent(problems: &mut Problems, path: &Path, value: &IntOrString) {
+pub(super) fn int_or_percent(problems: &mut Problems, path: &Path, value: &IntOrString) {
     match value {
         IntOrString::Int(number) => problems.not_negative(path, *number),
         IntOrString::String(_) if percent(value).is_some() => {}
@@ -217,7 +226,8 @@ fn percent(value: &IntOrString) -> Option<u32> {
     digits.bytes().all(|c| c.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
-fn amount(value: &IntOrString) -> i64 {
+/// The number, or the number before the percent sign.
+pub(super) fn amount(value: &IntOrString) -> i64 {
     match value {
         IntOrString::Int(number) => i64::from(*number),
         IntOrString::String(_) => percent(value).map_or(0, i64::from),

@@ -5,6 +5,8 @@
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use crate::object::share::scaled;
+
 use super::revision;
 
 /// How far a rolling update may leave the wanted size.
@@ -40,21 +42,6 @@ pub fn is_rolling_update(d: &Deployment) -> bool {
 pub fn strategy(d: &Deployment) -> &str {
     let strategy = d.spec.as_ref().and_then(|spec| spec.strategy.as_ref());
     strategy.and_then(|strategy| strategy.type_.as_deref()).unwrap_or("RollingUpdate")
-}
-
-/// A number, or a percentage of `total`. A broken one is zero; validation lets none through.
-/// Mirrors `intstr.GetScaledValueFromIntOrPercent`.
-fn scaled(value: Option<&IntOrString>, total: i32, round_up: bool) -> i32 {
-    match value {
-        None => 0,
-        Some(IntOrString::Int(number)) => *number,
-        Some(IntOrString::String(text)) => {
-            let percent: i64 = text.trim_end_matches('%').parse().unwrap_or(0);
-            let hundredths = percent * i64::from(total);
-            let rounded = if round_up { (hundredths + 99).div_euclid(100) } else { hundredths.div_euclid(100) };
-            i32::try_from(rounded).unwrap_or(i32::MAX)
-        }
-    }
 }
 
 /// Surge rounds up and unavailability rounds down, so that a rollout can always move; if both come to zero, one Pod

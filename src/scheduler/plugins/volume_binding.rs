@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 
-use super::node_affinity::any_term_matches;
+use crate::object::selector::nodes::any_term_matches;
 use crate::object::selector::selects;
 use crate::object::volume::{NO_PROVISIONER, class_of, fits, is_bound, is_promised_to, volume_name};
 use crate::object::{Key, Object};

@@ -7,9 +7,9 @@
 
 use k8s_openapi::api::core::v1::{Node, TopologySpreadConstraint};
 
-use super::node_affinity::Required;
 use super::taint_toleration::{tolerations, untolerated};
 use crate::object::meta::controller_of;
+use crate::object::selector::nodes::Required;
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Hint, Plugin, PreFilter, PreScore};
 use crate::scheduler::labels::{Labels, Matcher};

@@ -1,0 +1,183 @@
+//! DaemonSets, StatefulSets and the ControllerRevisions that both keep. Mirrors `pkg/apis/apps/validation`.
+
+use k8s_openapi::api::apps::v1::{
+    ControllerRevision, DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, StatefulSet, StatefulSetSpec,
+};
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::object::selector::Selector;
+
+use super::field::{Json, Literal, Path, Problems};
+use super::metadata;
+use super::workload::{amount, int_or_percent, is_empty, not_selected, pod_template, selector_text};
+
+const SPEC: Path = Path::new("spec");
+
+/// The spec of a DaemonSet. Mirrors `ValidateDaemonSetSpec`.
+pub fn daemon_set(problems: &mut Problems, set: &DaemonSet) {
+    let default = DaemonSetSpec::default();
+    let spec = set.spec.as_ref().unwrap_or(&default);
+    let path = SPEC.child("selector");
+    let missing = spec.selector == LabelSelector::default();
+    metadata::label_selector(problems, &path, &spec.selector);
+    selected_template(problems, &spec.selector, missing, &spec.template);
+    if !missing && is_empty(&spec.selector) {
+        problems.invalid(&path, Literal(&selector_text(&spec.selector)), "empty selector is invalid for daemonset");
+    }
+    pod_template(problems, &SPEC.child("template"), &spec.template, "DaemonSet");
+    problems.not_negative(&SPEC.child("minReadySeconds"), spec.min_ready_seconds.unwrap_or(0));
+    if let Some(strategy) = &spec.update_strategy {
+        daemon_set_strategy(problems, &SPEC.child("updateStrategy"), strategy);
+    }
+    problems.not_negative(&SPEC.child("revisionHistoryLimit"), spec.revision_history_limit.unwrap_or(0));
+}
+
+/// What may not change in a DaemonSet.
+pub fn daemon_set_update(problems: &mut Problems, new: &DaemonSet, old: &DaemonSet) {
+    if new.spec == old.spec {
+        return;
+    }
+    daemon_set(problems, new);
+    if let (Some(new), Some(old)) = (&new.spec, &old.spec) {
+        problems.immutable(&SPEC.child("selector"), &new.selector, &old.selector, selector_text);
+    }
+}
+
+fn selected_template(problems: &mut Problems, selector: &LabelSelector, missing: bool, template: &PodTemplateSpec) {
+    let labels = template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
+    if let Ok(parsed) = Selector::of(selector)
+        && (missing || !parsed.matches(labels))
+    {
+        not_selected(problems, &SPEC.child("template"), labels);
+    }
+}
+
+/// Mirrors `ValidateDaemonSetUpdateStrategy`.
+fn daemon_set_strategy(problems: &mut Problems, path: &Path, strategy: &DaemonSetUpdateStrategy) {
+    let rolling = path.child("rollingUpdate");
+    match (strategy.type_.as_deref().unwrap_or_default(), &strategy.rolling_update) {
+        ("OnDelete", _) => {}
+        ("RollingUpdate", None) => problems.required(&rolling, ""),
+        ("RollingUpdate", Some(update)) => {
+            let zero = IntOrString::Int(0);
+            let unavailable = update.max_unavailable.as_ref().unwrap_or(&zero);
+            let surge = update.max_surge.as_ref().unwrap_or(&zero);
+            match (amount(unavailable) != 0, amount(surge) != 0) {
+                (true, true) => {
+                    let why = "may not be set when maxUnavailable is non-zero";
+                    problems.invalid(&rolling.child("maxSurge"), surge, why);
+                }
+                (false, false) => {
+                    problems.required(&rolling.child("maxUnavailable"), "cannot be 0 when maxSurge is 0");
+                }
+                _ => {}
+            }
+            int_or_percent(problems, &rolling.child("maxUnavailable"), unavailable);
+            int_or_percent(problems, &rolling.child("maxSurge"), surge);
+        }
+        (other, _) => problems.not_supported(&path.child("type"), other, &["RollingUpdate", "OnDelete"]),
+    }
+}
+
+/// The spec of a StatefulSet. Mirrors `ValidateStatefulSetSpec`.
+pub fn stateful_set(problems: &mut Problems, set: &StatefulSet) {
+    let default = StatefulSetSpec::default();
+    let spec = set.spec.as_ref().unwrap_or(&default);
+    let policy = SPEC.child("podManagementPolicy");
+    match spec.pod_management_policy.as_deref().unwrap_or_default() {
+        "" => problems.required(&policy, ""),
+        "OrderedReady" | "Parallel" => {}
+        other => problems.invalid(&policy, other, "must be 'OrderedReady' or 'Parallel'"),
+    }
+    stateful_set_strategy(problems, spec);
+    let retention = spec.persistent_volume_claim_retention_policy.as_ref();
+    let path = SPEC.child("persistentVolumeClaimRetentionPolicy");
+    for (field, value) in [
+        ("whenDeleted", retention.and_then(|policy| policy.when_deleted.as_deref())),
+        ("whenScaled", retention.and_then(|policy| policy.when_scaled.as_deref())),
+    ] {
+        if let Some(value) = value.filter(|value| !matches!(*value, "Retain" | "Delete")) {
+            problems.not_supported(&path.child(field), value, &["Delete", "Retain"]);
+        }
+    }
+    problems.not_negative(&SPEC.child("replicas"), spec.replicas.unwrap_or(1));
+    problems.not_negative(&SPEC.child("minReadySeconds"), spec.min_ready_seconds.unwrap_or(0));
+    let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start).unwrap_or(0);
+    problems.not_negative(&SPEC.child("ordinals").child("start"), start);
+    problems.not_negative(&SPEC.child("revisionHistoryLimit"), spec.revision_history_limit.unwrap_or(0));
+    let path = SPEC.child("selector");
+    let missing = spec.selector == LabelSelector::default();
+    if missing {
+        problems.required(&path, "");
+    } else {
+        metadata::label_selector(problems, &path, &spec.selector);
+        if is_empty(&spec.selector) {
+            let shown = selector_text(&spec.selector);
+            problems.invalid(&path, Literal(&shown), "empty selector is invalid for statefulset");
+        }
+    }
+    selected_template(problems, &spec.selector, missing, &spec.template);
+    pod_template(problems, &SPEC.child("template"), &spec.template, "StatefulSet");
+}
+
+fn stateful_set_strategy(problems: &mut Problems, spec: &StatefulSetSpec) {
+    let path = SPEC.child("updateStrategy");
+    let strategy = spec.update_strategy.clone().unwrap_or_default();
+    let rolling = path.child("rollingUpdate");
+    match (strategy.type_.as_deref().unwrap_or_default(), &strategy.rolling_update) {
+        ("", _) => problems.required(&path, ""),
+        ("OnDelete", Some(update)) => {
+            problems.invalid(&rolling, Json(update), "only allowed for updateStrategy 'RollingUpdate'");
+        }
+        ("RollingUpdate", Some(update)) => {
+            problems.not_negative(&rolling.child("partition"), update.partition.unwrap_or(0));
+            if let Some(unavailable) = &update.max_unavailable {
+                int_or_percent(problems, &rolling.child("maxUnavailable"), unavailable);
+                if amount(unavailable) == 0 {
+                    problems.invalid(&rolling.child("maxUnavailable"), unavailable, "cannot be 0");
+                }
+            }
+        }
+        ("OnDelete" | "RollingUpdate", None) => {}
+        (_, _) => problems.invalid(&path, Json(&strategy), "must be 'RollingUpdate' or 'OnDelete'"),
+    }
+}
+
+/// What may not change in a StatefulSet: nearly all. Mirrors `ValidateStatefulSetUpdate`.
+pub fn stateful_set_update(problems: &mut Problems, new: &StatefulSet, old: &StatefulSet) {
+    const WHY: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
+        'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are \
+        forbidden";
+    let (Some(wanted), Some(there)) = (&new.spec, &old.spec) else { return };
+    if wanted == there {
+        return;
+    }
+    stateful_set(problems, new);
+    let changed = StatefulSetSpec {
+        replicas: wanted.replicas,
+        ordinals: wanted.ordinals.clone(),
+        template: wanted.template.clone(),
+        update_strategy: wanted.update_strategy.clone(),
+        revision_history_limit: wanted.revision_history_limit,
+        persistent_volume_claim_retention_policy: wanted.persistent_volume_claim_retention_policy.clone(),
+        min_ready_seconds: wanted.min_ready_seconds,
+        ..there.clone()
+    };
+    if *wanted != changed {
+        problems.forbidden(&SPEC, WHY);
+    }
+}
+
+/// A revision's number. Mirrors `ValidateControllerRevision`.
+pub fn controller_revision(problems: &mut Problems, revision: &ControllerRevision) {
+    problems.not_negative(&Path::new("revision"), revision.revision);
+}
+
+/// A revision's data never changes.
+pub fn controller_revision_update(problems: &mut Problems, new: &ControllerRevision, old: &ControllerRevision) {
+    controller_revision(problems, new);
+    let shown = |data: &_| serde_json::to_string(data).unwrap_or_default();
+    problems.immutable(&Path::new("data"), &new.data, &old.data, shown);
+}
