@@ -55,6 +55,11 @@ impl Expectations {
         self.set(parent, 0, children.len(), children, now);
     }
 
+    /// `parent` will get and lose so many children. Replaces what was expected before.
+    pub fn expect(&self, parent: &Key, creations: usize, deletions: usize, now: Instant) {
+        self.set(parent, creations, deletions, BTreeSet::new(), now);
+    }
+
     fn set(&self, parent: &Key, creations: usize, deletions: usize, deleting: BTreeSet<Key>, now: Instant) {
         let (creations, deletions) = (creations as i64, deletions as i64);
         self.0.borrow_mut().insert(parent.clone(), Expectation { creations, deletions, deleting, since: now });

@@ -13,14 +13,20 @@
 //! - [`pods`]: which Pods count, and making them from a template.
 //! - [`service_pods`]: which Pods stand behind a Service.
 //! - [`hash`]: the name of a template.
+//! - [`history`]: the templates that a DaemonSet or a StatefulSet had before.
 //! - [`volumes`]: who uses which claim.
 //! - [`node_taints`]: comparing and writing the taints of nodes.
 //! - [`disruption`]: saying of a Pod that it did not end by itself.
 
 pub mod manager;
 
+pub mod cronjob;
+pub mod daemon;
 pub mod deployment;
+pub mod job;
 pub mod replicaset;
+pub mod statefulset;
+pub mod ttl_after_finished;
 
 pub mod endpoint_slice;
 pub mod endpoint_slice_mirroring;
@@ -48,6 +54,7 @@ pub mod consistency;
 pub mod disruption;
 pub mod expectations;
 pub mod hash;
+pub mod history;
 pub mod node_taints;
 pub mod pods;
 pub mod service_pods;
@@ -62,6 +69,12 @@ pub static TABLE: &[Registration] = &[
     deployment::REGISTRATION,
     replicaset::REGISTRATION,
     replicaset::REPLICATION,
+    cronjob::REGISTRATION,
+    daemon::REGISTRATION,
+    statefulset::REGISTRATION,
+    job::REGISTRATION,
+    job::orphans::REGISTRATION,
+    ttl_after_finished::REGISTRATION,
     endpoints::REGISTRATION,
     endpoint_slice::REGISTRATION,
     endpoint_slice_mirroring::REGISTRATION,

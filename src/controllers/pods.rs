@@ -97,7 +97,11 @@ impl PodControl {
         template: &PodTemplateSpec,
         controller: OwnerReference,
     ) -> Result<Arc<Pod>, Error> {
-        let pod = pod_from_template(template, owner.metadata(), controller);
+        self.create_pod(owner, pod_from_template(template, owner.metadata(), controller)).await
+    }
+
+    /// Creates this Pod of `owner`.
+    pub async fn create_pod<T: Resource>(&self, owner: &T, pod: Pod) -> Result<Arc<Pod>, Error> {
         if pod.metadata.labels.as_ref().is_none_or(|labels| labels.is_empty()) {
             return Err(Error::Other("unable to create pods, no labels".into()));
         }

@@ -1,0 +1,374 @@
+//! The CronJob controller: makes a Job whenever its time has come.
+//!
+//! # How it works
+//!
+//! There is no clock that rings. Each reconcile asks what the last time was that should have had a Job ([`times`]); if
+//! that time has none, it makes one, and in any case it queues the CronJob for a moment after the next time. So a
+//! controller that was away for an hour makes one Job when it is back, for the latest time, and not sixty.
+//!
+//! A Job's name is the CronJob's and the minute of its time. That is what keeps two reconciles from making two Jobs for
+//! one time: the second is refused, for the name is taken.
+//!
+//! What happens while an earlier Job runs is the `concurrencyPolicy`: `Allow` makes another, `Forbid` skips this time,
+//! `Replace` deletes the earlier one first.
+//!
+//! # Must hold
+//!
+//! - One time gets one Job at most.
+//! - No Job is made later than `startingDeadlineSeconds` after its time.
+//! - Of ended Jobs no more stay than the history limits say; the oldest go first.
+//!
+//! Mirrors `pkg/controller/cronjob`.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::apiserver::request::{DeleteOptions, Propagation};
+use crate::client::{
+    Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
+};
+use crate::engine::LocalBoxFuture;
+use crate::object::cron::Schedule;
+use crate::object::meta::{controller_of, controller_ref};
+use crate::object::status::Reason;
+use crate::object::time::Instant;
+use crate::object::{Key, Kind, Object, zone};
+
+use super::job::conditions::{COMPLETE, FAILED, holding, is_finished};
+use super::pods::{BY_CONTROLLER, index_by_controller, owned_by};
+
+pub mod history;
+pub mod times;
+
+use times::{Times, next_look};
+
+/// The row of the CronJob controller.
+pub const REGISTRATION: Registration = Registration {
+    name: "cronjob-controller",
+    watches: &[Kind::CronJob, Kind::Job],
+    workers: 5,
+    max_retries: None,
+    new: &|context| Rc::new(CronJobs::new(context)),
+};
+
+/// Which time a Job is for, in the CronJob's time zone.
+const SCHEDULED: &str = "batch.kubernetes.io/cronjob-scheduled-timestamp";
+
+/// The controller of CronJobs.
+pub struct CronJobs {
+    client: Client,
+    recorder: Recorder,
+    queue: Queue,
+    cron_jobs: Lister<CronJob>,
+    jobs: Lister<Job>,
+}
+
+impl CronJobs {
+    /// The controller, on these caches.
+    pub fn new(context: &ControllerContext) -> CronJobs {
+        context.add_index::<Job>(BY_CONTROLLER, index_by_controller);
+        CronJobs {
+            client: context.client.clone(),
+            recorder: context.recorder.clone(),
+            queue: context.queue.clone(),
+            cron_jobs: context.lister(),
+            jobs: context.lister(),
+        }
+    }
+
+    /// One reconcile. The status is written once, at the end, if anything in it changed.
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let Some(cached) = self.cron_jobs.get(&key) else { return Ok(()) };
+        let mut cron_job = CronJob::clone(&cached);
+        let jobs = self.jobs.by_index(BY_CONTROLLER, &owned_by(&cron_job));
+        let cleaned = self.clean_up(&mut cron_job, &jobs).await;
+        let result = self.bring_up_to_date(&mut cron_job, &jobs).await;
+        if cron_job.status != cached.status {
+            self.client.update_status(cron_job).await?;
+        }
+        cleaned?;
+        if let Some(delay) = result? {
+            self.queue.add_after(key, delay);
+        }
+        Ok(())
+    }
+
+    /// Notes what became of the Jobs and makes the next one if its time has come. Says when to look again. Mirrors
+    /// `syncCronJob`.
+    async fn bring_up_to_date(&self, cron_job: &mut CronJob, jobs: &[Arc<Job>]) -> Result<Option<Duration>, Error> {
+        for job in jobs {
+            self.note_job(cron_job, job).await?;
+        }
+        self.note_missing(cron_job, jobs).await?;
+        if cron_job.metadata.deletion_timestamp.is_some() {
+            return Ok(None);
+        }
+        let Some((schedule, zone)) = self.schedule_of(cron_job) else { return Ok(None) };
+        let now = self.client.now().timestamp();
+        let look_again = |cron_job: &CronJob| Ok(next_look(cron_job, &schedule, &zone, now));
+        let times = Times::of(cron_job, &schedule, &zone, now, true);
+        if times.missed > times::TOO_MANY {
+            const WHY: &str =
+                "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
+            self.recorder.event(cron_job, EventType::Warning, "TooManyMissedTimes", WHY);
+        }
+        let Some(scheduled) = times.latest else { return look_again(cron_job) };
+        let deadline = cron_job.spec.starting_deadline_seconds;
+        if deadline.is_some_and(|seconds| scheduled.as_second() + seconds < now.as_second()) {
+            let at = scheduled.strftime("%a, %d %b %Y %H:%M:%S +0000");
+            let message = format!("Missed scheduled time to start a job: {at}");
+            self.recorder.event(cron_job, EventType::Warning, "MissSchedule", message);
+            return look_again(cron_job);
+        }
+        let name = format!("{}-{}", cron_job.metadata.name.as_deref().unwrap_or_default(), scheduled.as_second() / 60);
+        let status = cron_job.status.clone().unwrap_or_default();
+        let is_last =
+            status.last_schedule_time.as_ref().is_some_and(|last| last.0.as_second() == scheduled.as_second());
+        let active = status.active.unwrap_or_default();
+        if is_last || active.iter().any(|job| job.name.as_deref() == Some(name.as_str())) {
+            return look_again(cron_job);
+        }
+        match cron_job.spec.concurrency_policy.as_deref() {
+            Some("Forbid") if !active.is_empty() => {
+                const WHY: &str =
+                    "Not starting job because prior execution is running and concurrency policy is Forbid";
+                self.recorder.event(cron_job, EventType::Normal, "JobAlreadyActive", WHY);
+                return look_again(cron_job);
+            }
+            Some("Replace") => self.replace(cron_job, &active).await?,
+            _ => {}
+        }
+        let Some(job) = self.start(cron_job, name, scheduled, &zone).await? else { return Ok(None) };
+        let status = cron_job.status.get_or_insert_default();
+        status.active.get_or_insert_default().push(reference(&job));
+        status.last_schedule_time = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(scheduled));
+        look_again(cron_job)
+    }
+
+    /// A Job may be new to the list of active ones, or have to leave it.
+    async fn note_job(&self, cron_job: &mut CronJob, job: &Job) -> Result<(), Error> {
+        let name = job.metadata.name.as_deref().unwrap_or_default();
+        let is_active = |cron_job: &CronJob| active(cron_job).iter().any(|there| there.uid == job.metadata.uid);
+        if !is_active(cron_job) && !is_finished(job) {
+            // The cache may be older than this controller's own last write.
+            let key = Key::of_meta(&cron_job.metadata);
+            let fresh = self.client.get::<CronJob>(key.namespace(), key.name()).await?;
+            if is_active(&fresh) {
+                *cron_job = CronJob::clone(&fresh);
+            } else {
+                let message = format!("Saw a job that the controller did not create or forgot: {name}");
+                self.recorder.event(cron_job, EventType::Warning, "UnexpectedJob", message);
+            }
+        } else if is_active(cron_job) && is_finished(job) {
+            forget(cron_job, job.metadata.uid.as_deref());
+            let how = if holding(job, COMPLETE).is_some() { COMPLETE } else { FAILED };
+            let message = format!("Saw completed job: {name}, condition: {how}");
+            self.recorder.event(cron_job, EventType::Normal, "SawCompletedJob", message);
+        } else if holding(job, COMPLETE).is_some() {
+            let ended = job.status.as_ref().and_then(|status| status.completion_time.clone());
+            let status = cron_job.status.get_or_insert_default();
+            let later = |last: &k8s_openapi::apimachinery::pkg::apis::meta::v1::Time| {
+                ended.as_ref().is_some_and(|ended| ended.0 > last.0)
+            };
+            if status.last_successful_time.as_ref().is_none_or(later) {
+                status.last_successful_time = ended;
+            }
+        }
+        Ok(())
+    }
+
+    /// A Job that was active may have been deleted.
+    async fn note_missing(&self, cron_job: &mut CronJob, jobs: &[Arc<Job>]) -> Result<(), Error> {
+        for there in active(cron_job) {
+            if jobs.iter().any(|job| job.metadata.uid == there.uid) {
+                continue;
+            }
+            let [namespace, name] = [&there.namespace, &there.name].map(|text| text.as_deref().unwrap_or_default());
+            match self.client.get::<Job>(namespace, name).await {
+                Err(status) if status.is_not_found() => {
+                    let message = format!("Active job went missing: {name}");
+                    self.recorder.event(cron_job, EventType::Normal, "MissingJob", message);
+                    forget(cron_job, there.uid.as_deref());
+                }
+                found => {
+                    found?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The schedule and the clocks by which it goes, unless the CronJob is suspended or they cannot be read.
+    fn schedule_of(&self, cron_job: &CronJob) -> Option<(Schedule, TimeZone)> {
+        let spec = &cron_job.spec;
+        let zone = match spec.time_zone.as_deref() {
+            None => TimeZone::UTC,
+            Some(name) => match zone::named(name) {
+                Ok(zone) => zone,
+                Err(error) => {
+                    let message = format!("invalid timeZone: {name:?}: {error}");
+                    self.recorder.event(cron_job, EventType::Warning, "UnknownTimeZone", message);
+                    return None;
+                }
+            },
+        };
+        if spec.suspend == Some(true) {
+            return None;
+        }
+        match Schedule::parse(&spec.schedule) {
+            Ok(schedule) => Some((schedule, zone)),
+            Err(error) => {
+                let message = format!("unparseable schedule: {:?} : {error}", spec.schedule);
+                self.recorder.event(cron_job, EventType::Warning, "UnparseableSchedule", message);
+                None
+            }
+        }
+    }
+
+    /// Deletes the Jobs that still run.
+    async fn replace(&self, cron_job: &mut CronJob, active: &[ObjectReference]) -> Result<(), Error> {
+        for there in active {
+            let [namespace, name] = [&there.namespace, &there.name].map(|text| text.as_deref().unwrap_or_default());
+            let job = self.client.get::<Job>(namespace, name).await;
+            if let Err(status) = &job {
+                self.recorder.event(cron_job, EventType::Warning, "FailedGet", format!("Get job: {status}"));
+            }
+            self.delete_job(cron_job, &*job?).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes a Job, and its Pods in the background.
+    async fn delete_job(&self, cron_job: &mut CronJob, job: &Job) -> Result<(), Error> {
+        let key = Key::of_meta(&job.metadata);
+        let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+        if let Err(status) = self.client.delete::<Job>(key.namespace(), key.name(), options).await {
+            self.recorder.event(cron_job, EventType::Warning, "FailedDelete", format!("Deleted job: {status}"));
+            return Err(status.into());
+        }
+        forget(cron_job, job.metadata.uid.as_deref());
+        let message = format!("Deleted job {}", key.name());
+        self.recorder.event(cron_job, EventType::Normal, "SuccessfulDelete", message);
+        Ok(())
+    }
+
+    /// Makes the Job for one time. None if a Job of another owner has the name.
+    async fn start(
+        &self,
+        cron_job: &CronJob,
+        name: String,
+        scheduled: Timestamp,
+        zone: &TimeZone,
+    ) -> Result<Option<Arc<Job>>, Error> {
+        let key = Key::of_meta(&cron_job.metadata);
+        match self.client.create(job_for(cron_job, name.clone(), scheduled, zone)).await {
+            Ok(job) => {
+                self.recorder.event(cron_job, EventType::Normal, "SuccessfulCreate", format!("Created job {name}"));
+                Ok(Some(job))
+            }
+            // Made before, and not written down: it is as good as a new one.
+            Err(status) if status.reason == Reason::AlreadyExists => {
+                let job = self.client.get::<Job>(key.namespace(), &name).await?;
+                let ours = controller_of(&job.metadata).map(|owner| &owner.uid) == cron_job.metadata.uid.as_ref();
+                Ok(Some(job).filter(|job| ours && !is_finished(job)))
+            }
+            Err(status) => {
+                let message = format!("Error creating job: {status}");
+                self.recorder.event(cron_job, EventType::Warning, "FailedCreate", message);
+                Err(status.into())
+            }
+        }
+    }
+}
+
+fn active(cron_job: &CronJob) -> Vec<ObjectReference> {
+    cron_job.status.as_ref().and_then(|status| status.active.clone()).unwrap_or_default()
+}
+
+/// The Job is not active any more.
+fn forget(cron_job: &mut CronJob, uid: Option<&str>) {
+    let Some(status) = &mut cron_job.status else { return };
+    let mut left = status.active.take().unwrap_or_default();
+    left.retain(|there| there.uid.as_deref() != uid);
+    status.active = (!left.is_empty()).then_some(left);
+}
+
+fn reference(job: &Job) -> ObjectReference {
+    let info = Kind::Job.info();
+    ObjectReference {
+        kind: Some(info.kind.into()),
+        api_version: Some(info.api_version.into()),
+        namespace: job.metadata.namespace.clone(),
+        name: job.metadata.name.clone(),
+        uid: job.metadata.uid.clone(),
+        resource_version: job.metadata.resource_version.clone(),
+        ..ObjectReference::default()
+    }
+}
+
+/// Mirrors `getJobFromTemplate2`.
+fn job_for(cron_job: &CronJob, name: String, scheduled: Timestamp, zone: &TimeZone) -> Job {
+    let template = &cron_job.spec.job_template;
+    let meta = template.metadata.clone().unwrap_or_default();
+    let mut annotations = meta.annotations.unwrap_or_default();
+    let local = scheduled.to_zoned(zone.clone());
+    let offset = if *zone == TimeZone::UTC { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%:z" };
+    annotations.insert(SCHEDULED.into(), local.strftime(offset).to_string());
+    Job {
+        metadata: ObjectMeta {
+            name: Some(name),
+            namespace: cron_job.metadata.namespace.clone(),
+            labels: meta.labels,
+            annotations: Some(annotations),
+            owner_references: Some(vec![controller_ref(cron_job)]),
+            ..ObjectMeta::default()
+        },
+        spec: template.spec.clone(),
+        status: None,
+    }
+}
+
+impl Controller for CronJobs {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Updated { old: Object::CronJob(old), new: Object::CronJob(new) } => {
+                let times = |job: &CronJob| (job.spec.schedule.clone(), job.spec.time_zone.clone());
+                let changed = times(old) != times(new);
+                match self.schedule_of_change(new).filter(|_| changed) {
+                    // What was missed by another schedule is not made up for.
+                    Some(delay) => self.queue.add_after(change.key(), delay),
+                    None => self.queue.add(change.key()),
+                }
+            }
+            Change::Added(Object::Job(job)) | Change::Deleted(Object::Job(job)) => self.job_changed(job),
+            Change::Updated { new: Object::Job(job), .. } => self.job_changed(job),
+            other => self.queue.add(other.key()),
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}
+
+impl CronJobs {
+    fn job_changed(&self, job: &Job) {
+        let owner = controller_of(&job.metadata).filter(|owner| owner.kind == Kind::CronJob.info().kind);
+        if let Some(owner) = owner {
+            self.queue.add(Key::new(job.metadata.namespace.as_deref().unwrap_or_default(), &owner.name));
+        }
+    }
+
+    fn schedule_of_change(&self, cron_job: &CronJob) -> Option<Duration> {
+        let (schedule, zone) = self.schedule_of(cron_job)?;
+        let now: Instant = self.client.now();
+        next_look(cron_job, &schedule, &zone, now.timestamp())
+    }
+}

@@ -1,0 +1,104 @@
+//! How long a Job waits after a failure: 10 s, 20 s, 40 s … up to ten minutes, and nothing after a success.
+//! Mirrors `pkg/controller/job/backoff_utils.go`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+
+use crate::object::pod::ready_condition;
+use crate::object::time::Instant;
+
+const FIRST: Duration = Duration::from_secs(10);
+const MAX: Duration = Duration::from_secs(600);
+
+/// What is remembered of a Job's failures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backoff {
+    /// How many Pods have failed since the last success.
+    pub failures: u32,
+    /// When the last of them did.
+    pub last: Option<Instant>,
+}
+
+impl Backoff {
+    /// After these Pods have newly succeeded and failed.
+    pub fn after(mut self, succeeded: &[Arc<Pod>], failed: &[Arc<Pod>], now: Instant) -> Backoff {
+        let mut failures: Vec<Instant> = failed.iter().map(|pod| finished_at(pod, now)).collect();
+        failures.sort_unstable();
+        if let Some(success) = succeeded.iter().map(|pod| finished_at(pod, now)).max() {
+            self = Backoff::default();
+            failures.retain(|failure| *failure > success);
+        }
+        self.failures += failures.len() as u32;
+        self.last = failures.last().copied().or(self.last);
+        self
+    }
+
+    /// How long no Pod is to be made.
+    pub fn remaining(self, now: Instant) -> Duration {
+        self.last.map_or(Duration::ZERO, |last| remaining(self.failures, last, now))
+    }
+}
+
+/// What is left of the pause after so many failures, of which the last was then.
+pub fn remaining(failures: u32, last: Instant, now: Instant) -> Duration {
+    if failures == 0 {
+        return Duration::ZERO;
+    }
+    let pause = FIRST.saturating_mul(1 << (failures - 1).min(16)).min(MAX);
+    pause.saturating_sub(now - last)
+}
+
+/// When the last container of a Pod that has ended did so; the best guess for one whose containers never ran.
+/// Mirrors `getFinishedTime`.
+pub fn finished_at(pod: &Pod, now: Instant) -> Instant {
+    let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_deref()).unwrap_or_default();
+    let ends = statuses.iter().map(|status| status.state.as_ref()?.terminated.as_ref()?.finished_at.as_ref());
+    let last = ends.collect::<Option<Vec<_>>>().and_then(|ends| ends.into_iter().map(Instant::from_time).max());
+    let not_ready = || ready_condition(pod)?.last_transition_time.as_ref().map(Instant::from_time);
+    let deleted = || pod.metadata.deletion_timestamp.as_ref().map(Instant::from_time);
+    last.or_else(not_ready).or_else(deleted).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn at(seconds: u64) -> Instant {
+        Instant(seconds * 1_000_000_000)
+    }
+
+    fn ended(seconds: u64) -> Arc<Pod> {
+        let terminated = json!({"exitCode": 1, "finishedAt": at(seconds).time()});
+        let statuses = json!([{"name": "c", "state": {"terminated": terminated}}]);
+        Arc::new(serde_json::from_value(json!({"metadata": {}, "status": {"containerStatuses": statuses}})).unwrap())
+    }
+
+    #[test]
+    fn failures_since_the_last_success_count() {
+        let before = Backoff { failures: 2, last: Some(at(5)) };
+        for (what, succeeded, failed, want) in [
+            ("nothing", vec![], vec![], (2, Some(5))),
+            ("a failure", vec![], vec![20], (3, Some(20))),
+            ("a success", vec![20], vec![], (0, None)),
+            ("a failure before a success", vec![20], vec![10], (0, None)),
+            ("failures around a success", vec![20], vec![30, 10, 25], (2, Some(30))),
+        ] {
+            let pods = |times: Vec<u64>| times.into_iter().map(ended).collect::<Vec<_>>();
+            let after = before.after(&pods(succeeded), &pods(failed), at(100));
+            assert_eq!((after.failures, after.last), (want.0, want.1.map(at)), "{what}");
+        }
+    }
+
+    #[test]
+    fn the_pause_doubles() {
+        for (failures, elapsed, want) in
+            [(0, 0, 0), (1, 0, 10), (1, 4, 6), (1, 11, 0), (3, 0, 40), (7, 0, 600), (60, 0, 600)]
+        {
+            let left = remaining(failures, at(100), at(100 + elapsed));
+            assert_eq!(left, Duration::from_secs(want), "{failures} failures, {elapsed} s ago");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What the user wrote about failure and success: which exit codes fail a Job at once or do not count, which successes
+//! are enough. Mirrors `pkg/controller/job/pod_failure_policy.go` and `success_policy.go`.
+
+use k8s_openapi::api::batch::v1::{
+    JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyOnPodConditionsPattern, SuccessPolicy,
+};
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+
+use super::indexes::Indexes;
+use crate::object::Key;
+
+/// What is to be done about a failed Pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It counts as a failure.
+    Count,
+    /// It does not.
+    Ignore,
+    /// Its index has failed, whatever tries it has left.
+    FailIndex,
+    /// The Job has failed: this is what is said of it.
+    FailJob(String),
+}
+
+/// What the Job's failure policy says of a failed Pod: the first rule that fits. Mirrors `matchPodFailurePolicy`.
+pub fn judge(spec: &JobSpec, pod: &Pod) -> Verdict {
+    for (i, rule) in spec.pod_failure_policy.iter().flat_map(|policy| &policy.rules).enumerate() {
+        let name = Key::of_meta(&pod.metadata);
+        let found = match (&rule.on_exit_codes, rule.on_pod_conditions.as_deref()) {
+            (Some(codes), _) => failed_container(pod, codes).map(|(container, code)| {
+                format!("Container {container} for pod {name} failed with exit code {code} matching FailJob rule at index {i}")
+            }),
+            (None, patterns) => fitting_condition(pod, patterns.unwrap_or_default())
+                .map(|type_| format!("Pod {name} has condition {type_} matching FailJob rule at index {i}")),
+        };
+        match (found, rule.action.as_str()) {
+            (Some(_), "Ignore") => return Verdict::Ignore,
+            (Some(_), "FailIndex") => return Verdict::FailIndex,
+            (Some(message), "FailJob") => return Verdict::FailJob(message),
+            (Some(_), _) => return Verdict::Count,
+            (None, _) => {}
+        }
+    }
+    Verdict::Count
+}
+
+/// The first container that ended with one of the codes, and its code.
+fn failed_container(pod: &Pod, codes: &PodFailurePolicyOnExitCodesRequirement) -> Option<(String, i32)> {
+    let status = pod.status.as_ref()?;
+    let statuses = status.container_statuses.iter().flatten().chain(status.init_container_statuses.iter().flatten());
+    let meant = |status: &&ContainerStatus| codes.container_name.as_ref().is_none_or(|name| *name == status.name);
+    let fits = |code: i32| code != 0 && codes.values.contains(&code) == (codes.operator == "In");
+    statuses.filter(meant).find_map(|status| {
+        let code = status.state.as_ref()?.terminated.as_ref()?.exit_code;
+        fits(code).then(|| (status.name.clone(), code))
+    })
+}
+
+fn fitting_condition(pod: &Pod, patterns: &[PodFailurePolicyOnPodConditionsPattern]) -> Option<String> {
+    let conditions = pod.status.as_ref()?.conditions.as_deref()?;
+    let fits = |pattern: &PodFailurePolicyOnPodConditionsPattern, type_: &str, status: &str| {
+        pattern.type_ == type_ && pattern.status.as_deref().unwrap_or("True") == status
+    };
+    let found = conditions.iter().find(|c| patterns.iter().any(|pattern| fits(pattern, &c.type_, &c.status)));
+    found.map(|condition| condition.type_.clone())
+}
+
+/// What is said when one of the rules of the success policy holds. Mirrors `matchSuccessPolicy`.
+pub fn success(policy: &SuccessPolicy, completions: i32, succeeded: &Indexes) -> Option<String> {
+    let holds = |(_, rule): &(usize, &k8s_openapi::api::batch::v1::SuccessPolicyRule)| {
+        let Some(text) = &rule.succeeded_indexes else {
+            return rule.succeeded_count.is_some_and(|count| succeeded.total() >= count);
+        };
+        let wanted = Indexes::parse(text, completions);
+        let there = wanted.0.intersection(&succeeded.0).count() as i32;
+        there >= rule.succeeded_count.unwrap_or(wanted.total())
+    };
+    let rule = policy.rules.iter().enumerate().find(holds)?.0;
+    Some(format!("Matched rules at index {rule}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn spec(rules: Value) -> JobSpec {
+        serde_json::from_value(json!({"template": {}, "podFailurePolicy": {"rules": rules}})).unwrap()
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_decides() {
+        let spec = spec(json!([
+            {"action": "FailJob", "onExitCodes": {"containerName": "main", "operator": "In", "values": [42]}},
+            {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+            {"action": "FailIndex", "onExitCodes": {"operator": "NotIn", "values": [1, 42]}},
+        ]));
+        let fail = "Container main for pod ns/p failed with exit code 42 matching FailJob rule at index 0";
+        for (container, code, condition, want) in [
+            ("main", 42, "Ready", Verdict::FailJob(fail.into())),
+            ("side", 42, "Ready", Verdict::Count),
+            ("main", 1, "DisruptionTarget", Verdict::Ignore),
+            ("main", 7, "Ready", Verdict::FailIndex),
+            ("main", 1, "Ready", Verdict::Count),
+            ("main", 0, "Ready", Verdict::Count),
+        ] {
+            let pod = json!({"metadata": {"namespace": "ns", "name": "p"}, "status": {
+                "conditions": [{"type": condition, "status": "True"}],
+                "containerStatuses": [{"name": container, "image": "i", "imageID": "i", "ready": false,
+                    "restartCount": 0, "state": {"terminated": {"exitCode": code}}}],
+            }});
+            assert_eq!(judge(&spec, &serde_json::from_value(pod).unwrap()), want, "{container} {code} {condition}");
+        }
+    }
+
+    #[test]
+    fn enough_is_what_the_rules_say() {
+        let policy = json!({"rules": [{"succeededIndexes": "0-2", "succeededCount": 2}, {"succeededIndexes": "4"},
+            {"succeededCount": 4}]});
+        let policy: SuccessPolicy = serde_json::from_value(policy).unwrap();
+        for (succeeded, want) in
+            [("", None), ("0", None), ("0,2", Some(0)), ("4", Some(1)), ("5,6,7", None), ("1,5,6,7", Some(2))]
+        {
+            let want = want.map(|i| format!("Matched rules at index {i}"));
+            assert_eq!(success(&policy, 8, &Indexes::parse(succeeded, 8)), want, "{succeeded}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Making, mending and deleting the Pods of a StatefulSet, and telling of it. Mirrors `stateful_pod_control.go`.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Pod;
+
+use crate::apiserver::request::DeleteOptions;
+use crate::client::{Error, EventType};
+use crate::object::Kind;
+use crate::object::status::Reason;
+
+use super::identity::identify;
+use super::{StatefulSets, Sync};
+
+impl StatefulSets {
+    /// Creates a Pod, and before it the claims that it misses.
+    pub(super) async fn create_pod(&self, context: &Sync, ordinal: i32, pod: Pod) -> Result<(), Error> {
+        let name = pod.metadata.name.clone().unwrap_or_default();
+        if let Err(error) = self.create_claims(context, ordinal, &name).await {
+            self.tell(context, "Create", &name, Some(&error));
+            return Err(error);
+        }
+        match self.client.create(pod).await {
+            Ok(created) => {
+                self.wrote(context, &created);
+                self.tell(context, "Create", &name, None);
+                self.keep_claims_in_line(context, ordinal, None).await
+            }
+            // The cache did not show it yet.
+            Err(status) if status.reason == Reason::AlreadyExists => Err(status.into()),
+            Err(status) => {
+                let error = Error::from(status);
+                self.tell(context, "Create", &name, Some(&error));
+                Err(error)
+            }
+        }
+    }
+
+    /// Deletes a Pod, gracefully.
+    pub(super) async fn delete_pod(&self, context: &Sync, pod: &Pod) -> Result<(), Error> {
+        let name = pod.metadata.name.as_deref().unwrap_or_default();
+        match self.client.delete::<Pod>(context.key.namespace(), name, DeleteOptions::default()).await {
+            Ok(()) => {
+                self.tell(context, "Delete", name, None);
+                Ok(())
+            }
+            Err(status) if status.is_not_found() => Ok(()),
+            Err(status) => {
+                let error = Error::from(status);
+                self.tell(context, "Delete", name, Some(&error));
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives a Pod back the labels that somebody took.
+    pub(super) async fn mend_pod(&self, context: &Sync, ordinal: i32, pod: &Arc<Pod>) -> Result<(), Error> {
+        let mut mended = Pod::clone(pod);
+        identify(&mut mended, ordinal);
+        let name = mended.metadata.name.clone().unwrap_or_default();
+        let updated: Result<Arc<Pod>, Error> = self.client.update(mended).await.map_err(Error::from);
+        self.tell(context, "Update", &name, updated.as_ref().err());
+        let updated = updated?;
+        self.wrote(context, &updated);
+        Ok(())
+    }
+
+    fn wrote(&self, context: &Sync, pod: &Pod) {
+        self.consistency.wrote(&context.key, Kind::Pod, pod.metadata.resource_version.as_deref());
+    }
+
+    /// `Create Pod db-0 in StatefulSet db successful`.
+    fn tell(&self, context: &Sync, verb: &str, pod: &str, error: Option<&Error>) {
+        let set = context.key.name();
+        let (type_, reason, message) = match error {
+            None => {
+                let message = format!("{verb} Pod {pod} in StatefulSet {set} successful");
+                (EventType::Normal, format!("Successful{verb}"), message)
+            }
+            Some(error) => {
+                let message = format!("{verb} Pod {pod} in StatefulSet {set} failed error: {error}");
+                (EventType::Warning, format!("Failed{verb}"), message)
+            }
+        };
+        self.recorder.event(&*context.set, type_, &reason, message);
+    }
+}

@@ -1,0 +1,146 @@
+//! One step towards what is asked for. Mirrors `updateStatefulSet` of `stateful_set_control.go`.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::StatefulSetStatus;
+use k8s_openapi::api::core::v1::Pod;
+
+use crate::client::{Error, EventType};
+use crate::controllers::pods::is_available;
+use crate::object::pod::{has_ended, phase};
+
+use super::identity::{is_itself, new_pod, ordinals, revision_of};
+use super::revisions::{History, name_of};
+use super::status::{is_leaving, is_running_and_ready};
+use super::{StatefulSets, Sync};
+
+/// Whether there may be more to do in this reconcile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    GoOn,
+    Stop,
+}
+
+impl StatefulSets {
+    /// Makes, deletes or replaces: one Pod if in order, else as many as there are.
+    pub(super) async fn step(
+        &self,
+        context: &Sync,
+        history: &History,
+        status: &mut StatefulSetStatus,
+    ) -> Result<(), Error> {
+        if context.set.metadata.deletion_timestamp.is_some() {
+            return Ok(());
+        }
+        for ordinal in ordinals(&context.spec) {
+            if self.replica(context, history, ordinal).await? == Next::Stop {
+                return Ok(());
+            }
+        }
+        let wanted = ordinals(&context.spec);
+        let condemned = || context.pods.iter().rev().filter(|(ordinal, _)| !wanted.contains(ordinal));
+        for (ordinal, pod) in condemned() {
+            self.keep_claims_in_line(context, *ordinal, Some(pod)).await?;
+        }
+        let first_unhealthy = self.first_unhealthy(context);
+        for (_, pod) in condemned() {
+            if self.condemn(context, pod, first_unhealthy).await? == Next::Stop && context.is_ordered() {
+                return Ok(());
+            }
+        }
+        self.roll(context, history, status).await
+    }
+
+    fn is_available(&self, context: &Sync, pod: &Pod) -> bool {
+        is_running_and_ready(pod) && is_available(pod, context.min_ready_seconds(), self.client.now())
+    }
+
+    /// A Pod that is wanted: made if it is missing, waited for, mended. Mirrors `processReplica`.
+    async fn replica(&self, context: &Sync, history: &History, ordinal: i32) -> Result<Next, Error> {
+        let stop_if_ordered = if context.is_ordered() { Next::Stop } else { Next::GoOn };
+        let Some(pod) = context.pods.get(&ordinal) else {
+            let (spec, revision) = history.version_for(context, ordinal);
+            let pod = new_pod(&context.set, &spec, ordinal, &revision);
+            self.create_pod(context, ordinal, pod).await?;
+            return Ok(stop_if_ordered);
+        };
+        if has_ended(pod) {
+            if !is_leaving(pod) {
+                self.tell_end(context, pod);
+                self.delete_pod(context, pod).await?;
+            }
+            // The next one is made when this one is gone.
+            return Ok(Next::Stop);
+        }
+        if phase(pod) == "Pending" {
+            self.create_claims(context, ordinal, pod.metadata.name.as_deref().unwrap_or_default()).await?;
+        }
+        if context.is_ordered() && (is_leaving(pod) || !self.is_available(context, pod)) {
+            return Ok(Next::Stop);
+        }
+        if !is_itself(&context.set, &context.spec, pod, ordinal) {
+            self.mend_pod(context, ordinal, pod).await?;
+        }
+        self.keep_claims_in_line(context, ordinal, None).await?;
+        Ok(Next::GoOn)
+    }
+
+    fn tell_end(&self, context: &Sync, pod: &Pod) {
+        let name = pod.metadata.name.as_deref().unwrap_or_default();
+        let (type_, reason, how) = match phase(pod) {
+            "Failed" => (EventType::Warning, "RecreatingFailedPod", "failed"),
+            _ => (EventType::Normal, "RecreatingTerminatedPod", "terminated"),
+        };
+        let message = format!("StatefulSet {} is recreating {how} Pod {name}", context.key);
+        self.recorder.event(&*context.set, type_, reason, message);
+    }
+
+    /// The Pod of the lowest number that is not available: when Pods are deleted in order it may go though it is not.
+    fn first_unhealthy<'a>(&self, context: &'a Sync) -> Option<&'a Arc<Pod>> {
+        let wanted = ordinals(&context.spec);
+        // One that is wanted and missing comes before any that is there.
+        if wanted.clone().any(|ordinal| !context.pods.contains_key(&ordinal)) {
+            return None;
+        }
+        let unhealthy = |pod: &&Arc<Pod>| is_leaving(pod) || !self.is_available(context, pod);
+        let inside = wanted.filter_map(|ordinal| context.pods.get(&ordinal));
+        let outside = context.pods.iter().filter(|(ordinal, _)| !ordinals(&context.spec).contains(ordinal));
+        inside.chain(outside.map(|(_, pod)| pod)).find(unhealthy)
+    }
+
+    /// A Pod that is not wanted goes. Mirrors `processCondemned`.
+    async fn condemn(&self, context: &Sync, pod: &Arc<Pod>, first_unhealthy: Option<&Arc<Pod>>) -> Result<Next, Error> {
+        if is_leaving(pod) {
+            return Ok(if context.is_ordered() { Next::Stop } else { Next::GoOn });
+        }
+        let is_first = first_unhealthy.is_some_and(|first| Arc::ptr_eq(first, pod));
+        if context.is_ordered() && !self.is_available(context, pod) && !is_first {
+            return Ok(Next::Stop);
+        }
+        self.delete_pod(context, pod).await?;
+        Ok(Next::Stop)
+    }
+
+    /// From the highest number down to the partition: a Pod of another revision goes, when all above it are available.
+    async fn roll(&self, context: &Sync, history: &History, status: &mut StatefulSetStatus) -> Result<(), Error> {
+        let strategy = context.spec.update_strategy.clone().unwrap_or_default();
+        if strategy.type_.as_deref() == Some("OnDelete") {
+            return Ok(());
+        }
+        let wanted = ordinals(&context.spec);
+        let partition = strategy.rolling_update.and_then(|rolling| rolling.partition).unwrap_or(0);
+        for ordinal in (wanted.start + partition..wanted.end).rev() {
+            // One that was made in this reconcile is not available yet.
+            let Some(pod) = context.pods.get(&ordinal) else { return Ok(()) };
+            if revision_of(pod) != name_of(&history.update) && !is_leaving(pod) {
+                self.delete_pod(context, pod).await?;
+                status.current_replicas = status.current_replicas.map(|count| count - 1).filter(|count| *count != 0);
+                return Ok(());
+            }
+            if is_leaving(pod) || !self.is_available(context, pod) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
