@@ -33,7 +33,8 @@ fn comparable(command: &str, text: &str) -> Vec<String> {
     if command.contains("rollout status") {
         return lines.pop().into_iter().collect();
     }
-    if command.contains(" get ") || command.contains(" -l ") {
+    // Events that were told again are in the order of their last time, of which a second decides.
+    if command.contains(" get ") || command.contains(" -l ") || command.contains("describe sts") {
         lines.sort();
     }
     // Whether an image is there already depends on what the nodes did before.
@@ -59,6 +60,10 @@ fn mask(line: &str) -> String {
 }
 
 fn mask_word(word: &str) -> String {
+    // The selector of a Job is its uid.
+    if let Some((label, uid)) = word.split_once("controller-uid=") {
+        return format!("{label}controller-uid={}", mask_word(uid));
+    }
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let bare = word.trim_matches(['(', ')']);
     let age = bare.strip_suffix(['s', 'm', 'h']).is_some_and(|n| n.split(['m', 'h', 's']).all(digits));
@@ -166,6 +171,16 @@ fn bad_rollout_undo() {
 #[test]
 fn pod_deleted() {
     check("07-pod-deleted");
+}
+
+#[test]
+fn job() {
+    check("11-job");
+}
+
+#[test]
+fn stateful_set() {
+    check("14-statefulset");
 }
 
 #[test]

@@ -22,7 +22,7 @@ const VALUED: &[&str] = &[
     "timeout", "for", "grace-period", "sort-by", "field-selector", "to-revision", "revision", "patch", "type",
     "labels", "env", "port", "target-port", "name", "container", "tail", "subresource", "restart", "field-manager",
     "protocol", "from-literal", "tcp", "patch-file", "serviceaccount", "annotations", "since", "node-port", "clusterip",
-    "cluster-ip", "external-name", "external-ip", "session-affinity",
+    "cluster-ip", "external-name", "from", "schedule", "external-ip", "session-affinity",
     "duration", "audience", "raw", "bound-object-kind", "bound-object-name", "bound-object-uid",
 ];
 
@@ -218,7 +218,7 @@ fn slashed(word: &str) -> Result<Target, Failure> {
 /// `deploy,rs,pods`, or `all`.
 fn kinds(word: &str) -> Result<Vec<Kind>, Failure> {
     if word == "all" {
-        return Ok(vec![Kind::Pod, Kind::ReplicationController, Kind::Service, Kind::Deployment, Kind::ReplicaSet]);
+        return Ok(Kind::CATEGORY_ALL.to_vec());
     }
     word.split(',').filter(|part| !part.is_empty()).map(one_kind).collect()
 }

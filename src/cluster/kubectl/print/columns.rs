@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::duration::{age, since};
 use super::fields::{at, flag, int, labels, list, map, or_none, plain, selector, text, text_or_none, time};
-use super::{pod, service, storage};
+use super::{pod, service, storage, workloads};
 use crate::object::Kind;
 
 /// How one kind shows in a table.
@@ -34,6 +34,18 @@ pub fn layout(kind: Kind) -> Layout {
             "Available" ALWAYS, "Age" ALWAYS, "Containers" WIDE, "Images" WIDE, "Selector" WIDE),
         Kind::ReplicaSet | Kind::ReplicationController => layout!(replica_set_cells, "Name" ALWAYS, "Desired" ALWAYS, "Current" ALWAYS,
             "Ready" ALWAYS, "Age" ALWAYS, "Containers" WIDE, "Images" WIDE, "Selector" WIDE),
+        Kind::DaemonSet => layout!(workloads::daemon_set_cells, "Name" ALWAYS, "Desired" ALWAYS, "Current" ALWAYS,
+            "Ready" ALWAYS, "Up-to-date" ALWAYS, "Available" ALWAYS, "Node Selector" ALWAYS, "Age" ALWAYS,
+            "Containers" WIDE, "Images" WIDE, "Selector" WIDE),
+        Kind::StatefulSet => layout!(workloads::stateful_set_cells, "Name" ALWAYS, "Ready" ALWAYS, "Age" ALWAYS,
+            "Containers" WIDE, "Images" WIDE),
+        Kind::ControllerRevision => layout!(workloads::revision_cells, "Name" ALWAYS, "Controller" ALWAYS,
+            "Revision" ALWAYS, "Age" ALWAYS),
+        Kind::Job => layout!(workloads::job_cells, "Name" ALWAYS, "Status" ALWAYS, "Completions" ALWAYS,
+            "Duration" ALWAYS, "Age" ALWAYS, "Containers" WIDE, "Images" WIDE, "Selector" WIDE),
+        Kind::CronJob => layout!(workloads::cron_job_cells, "Name" ALWAYS, "Schedule" ALWAYS, "Timezone" ALWAYS,
+            "Suspend" ALWAYS, "Active" ALWAYS, "Last Schedule" ALWAYS, "Age" ALWAYS, "Containers" WIDE, "Images" WIDE,
+            "Selector" WIDE),
         Kind::Node => layout!(node_cells, "Name" ALWAYS, "Status" ALWAYS, "Roles" ALWAYS, "Age" ALWAYS,
             "Version" ALWAYS, "Internal-IP" WIDE, "External-IP" WIDE, "OS-Image" WIDE, "Kernel-Version" WIDE,
             "Container-Runtime" WIDE),
@@ -120,7 +132,7 @@ fn readiness_gates(pod: &Value) -> String {
 
 fn deployment_cells(deployment: &Value, now: Timestamp) -> Vec<String> {
     let count = |path| int(deployment, path).to_string();
-    let (containers, images) = containers(deployment);
+    let (containers, images) = containers(deployment, "spec.template");
     vec![
         name(deployment),
         format!("{}/{}", int(deployment, "status.readyReplicas"), int(deployment, "spec.replicas")),
@@ -135,7 +147,7 @@ fn deployment_cells(deployment: &Value, now: Timestamp) -> Vec<String> {
 
 fn replica_set_cells(set: &Value, now: Timestamp) -> Vec<String> {
     let count = |path| int(set, path).to_string();
-    let (containers, images) = containers(set);
+    let (containers, images) = containers(set, "spec.template");
     vec![
         name(set),
         count("spec.replicas"),
@@ -148,9 +160,9 @@ fn replica_set_cells(set: &Value, now: Timestamp) -> Vec<String> {
     ]
 }
 
-/// Names and images of a template's containers.
-fn containers(object: &Value) -> (String, String) {
-    let containers = list(object, "spec.template.spec.containers");
+/// Names and images of the containers in the template at `path`.
+pub(super) fn containers(object: &Value, path: &str) -> (String, String) {
+    let containers = list(at(object, path), "spec.containers");
     let all = |field| containers.iter().map(|c| text(c, field)).collect::<Vec<_>>().join(",");
     (all("name"), all("image"))
 }

@@ -20,6 +20,8 @@ pub mod describe;
 
 pub mod jsonpath;
 
+mod workloads;
+
 pub mod yaml;
 
 pub mod tabs;

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::apply::annotated;
+use super::create_job;
 use crate::apiserver::request::{Body, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, targets};
@@ -58,16 +59,21 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         "serviceaccount" | "sa" => json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}),
         "configmap" | "cm" => config_map(name, args)?,
         "service" => service(name, args)?,
+        "job" => create_job::job(name, args, cx).await?,
+        "cronjob" | "cj" => create_job::cron_job(name, args)?,
         other => {
-            let why = "only deployment, namespace, serviceaccount, token, configmap and service are made without a \
-                       manifest here";
+            let why = "only deployment, job, cronjob, namespace, serviceaccount, token, configmap and service are made \
+                       without a manifest here";
             return Err(Failure::text(format!("cannot create a {other}: {why}; use -f")));
         }
     };
     let made = post(object, "kubectl-create", "created", args, cx).await;
     // Most generators put their own words before the server's.
     made.map_err(|fault| match (&fault, what) {
-        (Failure::Server { status, .. }, "deployment" | "deploy" | "configmap" | "cm" | "serviceaccount" | "sa") => {
+        (
+            Failure::Server { status, .. },
+            "deployment" | "deploy" | "configmap" | "cm" | "serviceaccount" | "sa" | "job" | "cronjob" | "cj",
+        ) => {
             let what = Kind::from_word(what).map_or_else(|| what.to_owned(), |kind| kind.info().singular());
             Failure::text(format!("failed to create {what}: {}", status.message))
         }

@@ -58,7 +58,7 @@ async fn related(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Related, Fa
         let options = Options { label_selector, limit: 500, ..Options::default() };
         related.slices = cx.list(Kind::EndpointSlice, namespace, options).await?.items;
     }
-    if matches!(kind, Kind::ReplicaSet | Kind::ReplicationController) {
+    if matches!(kind, Kind::ReplicaSet | Kind::ReplicationController | Kind::DaemonSet | Kind::StatefulSet) {
         related.pods = of_selector(Kind::Pod, object, cx).await?;
     }
     if !matches!(kind, Kind::Namespace | Kind::Secret | Kind::Event) {

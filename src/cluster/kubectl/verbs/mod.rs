@@ -3,6 +3,7 @@
 pub mod apply;
 pub mod change;
 pub mod create;
+mod create_job;
 pub mod delete;
 pub mod describe;
 pub mod exec;
@@ -10,6 +11,7 @@ pub mod from;
 pub mod get;
 pub mod raw;
 pub mod rollout;
+mod rollout_sets;
 pub mod wait;
 
 mod manifests;

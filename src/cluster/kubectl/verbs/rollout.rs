@@ -1,9 +1,10 @@
-//! `rollout`: a Deployment's past and progress. Mirrors `k8s.io/kubectl/pkg/polymorphichelpers`.
+//! `rollout`: the past and progress of a Deployment; [`rollout_sets`] has that of others. Mirrors `k8s.io/kubectl/pkg/polymorphichelpers`.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::rollout_sets;
 use crate::apiserver::request::{Options, Patch};
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
@@ -16,7 +17,7 @@ use crate::cluster::kubectl::print::{client_view, qualified_name, tabs};
 use crate::object::Kind;
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
-const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
+pub(super) const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// Annotations that `undo` keeps as they are, because they tell of the Deployment and not of its template.
@@ -36,7 +37,8 @@ pub async fn rollout(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return Err(Failure::text(format!("unknown command \"{verb}\" for \"kubectl rollout\"")));
     }
     for (kind, object) in cx.objects(&format!("rollout {verb}"), words, args).await? {
-        if kind != Kind::Deployment {
+        let is_set = matches!(kind, Kind::DaemonSet | Kind::StatefulSet);
+        if kind != Kind::Deployment && !(is_set && !matches!(verb.as_str(), "pause" | "resume")) {
             let what = kind.info().qualified_plural();
             return Err(Failure::text(format!(
                 "{what} \"{}\" {verb} is not supported",
@@ -44,10 +46,12 @@ pub async fn rollout(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             )));
         }
         match verb.as_str() {
-            "status" => status(&object, args, cx).await?,
+            "status" => status(kind, &object, args, cx).await?,
+            "history" if is_set => rollout_sets::history(&object, args, cx).await?,
+            "undo" if is_set => rollout_sets::undo(kind, &object, args, cx).await?,
             "history" => history(&object, args, cx).await?,
             "undo" => undo(&object, args, cx).await?,
-            "restart" => restart(&object, args, cx).await?,
+            "restart" => restart(kind, &object, args, cx).await?,
             "pause" => pause(&object, true, args, cx).await?,
             _ => pause(&object, false, args, cx).await?,
         }
@@ -55,12 +59,17 @@ pub async fn rollout(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn status(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(deployment, path));
+async fn status(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
     let limit = timeout(args, "timeout")?;
-    let (listed, events) = cx.follow(Kind::Deployment, namespace, name, limit).await?;
+    let (listed, events) = cx.follow(kind, namespace, name, limit).await?;
     let Some(first) = listed.items.first() else {
-        return Err(crate::object::Status::not_found(Kind::Deployment, name).into());
+        return Err(crate::object::Status::not_found(kind, name).into());
+    };
+    let progress_of = match kind {
+        Kind::DaemonSet => rollout_sets::daemon_set_progress,
+        Kind::StatefulSet => rollout_sets::stateful_set_progress,
+        _ => progress_of,
     };
     let mut progress = progress_of(first);
     loop {
@@ -73,7 +82,7 @@ async fn status(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Fai
     }
 }
 
-/// The Deployment after its next change.
+/// The object after its next change.
 async fn next_state(events: &Stream) -> Result<Value, Failure> {
     loop {
         match events.next().await {
@@ -120,7 +129,8 @@ async fn revisions(deployment: &Value, cx: &Kubectl) -> Result<(Value, BTreeMap<
     Ok((deployment, sets.into_iter().filter(owned).filter_map(numbered).collect()))
 }
 
-fn annotation<'a>(object: &'a Value, name: &str) -> &'a str {
+/// An annotation's value; empty if there is none.
+pub(super) fn annotation<'a>(object: &'a Value, name: &str) -> &'a str {
     at(object, "metadata.annotations").get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -183,15 +193,15 @@ fn undone_annotations(deployment: &Value, set: &Value) -> Value {
     Value::Object(of(deployment, true).into_iter().chain(of(set, false)).collect())
 }
 
-async fn restart(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    if flag(deployment, "spec.paused") {
+async fn restart(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    if flag(object, "spec.paused") {
         return Err(Failure::text("can't restart paused deployment (run rollout resume first)"));
     }
     let now = cx.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let patch = json!({"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: now}}}}});
     let options = plain_options("kubectl-rollout", args)?;
-    cx.patch(Kind::Deployment, deployment, Patch::Strategic(patch), None, options).await?;
-    cx.line(format!("{} restarted{}", qualified_name(deployment), dry_run_note(args)));
+    cx.patch(kind, object, Patch::Strategic(patch), None, options).await?;
+    cx.line(format!("{} restarted{}", qualified_name(object), dry_run_note(args)));
     Ok(())
 }
 

@@ -4,6 +4,7 @@ mod containers;
 mod node;
 mod pod;
 mod service;
+mod sets;
 mod simple;
 mod storage;
 mod volumes;
@@ -44,6 +45,10 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         Kind::ReplicaSet | Kind::ReplicationController => {
             workloads::describe_replica_set(&mut page, object, &related.pods)
         }
+        Kind::DaemonSet => sets::describe_daemon_set(&mut page, object, &related.pods),
+        Kind::StatefulSet => sets::describe_stateful_set(&mut page, object, &related.pods),
+        Kind::Job => sets::describe_job(&mut page, object),
+        Kind::CronJob => sets::describe_cron_job(&mut page, object),
         Kind::Node => node::describe(&mut page, object, related),
         Kind::Service => service::describe_service(&mut page, object, &related.slices),
         Kind::Endpoints => service::describe_endpoints(&mut page, object),

@@ -77,17 +77,19 @@ pub(super) fn describe_replica_set(page: &mut Page, set: &Value, pods: &[Value])
     page.controlled_by(set);
     let (current, desired) = (int(set, "status.replicas"), int(set, "spec.replicas"));
     page.field("Replicas", format!("{current} current / {desired} desired"));
-    let uid = text(set, "metadata.uid");
+    page.field("Pods Status", pod_phases(set, pods));
+    describe_template(page, at(set, "spec.template"));
+    conditions(page, set);
+}
+
+/// How many of the object's own Pods are in which phase. Mirrors `getPodStatusForController`.
+pub(super) fn pod_phases(owner: &Value, pods: &[Value]) -> String {
+    let uid = text(owner, "metadata.uid");
     let owned = |pod: &&Value| list(pod, "metadata.ownerReferences").iter().any(|o| text(o, "uid") == uid);
     let phases: Vec<&str> = pods.iter().filter(owned).map(|pod| text(pod, "status.phase")).collect();
     let count = |phase: &str| phases.iter().filter(|p| **p == phase).count();
     let [running, waiting, succeeded, failed] = ["Running", "Pending", "Succeeded", "Failed"].map(count);
-    page.field(
-        "Pods Status",
-        format!("{running} Running / {waiting} Waiting / {succeeded} Succeeded / {failed} Failed"),
-    );
-    describe_template(page, at(set, "spec.template"));
-    conditions(page, set);
+    format!("{running} Running / {waiting} Waiting / {succeeded} Succeeded / {failed} Failed")
 }
 
 /// Mirrors `DescribePodTemplate`.

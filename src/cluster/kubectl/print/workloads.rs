@@ -1,0 +1,132 @@
+//! Table cells of DaemonSets, StatefulSets, Jobs and CronJobs. Mirrors `pkg/printers/internalversion/printers.go`.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::columns::{containers, created, name};
+use super::duration::since;
+use super::fields::{at, flag, int, labels, list, selector, text, text_or_none, time};
+use crate::object::Kind;
+
+const TEMPLATE: &str = "spec.template";
+
+pub(super) fn daemon_set_cells(set: &Value, now: Timestamp) -> Vec<String> {
+    let count = |field: &str| int(at(set, "status"), field).to_string();
+    let (containers, images) = containers(set, TEMPLATE);
+    vec![
+        name(set),
+        count("desiredNumberScheduled"),
+        count("currentNumberScheduled"),
+        count("numberReady"),
+        count("updatedNumberScheduled"),
+        count("numberAvailable"),
+        labels(set, "spec.template.spec.nodeSelector"),
+        created(set, now),
+        containers,
+        images,
+        selector(set, "spec.selector"),
+    ]
+}
+
+pub(super) fn stateful_set_cells(set: &Value, now: Timestamp) -> Vec<String> {
+    let ready = format!("{}/{}", int(set, "status.readyReplicas"), int(set, "spec.replicas"));
+    let (containers, images) = containers(set, TEMPLATE);
+    vec![name(set), ready, created(set, now), containers, images]
+}
+
+pub(super) fn revision_cells(revision: &Value, now: Timestamp) -> Vec<String> {
+    let owners = list(revision, "metadata.ownerReferences");
+    let owner = owners.iter().find(|owner| flag(owner, "controller"));
+    let controller = owner.map_or_else(
+        || "<none>".to_owned(),
+        |owner| {
+            let kind = Kind::from_manifest(text(owner, "apiVersion"), text(owner, "kind"));
+            let kind = kind.map_or_else(|| text(owner, "kind").to_owned(), |kind| kind.info().qualified_kind());
+            format!("{}/{}", kind.to_ascii_lowercase(), text(owner, "name"))
+        },
+    );
+    vec![name(revision), controller, int(revision, "revision").to_string(), created(revision, now)]
+}
+
+pub(super) fn job_cells(job: &Value, now: Timestamp) -> Vec<String> {
+    let (containers, images) = containers(job, TEMPLATE);
+    vec![
+        name(job),
+        job_status(job).to_owned(),
+        completions(job),
+        job_duration(job, now),
+        created(job, now),
+        containers,
+        images,
+        selector(job, "spec.selector"),
+    ]
+}
+
+/// The weightiest thing that the conditions say.
+fn job_status(job: &Value) -> &'static str {
+    let conditions = list(job, "status.conditions");
+    let holds = |type_: &str| conditions.iter().any(|c| text(c, "type") == type_ && text(c, "status") == "True");
+    match () {
+        () if holds("Complete") => "Complete",
+        () if holds("Failed") => "Failed",
+        () if !at(job, "metadata.deletionTimestamp").is_null() => "Terminating",
+        () if holds("Suspended") => "Suspended",
+        () if holds("FailureTarget") => "FailureTarget",
+        () if holds("SuccessCriteriaMet") => "SuccessCriteriaMet",
+        () => "Running",
+    }
+}
+
+fn completions(job: &Value) -> String {
+    let succeeded = int(job, "status.succeeded");
+    match (at(job, "spec.completions").as_i64(), int(job, "spec.parallelism")) {
+        (Some(wanted), _) => format!("{succeeded}/{wanted}"),
+        (None, parallelism) if parallelism > 1 => format!("{succeeded}/1 of {parallelism}"),
+        (None, _) => format!("{succeeded}/1"),
+    }
+}
+
+/// From the Job's start to its completion, or until now.
+pub(super) fn job_duration(job: &Value, now: Timestamp) -> String {
+    let Some(start) = time(job, "status.startTime") else { return String::new() };
+    since(time(job, "status.completionTime").unwrap_or(now), start)
+}
+
+pub(super) fn cron_job_cells(job: &Value, now: Timestamp) -> Vec<String> {
+    let last = time(job, "status.lastScheduleTime").map_or_else(|| "<none>".to_owned(), |last| since(now, last));
+    let (containers, images) = containers(job, "spec.jobTemplate.spec.template");
+    let suspended = if flag(job, "spec.suspend") { "True" } else { "False" };
+    vec![
+        name(job),
+        text(job, "spec.schedule").to_owned(),
+        text_or_none(job, "spec.timeZone"),
+        suspended.to_owned(),
+        list(job, "status.active").len().to_string(),
+        last,
+        created(job, now),
+        containers,
+        images,
+        selector(job, "spec.jobTemplate.spec.selector"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_job_says_how_far_it_is() {
+        for (spec, succeeded, want) in [
+            (json!({"completions": 3, "parallelism": 2}), 2, "2/3"),
+            (json!({"parallelism": 4}), 1, "1/1 of 4"),
+            (json!({"parallelism": 1}), 0, "0/1"),
+        ] {
+            assert_eq!(completions(&json!({"spec": spec, "status": {"succeeded": succeeded}})), want);
+        }
+        let job = json!({"status": {"conditions": [{"type": "FailureTarget", "status": "True"},
+            {"type": "Failed", "status": "True"}]}});
+        assert_eq!(job_status(&job), "Failed");
+        assert_eq!(job_status(&json!({})), "Running");
+    }
+}
