@@ -30,6 +30,10 @@ const USER: &str = "whoever creates it";
 const SERVER: &str = "the API server";
 const DEPLOYMENT: &str = "the deployment controller";
 const REPLICASET: &str = "the replicaset controller";
+const DAEMONSET: &str = "the daemonset controller";
+const STATEFULSET: &str = "the statefulset controller";
+const CRONJOB: &str = "the cronjob controller";
+const JOB: &str = "the job controller";
 const KUBELET: &str = "the Pod's kubelet";
 
 /// All notes.
@@ -120,6 +124,86 @@ pub const NOTES: &[Note] = &[
         "status",
         "the replication controller",
         "What its reconcile counted, as a ReplicaSet's.",
+    ),
+    of(
+        Kind::DaemonSet,
+        "spec.template",
+        USER,
+        "What the Pods look like; each version is kept as a ControllerRevision.",
+    ),
+    of(
+        Kind::DaemonSet,
+        "spec.updateStrategy",
+        USER,
+        "RollingUpdate: node after node. OnDelete: whoever wants the new Pod deletes the old one.",
+    ),
+    of(Kind::DaemonSet, "status.desiredNumberScheduled", DAEMONSET, "The nodes that should have a Pod."),
+    of(Kind::DaemonSet, "status.currentNumberScheduled", DAEMONSET, "Those of them that have one."),
+    of(Kind::DaemonSet, "status.numberMisscheduled", DAEMONSET, "The nodes that have one and should not."),
+    of(Kind::DaemonSet, "status.updatedNumberScheduled", DAEMONSET, "Those whose Pod is of the newest template."),
+    of(Kind::DaemonSet, "status.numberAvailable", DAEMONSET, "Those whose Pod is ready for minReadySeconds."),
+    of(Kind::StatefulSet, "spec.replicas", "whoever scales it", "How many Pods are wanted, numbered from 0."),
+    of(Kind::StatefulSet, "spec.serviceName", USER, "The headless Service under which each Pod has a name of its own."),
+    of(
+        Kind::StatefulSet,
+        "spec.podManagementPolicy",
+        USER,
+        "OrderedReady: one Pod after another, each when the one before is ready. Parallel: all at once.",
+    ),
+    of(
+        Kind::StatefulSet,
+        "spec.updateStrategy",
+        USER,
+        "RollingUpdate: from the highest number down to the partition. OnDelete: only what somebody deletes.",
+    ),
+    of(Kind::StatefulSet, "spec.volumeClaimTemplates", USER, "Each Pod gets a claim of its own from each of them."),
+    of(Kind::StatefulSet, "status.currentReplicas", STATEFULSET, "Pods of the revision that is being left."),
+    of(Kind::StatefulSet, "status.updatedReplicas", STATEFULSET, "Pods of the revision that is rolled out."),
+    of(Kind::StatefulSet, "status.currentRevision", STATEFULSET, "What Pods below the partition are made from."),
+    of(Kind::StatefulSet, "status.updateRevision", STATEFULSET, "The newest template's ControllerRevision."),
+    of(
+        Kind::ControllerRevision,
+        "data",
+        "the controller of its owner",
+        "The patch that puts its owner's template back as it was. It never changes.",
+    ),
+    of(Kind::ControllerRevision, "revision", "the controller of its owner", "The higher, the newer."),
+    of(Kind::CronJob, "spec.schedule", USER, "Minute, hour, day of the month, month, day of the week."),
+    of(Kind::CronJob, "spec.timeZone", USER, "The clocks that the schedule goes by; UTC if nothing is said."),
+    of(
+        Kind::CronJob,
+        "spec.concurrencyPolicy",
+        USER,
+        "While a Job runs: Allow makes another, Forbid skips the time, Replace deletes the Job first.",
+    ),
+    of(Kind::CronJob, "spec.startingDeadlineSeconds", USER, "A time that is longer ago gets no Job any more."),
+    of(Kind::CronJob, "spec.suspend", USER, "While it is true no Job is made."),
+    of(Kind::CronJob, "status.active", CRONJOB, "The Jobs that run."),
+    of(Kind::CronJob, "status.lastScheduleTime", CRONJOB, "The time that had a Job last."),
+    of(Kind::Job, "spec.completions", USER, "So many Pods are to succeed. Without it one success ends the work."),
+    of(Kind::Job, "spec.parallelism", USER, "At most so many Pods run at a time."),
+    of(Kind::Job, "spec.completionMode", USER, "Indexed: each of the numbers from 0 on is to succeed once."),
+    of(Kind::Job, "spec.backoffLimit", USER, "So many Pods may fail; one more fails the Job."),
+    of(Kind::Job, "spec.activeDeadlineSeconds", USER, "After so long the Job has failed, whatever its Pods do."),
+    of(Kind::Job, "spec.ttlSecondsAfterFinished", USER, "So long after its end the Job is deleted, with its Pods."),
+    of(Kind::Job, "spec.suspend", USER, "While it is true no Pod of it runs."),
+    of(Kind::Job, "spec.selector", SERVER, "Which Pods are its own: by a label with the Job's uid."),
+    of(Kind::Job, "status.active", JOB, "The Pods that have not ended."),
+    of(Kind::Job, "status.ready", JOB, "Those of them that are ready."),
+    of(
+        Kind::Job,
+        "status.uncountedTerminatedPods",
+        JOB,
+        "Pods that have ended and still hold their finalizer. They are counted when it is off, so that none is counted \
+         twice.",
+    ),
+    of(Kind::Job, "status.succeeded", JOB, "Pods that ended well, and are counted."),
+    of(Kind::Job, "status.failed", JOB, "Pods that did not, and are counted."),
+    of(
+        Kind::Job,
+        "status.conditions",
+        JOB,
+        "SuccessCriteriaMet and FailureTarget: it is decided. Complete and Failed: nothing runs any more, all is counted.",
     ),
     of(
         Kind::Pod,

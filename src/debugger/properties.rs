@@ -13,6 +13,7 @@ use crate::object::pod::{has_ended, is_final};
 use crate::object::{Kind, Object};
 
 pub mod bugs;
+mod jobs;
 mod leaders;
 pub mod own;
 mod quiet;
@@ -53,6 +54,7 @@ pub const SHARED: &[(&str, Make)] = &[
     ("ready-before-listed", || Box::new(services::ReadyBeforeListed::default())),
     ("ready-answers", || Box::new(services::ReadyAnswers)),
     ("none-to-the-gone", || Box::new(services::NoneToTheGone::default())),
+    ("counted-once", || Box::new(jobs::CountedOnce::default())),
 ];
 
 /// Properties that hold in some scenarios only, which name them.

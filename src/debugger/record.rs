@@ -176,9 +176,8 @@ fn sent_body(body: &Body) -> Option<Value> {
 
 /// What `kubectl get all -o json` gives for a namespace.
 pub fn state(engine: &Engine, namespace: &str) -> Value {
-    const ALL: &[Kind] = &[Kind::Pod, Kind::ReplicationController, Kind::Service, Kind::Deployment, Kind::ReplicaSet];
     let mut items = Vec::new();
-    for kind in ALL {
+    for kind in Kind::CATEGORY_ALL {
         let prefix = crate::apiserver::registry::list_prefix(*kind, namespace);
         items.extend(engine.api.store.prefix(&prefix).map(|(_, entry)| entry.value.to_json()));
     }
