@@ -17,16 +17,19 @@ pub enum Directive {
     Diagram,
     /// Questions with explained answers.
     Quiz,
+    /// Something to write.
+    Exercise,
 }
 
 impl Directive {
     /// All, by the word that a block's info string begins with.
-    const ALL: [(&'static str, Directive); 5] = [
+    const ALL: [(&'static str, Directive); 6] = [
         ("scene", Directive::Scene),
         ("transcript", Directive::Transcript),
         ("code", Directive::Code),
         ("diagram", Directive::Diagram),
         ("quiz", Directive::Quiz),
+        ("exercise", Directive::Exercise),
     ];
 }
 

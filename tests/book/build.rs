@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use kubestep::book::scene::{self, Ask};
+use kubestep::lab::TABLE;
 use serde_json::{Value, json};
 
 use crate::project::{Scratch, built, program, project};
@@ -137,6 +138,8 @@ answers:
 - {text: a, right: true, why: b}
 - {text: c, why: d}
 ```
+```exercise fit
+```
 ";
 
 #[test]
@@ -149,7 +152,16 @@ fn the_same_chapters_give_the_same_bytes() {
         })
         .collect();
     assert_eq!(texts[0], texts[1]);
-    for part in ["ks-scene", "ks-sequence", "ks-topology", "ks-conditions", "fn twice", "ks-transcript", "ks-quiz"] {
+    for part in [
+        "ks-scene",
+        "ks-sequence",
+        "ks-topology",
+        "ks-conditions",
+        "fn twice",
+        "ks-transcript",
+        "ks-quiz",
+        "ks-exercise",
+    ] {
         assert!(texts[0].contains(part), "{part}");
     }
     assert!(texts[0].contains("It is *asked* for. &amp; &lt;b&gt;"));
@@ -176,6 +188,7 @@ fn what_no_longer_is_fails_with_chapter_and_line() {
         ("```diagram conditions scenario=pod pod=nobody\n```", 1, "begins with \"nobody\""),
         ("a\n\n```quiz\nquestion: x\nanswers: []\n```", 3, "0 of 0 answers are right"),
         ("```quiz\nquestion: [\n```", 2, "a quiz has"),
+        ("```exercise fitness\n```", 1, "there is no exercise \"fitness\"; there are ownership, "),
         ("```scene \"pod\n```", 1, "quote"),
     ] {
         let project = project(chapter);
@@ -278,6 +291,19 @@ fn rust_comes_from_sources() {
         for (number, line) in (1..).zip(text.lines()) {
             assert!(!line.starts_with("```rust"), "{}:{number}: show it with a code block", path.display());
         }
+    }
+}
+
+/// An exercise stands at the end of one chapter, as the grader's table describes it.
+#[test]
+fn every_exercise_has_its_chapter() {
+    let chapters: String = fs::read_dir("book/src")
+        .expect("the chapters are there")
+        .map(|entry| fs::read_to_string(entry.expect("a folder can be listed").path()).expect("a chapter is text"))
+        .collect();
+    for exercise in TABLE {
+        let block = format!("```exercise {}\n", exercise.name());
+        assert_eq!(chapters.matches(&block).count(), 1, "chapters with {block:?}");
     }
 }
 

@@ -1,0 +1,47 @@
+//! What there is to do after a chapter: an exercise as the table of the grader describes it. A chapter that names one
+//! which is not there cannot be built.
+
+use super::block::{Block, Mistake};
+use super::html;
+use crate::lab::{Exercise, Judging};
+
+/// The block as HTML.
+pub fn render(block: &Block) -> Result<String, Mistake> {
+    block.only(&[])?;
+    let exercise = Exercise::find(block.word("an exercise's name")?).map_err(|error| block.mistake(error))?;
+    let Exercise { folder, title, outcome, minutes, .. } = exercise;
+    let label = html::text(&format!("Exercise {folder}, about {minutes} minutes"));
+    Ok(format!(
+        "<section class=\"ks-exercise\" aria-label=\"{label}\"><p class=\"ks-label\">{label}</p>\
+         <p class=\"ks-question\">{}</p><p>After it you can {}. {}</p><pre tabindex=\"0\"><code>{}</code></pre></section>\n",
+        html::prose(title),
+        html::prose(outcome),
+        judged(&exercise.judging),
+        html::text(&commands(exercise)),
+    ))
+}
+
+fn judged(judging: &Judging) -> &'static str {
+    match judging {
+        Judging::Function { .. } => "Your function is asked every question that there is within a bound.",
+        Judging::Controller(_) => {
+            "Your controller runs in the cluster, in place of ours, in every order of events within a bound."
+        }
+    }
+}
+
+/// What is typed, in order.
+fn commands(exercise: &Exercise) -> String {
+    let Exercise { folder, judging, .. } = exercise;
+    let name = exercise.name();
+    let mut lines = vec![
+        ("cargo run -- learn".to_owned(), "hands it out"),
+        (format!("$EDITOR exercises/{folder}/src/lib.rs"), "yours to write"),
+        (format!("cargo run -- grade {name}"), "the verdict"),
+    ];
+    if let Judging::Controller(_) = judging {
+        lines.push((format!("cargo run -- step --exercise {name}"), "your code, one event at a time"));
+    }
+    let width = lines.iter().map(|(line, _)| line.len()).max().unwrap_or_default();
+    lines.iter().map(|(line, about)| format!("{line:width$}   # {about}\n")).collect()
+}
