@@ -401,6 +401,13 @@ impl<T: Resource> Lister<T> {
         self.counted(list)
     }
 
+    /// How many cached objects have this value in this index. Nothing is listed, and nothing counted as read.
+    pub fn count_by_index(&self, index: &'static str, value: &str) -> usize {
+        let cache = self.cache.borrow();
+        let index = cache.indexes.iter().find(|i| i.name == index);
+        index.and_then(|index| index.objects.get(value)).map_or(0, BTreeMap::len)
+    }
+
     /// The newest revision that the cache has heard of.
     pub fn revision(&self) -> u64 {
         self.cache.borrow().revision

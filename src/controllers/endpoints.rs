@@ -21,11 +21,11 @@ use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
-use crate::object::pod::is_ready;
+use crate::object::pod::{address_of, is_ready};
 use crate::object::{Key, Kind, Object, Status};
 
 use super::service_pods::{
-    HEADLESS, ServicePods, TriggerTimes, address_of, annotate, can_be_endpoint, find_port, has_ip, hostname_of,
+    HEADLESS, ServicePods, TriggerTimes, annotate, can_be_endpoint, find_port, has_ip, hostname_of,
     publishes_not_ready, selector_of, spec_of, target_ref,
 };
 

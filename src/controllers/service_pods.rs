@@ -13,7 +13,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use crate::client::informer::Change;
 use crate::client::{ControllerContext, Lister};
 use crate::engine::{Hub, Memory};
-use crate::object::pod::{has_ended, is_ready, ready_condition};
+use crate::object::pod::{address_of, container_port, has_ended, is_ready, ready_condition};
 use crate::object::{Key, Object};
 
 /// When the change happened that an object now reflects. Set when it is known, taken away when it is not.
@@ -39,13 +39,15 @@ impl ServicePods {
         ServicePods { services: context.lister(), pods: context.lister() }
     }
 
-    /// The Pods that a Service selects, in the order of their names.
+    /// The Pods that a Service selects, in the order of their names. They are looked for under the rarest of the labels
+    /// that it selects by, so that `tier=backend`, which half of a namespace has, costs nothing beside `app=web`.
     pub fn selected_by(&self, service: &Service) -> Vec<Arc<Pod>> {
         let namespace = service.metadata.namespace.as_deref().unwrap_or_default();
-        let Some(first) = selector_of(service).and_then(|selector| selector.first_key_value()) else {
+        let labels = selector_of(service).into_iter().flatten().map(|label| index_value(namespace, label));
+        let Some(rarest) = labels.min_by_key(|label| self.pods.count_by_index(BY_LABEL, label)) else {
             return Vec::new();
         };
-        let mut pods = self.pods.by_index(BY_LABEL, &index_value(namespace, first));
+        let mut pods = self.pods.by_index(BY_LABEL, &rarest);
         pods.retain(|pod| selects(service, pod));
         pods
     }
@@ -136,13 +138,6 @@ pub fn can_be_endpoint(pod: &Pod, include_terminating: bool) -> bool {
     addressed && !has_ended(pod) && (include_terminating || pod.metadata.deletion_timestamp.is_none())
 }
 
-/// The Pod's IPv4 address.
-pub fn address_of(pod: &Pod) -> Option<&str> {
-    let status = pod.status.as_ref()?;
-    let all = status.pod_ips.iter().flatten().map(|ip| ip.ip.as_str()).chain(status.pod_ip.as_deref());
-    all.into_iter().find(|ip| ip.parse::<std::net::Ipv4Addr>().is_ok())
-}
-
 /// The Pod's own name inside the Service's domain, if it has one there. Mirrors `ShouldSetHostname`.
 pub fn hostname_of(pod: &Pod, service: &Service) -> Option<String> {
     let spec = pod.spec.as_ref()?;
@@ -168,14 +163,7 @@ pub fn find_port(pod: &Pod, port: &ServicePort) -> Option<i32> {
         Some(IntOrString::Int(number)) => return Some(*number),
         Some(IntOrString::String(name)) => name,
     };
-    let spec = pod.spec.as_ref()?;
-    let sidecars = spec.init_containers.iter().flatten().filter(|c| c.restart_policy.as_deref() == Some("Always"));
-    let declared = spec.containers.iter().chain(sidecars).flat_map(|container| container.ports.iter().flatten());
-    let protocol = |protocol: &Option<String>| protocol.clone().unwrap_or_else(|| "TCP".to_owned());
-    let same = |there: &&k8s_openapi::api::core::v1::ContainerPort| {
-        there.name.as_ref() == Some(name) && protocol(&there.protocol) == protocol(&port.protocol)
-    };
-    declared.into_iter().find(same).map(|there| there.container_port)
+    container_port(pod, name, port.protocol.as_deref().unwrap_or("TCP"))
 }
 
 /// When what a Service's endpoints reflect last changed, so that its way to the last proxy can be measured.

@@ -2,7 +2,7 @@
 //!
 //! Mirrors `k8s.io/kubernetes/pkg/api/v1/pod/util.go`.
 
-use k8s_openapi::api::core::v1::{Pod, PodCondition};
+use k8s_openapi::api::core::v1::{ContainerPort, Pod, PodCondition};
 
 /// The Pod's phase, empty before it has one.
 pub fn phase(pod: &Pod) -> &str {
@@ -17,6 +17,24 @@ pub fn is_final(phase: &str) -> bool {
 /// Whether none of the Pod's containers will run again. Mirrors `podutil.IsPodTerminal`.
 pub fn has_ended(pod: &Pod) -> bool {
     is_final(phase(pod))
+}
+
+/// The Pod's IPv4 address.
+pub fn address_of(pod: &Pod) -> Option<&str> {
+    let status = pod.status.as_ref()?;
+    let all = status.pod_ips.iter().flatten().map(|ip| ip.ip.as_str()).chain(status.pod_ip.as_deref());
+    all.into_iter().find(|ip| ip.parse::<std::net::Ipv4Addr>().is_ok())
+}
+
+/// The number of a port that one of the Pod's containers has under this name, with this protocol (`TCP`).
+pub fn container_port(pod: &Pod, name: &str, protocol: &str) -> Option<i32> {
+    let spec = pod.spec.as_ref()?;
+    let sidecars = spec.init_containers.iter().flatten().filter(|c| c.restart_policy.as_deref() == Some("Always"));
+    let declared = spec.containers.iter().chain(sidecars).flat_map(|container| container.ports.iter().flatten());
+    let same = |there: &&ContainerPort| {
+        there.name.as_deref() == Some(name) && there.protocol.as_deref().unwrap_or("TCP") == protocol
+    };
+    declared.into_iter().find(same).map(|there| there.container_port)
 }
 
 /// The Pod's Ready condition. Mirrors `podutil.GetPodReadyCondition`.

@@ -13,9 +13,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use super::pack::Labels;
 use super::{MANAGED_BY, SERVICE_NAME};
 use crate::controllers::service_pods::{
-    HEADLESS, address_of, find_port, has_ip, hostname_of, publishes_not_ready, spec_of, target_ref,
+    HEADLESS, find_port, has_ip, hostname_of, publishes_not_ready, spec_of, target_ref,
 };
-use crate::object::pod::is_ready;
+use crate::object::pod::{address_of, is_ready};
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
@@ -42,17 +42,16 @@ pub fn endpoint(pod: &Pod, node: Option<&Node>, service: &Service) -> Endpoint {
     }
 }
 
-/// For whom the endpoint is meant, if the Service asks to keep traffic near.
+/// For whom the endpoint is meant, if the Service asks to keep traffic near, and as far as it is known where that is.
 fn hints(service: &Service, zone: Option<&String>, node: Option<&String>) -> Option<EndpointHints> {
-    let wish = spec_of(service)?.traffic_distribution.as_deref()?;
-    let for_zones = Some(vec![ForZone { name: zone?.clone() }]);
-    match wish {
-        "PreferClose" | "PreferSameZone" => Some(EndpointHints { for_zones, for_nodes: None }),
-        "PreferSameNode" => {
-            Some(EndpointHints { for_zones, for_nodes: node.map(|node| vec![ForNode { name: node.clone() }]) })
-        }
-        _ => None,
-    }
+    let for_zones = || zone.filter(|zone| !zone.is_empty()).map(|zone| vec![ForZone { name: zone.clone() }]);
+    let for_nodes = || node.map(|node| vec![ForNode { name: node.clone() }]);
+    let hints = match spec_of(service)?.traffic_distribution.as_deref()? {
+        "PreferClose" | "PreferSameZone" => EndpointHints { for_zones: for_zones(), for_nodes: None },
+        "PreferSameNode" => EndpointHints { for_zones: for_zones(), for_nodes: for_nodes() },
+        _ => return None,
+    };
+    (hints != EndpointHints::default()).then_some(hints)
 }
 
 /// The Service's ports as this Pod has them.
