@@ -23,6 +23,10 @@ pub struct Backend {
 #[derive(Clone, Debug, Default)]
 struct State {
     volumes: BTreeMap<String, Volume>,
+    /// Ids by the names that makers gave.
+    by_name: BTreeMap<String, String>,
+    /// Bytes of the pool that volumes have taken.
+    used: i64,
     made: u64,
 }
 
@@ -62,21 +66,23 @@ impl Backend {
         topology: &BTreeMap<String, String>,
     ) -> Result<(String, Volume), RpcError> {
         let mut state = self.state.borrow_mut();
-        if let Some((id, there)) = state.volumes.iter().find(|(_, volume)| volume.name == name) {
+        let known = state.by_name.get(name).and_then(|id| Some((id, state.volumes.get(id)?)));
+        if let Some((id, there)) = known {
             return match there.bytes >= bytes {
                 true => Ok((id.clone(), there.clone())),
                 false => Err(error("AlreadyExists", format!("volume {name} exists with a smaller size"))),
             };
         }
-        let used: i64 = state.volumes.values().map(|volume| volume.bytes).sum();
-        if used.saturating_add(bytes) > POOL_BYTES {
-            let left = POOL_BYTES - used;
+        let left = POOL_BYTES - state.used;
+        if bytes > left {
             return Err(error("ResourceExhausted", format!("{bytes} bytes are asked for and {left} are left")));
         }
         state.made += 1;
+        state.used += bytes;
         let id = format!("vol-{:08x}", state.made);
         let (name, topology, files) = (name.to_owned(), topology.clone(), Tree::new(&self.hub));
         let volume = Volume { name, bytes, file_system_bytes: bytes, topology, published: BTreeSet::new(), files };
+        state.by_name.insert(volume.name.clone(), id.clone());
         state.volumes.insert(id.clone(), volume.clone());
         Ok((id, volume))
     }
@@ -87,22 +93,26 @@ impl Backend {
         if let Some(node) = state.volumes.get(id).and_then(|volume| volume.published.first()) {
             return Err(error("FailedPrecondition", format!("volume {id} is in use on {node}")));
         }
-        state.volumes.remove(id);
+        if let Some(gone) = state.volumes.remove(id) {
+            state.by_name.remove(&gone.name);
+            state.used -= gone.bytes;
+        }
         Ok(())
     }
 
     /// Makes a volume larger, and says how large it is. One that is large enough stays as it is.
     pub fn expand(&self, id: &str, bytes: i64) -> Result<i64, RpcError> {
         let mut state = self.state.borrow_mut();
-        let used: i64 = state.volumes.values().map(|volume| volume.bytes).sum();
+        let left = POOL_BYTES - state.used;
         let volume = state.volumes.get_mut(id).ok_or_else(|| no_volume(id))?;
         let more = bytes.saturating_sub(volume.bytes).max(0);
-        if used.saturating_add(more) > POOL_BYTES {
-            let left = POOL_BYTES - used;
+        if more > left {
             return Err(error("OutOfRange", format!("{more} more bytes are asked for and {left} are left")));
         }
         volume.bytes += more;
-        Ok(volume.bytes)
+        let bytes = volume.bytes;
+        state.used += more;
+        Ok(bytes)
     }
 
     /// Makes the file system as large as the volume, on a node that the volume is connected to.
@@ -180,5 +190,7 @@ mod tests {
         backend.unpublish(&id, "n2");
         assert_eq!(code(backend.delete(&id)), None);
         assert_eq!(code(backend.delete(&id)), None);
+        let (again, _) = backend.create("a", POOL_BYTES, &nowhere).expect("the pool is empty again");
+        assert_ne!(again, id);
     }
 }
