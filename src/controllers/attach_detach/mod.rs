@@ -88,6 +88,8 @@ struct State {
     refused: BTreeSet<Key>,
     /// Since when a volume should come off.
     unwanted: BTreeMap<Key, Instant>,
+    /// The attachments of pairs that were asked to go, by uid: the cache may not know that yet.
+    going: BTreeMap<Key, Option<String>>,
 }
 
 impl AttachDetach {
@@ -244,7 +246,8 @@ impl AttachDetach {
 
     /// The attachment is there and nobody wants it.
     async fn detach(&self, key: &Key, volume: &PersistentVolume, attachment: &VolumeAttachment) -> Result<(), Error> {
-        if attachment.metadata.deletion_timestamp.is_some() {
+        let asked = self.state.borrow().going.get(key) == Some(&attachment.metadata.uid);
+        if asked || attachment.metadata.deletion_timestamp.is_some() {
             return Ok(());
         }
         let now = self.client.now();
@@ -262,9 +265,13 @@ impl AttachDetach {
         }
         self.set_attached(key.namespace(), volume, false).await?;
         let name = attachment.metadata.name.as_deref().unwrap_or_default();
+        self.state.borrow_mut().going.insert(key.clone(), attachment.metadata.uid.clone());
         match self.client.delete::<VolumeAttachment>("", name, DeleteOptions::default()).await {
-            Err(status) if status.is_not_found() => Ok(()),
-            result => Ok(result?),
+            Err(status) if !status.is_not_found() => {
+                self.state.borrow_mut().going.remove(key);
+                Err(status.into())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -275,6 +282,7 @@ impl AttachDetach {
             state.told.remove(key);
             state.refused.remove(key);
             state.unwanted.remove(key);
+            state.going.remove(key);
         }
         self.set_attached(key.namespace(), volume, false).await
     }
@@ -287,16 +295,13 @@ impl AttachDetach {
         if list.iter().any(|volume| volume.name == name) == attached {
             return Ok(());
         }
-        // Others may have been written since the cache heard of the node.
-        let fresh = self.client.get::<Node>("", node).await?;
-        list.clone_from(fresh.status.as_ref().and_then(|s| s.volumes_attached.as_ref()).unwrap_or(&Vec::new()));
         list.retain(|volume| volume.name != name);
         if attached {
             let device_path = String::new();
             list.push(k8s_openapi::api::core::v1::AttachedVolume { name, device_path });
         }
-        // Refused if somebody was faster.
-        let version = &fresh.metadata.resource_version;
+        // Refused if the node has changed since the cache heard of it; then this pair has its turn again.
+        let version = &there.metadata.resource_version;
         let patch = json!({"metadata": {"resourceVersion": version}, "status": {"volumesAttached": list}});
         let patch = Patch::Strategic(patch);
         Ok(self.client.patch_status::<Node>("", node, patch).await.map(|_| ())?)
