@@ -1,5 +1,6 @@
 //! `kubectl exec`: what commands in containers see, and how they fail.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use kubestep::cluster::Cluster;
@@ -45,6 +46,53 @@ fn a_command_sees_its_container() {
     for ((line, expected), said) in pairs.iter().zip(said) {
         assert_eq!(said, *expected, "{line}");
     }
+}
+
+/// A container is told of the Services that were there when it was made, unless it does not want to know.
+#[test]
+fn a_container_is_told_of_services() {
+    let (mut cluster, said) = after(&["exec app -c shell -- env", "exec app -c side -- printenv DB_SERVICE_HOST"]);
+    let variables: Vec<&str> = said[0].lines().collect();
+    let expected = [
+        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOSTNAME=app",
+        "COLOR=blue",
+        "KUBERNETES_PORT=tcp://10.96.0.1:443",
+        "KUBERNETES_PORT_443_TCP=tcp://10.96.0.1:443",
+        "KUBERNETES_PORT_443_TCP_ADDR=10.96.0.1",
+        "KUBERNETES_PORT_443_TCP_PORT=443",
+        "KUBERNETES_PORT_443_TCP_PROTO=tcp",
+        "KUBERNETES_SERVICE_HOST=10.96.0.1",
+        "KUBERNETES_SERVICE_PORT=443",
+        "KUBERNETES_SERVICE_PORT_HTTPS=443",
+        "HOME=/root",
+    ];
+    assert_eq!(variables, expected);
+    assert_eq!(said[1], "command terminated with exit code 1");
+    let lines = [
+        "kubectl create service clusterip my-db --tcp=5432 --clusterip=10.96.0.77",
+        "sleep 1",
+        "kubectl run linked --image=nginx",
+        "kubectl apply -f unlinked.yaml",
+        "kubectl wait --for=condition=Ready pod/linked pod/unlinked --timeout=60s",
+        "kubectl exec app -c side -- printenv MY_DB_SERVICE_HOST",
+        "kubectl exec linked -- printenv MY_DB_SERVICE_HOST",
+        "kubectl exec linked -- printenv MY_DB_SERVICE_PORT_5432",
+        "kubectl exec linked -- printenv MY_DB_PORT_5432_TCP_ADDR",
+        "kubectl exec unlinked -- printenv MY_DB_SERVICE_HOST",
+        "kubectl exec unlinked -- printenv KUBERNETES_SERVICE_HOST",
+    ];
+    let unlinked = "apiVersion: v1\nkind: Pod\nmetadata: {name: unlinked}\n\
+                    spec: {enableServiceLinks: false, containers: [{name: c, image: nginx}]}\n";
+    cluster.kubectl.files = Rc::new([("unlinked.yaml".to_owned(), unlinked.to_owned())].into());
+    let before = cluster.kubectl.printed();
+    cluster.type_lines(lines.map(str::to_owned).to_vec());
+    cluster.settle(Duration::from_secs(300));
+    let said = cluster.kubectl.printed_since(before);
+    let asked: Vec<&str> =
+        said.split("$ kubectl exec ").skip(1).map(|one| one.lines().nth(1).unwrap_or_default()).collect();
+    let none = "command terminated with exit code 1";
+    assert_eq!(asked, [none, "10.96.0.77", "5432", "10.96.0.77", none, "10.96.0.1"], "{said}");
 }
 
 #[test]

@@ -37,7 +37,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Service};
 
 use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
@@ -110,6 +110,7 @@ pub struct Kubelet {
     shared: Rc<Shared>,
     pods: Informer,
     node: Informer,
+    services: Informer,
 }
 
 /// What the kubelet's handlers and its syncs share.
@@ -131,6 +132,8 @@ pub struct Shared {
     recorder: Recorder,
     user: Rc<User>,
     nodes: Lister<Node>,
+    /// Containers are told of them.
+    services: Lister<Service>,
     /// When the kubelet's one-second loops began to tick.
     started: Memory<Instant>,
     state: Memory<State>,
@@ -176,11 +179,13 @@ impl Kubelet {
         let watch = |selection| Informer::new(hub.clone(), actor, user.clone(), selection);
         let pods = watch(Selection::fields(Kind::Pod, format!("spec.nodeName={}", config.name)));
         let node = watch(Selection::fields(Kind::Node, format!("metadata.name={}", config.name)));
+        let services = watch(Selection::all(Kind::Service));
         let shared = Shared {
             recorder: Recorder::new(client(), "kubelet", &config.name),
             client: client(),
             heartbeat: client(),
             nodes: node.lister(),
+            services: services.lister(),
             started: hub.memory(Instant::default()),
             state: hub.memory(State::default()),
             hub: hub.clone(),
@@ -192,7 +197,7 @@ impl Kubelet {
             kernel: hub.memory(None),
             config,
         };
-        Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node }
+        Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node, services }
     }
 
     /// The pods on this node, by uid, each with its stage: for whoever looks inside.
@@ -227,8 +232,8 @@ impl Kubelet {
     }
 
     /// Its informers.
-    pub fn informers(&self) -> [&Informer; 2] {
-        [&self.node, &self.pods]
+    pub fn informers(&self) -> [&Informer; 3] {
+        [&self.node, &self.pods, &self.services]
     }
 
     fn notify(&self, watch: WatchId, event: WatchEvent) {
@@ -245,13 +250,15 @@ impl Kubelet {
                 self.shared.state.borrow_mut().agent.following_pods = true;
                 self.pods.start();
             }
+        } else if self.services.owns(watch) {
+            self.services.on_event(event);
         } else {
             self.shared.object_changed(watch, event);
         }
     }
 
     fn relist(&self, plural: &str) {
-        for informer in [&self.pods, &self.node] {
+        for informer in self.informers() {
             if informer.kind().info().plural == plural {
                 informer.start();
             }
@@ -267,6 +274,7 @@ impl Actor for Kubelet {
 
     fn start(&self) {
         self.node.start();
+        self.services.start();
         self.shared.begin();
     }
 

@@ -7,7 +7,7 @@
 //! each; and whether it has worked meanwhile is what the next sync of the pod looks at.
 //!
 //! - [`sources`]: which objects a pod names; [`payload`], [`fields`]: the files made from them; [`variables`]: the
-//!   environment.
+//!   environment; [`service_links`]: those variables that tell of Services.
 //! - [`claims`]: what is behind a PersistentVolumeClaim; CSI.
 //! - [`host_path`]: where volumes are on the node's disk.
 //! - [`refresh`]: tokens are renewed, files follow their ConfigMap. [`grow`]: a file system follows its volume.
@@ -39,6 +39,7 @@ pub mod grow;
 pub mod host_path;
 pub mod payload;
 pub mod refresh;
+pub mod service_links;
 pub mod sources;
 pub mod variables;
 
@@ -289,8 +290,12 @@ impl Shared {
     /// A container's variables. Those that it takes from ConfigMaps and Secrets must be there, or it waits with
     /// CreateContainerConfigError.
     pub(super) fn environment(&self, pod: &Pod, container: &Container) -> Result<Vec<(String, String)>, String> {
+        if !self.services.has_synced() {
+            return Err("services have not yet been read at least once, cannot construct envvars".to_owned());
+        }
         let object = |kind, name: &str| self.find_object(pod, kind, name);
-        variables::of_container(pod, container, &self.config.capacity, &object)
+        let services = service_links::of_pod(pod, &self.services);
+        variables::of_container(pod, container, &services, &self.config.capacity, &object)
     }
 
     /// A ConfigMap or Secret of the pod's namespace, as its watch has it.

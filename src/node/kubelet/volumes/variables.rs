@@ -1,23 +1,27 @@
 //! The environment of a container, resolved. Mirrors `makeEnvironmentVariables` of `pkg/kubelet/kubelet_pods.go`.
 //!
-//! Left out: `$(NAME)` in values, and the variables of Services.
+//! Left out: `$(NAME)` in values. In a real container the variables come in any order, as Go's maps do.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, EnvVarSource, Pod};
+use k8s_openapi::api::core::v1::{Container, EnvVarSource, Pod, Service};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::{fields, sources};
+use super::{fields, service_links, sources};
 use crate::object::{Kind, Object};
 
-/// Names and values, in the order of their names. The error is why the container cannot be made.
+/// Names and values, in the order of their names. What the container's spec says counts for more than what Services do.
+/// The error is why the container cannot be made.
 pub fn of_container(
     pod: &Pod,
     container: &Container,
+    services: &[Arc<Service>],
     node: &BTreeMap<String, Quantity>,
     object: sources::Find,
 ) -> Result<Vec<(String, String)>, String> {
-    let mut variables = BTreeMap::new();
+    let mut variables: BTreeMap<String, String> =
+        services.iter().flat_map(|service| service_links::variables(service)).collect();
     for from in container.env_from.iter().flatten() {
         let map = from.config_map_ref.as_ref().map(|r| (Kind::ConfigMap, &r.name, r.optional));
         let secret = from.secret_ref.as_ref().map(|r| (Kind::Secret, &r.name, r.optional));
@@ -84,7 +88,7 @@ mod tests {
             let manifest = json!({"metadata": {"name": name}, "data": {"color": "blue"}});
             Ok(there.then(|| kind.decode(manifest).expect("the manifest decodes")))
         };
-        let pairs = of_container(&pod, &container, &BTreeMap::new(), &object)?;
+        let pairs = of_container(&pod, &container, &[], &BTreeMap::new(), &object)?;
         Ok(pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "))
     }
 
