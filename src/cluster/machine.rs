@@ -8,6 +8,7 @@ use crate::node::cni::netns::{NodeNetwork, Route};
 use crate::node::host::Host;
 use crate::node::network::Mode;
 use crate::node::network::fabric::VXLAN_DEVICE;
+use crate::node::proxy::KubeProxy;
 use crate::node::runtime::Runtime;
 use crate::node::shell;
 
@@ -15,7 +16,7 @@ use super::Cluster;
 
 impl Cluster {
     /// Runs a command on a node: what [`shell::run`] knows, `cp FILE PATH` for a file of the scenario, and `rm PATH`.
-    /// Gives what it prints, or an error.
+    /// `nft list ruleset` shows the rules that kube-proxy would write in its other mode. Gives what it prints, or an error.
     pub fn on_node(&mut self, node: &str, words: &[String]) -> Result<String, String> {
         let Some(host) = self.host(node) else {
             let on = self.engine.actors().filter_map(|(_, actor)| actor.name().strip_prefix("cni/"));
@@ -36,8 +37,15 @@ impl Cluster {
                 Ok(String::new())
             }
             ["ip", words @ ..] => iproute::ip(&self.network_of(&host), words),
-            words => shell::run(&host, words),
+            ["nft", "list", "ruleset"] => Ok(self.proxy_of(node).map(KubeProxy::nft_list).unwrap_or_default()),
+            words => shell::run(&host, words, self.engine.now()),
         }
+    }
+
+    /// kube-proxy of a node, if it runs there.
+    fn proxy_of(&self, node: &str) -> Option<&KubeProxy> {
+        let id = self.engine.find(&format!("kube-proxy/{node}"))?;
+        self.engine.actor(id)?.as_any().downcast_ref()
     }
 
     /// A node's network with the routes that the add-on keeps there to the Pods of other nodes.

@@ -52,14 +52,16 @@ pub const GROUP: Group = Group {
         },
         Command {
             names: &["node"],
-            usage: "node NODE cat|ls|ip|bridge|iptables-save|cp|rm …",
+            usage: "node NODE cat|ls|ip|bridge|iptables-save|conntrack|nft …",
             about: "an admin on a node",
             more: "node stop 1, node start 4             cut a machine off the power, or switch one on\n\
                    node node-1 cat /etc/cni/net.d/10-kubestep.conflist\n\
                    node node-1 ls /var/lib/cni/networks/kubestep\n\
                    node node-1 ip addr, ip route, ip link, ip netns, ip -n NAME addr\n\
                    node node-1 bridge link, bridge fdb\n\
-                   node node-1 iptables-save\n\
+                   node node-1 iptables-save, iptables-save -t nat\n\
+                   node node-1 conntrack -L, conntrack -L -p tcp\n\
+                   node node-1 nft list ruleset  kube-proxy's rules as in nftables mode\n\
                    node node-1 cp FILE PATH      a file of the scenario, or one beside it\n\
                    node node-1 rm PATH\n",
             run: Says(|stepper, line| match line.words()[1..].split_first() {

@@ -251,9 +251,11 @@ impl Conntrack {
         }
     }
 
-    /// What `conntrack -L` prints at this time.
-    pub fn list(&self, now: Instant) -> String {
-        self.connections().map(|(_, connection)| connection.line(now)).collect()
+    /// What `conntrack -L` prints at this time, of one protocol or all.
+    pub fn list(&self, protocol: Option<Protocol>, now: Instant) -> String {
+        let known = self.connections().map(|(_, connection)| connection).filter(|there| there.expires > now);
+        let asked = known.filter(|there| protocol.is_none_or(|protocol| protocol == there.original.protocol));
+        asked.map(|connection| connection.line(now)).collect()
     }
 }
 
@@ -268,16 +270,16 @@ impl Connection {
             protocol.as_str(),
             protocol.number(),
             (self.expires - now).as_secs(),
-            ends(self.original),
-            ends(self.reply),
+            ends(self.original, "type=8 code=0 "),
+            ends(self.reply, "type=0 code=0 "),
         )
     }
 }
 
-fn ends(tuple: Tuple) -> String {
+fn ends(tuple: Tuple, echo: &str) -> String {
     let Tuple { protocol, source, source_port, destination, destination_port } = tuple;
     match protocol {
-        Protocol::Icmp => format!("src={source} dst={destination} id={source_port}"),
+        Protocol::Icmp => format!("src={source} dst={destination} {echo}id={source_port}"),
         _ => format!("src={source} dst={destination} sport={source_port} dport={destination_port}"),
     }
 }

@@ -95,7 +95,7 @@ fn a_cluster_ip_becomes_an_endpoint_and_back() {
     assert_eq!(back.tuple, tcp("10.96.0.10", 80, "10.244.0.5", 40000));
     assert!(passed.iter().all(|passed| passed.trace.is_empty()), "no rule of nat is asked again");
     assert_eq!(
-        netfilter.conntrack.list(Instant(0)),
+        netfilter.conntrack.list(None, Instant(0)),
         "tcp      6 60 SYN_RECV src=10.244.0.5 dst=10.96.0.10 sport=40000 dport=80 \
          src=10.244.1.2 dst=10.244.0.5 sport=8080 dport=40000 mark=0 use=1\n"
     );

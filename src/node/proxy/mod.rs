@@ -46,6 +46,7 @@ use crate::object::{Key, Kind, Object};
 
 pub mod iptables;
 pub mod names;
+pub mod nft_list;
 pub mod nftables;
 pub mod portal;
 pub mod runner;
@@ -128,6 +129,11 @@ impl KubeProxy {
     pub fn nftables(&self) -> String {
         let state = self.state.borrow();
         nftables::script(state.proxier.portals(), &state.proxier.here, PODS)
+    }
+
+    /// What `nft list ruleset` would print in nftables mode.
+    pub fn nft_list(&self) -> String {
+        nft_list::listing(&self.nftables())
     }
 
     fn notify(&self, watch: WatchId, event: WatchEvent) {
