@@ -24,6 +24,7 @@ impl ApiServer {
         };
         let mut binding = binding.clone();
         admission::admit_binding(&mut binding, &self.store);
+        handling.stage("mutating admission", || "PodTopologyLabels".into());
         let old = self.stored(Kind::Pod, &request.namespace, &request.name)?;
         let new = bound(&old, &binding, handling)?;
         self.put(handling, old.revision(), new)?;

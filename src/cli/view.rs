@@ -264,7 +264,9 @@ impl View {
     /// A line with its head in the left column; a repeated head is left out.
     fn section(&self, out: &mut String, label: &str, text: &str) {
         let repeated = self.last.replace(label.to_owned()) == label;
-        let head = if repeated { " ".repeat(LABEL) } else { format!("{label:<LABEL$}") };
+        // A long label is followed by a blank all the same.
+        let width = LABEL.max(label.len() + 1);
+        let head = if repeated { " ".repeat(width) } else { format!("{label:<width$}") };
         let _ = writeln!(out, "{}", self.fit(&format!("{}{text}", palette::label().apply_to(head))));
     }
 
