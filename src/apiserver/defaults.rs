@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::{
     PodSpec, Probe, ReplicationController, ResourceRequirements, Secret, Service, Volume,
 };
 use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::rbac::v1::{RoleRef, Subject};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{CSIDriver, StorageClass};
@@ -38,6 +39,7 @@ pub fn set_defaults(object: &mut Object) {
         Object::Job(job) => change(job, workloads::job),
         Object::CronJob(job) => change(job, workloads::cron_job),
         Object::Service(service) => change(service, service_defaults),
+        Object::NetworkPolicy(policy) => change(policy, network_policy_defaults),
         Object::Secret(secret) => change(secret, secret_defaults),
         Object::Endpoints(endpoints) => change(endpoints, endpoints_defaults),
         Object::EndpointSlice(slice) => change(slice, endpoint_slice_defaults),
@@ -245,6 +247,20 @@ fn replication_controller_defaults(controller: &mut ReplicationController) {
         }
     }
     or(&mut spec.replicas, 1);
+}
+
+/// A policy that does not say which way it isolates does so for ingress, and for egress if it has rules for that.
+fn network_policy_defaults(policy: &mut NetworkPolicy) {
+    let Some(spec) = &mut policy.spec else { return };
+    let ingress = spec.ingress.iter_mut().flatten().flat_map(|rule| rule.ports.iter_mut().flatten());
+    let egress = spec.egress.iter_mut().flatten().flat_map(|rule| rule.ports.iter_mut().flatten());
+    for port in ingress.chain(egress) {
+        or_text(&mut port.protocol, "TCP");
+    }
+    if spec.policy_types.as_ref().is_none_or(Vec::is_empty) {
+        let egress = spec.egress.as_ref().is_some_and(|rules| !rules.is_empty()).then(|| "Egress".to_owned());
+        spec.policy_types = Some(["Ingress".to_owned()].into_iter().chain(egress).collect());
+    }
 }
 
 fn service_defaults(service: &mut Service) {

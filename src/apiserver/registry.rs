@@ -43,6 +43,7 @@ pub fn prefix(kind: Kind) -> &'static str {
         ControllerRevision => "controllerrevisions",
         Job => "jobs",
         CronJob => "cronjobs",
+        NetworkPolicy => "networkpolicies",
     }
 }
 

@@ -192,6 +192,7 @@ pub fn prepare_for_update(new: &mut Object, old: &Object) {
                 || new.ports != old.ports
         }
         (Object::IPAddress(new), Object::IPAddress(old)) => new.spec != old.spec,
+        (Object::NetworkPolicy(new), Object::NetworkPolicy(old)) => new.spec != old.spec,
         (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => {
             keep(new, |n| &mut n.status, &old.status);
             new.spec != old.spec
@@ -317,6 +318,7 @@ fn counts_generations(kind: Kind) -> bool {
             | Kind::EndpointSlice
             | Kind::IPAddress
             | Kind::ServiceCIDR
+            | Kind::NetworkPolicy
     )
 }
 

@@ -184,6 +184,7 @@ kinds! {
     ControllerRevision: apps::ControllerRevision, "controllerrevisions", true, [];
     Job: batch::Job, "jobs", true, [];
     CronJob: batch::CronJob, "cronjobs", true, ["cj"];
+    NetworkPolicy: networking::NetworkPolicy, "networkpolicies", true, ["netpol"];
 }
 
 impl Object {

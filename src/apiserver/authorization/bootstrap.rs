@@ -46,6 +46,7 @@ const VIEW: &[Rule] = &[
     (READ, "autoscaling", "horizontalpodautoscalers,horizontalpodautoscalers/status"),
     (READ, "policy", "poddisruptionbudgets,poddisruptionbudgets/status"),
     (READ, "discovery.k8s.io", "endpointslices"),
+    (READ, "networking.k8s.io", "networkpolicies"),
 ];
 
 const EDIT: &[Rule] = &[
@@ -56,6 +57,7 @@ const EDIT: &[Rule] = &[
     (WRITE, "batch", BATCH_KINDS),
     (WRITE, "autoscaling", "horizontalpodautoscalers"),
     (WRITE, "policy", "poddisruptionbudgets"),
+    (WRITE, "networking.k8s.io", "networkpolicies"),
     ("create,delete,deletecollection,get,list,patch,update,watch", "coordination.k8s.io", "leases"),
 ];
 

@@ -97,7 +97,7 @@ fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
 }
 
 /// Kinds without a status, or without an endpoint for it.
-const STATUSLESS: [&str; 16] = [
+const STATUSLESS: [&str; 17] = [
     "ConfigMap",
     "Secret",
     "ServiceAccount",
@@ -114,6 +114,7 @@ const STATUSLESS: [&str; 16] = [
     "ControllerRevision",
     "StorageClass",
     "LimitRange",
+    "NetworkPolicy",
 ];
 
 #[cfg(test)]

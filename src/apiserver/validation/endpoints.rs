@@ -219,7 +219,7 @@ pub fn service_cidr_update(problems: &mut Problems, new: &ServiceCIDR, old: &Ser
 }
 
 /// The first address of `10.96.0.0/16`.
-fn parse_cidr(cidr: &str) -> Option<IpAddr> {
+pub(super) fn parse_cidr(cidr: &str) -> Option<IpAddr> {
     let (ip, bits) = cidr.split_once('/')?;
     let ip: IpAddr = ip.parse().ok()?;
     let max = if ip.is_ipv4() { 32 } else { 128 };

@@ -32,6 +32,7 @@ pub mod job;
 pub mod metadata;
 pub mod names;
 pub mod namespace;
+pub mod network_policy;
 pub mod node;
 pub mod pod;
 pub mod pod_update;
@@ -85,6 +86,7 @@ pub fn validate_create(object: &Object) -> Vec<Cause> {
         Object::EndpointSlice(slice) => endpoints::endpoint_slice(&mut problems, slice),
         Object::IPAddress(address) => endpoints::ip_address(&mut problems, address),
         Object::ServiceCIDR(range) => endpoints::service_cidr(&mut problems, range),
+        Object::NetworkPolicy(policy) => network_policy::network_policy(&mut problems, policy),
         Object::Namespace(there) => namespace::namespace(&mut problems, there),
         Object::ServiceAccount(_) => {}
     }
@@ -132,6 +134,7 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<Cause> {
         }
         (Object::IPAddress(new), Object::IPAddress(old)) => endpoints::ip_address_update(&mut problems, new, old),
         (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => endpoints::service_cidr_update(&mut problems, new, old),
+        (Object::NetworkPolicy(new), _) => network_policy::network_policy(&mut problems, new),
         (Object::Role(_) | Object::ClusterRole(_), _) => rbac_object(&mut problems, new),
         (Object::PersistentVolume(new), Object::PersistentVolume(old)) => {
             storage::volume_update(&mut problems, new, old);

@@ -59,6 +59,8 @@ pub fn layout(kind: Kind) -> Layout {
             "Name" ALWAYS, "ParentRef" ALWAYS, "Age" ALWAYS),
         Kind::ServiceCIDR => layout!(|o, now| vec![name(o), service::ranges(o), created(o, now)],
             "Name" ALWAYS, "CIDRs" ALWAYS, "Age" ALWAYS),
+        Kind::NetworkPolicy => layout!(|o, now| vec![name(o), selector(o, "spec.podSelector"), created(o, now)],
+            "Name" ALWAYS, "Pod-Selector" ALWAYS, "Age" ALWAYS),
         Kind::Namespace => layout!(|o, now| vec![name(o), text(o, "status.phase").to_owned(), created(o, now)],
             "Name" ALWAYS, "Status" ALWAYS, "Age" ALWAYS),
         Kind::ConfigMap => layout!(|o, now| vec![name(o), data_count(o), created(o, now)],

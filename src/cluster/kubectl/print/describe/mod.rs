@@ -1,6 +1,7 @@
 //! Describe pages. Mirrors `k8s.io/kubectl/pkg/describe/describe.go`: lines of `Name:<tab>value`, lined up at the end.
 
 mod containers;
+mod network_policy;
 mod node;
 mod pod;
 mod service;
@@ -53,6 +54,7 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         Kind::Service => service::describe_service(&mut page, object, &related.slices),
         Kind::Endpoints => service::describe_endpoints(&mut page, object),
         Kind::EndpointSlice => service::describe_slice(&mut page, object),
+        Kind::NetworkPolicy => network_policy::describe(&mut page, object),
         Kind::Namespace => simple::describe_namespace(&mut page, object),
         Kind::ConfigMap => simple::describe_config_map(&mut page, object),
         Kind::Secret => simple::describe_secret(&mut page, object),
@@ -63,8 +65,8 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         Kind::CSINode => storage::describe_driver_node(&mut page, object),
         _ => simple::describe_any(&mut page, object),
     }
-    // Namespaces and Secrets have no Events section; a Namespace ends with its quotas.
-    if !matches!(kind, Kind::Namespace | Kind::Secret | Kind::Event | Kind::Lease) {
+    // These have no Events section; a Namespace ends with its quotas.
+    if !matches!(kind, Kind::Namespace | Kind::Secret | Kind::Event | Kind::Lease | Kind::NetworkPolicy) {
         page.events(&related.events);
     }
     tabs::page(&page.text)
