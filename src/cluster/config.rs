@@ -38,6 +38,8 @@ pub struct Config {
     pub csi: bool,
     /// Whether kube-proxy runs on the nodes.
     pub proxy: bool,
+    /// Whether an agent on each node enforces NetworkPolicies.
+    pub policies: bool,
     /// How many controller managers stand for election; 0: one runs, without election.
     pub managers: u16,
     /// The same of schedulers.
@@ -159,6 +161,7 @@ impl Default for Config {
             dns: false,
             csi: false,
             proxy: false,
+            policies: false,
             managers: 0,
             schedulers: 0,
         }

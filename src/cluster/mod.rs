@@ -36,6 +36,7 @@ use crate::node::disk::Disk;
 use crate::node::host::Host;
 use crate::node::kubelet::Kubelet;
 use crate::node::network::Fabric;
+use crate::node::policy::{self, PolicyAgent};
 use crate::node::proxy::KubeProxy;
 use crate::node::runtime::Runtime;
 use crate::node::runtime::state::ImageScript;
@@ -198,6 +199,7 @@ impl Cluster {
             dns: scenario.dns,
             csi: scenario.csi,
             proxy: scenario.proxy,
+            policies: scenario.policies,
             managers: scenario.managers,
             schedulers: scenario.schedulers,
             ..Config::default()
@@ -309,6 +311,9 @@ impl Cluster {
             self.engine.add((program.new)(hub, id));
         }
         self.add_storage();
+        if self.config.policies {
+            write_as_server(&mut self.engine, policy::objects());
+        }
     }
 
     /// The storage system and what belongs to its driver: objects, controller half, sidecars.
@@ -353,7 +358,11 @@ impl Cluster {
         self.engine.add(Rc::new(kubelet));
         if self.config.proxy {
             let id = self.engine.next_actor();
-            self.engine.add(Rc::new(KubeProxy::new(hub, id, &node.name, host, limits)));
+            self.engine.add(Rc::new(KubeProxy::new(hub.clone(), id, &node.name, host.clone(), limits)));
+        }
+        if self.config.policies {
+            let id = self.engine.next_actor();
+            self.engine.add(Rc::new(PolicyAgent::new(hub, id, &node.name, host)));
         }
         self.script_images(&node.name);
     }
@@ -394,7 +403,7 @@ impl Cluster {
             host.disk.power_cut();
         }
         self.fabric.unplug(node);
-        for process in ["kube-proxy", "kubelet", "containerd", "cni", "kernel", "csi-node"] {
+        for process in ["network-policy-agent", "kube-proxy", "kubelet", "containerd", "cni", "kernel", "csi-node"] {
             if let Some(id) = self.engine.find(&format!("{process}/{node}")) {
                 self.engine.remove(id);
             }

@@ -60,6 +60,9 @@ pub struct Scenario {
     /// Whether kube-proxy runs on every node: without it Services have addresses that lead nowhere.
     #[serde(default)]
     pub proxy: bool,
+    /// Whether an agent on every node enforces NetworkPolicies: without it they are stored, and that is all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub policies: bool,
     /// How many controller managers there are, of which one leads; none: one, without leader election.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub managers: u16,
@@ -262,6 +265,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("service", include_str!("../../scenarios/service.yaml")),
     ("readiness", include_str!("../../scenarios/readiness.yaml")),
     ("nodeport", include_str!("../../scenarios/nodeport.yaml")),
+    ("network-policy", include_str!("../../scenarios/network-policy.yaml")),
     ("missing-config", include_str!("../../scenarios/missing-config.yaml")),
     ("image-pull-backoff", include_str!("../../scenarios/image-pull-backoff.yaml")),
     ("probes", include_str!("../../scenarios/probes.yaml")),

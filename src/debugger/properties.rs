@@ -16,6 +16,7 @@ pub mod bugs;
 mod jobs;
 mod leaders;
 pub mod own;
+mod policies;
 mod quiet;
 mod services;
 mod storage;
@@ -55,6 +56,7 @@ pub const SHARED: &[(&str, Make)] = &[
     ("ready-answers", || Box::new(services::ReadyAnswers)),
     ("none-to-the-gone", || Box::new(services::NoneToTheGone::default())),
     ("counted-once", || Box::new(jobs::CountedOnce::default())),
+    ("policies-hold", || Box::new(policies::PoliciesHold::default())),
 ];
 
 /// Properties that hold in some scenarios only, which name them.

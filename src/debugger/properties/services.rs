@@ -114,7 +114,7 @@ fn container_with(pod: &Pod, port: i32) -> Option<String> {
 }
 
 /// The machine of a node that is on.
-fn host_of(engine: &Engine, node: &str) -> Option<Rc<Host>> {
+pub(super) fn host_of(engine: &Engine, node: &str) -> Option<Rc<Host>> {
     let kernel = engine.actor(engine.find(&format!("kernel/{node}"))?)?;
     kernel.as_any().downcast_ref::<KernelActor>().map(|kernel| kernel.host().clone())
 }

@@ -168,9 +168,10 @@ impl Hearing<'_> {
         }
     }
 
-    /// Keeps what a reader wants to know: jumps and what ends the hearing, and marks.
+    /// Keeps what a reader wants to know: jumps and what ends the hearing, and marks; and a way back if it says why.
     fn decided(&mut self, chain: &str, number: usize, target: &Target, rule: &Rule) {
-        if *target != Target::Return {
+        let says_why = rule.matches.iter().any(|matching| matches!(matching, Match::Comment(_)));
+        if *target != Target::Return || says_why {
             self.note(chain, number, rule.to_string());
         }
     }

@@ -1,0 +1,44 @@
+//! What an administrator applies for a program that is installed beside Kubernetes' own: a role, bound to its account.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::object::Object;
+
+/// Verbs, API group and resources, each as a list with commas.
+pub type Rule = (&'static str, &'static str, &'static str);
+
+/// A ClusterRole with these rules, and the ClusterRoleBinding that gives it to a ServiceAccount of kube-system.
+pub fn role(role: &str, account: &str, rules: &[Rule]) -> [Object; 2] {
+    let rules = Some(rules.iter().map(policy_rule).collect());
+    let subject = Subject {
+        kind: "ServiceAccount".into(),
+        name: account.into(),
+        namespace: Some("kube-system".into()),
+        api_group: None,
+    };
+    let group = "rbac.authorization.k8s.io".to_owned();
+    let role_ref = RoleRef { api_group: Some(group), kind: "ClusterRole".into(), name: role.into() };
+    let (metadata, subjects) = (named(account), Some(vec![subject]));
+    [
+        Object::ClusterRole(Arc::new(ClusterRole { metadata: named(role), rules, ..Default::default() })),
+        Object::ClusterRoleBinding(Arc::new(ClusterRoleBinding { metadata, role_ref, subjects })),
+    ]
+}
+
+/// Metadata of which only the name is given.
+pub fn named(name: &str) -> ObjectMeta {
+    ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() }
+}
+
+fn policy_rule((verbs, group, resources): &Rule) -> PolicyRule {
+    let list = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
+    PolicyRule {
+        verbs: list(verbs),
+        api_groups: Some(vec![(*group).to_owned()]),
+        resources: Some(list(resources)),
+        ..PolicyRule::default()
+    }
+}
