@@ -186,6 +186,65 @@ fn every_packet_ends_in_a_socket_or_with_a_reason() {
     assert_eq!((hops, ends), (5 * 4 + 2 * 4 + 2 * 4 + 3, 10));
 }
 
+/// A Pod that is the only one behind a Service calls it: the bridge must send a frame back by the port it came from, and
+/// the Pod must believe to talk to somebody else, or it would answer itself directly.
+#[test]
+fn a_pod_reaches_itself_through_its_service() {
+    let hairpin_off = "  - node node-1 cp off.conflist /etc/cni/net.d/10-kubestep.conflist\n";
+    let nothing = "  - sleep 0\n";
+    for (before, expected) in [
+        (nothing, "default/self on node-1 answers GET /\nserver 10.244.0.2:80, client 10.244.0.1\n"),
+        (hairpin_off, "curl: (28) Failed to connect to 10.96."),
+    ] {
+        let text = format!(
+            "\
+title: t
+nodes: 1
+proxy: true
+files:
+  self.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {{name: self, labels: {{app: self}}}}
+    spec: {{containers: [{{name: c, image: 'nginx:1.27', ports: [{{containerPort: 80}}]}}]}}
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata: {{name: self}}
+    spec: {{selector: {{app: self}}, ports: [{{port: 80}}]}}
+  off.conflist: |
+    {OFF}
+timeline:
+{before}  - kubectl apply -f self.yaml
+  - kubectl wait --for=condition=Ready pod/self --timeout=60s
+  - sleep 2
+"
+        );
+        let scenario = Scenario::parse("hairpin", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let mut cluster = Cluster::for_scenario(&scenario);
+        cluster.settle(Duration::from_secs(600));
+        let mark = cluster.kubectl.printed();
+        cluster.type_lines(vec!["curl self --from self".to_owned()]);
+        let mut said = Vec::new();
+        while !cluster.is_quiet() {
+            let Some(step) = cluster.step() else { break };
+            said.extend(step.notes.iter().filter_map(|note| match note {
+                Note::Text { topic, text } => Some(format!("{topic} {text}")),
+                _ => None,
+            }));
+        }
+        let printed = cluster.kubectl.printed_since(mark);
+        assert!(printed.contains(expected), "{printed}");
+        let has = |text: &str| said.iter().any(|line| line.contains(text));
+        assert!(has("-s 10.244.0.2/32 -m comment --comment \"default/self\" -j KUBE-MARK-MASQ"), "{said:#?}");
+        assert_eq!(has("source 10.244.0.2:32768 becomes 10.244.0.1:"), before == nothing, "{said:#?}");
+        assert_eq!(has("where it came from, and hairpin mode is off"), before == hairpin_off, "{said:#?}");
+    }
+}
+
+/// The installed network, but for `hairpinMode`.
+const OFF: &str = r#"{"cniVersion": "1.1.0", "name": "kubestep", "plugins": [{"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": true, "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.244.0.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}"#;
+
 /// A Deployment that is updated, scaled and loses a container; whatever a slice calls ready then answers, from every
 /// node.
 #[test]

@@ -97,6 +97,71 @@ fn slices_say_what_pods_are_and_rules_what_slices_are() {
 }
 
 /// The program, if the machine has it and lets it run.
+/// `trafficDistribution`: the slices say for whom each endpoint is, and each node's rules lead only there.
+#[test]
+fn traffic_stays_where_the_service_prefers() {
+    let label = |node: u8, zone: &str| {
+        let value = if zone.is_empty() { "-".to_owned() } else { format!("={zone} --overwrite") };
+        format!("kubectl label node node-{node} topology.kubernetes.io/zone{value}")
+    };
+    let pod = |name: &str, node: u8| {
+        let metadata = json!({"name": name, "labels": {"app": "web"}});
+        let container = json!({"name": "c", "image": "nginx:1.27"});
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata,
+            "spec": {"nodeName": format!("node-{node}"), "containers": [container]}})
+    };
+    for (wish, zones, led) in [
+        // Pods are on the nodes 1 and 2, in different zones, and node 3 is in the zone of 2.
+        ("PreferClose", true, [&["1"][..], &["2"], &["2"]]),
+        ("PreferSameZone", true, [&["1"], &["2"], &["2"]]),
+        ("PreferSameNode", true, [&["1"], &["2"], &["2"]]),
+        ("PreferSameNode", false, [&["1"], &["2"], &["1", "2"]]),
+        ("PreferSameZone", false, [&["1", "2"], &["1", "2"], &["1", "2"]]),
+        ("", true, [&["1", "2"], &["1", "2"], &["1", "2"]]),
+    ] {
+        let mut spec = json!({"selector": {"app": "web"}, "ports": [{"port": 80}]});
+        if !wish.is_empty() {
+            spec["trafficDistribution"] = json!(wish);
+        }
+        let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": spec});
+        let manifest = [pod("one", 1), pod("two", 2), service].map(|object| object.to_string()).join("\n---\n");
+        let zone = |name: &'static str| if zones { name } else { "" };
+        let timeline = [label(1, zone("a")), label(2, zone("b")), label(3, zone("b"))].into_iter().chain([
+            "kubectl apply -f web.yaml".to_owned(),
+            "kubectl wait --for=condition=Ready pod/one pod/two --timeout=60s".to_owned(),
+            "sleep 3".to_owned(),
+        ]);
+        let cluster = at_rest(Scenario {
+            proxy: true,
+            timeline: timeline.collect(),
+            files: [("web.yaml".to_owned(), manifest)].into(),
+            ..Scenario::parse("test", "title: test\nnodes: 3").expect("that is enough")
+        });
+        let address = |name: &str| {
+            let pods = objects(&cluster, "pods");
+            let pod = pods.iter().find(|pod| pod["metadata"]["name"] == name).expect("it is there");
+            format!("{}:80", pod["status"]["podIP"].as_str().unwrap_or_default())
+        };
+        let addresses = [address("one"), address("two")];
+        for (node, led) in (1..).zip(led) {
+            let wanted: BTreeSet<String> = led.iter().map(|pod| addresses[usize::from(*pod == "2")].clone()).collect();
+            let mut there = destinations(&cluster, &format!("node-{node}"));
+            there.retain(|address| addresses.contains(address));
+            assert_eq!(there, wanted, "{wish} {zones} node-{node}");
+        }
+        let slices = objects(&cluster, "endpointslices");
+        let endpoints = slices.iter().flat_map(|slice| slice["endpoints"].as_array()).flatten();
+        for endpoint in endpoints.filter(|endpoint| endpoint["targetRef"]["kind"] == "Pod") {
+            let hints = &endpoint["hints"];
+            assert_eq!(!hints["forNodes"].is_null(), wish == "PreferSameNode", "{endpoint}");
+            assert_eq!(!hints["forZones"].is_null(), zones && !wish.is_empty(), "{endpoint}");
+            if let Some(zone) = hints["forZones"][0]["name"].as_str() {
+                assert_eq!(endpoint["zone"], zone);
+            }
+        }
+    }
+}
+
 fn check_with(program: &str, arguments: &[&str], input: &str) -> Option<String> {
     let mut command = Command::new(program);
     let command = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -149,7 +214,7 @@ fn the_real_iptables_reads_the_rules() {
 
 #[test]
 fn the_real_nft_reads_the_other_view() {
-    let cluster = typed(EVERYTHING);
+    let mut cluster = typed(EVERYTHING);
     let engine = &cluster.engine;
     let id = engine.find("kube-proxy/node-1").expect("it runs");
     let proxy: &KubeProxy = engine.actor(id).and_then(|actor| actor.as_any().downcast_ref()).expect("it is one");
@@ -157,8 +222,49 @@ fn the_real_nft_reads_the_other_view() {
     for part in ["vmap { 0 : goto endpoint-", "@service-nodeports", "no-endpoint-nodeports { tcp", "external-"] {
         assert!(script.contains(part), "{part} is missing:\n{script}");
     }
-    if let Some(said) = check_with("nft", &["--check", "--file", "-"], &script) {
-        assert_eq!(said, "", "{script}");
+    // What `nft list ruleset` shows can be loaded again.
+    for text in [script, proxy.nft_list()] {
+        if let Some(said) = check_with("nft", &["--check", "--file", "-"], &text) {
+            assert_eq!(said, "", "{text}");
+        }
+    }
+    let listed = on_node(&mut cluster, "nft list ruleset");
+    assert!(
+        listed.starts_with("table ip kube-proxy {\n\tcomment \"rules for kube-proxy\"\n\n\tset cluster-ips {\n"),
+        "{listed}"
+    );
+}
+
+fn on_node(cluster: &mut Cluster, command: &str) -> String {
+    let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+    cluster.on_node("node-1", &words).unwrap_or_else(|error| panic!("{command}: {error}"))
+}
+
+/// What an admin sees of Services on a node: the connections that NAT has made.
+#[test]
+fn connections_to_a_service_are_tracked() {
+    let mut cluster = shipped("service", 0);
+    let tracked = on_node(&mut cluster, "conntrack -L");
+    let service = tracked.lines().find(|line| line.contains(" dst=10.96.") && line.contains(" dport=80 "));
+    let line = service.unwrap_or_else(|| panic!("{tracked}"));
+    // The answers come from the Pod, and go to whoever the rules made the client look like.
+    assert!(
+        line.starts_with("tcp      6 ") && line.contains(" src=10.244.") && line.contains(" mark=0 use=1"),
+        "{line}"
+    );
+    assert!(tracked.ends_with(" flow entries have been shown.\n"), "{tracked}");
+}
+
+/// The rules of NetworkPolicies are read by the real iptables too.
+#[test]
+fn the_real_iptables_reads_the_rules_of_policies() {
+    let cluster = shipped("network-policy", 0);
+    for node in nodes(&cluster) {
+        let saved = cluster.host(&node).expect("the node is on").network.borrow().root.netfilter.rules.save();
+        assert!(saved.contains("KUBE-NP-"), "{saved}");
+        if let Some(said) = check_with("iptables-restore", &["--test"], &saved) {
+            assert_eq!(said, "", "of {node}:\n{saved}");
+        }
     }
 }
 

@@ -3,12 +3,16 @@
 mod schema;
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::engine::What;
+use kubestep::node::cni::config::NetworkList;
 use kubestep::node::cni::exec::{Command, PluginExit, PluginRun};
+use kubestep::node::cni::libcni::Libcni;
+use kubestep::node::cni::netns::Namespace;
 use kubestep::node::runtime::Runtime;
 use serde_json::{Value, json};
 
@@ -53,6 +57,25 @@ impl Bench {
     fn on_node(&mut self, words: &[&str]) -> Result<String, String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         self.cluster.on_node("node-1", &words)
+    }
+
+    /// CHECK of the one attachment to the installed network. A runtime that speaks CRI has no call that asks for it.
+    fn check(&mut self) -> Result<(), String> {
+        let host = self.cluster.host("node-1").expect("it is on").clone();
+        let engine = &self.cluster.engine;
+        let [plugins, runtime] =
+            ["cni/node-1", "containerd/node-1"].map(|name| engine.find(name).expect("it is there"));
+        let hub = engine.hub().clone();
+        let list = NetworkList::parse(&host.disk.read(CONFIG).expect("it is installed")).expect("it can be read");
+        let libcni = Libcni::new(hub.clone(), plugins, host);
+        let attachment = libcni.attachments(&list.name).pop().expect("one Pod is attached");
+        let told = Rc::new(RefCell::new(None));
+        let answer = told.clone();
+        hub.spawn(runtime, "check", async move {
+            *answer.borrow_mut() = Some(libcni.check(&list, &attachment).await);
+        });
+        self.type_lines(&[], 1);
+        told.take().expect("it has ended")
     }
 
     /// The files below `/var/lib/cni`.
@@ -132,6 +155,37 @@ fn add_goes_forward_and_del_backward_with_the_last_result() {
     assert_eq!((of(Command::Add, "lo").len(), of(Command::Del, "lo").len()), (1, 1));
     assert_eq!(bench.files("results"), [""; 0]);
     assert_eq!(bench.files("networks/kubestep"), ["last_reserved_ip.0", "lock"]);
+}
+
+/// CHECK asks every plugin in order, with the last result, whether what it made is still there.
+#[test]
+fn check_finds_what_is_broken() {
+    let mut bench = Bench::new();
+    bench.type_lines(&["kubectl run web --image=nginx"], 20);
+    assert_eq!(bench.check(), Ok(()));
+    let checks: Vec<&PluginRun> = bench.runs.iter().filter(|run| run.environment.command == Command::Check).collect();
+    assert_eq!(checks.iter().map(|run| program(run)).collect::<Vec<_>>(), ["bridge", "portmap", "firewall"]);
+    for run in &checks {
+        schema::check("request", &run.stdin).unwrap_or_else(|error| panic!("{error}\n{}", run.stdin));
+        assert_eq!(run.stdin["prevResult"]["ips"][0]["address"], "10.244.0.2/24");
+    }
+    let id = checks[0].environment.container_id.clone();
+    let netns = checks[0].environment.netns.clone();
+    let host = bench.cluster.host("node-1").expect("it is on");
+    let inside = |change: &dyn Fn(&mut Namespace)| {
+        let mut network = host.network.borrow_mut();
+        network.named.get_mut(&netns).map(change);
+    };
+    let before = host.network.borrow().named[&netns].clone();
+    inside(&|there| there.routes.clear());
+    assert!(bench.check().is_err_and(|error| error.contains("oute")), "{:?}", bench.check());
+    inside(&|there| *there = Namespace::default());
+    assert!(bench.check().is_err_and(|error| error.contains("eth0")), "{:?}", bench.check());
+    inside(&|there| *there = before.clone());
+    assert_eq!(bench.check(), Ok(()));
+    bench.on_node(&["rm", "/var/lib/cni/networks/kubestep/10.244.0.2"]).unwrap();
+    let told = format!("host-local: Failed to find address added by container {id}");
+    assert_eq!(bench.check(), Err(told));
 }
 
 #[test]
