@@ -72,6 +72,10 @@ impl World {
             let step = self.cluster.step().expect("there is a next event");
             let crashes = self.cluster.engine.take_crashes();
             assert!(crashes.is_empty(), "{crashes:?}");
+            if let What::Request { request, .. } = &step.event.what {
+                let reads_node = request.verb == Verb::Get && request.kind == Kind::Node;
+                assert!(!(reads_node && &*request.user.agent == "attachdetach-controller"), "its cache has the node");
+            }
             if let What::Request { request, .. } = &step.event.what
                 && request.verb.writes()
                 && is_about_storage(request)
@@ -345,6 +349,8 @@ fn a_volume_that_waits_for_its_pod_comes_and_goes_in_order() {
     assert_eq!(world.phase(Kind::PersistentVolumeClaim, "data"), "gone");
     assert_eq!(world.phase(Kind::PersistentVolume, &volume), "gone");
     assert!(world.list(Kind::VolumeAttachment).is_empty());
+    let asked = world.writes.iter().filter(|line| line.starts_with("attachdetach-controller: delete volumeattachments"));
+    assert_eq!(asked.count(), 1, "{:#?}", world.writes);
     for node in world.list(Kind::Node) {
         assert!(node["status"]["volumesAttached"].as_array().is_none_or(Vec::is_empty), "{node}");
         assert!(node["status"]["volumesInUse"].is_null(), "{node}");
