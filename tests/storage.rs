@@ -349,7 +349,8 @@ fn a_volume_that_waits_for_its_pod_comes_and_goes_in_order() {
     assert_eq!(world.phase(Kind::PersistentVolumeClaim, "data"), "gone");
     assert_eq!(world.phase(Kind::PersistentVolume, &volume), "gone");
     assert!(world.list(Kind::VolumeAttachment).is_empty());
-    let asked = world.writes.iter().filter(|line| line.starts_with("attachdetach-controller: delete volumeattachments"));
+    let asked =
+        world.writes.iter().filter(|line| line.starts_with("attachdetach-controller: delete volumeattachments"));
     assert_eq!(asked.count(), 1, "{:#?}", world.writes);
     for node in world.list(Kind::Node) {
         assert!(node["status"]["volumesAttached"].as_array().is_none_or(Vec::is_empty), "{node}");
