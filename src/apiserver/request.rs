@@ -118,6 +118,11 @@ impl User {
         User::new(format!("system:serviceaccount:{namespace}:{account}"), &groups, agent)
     }
 
+    /// An operator by its service account's token. As most that are installed by hand, it may do everything.
+    pub fn operator(account: &str, agent: &str) -> User {
+        User::new(format!("system:serviceaccount:kube-system:{account}"), &["system:masters"], agent)
+    }
+
     /// A kubelet by its client certificate.
     pub fn node(node: &str) -> User {
         User::new(format!("system:node:{node}"), &["system:nodes"], &format!("kubelet/{node}"))

@@ -68,9 +68,7 @@ struct Roster {
 
 impl Roster {
     fn new(hub: Hub, actor: ActorId, looks_into_queue: bool) -> Roster {
-        let groups = vec!["system:masters".to_owned(), "system:authenticated".to_owned()];
-        let user = User { name: "system:serviceaccount:kube-system:roster".to_owned(), groups, agent: NAME.into() };
-        let client = Client::new(hub.clone(), actor, Rc::new(user), 50, 100);
+        let client = Client::new(hub.clone(), actor, Rc::new(User::operator("roster", NAME)), 50, 100);
         let state = hub.memory(State::default());
         Roster { hub, actor, client, looks_into_queue, state }
     }

@@ -43,6 +43,12 @@ impl Client {
         self
     }
 
+    /// The same, within the same limit, asking as somebody else.
+    pub fn acting_as(mut self, user: User) -> Client {
+        self.user = Rc::new(user);
+        self
+    }
+
     /// The engine's handle.
     pub fn hub(&self) -> &Hub {
         &self.hub

@@ -77,13 +77,9 @@ impl ControllerManager {
         ControllerManager::with("kube-controller-manager", &hub, actor, table, user, &new_client)
     }
 
-    /// A process of its own with controllers that are no part of Kubernetes, and informers of its own: an operator. As
-    /// most that are installed by hand, it may do everything.
+    /// A process of its own with controllers that are no part of Kubernetes, and informers of its own: an operator.
     pub fn operator(hub: Hub, actor: ActorId, name: &'static str, table: &'static [Registration]) -> ControllerManager {
-        let user = |agent: &'static str| {
-            let groups = vec!["system:masters".to_owned(), "system:authenticated".to_owned()];
-            Rc::new(User { name: format!("system:serviceaccount:kube-system:{name}"), groups, agent: agent.into() })
-        };
+        let user = |agent: &'static str| Rc::new(User::operator(name, agent));
         let new_client = |row: &Registration| Client::new(hub.clone(), actor, user(row.name), QPS, BURST);
         ControllerManager::with(name, &hub, actor, table, user(name), &new_client)
     }

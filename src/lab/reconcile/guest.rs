@@ -18,10 +18,6 @@ use crate::engine::{LocalBoxFuture, Memory, Place};
 use crate::object::meta::controller_of;
 use crate::object::{Key, Kind, Object};
 
-/// Requests a second, and how many at once.
-const QPS: u32 = 20;
-const BURST: u32 = 30;
-
 /// What a controller works on, and what it is told of.
 pub struct Duty {
     /// Whose place it takes: `replicaset-controller`.
@@ -31,18 +27,15 @@ pub struct Duty {
     /// What it watches besides.
     pub others: &'static [Kind],
     /// Whom a change of these concerns: keys of `kind`.
-    pub concerns: Concerns,
+    pub concerns: fn(&Object) -> Vec<Key>,
     /// How many keys it works on at once.
     pub workers: usize,
     /// Whether its code is told of changes as well.
     pub observes: bool,
 }
 
-/// Whom a change of an object concerns. `cached` are the objects that are reconciled.
-pub type Concerns = fn(object: &Object, cached: &dyn Fn() -> Vec<Object>) -> Vec<Key>;
-
 /// Whoever controls the object. Kinds are not looked at: what is not there is not reconciled.
-pub fn owner(object: &Object, _: &dyn Fn() -> Vec<Object>) -> Vec<Key> {
+pub fn owner(object: &Object) -> Vec<Key> {
     let owner = controller_of(object.meta());
     owner
         .map(|owner| Key::new(object.meta().namespace.as_deref().unwrap_or_default(), &owner.name))
@@ -84,7 +77,8 @@ impl Guest {
         let caches = context.informers.iter().map(|informer| (informer.kind(), informer.cache().clone())).collect();
         Guest {
             duty,
-            client: unbound(duty, context),
+            // Writing a role is not the exercise.
+            client: context.client.clone().acting_as(User::operator(duty.name, duty.name)),
             queue: context.queue.clone(),
             partner: Rc::new(RefCell::new(partner)),
             caches: Rc::new(caches),
@@ -167,13 +161,6 @@ impl Guest {
     }
 }
 
-/// A client that may do everything, as an operator that somebody installs by hand: writing a role is not the exercise.
-fn unbound(duty: &Duty, context: &ControllerContext) -> Client {
-    let groups = vec!["system:masters".to_owned(), "system:authenticated".to_owned()];
-    let user = User { name: context.client.user().name.clone(), groups, agent: duty.name.into() };
-    Client::new(context.client.hub().clone(), context.client.actor(), Rc::new(user), QPS, BURST)
-}
-
 fn cached(caches: &[(Kind, Memory<Indexer>)], kind: Kind) -> Vec<Object> {
     let cache = caches.iter().find(|(of, _)| *of == kind);
     cache.map(|(_, cache)| cache.borrow().objects().values().cloned().collect()).unwrap_or_default()
@@ -245,9 +232,8 @@ impl Controller for Guest {
         if change.kind() == self.duty.kind {
             return self.queue.add(change.key());
         }
-        let all = || cached(&self.caches, self.duty.kind);
         for object in old.into_iter().chain(new) {
-            (self.duty.concerns)(object, &all).into_iter().for_each(|key| self.queue.add(key));
+            (self.duty.concerns)(object).into_iter().for_each(|key| self.queue.add(key));
         }
     }
 
