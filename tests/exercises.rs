@@ -3,8 +3,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use kubestep::lab::{Exercise, Failure, TABLE, Verdict, process, shelf};
+use kubestep::lab::{Exercise, Failure, TABLE, Verdict, process, report, shelf};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -20,13 +21,21 @@ fn mutants(exercise: &Exercise) -> Vec<Mutant> {
     serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
+/// All exercises, or the one that `EXERCISE` names: for whoever adds one.
+fn chosen() -> Vec<&'static Exercise> {
+    match std::env::var("EXERCISE") {
+        Ok(name) => vec![Exercise::find(&name).unwrap()],
+        Err(_) => TABLE.iter().collect(),
+    }
+}
+
 fn program(package: &str) -> PathBuf {
     process::build(root(), package).unwrap_or_else(|verdict| panic!("{package}: {verdict:?}"))
 }
 
 #[test]
 fn solutions_pass_and_differ_from_stubs_below_the_mark_only() {
-    for exercise in TABLE {
+    for exercise in chosen() {
         let verdict = process::grade_solution(root(), exercise);
         assert!(verdict.passes(), "{}: {verdict:?}", exercise.folder);
         let above = |text: String| {
@@ -43,7 +52,7 @@ fn solutions_pass_and_differ_from_stubs_below_the_mark_only() {
 #[test]
 fn every_wrong_solution_fails_with_the_right_diagnosis_and_other_right_ones_pass() {
     let program = program("mutants");
-    for exercise in TABLE {
+    for exercise in chosen() {
         let mutants = mutants(exercise);
         assert!(mutants.len() >= 8, "{} has {} mutants", exercise.folder, mutants.len());
         for (n, mutant) in mutants.iter().enumerate() {
@@ -72,11 +81,85 @@ fn one_file_gets_one_verdict() {
     assert!((0..10).all(|_| grade() == first));
 }
 
+/// A controller is asked again and again, and by several threads; yet what it does is found out once, and said as what it is.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "how long the grader takes is the question")]
+fn a_controller_that_misbehaves_is_named_and_ends() {
+    let program = program("mutants");
+    let cases = [
+        ("replicaset", "panics", "then: it panics at tests/mutants/src/misbehaving.rs:"),
+        ("expectations", "panics-in-observe", ": nobody asked me"),
+        ("replicaset", "exits", "it ends the process (exit status: 0)"),
+        ("replicaset", "loops", "it does not come to an end: no answer within 3 s"),
+        ("expectations", "loops-in-observe", "it does not come to an end: no answer within 3 s"),
+        ("replicaset", "reads-without-end", "it does not come to an end: no answer within 3 s"),
+        ("replicaset", "calls-itself", "it calls itself without end"),
+        ("replicaset", "waits", "it waits for something that never comes"),
+        ("replicaset", "sleeps", "it takes too long"),
+        ("replicaset", "two-at-once", "two calls at once"),
+        ("replicaset", "restless", "when all is as asked for, nothing more is written"),
+        ("replicaset", "floods", "when all is as asked for, nothing more is written"),
+        ("replicaset", "allocates", "it asks for more than 4 GiB of memory"),
+        ("replicaset", "prints-without-end", "it prints without end"),
+        ("replicaset", "remembers", "what is the same is answered the same, whatever came before"),
+        ("ownership", "function-remembers", "what is the same is answered the same, whatever came before"),
+    ];
+    let mut wrong = String::new();
+    for (exercise, name, says) in cases {
+        let start = std::time::Instant::now();
+        let exercise = Exercise::find(exercise).unwrap();
+        let verdict = process::grade_program(&program, &["misbehaving", name], exercise);
+        let said = report::full(root(), exercise, &verdict);
+        println!("{name}: {:.1} s", start.elapsed().as_secs_f64());
+        if verdict.passes() || !said.contains(says) || start.elapsed() > Duration::from_secs(60) {
+            wrong += &format!("{name}: {said}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    let exercise = Exercise::find("replicaset").unwrap();
+    let verdict = process::grade_program(&program, &["misbehaving", "prints"], exercise);
+    assert!(verdict.passes(), "what is printed is of no consequence: {verdict:?}");
+}
+
+/// A learner's file that is something else for a while.
+struct Replaced(PathBuf, String);
+
+impl Replaced {
+    fn with(exercise: &Exercise, text: &str) -> Replaced {
+        shelf::hand_out(root()).unwrap();
+        let file = shelf::file(root(), exercise);
+        let before = shelf::read(&file).unwrap();
+        shelf::write(&file, text).unwrap();
+        Replaced(file, before)
+    }
+}
+
+impl Drop for Replaced {
+    fn drop(&mut self) {
+        shelf::write(&self.0, &self.1).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_does_not_compile_stops_nothing_but_its_own_verdict() {
+    let exercise = Exercise::find("ownership").unwrap();
+    let _kept = Replaced::with(exercise, "pub fn claim() -> u32 { \"no number\" }\n");
+    let Verdict::DoesNotCompile(words) = process::grade(root(), exercise) else { panic!("it does not compile") };
+    assert!(words.contains("error[E0308]: mismatched types"), "{words}");
+    assert!(words.contains("exercises/01_ownership/src/lib.rs:1:"), "{words}");
+    assert!(process::grade_solution(root(), Exercise::find("fit").unwrap()).passes());
+    let run = std::process::Command::new(env!("CARGO"))
+        .current_dir(root())
+        .args(["run", "--quiet", "--", "scenarios"])
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
 /// Programs that do to the grader what a learner's code may do; each is a script, so that nothing has to be built.
 #[cfg(unix)]
 mod containment {
     use std::os::unix::fs::PermissionsExt;
-    use std::time::Duration;
 
     use super::*;
 

@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::reconcile::guest::{Duty, owner};
 use super::reconcile::host::{Host, Read};
 use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, ListParams, PostParams};
 use super::reconcile::{Plan, partner};
+use super::replicaset::pod_for;
 use super::{Exercise, Judging};
 use crate::controllers::pods::is_active;
 use crate::object::Kind;
-use crate::object::meta::{controller_of, controller_ref};
+use crate::object::meta::controller_of;
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "07_expectations",
@@ -158,7 +158,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     };
     expect(&context, &uid, expects, slip);
     for left in (1..=missing).rev() {
-        if let Err(error) = pods.create(&PostParams::default(), &pod_of(&set)).await {
+        if let Err(error) = pods.create(&PostParams::default(), &pod_for(&set)).await {
             if !is(Slip::KeepsFailed) {
                 expect(&context, &uid, -left, slip);
             }
@@ -175,16 +175,6 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         }
     }
     Ok(Action::await_change())
-}
-
-fn pod_of(set: &ReplicaSet) -> Pod {
-    let template = set.spec.as_ref().and_then(|spec| spec.template.clone()).unwrap_or_default();
-    let metadata = ObjectMeta {
-        generate_name: set.metadata.name.as_ref().map(|name| format!("{name}-")),
-        owner_references: Some(vec![controller_ref(set)]),
-        ..template.metadata.unwrap_or_default()
-    };
-    Pod { metadata, spec: template.spec, status: None }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! - [`reconcile`]: how one that is a controller runs in the cluster, in every order of events within a bound.
 //! - [`plug`]: a learner's controller in a cluster of one's own.
 //! - [`shelf`]: the files: what is handed out, what the learner has made of it.
-//! - [`progress`]: what has passed so far; [`report`]: a verdict in words.
+//! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words.
 //!
 //! To add an exercise: a module here that says its rule, its questions and its known mistakes; a row in [`TABLE`]; a
 //! package in `exercises/` with a `stub.rs`, one in `solutions/` with the answer, other right answers and mutants.
@@ -136,6 +136,21 @@ pub struct Failure {
     pub mistake: Option<&'static str>,
     /// The run in which it is broken, if it is one.
     pub replay: Option<Replay>,
+}
+
+impl Failure {
+    /// The same question gets another answer when it is asked again.
+    fn not_again(question: &str) -> Failure {
+        Failure {
+            property: "what is the same is answered the same, whatever came before".to_owned(),
+            case: format!(
+                "{question}\nwas asked again, and went otherwise: something is kept in a static, or a clock or chance is \
+                 asked"
+            ),
+            mistake: None,
+            replay: None,
+        }
+    }
 }
 
 /// A run to look at.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::reconcile::partner::Process;
 use super::reconcile::trial;
-use super::{Exercise, Judging, Verdict, shelf};
+use super::{Exercise, Failure, Judging, Verdict, shelf};
 
 /// What an answer begins with, so that what a learner prints is not taken for one.
 pub const ANSWER: &str = "answer: ";
@@ -27,11 +27,10 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Grades the learner's package of an exercise.
 pub fn grade(root: &Path, exercise: &Exercise) -> Verdict {
-    let texts = shelf::read(&shelf::file(root, exercise)).and_then(|text| Ok((text, shelf::stub(root, exercise)?)));
-    match texts {
+    match shelf::is_started(root, exercise) {
         Err(error) => Verdict::Stopped(error),
-        Ok((text, stub)) if text == stub || text.contains("lab::not_started()") => Verdict::NotStarted,
-        Ok(_) => {
+        Ok(false) => Verdict::NotStarted,
+        Ok(true) => {
             let verdict = grade_package(root, &package("exercise", exercise), &[], exercise);
             match shelf::keep_run(root, exercise, &verdict) {
                 Ok(()) => verdict,
@@ -62,8 +61,8 @@ pub fn grade_package(root: &Path, package: &str, arguments: &[&str], exercise: &
 /// Asks a program that is built.
 pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) -> Verdict {
     match exercise.judging {
-        Judging::Function { questions, judge } => match ask(program, arguments, &questions()) {
-            Err(how) => Verdict::Stopped(how),
+        Judging::Function { questions, judge } => match ask_twice(program, arguments, &questions()) {
+            Err(verdict) => verdict,
             Ok(answers) => judge(&answers).map_or_else(Verdict::Fails, Verdict::Passes),
         },
         Judging::Controller(plan) => {
@@ -97,6 +96,23 @@ pub fn build(root: &Path, package: &str) -> Result<PathBuf, Verdict> {
     }
 }
 
+/// Runs a program on the questions, and another time the other way round: a function gives the same answers. What is kept
+/// in a static shows so.
+fn ask_twice(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<String>, Verdict> {
+    let turned: Vec<String> = questions.iter().rev().cloned().collect();
+    let (first, second) = std::thread::scope(|scope| {
+        let second = scope.spawn(|| ask(program, arguments, &turned));
+        (ask(program, arguments, questions), second.join())
+    });
+    let answers = first.map_err(Verdict::Stopped)?;
+    let second =
+        second.unwrap_or_else(|_| Err("the grader's thread has ended".to_owned())).map_err(Verdict::Stopped)?;
+    match (0..answers.len()).find(|n| answers[*n] != second[answers.len() - 1 - n]) {
+        None => Ok(answers),
+        Some(n) => Err(Verdict::Fails(Failure::not_again(&questions[n]))),
+    }
+}
+
 /// Runs a program on the questions and returns its answers, as many as questions.
 ///
 /// # Errors
@@ -118,10 +134,11 @@ pub fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<V
     let answers: Vec<_> = output.lines().filter_map(|line| line.strip_prefix(ANSWER)).map(str::to_owned).collect();
     let (answered, asked) = (answers.len(), questions.len());
     let at = format!(" at question {} of {asked}", answered + 1);
-    if let Some(how) = how_it_ended(ended, output.len().max(errors.len()), &errors, &at) {
+    if let Some(how) = how_it_ended(output.len().max(errors.len()), &errors, &at) {
         return Err(how);
     }
     match ended {
+        None => Err(format!("it does not come to an end: no answer{at} within {} s", SECONDS.as_secs())),
         Some(status) if !status.success() || answered < asked => Err(format!("it ends the process ({status}){at}")),
         _ if answered > asked => Err(format!("it gives {answered} answers to {asked} questions")),
         _ => Ok(answers),
@@ -190,37 +207,42 @@ impl Pipe {
         String::from_utf8_lossy(&self.rest).into_owned()
     }
 
-    /// What follows `prefix` on the next line that begins with it. None if it does not come within this time, or too
-    /// much else does.
-    pub(super) fn line_with(&mut self, prefix: &str, within: Duration) -> Option<String> {
+    /// What follows `prefix` on the next line that begins with it. None if it does not come by then, or too much else
+    /// does.
+    #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
+    pub(super) fn line_with(&mut self, prefix: &str, until: Instant) -> Option<String> {
         let mut looked = 0;
         loop {
+            let mut start = 0;
             while let Some(end) = self.rest[looked..].iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.rest.drain(..=looked + end).collect();
-                looked = 0;
-                let line = String::from_utf8_lossy(&line);
+                let line = String::from_utf8_lossy(&self.rest[start..looked + end]).into_owned();
+                looked += end + 1;
                 if let Some(answer) = line.trim_end().strip_prefix(prefix) {
+                    self.rest.drain(..looked);
                     return Some(answer.to_owned());
                 }
-                self.printed += line.len();
+                self.printed += looked - start;
+                start = looked;
             }
+            self.rest.drain(..start);
             looked = self.rest.len();
             if self.printed + looked >= PRINTED {
                 return None;
             }
-            self.rest.extend(self.pieces.recv_timeout(within).ok()?);
+            let left = until.saturating_duration_since(Instant::now());
+            self.rest.extend(self.pieces.recv_timeout(left).ok()?);
         }
     }
 }
 
-/// Ends a process that answers no more, and says how it came to this.
-pub(super) fn obituary(child: &mut Child, output: Pipe, errors: Pipe) -> String {
+/// Ends a process that answers no more, and says how it came to this; None if it just went on.
+pub(super) fn obituary(child: &mut Child, output: Pipe, errors: Pipe) -> Option<String> {
     let printed = output.printed + output.rest.len();
     let status = ended_within(child, LAST_WORDS);
     end_group(child);
     let errors = errors.last_words();
-    let how = how_it_ended(status, printed.max(errors.len()), &errors, "");
-    how.or_else(|| status.map(|status| format!("it ends the process ({status})"))).unwrap_or_default()
+    let how = how_it_ended(printed.max(errors.len()), &errors, "");
+    how.or_else(|| status.map(|status| format!("it ends the process ({status})")))
 }
 
 /// How the process ended; None if it had to be ended, after this time.
@@ -248,13 +270,10 @@ pub(super) fn end_group(child: &Child) {
     }
 }
 
-/// How a process ended that did not say all that was asked; None if it just did.
-fn how_it_ended(ended: Option<ExitStatus>, printed: usize, errors: &str, at: &str) -> Option<String> {
+/// How a process ended, by what it printed; None if that says nothing.
+fn how_it_ended(printed: usize, errors: &str, at: &str) -> Option<String> {
     if printed >= PRINTED {
         return Some(format!("it prints without end: {} MiB{at}", PRINTED >> 20));
-    }
-    if ended.is_none() {
-        return Some(format!("it does not come to an end: no answer{at} within {} s", SECONDS.as_secs()));
     }
     if errors.contains("memory allocation of") {
         return Some(format!("it asks for more than {} GiB of memory{at}", MEMORY_KIB >> 20));

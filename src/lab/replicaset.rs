@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use super::reconcile::host::{Host, Read};
 use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
 use super::reconcile::{Plan, partner};
 use super::{Exercise, Judging};
-use crate::controllers::pods::is_active;
+use crate::controllers::pods::{is_active, pod_from_template};
 use crate::object::Kind;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::pod::is_ready;
@@ -203,19 +203,22 @@ fn counts(set: &ReplicaSet, pod: &Pod, slip: Option<Slip>) -> bool {
 }
 
 fn pod_of(set: &ReplicaSet, slip: Option<Slip>) -> Pod {
-    let template: PodTemplateSpec = set.spec.as_ref().and_then(|spec| spec.template.clone()).unwrap_or_default();
-    let mut owner = controller_ref(set);
-    if slip == Some(Slip::NotController) {
-        owner.controller = None;
+    let mut pod = pod_for(set);
+    match slip {
+        Some(Slip::NotController) => {
+            pod.metadata.owner_references.iter_mut().flatten().for_each(|owner| owner.controller = None)
+        }
+        Some(Slip::NoOwner) => pod.metadata.owner_references = None,
+        Some(Slip::NoLabels) => pod.metadata.labels = None,
+        _ => {}
     }
-    let metadata = template.metadata.unwrap_or_default();
-    let metadata = ObjectMeta {
-        generate_name: set.metadata.name.as_ref().map(|name| format!("{name}-")),
-        owner_references: (slip != Some(Slip::NoOwner)).then(|| vec![owner]),
-        labels: if slip == Some(Slip::NoLabels) { None } else { metadata.labels.clone() },
-        ..metadata
-    };
-    Pod { metadata, spec: template.spec, status: None }
+    pod
+}
+
+/// A Pod as a ReplicaSet asks for it.
+pub(super) fn pod_for(set: &ReplicaSet) -> Pod {
+    let template = set.spec.as_ref().and_then(|spec| spec.template.clone()).unwrap_or_default();
+    pod_from_template(&template, &set.metadata, controller_ref(set))
 }
 
 #[cfg(test)]

@@ -70,6 +70,16 @@ pub fn stub(root: &Path, exercise: &Exercise) -> Result<String, String> {
     read(&root.join("exercises").join(exercise.folder).join("stub.rs"))
 }
 
+/// Whether anything was written: a file that still says so is not started.
+///
+/// # Errors
+/// That the file could not be read.
+pub fn is_started(root: &Path, exercise: &Exercise) -> Result<bool, String> {
+    let text = read(&file(root, exercise))?;
+    let code = |line: &str| line.split("//").next().unwrap_or_default().contains("lab::not_started()");
+    Ok(!text.lines().any(code))
+}
+
 /// Hands the file out anew; what was there is kept beside it. Gives the path of that.
 ///
 /// # Errors

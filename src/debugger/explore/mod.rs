@@ -122,9 +122,22 @@ pub struct Subject<'a> {
     pub properties: &'a (dyn Fn() -> Vec<Box<dyn Property>> + Sync),
 }
 
+/// What sort of property a run breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Breach {
+    /// One that is stated.
+    Stated,
+    /// A task panicked, and said this.
+    Panic(String),
+    /// There was always something more to do.
+    Unrest,
+}
+
 /// A run that breaks a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
+    /// Of which sort.
+    pub breach: Breach,
     /// The property, in words.
     pub property: String,
     /// What broke it.
@@ -327,15 +340,32 @@ fn shortened(runner: &mut Runner, mut schedule: Schedule) -> Option<Violation> {
     violation
 }
 
-/// Explores on this thread alone: for tests and graders with a cluster of their own.
+/// Explores on this thread alone. Gives the same report as [`explore`].
 pub fn explore_here(subject: &Subject, bound: &Bound) -> Report {
+    explore_with(&mut Runner::new(subject, bound), bound)
+}
+
+/// The same on a cluster that is made already.
+pub fn explore_with(runner: &mut Runner, bound: &Bound) -> Report {
     let mut search = Search::new();
-    let mut runner = Runner::new(subject, bound);
-    while search.report.schedules < bound.schedules && search.report.violation.is_none() && search.waiting() > 0 {
+    while search.report.schedules < bound.schedules && search.waiting() > 0 {
         for schedule in search.take((bound.schedules - search.report.schedules) as usize) {
-            search.learn(Job::Schedule(schedule).run(&mut runner, bound));
+            search.learn(Job::Schedule(schedule.clone()).run(runner, bound));
+            if search.report.violation.is_some() {
+                search.report.violation = shortened(runner, schedule);
+                return search.report;
+            }
         }
     }
-    search.report.exhausted = search.waiting() == 0 && search.report.violation.is_none();
+    search.report.exhausted = search.waiting() == 0;
     search.report
+}
+
+/// Whether the usual course is the same when it is run again. It is not if there is something in the cluster that goes
+/// back with nothing: code in a process of its own that keeps a state, or that looks at a clock. A course that breaks
+/// something is not run again.
+pub fn repeats(runner: &mut Runner) -> bool {
+    let mut run = || runner.run(&mut Repeat::new(&Schedule::new()));
+    let first = run();
+    first.violation.is_some() || run().went_as(&first)
 }

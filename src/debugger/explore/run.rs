@@ -18,7 +18,7 @@ use super::causality::digest;
 use super::fault::{Fault, Watcher};
 use super::names::Names;
 use super::trace::{Taken, Trace};
-use super::{Bound, Subject, Violation};
+use super::{Bound, Breach, Subject, Violation};
 
 /// Something that goes otherwise than usual.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -123,27 +123,33 @@ impl<'a> Runner<'a> {
             course.release_old(&mut self.cluster);
             if self.cluster.is_quiet() && !course.release(&mut self.cluster) {
                 let engine = &self.cluster.engine;
-                break properties.iter_mut().find_map(|p| Some((p.name().to_owned(), p.finish(engine).err()?)));
+                break properties.iter_mut().find_map(|p| stated(p.name().to_owned(), p.finish(engine)));
             }
             if course.trace.steps.len() as u64 >= self.bound.steps {
                 let what = format!("it still works after {} steps", course.trace.steps.len());
-                break Some(("the cluster comes to rest".to_owned(), what));
+                break Some((Breach::Unrest, "the cluster comes to rest".to_owned(), what));
             }
             let Some(step) = course.step(&mut self.cluster, self.bound, policy) else { break None };
             if let Some((_, task, message)) = self.cluster.engine.take_crashes().pop() {
-                break Some(("nothing panics".to_owned(), format!("{task}: {message}")));
+                let what = format!("{task}: {message}");
+                break Some((Breach::Panic(message), "nothing panics".to_owned(), what));
             }
             let engine = &self.cluster.engine;
-            let broken = properties.iter_mut().find_map(|p| Some((p.name().to_owned(), p.check(engine, &step).err()?)));
+            let broken = properties.iter_mut().find_map(|p| stated(p.name().to_owned(), p.check(engine, &step)));
             if broken.is_some() {
                 break broken;
             }
         };
         let mut trace = course.trace;
         let (step, choices) = (self.cluster.engine.steps(), trace.choices.clone());
-        trace.violation = broken.map(|(property, what)| Violation { property, what, choices, step });
+        trace.violation = broken.map(|(breach, property, what)| Violation { breach, property, what, choices, step });
         trace
     }
+}
+
+/// What breaks a property that is stated, if it is broken.
+fn stated(property: String, checked: Result<(), String>) -> Option<(Breach, String, String)> {
+    Some((Breach::Stated, property, checked.err()?))
 }
 
 /// A run under way.

@@ -53,6 +53,14 @@ pub struct Trace {
     pub violation: Option<Violation>,
 }
 
+impl Trace {
+    /// Whether both runs went the same way: the same events, at the same times.
+    pub fn went_as(&self, other: &Trace) -> bool {
+        let course = |trace: &Trace| trace.steps.iter().map(|step| (step.identity, step.time)).collect::<Vec<_>>();
+        course(self) == course(other)
+    }
+}
+
 /// A schedule that is worth running.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Next {

@@ -107,7 +107,7 @@ impl Other {
                 }
                 memory.clone_from(&self.memory);
             }
-            Ask::Cached(_) | Ask::Forget { .. } => return None,
+            Ask::Cached { .. } | Ask::Forget { .. } => return None,
         }
         let said = self.host.hear(ask)?;
         if let Say::Call { memory, .. } | Say::Done { memory, .. } = &said {
@@ -142,7 +142,10 @@ fn gist(said: &Say) -> Value {
     match said {
         Say::Call { request, .. } => {
             let Request { verb, kind, subresource, namespace, name, body, labels, patch: _ } = &**request;
-            serde_json::json!([verb, kind, subresource, namespace, name, plain(body), labels])
+            let mut body = plain(body);
+            // Whoever names the namespace in the object as well says the same.
+            body.pointer_mut("/metadata").and_then(Value::as_object_mut).map(|meta| meta.remove("namespace"));
+            serde_json::json!([verb, kind, subresource, namespace, name, body, labels])
         }
         Say::Done { result, .. } => serde_json::json!(result.as_ref().ok().map(Option::is_some)),
         Say::Broken(_) => "broken".into(),

@@ -63,7 +63,7 @@ impl Host {
                 }
                 Some(self.go_on(task))
             }
-            Ask::Cached(_) => None,
+            Ask::Cached { .. } => None,
             Ask::Forget { task } => {
                 self.running.remove(&task);
                 None

@@ -3,16 +3,19 @@
 //! The process is told a line and answers with a line. It may read caches in between. Whatever else it prints is kept
 //! apart; whatever else it does ends it, and is said in words.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin};
 use std::rc::Rc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::host::{Host, Read};
 use super::wire::{Ask, Say};
 use crate::lab::process::{self, ANSWER, Pipe};
-use crate::object::Kind;
+use crate::object::{Key, Kind, Object};
 
 /// Somebody who reconciles.
 pub trait Partner {
@@ -25,42 +28,67 @@ pub trait Partner {
 /// Makes a partner, one for each time that the controller starts.
 pub type Make = &'static (dyn Fn() -> Box<dyn Partner> + Sync);
 
-/// So long may it think about one thing.
+/// So long may it think about one thing, and about all things together, but for what it may for each.
 const SECONDS: Duration = Duration::from_secs(3);
+/// So long may it think about each thing on average. Right ones take a hundredth of it; a machine may be busy.
+const FOR_EACH: Duration = Duration::from_millis(25);
+/// So long it may think in any case.
+const AT_LEAST: Duration = Duration::from_millis(100);
 
-/// A process.
+/// How long all processes of one program have thought, so that one that never ends is waited for once.
+#[derive(Default)]
+struct Thought {
+    asked: u32,
+    time: Duration,
+    /// How it was given up.
+    given_up: Option<String>,
+}
+
+impl Thought {
+    /// How long the next answer may take.
+    fn left(&mut self) -> Duration {
+        self.asked = self.asked.saturating_add(1);
+        let all = SECONDS + FOR_EACH.saturating_mul(self.asked);
+        all.saturating_sub(self.time).clamp(AT_LEAST, SECONDS)
+    }
+}
+
+/// What was sent of each cache. It is compared by what it is and not by its version: the world may have gone back.
+type Sent = BTreeMap<Kind, BTreeMap<Key, Object>>;
+
+/// A process. One that has ended is started again with the next thing that it is told, as the world goes back after that.
 pub struct Process {
+    program: PathBuf,
+    arguments: Vec<String>,
     child: Option<Child>,
     input: Option<ChildStdin>,
     output: Option<Pipe>,
     errors: Option<Pipe>,
-    /// Why it is gone.
-    gone: String,
+    sent: Sent,
+    thought: Arc<Mutex<Thought>>,
 }
 
 impl Process {
-    /// Starts a program.
-    pub fn start(program: &Path, arguments: &[&str]) -> Process {
-        let mut process = Process { child: None, input: None, output: None, errors: None, gone: String::new() };
-        match process::start(program, arguments) {
-            Ok(mut child) => {
-                process.input = child.stdin.take();
-                process.output = child.stdout.take().map(process::follow);
-                process.errors = child.stderr.take().map(process::read);
-                process.child = Some(child);
-            }
-            Err(error) => process.gone = format!("{} cannot be started: {error}", program.display()),
-        }
-        process
+    fn start(&mut self) -> std::io::Result<()> {
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        let mut child = process::start(&self.program, &arguments)?;
+        self.input = child.stdin.take();
+        self.output = child.stdout.take().map(process::follow);
+        self.errors = child.stderr.take().map(process::read);
+        self.child = Some(child);
+        self.sent.clear();
+        Ok(())
     }
 
     /// Starts the program each time that a controller starts.
     pub fn maker(program: &Path, arguments: &[&str]) -> Make {
         let program = program.to_owned();
         let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
+        let thought = Arc::<Mutex<Thought>>::default();
         Box::leak(Box::new(move || -> Box<dyn Partner> {
-            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            Box::new(Process::start(&program, &arguments))
+            let (child, input, output, errors, sent) = Default::default();
+            let (program, arguments, thought) = (program.clone(), arguments.clone(), thought.clone());
+            Box::new(Process { program, arguments, child, input, output, errors, sent, thought })
         }))
     }
 
@@ -69,39 +97,65 @@ impl Process {
         self.input.as_mut().is_some_and(|input| input.write_all(line.as_bytes()).is_ok())
     }
 
-    /// The next line that is an answer; None if there is none in time or will never be.
-    fn hear(&mut self) -> Option<String> {
-        self.output.as_mut()?.line_with(ANSWER, SECONDS)
+    /// What it says to this. Caches that it reads in between take from the same time.
+    fn say(&mut self, mut ask: Ask, read: &Read, until: Instant) -> Option<Say> {
+        loop {
+            if !self.send(&ask) {
+                return None;
+            }
+            let line = self.output.as_mut()?.line_with(ANSWER, until)?;
+            match serde_json::from_str(&line) {
+                Ok(Say::Read { kind }) => {
+                    let kind = Kind::from_word(&kind)?;
+                    ask = news(self.sent.entry(kind).or_default(), read(kind));
+                }
+                Ok(said) => return Some(said),
+                Err(_) => return Some(Say::Broken(format!("it answers with something that is no answer: {line}"))),
+            }
+        }
     }
 
     /// Ends it and says how it came to this.
-    fn end(&mut self) -> Say {
-        if let (Some(mut child), Some(output), Some(errors)) =
-            (self.child.take(), self.output.take(), self.errors.take())
-        {
-            self.input = None;
-            self.gone = process::obituary(&mut child, output, errors);
-        }
-        Say::Broken(self.gone.clone())
+    fn end(&mut self, waited: Duration) -> Say {
+        self.input = None;
+        let (Some(mut child), Some(output), Some(errors)) = (self.child.take(), self.output.take(), self.errors.take())
+        else {
+            return Say::Broken("it has ended".to_owned());
+        };
+        let too_long = match waited < SECONDS {
+            true => format!("it takes too long: its answers together, more than {} s", SECONDS.as_secs()),
+            false => format!("it does not come to an end: no answer within {} s", SECONDS.as_secs()),
+        };
+        let how = process::obituary(&mut child, output, errors);
+        let mut thought = self.thought.lock().unwrap_or_else(PoisonError::into_inner);
+        Say::Broken(how.unwrap_or_else(|| thought.given_up.get_or_insert(too_long).clone()))
     }
 }
 
+/// What a cache shows now that it did not show before.
+fn news(sent: &mut BTreeMap<Key, Object>, now: Vec<Object>) -> Ask {
+    let now: BTreeMap<Key, Object> = now.into_iter().map(|object| (Key::of(&object), object)).collect();
+    let is_new = |(key, object): &(&Key, &Object)| sent.get(*key).is_none_or(|before| !before.same(object));
+    let changed = now.iter().filter(is_new).map(|(_, object)| object.to_json()).collect();
+    let gone = sent.keys().filter(|key| !now.contains_key(*key)).map(Key::to_string).collect();
+    *sent = now;
+    Ask::Cached { changed, gone }
+}
+
 impl Partner for Process {
+    #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
     fn tell(&mut self, ask: Ask, read: &Read) -> Say {
-        let mut ask = ask;
-        loop {
-            let heard = if self.send(&ask) { self.hear() } else { None };
-            let Some(line) = heard else { return self.end() };
-            match serde_json::from_str(&line) {
-                Ok(Say::Read { kind }) => {
-                    let kind = Kind::from_word(&kind);
-                    let objects = kind.map(|kind| read(kind)).unwrap_or_default();
-                    ask = Ask::Cached(objects.iter().map(|object| object.to_json()).collect());
-                }
-                Ok(said) => return said,
-                Err(_) => return Say::Broken(format!("it answers with something that is no answer: {line}")),
-            }
+        if self.child.is_none()
+            && let Err(error) = self.start()
+        {
+            return Say::Broken(format!("{} cannot be started: {error}", self.program.display()));
         }
+        let left = self.thought.lock().unwrap_or_else(PoisonError::into_inner).left();
+        let start = Instant::now();
+        let said = self.say(ask, read, start + left);
+        let waited = start.elapsed();
+        self.thought.lock().unwrap_or_else(PoisonError::into_inner).time += waited;
+        said.unwrap_or_else(|| self.end(waited))
     }
 
     fn forget(&mut self, task: u64) {
@@ -122,12 +176,17 @@ impl Drop for Process {
 /// In the learner's process: answers with the controller that `host` makes until nobody asks any more.
 pub fn answer(host: impl FnOnce(Read) -> Host) {
     super::host::remember_panics();
-    let mut host = host(Rc::new(|kind| {
+    let caches = RefCell::new(Sent::new());
+    let mut host = host(Rc::new(move |kind| {
         say(&Say::Read { kind: kind.info().qualified_plural() });
-        match hear() {
-            Some(Ask::Cached(objects)) => objects.into_iter().filter_map(|value| kind.decode(value).ok()).collect(),
-            _ => Vec::new(),
+        let mut caches = caches.borrow_mut();
+        let cache = caches.entry(kind).or_default();
+        if let Some(Ask::Cached { changed, gone }) = hear() {
+            gone.iter().for_each(|key| drop(cache.remove(&Key::parse(key))));
+            let changed = changed.into_iter().filter_map(|value| kind.decode(value).ok());
+            cache.extend(changed.map(|object| (Key::of(&object), object)));
         }
+        cache.values().cloned().collect()
     }));
     while let Some(ask) = hear() {
         if let Some(said) = host.hear(ask) {

@@ -1,19 +1,29 @@
 //! Judging: each scenario of a plan is run in every order of delivery within its bound, with the learner's controller in
 //! the place of the cluster's own.
 
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 
 use super::Plan;
 use super::compare::{Compared, Findings, Parting};
+use super::guest::Duty;
 use super::partner::{Make, Partner};
 use crate::bugs;
 use crate::cluster::scenario::{Plugged, Scenario};
-use crate::debugger::explore::{Bound, Mode, Search, Subject, Violation, explore, explore_here, plan as wanted};
+use crate::debugger::explore::{
+    Bound, Breach, Subject, Violation, explore_here, explore_with, plan as wanted, repeats, run::Runner,
+};
+use crate::debugger::facts::{Class, Facts};
 use crate::debugger::{Session, describe, file};
 use crate::lab::{Failure, Replay};
 
 /// No run is longer: a controller that still writes then will write for ever.
-const STEPS: u64 = 3_000;
+const STEPS: u64 = 2_000;
+/// So far a solution is compared with known mistakes.
+const STEPS_COMPARED: u64 = 500;
 /// More schedules than any plan needs; a right solution takes fewer than 100.
 const SCHEDULES: u64 = 2_000;
 /// So many lines of the run are shown.
@@ -24,31 +34,77 @@ const LINES: usize = 9;
 /// # Errors
 /// The first property that is broken, in the shortest run that was found.
 pub fn judge(exercise: &str, plan: &'static Plan, make: Make) -> Result<usize, Box<Failure>> {
+    // Threads take trials in their order, so all before one that fails are run to their end, and the first is the first.
+    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let n = next.fetch_add(1, Ordering::Relaxed);
+            if n >= plan.trials.len() || n > failed.load(Ordering::Relaxed) {
+                return done;
+            }
+            let result = judge_one(exercise, plan, plan.trials[n], make);
+            if result.is_err() {
+                failed.fetch_min(n, Ordering::Relaxed);
+            }
+            done.push((n, result));
+        }
+    };
+    let mut results: BTreeMap<usize, _> = std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(plan.trials.len());
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let ended = |thread: ScopedJoinHandle<_>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        threads.into_iter().flat_map(ended).collect()
+    });
     let mut schedules = 0;
-    for (name, text) in plan.trials {
-        let scenario = trial(exercise, plan, name, text, make);
-        let (bound, stated) = (bound(&scenario), wanted::properties(&scenario, &[]));
-        let stated = stated.unwrap_or_else(|error| panic!("a shipped trial is whole: {name}: {error}"));
-        let subject = Subject {
-            cluster: &|| bugs::cluster(&scenario),
-            properties: &|| stated.iter().map(|stated| stated.begin()).collect(),
-        };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let report = explore(&subject, &bound, Mode::Search, threads, |_: &Search| true);
-        if let Some(violation) = &report.violation {
-            return Err(Box::new(failure(exercise, plan, (name, text), make, violation)));
-        }
-        if !report.exhausted {
-            return Err(Box::new(Failure {
-                property: "all orders of what it does can be tried".to_owned(),
-                case: format!("{}\nafter {SCHEDULES} orders there are more: it makes too many calls", scenario.title),
-                mistake: None,
-                replay: None,
-            }));
-        }
-        schedules += report.schedules as usize;
+    while let Some((n, result)) = results.pop_first() {
+        schedules += result.map_err(|wrong| Box::new(wrong.failure(exercise, plan, plan.trials[n], make)))?;
     }
     Ok(schedules)
+}
+
+/// What is wrong in a trial.
+enum Wrong {
+    NotAgain,
+    TooMany,
+    Broken(Violation),
+}
+
+/// Runs one trial. Gives how many orders were run.
+fn judge_one(exercise: &str, plan: &'static Plan, (name, text): (&str, &str), make: Make) -> Result<usize, Wrong> {
+    let scenario = trial(exercise, plan, name, text, make);
+    let (bound, stated) = (bound(&scenario), wanted::properties(&scenario, &[]));
+    let stated = stated.unwrap_or_else(|error| panic!("a shipped trial is whole: {name}: {error}"));
+    let subject = Subject {
+        cluster: &|| bugs::cluster(&scenario),
+        properties: &|| stated.iter().map(|stated| stated.begin()).collect(),
+    };
+    let mut runner = Runner::new(&subject, &bound);
+    if !repeats(&mut runner) {
+        return Err(Wrong::NotAgain);
+    }
+    let report = explore_with(&mut runner, &bound);
+    match report.violation {
+        Some(violation) => Err(Wrong::Broken(violation)),
+        None if !report.exhausted => Err(Wrong::TooMany),
+        None => Ok(report.schedules as usize),
+    }
+}
+
+impl Wrong {
+    fn failure(self, exercise: &str, plan: &'static Plan, (name, text): (&str, &str), make: Make) -> Failure {
+        let title = || trial(exercise, plan, name, text, make).title;
+        match self {
+            Wrong::Broken(violation) => failure(exercise, plan, (name, text), make, &violation),
+            Wrong::NotAgain => Failure::not_again(&title()),
+            Wrong::TooMany => Failure {
+                property: "all orders of what it does can be tried".to_owned(),
+                case: format!("{}\nafter {SCHEDULES} orders there are more: it makes too many calls", title()),
+                mistake: None,
+                replay: None,
+            },
+        }
+    }
 }
 
 /// A scenario of a plan with this partner in it.
@@ -81,16 +137,17 @@ fn failure(
     let scenario = trial(exercise, plan, name, text, compared);
     let session = file::of_run(scenario, violation.choices.clone(), violation.step);
     let parting = heard_parting(&findings);
-    // Several mistakes may do the same in this one run; what they do in others tells them apart.
-    for (name, text) in plan.trials {
+    // Several mistakes may do the same in this one run; what they do in others tells them apart. A panic is none of them.
+    let others = if matches!(violation.breach, Breach::Panic(_)) { &[] } else { plan.trials };
+    for (name, text) in others {
         let scenario = trial(exercise, plan, name, text, compared);
-        let bound = Bound { late: 0, faults: 0, ..bound(&scenario) };
+        let bound = Bound { late: 0, faults: 0, steps: STEPS_COMPARED, ..bound(&scenario) };
         explore_here(&Subject { cluster: &|| bugs::cluster(&scenario), properties: &Vec::new }, &bound);
     }
     let findings = findings.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let mut case = format!("{}\n", session.scenario().title);
     case += &story(plan, &session, violation);
-    case += &format!("then: {}\n", without_task(&violation.what));
+    case += &format!("then: {}\n", then(violation));
     if let Some(parting) = &parting {
         let at = parting.at.as_ref().map_or(String::new(), |(file, line)| format!(" ({file}:{line})"));
         case += &format!("yours did: {}{at}\nright was: {}\n", parting.did, parting.right);
@@ -98,7 +155,7 @@ fn failure(
     Failure {
         property: property(violation),
         case,
-        mistake: findings.mistake(plan),
+        mistake: findings.mistake(plan).filter(|_| !others.is_empty()),
         replay: Some(Replay { text: file::save(&session), step: violation.step }),
     }
 }
@@ -110,36 +167,43 @@ fn heard_parting(findings: &Mutex<Findings>) -> Option<Parting> {
 
 /// The property, in a learner's words.
 fn property(violation: &Violation) -> String {
-    match &*violation.property {
-        "nothing panics" => "every reconcile comes to its end".to_owned(),
-        "the cluster comes to rest" => "when all is as asked for, nothing more is written".to_owned(),
-        other => other.to_owned(),
+    match violation.breach {
+        Breach::Stated => violation.property.clone(),
+        Breach::Panic(_) => "every reconcile comes to its end".to_owned(),
+        Breach::Unrest => "when all is as asked for, nothing more is written".to_owned(),
     }
 }
 
-/// A panic is said of a task; here there is only one that matters.
-fn without_task(what: &str) -> &str {
-    what.split_once(": it ").map_or(what, |(_, how)| how)
+/// What broke it. Of a panic, what was said: here only one task matters.
+fn then(violation: &Violation) -> &str {
+    match &violation.breach {
+        Breach::Panic(message) => message,
+        Breach::Stated | Breach::Unrest => &violation.what,
+    }
 }
 
 /// The last lines of the run that concern the controller, and all that was out of the usual.
 fn story(plan: &Plan, session: &Session, violation: &Violation) -> String {
-    let concerns = |headline: &str| {
-        let kinds = [plan.duty.kind].into_iter().chain(plan.duty.others.iter().copied());
-        let informer =
-            |kind: crate::object::Kind| headline.contains(&format!("{} informer in", kind.info().singular()));
-        headline.contains(plan.duty.name) || kinds.into_iter().any(informer) && headline.contains("controller-manager")
-    };
+    let engine = &session.cluster.engine;
     let mut lines = Vec::new();
     let mut choices = violation.choices.iter().peekable();
     for (number, step) in (1..).zip(session.history()) {
-        let headline = describe::headline(&session.cluster.engine, &step.event).to_string();
-        if concerns(&headline) || number == violation.step {
-            lines.push(format!("step {number:<5}{headline}\n"));
+        if concerns(&plan.duty, &Facts::of(engine, step)) || number == violation.step {
+            lines.push(format!("step {number:<5}{}\n", describe::headline(engine, &step.event)));
         }
         while let Some((_, choice)) = choices.next_if(|(after, _)| *after <= number) {
             lines.push(format!("  then    {choice}\n"));
         }
     }
     lines.split_off(lines.len().saturating_sub(LINES)).concat()
+}
+
+/// Whether a step is the controller's: it asks, it goes on, or one of its caches hears of something.
+fn concerns(duty: &Duty, facts: &Facts) -> bool {
+    let watches = |kind| kind == duty.kind || duty.others.contains(&kind);
+    let is_its = |task: &str| task.split(' ').next() == Some(duty.name);
+    let hears = facts.class == Class::Notification && facts.to == "kube-controller-manager";
+    facts.from == duty.name
+        || facts.tasks().any(is_its)
+        || hears && facts.subjects.iter().any(|subject| watches(subject.kind))
 }

@@ -33,8 +33,13 @@ pub enum Ask {
         /// What the controller remembers by now.
         memory: Value,
     },
-    /// The objects of a cache that was read.
-    Cached(Vec<Value>),
+    /// What a cache that is read shows that it did not show when it was read last.
+    Cached {
+        /// The objects that are new in it, or have changed.
+        changed: Vec<Value>,
+        /// What is gone: `default/web`.
+        gone: Vec<String>,
+    },
     /// A reconcile will not go on.
     Forget {
         /// Which one.

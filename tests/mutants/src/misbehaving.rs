@@ -1,0 +1,162 @@
+//! Controllers that do to the grader what a learner's code may do: `mutants misbehaving NAME`.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::time::Duration;
+
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kubestep::lab::ownership::Claim;
+use kubestep::lab::reconcile::kube::{Action, Api, Context, Error, ListParams, Patch, PatchParams, PostParams};
+use kubestep::lab::{expectations, ownership, replicaset};
+use serde_json::json;
+
+#[path = "../../../solutions/01_ownership/src/lib.rs"]
+mod claims;
+#[path = "../../../solutions/06_replicaset/src/lib.rs"]
+mod right;
+
+type Result = std::result::Result<Action, Error>;
+
+/// Answers the grader so.
+pub fn run(name: &str) {
+    match name {
+        "panics" => replicaset::answer(panics),
+        "panics-in-observe" => expectations::answer(|_, _, _| panic!("nobody asked me"), creates),
+        "exits" => replicaset::answer(exits),
+        "loops" => replicaset::answer(loops),
+        "loops-in-observe" => expectations::answer(|_, _, _| spin(), creates),
+        "reads-without-end" => replicaset::answer(reads_without_end),
+        "calls-itself" => replicaset::answer(calls_itself),
+        "waits" => replicaset::answer(|_, _| std::future::pending()),
+        "sleeps" => replicaset::answer(sleeps),
+        "two-at-once" => replicaset::answer(two_at_once),
+        "restless" => replicaset::answer(restless),
+        "floods" => replicaset::answer(floods),
+        "allocates" => replicaset::answer(allocates),
+        "prints" => replicaset::answer(prints),
+        "prints-without-end" => replicaset::answer(prints_without_end),
+        "remembers" => replicaset::answer(remembers),
+        "function-remembers" => ownership::answer(function_remembers),
+        _ => panic!("no such one"),
+    }
+}
+
+async fn creates(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
+    let pods: Api<Pod> = Api::namespaced(context.client.clone(), set.metadata.namespace.as_deref().unwrap_or_default());
+    let spec = set.spec.as_ref().and_then(|spec| spec.template.clone()?.spec);
+    let metadata = ObjectMeta { generate_name: Some("web-".to_owned()), ..ObjectMeta::default() };
+    pods.create(&PostParams::default(), &Pod { metadata, spec, status: None }).await?;
+    Ok(Action::await_change())
+}
+
+async fn panics(set: Arc<ReplicaSet>, _: Arc<Context>) -> Result {
+    let labels = set.metadata.annotations.clone().expect("it has annotations");
+    Err(Error::Other(format!("{labels:?}")))
+}
+
+async fn exits(_: Arc<ReplicaSet>, _: Arc<Context>) -> Result {
+    std::process::exit(0)
+}
+
+fn spin() {
+    loop {
+        std::hint::spin_loop();
+    }
+}
+
+async fn loops(_: Arc<ReplicaSet>, _: Arc<Context>) -> Result {
+    spin();
+    Ok(Action::await_change())
+}
+
+async fn reads_without_end(_: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
+    while context.store::<Pod>().state().len() < 1_000 {}
+    Ok(Action::await_change())
+}
+
+async fn calls_itself(_: Arc<ReplicaSet>, _: Arc<Context>) -> Result {
+    fn deeper(n: u64) -> u64 {
+        std::hint::black_box(if n == u64::MAX { n } else { deeper(n + 1) + 1 })
+    }
+    Ok(Action::requeue(Duration::from_secs(deeper(0))))
+}
+
+async fn sleeps(_: Arc<ReplicaSet>, _: Arc<Context>) -> Result {
+    std::thread::sleep(Duration::from_millis(1_500));
+    Ok(Action::await_change())
+}
+
+async fn two_at_once(_: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
+    let pods: Api<Pod> = Api::all(context.client.clone());
+    let (mut first, mut second) = (Box::pin(pods.list(&ListParams::default())), Box::pin(pods.get("web")));
+    let both = std::future::poll_fn(|context| {
+        let done = first.as_mut().poll(context).is_ready() & second.as_mut().poll(context).is_ready();
+        if done { Poll::Ready(()) } else { Poll::Pending }
+    });
+    both.await;
+    Ok(Action::await_change())
+}
+
+/// Writes something else into the status each time, and so is called for ever.
+async fn restless(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
+    note(&set, &context, &set.metadata.resource_version.clone().unwrap_or_default()).await?;
+    Ok(Action::await_change())
+}
+
+/// Writes without end in one reconcile.
+async fn floods(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
+    for n in 0_u64.. {
+        note(&set, &context, &n.to_string()).await?;
+    }
+    Ok(Action::await_change())
+}
+
+async fn note(set: &ReplicaSet, context: &Context, what: &str) -> std::result::Result<(), Error> {
+    let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
+    let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {"note": what}}}));
+    sets.patch(set.metadata.name.as_deref().unwrap_or_default(), &PatchParams::default(), &patch).await.map(drop)
+}
+
+async fn allocates(_: Arc<ReplicaSet>, _: Arc<Context>) -> Result {
+    let much = vec![1_u8; 1 << 40];
+    Ok(Action::requeue(Duration::from_secs(u64::from(much[1 << 30]))))
+}
+
+/// A right one that prints, also what looks like the end of a line of the grader's.
+async fn prints(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
+    println!("I am called with {:?}", set.metadata.name);
+    eprintln!("thread 'main' has nothing to say");
+    print!("and this is no line");
+    right::reconcile(set, context).await
+}
+
+async fn prints_without_end(_: Arc<ReplicaSet>, _: Arc<Context>) -> Result {
+    loop {
+        println!("again and again");
+    }
+}
+
+/// Works on each version of a ReplicaSet once in the life of its process.
+async fn remembers(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
+    static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let version = set.metadata.uid.clone().zip(set.metadata.resource_version.clone());
+    let version = version.map(|(uid, version)| format!("{uid} {version}")).unwrap_or_default();
+    if !SEEN.lock().expect("nobody panics here").insert(version) {
+        return Ok(Action::await_change());
+    }
+    right::reconcile(set, context).await
+}
+
+/// A right one, but for some answers that depend on how many there were before.
+fn function_remembers(set: &ReplicaSet, pod: &Pod) -> Claim {
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    match ASKED.fetch_add(1, Ordering::Relaxed) % 97 {
+        96 => Claim::Leave,
+        _ => claims::claim(set, pod),
+    }
+}
