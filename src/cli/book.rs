@@ -19,7 +19,7 @@ pub struct Arguments {
     #[arg(long)]
     build_only: bool,
     /// Serve at this port of 127.0.0.1; 0 takes any that is free.
-    #[arg(long, default_value_t = 4180, conflicts_with = "build_only")]
+    #[arg(long, default_value_t = super::doctor::PORT, conflicts_with = "build_only")]
     port: u16,
     /// Open no browser.
     #[arg(long, conflicts_with = "build_only")]

@@ -1,25 +1,31 @@
 //! `kubestep learn` and what goes with it: where a learner stands, verdicts, hints, answers.
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::anyhow;
 
 use crate::lab::{Exercise, TABLE, Verdict, process, progress, report, shelf};
 
-/// `learn`: where am I, what is next. Builds nothing.
-pub fn learn(out: &mut dyn Write) -> anyhow::Result<()> {
+/// `learn`: where am I, what is next. Builds nothing. `--until NAME`: the answers before that one are handed out.
+pub fn learn(until: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
     let root = shelf::root().map_err(|error| anyhow!(error))?;
     shelf::hand_out(&root).map_err(|error| anyhow!(error))?;
-    let passed = progress::load(&root);
+    if let Some(until) = until {
+        let exercise = Exercise::find(until).map_err(|error| anyhow!(error))?;
+        let count = progress::give(&root, exercise).map_err(|error| anyhow!(error))?;
+        writeln!(out, "The answers of {count} exercises before {} are handed out.\n", exercise.folder)?;
+    }
+    let progress = progress::load(&root);
     let mut next = None;
     for exercise in TABLE {
-        let state = match passed.get(exercise.name()) {
-            Some(digest) if *digest == progress::digest(&root, exercise) => "passed",
-            Some(_) => "passed, and changed since",
+        let state = match progress.get(exercise.name()).filter(|record| record.passes()) {
+            Some(record) if record.digest != progress::digest(&root, exercise) => "passed, and changed since",
+            Some(record) if record.is_given() => "handed out",
+            Some(_) => "passed",
             None => {
                 next = next.or(Some(exercise));
-                let text = shelf::read(&shelf::file(&root, exercise)).map_err(|error| anyhow!(error))?;
-                if text.contains("lab::not_started()") { "" } else { "started" }
+                if shelf::is_started(&root, exercise).map_err(|error| anyhow!(error))? { "started" } else { "" }
             }
         };
         writeln!(out, "{:<14} {:<44} {:>3} min  {state}", exercise.folder, exercise.title, exercise.minutes)?;
@@ -46,14 +52,20 @@ pub fn grade(name: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
     };
     let mut failed = Vec::new();
     for exercise in chosen {
-        let verdict = process::grade(&root, exercise);
-        write!(out, "{}", report::full(&root, exercise, &verdict))?;
-        progress::remember(&root, exercise, &verdict).map_err(|error| anyhow!(error))?;
+        let verdict = grade_one(&root, exercise, out)?;
         if !verdict.passes() && (name.is_some() || verdict != Verdict::NotStarted) {
             failed.push(exercise.name());
         }
     }
     if failed.is_empty() { Ok(()) } else { Err(anyhow!("not yet: {}", failed.join(", "))) }
+}
+
+/// Grades one, says what came of it and remembers it.
+pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -> anyhow::Result<Verdict> {
+    let verdict = process::grade(root, exercise);
+    write!(out, "{}", report::full(root, exercise, &verdict))?;
+    progress::remember(root, exercise, &verdict).map_err(|error| anyhow!(error))?;
+    Ok(verdict)
 }
 
 /// `hint NAME [N]`: one hint of the ladder.

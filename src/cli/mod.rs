@@ -4,7 +4,8 @@
 //! - [`told`]: answers as values, for programs.
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
-//! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`.
+//! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`. [`regrade`]: `watch`.
+//!   [`progress`]: how long they took. [`doctor`], [`pack`]: before a class begins.
 //! - [`mod@book`]: `kubestep book`, the course.
 //! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
 //! - [`view`], [`palette`]: what a stop looks like; [`sequence`]: a timeline as a diagram. [`watch`]: long moves as they go.
@@ -24,13 +25,17 @@ use crate::lab::plug;
 pub mod book;
 pub mod commands;
 pub mod complete;
+pub mod doctor;
 pub mod explore;
 pub mod input;
 pub mod journal;
 pub mod json;
 pub mod learn;
+pub mod pack;
 pub mod palette;
+pub mod progress;
 pub mod prompt;
+pub mod regrade;
 pub mod resume;
 pub mod run;
 pub mod sequence;
@@ -82,7 +87,25 @@ enum Verb {
         question: Option<book::Question>,
     },
     /// The exercises: where you are, and what is next.
-    Learn,
+    Learn {
+        /// Hand out the answers of the exercises before this one that nobody has begun, and begin here.
+        #[arg(long, value_name = "NAME")]
+        until: Option<String>,
+    },
+    /// Grade an exercise whenever its file is saved; all of them unless one is named.
+    Watch {
+        /// Its name or number.
+        name: Option<String>,
+    },
+    /// How long each exercise took: for you, for somebody else, for a class.
+    Progress(progress::Arguments),
+    /// Whether this machine has all that is needed, and what to do where not.
+    Doctor,
+    /// Put the project and all crates into one folder, from which people without network can start.
+    Pack {
+        /// A folder that is not there yet.
+        folder: PathBuf,
+    },
     /// Grade an exercise, or all that are started, with the full explanation.
     Grade {
         /// Its name or number.
@@ -251,7 +274,11 @@ fn run(verb: Verb) -> anyhow::Result<()> {
         Verb::Book(arguments) => book::command(&arguments),
         #[cfg(feature = "book")]
         Verb::Preprocess { question } => book::preprocess(question.as_ref()),
-        Verb::Learn => learn::learn(&mut io::stdout().lock()),
+        Verb::Learn { until } => learn::learn(until.as_deref(), &mut io::stdout().lock()),
+        Verb::Watch { name } => regrade::command(name.as_deref(), &mut io::stdout().lock()),
+        Verb::Progress(arguments) => progress::command(&arguments, &mut io::stdout().lock()),
+        Verb::Pack { folder } => pack::command(&folder, &mut io::stdout().lock()),
+        Verb::Doctor => doctor::command(&mut io::stdout().lock()),
         Verb::Grade { name } => learn::grade(name.as_deref(), &mut io::stdout().lock()),
         Verb::Hint { name, number } => learn::hint(&name, number, &mut io::stdout().lock()),
         Verb::Solution { name } => learn::solution(&name, &mut io::stdout().lock()),

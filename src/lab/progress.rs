@@ -2,45 +2,235 @@
 //!
 //! An exercise is remembered by its name and by a digest of the file that passed. A file that was changed since counts
 //! as passed until it is graded again; it is only said that it has changed.
+//!
+//! An [`Export`] is the same with a learner's name, so that whoever leads a class can put many into one table: files that
+//! are handed over somehow, and no server.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{Exercise, Verdict, shelf};
+use serde::{Deserialize, Serialize};
+
+use super::{Exercise, TABLE, Verdict, shelf};
 use crate::object::sha256;
 
-/// What has passed: the name of an exercise, and the digest of the file that did.
-pub type Passed = BTreeMap<String, String>;
+/// What is remembered, by the names of exercises.
+pub type Progress = BTreeMap<String, Record>;
+
+/// What is remembered of one exercise.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Record {
+    /// The digest of the file that passed; empty: none has.
+    pub digest: String,
+    /// How often it was graded until it passed for the first time; 0 of one that passed: its answer was handed out.
+    pub attempts: u32,
+    /// When it was graded first, in seconds since 1970.
+    pub begun: u64,
+    /// When it passed first, in seconds since 1970; 0: not yet.
+    pub passed: u64,
+}
+
+impl Record {
+    /// Whether the file passed when it was graded last.
+    pub fn passes(&self) -> bool {
+        !self.digest.is_empty()
+    }
+
+    /// Whether its answer was handed out.
+    pub fn is_given(&self) -> bool {
+        self.passes() && self.attempts == 0
+    }
+
+    /// How long it took from the first grading to the first that passed, in whole minutes.
+    pub fn minutes(&self) -> Option<u64> {
+        (self.passed > 0).then(|| self.passed.saturating_sub(self.begun).div_ceil(60))
+    }
+
+    fn judged(&mut self, verdict: &Verdict, digest: String, now: u64) {
+        if self.attempts == 0 {
+            self.begun = now;
+        }
+        if self.passed == 0 {
+            self.attempts += 1;
+        }
+        self.digest = if verdict.passes() { digest } else { String::new() };
+        if verdict.passes() && self.passed == 0 {
+            self.passed = now;
+        }
+    }
+}
+
+/// One learner's progress, to be handed to somebody else.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Export {
+    /// Whose it is.
+    pub name: String,
+    /// What is remembered.
+    pub exercises: Progress,
+}
 
 /// Where it is kept.
 pub fn path(root: &Path) -> PathBuf {
     root.join("exercises/progress.yaml")
 }
 
-/// What has passed. A file that cannot be read is none: grading makes it anew.
-pub fn load(root: &Path) -> Passed {
+/// What is remembered. A file that cannot be read is none: grading makes it anew.
+pub fn load(root: &Path) -> Progress {
     shelf::read(&path(root)).ok().and_then(|text| serde_yaml::from_str(&text).ok()).unwrap_or_default()
 }
 
-/// Remembers a verdict.
+/// Remembers a verdict. That an exercise is not started is none.
 ///
 /// # Errors
 /// That the file cannot be written.
 pub fn remember(root: &Path, exercise: &Exercise, verdict: &Verdict) -> Result<(), String> {
-    let mut passed = load(root);
-    let changed = match verdict.passes() {
-        true => passed.insert(exercise.name().to_owned(), digest(root, exercise)) != Some(digest(root, exercise)),
-        false => passed.remove(exercise.name()).is_some(),
-    };
-    if !changed {
+    let mut progress = load(root);
+    if *verdict == Verdict::NotStarted && !progress.contains_key(exercise.name()) {
         return Ok(());
     }
-    let text = serde_yaml::to_string(&passed).map_err(|error| error.to_string())?;
-    shelf::write(&path(root), &text)
+    let record = progress.entry(exercise.name().to_owned()).or_default();
+    match verdict {
+        Verdict::NotStarted => record.digest.clear(),
+        verdict => record.judged(verdict, digest(root, exercise), now()),
+    }
+    save(root, &progress)
+}
+
+/// Hands out the answers of all exercises before this one that nobody has begun. Gives how many.
+///
+/// # Errors
+/// Which file could not be read or written.
+pub fn give(root: &Path, until: &Exercise) -> Result<usize, String> {
+    shelf::hand_out(root)?;
+    let mut progress = load(root);
+    let mut given = 0;
+    for exercise in TABLE.iter().take_while(|exercise| exercise.folder != until.folder) {
+        if shelf::is_started(root, exercise)? {
+            continue;
+        }
+        shelf::write(&shelf::file(root, exercise), &shelf::read(&shelf::solution(root, exercise))?)?;
+        let record = Record { digest: digest(root, exercise), ..Record::default() };
+        progress.insert(exercise.name().to_owned(), record);
+        given += 1;
+    }
+    save(root, &progress)?;
+    Ok(given)
+}
+
+/// Takes over what somebody, the same learner on another machine, has passed and this one has not. Gives how many.
+///
+/// # Errors
+/// That the file cannot be written.
+pub fn import(root: &Path, export: &Export) -> Result<usize, String> {
+    let mut progress = load(root);
+    let is_new = |(name, record): &(&String, &Record)| {
+        record.passes() && !progress.get(*name).is_some_and(|here| here.passes() && !here.is_given())
+    };
+    let new: Progress =
+        export.exercises.iter().filter(is_new).map(|(name, record)| (name.clone(), record.clone())).collect();
+    let count = new.len();
+    progress.extend(new);
+    save(root, &progress)?;
+    Ok(count)
+}
+
+/// Many learners in one table: the minutes that each took for each exercise, how many have passed it, and the median.
+pub fn table(exports: &[Export]) -> String {
+    let number = |exercise: &Exercise| exercise.folder.split('_').next().unwrap_or_default().to_owned();
+    let row = |head: &str, cell: &dyn Fn(&Exercise) -> String| {
+        let cells: String = TABLE.iter().map(|exercise| format!("{:>4}", cell(exercise))).collect();
+        format!("{head:<16}{cells}\n")
+    };
+    let mut text = row("", &number);
+    for export in exports {
+        text += &row(&export.name, &|exercise| match export.exercises.get(exercise.name()) {
+            Some(record) if record.is_given() => "-".to_owned(),
+            Some(record) if record.passes() => record.minutes().unwrap_or_default().to_string(),
+            Some(_) => "...".to_owned(),
+            None => String::new(),
+        });
+    }
+    let all = |exercise: &Exercise| -> Vec<u64> {
+        let records = exports.iter().filter_map(|export| export.exercises.get(exercise.name()));
+        let mut minutes: Vec<u64> = records.filter(|one| one.passes()).filter_map(Record::minutes).collect();
+        minutes.sort_unstable();
+        minutes
+    };
+    text += &row("have passed", &|exercise| all(exercise).len().to_string());
+    text += &row("median minutes", &|exercise| {
+        let minutes = all(exercise);
+        minutes.get(minutes.len() / 2).map_or(String::new(), u64::to_string)
+    });
+    text
 }
 
 /// The digest of the learner's file; empty if there is none.
 pub fn digest(root: &Path, exercise: &Exercise) -> String {
     let text = shelf::read(&shelf::file(root, exercise)).unwrap_or_default();
     sha256::hex(&text)
+}
+
+fn save(root: &Path, progress: &Progress) -> Result<(), String> {
+    if *progress == load(root) {
+        return Ok(());
+    }
+    shelf::write(&path(root), &serde_yaml::to_string(progress).map_err(|error| error.to_string())?)
+}
+
+/// Seconds since 1970.
+#[allow(clippy::disallowed_methods, reason = "learners live in real time")]
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passed(begun: u64, passed: u64) -> Record {
+        Record { digest: "d".to_owned(), attempts: 1, begun, passed }
+    }
+
+    #[test]
+    fn attempts_and_time_count_until_it_passes_first() {
+        let mut record = Record::default();
+        let verdicts = [(Verdict::Stopped(String::new()), 100), (Verdict::Passes(5), 220), (Verdict::Passes(5), 900)];
+        for (verdict, now) in verdicts {
+            record.judged(&verdict, "d".to_owned(), now);
+        }
+        assert_eq!((record.attempts, record.minutes(), record.passes()), (2, Some(2), true));
+        record.judged(&Verdict::Stopped(String::new()), "e".to_owned(), 1_000);
+        assert_eq!((record.attempts, record.minutes(), record.passes()), (2, Some(2), false));
+    }
+
+    #[test]
+    fn a_table_of_many() {
+        let of = |name: &str, records: &[(&str, Record)]| Export {
+            name: name.to_owned(),
+            exercises: records.iter().map(|(name, record)| ((*name).to_owned(), record.clone())).collect(),
+        };
+        let tried = Record { attempts: 3, begun: 1, ..Record::default() };
+        let given = Record { digest: "d".to_owned(), ..Record::default() };
+        let text = table(&[
+            of("ann", &[("ownership", passed(60, 660)), ("update", tried)]),
+            of("ben", &[("ownership", given), ("update", passed(0, 61))]),
+            of("cem", &[("ownership", passed(0, 1_200))]),
+        ]);
+        let cells = |line: &str| -> Vec<String> {
+            let cell = |n: usize| line.get(16 + 4 * n..20 + 4 * n).unwrap_or_default().trim().to_owned();
+            vec![line[..16].trim().to_owned(), cell(0), cell(1)]
+        };
+        let seen: Vec<Vec<String>> = text.lines().map(cells).collect();
+        let wanted = [
+            ["", "01", "02"],
+            ["ann", "10", "..."],
+            ["ben", "-", "2"],
+            ["cem", "20", ""],
+            ["have passed", "2", "1"],
+            ["median minutes", "20", "2"],
+        ];
+        assert_eq!(seen, wanted, "{text}");
+    }
 }

@@ -1,0 +1,157 @@
+//! `kubestep doctor`: whether this machine has all that the course needs, and the way out where it has not.
+
+use std::fs;
+use std::io::{IsTerminal, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::anyhow;
+
+use super::palette;
+use crate::lab::shelf;
+
+/// What the full screen and the transcripts of the course need.
+const COLUMNS: u16 = 80;
+const ROWS: u16 = 24;
+/// What a build of the program and of all exercises takes.
+const FREE_MIB: u64 = 4 << 10;
+/// Where the course is served unless something else is said.
+pub(super) const PORT: u16 = 4180;
+
+/// What was found, or what is wrong and what to do about it.
+type Found = Result<String, (String, &'static str)>;
+
+/// What is looked at, by name.
+type Check = (&'static str, fn(&Path) -> Found);
+
+const CHECKS: [Check; 6] = [
+    ("toolchain", toolchain),
+    ("terminal", terminal),
+    ("file watching", watching),
+    ("port", port),
+    ("disk", disk),
+    ("offline", offline),
+];
+
+/// `doctor`. An error if anything is amiss.
+pub fn command(out: &mut dyn Write) -> anyhow::Result<()> {
+    let root = shelf::root().map_err(|error| anyhow!(error))?;
+    let mut amiss = Vec::new();
+    for (name, check) in CHECKS {
+        match check(&root) {
+            Ok(found) => writeln!(out, "{} {name:<14} {found}", palette::added().apply_to("ok  "))?,
+            Err((wrong, way_out)) => {
+                writeln!(
+                    out,
+                    "{} {name:<14} {wrong}\n     {:<14} {way_out}",
+                    palette::error().apply_to("amiss"),
+                    "do"
+                )?;
+                amiss.push(name);
+            }
+        }
+    }
+    if amiss.is_empty() { Ok(()) } else { Err(anyhow!("amiss: {}", amiss.join(", "))) }
+}
+
+/// What a program prints; None if it cannot be started or fails.
+fn says(root: &Path, program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).current_dir(root).args(arguments).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn toolchain(root: &Path) -> Found {
+    let way_out = "install Rust as rustup.rs says, or update it: rustup update stable";
+    let version = says(root, "rustc", &["--version"]).ok_or(("there is no rustc".to_owned(), way_out))?;
+    says(root, "cargo", &["--version"]).ok_or(("there is no cargo".to_owned(), way_out))?;
+    let number = version.split(' ').nth(1).unwrap_or_default();
+    match numbers(number) >= numbers(env!("CARGO_PKG_RUST_VERSION")) {
+        true => Ok(version),
+        false => Err((format!("{version}; it takes {} or later", env!("CARGO_PKG_RUST_VERSION")), way_out)),
+    }
+}
+
+/// `1.89.0` as numbers.
+fn numbers(version: &str) -> Vec<u32> {
+    version.split(['.', '-']).map_while(|number| number.parse().ok()).collect()
+}
+
+fn terminal(_: &Path) -> Found {
+    if !std::io::stdout().is_terminal() {
+        return Err(("this is none".to_owned(), "start it in a terminal, without a pipe"));
+    }
+    if std::env::var("TERM").is_ok_and(|term| term == "dumb") {
+        return Err(("TERM is dumb".to_owned(), "export TERM=xterm-256color, or use another terminal"));
+    }
+    let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
+    match columns >= COLUMNS && rows >= ROWS {
+        true => Ok(format!("{columns} columns, {rows} rows")),
+        false => Err((
+            format!("{columns} columns and {rows} rows; the full screen takes {COLUMNS} and {ROWS}"),
+            "make the window larger or the letters smaller",
+        )),
+    }
+}
+
+/// `watch` looks at files: one that is written must be read as it was written.
+fn watching(root: &Path) -> Found {
+    let file = root.join("exercises").join(format!(".doctor-{}", std::process::id()));
+    let seen = ["one", "two"].iter().all(|text| {
+        let written = fs::write(&file, text);
+        written.is_ok() && fs::read_to_string(&file).is_ok_and(|read| read == *text)
+    });
+    drop(fs::remove_file(&file));
+    match seen {
+        true => Ok("a file that is saved is seen".to_owned()),
+        false => Err((
+            "a file in exercises/ cannot be written and read again".to_owned(),
+            "make the folder yours: chown -R $USER exercises, or clone the project anew into your own folder",
+        )),
+    }
+}
+
+fn port(_: &Path) -> Found {
+    match TcpListener::bind(("127.0.0.1", PORT)) {
+        Ok(_) => Ok(format!("{PORT} is free for the course")),
+        Err(error) => Err((format!("{PORT}: {error}"), "cargo run -- book --port 0 takes any that is free")),
+    }
+}
+
+fn disk(root: &Path) -> Found {
+    let table = says(root, "df", &["-Pk", "."]);
+    let free = table.and_then(|table| table.lines().last()?.split_whitespace().nth(3)?.parse::<u64>().ok());
+    let Some(free) = free.map(|kib| kib >> 10) else {
+        return Ok("how much is free cannot be told here (there is no df)".to_owned());
+    };
+    match free >= FREE_MIB {
+        true => Ok(format!("{} GiB free", free >> 10)),
+        false => {
+            Err((format!("{free} MiB free; a build takes {FREE_MIB}"), "make room; cargo clean removes old builds"))
+        }
+    }
+}
+
+/// Whether a build needs the network.
+fn offline(root: &Path) -> Found {
+    let all = ["metadata", "--offline", "--locked", "--format-version", "1"];
+    match says(root, "cargo", &all) {
+        Some(_) => Ok("all crates are here; nothing needs the network".to_owned()),
+        None => Err((
+            "some crates are not here yet".to_owned(),
+            "once, with the network: cargo fetch --locked; or work in a bundle that cargo run -- pack has made",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert!(numbers("1.100.0") > numbers("1.89"));
+        assert!(numbers("1.89.0-nightly") >= numbers("1.89"));
+        assert!(numbers("1.88.9") < numbers("1.89") && numbers("") < numbers("1.89"));
+    }
+}

@@ -1,0 +1,68 @@
+//! `kubestep progress`: how long each exercise took, for oneself or, from many exports, for a class.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+
+use crate::lab::progress::{self, Export};
+use crate::lab::{TABLE, shelf};
+
+/// What to do with it.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Write it into this file, to be handed to somebody.
+    #[arg(long, value_name = "FILE")]
+    export: Option<PathBuf>,
+    /// The name that stands in the export; the user's unless given.
+    #[arg(long = "as", value_name = "NAME", requires = "export")]
+    name: Option<String>,
+    /// Take over what has passed on another machine.
+    #[arg(long, value_name = "FILE", conflicts_with = "export")]
+    import: Option<PathBuf>,
+    /// Many exports as one table: the minutes that each learner took for each exercise.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["export", "import"])]
+    table: Vec<PathBuf>,
+}
+
+/// `progress`.
+pub fn command(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<()> {
+    if !arguments.table.is_empty() {
+        let mut exports = arguments.table.iter().map(|file| read(file)).collect::<anyhow::Result<Vec<_>>>()?;
+        exports.sort_by(|a, b| a.name.cmp(&b.name));
+        return Ok(write!(out, "{}", progress::table(&exports))?);
+    }
+    let root = shelf::root().map_err(|error| anyhow!(error))?;
+    if let Some(file) = &arguments.import {
+        let count = progress::import(&root, &read(file)?).map_err(|error| anyhow!(error))?;
+        return Ok(writeln!(out, "{count} exercises that had not passed here have passed there.")?);
+    }
+    if let Some(file) = &arguments.export {
+        let user = || ["USER", "USERNAME"].iter().find_map(|name| std::env::var(name).ok());
+        let name = arguments.name.clone().or_else(user).unwrap_or_else(|| "somebody".to_owned());
+        let text = serde_yaml::to_string(&Export { name, exercises: progress::load(&root) })?;
+        shelf::write(file, &text).map_err(|error| anyhow!(error))?;
+        return Ok(writeln!(out, "Written to {}.", file.display())?);
+    }
+    own(&root, out)
+}
+
+fn read(file: &Path) -> anyhow::Result<Export> {
+    let text = shelf::read(file).map_err(|error| anyhow!(error))?;
+    serde_yaml::from_str(&text).with_context(|| format!("{} is no export of progress", file.display()))
+}
+
+fn own(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
+    let progress = progress::load(root);
+    for exercise in TABLE {
+        let Some(record) = progress.get(exercise.name()) else { continue };
+        let how = match record.minutes() {
+            _ if record.is_given() => "handed out".to_owned(),
+            Some(minutes) => format!("passed after {minutes} min and {} gradings", record.attempts),
+            None => format!("not yet, after {} gradings", record.attempts),
+        };
+        writeln!(out, "{:<18} {how}; most people take {} min", exercise.folder, exercise.minutes)?;
+    }
+    let passed = TABLE.iter().filter(|one| progress.get(one.name()).is_some_and(|record| record.passes())).count();
+    Ok(writeln!(out, "{passed} of {} have passed.", TABLE.len())?)
+}

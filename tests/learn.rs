@@ -1,0 +1,159 @@
+//! The exercises at a terminal, on a copy of them: `learn`, `watch`, `hint`, `progress`, `doctor`. The answer of the first
+//! is built before; in the copy there is a cargo that only says whether a file compiles.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use kubestep::lab::{Exercise, process, shelf};
+use pty::Terminal;
+
+mod pty;
+
+const CARGO: &str = "#!/bin/sh
+if grep -q 'no Rust' exercises/01_ownership/src/lib.rs; then
+  echo 'error: expected item' >&2
+  exit 101
+fi
+mkdir -p target/debug && cp 'PROGRAM' target/debug/exercise-01-ownership
+";
+
+/// A copy of the exercises.
+struct Class(PathBuf);
+
+impl Class {
+    fn new(name: &str) -> Class {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let class = Class(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+        let _ = fs::remove_dir_all(&class.0);
+        for exercise in kubestep::lab::TABLE {
+            shelf::write(&class.0.join("exercises").join(exercise.folder).join("stub.rs"), &stub(exercise)).unwrap();
+            let solution = shelf::read(&shelf::solution(root, exercise)).unwrap();
+            shelf::write(&shelf::solution(&class.0, exercise), &solution).unwrap();
+        }
+        let program = process::build(root, "solution-01-ownership").unwrap();
+        shelf::write(&class.cargo(), &CARGO.replace("PROGRAM", &program.display().to_string())).unwrap();
+        fs::set_permissions(class.cargo(), fs::Permissions::from_mode(0o755)).unwrap();
+        class
+    }
+
+    fn cargo(&self) -> PathBuf {
+        self.0.join("cargo")
+    }
+
+    fn saves(&self, text: &str) {
+        shelf::write(&shelf::file(&self.0, ownership()), text).unwrap();
+    }
+
+    fn terminal(&self, name: &str, script: &str) -> Option<Terminal> {
+        let (root, cargo) = (self.0.display(), self.cargo());
+        let script = format!("cd '{root}'; export CARGO='{}'; unset CARGO_TARGET_DIR; {script}", cargo.display());
+        Terminal::start(name, &script)
+    }
+
+    /// What a command prints, and whether it went well.
+    fn says(&self, words: &[&str]) -> (String, bool) {
+        let output = Command::new(env!("CARGO_BIN_EXE_kubestep"))
+            .args(words)
+            .current_dir(&self.0)
+            .env("CARGO", self.cargo())
+            .env_remove("CARGO_TARGET_DIR")
+            .output()
+            .unwrap();
+        let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        (text, output.status.success())
+    }
+
+    /// What a command that goes well prints.
+    fn well(&self, words: &[&str]) -> String {
+        let (text, well) = self.says(words);
+        assert!(well, "{words:?}: {text}");
+        text
+    }
+}
+
+fn ownership() -> &'static Exercise {
+    Exercise::find("ownership").unwrap()
+}
+
+fn stub(exercise: &Exercise) -> String {
+    shelf::stub(Path::new(env!("CARGO_MANIFEST_DIR")), exercise).unwrap()
+}
+
+#[test]
+fn watch_grades_what_is_saved() {
+    let class = Class::new("watch");
+    let Some(terminal) = class.terminal("watch", "KUBESTEP watch ownership") else { return };
+    terminal.shows("ignored, not started");
+    terminal.shows("looking for changes");
+    class.saves("this is no Rust");
+    terminal.shows("FAILED: it does not compile");
+    terminal.shows("error: expected item");
+    class.saves(&shelf::read(&shelf::solution(&class.0, ownership())).unwrap());
+    terminal.shows("cases break it");
+    terminal.keys(&["C-c"]);
+    terminal.shows("ended with 130");
+    assert!(class.well(&["progress"]).contains("01_ownership       passed after"));
+}
+
+#[test]
+fn learn_and_hint_at_a_terminal() {
+    let class = Class::new("learn");
+    let Some(terminal) = class.terminal("learn", "KUBESTEP learn; KUBESTEP hint ownership; KUBESTEP hint 01 3") else {
+        return;
+    };
+    terminal.shows("Next: Which Pods are mine?");
+    terminal.shows("edit    exercises/01_ownership/src/lib.rs");
+    terminal.shows("hint 1 of 3: ");
+    terminal.shows("more: cargo run -- hint ownership 2");
+    terminal.shows("the answer: cargo run -- solution ownership");
+    terminal.shows("ended with 0");
+    let (text, well) = class.says(&["hint", "ownership", "4"]);
+    assert!(!well && text.contains("there are hints 1 to 3"), "{text}");
+}
+
+#[test]
+fn a_class_begins_in_the_middle() {
+    let class = Class::new("until");
+    class.saves("// mine\n");
+    let text = class.well(&["learn", "--until", "queue"]);
+    assert!(text.contains("The answers of 2 exercises before 04_queue are handed out."), "{text}");
+    let state = |folder: &str| text.lines().find(|line| line.starts_with(folder)).unwrap_or_default().to_owned();
+    assert!(state("02_update").ends_with("handed out") && state("03_cache").ends_with("handed out"), "{text}");
+    assert!(state("01_ownership").ends_with("started") && state("04_queue").ends_with("min  "), "{text}");
+    assert_eq!(shelf::read(&shelf::file(&class.0, ownership())).unwrap(), "// mine\n", "what was begun is left alone");
+}
+
+#[test]
+fn progress_goes_from_machine_to_machine() {
+    let (here, there) = (Class::new("here"), Class::new("there"));
+    here.saves(&shelf::read(&shelf::solution(&here.0, ownership())).unwrap());
+    here.well(&["grade", "ownership"]);
+    for (class, name) in [(&here, "ann"), (&there, "ben")] {
+        class.well(&["progress", "--export", "out.yaml", "--as", name]);
+    }
+    let file = |class: &Class| class.0.join("out.yaml").display().to_string();
+    let table = here.well(&["progress", "--table", &file(&there), &file(&here)]);
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[1], ["ann", "0"], "{table}");
+    assert_eq!(rows[2], ["ben"], "{table}");
+    assert_eq!(rows[3][..4], ["have", "passed", "1", "0"], "{table}");
+    assert!(there.well(&["progress", "--import", &file(&here)]).starts_with("1 exercises"));
+    assert!(there.well(&["learn"]).contains("passed, and changed since"), "the file there is another one");
+    assert!(there.well(&["progress", "--import", &file(&here)]).starts_with("0 exercises"));
+    let (text, well) = there.says(&["progress", "--import", "cargo"]);
+    assert!(!well && text.contains("cargo is no export of progress"), "{text}");
+}
+
+#[test]
+fn doctor_looks_at_the_terminal_it_is_in() {
+    let class = Class::new("doctor");
+    let Some(terminal) = class.terminal("doctor", "KUBESTEP doctor") else { return };
+    terminal.shows("100 columns, 30 rows");
+    terminal.shows("a file that is saved is seen");
+    terminal.shows("all crates are here; nothing needs the network");
+    let (text, well) = class.says(&["doctor"]);
+    assert!(!well && text.contains("start it in a terminal, without a pipe"), "{text}");
+}
