@@ -38,7 +38,11 @@ pub async fn rollout(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     for (kind, object) in cx.objects(&format!("rollout {verb}"), words, args).await? {
         let is_set = matches!(kind, Kind::DaemonSet | Kind::StatefulSet);
-        if kind != Kind::Deployment && !(is_set && !matches!(verb.as_str(), "pause" | "resume")) {
+        let is_supported = match verb.as_str() {
+            "pause" | "resume" => kind == Kind::Deployment,
+            _ => is_set || kind == Kind::Deployment,
+        };
+        if !is_supported {
             let what = kind.info().qualified_plural();
             return Err(Failure::text(format!(
                 "{what} \"{}\" {verb} is not supported",
