@@ -19,6 +19,7 @@ pub mod own;
 mod policies;
 mod quiet;
 mod services;
+mod sets;
 mod storage;
 
 /// One property.
@@ -57,6 +58,7 @@ pub const SHARED: &[(&str, Make)] = &[
     ("none-to-the-gone", || Box::new(services::NoneToTheGone::default())),
     ("counted-once", || Box::new(jobs::CountedOnce::default())),
     ("policies-hold", || Box::new(policies::PoliciesHold::default())),
+    ("one-a-node", || Box::new(sets::OneANode::default())),
 ];
 
 /// Properties that hold in some scenarios only, which name them.
