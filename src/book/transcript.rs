@@ -46,6 +46,7 @@ pub fn render(block: &Block, program: &Path, folder: &Path, bless: bool) -> Resu
                 anew += &session.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
             }
             Err(_) if bless => {
+                let printed = left_out(&texts, &printed);
                 shown += &printed;
                 anew += &printed;
             }
@@ -127,6 +128,52 @@ fn compare(written: &[&str], printed: &str) -> Result<String, (usize, String)> {
     }
 }
 
+/// What is printed now, with lines left out where they were.
+fn left_out(written: &[&str], printed: &str) -> String {
+    let printed: Vec<&str> = printed.lines().collect();
+    let (new, old) = (by_command(&printed), by_command(written));
+    new.iter()
+        .enumerate()
+        .flat_map(|(n, new)| old.get(n).map_or(new.to_vec(), |old| left_out_of(old, new)))
+        .fold(String::new(), |text, line| text + line + "\n")
+}
+
+/// Lines from prompt to prompt.
+fn by_command<'a>(lines: &'a [&'a str]) -> Vec<&'a [&'a str]> {
+    let starts = (0..lines.len()).filter(|&n| n == 0 || lines[n].starts_with(PROMPT));
+    let starts: Vec<usize> = starts.chain([lines.len()]).collect();
+    starts.windows(2).map(|pair| &lines[pair[0]..pair[1]]).collect()
+}
+
+/// The same of what one command prints. What stood before the first gap is as long as it was, and so is what stood behind
+/// the last; of what stood between two, the lines that look alike are kept.
+fn left_out_of<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<&'a str> {
+    let parts: Vec<&[&str]> = old.split(|line| line.trim() == LEFT_OUT).collect();
+    let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return new.to_vec() };
+    if parts.len() == 1 || first.len() + last.len() >= new.len() {
+        return new.to_vec();
+    }
+    let (head, rest) = new.split_at(first.len());
+    let (mut middle, tail) = rest.split_at(rest.len() - last.len());
+    let mut out = [head, &[LEFT_OUT]].concat();
+    for part in &parts[1..parts.len() - 1] {
+        let found = part.first().and_then(|first| middle.iter().position(|line| shape(line) == shape(first)));
+        if let Some(at) = found {
+            let end = (at + part.len()).min(middle.len());
+            out.extend(&middle[at..end]);
+            out.push(LEFT_OUT);
+            middle = &middle[end..];
+        }
+    }
+    out.extend(tail);
+    out
+}
+
+/// A line without its numbers, which are what changes most.
+fn shape(line: &str) -> String {
+    line.chars().filter(|c| !c.is_ascii_digit() && *c != ' ').collect()
+}
+
 fn same(printed: &str, written: &str) -> bool {
     without_line_number(printed) == without_line_number(written.trim_end())
 }
@@ -162,6 +209,14 @@ mod tests {
         let printed = "$ kubestep x\na\nb\n  src/a.rs:3\n  ▶ 3 let a;\nc\n";
         let written = ["$ kubestep x", "…", "  src/a.rs:9", "  ▶ 8 let a;", "…"];
         assert_eq!(compare(&written, printed).as_deref(), Ok("$ kubestep x\n…\n  src/a.rs:3\n  ▶ 3 let a;\n…\n"));
+    }
+
+    #[test]
+    fn what_was_left_out_stays_left_out() {
+        let written = ["$ kubestep x", "…", "(kubestep) a", "one 1", "…", "mid 2", "…", "end 3", "(kubestep) b", "b"];
+        let printed = "$ kubestep x\nhello\n(kubestep) a\none 4\nx\nmid 5\ny\nz\nend 6\n(kubestep) b\nc\nd\n";
+        let anew = "$ kubestep x\n…\n(kubestep) a\none 4\n…\nmid 5\n…\nend 6\n(kubestep) b\nc\nd\n";
+        assert_eq!(left_out(&written, printed), anew);
     }
 
     #[test]
