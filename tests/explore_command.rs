@@ -84,3 +84,40 @@ fn bugs_are_listed_apart() {
     let (walks, bugs) = listed.split_once("With a bug that real clusters had").expect("they stand apart");
     assert!(walks.contains("deployment ") && bugs.contains("ghost-node ") && !walks.contains("ghost-node"));
 }
+
+#[test]
+fn what_is_found_lies_in_the_users_folder() {
+    let folder = folder("explore-home");
+    let found = Command::new(env!("CARGO_BIN_EXE_kubestep"))
+        .args(["explore", "half-done"])
+        .env("XDG_STATE_HOME", folder.join("state"))
+        .current_dir(&folder)
+        .output()
+        .expect("it can be run");
+    let file = folder.join("state").join("kubestep").join("found").join("half-done.kubestep");
+    assert!(text(&found.stdout).contains(&format!("it is saved in {}", file.display())), "{}", text(&found.stdout));
+    assert!(file.is_file() && !folder.join("half-done.kubestep").exists());
+}
+
+/// Each exercise that is a controller has trials, which are searched by name.
+#[test]
+fn a_learners_controller_is_explored_in_its_trials() {
+    let folder = folder("explore-exercise");
+    let unknown = kubestep(&folder, &["explore", "deployment", "--exercise", "nothing"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(text(&unknown.stderr).contains("no exercise"), "{}", text(&unknown.stderr));
+    let function = kubestep(&folder, &["explore", "--exercise", "ownership"]);
+    assert!(text(&function.stderr).contains("which has no schedules"), "{}", text(&function.stderr));
+    // All its trials, in the learner's own code, which nobody has written yet.
+    for part in ["exercises", "solutions"] {
+        std::fs::create_dir_all(folder.join(part)).expect("there is room");
+    }
+    for exercise in std::fs::read_dir("exercises").expect("they are here") {
+        let exercise = exercise.expect("it can be listed");
+        let copy = folder.join("exercises").join(exercise.file_name());
+        std::fs::create_dir_all(&copy).expect("there is room");
+        std::fs::copy(exercise.path().join("stub.rs"), copy.join("stub.rs")).expect("each has its stub");
+    }
+    let stub = kubestep(&folder, &["explore", "--exercise", "replicaset"]);
+    assert!(text(&stub.stderr).contains("replicaset is not started"), "{}", text(&stub.stderr));
+}

@@ -150,3 +150,56 @@ fn colours_are_as_the_user_wants_them() {
         terminal.shows("ended with 0");
     }
 }
+
+#[test]
+fn an_object_is_changed_in_an_editor() {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("edit");
+    std::fs::create_dir_all(&folder).expect("there is room");
+    let editor = folder.join("editor.sh");
+    // Asks for five; asked again, for what cannot be; and then knows no better.
+    let script = "if grep -q 'replicas: 5' $1; then sed -i 's/replicas: 5/replicas: -1/' $1\n\
+        else sed -i '/^#/!s/replicas: [0-9].*/replicas: 5/' $1; fi\n";
+    std::fs::write(&editor, script).expect("it can be written");
+    let script = format!("EDITOR='sh {}' KUBESTEP step deployment", editor.display());
+    let script = script.replace("KUBESTEP", "env KUBESTEP");
+    let Some(terminal) = Terminal::start("edit", &script) else { return };
+    terminal.shows("(kubestep)");
+    terminal.keys(&["run", "Enter"]);
+    terminal.shows("nothing is left to do");
+    terminal.keys(&["edit deployment web", "Enter"]);
+    terminal.shows("kubectl patch deployment web -p");
+    terminal.keys(&["run", "Enter"]);
+    terminal.shows("deployment.apps/web patched");
+    terminal.keys(&["edit deployment web", "Enter"]);
+    terminal.shows("Edit cancelled, no valid changes were saved.");
+    terminal.keys(&["edit configmap kube-root-ca.crt", "Enter"]);
+    terminal.shows("Edit cancelled, no changes made.");
+    terminal.keys(&["edit deployment nobody", "Enter"]);
+    terminal.shows("deployments.apps \"nobody\" not found");
+    terminal.keys(&["choices", "Enter"]);
+    terminal.shows("type kubectl patch deployment web");
+    terminal.keys(&["quit", "Enter"]);
+    terminal.shows("ended with 0");
+}
+
+#[test]
+fn a_quiz_asks_counts_and_is_gone_on_with() {
+    let Some(terminal) = Terminal::start("quiz", "KUBESTEP step deployment --quiz; KUBESTEP step pod") else { return };
+    terminal.shows("--quiz=false would not");
+    terminal.keys(&["Enter"]);
+    terminal.shows("Type a number, or look around first.");
+    terminal.keys(&["9", "Enter"]);
+    terminal.shows("9 is none of the choices");
+    terminal.keys(&["1", "Enter"]);
+    terminal.shows("── step");
+    terminal.keys(&["step", "Enter", "step", "Enter"]);
+    terminal.shows("it is ");
+    terminal.signal("-KILL");
+    terminal.shows("go on with deployment");
+    terminal.keys(&["Enter"]);
+    terminal.shows("(kubestep)");
+    terminal.keys(&["step", "Enter"]);
+    terminal.keys(&["quit", "Enter"]);
+    terminal.shows("of 1 predicted rightly");
+    terminal.shows("ended with 0");
+}

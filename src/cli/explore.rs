@@ -11,14 +11,31 @@ use crate::cluster::scenario::{Exploration, Scenario};
 use crate::debugger::explore::{Bound, Mode, Report, Search, Subject, Violation, explore, plan, resume};
 use crate::debugger::{Session, describe, file};
 
-use super::ExploreArguments;
+use super::{ExploreArguments, journal};
 
 /// How many runs `--pct` makes unless `--random` says.
 const RUNS: u64 = 1_000;
 
 /// Explores and says what was found. A violation is an error.
 pub(super) fn command(arguments: &ExploreArguments) -> anyhow::Result<()> {
-    let scenario = scenario(arguments)?;
+    let scenarios = arguments.source.scenarios()?;
+    anyhow::ensure!(
+        !scenarios.is_empty(),
+        "say what to explore: a scenario (kubestep scenarios lists them) or manifests (kubestep explore -f web.yaml)"
+    );
+    let several = scenarios.len() > 1;
+    anyhow::ensure!(!several || arguments.resume.is_none(), "--resume keeps one search: name one of the trials");
+    for scenario in scenarios {
+        if several {
+            println!("{}", scenario.name);
+        }
+        one(arguments, scenario)?;
+    }
+    Ok(())
+}
+
+fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
+    let scenario = as_asked(arguments, scenario)?;
     let bound = bound(arguments, &scenario)?;
     let stated = plan::properties(&scenario, &arguments.property).map_err(|error| anyhow!(error))?;
     let subject = Subject {
@@ -47,17 +64,21 @@ pub(super) fn command(arguments: &ExploreArguments) -> anyhow::Result<()> {
     let Some(violation) = &report.violation else { return Ok(()) };
     let session = file::of_run(scenario.clone(), violation.choices.clone(), violation.step);
     write!(out, "{}", story(&session, violation))?;
-    let path = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.kubestep", file_name(&scenario))));
+    let path = match &arguments.out {
+        Some(path) => path.clone(),
+        None => found_file(&scenario)?,
+    };
     std::fs::write(&path, file::save(&session)).with_context(|| format!("{} cannot be written", path.display()))?;
     let shown = shell_words::quote(&path.to_string_lossy()).into_owned();
-    writeln!(out, "it is saved; open it there with: kubestep step --replay {shown} --at {}", violation.step)?;
+    writeln!(
+        out,
+        "it is saved in {shown}; open it there with: kubestep step --replay {shown} --at {}",
+        violation.step
+    )?;
     anyhow::bail!("{}: {}", violation.property, violation.what)
 }
 
-fn scenario(arguments: &ExploreArguments) -> anyhow::Result<Scenario> {
-    let scenario = arguments.source.scenario()?.context(
-        "say what to explore: a scenario (kubestep scenarios lists them) or manifests (kubestep explore -f web.yaml)",
-    )?;
+fn as_asked(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<Scenario> {
     bugs::parts_of(&scenario).map_err(|error| anyhow!(error))?;
     if !arguments.fixed {
         return Ok(scenario);
@@ -120,6 +141,14 @@ fn bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})")
         .unwrap_or_else(|_| ProgressStyle::default_spinner());
     ProgressBar::new_spinner().with_style(style)
+}
+
+/// Where a run is saved that was found, unless the command line says: the last one of each scenario, in a folder of the
+/// user's, so that nothing comes to lie about where one happens to stand.
+fn found_file(scenario: &Scenario) -> anyhow::Result<PathBuf> {
+    let folder = journal::found().context("there is no folder for what was found; --out FILE says where to save it")?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    Ok(folder.join(format!("{}.kubestep", file_name(scenario))))
 }
 
 /// A name for a file, of whatever the scenario is called.

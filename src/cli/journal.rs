@@ -32,6 +32,15 @@ pub struct Left {
 /// Where this user's journals lie: `kubestep/sessions` where the system keeps what programs remember. None if it does not
 /// say where that is.
 pub fn folder() -> Option<PathBuf> {
+    Some(home()?.join("sessions"))
+}
+
+/// Where runs lie that `explore` has found: beside the journals.
+pub fn found() -> Option<PathBuf> {
+    Some(home()?.join("found"))
+}
+
+fn home() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = |below: &str| variable("HOME").map(|home| home.join(below));
     let state = variable("XDG_STATE_HOME").or_else(|| match std::env::consts::OS {
@@ -39,7 +48,7 @@ pub fn folder() -> Option<PathBuf> {
         "windows" => variable("LOCALAPPDATA"),
         _ => home(".local/state"),
     });
-    Some(state?.join("kubestep").join("sessions"))
+    Some(state?.join("kubestep"))
 }
 
 /// The lock under which journals are made and looked for; it goes with the value.

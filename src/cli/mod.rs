@@ -26,6 +26,7 @@ pub mod book;
 pub mod commands;
 pub mod complete;
 pub mod doctor;
+pub mod edit;
 pub mod explore;
 pub mod input;
 pub mod journal;
@@ -228,13 +229,16 @@ struct ExploreArguments {
     /// Keep the search in this file, and go on with it if it is there.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Where a schedule that breaks a property is saved; NAME.kubestep unless given.
+    /// Where a schedule that breaks a property is saved; in the user's own folder for such things unless given.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Take all orders for different, to see what the reduction is worth.
     #[arg(long)]
     no_reduction: bool,
 }
+
+/// The width of the column of scenarios' names.
+const NAMES: usize = 25;
 
 /// Runs the program. Exit code 0: done; 1: an error, which has been printed; 2: wrong usage.
 pub fn main() -> ExitCode {
@@ -262,11 +266,11 @@ fn run(verb: Verb) -> anyhow::Result<()> {
         Verb::Scenarios => {
             let mut out = io::stdout().lock();
             for scenario in Scenario::shipped() {
-                writeln!(out, "{:<20} {}", scenario.name, scenario.title)?;
+                writeln!(out, "{:<NAMES$} {}", scenario.name, scenario.title)?;
             }
             writeln!(out, "\nWith a bug that real clusters had, for explore [--fixed]:")?;
             for scenario in Scenario::bugs() {
-                writeln!(out, "{:<20} {}", scenario.name, scenario.title)?;
+                writeln!(out, "{:<NAMES$} {}", scenario.name, scenario.title)?;
             }
             Ok(())
         }
@@ -289,7 +293,7 @@ fn run(verb: Verb) -> anyhow::Result<()> {
 impl Source {
     /// The scenario that is asked for; None if nothing was said.
     fn scenario(&self) -> anyhow::Result<Option<Scenario>> {
-        let mut scenario = match (&self.scenario, self.filename.as_slice()) {
+        let scenario = match (&self.scenario, self.filename.as_slice()) {
             (Some(name), _) => {
                 let trial = self.exercise.as_ref().and_then(|exercise| plug::trial(exercise, name));
                 trial.map_or_else(|| Scenario::find(name), Ok)?
@@ -298,6 +302,22 @@ impl Source {
             (None, []) => return Ok(None),
             (None, files) => of_manifests(files)?,
         };
+        self.prepared(scenario).map(Some)
+    }
+
+    /// What `explore` is to run: as [`Source::scenario`], but of an exercise alone all trials.
+    fn scenarios(&self) -> anyhow::Result<Vec<Scenario>> {
+        match &self.exercise {
+            Some(exercise) if self.scenario.is_none() && self.filename.is_empty() => {
+                let trials = plug::trials(exercise).map_err(|error| anyhow::anyhow!(error))?;
+                trials.into_iter().map(|scenario| self.prepared(scenario)).collect()
+            }
+            _ => Ok(self.scenario()?.into_iter().collect()),
+        }
+    }
+
+    /// A scenario as it is asked for: with so many nodes, this seed, and a learner's part in it.
+    fn prepared(&self, mut scenario: Scenario) -> anyhow::Result<Scenario> {
         if let Some(nodes) = self.nodes {
             scenario.nodes = Nodes::Count(nodes);
         }
@@ -306,7 +326,7 @@ impl Source {
             scenario.exercise.clone_from(&self.exercise);
             plug::plug(&mut scenario).map_err(|error| anyhow::anyhow!(error))?;
         }
-        Ok(Some(scenario))
+        Ok(scenario)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::debugger::quiz::{Question, Quiz};
 use super::Stepper;
 use super::commands::Answer;
 use super::complete::complete;
+use super::edit;
 use super::input::Lines;
 use super::palette;
 use super::view::View;
@@ -46,6 +47,18 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
         if line.trim_start().starts_with('#') {
             continue;
         }
+        let edited = if somebody { edit::instead(&mut stepper, &line) } else { None };
+        let line = match edited {
+            None => line,
+            Some(Ok(instead)) => {
+                print(&format!("what was changed is sent as: {instead}\n"))?;
+                instead
+            }
+            Some(Err(why)) => {
+                print(&format!("{why}\n"))?;
+                continue;
+            }
+        };
         match stepper.answer(&line) {
             Ok(answer) => print(&text(&answer, &stepper.view()))?,
             Err(error) => print(&format!("{}\n", palette::error().apply_to(error)))?,
@@ -61,9 +74,11 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
 /// An answer in lines.
 pub fn text(answer: &Answer, view: &View) -> String {
     let stop = answer.stop.as_ref().map_or(String::new(), |stop| view.stop(stop));
-    let told = wrapped(&answer.narration, view.width);
+    let told = narrated(&answer.narration, view.width);
     let asked = answer.question.as_ref().map_or(String::new(), question);
-    format!("{}{}{stop}{told}{asked}", palette::here().apply_to(&answer.printed), answer.text)
+    let text = format!("{}{}{stop}{told}{asked}", palette::here().apply_to(&answer.printed), answer.text);
+    // What kubectl prints need not end its last line; the prompt comes on one of its own all the same.
+    if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" }
 }
 
 fn question(question: &Question) -> String {
@@ -72,8 +87,13 @@ fn question(question: &Question) -> String {
     palette::here().apply_to(head).to_string() + &choices.collect::<String>()
 }
 
+/// What is told, set apart.
+fn narrated(text: &str, width: usize) -> String {
+    if text.is_empty() { String::new() } else { format!("\n{}\n", palette::here().apply_to(wrapped(text, width))) }
+}
+
 /// A text in lines of so many columns, broken between words.
-fn wrapped(text: &str, width: usize) -> String {
+pub fn wrapped(text: &str, width: usize) -> String {
     let (mut out, mut column) = (String::new(), 0);
     for word in text.split_whitespace() {
         let length = word.chars().count();
@@ -85,7 +105,7 @@ fn wrapped(text: &str, width: usize) -> String {
         out += word;
         column += length;
     }
-    if out.is_empty() { out } else { format!("\n{}\n", palette::here().apply_to(out)) }
+    out
 }
 
 fn print(text: &str) -> io::Result<()> {

@@ -10,7 +10,7 @@ use crate::debugger::file::File;
 use crate::debugger::quiz::Quiz;
 use crate::debugger::{Session, StopAt};
 
-use super::{StepArguments, Stepper, journal, json, palette, prompt, resume, tui};
+use super::{NAMES, StepArguments, Stepper, journal, json, palette, prompt, resume, tui};
 
 /// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
 pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
@@ -34,16 +34,19 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
     };
     let session = Session::of(scenario);
     let scenario = session.scenario();
-    let title = palette::here().apply_to(&scenario.title);
+    let title = palette::here().apply_to(&scenario.title).to_string();
     let tour = if scenario.tour.is_empty() { "" } else { " tour tells the story;" };
     let quiz = arguments.quiz.unwrap_or(scenario.quiz);
     let asks = if quiz { " You are asked what comes next; --quiz=false would not." } else { "" };
-    let greeting = format!(
-        "{title}\n{}\n{} nodes are up, nothing is deployed. Enter steps;{tour} help lists the commands.{asks}\n",
-        scenario.story.trim(),
+    let hint = format!(
+        "{} nodes are up, nothing is deployed. Enter steps;{tour} help lists the commands.{asks}",
         session.cluster.config().nodes.len(),
     );
+    let story = scenario.story.trim().to_owned();
     let mut stepper = Stepper::new(session, arguments.all);
+    // What is read by a program, or searched, keeps its lines.
+    let laid = |text: &str| if interactive { prompt::wrapped(text, stepper.width()) } else { text.to_owned() };
+    let greeting = format!("{title}\n{}\n{}\n", laid(&story), laid(&hint));
     stepper.quiz = arguments.quiz.unwrap_or(stepper.session.scenario().quiz).then(Quiz::default);
     let kept = stepper.keep_in(folder);
     run(stepper, &arguments, &kept, &(greeting + &kept))
@@ -86,7 +89,11 @@ fn choose(interactive: bool) -> anyhow::Result<Option<Scenario>> {
     if !interactive {
         return Ok(Some(Scenario::find("deployment")?));
     }
-    let items: Vec<String> = shipped.iter().map(|s| format!("{:<20} {}", s.name, s.title)).collect();
+    // A line that is too long would be broken, and the menu with it.
+    let width = usize::from(console::Term::stdout().size().1.max(30)) - 4;
+    let item =
+        |s: &Scenario| console::truncate_str(&format!("{:<NAMES$} {}", s.name, s.title), width, "…").into_owned();
+    let items: Vec<String> = shipped.iter().map(item).collect();
     let chosen = dialoguer::Select::new().with_prompt("Which walk?").items(&items).default(1).interact_opt()?;
     Ok(chosen.and_then(|i| shipped.into_iter().nth(i)))
 }

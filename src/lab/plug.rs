@@ -42,6 +42,17 @@ pub fn trial(exercise: &str, name: &str) -> Option<Scenario> {
     Scenario::parse(name, text).ok()
 }
 
+/// All scenarios in which an exercise is judged.
+///
+/// # Errors
+/// Says so if there is no such exercise, or if it is judged otherwise.
+pub fn trials(exercise: &str) -> Result<Vec<Scenario>, String> {
+    let Judging::Controller(plan) = Exercise::find(exercise)?.judging else {
+        return Err(format!("{exercise} is a function, which has no schedules; those that have are {}", controllers()));
+    };
+    plan.trials.iter().map(|(name, text)| Scenario::parse(name, text).map_err(|error| error.to_string())).collect()
+}
+
 fn controllers() -> String {
     let is = |exercise: &&Exercise| matches!(exercise.judging, Judging::Controller(_));
     TABLE.iter().filter(is).map(Exercise::name).collect::<Vec<_>>().join(", ")

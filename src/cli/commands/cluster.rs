@@ -7,6 +7,10 @@ use super::Run::Says;
 use super::{Command, Group, Line, Text};
 use crate::debugger::Choice;
 
+/// What is said where no editor can be opened.
+const NO_EDITOR: &str = "edit opens an editor, which it can at the prompt of a terminal only. Here write what is to change: \
+    patch deployment web -p '{\"spec\":{\"replicas\":5}}', or scale, set image, label, or apply -f with a changed file";
+
 /// Commands of kubectl's. The word `kubectl` may be left out.
 pub const GROUP: Group = Group {
     name: "cluster",
@@ -32,12 +36,19 @@ pub const GROUP: Group = Group {
         Command {
             names: &[
                 "apply", "create", "scale", "set", "label", "annotate", "taint", "rollout", "patch", "replace",
-                "cordon", "uncordon", "expose", "edit",
+                "cordon", "uncordon", "expose",
             ],
             usage: "apply -f, create, scale, set, label …",
             about: "as kubectl does them; step to see it",
             more: "",
             run: Says(change),
+        },
+        Command {
+            names: &["edit"],
+            usage: "edit KIND NAME",
+            about: "change it in your editor: $EDITOR, or vi",
+            more: "At the prompt of a terminal. What was changed is sent as a patch, which is kept among the choices.\n",
+            run: Says(|_, _| Err(NO_EDITOR.to_owned())),
         },
         Command {
             names: &["delete"],
@@ -94,6 +105,7 @@ pub const GROUP: Group = Group {
             more: "",
             run: Says(|stepper, line| match line.words()[1..].first().map(String::as_str) {
                 None => Err("write for example: kubectl get pods".to_owned()),
+                Some("edit") => Err(NO_EDITOR.to_owned()),
                 Some("get" | "describe" | "logs" | "events") => Ok(stepper.session.read(&line.words()[1..])),
                 Some(_) => start(stepper, &line.words()[1..]),
             }),

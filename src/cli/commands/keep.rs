@@ -32,11 +32,9 @@ fn save(stepper: &Stepper, line: &Line) -> Text {
     let path = line.one("save web.kubestep")?;
     let text = file::save(&stepper.session);
     std::fs::write(path, &text).map_err(|error| format!("{path} cannot be written: {error}"))?;
-    Ok(format!(
-        "{} steps and {} choices are in {path}\n",
-        stepper.session.history().len(),
-        stepper.session.choices().len()
-    ))
+    let (steps, choices) = (stepper.session.history().len(), stepper.session.choices().len());
+    let noun = if choices == 1 { "choice" } else { "choices" };
+    Ok(format!("{steps} steps and {choices} {noun} are in {path}\n"))
 }
 
 fn load(stepper: &mut Stepper, line: &Line) -> Reply {

@@ -60,7 +60,7 @@ impl Row {
 
 /// Why, what changed, and what else happened.
 pub fn stop(stop: Option<&Stop>, width: usize) -> Vec<Row> {
-    let Some(stop) = stop else { return vec![Row::text("nothing has happened yet; press Enter to step")] };
+    let Some(stop) = stop else { return Row::text("nothing has happened yet; press Enter to step").wrapped(width) };
     let mut rows: Vec<Row> = stop.crashes.iter().map(|crash| Row::styled(palette::error(), crash)).collect();
     rows.extend(stop.hits.iter().flat_map(|hit| hit.lines()).map(|line| Row::styled(palette::here(), line)));
     rows.push(stop.why.as_ref().map_or(Row::text("why: it was under way before the first step"), why));
@@ -144,7 +144,7 @@ pub fn source(stop: Option<&Stop>, width: usize, height: usize) -> Vec<Row> {
         }
     }
     if rows.is_empty() {
-        rows.push(Row::styled(palette::label(), "no reconcile or pod worker is under way"));
+        return Row::styled(palette::label(), "no reconcile or pod worker is under way").wrapped(width);
     }
     rows
 }
@@ -171,7 +171,8 @@ pub fn beliefs(stepper: &mut Stepper, width: usize) -> Vec<Row> {
     }
     stepper.columns = before;
     if rows.is_empty() {
-        rows.push(Row::styled(palette::label(), "neither side of this event has queues or caches"));
+        let none = Row::styled(palette::label(), "neither side of this event has queues or caches");
+        return none.wrapped(width);
     }
     rows
 }
