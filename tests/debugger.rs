@@ -1,11 +1,13 @@
 //! The debugger as a library: where it stops, and what it says.
 
+use std::time::Duration;
+
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::breakpoint::Breakpoints;
 use kubestep::debugger::moves::Reaction;
 use kubestep::debugger::stop::{Change, Stop};
-use kubestep::debugger::{Advance, Goal, Session, StopAt, describe};
+use kubestep::debugger::{Advance, Goal, Session, StopAt, describe, file};
 use kubestep::engine::{Note, Step, What};
 
 fn session(scenario: &str) -> Session {
@@ -38,6 +40,8 @@ fn every_class_of_breakpoint_stops_where_it_says() {
         ("deployment", "-l app=web notification", "ADDED"),
         ("deployment", "kind=rs name=web-* notification", "ADDED ReplicaSet"),
         ("deployment", "ns=def* create", "create deployments default/web"),
+        ("node-deleted", "from=node-controller request", "node-controller"),
+        ("node-deleted", "node-controller", "node-lifecycle-controller"),
         ("deployment", "kube-scheduler response", "for create pods/binding"),
         ("deployment", "deployment-controller request", "deployment-controller create replicasets"),
         ("deployment", "from=user/* create", "user/kubectl create deployments default/web"),
@@ -233,4 +237,146 @@ timeline:
         "Deleted Service default/web, Deleted Endpoints default/web, Deleted IPAddress 10.96.0.9",
     ];
     assert_eq!(seen, expected);
+}
+
+#[test]
+fn waiting_ends_at_the_time_and_not_at_the_next_event() {
+    let mut session = session("deployment");
+    let begin = session.cluster.engine.now();
+    for half_seconds in 1..=40 {
+        let end = begin + Duration::from_millis(500) * half_seconds;
+        assert_eq!(session.go(&mut Goal::Time(end), 0), Advance::Stopped);
+        assert_eq!(session.cluster.engine.now(), end);
+        assert!(session.history().iter().all(|step| step.time <= end));
+    }
+}
+
+/// What is decided after a wait is decided at that time, also when the run is gone through again.
+#[test]
+fn what_is_done_after_a_wait_is_done_at_that_time() {
+    let scenario = Scenario::find("pod").expect("it is shipped");
+    let mut session = Session::of(scenario.clone());
+    session.go(&mut Goal::Quiet, 0);
+    let asked = session.cluster.engine.now() + Duration::from_millis(1234);
+    session.go(&mut Goal::Time(asked), 0);
+    session.act("type kubectl delete pod web").expect("there is one");
+    session.advance(StopAt::Event, 0);
+    let sent = session.current().expect("it was sent").time;
+    assert!(sent >= asked && sent < asked + Duration::from_millis(200), "sent at {sent}, asked at {asked}");
+    let digest = session.digest();
+    let steps = session.history().len() as u64;
+    session.goto(0);
+    session.goto(steps);
+    assert_eq!(session.digest(), digest);
+    let text = file::save(&session);
+    assert!(text.contains("wait "), "{text}");
+    assert_eq!(file::open(&text, None).expect("it opens").history().len() as u64, steps);
+}
+
+fn until(session: &mut Session, text: &str) -> Advance {
+    let mut condition = Breakpoints::default();
+    condition.add(text, true, &session.names()).expect("it can be read");
+    session.go(&mut Goal::Until(Box::new(condition)), 0)
+}
+
+/// A cluster is quiet when nothing comes of what never stops; until then moves go on.
+#[test]
+fn what_comes_of_background_traffic_is_waited_for() {
+    // A Lease that is renewed no more.
+    let mut session = session("deployment");
+    assert_eq!(session.go(&mut Goal::Quiet, 0), Advance::Quiet);
+    session.act("stop kubelet/node-1").expect("it runs");
+    assert_eq!(until(&mut session, "node/node-1 condition=Ready:Unknown"), Advance::Stopped);
+    // Pods are taken away five minutes later.
+    assert_eq!(until(&mut session, "delete pods"), Advance::Stopped);
+    // What never comes ends quietly, and costs no time.
+    assert_eq!(session.go(&mut Goal::Quiet, 0), Advance::Quiet);
+    let (steps, now) = (session.history().len(), session.cluster.engine.now());
+    assert_eq!(until(&mut session, "pod/nobody condition=Ready:True"), Advance::Quiet);
+    assert_eq!((session.history().len(), session.cluster.engine.now()), (steps, now));
+}
+
+#[test]
+fn quiet_is_found_behind_a_link_that_is_cut() {
+    let mut session = session("deployment");
+    session.go(&mut Goal::Quiet, 0);
+    session.act("cut node-1").expect("there is such a node");
+    assert_eq!(until(&mut session, "node/node-1 condition=Ready:Unknown"), Advance::Stopped);
+    assert_eq!(session.go(&mut Goal::Quiet, 100_000), Advance::Quiet);
+}
+
+#[test]
+fn a_list_after_410_is_no_background_traffic() {
+    let mut session = session("deployment");
+    session.act("hold kube-scheduler pods").expect("it watches them");
+    session.go(&mut Goal::Quiet, 0);
+    session.act("compact").expect("etcd can");
+    session.act("release").expect("something is held");
+    assert_eq!(session.go(&mut Goal::Quiet, 0), Advance::Quiet);
+    let lists = |step: &&Step| match &step.event.what {
+        What::Request { request, .. } => request.line().starts_with("watch pods") && !step.event.background,
+        _ => false,
+    };
+    assert_eq!(session.history().iter().filter(lists).count(), 1);
+    let bound =
+        |step: &Step| matches!(&step.event.what, What::Request { request, .. } if request.line().contains("binding"));
+    assert!(session.history().iter().any(bound), "the scheduler has seen the Pods");
+}
+
+/// Whoever changes the cluster is seen at it, whatever has set that off.
+#[test]
+fn writes_are_seen() {
+    for (scenario, what) in [("readiness", "patch pods/status"), ("volume", "NodeStageVolume")] {
+        let mut session = session(scenario);
+        session.go(&mut Goal::Quiet, 0);
+        let hidden = session.history().iter().find(|step| {
+            let line = match &step.event.what {
+                What::Request { request, .. } => request.line(),
+                What::Rpc { message, .. } => message.line(),
+                _ => return false,
+            };
+            line.starts_with(what) && step.event.background
+        });
+        assert!(hidden.is_none(), "{what} is hidden in step {:?}", hidden.map(|step| step.id));
+    }
+}
+
+#[test]
+fn next_from_a_request_ends_with_its_answer() {
+    let mut session = session("deployment");
+    until(&mut session, "create pods");
+    let request = session.current().expect("it was made").id;
+    let reaction = Reaction::to(&session.cluster, session.current().expect("it was made")).expect("it is answered");
+    assert_eq!(session.go(&mut Goal::Reaction(reaction), 0), Advance::Stopped);
+    let step = session.current().expect("the answer");
+    assert!(matches!(step.event.what, What::Response { .. }));
+    assert_eq!(step.event.cause, request);
+}
+
+/// What stands in the store is to be had where a write was refused because of it.
+#[test]
+fn a_conflict_has_its_old_object() {
+    for class in ["", "request "] {
+        let mut session = session("deployment");
+        let text = format!("409 {class}print {{old.metadata.name}} at {{old.metadata.resourceVersion}}");
+        session.breakpoints.add(&text, false, &session.names()).expect("it can be read");
+        session.go(&mut Goal::Quiet, 0);
+        let printed = session.take_printed();
+        assert!(printed.iter().any(|line| line.starts_with("web at ")), "{class}: {printed:?}");
+    }
+}
+
+#[test]
+fn continue_stops_at_the_scenarios_next_command() {
+    let scenario = Scenario::find("rolling-update").expect("it is shipped");
+    let mut session = Session::of(scenario.clone());
+    let mut typed = Vec::new();
+    loop {
+        let (printed, first) = (session.cluster.kubectl.printed(), session.typed().is_empty());
+        if session.go(&mut Goal::NextLine { printed, first }, 0) != Advance::Stopped {
+            break;
+        }
+        typed.push(session.typed().last().expect("one was typed").1.clone());
+    }
+    assert_eq!(typed, scenario.timeline[1..]);
 }

@@ -33,18 +33,38 @@ fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Lines from one start of the program to the next.
+fn by_program(mut sessions: Vec<String>, line: &str) -> Vec<String> {
+    match sessions.last_mut().filter(|_| !line.starts_with("$ kubestep ")) {
+        Some(session) => session.push_str(line),
+        None => sessions.push(line.to_owned()),
+    }
+    sessions
+}
+
+/// What the program prints today where these lines stand.
+fn again(written: &str) -> String {
+    let (head, session) = written.split_once('\n').expect("a transcript's first line is its command");
+    let arguments: Vec<&str> = head.trim_start_matches("$ kubestep ").split(' ').collect();
+    let typed: String =
+        session.lines().filter_map(|l| l.strip_prefix("(kubestep)")).map(|l| format!("{}\n", l.trim())).collect();
+    let output = run(&arguments, &typed);
+    let found = without_line_numbers(&printed(&output));
+    // The end of the input is at a prompt; whatever comes next begins on a line of its own.
+    let end = if found.ends_with('\n') || session.is_empty() { "" } else { "\n" };
+    format!("{head}\n{found}{end}{}", String::from_utf8_lossy(&output.stderr))
+}
+
 #[test]
 fn transcripts_hold() {
     let bless = std::env::var_os("KUBESTEP_BLESS").is_some();
     let mut count = 0;
+    fs::create_dir_all("target").expect("sessions are saved there");
     for entry in fs::read_dir("tests/transcripts").expect("the transcripts are there") {
         let path = entry.expect("a folder can be listed").path();
         let expected = fs::read_to_string(&path).expect("a transcript is text");
-        let (head, session) = expected.split_once('\n').expect("a transcript's first line is its command");
-        let arguments: Vec<&str> = head.trim_start_matches("$ kubestep ").split(' ').collect();
-        let typed: String =
-            session.lines().filter_map(|l| l.strip_prefix("(kubestep)")).map(|l| format!("{}\n", l.trim())).collect();
-        let found = format!("{head}\n{}", without_line_numbers(&printed(&run(&arguments, &typed))));
+        let found: String =
+            expected.split_inclusive('\n').fold(Vec::new(), by_program).iter().map(|s| again(s)).collect();
         if bless {
             fs::write(&path, &found).expect("a transcript can be written");
         } else if found != expected {

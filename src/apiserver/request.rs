@@ -193,6 +193,11 @@ impl Request {
         }
     }
 
+    /// Whether it is to change an object, and no heartbeat, Event or token.
+    pub fn changes(&self) -> bool {
+        self.verb.writes() && !self.is_background()
+    }
+
     /// Whether it is traffic that never stops: heartbeats, Events, tokens.
     pub fn is_background(&self) -> bool {
         matches!(self.kind, Kind::Lease | Kind::Event) || self.subresource == Some(Subresource::Token)

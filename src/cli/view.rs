@@ -13,6 +13,7 @@ use crate::engine::{Pending, Step, Table};
 use crate::object::time::Instant;
 
 use super::palette;
+use super::tui::ansi;
 
 /// So many changed fields are shown; `why` and `get -o yaml` show the rest.
 const FIELDS_SHOWN: usize = 8;
@@ -176,7 +177,7 @@ impl View {
             why.from.as_ref().map_or(String::new(), |from| format!("{}: ", palette::component(from).apply_to(from)));
         let code = why.code.map_or(String::new(), |code| format!(" → {code}"));
         let revision = why.revision.map_or(String::new(), |revision| format!(", rv {revision}"));
-        self.section(out, "why", &format!("step {}: {from}{}{code}{revision}", why.step, why.what));
+        self.wrapped(out, "why", &format!("step {}: {from}{}{code}{revision}", why.step, why.what));
     }
 
     fn change(&self, out: &mut String, change: &Change) {
@@ -184,7 +185,7 @@ impl View {
             How::Added => {
                 let values = change.summary.iter().map(|(name, value)| format!("{name}: {}", short(Some(value))));
                 let text = format!("{}: {}", change.object, values.collect::<Vec<_>>().join(", "));
-                self.section(out, "object", text.trim_end_matches([' ', ':']));
+                self.wrapped(out, "object", text.trim_end_matches([' ', ':']));
             }
             How::Deleted => self.section(out, "change", &format!("{} is gone", change.object)),
             How::Modified if change.fields.is_empty() => {
@@ -268,6 +269,13 @@ impl View {
         let width = LABEL.max(label.len() + 1);
         let head = if repeated { " ".repeat(width) } else { format!("{label:<width$}") };
         let _ = writeln!(out, "{}", self.fit(&format!("{}{text}", palette::label().apply_to(head))));
+    }
+
+    /// The same in as many lines as it takes: of why and what nothing is left out.
+    fn wrapped(&self, out: &mut String, label: &str, text: &str) {
+        for line in ansi::wrapped(text, self.width - LABEL) {
+            self.section(out, label, &line);
+        }
     }
 
     /// Cut to the terminal's width.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::apiserver::request::{Body, Options, Request, User, Verb};
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::engine::{ActorId, Hub, Memory, Note};
+use crate::object::status::Reason;
 use crate::object::{Key, Kind, Object, Resource};
 
 /// Wake: a reflector tries again. The wake's key is the kind's plural.
@@ -181,9 +182,11 @@ impl Informer {
     pub fn on_event(&self, event: WatchEvent) -> Vec<Change> {
         let filling = matches!(&*self.reflector.borrow(), Reflector::Initial(..));
         match event {
-            WatchEvent::Error(_) => {
+            WatchEvent::Error(status) => {
                 self.reflector.set(Reflector::Idle);
-                self.hub.wake_background(self.actor, RELIST, self.selection.kind.info().plural, BACKOFF);
+                // A server that is gone is asked again and again; one that says so will list.
+                let wake = if status.reason == Reason::Expired { Hub::wake } else { Hub::wake_background };
+                wake(&self.hub, self.actor, RELIST, self.selection.kind.info().plural, BACKOFF);
                 Vec::new()
             }
             WatchEvent::Bookmark { revision, initial_events_end: true, .. } if filling => self.filled(revision),

@@ -191,7 +191,7 @@ fn user_of(name: &'static str) -> User {
 
 /// The service account a controller acts as: its own, but that three who work on Nodes share one, and two who work on
 /// Jobs.
-fn account_of(name: &'static str) -> &'static str {
+pub fn account_of(name: &'static str) -> &'static str {
     match name {
         "node-lifecycle-controller" | "node-ipam-controller" | "taint-eviction-controller" => "node-controller",
         "job-orphan-pods" => "job-controller",

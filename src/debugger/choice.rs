@@ -32,6 +32,8 @@ pub enum Choice {
     Disconnect(String, Kind),
     /// `stale kubelet/node-1 pods 57`: the next list shows the past.
     Stale(Stale),
+    /// `wait 2.5`: nothing happens for so long. Choices before an event that is due later are made at that time.
+    Wait(Duration),
     /// `seed 7`.
     Seed(u64),
     /// `fail replicaset-controller create pods with 500 times 2`.
@@ -110,6 +112,7 @@ const USAGE: &[(&str, &str)] = &[
     ("release", "release with the words of hold, or release alone for everything"),
     ("disconnect", "disconnect COMPONENT KIND, as in: disconnect kube-scheduler nodes"),
     ("stale", "stale COMPONENT KIND REVISION, as in: stale kubelet/node-1 pods 57"),
+    ("wait", "wait SECONDS, as in: wait 2.5"),
     ("seed", "seed NUMBER; 0 gives every hop its plain time"),
     ("fail", "fail COMPONENT [VERB] [KIND] with 409|429|500|503|lost|lost-after [times N]"),
     ("stop", "stop COMPONENT, as in: stop kube-scheduler"),
@@ -151,6 +154,7 @@ impl Choice {
                 let revision = revision.parse().map_err(|_| format!("{revision:?} is no revision; {}", usage()))?;
                 Ok(Choice::Stale(Stale { component: (*component).to_owned(), kind: kind_of(kind)?, revision }))
             }
+            ("wait", [time]) => Ok(Choice::Wait(seconds(time)?)),
             ("seed", [seed]) => seed.parse().map(Choice::Seed).map_err(|_| format!("{seed:?} is no seed; {}", usage())),
             ("fail", words) => fail(words).map(Choice::Fail).map_err(|error| format!("{error}; {}", usage())),
             ("stop", [component]) => Ok(Choice::Stop((*component).to_owned())),
@@ -244,6 +248,10 @@ impl Choice {
                 let (whose, plural) = (&stale.component, stale.kind.info().plural);
                 Ok(format!("the next list of {plural} that {whose} gets is of revision {}", stale.revision))
             }
+            Choice::Wait(time) => {
+                engine.pass(engine.now() + *time);
+                Ok(format!("it is {} now", session.time(session.cluster.engine.now())))
+            }
             Choice::Seed(seed) => {
                 engine.reseed(*seed);
                 Ok(format!("from now on every hop takes its time by seed {seed}"))
@@ -269,7 +277,12 @@ impl Choice {
             Choice::Compact => {
                 let told = engine.compact();
                 let revision = engine.api.store.compacted();
-                Ok(format!("etcd has forgotten all before revision {revision}; {told} watches lag behind and get 410"))
+                let told = match told {
+                    0 => "no watch lags behind".to_owned(),
+                    1 => "1 watch lags behind and gets 410".to_owned(),
+                    n => format!("{n} watches lag behind and get 410"),
+                };
+                Ok(format!("etcd has forgotten all before revision {revision}; {told}"))
             }
             Choice::Slow { image, time } => {
                 session.cluster.slow_image(image, *time);
@@ -303,6 +316,7 @@ impl fmt::Display for Choice {
             Choice::Stale(Stale { component, kind, revision }) => {
                 write!(f, "stale {component} {} {revision}", kind.info().plural)
             }
+            Choice::Wait(time) => write!(f, "wait {}", time.as_secs_f64()),
             Choice::Seed(seed) => write!(f, "seed {seed}"),
             Choice::Fail(failure) => {
                 write!(f, "fail {}", failure.component)?;
@@ -385,10 +399,15 @@ fn event_id(word: &str) -> Result<EventId, String> {
         .map_err(|_| format!("{word:?} is not the number of an event; pending shows them, as e45"))
 }
 
-fn seconds(word: &str) -> Result<Duration, String> {
+/// A time in seconds, with or without an s behind it.
+pub fn duration(word: &str) -> Result<Duration, String> {
     let time = word.trim_end_matches('s').parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+    time.ok_or_else(|| format!("{word:?} is not a number of seconds"))
+}
+
+fn seconds(word: &str) -> Result<Duration, String> {
     let wrong = || format!("{word:?} is not a number of seconds up to a day");
-    time.filter(|time| *time <= Duration::from_secs(86_400)).ok_or_else(wrong)
+    duration(word).ok().filter(|time| *time <= Duration::from_secs(86_400)).ok_or_else(wrong)
 }
 
 fn hold(words: &[&str]) -> Result<Option<Hold>, String> {
@@ -499,6 +518,8 @@ mod tests {
             "release kube-scheduler pods",
             "disconnect kube-scheduler nodes",
             "stale kubelet/node-1 pods 57",
+            "wait 2.5",
+            "wait 0.000000001",
             "seed 7",
             "fail replicaset-controller create pods with lost-after times 1",
             "fail kubelet/* with 500 times 3",

@@ -113,7 +113,7 @@ impl Course {
             });
             session.keep(step);
         }
-        let (steps, quiet) = (session.history().len() as u64, session.is_quiet());
+        let (steps, quiet) = (session.history().len() as u64, session.is_idle());
         for property in properties.iter_mut().filter(|_| quiet) {
             if let Err(what) = property.finish(&session.cluster.engine) {
                 broken.push(format!("{}: {what}, in the end", property.name()));

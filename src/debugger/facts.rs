@@ -121,6 +121,15 @@ impl<'a> Facts<'a> {
         facts
     }
 
+    /// The same of an answer that carries no object, with the objects of the request that it answers.
+    pub fn answering(mut self, engine: &'a Engine, request: Option<&'a Step>) -> Facts<'a> {
+        if self.class == Class::Response && self.subjects.iter().all(|s| s.old.is_none() && s.new.is_none()) {
+            let request = request.filter(|step| matches!(step.event.what, What::Request { .. }));
+            self.subjects = request.map_or(self.subjects, |step| Facts::of(engine, step).subjects);
+        }
+        self
+    }
+
     fn read(&mut self, what: &'a What) {
         match what {
             What::Request { request, .. } => {
@@ -132,7 +141,7 @@ impl<'a> Facts<'a> {
                     _ => None,
                 });
                 if self.subjects.is_empty() {
-                    self.subjects.push(target(request));
+                    self.subjects.push(Subject { old: stands(self.step), ..target(request) });
                 }
             }
             What::Response { answer, about, .. } => {
@@ -192,6 +201,14 @@ fn stored(step: &Step) -> Vec<Subject<'_>> {
         _ => None,
     });
     changes.collect()
+}
+
+/// What stood in the way of a write.
+fn stands(step: &Step) -> Option<&Object> {
+    step.notes.iter().find_map(|note| match note {
+        Note::Stands { object } => Some(object),
+        _ => None,
+    })
 }
 
 /// What an informer's cache changed.

@@ -39,6 +39,7 @@ pub mod inspect;
 pub mod journal;
 pub mod moves;
 pub mod properties;
+pub mod quiet;
 pub mod quiz;
 pub mod record;
 pub mod session;

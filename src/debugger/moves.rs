@@ -11,6 +11,7 @@ use crate::object::time::Instant;
 use super::breakpoint::Breakpoints;
 use super::describe;
 use super::facts::Facts;
+use super::quiet;
 
 /// Where stepping stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,9 @@ pub enum StopAt {
     Anything,
 }
 
+/// What does not say how long it takes gets so much virtual time.
+pub const MOST: Duration = Duration::from_secs(600);
+
 /// Where a move ends, unless a breakpoint ends it first.
 #[derive(Debug)]
 pub enum Goal {
@@ -30,10 +34,15 @@ pub enum Goal {
     Stop(StopAt),
     /// When nothing is left to do.
     Quiet,
-    /// When so much virtual time is over.
+    /// When so much virtual time is over: before whatever comes after that.
     Time(Instant),
-    /// When the scenario's next command is about to run: how much it had printed before.
-    NextLine(usize),
+    /// When the scenario's next command is about to run.
+    NextLine {
+        /// How much commands had printed before.
+        printed: usize,
+        /// None has run yet: the first is on its way.
+        first: bool,
+    },
     /// When somebody has finished reacting.
     Reaction(Reaction),
     /// When this reconcile or pod worker ends.
@@ -54,11 +63,12 @@ impl Goal {
             Goal::Stop(StopAt::Notification) => describe::is_notification(step),
             Goal::Stop(StopAt::Event) => !step.event.background,
             Goal::Stop(StopAt::Anything) => true,
-            Goal::Quiet => false,
-            Goal::Time(end) => step.time >= *end,
-            Goal::NextLine(printed) => {
+            Goal::Quiet | Goal::Time(_) => false,
+            Goal::NextLine { printed, first } => {
                 let before = std::mem::replace(printed, cluster.kubectl.printed());
-                *printed != before && cluster.kubectl.printed_since(before).contains("\n$ ")
+                let typed = *printed != before
+                    && cluster.kubectl.printed_since(before).lines().any(|line| line.starts_with("$ "));
+                typed && !std::mem::replace(first, false)
             }
             Goal::Reaction(reaction) => reaction.over(cluster, step),
             Goal::End { actor, task } => step
@@ -72,6 +82,12 @@ impl Goal {
         }
     }
 
+    /// How far ahead something may lie that the move still waits for. What a person names may be far away: an eviction,
+    /// the end of a deadline.
+    pub fn horizon(&self) -> Duration {
+        if matches!(self, Goal::Until(_)) { MOST } else { quiet::SOON }
+    }
+
     /// Whether the move goes on through background traffic when nothing else is left.
     pub fn outlasts_quiet(&self) -> bool {
         matches!(self, Goal::Stop(StopAt::Anything) | Goal::Time(_))
@@ -82,17 +98,20 @@ impl Goal {
 const PROMPT: Duration = Duration::from_secs(1);
 
 /// What one delivery set off in the component that got it: work taken up, calls made, answers awaited. What others learn
-/// of it through their watches is their own reaction.
+/// of it through their watches is their own reaction. The API server's reaction to a request is its answer.
 #[derive(Debug)]
 pub struct Reaction {
     /// Events of the reaction that are still in flight.
     open: BTreeSet<EventId>,
+    /// Whether they may set off more that belongs to it.
+    goes_on: bool,
 }
 
 impl Reaction {
     /// What `step` set off; None if it set nothing off that is still under way.
     pub fn to(cluster: &Cluster, step: &Step) -> Option<Reaction> {
-        let mut reaction = Reaction { open: BTreeSet::new() };
+        let goes_on = !matches!(step.event.what, What::Request { .. });
+        let mut reaction = Reaction { open: BTreeSet::new(), goes_on };
         reaction.follow(cluster, step);
         (!reaction.open.is_empty()).then_some(reaction)
     }
@@ -101,7 +120,9 @@ impl Reaction {
         if !self.open.remove(&step.event.id) {
             return false;
         }
-        self.follow(cluster, step);
+        if self.goes_on {
+            self.follow(cluster, step);
+        }
         self.open.is_empty()
     }
 

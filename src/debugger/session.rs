@@ -1,7 +1,10 @@
 //! A session: a cluster, every step that ran, and where we stand.
 
+use std::time::Duration;
+
 use crate::cluster::Cluster;
 use crate::cluster::scenario::Scenario;
+use crate::controllers::manager::account_of;
 use crate::engine::{Step, StepId};
 use crate::object::time::Instant;
 
@@ -35,8 +38,12 @@ pub struct Session {
     pub(super) history: Vec<Step>,
     pub(super) past: Past,
     origin: Instant,
-    background: u64,
-    hits: Vec<Hit>,
+    pub(super) background: u64,
+    /// The step at which something comes of what looks quiet, once that was looked for.
+    pub(super) comes: u64,
+    /// Time that has passed since the last step, as somebody waited.
+    pub(super) passed: Duration,
+    pub(super) hits: Vec<Hit>,
     crashes: Vec<String>,
     printed: Vec<String>,
     typed: Vec<(StepId, String)>,
@@ -60,6 +67,8 @@ impl Session {
             history: Vec::new(),
             origin,
             background: 0,
+            comes: 0,
+            passed: Duration::ZERO,
             hits: Vec::new(),
             crashes: Vec::new(),
             printed: Vec::new(),
@@ -151,8 +160,15 @@ impl Session {
     /// What names mean something to breakpoints: the processes that run, and the controllers in them.
     pub fn names(&self) -> Context {
         let processes = self.cluster.engine.actors().map(|(_, actor)| actor.name().to_owned());
-        let controllers = self.cluster.config().parts.controllers.iter().map(|row| row.name.to_owned());
-        Context { components: ["kube-apiserver".to_owned()].into_iter().chain(processes).chain(controllers).collect() }
+        let controllers = &self.cluster.config().parts.controllers;
+        let names = controllers.iter().flat_map(|row| [row.name, account_of(row.name)]).map(str::to_owned);
+        let mut components: Vec<String> = ["kube-apiserver".to_owned()].into_iter().chain(processes).collect();
+        for name in names {
+            if !components.contains(&name) {
+                components.push(name);
+            }
+        }
+        Context { components }
     }
 
     /// Steps until a stop of this kind. `limit` bounds the steps taken; 0 means none.
@@ -163,6 +179,7 @@ impl Session {
     /// Steps until `goal`, a breakpoint, or the end. `limit` bounds the steps taken; 0 means none.
     pub fn go(&mut self, goal: &mut Goal, limit: u64) -> Advance {
         self.background = 0;
+        self.comes = 0;
         self.go_on(goal, limit)
     }
 
@@ -172,7 +189,12 @@ impl Session {
         loop {
             self.hits.clear();
             self.crashes.clear();
-            if self.is_quiet() && !goal.outlasts_quiet() {
+            if let Goal::Time(end) = goal
+                && self.pass(*end)
+            {
+                return Advance::Stopped;
+            }
+            if !goal.outlasts_quiet() && self.is_quiet(goal.horizon()) {
                 return Advance::Quiet;
             }
             let Some(step) = self.next_step() else { return Advance::Quiet };
@@ -193,7 +215,9 @@ impl Session {
         let mut acts = Vec::new();
         self.background += u64::from(step.event.background);
         if !self.breakpoints.list().is_empty() {
-            let facts = Facts::of(&self.cluster.engine, &step);
+            let request = (step.event.cause.0 as usize).checked_sub(1).and_then(|place| self.history.get(place));
+            let engine = &self.cluster.engine;
+            let facts = Facts::of(engine, &step).answering(engine, request);
             let found = self.breakpoints.check(&facts, seconds);
             self.hits = found.hits;
             self.printed.extend(found.printed);
@@ -219,7 +243,7 @@ impl Session {
         self.history.truncate(steps as usize);
         self.digests.truncate(steps as usize);
         self.typed.retain(|(at, _)| at.0 <= steps);
-        self.background = 0;
+        (self.background, self.comes, self.passed) = (0, 0, Duration::ZERO);
         self.hits.clear();
         self.crashes.clear();
     }

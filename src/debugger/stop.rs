@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::engine::{Engine, Note, Pending, Queued, Step, Table, Task, What};
 use crate::object::Object;
+use crate::object::time::Instant;
 
 use super::Session;
 use super::diff::{self, FieldChange};
@@ -163,7 +164,7 @@ impl Stop {
             why: why(session, step),
             change: change(step),
             also: also(step),
-            facts: step.notes.iter().filter_map(|note| fact(engine, note)).collect(),
+            facts: step.notes.iter().filter_map(|note| fact(engine, note, step.time)).collect(),
             waiting: tasks.iter().take(SHOWN).filter_map(|task| waiting(session, task)).collect(),
             waiting_total: tasks.len(),
             pending: pending.iter().take(SHOWN).map(|event| in_flight(session, event)).collect(),
@@ -265,14 +266,14 @@ fn summary(object: &Object) -> Vec<(String, Value)> {
     shown.iter().filter_map(|(name, path)| Some(((*name).to_owned(), at(path)?))).collect()
 }
 
-fn fact(engine: &Engine, note: &Note) -> Option<Fact> {
+fn fact(engine: &Engine, note: &Note, now: Instant) -> Option<Fact> {
     let say = |topic: &str, text: String| Some(Fact { topic: topic.to_owned(), text, table: None });
     match note {
         Note::Cache { actor, kind, key, new, .. } => {
             let now = new.as_ref().map_or("removed".to_owned(), |o| format!("now at revision {}", o.revision()));
             say("cache", format!("{} of {}: {key} {now}", kind.info().plural, engine.name(*actor)))
         }
-        Note::Queue { queue, key, how } => say("queue", format!("{queue}: {}", queued(how, key.as_str()))),
+        Note::Queue { queue, key, how } => say("queue", format!("{queue}: {}", queued(how, key.as_str(), now))),
         Note::Stage { name, detail } => {
             say("stage", format!("{name}: {detail}").trim_end_matches([' ', ':']).to_owned())
         }
@@ -285,16 +286,19 @@ fn fact(engine: &Engine, note: &Note) -> Option<Fact> {
         Note::Table(table) => {
             Some(Fact { topic: "table".to_owned(), text: table.title.clone(), table: Some((**table).clone()) })
         }
+        Note::Stands { object } => {
+            say("stands", format!("{} at revision {}", describe::name(object), object.revision()))
+        }
         Note::Stored { .. } | Note::Waits { .. } => None,
     }
 }
 
-fn queued(how: &Queued, key: &str) -> String {
+fn queued(how: &Queued, key: &str, now: Instant) -> String {
     match how {
         Queued::Added => format!("+ {key}"),
         Queued::AlreadyQueued => format!("{key} was queued already"),
         Queued::WhileProcessing => format!("{key} again, once its worker is done"),
-        Queued::Later(at) => format!("{key} at {at}"),
+        Queued::Later(at) => format!("{key} in {}", Instant::default() + (*at - now)),
         Queued::Taken => format!("a worker takes {key}"),
         Queued::Done => format!("a worker is done with {key}"),
     }

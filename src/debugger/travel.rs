@@ -8,6 +8,8 @@
 //! Going back keeps the choices that were made later: going forward makes them again. A new choice in the past parts from
 //! them: what was is kept as a branch.
 
+use std::time::Duration;
+
 use crate::cluster::Saved;
 use crate::engine::Step;
 
@@ -19,6 +21,8 @@ use super::session::Session;
 
 /// At least so many steps lie between two saves.
 const SPACING: u64 = 250;
+/// A command that is rehearsed gets so many steps: its answer may never come.
+const REHEARSAL: u32 = 2_000;
 /// A save is given up if its neighbours are closer together than this part of their age.
 const SPARSER: u64 = 48;
 
@@ -102,6 +106,11 @@ impl Session {
     pub fn choose(&mut self, choice: Choice) -> Result<String, String> {
         let after = self.cluster.engine.steps();
         let (said, step) = choice.perform(self)?;
+        let waited = std::mem::take(&mut self.passed);
+        self.comes = 0;
+        if !waited.is_zero() {
+            self.past.add(after, Choice::Wait(waited));
+        }
         self.past.add(after, choice);
         if let Some(step) = step {
             self.keep(step);
@@ -117,13 +126,29 @@ impl Session {
 
     /// Lets the run go on, looks, and comes back to where it stood: nothing has happened, and nothing was chosen.
     pub(super) fn ahead<T>(&mut self, look: impl FnOnce(&mut Session) -> T) -> T {
-        let (here, furthest) = (self.place(), self.past.furthest);
+        let (here, furthest, now) = (self.place(), self.past.furthest, self.cluster.engine.now());
         let breakpoints = std::mem::take(&mut self.breakpoints);
         let seen = look(self);
         self.return_here(here);
+        self.pass(now);
         self.past.furthest = furthest;
         self.breakpoints = breakpoints;
         seen
+    }
+
+    /// What a command of kubectl's would print. It is not typed: the session stays where it is.
+    pub fn rehearse(&mut self, words: &[String]) -> String {
+        self.ahead(|session| {
+            let (before, user) = (session.cluster.kubectl.printed(), session.cluster.user.actor());
+            session.cluster.type_words(words.to_vec());
+            for _ in 0..REHEARSAL {
+                let runs = session.cluster.engine.tasks().any(|task| task.actor == user);
+                if !runs || session.cluster.step().is_none() {
+                    break;
+                }
+            }
+            session.cluster.kubectl.printed_since(before)
+        })
     }
 
     /// Where the session stands: how many steps have run, and how many choices were made. What was chosen after the last
@@ -179,7 +204,7 @@ impl Session {
     }
 
     /// Restores the last save before `steps`, and runs to it. History stays what it was up to there.
-    fn return_to(&mut self, steps: u64) {
+    pub(super) fn return_to(&mut self, steps: u64) {
         let found = self.past.saves.iter().rposition(|saved| saved.steps() <= steps);
         let place = found.expect("a session begins with a save");
         let saved = &self.past.saves[place];
@@ -204,14 +229,15 @@ impl Session {
 
     /// Keeps a step that ran.
     pub(super) fn keep(&mut self, step: Step) {
+        self.passed = Duration::ZERO;
         self.past.keep(step.id.0, || self.cluster.save());
         self.hear();
         self.history.push(step);
     }
 
-    /// Whether nothing is left to do: no event, and no choice that will be made again here.
-    pub(super) fn is_quiet(&self) -> bool {
-        self.cluster.is_quiet() && !self.past.is_due(self.cluster.engine.steps())
+    /// Whether a choice will be made again here.
+    pub(super) fn has_a_choice(&self) -> bool {
+        self.past.is_due(self.cluster.engine.steps())
     }
 
     /// The nearest earlier step at which a move of this kind stops; 0 is the start of the run.
@@ -233,7 +259,10 @@ impl Session {
     pub fn hit_before(&self) -> Option<u64> {
         let engine = &self.cluster.engine;
         let seconds = |step: &Step| self.time(step.time).0 as f64 / 1e9;
-        let found = self.before(|step| self.breakpoints.would_stop(&Facts::of(engine, step), seconds(step)));
+        let found = self.before(|step| {
+            let facts = Facts::of(engine, step).answering(engine, self.step(step.event.cause));
+            self.breakpoints.would_stop(&facts, seconds(step))
+        });
         (found > 0).then_some(found)
     }
 

@@ -12,10 +12,12 @@ use std::time::Duration;
 use super::event::{APISERVER, ActorId, EventId, Pending, ReplyTo, What};
 use super::hub::Outgoing;
 use super::{Engine, Note, Step, Stream};
-use crate::apiserver::request::{Answer, Request};
+use crate::apiserver::registry;
+use crate::apiserver::request::{Answer, Body, Request};
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::object::glob::matches;
 use crate::object::status::Reason;
+use crate::object::time::Instant;
 use crate::object::{Kind, Status};
 
 /// Which events are held back. Names of components are globs.
@@ -328,6 +330,7 @@ impl Engine {
             (ReplyTo::Watch(watch), Err(status)) => What::Notification { watch, event: WatchEvent::Error(status) },
             (ReplyTo::Call(call), result) => {
                 self.hub.note(|| super::answered(&Answer { result: result.clone(), ..answer }));
+                self.note_conflict(answer.code, request);
                 let answer = Box::new(Answer { code: answer.code, result, warnings: Vec::new(), wrote: false });
                 What::Response { call, about: request.line().into(), answer }
             }
@@ -335,6 +338,28 @@ impl Engine {
         };
         let (background, idle) = (event.background, event.idle);
         self.scratch.push(Outgoing { from: APISERVER, to: event.from, delay: Duration::ZERO, background, idle, what });
+    }
+
+    /// Notes what stands in the store, if a write was refused for a conflict with it.
+    pub(super) fn note_conflict(&self, code: u16, request: &Request) {
+        if code != 409 || !self.hub.recording() {
+            return;
+        }
+        let name = match &request.body {
+            Body::Object(object) => object.name(),
+            _ => &request.name,
+        };
+        if let Some(entry) = self.api.store.get(&registry::key(request.kind, &request.namespace, name)) {
+            self.hub.note(|| Note::Stands { object: entry.value.clone() });
+        }
+    }
+
+    /// Lets time pass in which nothing happens: up to `until`, or to the next event. Returns how much has passed.
+    pub fn pass(&mut self, until: Instant) -> Duration {
+        let next = self.peek().map_or(until, |event| event.due);
+        let before = self.now;
+        self.now = before.max(until.min(next));
+        self.now - before
     }
 
     /// Compacts etcd. Watches that lag behind what is now forgotten are told 410 and list anew. Says how many.

@@ -401,7 +401,10 @@ impl Engine {
     fn dispatch(&mut self, event: &mut Pending) {
         match &event.what {
             What::Request { reply, request } => self.handle_request(event, *reply, request),
-            What::Response { call, answer, .. } => self.resume(*call, Outcome::Answer(answer.clone())),
+            What::Response { call, answer, .. } => {
+                self.changed_something(*call, event.background);
+                self.resume(*call, Outcome::Answer(answer.clone()));
+            }
             What::Resume { call } => self.resume(*call, Outcome::Elapsed),
             What::Reply { call, result, .. } => self.resume(*call, Outcome::Reply(result.clone())),
             What::Notification { watch, event: said } => {
@@ -453,6 +456,7 @@ impl Engine {
             self.hub.note(|| Note::Stored { key: change.key, revision: change.revision, old, new });
         }
         self.hub.note(|| answered(&handled.answer));
+        self.note_conflict(handled.answer.code, request);
         if let ReplyTo::Call(call) = reply {
             let about: Rc<str> = if self.hub.recording() { request.line().into() } else { Rc::from("") };
             let answer = fault.map_or(handled.answer, |how| how.answer(request));
@@ -472,6 +476,13 @@ impl Engine {
                 idle: quiet,
                 what,
             });
+        }
+    }
+
+    /// A task of the background whose request was to be seen has left the background with it: so has what follows.
+    fn changed_something(&mut self, call: CallId, background: bool) {
+        if let Some(task) = self.calls.get(&call).and_then(|id| self.tasks.get_mut(id)) {
+            task.background &= background;
         }
     }
 
@@ -550,7 +561,7 @@ impl Engine {
         let id = EventId(self.next_event);
         self.next_event += 1;
         let mut due = self.now + out.delay + self.latency.of(&out.what);
-        let mut background = out.background;
+        let (mut background, mut idle) = (out.background, out.idle);
         match &out.what {
             What::Notification { watch, .. } => {
                 if let Some(stream) = self.watches.get_mut(watch) {
@@ -558,12 +569,13 @@ impl Engine {
                     stream.last_due = due;
                 }
             }
+            // Whatever changes the cluster is to be seen, also if a heartbeat, a probe or a look round sends it.
+            What::Request { request, .. } if request.changes() => (background, idle) = (false, false),
             What::Request { request, .. } => background |= request.is_background(),
             _ => {}
         }
         let cause = StepId(self.steps);
-        let distant = out.delay >= DISTANT && matches!(out.what, What::Wake { .. });
-        let idle = out.idle || distant;
+        idle |= out.delay >= DISTANT && matches!(out.what, What::Wake { .. });
         self.put_or_hold(Pending { id, due, cause, from: out.from, to: out.to, background, idle, what: out.what });
         id
     }

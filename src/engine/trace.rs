@@ -56,6 +56,11 @@ pub enum Note {
         /// What is there now.
         new: Option<Object>,
     },
+    /// A write was refused with a conflict: this is what stands in the store instead.
+    Stands {
+        /// The object as it is.
+        object: Object,
+    },
     /// An informer's cache changed.
     Cache {
         /// Whose informer.

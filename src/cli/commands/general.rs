@@ -37,11 +37,17 @@ fn help(line: &Line) -> Text {
         "" => Ok(overview()),
         "all" => Ok(GROUPS.iter().map(group).collect()),
         word => match (GROUPS.iter().find(|group| group.name == word), super::find(word)) {
-            (_, Some(command)) => Ok(format!("{}\n  {}\n{}", command.usage, command.about, command.more)),
+            (None, Some(command)) => Ok(about(command)),
             (Some(known), None) => Ok(group(known)),
+            // `stop` is a command and a group.
+            (Some(known), Some(command)) => Ok(format!("{}\nthe group {word}:\n{}", about(command), group(known))),
             (None, None) => Err(super::unknown(word)),
         },
     }
+}
+
+fn about(command: &Command) -> String {
+    format!("{}\n  {}\n{}", command.usage, command.about, command.more)
 }
 
 /// The names of all commands, a line or two for each group.
@@ -59,7 +65,7 @@ fn overview() -> String {
         }
         out += &format!("{}\n", line.trim_end());
     }
-    out + "Enter steps. help COMMAND says how it is written; so do help all and help GROUP, as in: help move\n"
+    out + "Enter steps. help COMMAND says how it is written; so do help all and help GROUP,\nas in: help move\n"
 }
 
 fn group(group: &Group) -> String {

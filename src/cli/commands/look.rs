@@ -4,7 +4,7 @@ use crate::controllers::ControllerManager;
 use crate::debugger::expression::matches_glob;
 use crate::debugger::inspect::{informers, owner_graph, process};
 use crate::debugger::{Session, Stop, describe, source};
-use crate::object::Object;
+use crate::object::{Kind, Object};
 use crate::scheduler::KubeScheduler;
 
 use super::super::Stepper;
@@ -49,10 +49,10 @@ pub const GROUP: Group = Group {
         },
         Command {
             names: &["cache"],
-            usage: "cache COMPONENT",
+            usage: "cache COMPONENT [KIND]",
             about: "what a component believes",
-            more: "",
-            run: Says(|stepper, line| cache(&stepper.session, line.one("cache kube-scheduler")?)),
+            more: "Twenty objects of each kind; with a kind, all of that one: cache kube-scheduler pods\n",
+            run: Says(|stepper, line| cache(&stepper.session, line)),
         },
         Command {
             names: &["queue"],
@@ -124,21 +124,41 @@ fn yaml(object: &Object) -> String {
     serde_yaml::to_string(&object.to_json()).unwrap_or_else(|error| format!("{}: {error}\n", describe::name(object)))
 }
 
-fn cache(session: &Session, component: &str) -> Text {
+fn cache(session: &Session, line: &Line) -> Text {
+    let (component, only) = cached(line)?;
     let informers = informers(session, component);
     if informers.is_empty() {
         return Err(no_component(session, component));
     }
     let mut out = String::new();
-    for informer in informers {
+    for informer in informers.iter().filter(|informer| only.is_none_or(|kind| kind == informer.kind())) {
         let cache = informer.cache().borrow();
         let plural = informer.kind().info().plural;
-        out += &format!("{plural}: {} objects, up to revision {}\n", cache.objects().len(), cache.revision());
-        for (key, object) in cache.objects().iter().take(CACHED_SHOWN) {
+        let (count, shown) = (cache.objects().len(), if only.is_some() { usize::MAX } else { CACHED_SHOWN });
+        let objects = if count == 1 { "object" } else { "objects" };
+        out += &format!("{plural}: {count} {objects}, up to revision {}\n", cache.revision());
+        for (key, object) in cache.objects().iter().take(shown) {
             out += &format!("  {key} at revision {}\n", object.revision());
         }
+        if count > shown {
+            out += &format!("  … and {} more: cache {component} {plural}\n", count - shown);
+        }
     }
-    Ok(out)
+    match only {
+        Some(kind) if out.is_empty() => Err(format!("{component} watches no {}", kind.info().plural)),
+        _ => Ok(out),
+    }
+}
+
+/// Whose cache is asked for, and perhaps of which kind alone.
+pub fn cached(line: &Line) -> Result<(&str, Option<Kind>), String> {
+    let words = line.words();
+    let kind = |word: &String| Kind::from_word(word).ok_or_else(|| format!("there is no kind {word:?}"));
+    match &words[1..] {
+        [component] => Ok((component, None)),
+        [component, word] => Ok((component, Some(kind(word)?))),
+        _ => Err("write for example: cache kube-scheduler, or: cache kube-scheduler pods".to_owned()),
+    }
 }
 
 fn queue(stepper: &Stepper, component: &str) -> Text {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::cluster::scenario::Scenario;
 use crate::debugger::breakpoint::Breakpoints;
-use crate::debugger::moves::Reaction;
+use crate::debugger::choice;
+use crate::debugger::moves::{MOST, Reaction};
 use crate::debugger::{Advance, Goal, Session, StopAt, tour};
 use crate::engine::Note;
 
@@ -36,7 +37,8 @@ pub const GROUP: Group = Group {
             usage: "next",
             about: "until whoever just got something has reacted to it",
             more: "Follows what this step set off in the component that got the event: the key it queued, the \
-                reconcile\nthat took it, its calls and their answers. Stops when none of it is under way any more.\n",
+                reconcile\nthat took it, its calls and their answers. Stops when none of it is under way any more. The\n\
+                reaction of the API server to a request is its answer: it stops when that arrives.\n",
             run: Stops(|stepper, line| line.nothing().and_then(|()| next(stepper))),
         },
         Command {
@@ -57,11 +59,11 @@ pub const GROUP: Group = Group {
             names: &["continue", "c"],
             usage: "continue",
             about: "to a breakpoint or the scenario's next command",
-            more: "",
+            more: "It stops when the scenario has typed its next command and nothing has come of that yet.\n",
             run: Stops(|stepper, line| {
                 line.nothing()?;
-                let printed = stepper.session.cluster.kubectl.printed();
-                run_on(stepper, Goal::NextLine(printed))
+                let (printed, first) = (stepper.session.cluster.kubectl.printed(), stepper.session.typed().is_empty());
+                run_on(stepper, Goal::NextLine { printed, first })
             }),
         },
         Command {
@@ -75,7 +77,8 @@ pub const GROUP: Group = Group {
             names: &["run", "r"],
             usage: "run",
             about: "on until nothing is left to do",
-            more: "A cluster that never comes to rest, as with a container that keeps crashing, gets ten minutes.\n",
+            more: "Heartbeats, probes and looks round never end: it stops when nothing comes of them within a minute.\nA \
+                cluster that never comes to rest, as with a container that keeps crashing, gets ten minutes.\n",
             run: Stops(|stepper, line| match line.arguments().is_empty() {
                 true => run_on(stepper, Goal::Quiet),
                 // `kubectl run` is a command too.
@@ -86,12 +89,12 @@ pub const GROUP: Group = Group {
             names: &["wait"],
             usage: "wait SECONDS",
             about: "on for so much virtual time",
-            more: "",
+            more: "It stops at that time, before whatever comes later: wait 30, wait 0.5\n\
+                As kubectl has it, it waits for objects: wait --for=delete pod/web\n",
             run: Stops(|stepper, line| match line.arguments().as_slice() {
-                [seconds] if seconds.parse::<u64>().is_ok() => {
-                    let time = Duration::from_secs(line.count()?);
-                    let now = stepper.session.cluster.engine.now();
-                    run_on(stepper, Goal::Time(now + time))
+                [time] if !time.starts_with('-') => {
+                    let end = stepper.session.cluster.engine.now() + choice::duration(time)?;
+                    run_on(stepper, Goal::Time(end))
                 }
                 [] => Err("write for example: wait 30, or as kubectl does: wait --for=delete pod/web".to_owned()),
                 _ => super::cluster::change(stepper, line).map(Answer::says),
@@ -165,8 +168,6 @@ fn tour(stepper: &mut Stepper) -> Reply {
     Ok(Answer { narration: format!("{}/{count}  {}", number + 1, text.trim()), ..answer })
 }
 
-/// A cluster that never comes to rest, as with a container that keeps crashing, gets this much virtual time.
-const RUN_AT_MOST: Duration = Duration::from_secs(600);
 /// So many steps are taken between two looks at the clock and at whoever watches.
 const STRIDE: u64 = 256;
 
@@ -197,7 +198,7 @@ fn advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
 /// time.
 fn go(stepper: &mut Stepper, goal: &mut Goal) -> Advance {
     let start = stepper.session.cluster.engine.now();
-    let most = if matches!(goal, Goal::Time(_)) { Duration::MAX } else { RUN_AT_MOST };
+    let most = if matches!(goal, Goal::Time(_)) { Duration::MAX } else { MOST };
     let mut end = stepper.session.go(goal, STRIDE);
     while end == Advance::Limit && stepper.session.cluster.engine.now() - start < most && stepper.goes_on() {
         end = stepper.session.go_on(goal, STRIDE);
@@ -210,11 +211,18 @@ fn run_on(stepper: &mut Stepper, mut goal: Goal) -> Reply {
     let before = stepper.session.history().len();
     let end = go(stepper, &mut goal);
     let printed = stepper.printed();
+    let next = if matches!((&goal, end), (Goal::NextLine { .. }, Advance::Stopped)) {
+        "; the scenario has typed its next command, continue goes on"
+    } else {
+        ""
+    };
+    let quiet = stepper.session.is_quiet(goal.horizon());
     let session = &stepper.session;
-    let quiet = if session.cluster.is_quiet() { format!("; {}", left(session)) } else { String::new() };
+    let quiet = if quiet { format!("; {}", left(session)) } else { String::new() };
     let (steps, now) = (session.history().len() - before, session.time(session.cluster.engine.now()));
     let ended = if stepper.interrupted { "; stopped on the way" } else { "" };
-    let text = format!("{steps} events, now at {now}{quiet}{ended}\n");
+    let events = if steps == 1 { "event" } else { "events" };
+    let text = format!("{steps} {events}, now at {now}{next}{quiet}{ended}\n");
     let shown = stepper.interrupted || matches!(end, Advance::Breakpoint | Advance::Crashed);
     let stop = shown.then(|| session.stop().map(Box::new)).flatten();
     Ok(Answer { printed, text, stop, ..Answer::default() })

@@ -194,15 +194,17 @@ impl Course {
         let mut faults = Vec::new();
         let mut early = None;
         let mut last = None;
-        while let Some(event) = cluster.engine.peek().cloned() {
-            let identity = self.names.of_event(event.id);
-            if last != Some(event.id) {
-                faults = self.watcher.faults(cluster, &bound.kinds, &bound.places, &event);
-                last = Some(event.id);
+        // An event is not copied to be looked at: most are requests, and nothing deviates at most of them.
+        while let Some(event) = cluster.engine.peek() {
+            let id = event.id;
+            let identity = self.names.of_event(id);
+            if last != Some(id) {
+                faults = self.watcher.faults(cluster, &bound.kinds, &bound.places, event);
+                last = Some(id);
             }
             let moment = Moment {
                 cluster,
-                event: &event,
+                event,
                 identity,
                 others: &self.names.by_event,
                 faults: &faults,
@@ -211,9 +213,10 @@ impl Course {
             let Some(what) = policy.next(&moment) else { break };
             let place = self.trace.steps.len();
             match &what {
-                Deviates::Late(by) => self.delay(cluster, event.id, *by),
+                Deviates::Late(by) => self.delay(cluster, id, *by),
                 Deviates::Early(other) => early = self.names.by_identity.get(other).copied(),
                 Deviates::Fault(fault) => {
+                    let event = event.clone();
                     self.break_something(cluster, fault, &event);
                     faults.clear();
                 }

@@ -1,0 +1,113 @@
+//! When a cluster is quiet: nothing is left to do, and nothing comes of what never stops.
+//!
+//! Heartbeats, probes, resyncs and looks round go on for ever, so a cluster is never without a pending event. But
+//! something may come of them: a Lease that is renewed no more makes a node NotReady, a probe that fails takes a Pod out
+//! of its Services. Which of them nobody can tell from the events in flight. So the session lets the cluster run on for a
+//! while, sees whether anything comes of it, and returns. Quiet is a cluster in which
+//!
+//! - nothing but background traffic is pending, and no command or choice is under way, and
+//! - within that while the background changes no object, but for what heartbeats say, and nothing else comes due.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::engine::{Note, Step, StepId};
+use crate::object::time::Instant;
+use crate::object::{Kind, Object};
+
+use super::Session;
+use super::diff;
+
+/// So far ahead a move looks that waits for nothing in particular. A node that is silent is given up sooner.
+pub const SOON: Duration = Duration::from_secs(60);
+
+impl Session {
+    /// Whether nothing is in flight but background traffic, and no choice is to be made again here.
+    pub(super) fn is_idle(&self) -> bool {
+        self.cluster.is_quiet() && !self.has_a_choice()
+    }
+
+    /// Whether the cluster is quiet, and stays so for that long if nobody does anything.
+    pub fn is_quiet(&mut self, within: Duration) -> bool {
+        let steps = self.cluster.engine.steps();
+        if !self.is_idle() || steps < self.comes {
+            return false;
+        }
+        self.comes = self.comes_within(within).unwrap_or_default();
+        self.comes == 0
+    }
+
+    /// The step at which something comes of the background. The cluster is brought back to where it stands.
+    fn comes_within(&mut self, within: Duration) -> Option<u64> {
+        let (place, now, passed) = (self.place(), self.cluster.engine.now(), self.passed);
+        let saved = self.cluster.save();
+        let comes = self.look(now + within);
+        match saved {
+            Some(saved) => self.cluster.restore(&saved),
+            // A task that hangs, as behind a link that is cut, cannot be saved. The way here can be gone again.
+            None => {
+                let (hits, background) = (std::mem::take(&mut self.hits), self.background);
+                self.return_to(place.0);
+                self.return_here(place);
+                self.cluster.engine.pass(now);
+                (self.hits, self.background, self.passed) = (hits, background, passed);
+            }
+        }
+        comes
+    }
+
+    fn look(&mut self, end: Instant) -> Option<u64> {
+        let mut echo = Echo::default();
+        while self.cluster.engine.peek().is_some_and(|next| next.due <= end) {
+            let step = self.cluster.step()?;
+            if self.has_a_choice() || !self.cluster.engine.take_crashes().is_empty() || echo.ends_with(&step) {
+                return Some(step.id.0);
+            }
+        }
+        None
+    }
+
+    /// Lets time pass up to `end`, if nothing is due before. Whoever chooses something then chooses it at that time.
+    pub(super) fn pass(&mut self, end: Instant) -> bool {
+        let due = self.cluster.engine.peek().is_some_and(|next| next.due <= end);
+        if due || self.has_a_choice() {
+            return false;
+        }
+        self.passed += self.cluster.engine.pass(end);
+        true
+    }
+}
+
+/// Steps that only carry on the news of heartbeats, or look whether a time that was far away brings anything.
+#[derive(Default)]
+struct Echo(BTreeSet<StepId>);
+
+impl Echo {
+    /// Whether the step is more than that, and more than background traffic.
+    fn ends_with(&mut self, step: &Step) -> bool {
+        let event = &step.event;
+        let mut beats = self.0.contains(&event.cause) || (event.idle && !event.background);
+        for note in &step.notes {
+            if let Note::Stored { old, new, .. } = note {
+                match old.as_ref().or(new.as_ref()).map(Object::kind) {
+                    Some(Kind::Lease | Kind::Event) | None => {}
+                    _ if is_heartbeat(old.as_ref(), new.as_ref()) => beats = true,
+                    _ => return true,
+                }
+            }
+        }
+        if beats {
+            self.0.insert(step.id);
+        }
+        !beats && !event.background
+    }
+}
+
+/// Whether nothing differs but what a node reports round by round and nobody acts upon: the times of its heartbeats, and
+/// the images that it has.
+fn is_heartbeat(old: Option<&Object>, new: Option<&Object>) -> bool {
+    let beats = |change: &diff::FieldChange| {
+        change.path.ends_with(".lastHeartbeatTime") || change.path.starts_with("status.images")
+    };
+    old.is_some() && new.is_some() && diff::fields(old, new).iter().all(beats)
+}
