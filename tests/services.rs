@@ -280,6 +280,47 @@ fn a_headless_service_and_a_name_make_no_rules() {
     assert_eq!(objects(&cluster, "endpointslices").len(), 2, "the API server's, and a placeholder of the headless one");
 }
 
+/// A Service that lists Pods before they are ready: both say so, and traffic goes there.
+#[test]
+fn a_service_may_list_pods_that_are_not_ready() {
+    let manifest = "
+apiVersion: v1
+kind: Pod
+metadata: {name: slow, labels: {app: slow}}
+spec:
+  containers:
+  - {name: c, image: 'nginx:1.27', readinessProbe: {tcpSocket: {port: 9999}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: waits}
+spec: {selector: {app: slow}, ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: eager}
+spec: {selector: {app: slow}, ports: [{port: 80}], publishNotReadyAddresses: true}
+";
+    let mut scenario = Scenario::parse("test", "title: test").expect("that is enough");
+    scenario.proxy = true;
+    scenario.files.insert("slow.yaml".into(), manifest.into());
+    scenario.timeline = vec!["kubectl apply -f slow.yaml".into(), "sleep 5".into()];
+    let cluster = at_rest(scenario);
+    let of = |service: &str| -> Value {
+        let slices = objects(&cluster, "endpointslices");
+        let slice = slices.iter().find(|s| s["metadata"]["labels"]["kubernetes.io/service-name"] == service);
+        slice.expect("each Service has a slice")["endpoints"][0]["conditions"].clone()
+    };
+    assert_eq!(of("waits"), json!({"ready": false, "serving": false, "terminating": false}));
+    assert_eq!(of("eager"), json!({"ready": true, "serving": false, "terminating": false}));
+    let endpoints = objects(&cluster, "services/endpoints");
+    let subset = |name: &str| {
+        endpoints.iter().find(|e| e["metadata"]["name"] == name).map(|e| e["subsets"][0].clone()).unwrap_or_default()
+    };
+    assert!(subset("waits")["notReadyAddresses"].is_array() && subset("waits")["addresses"].is_null());
+    assert!(subset("eager")["addresses"].is_array() && subset("eager")["notReadyAddresses"].is_null());
+}
+
 /// A Service without a selector, and Endpoints made by hand.
 #[test]
 fn endpoints_made_by_hand_are_mirrored() {

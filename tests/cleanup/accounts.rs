@@ -156,6 +156,28 @@ fn a_volume_has_tokens_for_several_audiences() {
     }
 }
 
+/// When four fifths of its time are over, the kubelet asks for another token and exchanges the file.
+#[test]
+fn a_token_is_exchanged_before_it_expires() {
+    let mut world = World::new(1);
+    world.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {
+        "containers": [{"name": "c", "image": "nginx:1.27", "volumeMounts": [{"name": "tokens", "mountPath": "/tokens"}]}],
+        "volumes": [{"name": "tokens", "projected": {"sources": [
+            {"serviceAccountToken": {"path": "token", "expirationSeconds": 600}}]}}]}}));
+    world.wait(5);
+    let read = |world: &mut World| world.kubectl("exec web -- cat /tokens/token");
+    let first = read(&mut world);
+    world.wait(450);
+    assert_eq!(read(&mut world), first);
+    world.wait(140);
+    let second = read(&mut world);
+    let issued = |text: &str| match token::read(text.trim_end()).expect("it was signed here").bounds {
+        Bounds::Time { issued, .. } => issued,
+        Bounds::Secret(_) => panic!("it ends"),
+    };
+    assert!((480..600).contains(&(issued(&second) - issued(&first)).as_secs()), "{second}");
+}
+
 /// An account does not name a Secret that is gone.
 #[test]
 fn a_secret_that_goes_is_not_named_any_more() {

@@ -3,7 +3,8 @@
 //! Mirrors `pkg/kubelet/token` and `RequiresRemount`: the volume is set up once more by a later sync of the pod, so a
 //! change shows after up to a minute and a half. A token is asked for again after four fifths of its life, or a day.
 //!
-//! Left out: the chance in the time of renewal.
+//! Left out: the chance in the time of renewal; and tokens of one volume are renewed together when the first is due, where
+//! a real kubelet keeps each until its own time.
 
 use std::rc::Rc;
 use std::time::Duration;
