@@ -64,7 +64,7 @@ fn first_prompt(name: &str) {
 fn step_back(name: &str) {
     let mut scenario = Scenario::find("deployment").expect("it is shipped");
     scenario.timeline.push("sleep 100000".to_owned());
-    let mut session = Session::new(Cluster::for_scenario(&scenario));
+    let mut session = Session::of(scenario);
     for far in [1_000, 10_000, 100_000] {
         session.goto(far);
         let mut took = |to| {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::breakpoint::Breakpoints;
 use kubestep::debugger::moves::Reaction;
@@ -11,8 +10,7 @@ use kubestep::debugger::{Advance, Goal, Session, StopAt, describe, file};
 use kubestep::engine::{Note, Step, What};
 
 fn session(scenario: &str) -> Session {
-    let scenario = Scenario::find(scenario).expect("the scenario is shipped");
-    Session::new(Cluster::for_scenario(&scenario))
+    Session::of(Scenario::find(scenario).expect("the scenario is shipped"))
 }
 
 /// Runs on, and says what the current step is and why it is a stop.
@@ -226,7 +224,7 @@ timeline:
   - kubectl delete service web
 ";
     let scenario = Scenario::parse("also", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut session = Session::new(Cluster::for_scenario(&scenario));
+    let mut session = Session::of(scenario);
     session.go(&mut Goal::Quiet, 200_000);
     let stops = session.history().iter().map(|step| Stop::of(&session, step)).filter(|stop| !stop.also.is_empty());
     let named = |change: &Change| format!("{:?} {}", change.how, change.object);

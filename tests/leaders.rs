@@ -88,7 +88,7 @@ fn the_standby_takes_over_when_the_leader_has_stopped() {
 #[test]
 fn a_leader_that_renews_stays() {
     let mut session = session(3);
-    session.go(&mut Goal::NextLine { printed: 0, first: true }, 0);
+    session.go(&mut Goal::Quiet, 0);
     let before = lease(&session, "kube-controller-manager");
     let steps = session.history().len();
     pass(&mut session, 3_600);

@@ -3,13 +3,12 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
+use kubestep::cluster::scenario::{Nodes, Scenario};
 use kubestep::debugger::{Choice, Goal, Session, StopAt};
 use kubestep::object::random::Random;
 
 fn session(scenario: &Scenario) -> Session {
-    Session::new(Cluster::for_scenario(scenario))
+    Session::of(scenario.clone())
 }
 
 /// All steps, each as a digest of everything that is known of it.
@@ -37,6 +36,19 @@ fn any_way_leads_to_the_same_end() {
         }
         wandering.go(&mut Goal::Quiet, 0);
         assert_eq!(digests(&wandering), expected, "{}", scenario.name);
+    }
+}
+
+/// In a large cluster the beginning is busy: no moment of it can be saved.
+#[test]
+fn a_large_cluster_goes_back_to_its_beginning() {
+    let scenario = Scenario { nodes: Nodes::Count(400), ..Scenario::find("deployment").expect("it is shipped") };
+    let mut session = session(&scenario);
+    session.goto(200);
+    let expected = digests(&session);
+    for step in [0, 150] {
+        session.goto(step);
+        assert_eq!(digests(&session), expected[..step as usize], "back to step {step}");
     }
 }
 

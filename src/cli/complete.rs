@@ -53,11 +53,11 @@ fn object(session: &Session, kind: Kind, prefix: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Cluster, Config};
+    use crate::cluster::scenario::Scenario;
 
     #[test]
     fn words_are_completed() {
-        let session = Session::new(Cluster::start(Config::default()));
+        let session = Session::of(Scenario::default());
         for (input, completed) in [
             ("pend", Some("pending")),
             ("", None),

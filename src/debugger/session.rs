@@ -55,8 +55,9 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session that stands before the first step.
-    pub fn new(cluster: Cluster) -> Session {
+    /// A session over a scenario's cluster, before the first step.
+    pub fn of(scenario: Scenario) -> Session {
+        let cluster = crate::bugs::cluster(&scenario);
         let origin = cluster.engine.now();
         let mut past = Past::default();
         past.keep(0, || cluster.save());
@@ -75,16 +76,9 @@ impl Session {
             typed: Vec::new(),
             heard: 0,
             digests: Digests::default(),
-            scenario: Scenario::default(),
+            scenario,
         };
         session.hear();
-        session
-    }
-
-    /// A session over a scenario's cluster; it can be saved.
-    pub fn of(scenario: Scenario) -> Session {
-        let mut session = Session::new(crate::bugs::cluster(&scenario));
-        session.scenario = scenario;
         session
     }
 

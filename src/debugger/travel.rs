@@ -205,11 +205,17 @@ impl Session {
 
     /// Restores the last save before `steps`, and runs to it. History stays what it was up to there.
     pub(super) fn return_to(&mut self, steps: u64) {
-        let found = self.past.saves.iter().rposition(|saved| saved.steps() <= steps);
-        let place = found.expect("a session begins with a save");
-        let saved = &self.past.saves[place];
-        self.cluster.restore(saved);
-        let from = saved.steps();
+        let from = match self.past.saves.iter().rposition(|saved| saved.steps() <= steps) {
+            Some(place) => {
+                self.cluster.restore(&self.past.saves[place]);
+                self.past.saves[place].steps()
+            }
+            // In a large cluster some task may have been in flight at every moment so far.
+            None => {
+                self.cluster = crate::bugs::cluster(self.scenario());
+                0
+            }
+        };
         self.past.next = self.past.choices.iter().filter(|chosen| chosen.after < from).count();
         self.forget_after(steps);
         while self.cluster.engine.steps() < steps && self.next_step().is_some() {}

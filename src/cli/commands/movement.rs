@@ -216,7 +216,8 @@ fn run_on(stepper: &mut Stepper, mut goal: Goal) -> Reply {
     } else {
         ""
     };
-    let quiet = stepper.session.is_quiet(goal.horizon());
+    // Whoever had enough is not kept waiting for a look ahead.
+    let quiet = end == Advance::Quiet || (!stepper.interrupted && stepper.session.is_quiet(goal.horizon()));
     let session = &stepper.session;
     let quiet = if quiet { format!("; {}", left(session)) } else { String::new() };
     let (steps, now) = (session.history().len() - before, session.time(session.cluster.engine.now()));
