@@ -2,6 +2,7 @@
 //!
 //! Mirrors `pkg/controller/controller_utils.go`; what a Pod's status says is in [`crate::object::pod`].
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +11,11 @@ use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use crate::apiserver::request::DeleteOptions;
-use crate::client::{Client, Error, EventType, Recorder, join_all};
+use crate::client::{Client, Error, EventType, Lister, Recorder, join_all};
 use crate::object::meta::controller_of;
 use crate::object::pod::{has_ended, is_ready, ready_condition};
 use crate::object::time::Instant;
-use crate::object::{Object, Resource, Status};
+use crate::object::{Key, Object, Resource, Status};
 
 /// The index that finds children by their controller. Its values are [`owned_by`] and [`orphans_of`].
 pub const BY_CONTROLLER: &str = "controller";
@@ -43,6 +44,26 @@ pub fn orphans_of(namespace: &str) -> String {
 
 fn index_value(namespace: &str, kind: &str, name: &str, uid: &str) -> String {
     format!("{namespace}/{kind}/{name}/{uid}")
+}
+
+/// The cached object that `owner` means, if it is still the same one. Mirrors `resolveControllerRef`.
+pub fn resolve<T: Resource>(cached: &Lister<T>, child: &ObjectMeta, owner: &OwnerReference) -> Option<Arc<T>> {
+    if owner.kind != T::kind().info().kind {
+        return None;
+    }
+    let object = cached.get(&Key::new(child.namespace.as_deref().unwrap_or_default(), &owner.name))?;
+    (object.metadata().uid.as_ref() == Some(&owner.uid)).then_some(object)
+}
+
+/// Nobody owns the Pod: whoever wants it by its labels may adopt it. Mirrors `getPodReplicaSets` and its like.
+pub fn selecting<T: Resource>(
+    cached: &Lister<T>,
+    pod: &Pod,
+    wants: impl Fn(&T, &BTreeMap<String, String>) -> bool,
+) -> Vec<Key> {
+    let Some(labels) = pod.metadata.labels.as_ref().filter(|labels| !labels.is_empty()) else { return Vec::new() };
+    let those = cached.list_namespace(pod.metadata.namespace.as_deref().unwrap_or_default()).into_iter();
+    those.filter(|object| wants(object, labels)).map(|object| Key::of_meta(object.metadata())).collect()
 }
 
 /// Whether the Pod counts towards its controller's replicas: it has not ended and nobody is deleting it.

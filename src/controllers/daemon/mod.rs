@@ -283,24 +283,16 @@ impl DaemonSets {
     }
 
     fn resolve(&self, pod: &Pod, owner: &OwnerReference) -> Option<Arc<DaemonSet>> {
-        if owner.kind != Kind::DaemonSet.info().kind {
-            return None;
-        }
-        let set = self.sets.get(&Key::new(pod.metadata.namespace.as_deref().unwrap_or_default(), &owner.name))?;
-        (set.metadata.uid.as_ref() == Some(&owner.uid)).then_some(set)
+        pods::resolve(&self.sets, &pod.metadata, owner)
     }
 
     /// Nobody owns the Pod: every DaemonSet that selects it may adopt it.
     fn enqueue_selecting(&self, pod: &Pod) {
-        if pod.metadata.labels.as_ref().is_none_or(|labels| labels.is_empty()) {
-            return;
-        }
-        for set in self.sets.list_namespace(pod.metadata.namespace.as_deref().unwrap_or_default()) {
+        let wants = |set: &DaemonSet, labels: &BTreeMap<String, String>| {
             let selector = Selector::of_option(set.spec.as_ref().map(|spec| &spec.selector));
-            if selector.is_ok_and(|s| !s.is_everything() && s.matches(pod.metadata.labels.as_ref())) {
-                self.queue.add(Key::of_meta(&set.metadata));
-            }
-        }
+            selector.is_ok_and(|selector| !selector.is_everything() && selector.matches(Some(labels)))
+        };
+        pods::selecting(&self.sets, pod, wants).into_iter().for_each(|key| self.queue.add(key));
     }
 }
 

@@ -56,10 +56,10 @@ use crate::client::{
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
 use crate::object::selector::{Selector, selects};
-use crate::object::{Key, Kind, Object, Resource};
+use crate::object::{Key, Kind, Object};
 
 use super::claim::Claimer;
-use super::pods::{BY_CONTROLLER, index_by_controller, is_namespace_terminating, orphans_of, owned_by};
+use super::pods::{self, BY_CONTROLLER, index_by_controller, is_namespace_terminating, orphans_of, owned_by};
 
 pub mod arithmetic;
 pub mod new_replica_set;
@@ -262,10 +262,7 @@ impl Deployments {
 
     /// Mirrors `getDeploymentForPod`.
     fn deployment_of(&self, pod: &Pod) -> Option<Arc<Deployment>> {
-        let owner = controller_of(&pod.metadata).filter(|owner| owner.kind == ReplicaSet::kind().info().kind)?;
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-        let rs = self.replica_sets.get(&Key::new(namespace, &owner.name))?;
-        let rs = Some(rs).filter(|rs| rs.metadata.uid.as_ref() == Some(&owner.uid))?;
+        let rs = pods::resolve(&self.replica_sets, &pod.metadata, controller_of(&pod.metadata)?)?;
         self.resolve(&rs.metadata, controller_of(&rs.metadata)?)
     }
 
@@ -277,11 +274,7 @@ impl Deployments {
 
     /// The cached Deployment that `owner` means, if it is still the same one. Mirrors `resolveControllerRef`.
     fn resolve(&self, child: &ObjectMeta, owner: &OwnerReference) -> Option<Arc<Deployment>> {
-        if owner.kind != Deployment::kind().info().kind {
-            return None;
-        }
-        let d = self.deployments.get(&Key::new(child.namespace.as_deref().unwrap_or_default(), &owner.name))?;
-        (d.metadata.uid.as_ref() == Some(&owner.uid)).then_some(d)
+        pods::resolve(&self.deployments, child, owner)
     }
 
     fn enqueue_owner(&self, child: &ObjectMeta, owner: &OwnerReference) {

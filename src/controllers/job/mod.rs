@@ -53,7 +53,7 @@ use crate::object::{Key, Kind, Object};
 
 use super::consistency::Consistency;
 use super::expectations::Expectations;
-use super::pods::{BY_CONTROLLER, PodControl, index_by_controller};
+use super::pods::{self, BY_CONTROLLER, PodControl, index_by_controller};
 
 pub mod backoff;
 pub mod conditions;
@@ -214,19 +214,16 @@ impl Jobs {
     }
 
     fn resolve(&self, pod: &Pod, owner: &OwnerReference) -> Option<Arc<Job>> {
-        resolve(&self.jobs, pod, owner)
+        pods::resolve(&self.jobs, &pod.metadata, owner)
     }
 
     /// Nobody owns the Pod: every Job that selects it may adopt it.
     fn enqueue_selecting(&self, pod: &Pod) {
-        if pod.metadata.labels.as_ref().is_none_or(|labels| labels.is_empty()) {
-            return;
-        }
-        for job in self.jobs.list_namespace(pod.metadata.namespace.as_deref().unwrap_or_default()) {
-            if selector_of(&job).is_ok_and(|selector| selector.matches(pod.metadata.labels.as_ref())) {
-                self.enqueue_after(&Key::of_meta(&job.metadata), Duration::ZERO);
-            }
-        }
+        let wants = |job: &Job, labels: &BTreeMap<String, String>| {
+            selector_of(job).is_ok_and(|selector| selector.matches(Some(labels)))
+        };
+        let those = pods::selecting(&self.jobs, pod, wants);
+        those.iter().for_each(|key| self.enqueue_after(key, Duration::ZERO));
     }
 }
 
@@ -244,16 +241,6 @@ impl Controller for Jobs {
     fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
         Box::pin(async move { self.sync(key).await })
     }
-}
-
-/// The cached Job that `owner` means, if it is still the same one.
-fn resolve(jobs: &Lister<Job>, pod: &Pod, owner: &OwnerReference) -> Option<Arc<Job>> {
-    if owner.kind != Kind::Job.info().kind {
-        return None;
-    }
-    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-    let job = jobs.get(&Key::new(namespace, &owner.name))?;
-    (job.metadata.uid.as_ref() == Some(&owner.uid)).then_some(job)
 }
 
 /// Whether the Pod's end is still to be counted.

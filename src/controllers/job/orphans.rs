@@ -9,14 +9,14 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::controllers::pods::{BY_CONTROLLER, index_by_controller, owned_by};
+use crate::controllers::pods::{self, BY_CONTROLLER, index_by_controller, owned_by};
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
 use crate::object::{Key, Kind, Object};
 
 use super::conditions::is_finished;
+use super::is_tracked;
 use super::tracking::release;
-use super::{is_tracked, resolve};
 
 /// The row of the part of the Job controller that looks after orphans.
 pub const REGISTRATION: Registration = Registration {
@@ -48,7 +48,7 @@ impl Orphans {
         if !is_tracked(pod) || owner.is_some_and(|owner| owner.kind != Kind::Job.info().kind) {
             return false;
         }
-        owner.and_then(|owner| resolve(&self.jobs, pod, owner)).is_none_or(|job| is_finished(&job))
+        owner.and_then(|owner| pods::resolve(&self.jobs, &pod.metadata, owner)).is_none_or(|job| is_finished(&job))
     }
 
     fn enqueue_pods_of(&self, job: &Job) {

@@ -315,26 +315,14 @@ impl<T: Replicated> ReplicaSets<T> {
         }
     }
 
-    /// The cached ReplicaSet that `owner` means, if it is still the same one. Mirrors `resolveControllerRef`.
     fn resolve(&self, pod: &Pod, owner: &OwnerReference) -> Option<Arc<T>> {
-        if owner.kind != T::kind().info().kind {
-            return None;
-        }
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-        let rs = self.replica_sets.get(&Key::new(namespace, &owner.name))?;
-        (rs.metadata().uid.as_ref() == Some(&owner.uid)).then_some(rs)
+        pods::resolve(&self.replica_sets, &pod.metadata, owner)
     }
 
-    /// Nobody owns the Pod: every ReplicaSet that selects it may adopt it. Mirrors `getPodReplicaSets`.
+    /// Nobody owns the Pod: every ReplicaSet that selects it may adopt it.
     fn enqueue_selecting(&self, pod: &Pod) {
-        let labels = pod.metadata.labels.as_ref().filter(|labels| !labels.is_empty());
-        let Some(labels) = labels else { return };
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-        for rs in self.replica_sets.list_namespace(namespace) {
-            if rs.wants(labels) {
-                self.queue.add(Key::of_meta(rs.metadata()));
-            }
-        }
+        let those = pods::selecting(&self.replica_sets, pod, |rs, labels| rs.wants(labels));
+        those.into_iter().for_each(|key| self.queue.add(key));
     }
 }
 
