@@ -1,6 +1,6 @@
 //! `kubestep book`: the course.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(super) fn command(arguments: &Arguments) -> anyhow::Result<()> {
     build::build(&root, &dest, &program)?;
     let dest = dest.canonicalize()?;
     let Some(listener) = listener else {
-        println!("The course is in {}", dest.join("index.html").display());
+        writeln!(io::stdout(), "The course is in {}", dest.join("index.html").display())?;
         return Ok(());
     };
     let (address, built) = (listener.local_addr()?.to_string(), Arc::new(Built::default()));
@@ -75,7 +75,8 @@ fn open(address: &str) {
     let opened =
         Command::new(program).args(arguments).arg(address).stdin(silent()).stdout(silent()).stderr(silent()).spawn();
     if opened.is_err() {
-        println!("No browser could be opened; open the address yourself.");
+        // Nobody has to read it.
+        let _ = writeln!(io::stdout(), "No browser could be opened; open the address yourself.");
     }
 }
 

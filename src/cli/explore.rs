@@ -27,7 +27,7 @@ pub(super) fn command(arguments: &ExploreArguments) -> anyhow::Result<()> {
     anyhow::ensure!(!several || arguments.resume.is_none(), "--resume keeps one search: name one of the trials");
     for scenario in scenarios {
         if several {
-            println!("{}", scenario.name);
+            writeln!(io::stdout(), "{}", scenario.name)?;
         }
         one(arguments, scenario)?;
     }

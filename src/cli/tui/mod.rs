@@ -8,7 +8,7 @@
 //!   and after SIGTERM.
 
 use std::cell::RefCell;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub fn run(stepper: Stepper, greeting: &str) -> io::Result<()> {
         return Err(io::Error::other("it was told to end; the session is offered again at the next start"));
     }
     if let Some(score) = app.stepper.quiz.as_ref().and_then(Quiz::score) {
-        println!("{score}");
+        writeln!(io::stdout(), "{score}")?;
     }
     app.stepper.end();
     Ok(())
