@@ -2,23 +2,15 @@
 //!
 //! The modules in reading order, from the floor up; each may use only those before it.
 
-pub mod object;
+pub use kubestep_machinery::{apiserver, client, engine, object, store};
 
-pub mod store;
+pub use kubestep_controllers::controllers;
 
-pub mod apiserver;
+pub use kubestep_scheduler::scheduler;
 
-pub mod engine;
+pub use kubestep_node::node;
 
-pub mod client;
-
-pub mod controllers;
-
-pub mod scheduler;
-
-pub mod node;
-
-pub mod cluster;
+pub use kubestep_cluster::cluster;
 
 pub mod bugs;
 

@@ -110,6 +110,22 @@ fn place_of(file: &Path) -> Option<(String, usize)> {
     Some((module, floor))
 }
 
+/// Only a crate's root names another crate: whoever reads a file elsewhere finds `crate::` and a floor.
+#[test]
+fn crates_are_joined_at_their_roots() {
+    let mut wrong = Vec::new();
+    for file in sources(Path::new("src")) {
+        let text = fs::read_to_string(&file).expect("a file just listed can be read");
+        let root = file.file_name().is_some_and(|name| name == "lib.rs");
+        for (n, line) in (1..).zip(text.lines()) {
+            if !root && !line.trim_start().starts_with("//") && line.contains("kubestep_") {
+                wrong.push(format!("{}:{n}: name the floor, as crate::…", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// Each `crate::module::part` of a file, with its line. Documentation may name what code may not.
 fn uses(text: &str) -> Vec<(usize, (String, String))> {
     let mut found = Vec::new();

@@ -59,5 +59,4 @@ mod volume_writes;
 
 pub use actor::KubeScheduler;
 
-#[cfg(test)]
 pub mod testing;

@@ -1,4 +1,4 @@
-//! Short pods and nodes for the tests of this module.
+//! Short pods and nodes for the tests of this module, and of the exercises that write plugins.
 
 use std::sync::Arc;
 

@@ -30,8 +30,7 @@ pub mod priority;
 pub mod service_account;
 pub mod storage_protection;
 pub mod taint_nodes_by_condition;
-#[cfg(test)]
-pub(crate) mod testing;
+pub mod testing;
 
 /// Reads the store on behalf of a check.
 pub trait Reader {

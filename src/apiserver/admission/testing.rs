@@ -1,4 +1,4 @@
-//! What the plugins' tests share.
+//! A bench for one plugin: what the plugins' tests share, and those of the exercise that writes one.
 
 use std::rc::Rc;
 
@@ -11,9 +11,10 @@ use crate::object::{Kind, Object, Status};
 
 /// Objects to read, in a list.
 #[derive(Default)]
-pub(crate) struct Objects(Vec<Object>);
+pub struct Objects(Vec<Object>);
 
 impl Objects {
+    /// These.
     pub fn of(objects: Vec<Object>) -> Objects {
         Objects(objects)
     }
@@ -36,14 +37,14 @@ impl Reader for Objects {
 }
 
 /// The object of a manifest with apiVersion and kind.
-pub(crate) fn object(manifest: Value) -> Object {
+pub fn object(manifest: Value) -> Object {
     let word = |field: &str| manifest[field].as_str().unwrap_or_default().to_owned();
     let kind = Kind::from_manifest(&word("apiVersion"), &word("kind")).expect("a manifest of a known kind");
     kind.decode(manifest).expect("the manifest decodes")
 }
 
 /// A request about `object`.
-pub(crate) fn request(user: User, verb: Verb, subresource: Option<Subresource>, object: &Object) -> Request {
+pub fn request(user: User, verb: Verb, subresource: Option<Subresource>, object: &Object) -> Request {
     let name = if verb == Verb::Create { "" } else { object.name() };
     Request {
         user: Rc::new(user),
@@ -58,7 +59,7 @@ pub(crate) fn request(user: User, verb: Verb, subresource: Option<Subresource>, 
 }
 
 /// Runs one plugin on a create by the administrator.
-pub(crate) fn create(plugin: Mutate, objects: &Objects, manifest: Value) -> Result<Object, Status> {
+pub fn create(plugin: Mutate, objects: &Objects, manifest: Value) -> Result<Object, Status> {
     let mut new = object(manifest);
     let request = request(User::admin(), Verb::Create, None, &new);
     let mut random = Random::new(1);

@@ -85,12 +85,7 @@ impl Filter for Fit<'_> {
 
 /// Everything there is too little of, if anything. A request that not even the empty node could meet makes the
 /// rejection unresolvable. Mirrors `fitsRequest`.
-pub(crate) fn insufficient(
-    request: &Resources,
-    allocatable: &Resources,
-    used: &Resources,
-    pods: i64,
-) -> Option<Rejection> {
+pub fn insufficient(request: &Resources, allocatable: &Resources, used: &Resources, pods: i64) -> Option<Rejection> {
     let mut reasons: Vec<Reason> = Vec::new();
     let mut code = Code::Unschedulable;
     if pods + 1 > allocatable.pods {

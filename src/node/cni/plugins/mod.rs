@@ -222,7 +222,6 @@ impl Run<'_> {
     }
 }
 
-#[cfg(test)]
-pub(crate) mod testing;
+pub mod testing;
 #[cfg(test)]
 mod tests;

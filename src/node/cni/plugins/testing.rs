@@ -12,16 +12,26 @@ use super::{Machine, main};
 
 /// A machine with all plugins installed.
 pub struct Bench {
+    /// Its files: the plugins, and what they remember.
     pub disk: Disk,
+    /// Its interfaces, routes and network namespaces.
     pub network: NodeNetwork,
+    /// What the plugins did, a line each.
     pub steps: Vec<String>,
     drawn: u64,
 }
 
-impl Bench {
-    pub fn new() -> Bench {
+impl Default for Bench {
+    fn default() -> Bench {
         let network = NodeNetwork::new("172.18.0.10/16".parse().unwrap());
         Bench { disk: Host::installed(&Hub::new(0), "node-1", "10.244.0.0/24"), network, steps: Vec::new(), drawn: 0 }
+    }
+}
+
+impl Bench {
+    /// One on which nothing ran yet.
+    pub fn new() -> Bench {
+        Bench::default()
     }
 
     /// Runs a plugin for the interface `eth0` of a container, whose namespace is made if need be.
@@ -33,6 +43,7 @@ impl Bench {
         self.run_with(plugin, &environment(command, id, &netns), stdin)
     }
 
+    /// Runs a plugin with an environment of the caller's.
     pub fn run_with(&mut self, plugin: &str, environment: &Environment, stdin: &Value) -> Result<Value, CniError> {
         let drawn = &mut self.drawn;
         let mut random = || {
@@ -52,11 +63,13 @@ impl Bench {
         Ok(ips.iter().map(|ip| ip["address"].as_str().unwrap_or_default().to_owned()).collect())
     }
 
+    /// The network namespace of a container that a plugin was run for.
     pub fn inside(&self, id: &str) -> &Namespace {
         &self.network.named[&format!("/var/run/netns/{id}")]
     }
 }
 
+/// The environment of a call, as a runtime sets it.
 pub fn environment(command: Command, id: &str, netns: &str) -> Environment {
     Environment {
         command,

@@ -1,0 +1,9 @@
+//! The crate of [`cluster`]; floors below are named as if they stood in it.
+
+use kubestep_controllers::controllers;
+use kubestep_machinery::{apiserver, client, engine, object};
+use kubestep_node::node;
+use kubestep_scheduler::scheduler;
+
+#[path = "mod.rs"]
+pub mod cluster;

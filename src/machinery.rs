@@ -1,0 +1,15 @@
+//! What every component of the cluster stands on, from the ground up: objects, etcd, the API server, the engine that
+//! delivers one event at a time, and the clients that components hold.
+//!
+//! A crate of its own, as the components above it are, so that all of them compile side by side and a change compiles no
+//! more than it touches. The library `kubestep` shows them as one.
+
+pub mod object;
+
+pub mod store;
+
+pub mod apiserver;
+
+pub mod engine;
+
+pub mod client;
