@@ -19,7 +19,9 @@ pub mod admission;
 pub mod cache;
 pub mod cni;
 pub mod collect;
+pub mod deployment;
 pub mod expectations;
+pub mod finalizer;
 pub mod fit;
 pub mod function;
 pub mod ownership;
@@ -115,6 +117,7 @@ pub const TABLE: &[Exercise] = &[
     admission::EXERCISE,
     replicaset::EXERCISE,
     expectations::EXERCISE,
+    deployment::EXERCISE,
     rollout::EXERCISE,
     fit::EXERCISE,
     score::EXERCISE,
@@ -123,6 +126,7 @@ pub const TABLE: &[Exercise] = &[
     cni::EXERCISE,
     proxy::EXERCISE,
     collect::EXERCISE,
+    finalizer::EXERCISE,
 ];
 
 /// A property that does not hold.

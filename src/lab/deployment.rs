@@ -1,0 +1,233 @@
+//! Exercise 8: which ReplicaSet is a Deployment's, and who makes it. Mirrors `getNewReplicaSet` of the real one, and
+//! `Recreate` without its patience: that a rollout goes step by step is the next exercise.
+//!
+//! Left out: hash collisions, revisions, conditions.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetSpec};
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::json;
+
+use super::reconcile::guest::{Duty, owner};
+use super::reconcile::host::{Host, Read};
+use super::reconcile::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
+use super::reconcile::{Plan, partner};
+use super::{Exercise, Judging};
+pub use crate::controllers::deployment::revision::TEMPLATE_HASH;
+use crate::controllers::deployment::revision::equal_ignoring_hash;
+use crate::controllers::hash;
+use crate::object::Kind;
+use crate::object::meta::{controller_of, controller_ref};
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "08_deployment",
+    title: "How does a Deployment find its ReplicaSet?",
+    outcome: "say why names that follow from what is wanted make a controller safe on a cache that is behind",
+    needs: &["replicaset", "expectations"],
+    hints: [
+        "A Deployment has one ReplicaSet for each template that it ever had. How do you see which one belongs to the \
+         template of today, and what is the one thing that differs in its template?",
+        "Among the ReplicaSets that the Deployment controls, look for the one whose template is the Deployment's when the \
+         label pod-template-hash is left out. If there is none, create it. It gets its name from the hash of the template: \
+         whoever is called twice makes the same one twice, and the API server refuses the second.",
+        "Create it with name NAME-HASH, the hash as the label pod-template-hash in its own labels, in spec.selector.\
+         matchLabels and in the template's labels, an owner reference with controller: true, and the number of replicas. \
+         is_already_exists() is no failure: your cache is behind. Then give every ReplicaSet of yours whose number is \
+         another the right one with a patch of spec.replicas: the Deployment's number, or 0.",
+    ],
+    minutes: 35,
+    judging: Judging::Controller(&PLAN),
+};
+
+/// In the learner's process.
+pub fn answer<F>(reconcile: impl Fn(Arc<Deployment>, Arc<Context>) -> F + 'static)
+where
+    F: Future<Output = Result<Action, Error>> + 'static,
+{
+    partner::answer(|read| Host::new(read, reconcile));
+}
+
+/// The hash of a template, as names and the label [`TEMPLATE_HASH`] carry it.
+pub fn template_hash(template: &PodTemplateSpec) -> String {
+    hash::template_hash(template, None)
+}
+
+macro_rules! trial {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../scenarios/exercises/deployment/", $name, ".yaml")))
+    };
+}
+
+macro_rules! slip {
+    ($says:literal, $slip:ident) => {
+        ($says, |read| host(read, Some(Slip::$slip)))
+    };
+}
+
+static PLAN: Plan = Plan {
+    duty: Duty {
+        name: "deployment-controller",
+        kind: Kind::Deployment,
+        others: &[Kind::ReplicaSet],
+        concerns: owner,
+        workers: 5,
+        observes: false,
+    },
+    trials: &[
+        trial!("new"),
+        trial!("another-template"),
+        trial!("back-again"),
+        trial!("more"),
+        trial!("two-deployments"),
+        trial!("deleted"),
+        trial!("one-call-fails"),
+        trial!("broken-calls"),
+    ],
+    reference: |read| host(read, None),
+    mistakes: &[
+        slip!("the ReplicaSet has another name each time it is made", RandomName),
+        slip!("the ReplicaSet has no owner reference to the Deployment", NoOwner),
+        slip!("the owner reference does not say controller: true", NotController),
+        slip!("the ReplicaSet has no label pod-template-hash in its selector", NoHash),
+        slip!("it takes every ReplicaSet with these labels for its own", ByLabels),
+        slip!("it takes the newest ReplicaSet for that of today's template", Newest),
+        slip!("it compares nothing but the images of two templates", ImagesOnly),
+        slip!("it changes the template of the ReplicaSet that is there", InPlace),
+        slip!("it leaves the other ReplicaSets as large as they were", OthersStay),
+        slip!("it gives all its ReplicaSets the number that is asked for", AllAlike),
+        slip!("it does not change the number of a ReplicaSet that is there", NoFollow),
+        slip!("it makes a ReplicaSet for a Deployment that is being deleted", IgnoresDeletion),
+        slip!("it takes a failed call for done", SwallowsErrors),
+    ],
+};
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slip {
+    RandomName,
+    NoOwner,
+    NotController,
+    NoHash,
+    ByLabels,
+    Newest,
+    ImagesOnly,
+    InPlace,
+    OthersStay,
+    AllAlike,
+    NoFollow,
+    IgnoresDeletion,
+    SwallowsErrors,
+}
+
+fn host(read: Read, slip: Option<Slip>) -> Host {
+    Host::new(read, move |deployment, context| reconcile(deployment, context, slip))
+}
+
+/// The rule, with at most one part of it wrong.
+async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
+    let is = |one| slip == Some(one);
+    if deployment.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion) {
+        return Ok(Action::await_change());
+    }
+    let namespace = deployment.metadata.namespace.as_deref().unwrap_or_default();
+    let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
+    let mut mine = context.store::<ReplicaSet>().state();
+    mine.retain(|set| is_mine(&deployment, set, slip));
+    let of_today = match slip {
+        Some(Slip::Newest) => mine.iter().max_by_key(|set| set.metadata.creation_timestamp.clone()),
+        _ => mine.iter().find(|set| is_of_today(&deployment, set, slip)),
+    };
+    let of_today = of_today.and_then(|set| set.metadata.name.clone());
+    let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+    match (&of_today, mine.first()) {
+        (Some(_), _) => {}
+        (None, Some(there)) if is(Slip::InPlace) => {
+            let template = replica_set_for(&deployment, None).spec.and_then(|spec| spec.template);
+            let patch = Patch::Merge(json!({"spec": {"template": {"spec": template.and_then(|one| one.spec)}}}));
+            let name = there.metadata.name.as_deref().unwrap_or_default();
+            sets.patch(name, &PatchParams::default(), &patch).await?;
+            return Ok(Action::await_change());
+        }
+        _ => match sets.create(&PostParams::default(), &replica_set_for(&deployment, slip)).await {
+            Err(error) if !error.is_already_exists() && !is(Slip::SwallowsErrors) => return Err(error),
+            _ => {}
+        },
+    }
+    for set in &mine {
+        let is_of_today = set.metadata.name == of_today;
+        if is_of_today && is(Slip::NoFollow) || !is_of_today && is(Slip::OthersStay) {
+            continue;
+        }
+        let size = if is_of_today || is(Slip::AllAlike) { wanted } else { 0 };
+        if set.spec.as_ref().and_then(|spec| spec.replicas) != Some(size) {
+            let patch = Patch::Merge(json!({"spec": {"replicas": size}}));
+            let name = set.metadata.name.as_deref().unwrap_or_default();
+            match sets.patch(name, &PatchParams::default(), &patch).await {
+                Err(error) if !is(Slip::SwallowsErrors) => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(Action::await_change())
+}
+
+fn is_mine(deployment: &Deployment, set: &ReplicaSet, slip: Option<Slip>) -> bool {
+    if slip == Some(Slip::ByLabels) {
+        let wanted = deployment.spec.as_ref().and_then(|spec| spec.selector.match_labels.as_ref());
+        let labels = set.metadata.labels.clone().unwrap_or_default();
+        return wanted.into_iter().flatten().all(|(key, value)| labels.get(key) == Some(value));
+    }
+    controller_of(&set.metadata).map(|owner| &owner.uid) == deployment.metadata.uid.as_ref()
+}
+
+/// Whether the ReplicaSet is that of the Deployment's template.
+fn is_of_today(deployment: &Deployment, set: &ReplicaSet, slip: Option<Slip>) -> bool {
+    let its = set.spec.as_ref().and_then(|spec| spec.template.as_ref());
+    let templates = deployment.spec.as_ref().map(|spec| &spec.template).zip(its);
+    templates.is_some_and(|(wanted, its)| match slip {
+        Some(Slip::ImagesOnly) => images(wanted) == images(its),
+        _ => equal_ignoring_hash(wanted, its),
+    })
+}
+
+fn images(template: &PodTemplateSpec) -> Vec<Option<&String>> {
+    let containers = template.spec.iter().flat_map(|spec| &spec.containers);
+    containers.map(|container| container.image.as_ref()).collect()
+}
+
+fn replica_set_for(deployment: &Deployment, slip: Option<Slip>) -> ReplicaSet {
+    let is = |one| slip == Some(one);
+    let spec = deployment.spec.clone().unwrap_or_default();
+    let (mut template, mut selector) = (spec.template, spec.selector);
+    let hash = template_hash(&template);
+    let labels = template.metadata.get_or_insert_default().labels.get_or_insert_default();
+    if !is(Slip::NoHash) {
+        labels.insert(TEMPLATE_HASH.to_owned(), hash.clone());
+        selector.match_labels.get_or_insert_default().insert(TEMPLATE_HASH.to_owned(), hash.clone());
+    }
+    let name = deployment.metadata.name.clone().unwrap_or_default();
+    let mut controller = controller_ref(deployment);
+    if is(Slip::NotController) {
+        controller.controller = None;
+    }
+    let metadata = ObjectMeta {
+        name: (!is(Slip::RandomName)).then(|| format!("{name}-{hash}")),
+        generate_name: is(Slip::RandomName).then(|| format!("{name}-")),
+        labels: Some(labels.clone()),
+        owner_references: (!is(Slip::NoOwner)).then(|| vec![controller]),
+        ..ObjectMeta::default()
+    };
+    let spec =
+        ReplicaSetSpec { replicas: spec.replicas, selector, template: Some(template), ..ReplicaSetSpec::default() };
+    ReplicaSet { metadata, spec: Some(spec), status: None }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        crate::lab::reconcile::check("deployment", &super::PLAN);
+    }
+}

@@ -1,0 +1,195 @@
+//! Exercise 20: a controller that has to clean up behind an object, and the finalizer that gives it the time. Owner
+//! references do not reach into another namespace, so here nobody else would do it.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::json;
+
+use super::reconcile::guest::Duty;
+use super::reconcile::host::{Host, Read};
+use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
+use super::reconcile::{Plan, partner};
+use super::{Exercise, Judging};
+use crate::object::Kind;
+
+/// The finalizer of the exercise's controller.
+pub const FINALIZER: &str = "example.com/publisher";
+/// The namespace of the copies.
+pub const PUBLIC: &str = "public";
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "20_finalizer",
+    title: "Who cleans up when an object goes?",
+    outcome: "use a finalizer so that nothing is left behind and nothing is kept for ever, whatever crashes when",
+    needs: &["update", "replicaset"],
+    hints: [
+        "Imagine that your process crashes between any two calls, and that the object is deleted while it is down. After which \
+         calls would something stay behind that nobody knows of any more?",
+        "The finalizer goes on before there is anything to clean up, and comes off after it has been cleaned up. A copy that \
+         is gone already has been cleaned up. The list of finalizers is not yours alone: what do others write into it while \
+         you think?",
+        "If it is being deleted: only if your finalizer is there, delete the copy (NotFound is fine) and then take yours, and \
+         no other, off the list. Else: put it on the list if it is missing, and only then write the copy. Send the list \
+         together with the resourceVersion that you have read, as in {\"metadata\": {\"finalizers\": …, \
+         \"resourceVersion\": …}}: who has an old one gets a 409, returns the error and is called again.",
+    ],
+    minutes: 35,
+    judging: Judging::Controller(&PLAN),
+};
+
+/// In the learner's process.
+pub fn answer<F>(reconcile: impl Fn(Arc<ConfigMap>, Arc<Context>) -> F + 'static)
+where
+    F: Future<Output = Result<Action, Error>> + 'static,
+{
+    partner::answer(|read| Host::new(read, reconcile));
+}
+
+macro_rules! trial {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../scenarios/exercises/finalizer/", $name, ".yaml")))
+    };
+}
+
+macro_rules! slip {
+    ($says:literal, $slip:ident) => {
+        ($says, |read| host(read, Some(Slip::$slip)))
+    };
+}
+
+static PLAN: Plan = Plan {
+    duty: Duty {
+        name: "publisher",
+        kind: Kind::ConfigMap,
+        others: &[],
+        concerns: |_| Vec::new(),
+        workers: 1,
+        observes: false,
+    },
+    trials: &[
+        trial!("published"),
+        trial!("changed"),
+        trial!("deleted"),
+        trial!("deleted-at-once"),
+        trial!("others-finalizer"),
+        trial!("others-write-too"),
+        trial!("broken-calls"),
+    ],
+    reference: |read| host(read, None),
+    mistakes: &[
+        slip!("it has no finalizer, so the object goes and the copy stays", NoFinalizer),
+        slip!("it makes the copy before the finalizer is there", CopiesFirst),
+        slip!("it takes its finalizer off before the copy is deleted", ReleasesFirst),
+        slip!("it takes its finalizer off even if the copy could not be deleted", ReleasesAnyway),
+        slip!("it takes it for a failure that the copy is gone already", GoneIsFailure),
+        slip!("it never takes its finalizer off", NeverReleases),
+        slip!("it takes the finalizers of others off too", TakesAll),
+        slip!("it writes the list of finalizers without the version that it has read", IgnoresVersion),
+        slip!("it makes a copy of an object that is being deleted", CopiesTheGoing),
+        slip!("it does not change a copy that is there", NeverChanges),
+        slip!("it copies what nobody has asked it to", CopiesAll),
+    ],
+};
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slip {
+    NoFinalizer,
+    CopiesFirst,
+    ReleasesFirst,
+    ReleasesAnyway,
+    GoneIsFailure,
+    NeverReleases,
+    TakesAll,
+    IgnoresVersion,
+    CopiesTheGoing,
+    NeverChanges,
+    CopiesAll,
+}
+
+fn host(read: Read, slip: Option<Slip>) -> Host {
+    Host::new(read, move |map, context| reconcile(map, context, slip))
+}
+
+/// The rule, with at most one part of it wrong.
+async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
+    let is = |one| slip == Some(one);
+    let is_asked = map.metadata.labels.iter().flatten().any(|(key, value)| key == "publish" && value == "yes");
+    let namespace = map.metadata.namespace.as_deref().unwrap_or_default();
+    let wants_copy = is_asked || is(Slip::CopiesAll) && namespace == "default";
+    let is_held = map.metadata.finalizers.iter().flatten().any(|one| one == FINALIZER);
+    let is_going = map.metadata.deletion_timestamp.is_some();
+    if is_going && is_held {
+        if is(Slip::ReleasesFirst) {
+            hold(&context, &map, false, slip).await?;
+        }
+        delete_copy(&context, &map, slip).await?;
+        if !is(Slip::ReleasesFirst) && !is(Slip::NeverReleases) {
+            hold(&context, &map, false, slip).await?;
+        }
+    }
+    if !wants_copy || is_going && (is_held || !is(Slip::CopiesTheGoing)) {
+        return Ok(Action::await_change());
+    }
+    if is(Slip::CopiesFirst) && !is_held {
+        write_copy(&context, &map, slip).await?;
+    }
+    if !is_held && !is_going && !is(Slip::NoFinalizer) {
+        hold(&context, &map, true, slip).await?;
+    }
+    write_copy(&context, &map, slip).await?;
+    Ok(Action::await_change())
+}
+
+/// Puts the finalizer on the object's list, or takes it off.
+async fn hold(context: &Context, map: &ConfigMap, on: bool, slip: Option<Slip>) -> Result<(), Error> {
+    let meta = &map.metadata;
+    let mut list = meta.finalizers.clone().unwrap_or_default();
+    list.retain(|one| one != FINALIZER && (on || slip != Some(Slip::TakesAll)));
+    list.extend(on.then(|| FINALIZER.to_owned()));
+    let version = meta.resource_version.as_ref().filter(|_| slip != Some(Slip::IgnoresVersion));
+    let patch = Patch::Merge(json!({"metadata": {"finalizers": list, "resourceVersion": version}}));
+    let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), meta.namespace.as_deref().unwrap_or_default());
+    maps.patch(meta.name.as_deref().unwrap_or_default(), &PatchParams::default(), &patch).await.map(drop)
+}
+
+async fn delete_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> Result<(), Error> {
+    let copies: Api<ConfigMap> = Api::namespaced(context.client.clone(), PUBLIC);
+    match copies.delete(&name_of_copy(map), &DeleteParams::default()).await {
+        Err(error) if error.is_not_found() && slip != Some(Slip::GoneIsFailure) => Ok(()),
+        Err(_) if slip == Some(Slip::ReleasesAnyway) => Ok(()),
+        other => other,
+    }
+}
+
+async fn write_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> Result<(), Error> {
+    let copies: Api<ConfigMap> = Api::namespaced(context.client.clone(), PUBLIC);
+    let name = name_of_copy(map);
+    match copies.get_opt(&name).await? {
+        None => {
+            let metadata = ObjectMeta { name: Some(name), ..ObjectMeta::default() };
+            let copy = ConfigMap { metadata, data: map.data.clone(), ..ConfigMap::default() };
+            copies.create(&PostParams::default(), &copy).await.map(drop)
+        }
+        Some(copy) if copy.data != map.data && slip != Some(Slip::NeverChanges) => {
+            let copy = ConfigMap { data: map.data.clone(), ..copy };
+            copies.replace(&name, &PostParams::default(), &copy).await.map(drop)
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn name_of_copy(map: &ConfigMap) -> String {
+    let part = |part: &Option<String>| part.clone().unwrap_or_default();
+    format!("{}-{}", part(&map.metadata.namespace), part(&map.metadata.name))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        crate::lab::reconcile::check("finalizer", &super::PLAN);
+    }
+}
