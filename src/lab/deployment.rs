@@ -80,6 +80,7 @@ static PLAN: Plan = Plan {
         trial!("another-template"),
         trial!("back-again"),
         trial!("more"),
+        trial!("cache-behind"),
         trial!("two-deployments"),
         trial!("deleted"),
         trial!("one-call-fails"),

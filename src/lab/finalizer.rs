@@ -73,6 +73,7 @@ static PLAN: Plan = Plan {
         trial!("changed"),
         trial!("deleted"),
         trial!("deleted-at-once"),
+        trial!("deleted-while-down"),
         trial!("others-finalizer"),
         trial!("others-write-too"),
         trial!("broken-calls"),

@@ -94,8 +94,12 @@ impl Access {
         access
     }
 
+    /// One who writes a place is not said to read it as well.
     fn reads(&mut self, place: &Place) {
-        self.0.push((place.digest(), false));
+        let place = place.digest();
+        if !self.0.iter().any(|(there, _)| *there == place) {
+            self.0.push((place, false));
+        }
     }
 
     fn writes(&mut self, place: &Place) {
@@ -124,6 +128,14 @@ mod tests {
 
     fn request(verb: Verb, kind: Kind, name: &str) -> Access {
         Access::of_request(&Request::new(Rc::new(User::admin()), verb, kind, "default", name, Body::None))
+    }
+
+    #[test]
+    fn no_place_is_touched_twice() {
+        let user = Rc::new(User::admin());
+        let Access(places) = Access::of_request(&Request::new(user, Verb::Create, Kind::Namespace, "", "", Body::None));
+        let different: std::collections::BTreeSet<u64> = places.iter().map(|(place, _)| *place).collect();
+        assert_eq!(different.len(), places.len(), "{places:?}");
     }
 
     #[test]

@@ -81,6 +81,8 @@ pub struct Bound {
     pub faults: usize,
     /// Of which kinds.
     pub kinds: Vec<FaultKind>,
+    /// Nothing is held back for longer.
+    pub held: Duration,
     /// Where; empty: everywhere.
     pub places: Vec<Where>,
     /// So many runs at most.
@@ -99,6 +101,8 @@ impl Default for Bound {
             late_at: Vec::new(),
             faults: 0,
             kinds: Vec::new(),
+            // Longer than anything in Kubernetes waits for its own watch.
+            held: Duration::from_secs(6 * 60),
             places: Vec::new(),
             schedules: 10_000,
             steps: 20_000,

@@ -120,7 +120,7 @@ impl<'a> Runner<'a> {
         };
         let mut properties = (self.subject.properties)();
         let broken = loop {
-            course.release_old(&mut self.cluster);
+            course.release_old(&mut self.cluster, self.bound.held);
             if self.cluster.is_quiet() && !course.release(&mut self.cluster) {
                 let engine = &self.cluster.engine;
                 break properties.iter_mut().find_map(|p| stated(p.name().to_owned(), p.finish(engine)));
@@ -163,9 +163,6 @@ struct Course {
     held_since: Instant,
 }
 
-/// Nothing is held back for longer. It is longer than anything in Kubernetes waits for its own watch.
-const HELD_AT_MOST: Duration = Duration::from_secs(6 * 60);
-
 impl Course {
     /// Lets what is held go, once all else is done. False if nothing is held.
     fn release(&mut self, cluster: &mut Cluster) -> bool {
@@ -178,9 +175,9 @@ impl Course {
     }
 
     /// The same where something has been held for long enough.
-    fn release_old(&mut self, cluster: &mut Cluster) {
+    fn release_old(&mut self, cluster: &mut Cluster, held: Duration) {
         let next = cluster.engine.peek().map(|event| event.due);
-        if next.is_some_and(|due| due > self.held_since + HELD_AT_MOST) {
+        if next.is_some_and(|due| due > self.held_since + held) {
             self.release(cluster);
         }
     }

@@ -86,7 +86,8 @@ impl Compared {
                     Say::Call { at, .. } => Some(at.clone()),
                     _ => self.last.clone(),
                 };
-                findings.parting = Some(Parting { at, did: in_words(said), right: in_words(&would) });
+                let (did, right) = in_words_apart(said, &would);
+                findings.parting = Some(Parting { at, did, right });
             }
         }
         if let Say::Call { at, .. } = said {
@@ -153,15 +154,28 @@ fn gist(said: &Say) -> Value {
     }
 }
 
-/// A body without what is empty, and without the version that it was made from.
+/// A body without what is empty. Of the version that it was made from counts only that there is one.
 fn plain(body: &Value) -> Value {
+    let field = |(name, value): (&String, &Value)| {
+        let value = if name == "resourceVersion" { "as read".into() } else { plain(value) };
+        (name.clone(), value)
+    };
     match body {
         Value::Object(fields) => {
-            let kept = fields.iter().filter(|(name, value)| !value.is_null() && *name != "resourceVersion");
-            Value::Object(kept.map(|(name, value)| (name.clone(), plain(value))).collect())
+            Value::Object(fields.iter().filter(|(_, value)| !value.is_null()).map(field).collect())
         }
         Value::Array(items) => items.iter().map(plain).collect(),
         other => other.clone(),
+    }
+}
+
+/// Two things that were said, for a person: with what is sent, if they differ in nothing else.
+fn in_words_apart(did: &Say, right: &Say) -> (String, String) {
+    match (did, right, in_words(did), in_words(right)) {
+        (Say::Call { request: one, .. }, Say::Call { request: other, .. }, did, right) if did == right => {
+            (format!("{did} with {}", one.body), format!("{right} with {}", other.body))
+        }
+        (.., did, right) => (did, right),
     }
 }
 

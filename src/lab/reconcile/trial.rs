@@ -6,6 +6,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
+use std::time::Duration;
 
 use super::Plan;
 use super::compare::{Compared, Findings, Parting};
@@ -24,6 +25,8 @@ use crate::lab::{Failure, Replay};
 const STEPS: u64 = 2_000;
 /// So far a solution is compared with known mistakes.
 const STEPS_COMPARED: u64 = 500;
+/// So long a watch is held at most: a controller that looks again every half second is no endless one.
+const HELD: Duration = Duration::from_secs(20);
 /// More schedules than any plan needs; a right solution takes fewer than 100.
 const SCHEDULES: u64 = 2_000;
 /// So many lines of the run are shown.
@@ -119,7 +122,7 @@ pub fn trial(exercise: &str, plan: &'static Plan, name: &str, text: &str, make: 
 fn bound(scenario: &Scenario) -> Bound {
     let asked = scenario.explore.clone().unwrap_or_default();
     let bound = wanted::bound(&asked).unwrap_or_else(|error| panic!("a shipped trial is whole: {error}"));
-    Bound { steps: STEPS, schedules: SCHEDULES, ..bound }
+    Bound { steps: STEPS, schedules: SCHEDULES, held: HELD, ..bound }
 }
 
 /// What there is to say of a run that breaks something.
