@@ -85,6 +85,7 @@ impl ApiServer {
                 Attributes { request: handling.request, old: None, reader: &self.store, random: &mut self.random };
             admit(&attributes, &object)?;
         }
+        self.charge_quotas(handling, None, &object)?;
         handling.stage("validating admission", || plugin_names(admission::VALIDATING.iter().map(|(name, _)| *name)));
         Ok(object)
     }

@@ -2,19 +2,21 @@
 //!
 //! Mirrors `pkg/apis/*/v1/defaults.go`. An object is copied only when a default is really missing.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::{
-    Container, EmptyDirVolumeSource, Endpoints, PersistentVolume, PersistentVolumeClaim, Pod, PodSecurityContext,
-    PodSpec, Probe, ReplicationController, ResourceRequirements, Secret, Service, Volume,
+    Container, EmptyDirVolumeSource, Endpoints, LimitRange, PersistentVolume, PersistentVolumeClaim, Pod,
+    PodSecurityContext, PodSpec, Probe, ReplicationController, ResourceRequirements, Secret, Service, Volume,
 };
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::rbac::v1::{RoleRef, Subject};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{CSIDriver, StorageClass};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::object::Object;
@@ -48,6 +50,7 @@ pub fn set_defaults(object: &mut Object) {
         Object::PersistentVolumeClaim(claim) => change(claim, claim_defaults),
         Object::StorageClass(class) => change(class, storage_class_defaults),
         Object::CSIDriver(driver) => change(driver, driver_defaults),
+        Object::LimitRange(range) => change(range, limit_range_defaults),
         Object::RoleBinding(binding) if lacks_group(&binding.role_ref, binding.subjects.as_deref()) => {
             let binding = Arc::make_mut(binding);
             binding_defaults(&mut binding.role_ref, binding.subjects.as_deref_mut());
@@ -101,6 +104,24 @@ fn request_what_is_limited(resources: &mut ResourceRequirements) {
     let requests = resources.requests.get_or_insert_default();
     for (name, quantity) in limits {
         requests.entry(name.clone()).or_insert_with(|| quantity.clone());
+    }
+}
+
+/// A container that says nothing gets the most it may have, and requests what it is limited to, or else the least.
+/// Mirrors `SetDefaults_LimitRangeItem`.
+fn limit_range_defaults(range: &mut LimitRange) {
+    let limits = range.spec.iter_mut().flat_map(|spec| spec.limits.iter_mut());
+    for limit in limits.filter(|limit| limit.type_ == "Container") {
+        fill(&mut limit.default, limit.max.as_ref());
+        fill(&mut limit.default_request, limit.default.as_ref());
+        fill(&mut limit.default_request, limit.min.as_ref());
+    }
+}
+
+/// Adds what only `from` has.
+fn fill(list: &mut Option<BTreeMap<String, Quantity>>, from: Option<&BTreeMap<String, Quantity>>) {
+    for (name, quantity) in from.into_iter().flatten() {
+        list.get_or_insert_default().entry(name.clone()).or_insert_with(|| quantity.clone());
     }
 }
 

@@ -44,6 +44,8 @@ pub fn prefix(kind: Kind) -> &'static str {
         Job => "jobs",
         CronJob => "cronjobs",
         NetworkPolicy => "networkpolicies",
+        ResourceQuota => "resourcequotas",
+        LimitRange => "limitranges",
     }
 }
 

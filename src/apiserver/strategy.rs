@@ -9,11 +9,11 @@ use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetStatus, DeploymentStatus, R
 use k8s_openapi::api::batch::v1::{CronJobStatus, JobStatus};
 use k8s_openapi::api::core::v1::{
     NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus, Pod,
-    PodCondition, PodStatus, ReplicationControllerStatus,
+    PodCondition, PodStatus, ReplicationControllerStatus, ResourceQuotaStatus,
 };
 use k8s_openapi::api::storage::v1::VolumeAttachmentStatus;
 
-use crate::object::quantity::Amount;
+use crate::object::pod::qos_class;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
 
@@ -54,6 +54,7 @@ pub fn prepare_for_create(object: &mut Object, now: Instant) {
             job::generate_selector(job);
         }
         Object::CronJob(job) => Arc::make_mut(job).status = Some(CronJobStatus::default()),
+        Object::ResourceQuota(quota) => Arc::make_mut(quota).status = Some(ResourceQuotaStatus::default()),
         Object::Namespace(namespace) => {
             let namespace = Arc::make_mut(namespace);
             namespace.status = Some(NamespaceStatus { phase: Some("Active".into()), ..NamespaceStatus::default() });
@@ -95,30 +96,6 @@ fn new_pod_status(pod: &Pod) -> PodStatus {
         qos_class: Some(qos_class(pod).into()),
         conditions: gated.then(|| vec![condition]),
         ..PodStatus::default()
-    }
-}
-
-/// `Guaranteed`, `Burstable` or `BestEffort`. Mirrors `pkg/apis/core/v1/helper/qos`.
-pub fn qos_class(pod: &Pod) -> &'static str {
-    let Some(spec) = &pod.spec else { return "BestEffort" };
-    let containers = || spec.containers.iter().chain(spec.init_containers.iter().flatten());
-    let amount = |map: Option<&std::collections::BTreeMap<_, _>>, name: &str| {
-        map.and_then(|m| m.get(name)).map(Amount::of).filter(|q| !q.is_zero())
-    };
-    let (mut any, mut all) = (false, true);
-    for container in containers() {
-        let resources = container.resources.as_ref();
-        for name in ["cpu", "memory"] {
-            let limit = amount(resources.and_then(|r| r.limits.as_ref()), name);
-            let request = amount(resources.and_then(|r| r.requests.as_ref()), name);
-            any |= limit.is_some() || request.is_some();
-            all &= limit.is_some() && (request.is_none() || request == limit);
-        }
-    }
-    match (any, all) {
-        (false, _) => "BestEffort",
-        (true, true) => "Guaranteed",
-        (true, false) => "Burstable",
     }
 }
 
@@ -185,6 +162,10 @@ pub fn prepare_for_update(new: &mut Object, old: &Object) {
             keep(new, |n| &mut n.status, &old.status);
             false
         }
+        (Object::ResourceQuota(new), Object::ResourceQuota(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            false
+        }
         (Object::EndpointSlice(new), Object::EndpointSlice(old)) => {
             new.metadata.labels != old.metadata.labels
                 || new.address_type != old.address_type
@@ -238,6 +219,7 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
             keep(new, |n| &mut n.metadata, &old.metadata);
         }
         (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::ResourceQuota(new), Object::ResourceQuota(old)) => keep(new, |n| &mut n.spec, &old.spec),
         _ => {}
     }
 }
@@ -335,6 +317,7 @@ pub fn allow_create_on_update(kind: Kind) -> bool {
             | Kind::Event
             | Kind::Service
             | Kind::Endpoints
+            | Kind::LimitRange
             | Kind::Role
             | Kind::RoleBinding
             | Kind::ClusterRole
@@ -355,6 +338,7 @@ pub fn returns_object_on_delete(kind: Kind) -> bool {
             | Kind::Service
             | Kind::ServiceAccount
             | Kind::Namespace
+            | Kind::ResourceQuota
             | Kind::PersistentVolume
             | Kind::PersistentVolumeClaim
             | Kind::StorageClass

@@ -143,6 +143,14 @@ impl Informer {
         &self.reads
     }
 
+    /// The cached objects of a namespace, in key order, of whatever type.
+    pub fn in_namespace(&self, namespace: &str) -> Vec<Object> {
+        let cache = self.cache.borrow();
+        let objects: Vec<Object> = cache.in_namespace(namespace).cloned().collect();
+        *self.reads.borrow_mut() += objects.len() as u64;
+        objects
+    }
+
     /// Adds an index to the cache: each object is found under the values that `of` gives.
     pub fn add_index(&self, name: &'static str, of: fn(&Object) -> Vec<String>) {
         self.cache.borrow_mut().add_index(name, of);
@@ -301,6 +309,11 @@ impl Indexer {
         self.revision
     }
 
+    fn in_namespace<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a Object> {
+        let from = self.objects.range(Key::new(namespace, "")..);
+        from.take_while(move |(key, _)| key.namespace() == namespace).map(|(_, object)| object)
+    }
+
     fn add_index(&mut self, name: &'static str, of: fn(&Object) -> Vec<String>) {
         if self.indexes.iter().any(|index| index.name == name) {
             return;
@@ -385,9 +398,7 @@ impl<T: Resource> Lister<T> {
     /// The cached objects of a namespace, in key order.
     pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<T>> {
         let cache = self.cache.borrow();
-        let first = Key::new(namespace, "");
-        let from = cache.objects.range(first..).take_while(|(key, _)| key.namespace() == namespace);
-        self.counted(from.filter_map(|(_, object)| T::from_object(object)).cloned().collect())
+        self.counted(cache.in_namespace(namespace).filter_map(T::from_object).cloned().collect())
     }
 
     /// The cached objects with this value in this index, in key order.

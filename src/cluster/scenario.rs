@@ -266,6 +266,8 @@ const SHIPPED: &[(&str, &str)] = &[
     ("readiness", include_str!("../../scenarios/readiness.yaml")),
     ("nodeport", include_str!("../../scenarios/nodeport.yaml")),
     ("network-policy", include_str!("../../scenarios/network-policy.yaml")),
+    ("quota", include_str!("../../scenarios/quota.yaml")),
+    ("limit-range", include_str!("../../scenarios/limit-range.yaml")),
     ("missing-config", include_str!("../../scenarios/missing-config.yaml")),
     ("image-pull-backoff", include_str!("../../scenarios/image-pull-backoff.yaml")),
     ("probes", include_str!("../../scenarios/probes.yaml")),

@@ -46,6 +46,7 @@ pub mod volume_expand;
 pub mod node_ipam;
 pub mod node_lifecycle;
 pub mod pod_gc;
+pub mod resource_quota;
 pub mod taint_eviction;
 pub mod ttl;
 
@@ -83,6 +84,7 @@ pub static TABLE: &[Registration] = &[
     node_lifecycle::REGISTRATION,
     persistent_volume::REGISTRATION,
     pod_gc::REGISTRATION,
+    resource_quota::REGISTRATION,
     storage_protection::CLAIMS,
     attach_detach::REGISTRATION,
     volume_expand::REGISTRATION,

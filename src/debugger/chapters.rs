@@ -82,6 +82,7 @@ fn of_kind(kind: Kind) -> usize {
         Kind::NetworkPolicy => 12,
         Kind::Lease => 13,
         Kind::Namespace => 14,
+        Kind::ResourceQuota | Kind::LimitRange => 3,
         Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding | Kind::ServiceAccount => 3,
         Kind::Event => 5,
     }

@@ -18,6 +18,7 @@ mod leaders;
 pub mod own;
 mod policies;
 mod quiet;
+mod quotas;
 mod services;
 mod sets;
 mod storage;
@@ -57,6 +58,7 @@ pub const SHARED: &[(&str, Make)] = &[
     ("ready-answers", || Box::new(services::ReadyAnswers)),
     ("none-to-the-gone", || Box::new(services::NoneToTheGone::default())),
     ("counted-once", || Box::new(jobs::CountedOnce::default())),
+    ("quota-held", || Box::new(quotas::QuotaHeld)),
     ("policies-hold", || Box::new(policies::PoliciesHold::default())),
     ("one-a-node", || Box::new(sets::OneANode::default())),
 ];

@@ -12,6 +12,9 @@ use crate::object::{Kind, Object};
 
 use super::describe;
 
+/// Who asks when the API server asks itself.
+const APISERVER: &str = "kube-apiserver";
+
 /// Collects the lines of a run.
 #[derive(Debug, Default)]
 pub struct Record {
@@ -38,6 +41,7 @@ impl Record {
         if !request.namespace.is_empty() && request.namespace != self.namespace {
             return;
         }
+        self.charges(request, step);
         if let Some(call) = self.call(request, step) {
             self.calls.push(call.to_string());
         }
@@ -64,6 +68,22 @@ impl Record {
             "background": step.event.background,
             "sent": step.sent.len(),
         })
+    }
+
+    /// The calls that the API server made to itself before it answered: what a quota is charged.
+    fn charges(&mut self, request: &Request, step: &Step) {
+        for note in &step.notes {
+            if let Note::Stored { revision, new: Some(quota @ Object::ResourceQuota(_)), .. } = note
+                && request.kind != Kind::ResourceQuota
+            {
+                let call = json!({
+                    "seq": self.calls.len() + 1, "t_ms": self.milliseconds(step.time), "component": APISERVER,
+                    "verb": "update", "group": "", "resource": "resourcequotas", "subresource": "status",
+                    "namespace": quota.namespace(), "name": quota.name(), "code": 200, "rv": revision,
+                });
+                self.calls.push(call.to_string());
+            }
+        }
     }
 
     fn call(&self, request: &Request, step: &Step) -> Option<Value> {
@@ -122,8 +142,14 @@ impl Record {
         };
         let object = new.or(old);
         let subresource = request.subresource.map_or(String::new(), |s| format!("/{}", s.as_str()));
-        let by =
-            format!("{} {} {}{subresource}", request.user.agent, request.verb.as_str(), request.kind.info().plural);
+        let by = match object {
+            Some(Object::ResourceQuota(_)) if request.kind != Kind::ResourceQuota => {
+                format!("{APISERVER} update resourcequotas/status")
+            }
+            _ => {
+                format!("{} {} {}{subresource}", request.user.agent, request.verb.as_str(), request.kind.info().plural)
+            }
+        };
         json!({
             "rv": revision,
             "t_ms": self.milliseconds(step.time),

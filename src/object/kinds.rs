@@ -76,7 +76,7 @@ macro_rules! kinds {
             pub const ALL: &'static [Kind] = &[$(Kind::$kind,)*];
 
             /// The kind's row.
-            pub fn info(self) -> &'static KindInfo {
+            pub const fn info(self) -> &'static KindInfo {
                 match self {
                     $(Kind::$kind => {
                         const INFO: KindInfo = KindInfo {
@@ -185,6 +185,8 @@ kinds! {
     Job: batch::Job, "jobs", true, [];
     CronJob: batch::CronJob, "cronjobs", true, ["cj"];
     NetworkPolicy: networking::NetworkPolicy, "networkpolicies", true, ["netpol"];
+    ResourceQuota: core::ResourceQuota, "resourcequotas", true, ["quota"];
+    LimitRange: core::LimitRange, "limitranges", true, ["limits"];
 }
 
 impl Object {

@@ -10,6 +10,7 @@
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
 //! - [`cron`], [`zone`]: schedules, and the clocks they go by; [`share`]: a number or a percentage.
 //! - [`pod`], [`volume`]: what statuses and specs say, in words that several components use.
+//! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota.
 //! - [`json`]: JSON, read with the complaints that Go would have.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
 //! - [`random`]: where generated names and uids come from.
@@ -25,7 +26,9 @@ pub mod meta;
 pub mod patch;
 pub mod pod;
 pub mod quantity;
+pub mod quota;
 pub mod random;
+pub mod resources;
 pub mod selector;
 pub mod sha256;
 pub mod share;

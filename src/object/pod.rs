@@ -4,6 +4,8 @@
 
 use k8s_openapi::api::core::v1::{ContainerPort, Pod, PodCondition};
 
+use super::quantity::Amount;
+
 /// The Pod's phase, empty before it has one.
 pub fn phase(pod: &Pod) -> &str {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
@@ -46,4 +48,28 @@ pub fn ready_condition(pod: &Pod) -> Option<&PodCondition> {
 /// Whether the Pod's Ready condition is True. Mirrors `podutil.IsPodReady`.
 pub fn is_ready(pod: &Pod) -> bool {
     ready_condition(pod).is_some_and(|condition| condition.status == "True")
+}
+
+/// `Guaranteed`, `Burstable` or `BestEffort`. Mirrors `pkg/apis/core/v1/helper/qos`.
+pub fn qos_class(pod: &Pod) -> &'static str {
+    let Some(spec) = &pod.spec else { return "BestEffort" };
+    let containers = || spec.containers.iter().chain(spec.init_containers.iter().flatten());
+    let amount = |map: Option<&std::collections::BTreeMap<_, _>>, name: &str| {
+        map.and_then(|m| m.get(name)).map(Amount::of).filter(|q| !q.is_zero())
+    };
+    let (mut any, mut all) = (false, true);
+    for container in containers() {
+        let resources = container.resources.as_ref();
+        for name in ["cpu", "memory"] {
+            let limit = amount(resources.and_then(|r| r.limits.as_ref()), name);
+            let request = amount(resources.and_then(|r| r.requests.as_ref()), name);
+            any |= limit.is_some() || request.is_some();
+            all &= limit.is_some() && (request.is_none() || request == limit);
+        }
+    }
+    match (any, all) {
+        (false, _) => "BestEffort",
+        (true, true) => "Guaranteed",
+        (true, false) => "Burstable",
+    }
 }

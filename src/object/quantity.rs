@@ -97,9 +97,18 @@ impl Amount {
     /// The amount rounded up to a whole thousandth, as the API server stores resources of containers.
     /// Mirrors `Quantity.RoundUp(resource.Milli)`.
     pub fn rounded_up_to_milli(self) -> Amount {
-        let nanos = match self.nanos % MILLI {
+        self.rounded_away(MILLI)
+    }
+
+    /// The amount rounded up to a whole unit. Mirrors `Quantity.RoundUp(0)`.
+    pub fn rounded_up(self) -> Amount {
+        self.rounded_away(ONE)
+    }
+
+    fn rounded_away(self, unit: i128) -> Amount {
+        let nanos = match self.nanos % unit {
             0 => self.nanos,
-            rest => self.nanos - rest + MILLI * self.nanos.signum(),
+            rest => self.nanos - rest + unit * self.nanos.signum(),
         };
         Amount { nanos, ..self }
     }

@@ -6,6 +6,8 @@
 //! only refuse. Each row has a fixed order, that of `--enable-admission-plugins`, and the first refusal ends the
 //! request. Deletes and bindings pass plugins too ([`DELETING`], [`admit_binding`], [`admit_token`]).
 //!
+//! One plugin is no function of the rows, because it writes: [`resource_quota`], the last of all.
+//!
 //! Must hold: a plugin reads nothing but the request, the stored objects and the seeded generator; admission comes
 //! before validation, so what a plugin adds is checked like what the user wrote; a plugin run twice on its own result
 //! changes nothing more.
@@ -13,7 +15,7 @@
 //! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
 //! `pkg/kubeapiserver/options/plugins.go`.
 //!
-//! Left out: webhooks and admission policies, PodSecurity, RuntimeClass, DefaultIngressClass, LimitRanger and ResourceQuota, whose kinds are not here.
+//! Left out: webhooks and admission policies, PodSecurity, RuntimeClass, DefaultIngressClass.
 
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
@@ -23,10 +25,12 @@ use super::request::{Binding, Request};
 pub mod claim_resize;
 pub mod default_storage_class;
 pub mod default_toleration_seconds;
+pub mod limit_ranger;
 pub mod namespace_lifecycle;
 pub mod node_restriction;
 pub mod pod_topology_labels;
 pub mod priority;
+pub mod resource_quota;
 pub mod service_account;
 pub mod storage_protection;
 pub mod taint_nodes_by_condition;
@@ -69,6 +73,7 @@ pub type ValidateDelete = fn(&Attributes) -> Result<(), Status>;
 /// Mutating plugins in the server's order.
 pub const MUTATING: &[(&str, Mutate)] = &[
     ("NamespaceLifecycle", namespace_lifecycle::admit),
+    ("LimitRanger", limit_ranger::admit),
     ("ServiceAccount", service_account::admit),
     ("NodeRestriction", node_restriction::admit),
     ("TaintNodesByCondition", taint_nodes_by_condition::admit),
@@ -81,6 +86,7 @@ pub const MUTATING: &[(&str, Mutate)] = &[
 
 /// Validating plugins in the server's order.
 pub const VALIDATING: &[(&str, Validate)] = &[
+    ("LimitRanger", limit_ranger::validate),
     ("ServiceAccount", service_account::validate),
     ("Priority", priority::validate),
     ("PersistentVolumeClaimResize", claim_resize::validate),

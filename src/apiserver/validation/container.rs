@@ -297,7 +297,7 @@ fn resource(problems: &mut Problems, path: &Path, name: &str, quantity: &Quantit
 
 /// Mirrors `validateContainerResourceName`.
 fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
-    if matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name) {
+    if standard_name(name) {
         return;
     }
     let wrong = check_label_key(name);
@@ -311,6 +311,11 @@ fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
     } else if is_extended(name) && name.starts_with("requests.") {
         problems.invalid(path, name, "doesn't follow extended resource name standard");
     }
+}
+
+/// Resources that every container may ask for.
+pub(super) fn standard_name(name: &str) -> bool {
+    matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name)
 }
 
 fn is_huge_page(name: &str) -> bool {
@@ -329,6 +334,6 @@ pub(super) fn quantity_of(problems: &mut Problems, path: &Path, name: &str, quan
 }
 
 /// Resources that Kubernetes only counts: devices, and whatever else a domain names.
-fn is_extended(name: &str) -> bool {
+pub(super) fn is_extended(name: &str) -> bool {
     name.contains('/') && !name.starts_with("kubernetes.io/")
 }

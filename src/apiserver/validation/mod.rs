@@ -10,7 +10,8 @@
 //! - [`pod`], [`container`], [`mod@env`], [`handler`], [`security`], [`dns`], [`volume`], [`scheduling`]: Pods and templates;
 //!   [`pod_update`], [`diff`]: what may change.
 //! - [`storage`]: volumes, claims, classes, attachments, drivers.
-//! - [`workload`], [`sets`], [`job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`]: the other kinds.
+//! - [`workload`], [`sets`], [`job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`],
+//!   [`resource_quota`], [`limit_range`]: the other kinds.
 //!
 //! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
 //!
@@ -29,6 +30,7 @@ pub mod env;
 pub mod field;
 pub mod handler;
 pub mod job;
+pub mod limit_range;
 pub mod metadata;
 pub mod names;
 pub mod namespace;
@@ -37,6 +39,7 @@ pub mod node;
 pub mod pod;
 pub mod pod_update;
 pub mod rbac;
+pub mod resource_quota;
 pub mod scheduling;
 pub mod security;
 pub mod service;
@@ -88,6 +91,8 @@ pub fn validate_create(object: &Object) -> Vec<Cause> {
         Object::ServiceCIDR(range) => endpoints::service_cidr(&mut problems, range),
         Object::NetworkPolicy(policy) => network_policy::network_policy(&mut problems, policy),
         Object::Namespace(there) => namespace::namespace(&mut problems, there),
+        Object::ResourceQuota(quota) => resource_quota::resource_quota(&mut problems, quota),
+        Object::LimitRange(range) => limit_range::limit_range(&mut problems, range),
         Object::ServiceAccount(_) => {}
     }
     problems.0
@@ -148,6 +153,10 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<Cause> {
         }
         (Object::CSIDriver(new), Object::CSIDriver(old)) => storage::driver_update(&mut problems, new, old),
         (Object::CSINode(new), _) => storage::node(&mut problems, new),
+        (Object::ResourceQuota(new), Object::ResourceQuota(old)) => {
+            resource_quota::resource_quota_update(&mut problems, new, old);
+        }
+        (Object::LimitRange(new), _) => limit_range::limit_range(&mut problems, new),
         _ => {}
     }
     problems.0
@@ -166,6 +175,7 @@ pub fn validate_status_update(new: &Object, old: &Object) -> Vec<Cause> {
         }
         (Object::Node(new), Object::Node(old)) => node::node_status(&mut problems, new, old),
         (Object::Namespace(new), Object::Namespace(_)) => namespace::namespace_status(&mut problems, new),
+        (Object::ResourceQuota(new), _) => resource_quota::resource_quota_status(&mut problems, new),
         _ => {}
     }
     problems.0

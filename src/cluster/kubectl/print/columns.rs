@@ -61,6 +61,7 @@ pub fn layout(kind: Kind) -> Layout {
             "Name" ALWAYS, "CIDRs" ALWAYS, "Age" ALWAYS),
         Kind::NetworkPolicy => layout!(|o, now| vec![name(o), selector(o, "spec.podSelector"), created(o, now)],
             "Name" ALWAYS, "Pod-Selector" ALWAYS, "Age" ALWAYS),
+        Kind::ResourceQuota => layout!(quota_cells, "Name" ALWAYS, "Request" ALWAYS, "Limit" ALWAYS, "Age" ALWAYS),
         Kind::Namespace => layout!(|o, now| vec![name(o), text(o, "status.phase").to_owned(), created(o, now)],
             "Name" ALWAYS, "Status" ALWAYS, "Age" ALWAYS),
         Kind::ConfigMap => layout!(|o, now| vec![name(o), data_count(o), created(o, now)],
@@ -73,7 +74,7 @@ pub fn layout(kind: Kind) -> Layout {
             "Name" ALWAYS, "Holder" ALWAYS, "Age" ALWAYS),
         Kind::PriorityClass => layout!(priority_class_cells, "Name" ALWAYS, "Value" ALWAYS, "Global-Default" ALWAYS,
             "Age" ALWAYS, "PreemptionPolicy" ALWAYS),
-        Kind::Role | Kind::ClusterRole => layout!(|o, _| vec![name(o), text(o, "metadata.creationTimestamp").to_owned()],
+        Kind::LimitRange | Kind::Role | Kind::ClusterRole => layout!(|o, _| vec![name(o), text(o, "metadata.creationTimestamp").to_owned()],
             "Name" ALWAYS, "Created At" ALWAYS),
         Kind::RoleBinding | Kind::ClusterRoleBinding => layout!(binding_cells, "Name" ALWAYS, "Role" ALWAYS,
             "Age" ALWAYS, "Users" WIDE, "Groups" WIDE, "ServiceAccounts" WIDE),
@@ -102,6 +103,16 @@ pub(super) fn name(object: &Value) -> String {
 
 pub(super) fn created(object: &Value, now: Timestamp) -> String {
     age(now, object, "metadata.creationTimestamp")
+}
+
+/// What is used of what is allowed; limits have a column of their own.
+fn quota_cells(quota: &Value, now: Timestamp) -> Vec<String> {
+    let column = |limits: bool| {
+        let those = map(quota, "status.hard").filter(|(name, _)| name.starts_with("limits.") == limits);
+        let used = |name: &str| at(quota, "status.used").get(name).map_or_else(|| "0".to_owned(), plain);
+        those.map(|(name, hard)| format!("{name}: {}/{}", used(name), plain(hard))).collect::<Vec<_>>().join(", ")
+    };
+    vec![name(quota), column(false), column(true), created(quota, now)]
 }
 
 fn pod_cells(pod: &Value, now: Timestamp) -> Vec<String> {

@@ -61,7 +61,13 @@ async fn related(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Related, Fa
     if matches!(kind, Kind::ReplicaSet | Kind::ReplicationController | Kind::DaemonSet | Kind::StatefulSet) {
         related.pods = of_selector(Kind::Pod, object, cx).await?;
     }
-    if !matches!(kind, Kind::Namespace | Kind::Secret | Kind::Event) {
+    if kind == Kind::Namespace {
+        let (name, options) = (text(object, "metadata.name"), Options { limit: 500, ..Options::default() });
+        related.quotas = cx.list(Kind::ResourceQuota, name, options.clone()).await?.items;
+        related.limit_ranges = cx.list(Kind::LimitRange, name, options).await?.items;
+    }
+    let without = [Kind::Namespace, Kind::Secret, Kind::Event, Kind::ResourceQuota, Kind::LimitRange];
+    if !without.contains(&kind) {
         let options = Options { field_selector: about(kind, object), limit: 500, ..Options::default() };
         related.events = cx.list(Kind::Event, namespace, options).await?.items;
     }

@@ -4,6 +4,7 @@ pub mod apply;
 pub mod change;
 pub mod create;
 mod create_job;
+mod create_quota;
 pub mod delete;
 pub mod describe;
 pub mod exec;

@@ -4,6 +4,7 @@ mod containers;
 mod network_policy;
 mod node;
 mod pod;
+mod policy;
 mod service;
 mod sets;
 mod simple;
@@ -33,6 +34,10 @@ pub struct Related {
     pub slices: Vec<Value>,
     /// The token Secrets of a namespace.
     pub tokens: Vec<Value>,
+    /// A Namespace's ResourceQuotas.
+    pub quotas: Vec<Value>,
+    /// A Namespace's LimitRanges.
+    pub limit_ranges: Vec<Value>,
     /// A node's Lease.
     pub lease: Option<Value>,
 }
@@ -55,7 +60,12 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         Kind::Endpoints => service::describe_endpoints(&mut page, object),
         Kind::EndpointSlice => service::describe_slice(&mut page, object),
         Kind::NetworkPolicy => network_policy::describe(&mut page, object),
-        Kind::Namespace => simple::describe_namespace(&mut page, object),
+        Kind::ResourceQuota => policy::describe_quota(&mut page, object),
+        Kind::LimitRange => policy::describe_limit_range(&mut page, object),
+        Kind::Namespace => {
+            simple::describe_namespace(&mut page, object);
+            policy::of_namespace(&mut page, &related.quotas, &related.limit_ranges);
+        }
         Kind::ConfigMap => simple::describe_config_map(&mut page, object),
         Kind::Secret => simple::describe_secret(&mut page, object),
         Kind::ServiceAccount => simple::describe_service_account(&mut page, object, &related.tokens),
@@ -66,7 +76,8 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         _ => simple::describe_any(&mut page, object),
     }
     // These have no Events section; a Namespace ends with its quotas.
-    if !matches!(kind, Kind::Namespace | Kind::Secret | Kind::Event | Kind::Lease | Kind::NetworkPolicy) {
+    let without = [Kind::Namespace, Kind::Secret, Kind::Event, Kind::Lease, Kind::NetworkPolicy];
+    if !without.contains(&kind) && !matches!(kind, Kind::ResourceQuota | Kind::LimitRange) {
         page.events(&related.events);
     }
     tabs::page(&page.text)

@@ -33,7 +33,6 @@ pub(super) fn describe_namespace(page: &mut Page, namespace: &Value) {
         let change = long_time(condition, "lastTransitionTime").unwrap_or_default();
         page.line(format!("  {kind}\t{status}\t{change}\t{reason}\t{message}"));
     }
-    page.line("\nNo resource quota.\n\nNo LimitRange resource.");
 }
 
 pub(super) fn describe_config_map(page: &mut Page, config: &Value) {

@@ -1,0 +1,209 @@
+//! The ResourceQuota controller: counts what is there.
+//!
+//! The API server charges a quota for what is created, and nobody tells it of what is gone. So this controller watches
+//! every kind that a quota can count, and when an object is deleted, or a Pod ends, it adds up all that the namespace
+//! holds and writes the sum into the quota's status. The same brings a new quota to life: before its `status.hard` is
+//! written it forbids nothing. Every five minutes all quotas are counted again, in case something was charged and never
+//! came to be.
+//!
+//! # Must hold
+//!
+//! - What is created is never added here: that the API server has done already.
+//! - The sum is written on the version it was made from, so that no charge is lost: one that came in between makes it a
+//!   conflict, and everything is counted again.
+//!
+//! Mirrors `pkg/controller/resourcequota`.
+//!
+//! # Left out
+//!
+//! The second queue for quotas that were never counted, since the first is never long; the monitor's queue of changes.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{ResourceQuota, ResourceQuotaStatus, Service};
+
+use crate::client::{Change, Client, Controller, ControllerContext, Error, Informer, Lister, Queue, Registration};
+use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::quantity::Amount;
+use crate::object::quota::{self, hard, is_counted, matching, used};
+use crate::object::resources::{ResourceList, add, amounts, quantities};
+use crate::object::time::Instant;
+use crate::object::{Key, Kind, Object};
+
+/// The row of this controller.
+pub const REGISTRATION: Registration = Registration {
+    name: "resourcequota-controller",
+    watches: COUNTED,
+    workers: 5,
+    max_retries: None,
+    new: &|context| Rc::new(QuotaController::new(context)),
+};
+
+/// Between one count of everything and the next.
+const RESYNC: Duration = Duration::from_secs(300);
+
+/// What quotas count: all that lives in namespaces, but for Events.
+const COUNTED: &[Kind] = &{
+    let mut counted = [Kind::ResourceQuota; count()];
+    let (mut from, mut to) = (0, 0);
+    while from < Kind::ALL.len() {
+        if is_counted(Kind::ALL[from]) {
+            counted[to] = Kind::ALL[from];
+            to += 1;
+        }
+        from += 1;
+    }
+    counted
+};
+
+const fn count() -> usize {
+    let (mut from, mut count) = (0, 0);
+    while from < Kind::ALL.len() {
+        count += is_counted(Kind::ALL[from]) as usize;
+        from += 1;
+    }
+    count
+}
+
+/// Keys are quotas, and one that stands for the count of everything.
+struct QuotaController {
+    client: Client,
+    queue: Queue,
+    quotas: Lister<ResourceQuota>,
+    caches: BTreeMap<Kind, Informer>,
+    started: Memory<Option<Instant>>,
+}
+
+impl QuotaController {
+    fn new(context: &ControllerContext) -> QuotaController {
+        let counted = context.informers.iter().filter(|informer| COUNTED.contains(&informer.kind()));
+        QuotaController {
+            client: context.client.clone(),
+            queue: context.queue.clone(),
+            quotas: context.lister(),
+            caches: counted.map(|informer| (informer.kind(), informer.clone())).collect(),
+            started: context.memory(None),
+        }
+    }
+
+    fn resync_key() -> Key {
+        Key::new("*", "resync")
+    }
+
+    /// Counts every quota again. Mirrors `enqueueAll`.
+    fn resync(&self) {
+        let quotas = self.quotas.list();
+        quotas.iter().for_each(|quota| self.queue.add(Key::of_meta(&quota.metadata)));
+        if !quotas.is_empty() {
+            self.expect_resync();
+        }
+    }
+
+    /// While there are quotas, the next count of everything has its time.
+    fn expect_resync(&self) {
+        let now = self.client.now();
+        let started = *self.started.borrow_mut().get_or_insert(now);
+        let since = (now - started).as_nanos() % RESYNC.as_nanos();
+        let left = RESYNC - Duration::from_nanos(u64::try_from(since).unwrap_or(0));
+        self.queue.add_after_background(QuotaController::resync_key(), left);
+    }
+
+    /// Mirrors `syncResourceQuota`.
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let Some(quota) = self.quotas.get(&key) else { return Ok(()) };
+        let wanted = amounts(quota.spec.as_ref().and_then(|spec| spec.hard.as_ref()));
+        let mut counted = used(&quota);
+        counted.extend(self.count(&quota, &wanted));
+        counted.retain(|name, _| wanted.contains_key(name));
+        let status = quota.status.clone().unwrap_or_default();
+        let known = status.hard.is_some() && status.used.is_some();
+        if known && wanted == hard(&quota) && counted == used(&quota) {
+            return Ok(());
+        }
+        let mut new = ResourceQuota::clone(&quota);
+        new.status = Some(ResourceQuotaStatus { hard: Some(quantities(&wanted)), used: Some(quantities(&counted)) });
+        self.client.update_status(new).await?;
+        Ok(())
+    }
+
+    /// What the namespace holds of the resources that the quota measures. Mirrors `CalculateUsage`.
+    fn count(&self, quota: &ResourceQuota, wanted: &ResourceList) -> ResourceList {
+        let namespace = quota.metadata.namespace.as_deref().unwrap_or_default();
+        let mut total = ResourceList::new();
+        for (kind, informer) in &self.caches {
+            let measured = matching(*kind, wanted);
+            if measured.is_empty() {
+                continue;
+            }
+            let mut sum: ResourceList = measured.iter().map(|name| ((*name).to_owned(), Amount::ZERO)).collect();
+            for object in informer.in_namespace(namespace).iter().filter(|object| quota::is_about(quota, object)) {
+                let mut cost = quota::usage(object, self.client.now());
+                cost.retain(|name, _| sum.contains_key(name));
+                add(&mut sum, &cost);
+            }
+            total.extend(sum);
+        }
+        total
+    }
+
+    /// Something that objects of this kind used is free again. Mirrors `replenishQuota`.
+    fn replenish(&self, kind: Kind, namespace: &str) {
+        for quota in self.quotas.list_namespace(namespace) {
+            if !matching(kind, &hard(&quota)).is_empty() {
+                self.queue.add(Key::of_meta(&quota.metadata));
+            }
+        }
+    }
+
+    /// Mirrors `DefaultUpdateFilter`.
+    fn frees(&self, old: &Object, new: &Object) -> bool {
+        let now = self.client.now();
+        match (old, new) {
+            (Object::Pod(old), Object::Pod(new)) => {
+                quota::pod::is_charged(old, now) && !quota::pod::is_charged(new, now)
+            }
+            (Object::Service(old), Object::Service(new)) => type_of(old) != type_of(new),
+            _ => false,
+        }
+    }
+
+    fn quota_changed(&self, old: Option<&ResourceQuota>, new: &Arc<ResourceQuota>) {
+        let wanted = |quota: &ResourceQuota| amounts(quota.spec.as_ref().and_then(|spec| spec.hard.as_ref()));
+        if old.is_none_or(|old| wanted(old) != wanted(new)) {
+            self.queue.add(Key::of_meta(&new.metadata));
+        }
+        self.expect_resync();
+    }
+}
+
+/// The node ports and balancers of a Service come with its type.
+fn type_of(service: &Service) -> Option<&str> {
+    service.spec.as_ref().and_then(|spec| spec.type_.as_deref())
+}
+
+impl Controller for QuotaController {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Added(Object::ResourceQuota(quota)) => self.quota_changed(None, quota),
+            Change::Updated { old: Object::ResourceQuota(old), new: Object::ResourceQuota(new) } => {
+                self.quota_changed(Some(old), new);
+            }
+            Change::Updated { old, new } if self.frees(old, new) => self.replenish(change.kind(), new.namespace()),
+            Change::Deleted(object) => self.replenish(change.kind(), object.namespace()),
+            _ => {}
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move {
+            if key == QuotaController::resync_key() {
+                self.resync();
+                return Ok(());
+            }
+            self.sync(key).await
+        })
+    }
+}

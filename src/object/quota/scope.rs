@@ -1,0 +1,74 @@
+//! Scopes: which objects a quota is about.
+
+use k8s_openapi::api::core::v1::{Pod, PodAffinityTerm, ResourceQuota, ScopedResourceSelectorRequirement};
+
+use crate::object::Object;
+use crate::object::pod::qos_class;
+
+/// Whether the object is in all scopes of the quota; only Pods are in any. Mirrors `generic.Matches`, but for the
+/// resources.
+pub fn is_about(quota: &ResourceQuota, object: &Object) -> bool {
+    let Some(spec) = &quota.spec else { return true };
+    let selector = spec.scope_selector.as_ref().and_then(|selector| selector.match_expressions.as_deref());
+    spec.scopes.iter().flatten().all(|scope| is_in(scope, &exists(scope), object))
+        && selector.unwrap_or_default().iter().all(|wanted| is_in(&wanted.scope_name, wanted, object))
+}
+
+fn exists(scope: &str) -> ScopedResourceSelectorRequirement {
+    ScopedResourceSelectorRequirement { operator: "Exists".into(), scope_name: scope.into(), values: None }
+}
+
+/// Mirrors `podMatchesScopeFunc`.
+fn is_in(scope: &str, wanted: &ScopedResourceSelectorRequirement, object: &Object) -> bool {
+    let Object::Pod(pod) = object else { return false };
+    let spec = pod.spec.as_ref();
+    let ends = spec.and_then(|spec| spec.active_deadline_seconds).is_some_and(|seconds| seconds >= 0);
+    match scope {
+        "Terminating" => ends,
+        "NotTerminating" => !ends,
+        "BestEffort" => qos_class(pod) == "BestEffort",
+        "NotBestEffort" => qos_class(pod) != "BestEffort",
+        "PriorityClass" => {
+            let class = spec.and_then(|spec| spec.priority_class_name.as_deref()).filter(|class| !class.is_empty());
+            has_priority(class, wanted)
+        }
+        "CrossNamespacePodAffinity" => looks_elsewhere(pod),
+        _ => false,
+    }
+}
+
+/// Mirrors `podMatchesSelector`.
+fn has_priority(class: Option<&str>, wanted: &ScopedResourceSelectorRequirement) -> bool {
+    let listed = class.is_some_and(|class| wanted.values.iter().flatten().any(|value| value == class));
+    match wanted.operator.as_str() {
+        "Exists" => class.is_some(),
+        "DoesNotExist" => class.is_none(),
+        "In" => listed,
+        "NotIn" => !listed,
+        _ => false,
+    }
+}
+
+/// Whether the Pod wants to be near Pods of other namespaces, or far from them. Mirrors `usesCrossNamespacePodAffinity`.
+fn looks_elsewhere(pod: &Pod) -> bool {
+    let Some(affinity) = pod.spec.as_ref().and_then(|spec| spec.affinity.as_ref()) else { return false };
+    let near = affinity.pod_affinity.as_ref().map(|near| {
+        (
+            &near.required_during_scheduling_ignored_during_execution,
+            &near.preferred_during_scheduling_ignored_during_execution,
+        )
+    });
+    let far = affinity.pod_anti_affinity.as_ref().map(|far| {
+        (
+            &far.required_during_scheduling_ignored_during_execution,
+            &far.preferred_during_scheduling_ignored_during_execution,
+        )
+    });
+    let elsewhere = |term: &PodAffinityTerm| {
+        term.namespaces.as_ref().is_some_and(|names| !names.is_empty()) || term.namespace_selector.is_some()
+    };
+    near.into_iter().chain(far).any(|(required, preferred)| {
+        required.iter().flatten().any(elsewhere)
+            || preferred.iter().flatten().any(|weighted| elsewhere(&weighted.pod_affinity_term))
+    })
+}

@@ -1,0 +1,142 @@
+//! What a Pod asks for in all, resource by resource. Mirrors `k8s.io/component-helpers/resource`.
+//!
+//! Containers run side by side, so they add up. Init containers run before them, one after the other, so only the largest
+//! of them counts, together with the sidecars (init containers that restart always) that started before it.
+//!
+//! Left out: what a container holds on to while its kubelet resizes it in place.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Pod, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+use super::quantity::Amount;
+
+/// Amounts by the name of the resource: `cpu`, `requests.memory`, `count/secrets`.
+pub type ResourceList = BTreeMap<String, Amount>;
+
+/// Quantities as numbers; none is an empty list.
+pub fn amounts(quantities: Option<&BTreeMap<String, Quantity>>) -> ResourceList {
+    quantities.into_iter().flatten().map(|(name, quantity)| (name.clone(), Amount::of(quantity))).collect()
+}
+
+/// Numbers as the quantities that objects carry.
+pub fn quantities(amounts: &ResourceList) -> BTreeMap<String, Quantity> {
+    amounts.iter().map(|(name, amount)| (name.clone(), amount.to_quantity())).collect()
+}
+
+/// Adds each of `more` to its like.
+pub fn add(total: &mut ResourceList, more: &ResourceList) {
+    for (name, amount) in more {
+        *total.entry(name.clone()).or_default() += *amount;
+    }
+}
+
+/// What the Pod requests. Mirrors `PodRequests`.
+pub fn pod_requests(pod: &Pod) -> ResourceList {
+    let mut requests = total(pod, |resources| resources.requests.as_ref());
+    add(&mut requests, &overhead(pod));
+    requests
+}
+
+/// What the Pod is limited to; a resource that no container limits is missing. Mirrors `PodLimits`.
+pub fn pod_limits(pod: &Pod) -> ResourceList {
+    let mut limits = total(pod, |resources| resources.limits.as_ref());
+    for (name, amount) in overhead(pod) {
+        limits.entry(name).and_modify(|limit| *limit += amount);
+    }
+    limits
+}
+
+fn overhead(pod: &Pod) -> ResourceList {
+    amounts(pod.spec.as_ref().and_then(|spec| spec.overhead.as_ref()))
+}
+
+fn total(pod: &Pod, of: fn(&ResourceRequirements) -> Option<&BTreeMap<String, Quantity>>) -> ResourceList {
+    let Some(spec) = &pod.spec else { return ResourceList::new() };
+    let of = |resources: Option<&ResourceRequirements>| amounts(resources.and_then(of));
+    let mut running = ResourceList::new();
+    spec.containers.iter().for_each(|container| add(&mut running, &of(container.resources.as_ref())));
+    let (mut sidecars, mut peak) = (ResourceList::new(), ResourceList::new());
+    for container in spec.init_containers.iter().flatten() {
+        let mut beside = of(container.resources.as_ref());
+        if container.restart_policy.as_deref() == Some("Always") {
+            add(&mut running, &beside);
+            add(&mut sidecars, &beside);
+            raise(&mut peak, &sidecars);
+        } else {
+            add(&mut beside, &sidecars);
+            raise(&mut peak, &beside);
+        }
+    }
+    raise(&mut running, &peak);
+    // What is said of the Pod as a whole wins, for the resources of which that can be said.
+    for (name, amount) in of(spec.resources.as_ref()) {
+        if matches!(name.as_str(), "cpu" | "memory") || name.starts_with("hugepages-") {
+            running.insert(name, amount);
+        }
+    }
+    running
+}
+
+/// Each amount becomes that of `other`, where that is greater.
+fn raise(list: &mut ResourceList, other: &ResourceList) {
+    for (name, amount) in other {
+        let there = list.entry(name.clone()).or_insert(*amount);
+        *there = (*there).max(*amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn shown(list: &ResourceList) -> String {
+        list.iter().map(|(name, amount)| format!("{name}={amount}")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn containers_add_up_and_init_containers_peak() {
+        let asks = |cpu: &str| json!({"requests": {"cpu": cpu}, "limits": {"memory": "1Gi"}});
+        let cases: [(Value, &str, &str); 6] = [
+            (json!({"containers": [{"name": "a"}]}), "", ""),
+            (
+                json!({"containers": [{"name": "a", "resources": asks("1")}, {"name": "b", "resources": asks("500m")}]}),
+                "cpu=1500m",
+                "memory=2Gi",
+            ),
+            (
+                json!({"initContainers": [{"name": "i", "resources": asks("2")}],
+                    "containers": [{"name": "a", "resources": asks("1")}]}),
+                "cpu=2",
+                "memory=1Gi",
+            ),
+            (
+                json!({"initContainers": [{"name": "s", "restartPolicy": "Always", "resources": asks("1")},
+                    {"name": "i", "resources": asks("3")}], "containers": [{"name": "a", "resources": asks("1")}]}),
+                "cpu=4",
+                "memory=2Gi",
+            ),
+            (
+                json!({"overhead": {"cpu": "250m"}, "containers": [{"name": "a", "resources": asks("1")}]}),
+                "cpu=1250m",
+                "memory=1Gi",
+            ),
+            (
+                json!({"resources": {"requests": {"cpu": "5"}}, "containers": [{"name": "a", "resources": asks("1")}]}),
+                "cpu=5",
+                "memory=1Gi",
+            ),
+        ];
+        for (spec, requests, limits) in cases {
+            let pod: Pod = serde_json::from_value(json!({"spec": spec})).expect("a Pod");
+            assert_eq!(
+                (shown(&pod_requests(&pod)), shown(&pod_limits(&pod))),
+                (requests.into(), limits.into()),
+                "{spec}"
+            );
+        }
+    }
+}
