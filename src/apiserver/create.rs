@@ -86,7 +86,9 @@ impl ApiServer {
             admit(&attributes, &object)?;
         }
         self.charge_quotas(handling, None, &object)?;
-        handling.stage("validating admission", || plugin_names(admission::VALIDATING.iter().map(|(name, _)| *name)));
+        handling.stage("validating admission", || {
+            plugin_names(admission::VALIDATING.iter().map(|(name, _)| *name).chain([admission::resource_quota::NAME]))
+        });
         Ok(object)
     }
 

@@ -25,6 +25,9 @@ use crate::object::{Kind, Object, Status};
 
 use super::{Reader, forbidden};
 
+/// The plugin's name. It stands behind all others.
+pub const NAME: &str = "ResourceQuota";
+
 impl ApiServer {
     /// Charges the quotas of the namespace for what `new` costs more than `old`.
     pub(crate) fn charge_quotas(
