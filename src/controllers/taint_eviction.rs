@@ -213,15 +213,18 @@ fn no_execute(node: &Node) -> Vec<Taint> {
 
 /// How long a Pod bears a node's taints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bears {
+pub enum Bears {
+    /// It goes now.
     Not,
+    /// It goes after this time.
     For(Duration),
+    /// It stays.
     Always,
 }
 
 /// Each taint needs a toleration; of those that match, the shortest counts. Mirrors `GetMatchingTolerations` and
 /// `getMinTolerationTime`.
-fn bears(taints: &[Taint], tolerations: &[Toleration]) -> Bears {
+pub fn bears(taints: &[Taint], tolerations: &[Toleration]) -> Bears {
     let mut shortest = None;
     for taint in taints {
         let Some(match_) = tolerations.iter().find(|toleration| node_taints::tolerates(toleration, taint)) else {

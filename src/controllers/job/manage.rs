@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::batch::v1::JobSpec;
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, ObjectFieldSelector, Pod, PodSpec};
 
 use crate::client::{Error, join_all};
@@ -31,7 +32,7 @@ impl Jobs {
             let pods = self.superfluous(sync, active);
             return self.delete_pods(sync, pods).await;
         }
-        let wanted = wanted(sync);
+        let wanted = wanted(&sync.spec, sync.counts.succeeded, active);
         let pods = self.superfluous(sync, (active - wanted).max(0));
         if !pods.is_empty() {
             return self.delete_pods(sync, pods).await;
@@ -167,14 +168,14 @@ fn settle_deletions(sync: &mut Sync, pods: &[Arc<Pod>], results: Vec<Result<(), 
     (count, result)
 }
 
-/// How many Pods should run now.
-fn wanted(sync: &Sync) -> i32 {
-    let parallelism = sync.spec.parallelism.unwrap_or(1);
-    match sync.spec.completions {
+/// How many Pods of a Job should run now, of which so many have succeeded and are active.
+pub fn wanted(spec: &JobSpec, succeeded: i32, active: i32) -> i32 {
+    let parallelism = spec.parallelism.unwrap_or(1);
+    match spec.completions {
         // One has seen the end of the work: the others may finish, and no more begin.
-        None if sync.counts.succeeded > 0 => sync.counts.active,
+        None if succeeded > 0 => active,
         None => parallelism,
-        Some(completions) => (completions - sync.counts.succeeded).clamp(0, parallelism.max(0)),
+        Some(completions) => (completions - succeeded).clamp(0, parallelism.max(0)),
     }
 }
 

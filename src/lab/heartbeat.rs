@@ -1,0 +1,275 @@
+//! Exercise 18: what becomes of a silent node, and of the Pods on it? Mirrors `tryUpdateNodeHealth`, the taints of the node
+//! lifecycle controller, and `processPodOnNode` of the taint eviction controller, in one look.
+//!
+//! Left out: the grace of a node that has never been heard of, whole zones that are silent, and rates.
+
+use k8s_openapi::api::core::v1::{Node, Pod, Taint, Toleration};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::function::{self, Function};
+use super::{Exercise, Judging};
+use crate::controllers::node_lifecycle::health::GRACE;
+use crate::controllers::node_taints::{self, NOT_READY, UNREACHABLE};
+
+/// What the control plane makes of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Look {
+    /// The status of its condition Ready: `True`, `False` or `Unknown`.
+    pub ready: String,
+    /// The key of the taint that it has for this; a node that is ready has none.
+    pub taint: Option<String>,
+    /// What becomes of each Pod, in their order.
+    pub pods: Vec<Fate>,
+}
+
+/// What becomes of a Pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fate {
+    /// It stays where it is.
+    Stays,
+    /// It is deleted, so many seconds after the taint came.
+    GoesAfter(u64),
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "18_heartbeat",
+    title: "What becomes of a silent node?",
+    outcome: "say what happens, and when, from a kubelet's last sign of life to the deletion of a Pod",
+    needs: &["ownership", "score"],
+    hints: [
+        "Nobody tells the control plane that a node is lost. What does it see of a node that has crashed, and what of one that \
+         is cut off and works on? Which word is honest for both?",
+        "Go in three steps, each from the one before: the status of Ready, the taint, the Pods. For a Pod collect all taints \
+         with the effect NoExecute, the new one too, and look for a toleration for each.",
+        "silent > 50 means Unknown. A Pod with a taint that none of its tolerations is for: GoesAfter(0). Else the smallest \
+         toleration_seconds of those that it needed; if none of them has one: Stays. A negative number is 0.",
+    ],
+    minutes: 25,
+    judging: Judging::of::<Looking>(),
+};
+
+/// In the learner's process.
+pub fn answer(look: fn(&Node, u64, &[Pod]) -> Look) {
+    function::answer::<Looking>(|case| look(&case.node, case.silent, &case.pods));
+}
+
+/// Whether the toleration is one for the taint. For learners: matching is another exercise.
+pub fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
+    node_taints::tolerates(toleration, taint)
+}
+
+struct Looking;
+
+#[derive(Serialize, Deserialize)]
+struct Case {
+    node: Node,
+    silent: u64,
+    pods: Vec<Pod>,
+}
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    TooSoon,
+    AtGrace,
+    Believes,
+    SilentIsFalse,
+    OneTaint,
+    NoTaint,
+    AllEffects,
+    OnlyOwn,
+    IgnoresTolerations,
+    IgnoresSeconds,
+    Longest,
+    OneIsEnough,
+}
+
+impl Function for Looking {
+    type Question = Case;
+    type Answer = Look;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("a node is given up after 40 seconds; it takes 50", Slip::TooSoon),
+        ("a node that was heard of just 50 seconds ago is given up; it takes more than that", Slip::AtGrace),
+        ("what the kubelet said last is believed, however long ago it was", Slip::Believes),
+        ("a silent node is said not to be ready; nobody knows that", Slip::SilentIsFalse),
+        ("a silent node gets the taint of one that is not ready", Slip::OneTaint),
+        ("a node that says that it is not ready gets no taint", Slip::NoTaint),
+        ("taints without the effect NoExecute drive Pods away", Slip::AllEffects),
+        ("the taints that others have put on the node are not looked at", Slip::OnlyOwn),
+        ("Pods go at once, whatever they tolerate", Slip::IgnoresTolerations),
+        ("tolerationSeconds is not looked at", Slip::IgnoresSeconds),
+        ("the longest toleration counts; it is the shortest", Slip::Longest),
+        ("a Pod that tolerates one of the taints stays, though it does not tolerate another", Slip::OneIsEnough),
+    ];
+
+    fn questions() -> Vec<Case> {
+        let mut all = Vec::new();
+        for pods in pods() {
+            for taints in taints() {
+                for said in ["True", "False"] {
+                    for silent in [5, 45, 50, 51, 400] {
+                        let status = json!({"conditions": [{"type": "DiskPressure", "status": "False"},
+                                                           {"type": "Ready", "status": said}]});
+                        let node =
+                            json!({"metadata": {"name": "node-1"}, "spec": {"taints": taints}, "status": status});
+                        all.push(Case { node: read(node), silent, pods: read(json!(pods)) });
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn rule(case: &Case, slip: Option<Slip>) -> Look {
+        look(case, slip)
+    }
+
+    fn property(case: &Case, given: Option<&Look>) -> &'static str {
+        let right = look(case, None);
+        let stays = |look: &Look| look.pods.iter().filter(|fate| **fate == Fate::Stays).count();
+        match given {
+            None => "every node gets an answer",
+            Some(given) if given.ready != right.ready => "what nobody knows is Unknown, and only that",
+            Some(given) if given.taint != right.taint => "a node has the taint that says why it is not ready",
+            Some(given) if given.pods.len() != right.pods.len() => "every Pod gets an answer",
+            Some(given) if stays(given) < stays(&right) => "a Pod that tolerates all taints for ever stays",
+            Some(given) if stays(given) > stays(&right) => {
+                "a Pod that does not tolerate a taint, or not for ever, goes"
+            }
+            Some(_) => "a Pod goes when the shortest of its tolerations is over, and without one at once",
+        }
+    }
+
+    fn show(case: &Case) -> String {
+        let said = case.node.status.as_ref().and_then(|status| status.conditions.as_ref());
+        let said = said.and_then(|all| all.last()).map_or("", |ready| &ready.status);
+        let taints = case.node.spec.as_ref().and_then(|spec| spec.taints.clone()).unwrap_or_default();
+        let tolerations = |pod: &Pod| json!(pod.spec.as_ref().and_then(|spec| spec.tolerations.clone()));
+        let pods: Vec<Value> = case.pods.iter().map(tolerations).collect();
+        format!(
+            "heard of {} s ago, said then: Ready {said}\ntaints of others: {}\ntolerations of its Pods: {}",
+            case.silent,
+            json!(taints),
+            json!(pods)
+        )
+    }
+}
+
+fn taints() -> Vec<Value> {
+    vec![
+        json!([]),
+        json!([{"key": "gpu", "effect": "NoSchedule"}]),
+        json!([{"key": "maintenance", "value": "soon", "effect": "NoExecute"}]),
+        json!([{"key": "old", "effect": "NoExecute"}, {"key": "gpu", "effect": "NoSchedule"}]),
+    ]
+}
+
+/// The Pods of a node, by their tolerations: none, one, and some of each sort.
+fn pods() -> Vec<Vec<Value>> {
+    let exists =
+        |key: &str, seconds: Option<i64>| json!({"key": key, "operator": "Exists", "tolerationSeconds": seconds});
+    let maintenance =
+        |seconds: Option<i64>| json!({"key": "maintenance", "value": "soon", "tolerationSeconds": seconds});
+    let usual = |seconds: i64| vec![exists(NOT_READY, Some(seconds)), exists(UNREACHABLE, Some(seconds))];
+    let tolerations = [
+        vec![],
+        usual(300),
+        vec![exists(UNREACHABLE, Some(60))],
+        vec![exists(NOT_READY, None), exists(UNREACHABLE, None)],
+        vec![json!({"operator": "Exists"})],
+        [usual(30), vec![maintenance(Some(600))]].concat(),
+        [usual(300), vec![maintenance(Some(20))]].concat(),
+        [usual(300), vec![maintenance(None)]].concat(),
+        vec![maintenance(Some(20))],
+        [usual(-1), vec![exists("old", None)]].concat(),
+        [usual(0), vec![exists("old", Some(100))]].concat(),
+    ];
+    let pods: Vec<Value> =
+        tolerations.iter().map(|all| json!({"spec": {"containers": [], "tolerations": all}})).collect();
+    let alone = pods.iter().map(|pod| vec![pod.clone()]);
+    let pairs = pods.windows(2).map(<[Value]>::to_vec);
+    [vec![]].into_iter().chain(alone).chain(pairs).chain([pods.clone()]).collect()
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("what is asked is well formed")
+}
+
+fn look(case: &Case, slip: Option<Slip>) -> Look {
+    let is = |one| slip == Some(one);
+    let grace = if is(Slip::TooSoon) { 40 } else { GRACE.as_secs() };
+    let silent = case.silent > grace || case.silent == grace && is(Slip::AtGrace);
+    let mut conditions = case.node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    let said = conditions.find(|condition| condition.type_ == "Ready").map_or("Unknown", |ready| &ready.status);
+    let ready = match silent && !is(Slip::Believes) {
+        true if is(Slip::SilentIsFalse) => "False",
+        true => "Unknown",
+        false => said,
+    };
+    let own = match ready {
+        "True" => None,
+        "False" if is(Slip::NoTaint) => None,
+        "Unknown" if !is(Slip::OneTaint) => Some(UNREACHABLE),
+        _ => Some(NOT_READY),
+    };
+    let mut taints = node_taints::taints_of(&case.node).to_vec();
+    taints.retain(|taint| (taint.effect == "NoExecute" || is(Slip::AllEffects)) && !is(Slip::OnlyOwn));
+    taints.extend(own.map(|key| Taint { key: key.into(), effect: "NoExecute".into(), ..Taint::default() }));
+    let pods = case.pods.iter().map(|pod| fate(pod, &taints, slip)).collect();
+    Look { ready: ready.to_owned(), taint: own.map(str::to_owned), pods }
+}
+
+fn fate(pod: &Pod, taints: &[Taint], slip: Option<Slip>) -> Fate {
+    let is = |one| slip == Some(one);
+    let tolerations = pod.spec.as_ref().and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
+    let toleration =
+        |taint: &Taint| tolerations.iter().find(|one| tolerates(one, taint)).filter(|_| !is(Slip::IgnoresTolerations));
+    let used: Vec<&Toleration> = taints.iter().filter_map(toleration).collect();
+    if used.len() < taints.len() && (used.is_empty() || !is(Slip::OneIsEnough)) {
+        return Fate::GoesAfter(0);
+    }
+    let seconds = used.iter().filter_map(|one| one.toleration_seconds).filter(|_| !is(Slip::IgnoresSeconds));
+    let seconds = if is(Slip::Longest) { seconds.max() } else { seconds.min() };
+    seconds.map_or(Fate::Stays, |seconds| Fate::GoesAfter(u64::try_from(seconds).unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::controllers::node_lifecycle::health::NodeHealth;
+    use crate::controllers::taint_eviction::{Bears, bears};
+    use crate::object::time::Instant;
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Looking>();
+    }
+
+    #[test]
+    fn the_rule_is_that_of_the_controllers() {
+        for case in Looking::questions() {
+            let right = Looking::rule(&case, None);
+            let now = Instant::default();
+            let health = NodeHealth::observe(None, &case.node, None, now);
+            let is_silent = health.is_silent(now + Duration::from_secs(case.silent));
+            assert_eq!(right.ready == "Unknown", is_silent, "{}", Looking::show(&case));
+            let own = right.taint.map(|key| Taint { key, effect: "NoExecute".to_owned(), ..Taint::default() });
+            let others = node_taints::taints_of(&case.node).iter().filter(|taint| taint.effect == "NoExecute");
+            let taints: Vec<Taint> = others.cloned().chain(own).collect();
+            for (pod, fate) in case.pods.iter().zip(right.pods) {
+                let tolerations = pod.spec.as_ref().and_then(|spec| spec.tolerations.clone()).unwrap_or_default();
+                let borne = match bears(&taints, &tolerations) {
+                    Bears::Not => Fate::GoesAfter(0),
+                    Bears::For(time) => Fate::GoesAfter(time.as_secs()),
+                    Bears::Always => Fate::Stays,
+                };
+                assert_eq!(fate, borne, "{}", Looking::show(&case));
+            }
+        }
+    }
+}

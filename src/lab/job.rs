@@ -1,0 +1,264 @@
+//! Exercise 19: what does a Job still need? Mirrors `manageJob` and the decisions of `syncJob` of the Job controller.
+//!
+//! Left out: indexes, policies of failure and success, deadlines, and the pause before a Pod that failed is replaced.
+
+use k8s_openapi::api::batch::v1::JobSpec;
+use k8s_openapi::api::core::v1::Pod;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::function::{self, Function};
+use super::{Exercise, Judging};
+use crate::object::pod::phase;
+
+/// What to do for a Job now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// So many Pods are created.
+    pub create: usize,
+    /// So many of its active Pods are deleted.
+    pub delete: usize,
+    /// Whether this is the end of the Job.
+    pub end: Option<End>,
+}
+
+/// How a Job ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    /// Enough Pods have succeeded.
+    Complete,
+    /// Too many have failed.
+    Failed,
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "19_job",
+    title: "What does a Job still need?",
+    outcome: "say how many Pods of a Job run at any time, when it is over, and what its failures do to it",
+    needs: &["replicaset", "restart"],
+    hints: [
+        "A ReplicaSet counts who is there. Whom does a Job count besides, and why may it never forget them?",
+        "Count three sorts: active, succeeded, failed; a Pod that is being deleted without having succeeded is the third. Look \
+         at the failures first, then whether it is complete, then at what is missing.",
+        "What is missing is completions - succeeded, and no more than parallelism of them run at once. Compare that with the \
+         active ones: the difference is created or deleted. Without completions the number is parallelism until one has \
+         succeeded, and then just as many as are active; it is complete when none is active any more.",
+    ],
+    minutes: 25,
+    judging: Judging::of::<Running>(),
+};
+
+/// In the learner's process.
+pub fn answer(sync: fn(&JobSpec, &[Pod]) -> Step) {
+    function::answer::<Running>(|case| sync(&case.job, &case.pods));
+}
+
+struct Running;
+
+#[derive(Serialize, Deserialize)]
+struct Case {
+    job: JobSpec,
+    pods: Vec<Pod>,
+}
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    CountsEnded,
+    CountsGoing,
+    GoingIsFailed,
+    IgnoresMissing,
+    IgnoresParallelism,
+    KeepsCompletions,
+    LimitIsReached,
+    NoLimit,
+    LeavesRunning,
+    FirstSuccessEnds,
+    BeginsMore,
+    IgnoresSuspend,
+    SuspendKeeps,
+}
+
+impl Function for Running {
+    type Question = Case;
+    type Answer = Step;
+    type Slip = Slip;
+
+    const MISTAKES: &'static [(&'static str, Slip)] = &[
+        ("Pods that have ended count as running", Slip::CountsEnded),
+        ("a Pod that is being deleted counts as running", Slip::CountsGoing),
+        ("a Pod that has succeeded counts as failed once it is being deleted", Slip::GoingIsFailed),
+        ("it runs as many as parallelism allows, though fewer are missing", Slip::IgnoresMissing),
+        ("it runs all that are missing, however few may run at a time", Slip::IgnoresParallelism),
+        (
+            "it runs as many as completions says, as if those that have succeeded had to run again",
+            Slip::KeepsCompletions,
+        ),
+        ("as many failures as backoffLimit end the Job; it takes one more", Slip::LimitIsReached),
+        ("backoffLimit is not looked at", Slip::NoLimit),
+        ("a Job that has failed leaves its Pods running", Slip::LeavesRunning),
+        ("without completions, one success ends the Job while others still run", Slip::FirstSuccessEnds),
+        ("without completions, new Pods begin although one has succeeded", Slip::BeginsMore),
+        ("a suspended Job goes on", Slip::IgnoresSuspend),
+        ("a suspended Job starts nothing, but does not stop what runs", Slip::SuspendKeeps),
+    ];
+
+    fn questions() -> Vec<Case> {
+        let pods = all_pods();
+        let case = |job: &Value, pods: &Vec<Value>| Case { job: read(job.clone()), pods: read(json!(pods)) };
+        pods.iter().flat_map(|pods| specs().into_iter().map(move |job| case(&job, pods))).collect()
+    }
+
+    fn rule(case: &Case, slip: Option<Slip>) -> Step {
+        step(&case.job, &case.pods, slip)
+    }
+
+    fn property(case: &Case, given: Option<&Step>) -> &'static str {
+        let right = step(&case.job, &case.pods, None);
+        match given {
+            None => "every Job gets an answer",
+            Some(given) if given.end != right.end => "a Job ends when it should, and as it should",
+            Some(given) if given.create > right.create => {
+                "no more Pods run than parallelism allows and completions still needs"
+            }
+            Some(given) if given.create < right.create => "what a Job still needs is started",
+            Some(_) => "what is not to run is deleted, and nothing else",
+        }
+    }
+
+    fn show(case: &Case) -> String {
+        let word = |pod: &Pod| {
+            let going = if pod.metadata.deletion_timestamp.is_some() { ", being deleted" } else { "" };
+            format!("{}{going}", phase(pod))
+        };
+        let pods: Vec<String> = case.pods.iter().map(word).collect();
+        let mut job = json!(case.job);
+        job.as_object_mut().map(|job| job.remove("template"));
+        format!("Job: {job}\nPods: {}", if pods.is_empty() { "none".to_owned() } else { pods.join("; ") })
+    }
+}
+
+fn specs() -> Vec<Value> {
+    let mut all = Vec::new();
+    for completions in [json!(1), json!(3), Value::Null, json!(2)] {
+        for parallelism in [json!(2), Value::Null, json!(3)] {
+            for limit in [Value::Null, json!(0), json!(1)] {
+                for suspend in [Value::Null, json!(true)] {
+                    let suspended = suspend == json!(true);
+                    if suspended && parallelism.is_null() {
+                        continue;
+                    }
+                    let mut spec = json!({"template": {}});
+                    let given = [("completions", &completions), ("parallelism", &parallelism)];
+                    let given = given.into_iter().chain([("backoffLimit", &limit), ("suspend", &suspend)]);
+                    given.filter(|(_, value)| !value.is_null()).for_each(|(name, value)| spec[name] = value.clone());
+                    all.push(spec);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// All ways in which up to three Pods can be, and some of more.
+fn all_pods() -> Vec<Vec<Value>> {
+    let pod = |phase: &str, going: bool| {
+        let going = going.then_some("2026-01-01T00:00:00Z");
+        json!({"metadata": {"deletionTimestamp": going}, "status": {"phase": phase}})
+    };
+    let kinds = [
+        pod("Running", false),
+        pod("Succeeded", false),
+        pod("Failed", false),
+        pod("Pending", false),
+        pod("Running", true),
+        pod("Succeeded", true),
+    ];
+    let mut all: Vec<Vec<Value>> = vec![vec![]];
+    let mut last = vec![(vec![], 0)];
+    for _ in 0..3 {
+        let longer = |(pods, from): &(Vec<Value>, usize)| -> Vec<(Vec<Value>, usize)> {
+            (*from..kinds.len()).map(|n| (pods.iter().cloned().chain([kinds[n].clone()]).collect(), n)).collect()
+        };
+        last = last.iter().flat_map(longer).collect();
+        all.extend(last.iter().map(|(pods, _)| pods.clone()));
+    }
+    for failed in [6, 7] {
+        all.push([vec![kinds[2].clone(); failed], vec![kinds[0].clone(); 2]].concat());
+    }
+    all.push(vec![kinds[0].clone(); 4]);
+    all
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("what is asked is well formed")
+}
+
+fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
+    let is = |one| slip == Some(one);
+    let (mut active, mut succeeded, mut failed) = (0, 0, 0);
+    for pod in pods {
+        let going = pod.metadata.deletion_timestamp.is_some() && !is(Slip::CountsGoing);
+        match phase(pod) {
+            _ if going && is(Slip::GoingIsFailed) => failed += 1,
+            "Succeeded" => succeeded += 1,
+            "Failed" => failed += 1,
+            _ if going => failed += 1,
+            _ => active += 1,
+        }
+    }
+    if is(Slip::CountsEnded) {
+        active = pods.len();
+    }
+    let limit = job.backoff_limit.unwrap_or(6) as usize;
+    let too_often = failed > limit || failed == limit && is(Slip::LimitIsReached);
+    let over = |end, delete| Step { create: 0, delete, end: Some(end) };
+    if too_often && !is(Slip::NoLimit) {
+        return over(End::Failed, if is(Slip::LeavesRunning) { 0 } else { active });
+    }
+    let is_complete = match job.completions {
+        Some(completions) => succeeded >= completions as usize,
+        None => succeeded > 0 && (active == 0 || is(Slip::FirstSuccessEnds)),
+    };
+    if is_complete {
+        return over(End::Complete, active);
+    }
+    let parallelism = job.parallelism.unwrap_or(1) as usize;
+    let wanted = match job.completions.map(|completions| completions as usize) {
+        _ if job.suspend == Some(true) && is(Slip::SuspendKeeps) => active,
+        _ if job.suspend == Some(true) && !is(Slip::IgnoresSuspend) => 0,
+        Some(_) if is(Slip::IgnoresMissing) => parallelism,
+        Some(completions) if is(Slip::IgnoresParallelism) => completions - succeeded,
+        Some(completions) if is(Slip::KeepsCompletions) => parallelism.min(completions),
+        Some(completions) => parallelism.min(completions - succeeded),
+        None if succeeded > 0 && !is(Slip::BeginsMore) => active,
+        None => parallelism,
+    };
+    Step { create: wanted.saturating_sub(active), delete: active.saturating_sub(wanted), end: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controllers::job::manage::wanted;
+
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        function::check::<Running>();
+    }
+
+    #[test]
+    fn the_rule_is_that_of_the_controller() {
+        for case in Running::questions().into_iter().filter(|case| case.job.suspend.is_none()) {
+            let right = Running::rule(&case, None);
+            let count = |of: fn(&Pod) -> bool| case.pods.iter().filter(|pod| of(pod)).count() as i32;
+            let succeeded = count(|pod| phase(pod) == "Succeeded");
+            let active =
+                count(|pod| !matches!(phase(pod), "Succeeded" | "Failed") && pod.metadata.deletion_timestamp.is_none());
+            if right.end.is_none() {
+                let difference = right.create as i32 - right.delete as i32;
+                assert_eq!(wanted(&case.job, succeeded, active) - active, difference, "{}", Running::show(&case));
+            }
+        }
+    }
+}
