@@ -64,7 +64,7 @@ static PLAN: Plan = Plan {
         name: "publisher",
         kind: Kind::ConfigMap,
         others: &[],
-        concerns: |_| Vec::new(),
+        concerns: |_, _| Vec::new(),
         workers: 1,
         observes: false,
     },

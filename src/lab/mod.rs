@@ -20,10 +20,13 @@ pub mod cache;
 pub mod cni;
 pub mod collect;
 pub mod deployment;
+pub mod endpointslice;
 pub mod expectations;
 pub mod finalizer;
 pub mod fit;
 pub mod function;
+pub mod heartbeat;
+pub mod job;
 pub mod ownership;
 pub mod plug;
 pub mod process;
@@ -124,8 +127,11 @@ pub const TABLE: &[Exercise] = &[
     sync::EXERCISE,
     restart::EXERCISE,
     cni::EXERCISE,
+    endpointslice::EXERCISE,
     proxy::EXERCISE,
     collect::EXERCISE,
+    heartbeat::EXERCISE,
+    job::EXERCISE,
     finalizer::EXERCISE,
 ];
 

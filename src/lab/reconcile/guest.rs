@@ -26,8 +26,8 @@ pub struct Duty {
     pub kind: Kind,
     /// What it watches besides.
     pub others: &'static [Kind],
-    /// Whom a change of these concerns: keys of `kind`.
-    pub concerns: fn(&Object) -> Vec<Key>,
+    /// Whom a change of these concerns: keys of `kind`. May look into the caches.
+    pub concerns: fn(&Object, &Read) -> Vec<Key>,
     /// How many keys it works on at once.
     pub workers: usize,
     /// Whether its code is told of changes as well.
@@ -35,7 +35,7 @@ pub struct Duty {
 }
 
 /// Whoever controls the object. Kinds are not looked at: what is not there is not reconciled.
-pub fn owner(object: &Object) -> Vec<Key> {
+pub fn owner(object: &Object, _: &Read) -> Vec<Key> {
     let owner = controller_of(object.meta());
     owner
         .map(|owner| Key::new(object.meta().namespace.as_deref().unwrap_or_default(), &owner.name))
@@ -233,7 +233,7 @@ impl Controller for Guest {
             return self.queue.add(change.key());
         }
         for object in old.into_iter().chain(new) {
-            (self.duty.concerns)(object).into_iter().for_each(|key| self.queue.add(key));
+            (self.duty.concerns)(object, &self.read()).into_iter().for_each(|key| self.queue.add(key));
         }
     }
 

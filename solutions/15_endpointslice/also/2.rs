@@ -1,0 +1,89 @@
+//! Exercise 15: where can the connections to a Service go?
+//!
+//! `reconcile` is called with a Service whenever it, a Pod that it selects, or its EndpointSlice may have changed. Each Service
+//! with a selector has one slice, of its own name and in its own namespace:
+//!
+//! - an endpoint for each Pod that has all labels of the selector and an address, and that has not ended (phase `Succeeded`,
+//!   `Failed`), in the order of the Pods' names: `addresses` has the Pod's address;
+//! - `conditions.serving`: its condition Ready is `True`; `conditions.terminating`: it is being deleted; `conditions.ready`:
+//!   the first, and not the second;
+//! - `ports`: those of the Service, with the number at which the Pods listen (`targetPort`, here always a number);
+//! - the label `kubernetes.io/service-name`, and an owner reference that names the Service as its controller.
+//!
+//! A slice that is there is changed, and only if it has to be; kube-proxy hears of each change. If no Pod is left, it stays, and
+//! is empty. A Service without a selector is somebody else's business, and so is one that is being deleted.
+//!
+//! Read Pods and slices from the cache. Return the error of a call that fails: you are called again.
+
+#![allow(unused_imports)]
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kubestep::lab::reconcile::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
+use serde_json::json;
+
+// Yours from here.
+
+/// As JSON from end to end, and with the API server's word on the slice.
+pub async fn reconcile(service: Arc<Service>, context: Arc<Context>) -> Result<Action, Error> {
+    let done = Ok(Action::await_change());
+    let meta = &service.metadata;
+    let value = json!(*service);
+    let Some(selector) = value["spec"]["selector"].as_object().filter(|one| !one.is_empty()) else { return done };
+    if meta.deletion_timestamp.is_some() {
+        return done;
+    }
+    let mut endpoints = Vec::new();
+    for pod in context.store::<Pod>().state() {
+        let pod = json!(*pod);
+        let is_its = selector.iter().all(|(key, value)| pod["metadata"]["labels"][key] == *value);
+        let has_ended = pod["status"]["phase"] == "Succeeded" || pod["status"]["phase"] == "Failed";
+        if pod["metadata"]["namespace"] != value["metadata"]["namespace"] || !is_its || has_ended {
+            continue;
+        }
+        let Some(address) = pod["status"]["podIP"].as_str() else { continue };
+        let going = !pod["metadata"]["deletionTimestamp"].is_null();
+        let none = Vec::new();
+        let conditions = pod["status"]["conditions"].as_array().unwrap_or(&none);
+        let serving = conditions.iter().any(|one| one["type"] == "Ready" && one["status"] == "True");
+        let conditions = json!({"ready": serving && !going, "serving": serving, "terminating": going});
+        let name = pod["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        endpoints.push((name, json!({"addresses": [address], "conditions": conditions})));
+    }
+    endpoints.sort_by_key(|(name, _)| name.clone());
+    let endpoints: Vec<_> = endpoints.into_iter().map(|(_, endpoint)| endpoint).collect();
+    let none = Vec::new();
+    let ports = value["spec"]["ports"].as_array().unwrap_or(&none).iter();
+    let ports: Vec<_> = ports
+        .map(|port| json!({"name": port["name"], "port": port["targetPort"], "protocol": port["protocol"]}))
+        .collect();
+    let name = meta.name.clone().unwrap_or_default();
+    let slices: Api<EndpointSlice> = Api::namespaced(context.client.clone(), meta.namespace.as_deref().unwrap_or_default());
+    let Some(there) = slices.get_opt(&name).await? else {
+        let slice = json!({
+            "addressType": "IPv4",
+            "metadata": {
+                "name": name,
+                "labels": {"kubernetes.io/service-name": name},
+                "ownerReferences": [
+                    {"apiVersion": "v1", "kind": "Service", "name": name, "uid": meta.uid, "controller": true},
+                ],
+            },
+            "endpoints": endpoints,
+            "ports": ports,
+        });
+        let slice = serde_json::from_value(slice).map_err(|error| Error::Other(error.to_string()))?;
+        slices.create(&PostParams::default(), &slice).await?;
+        return done;
+    };
+    let is = json!([there.endpoints.unwrap_or_default(), there.ports]);
+    if is != json!([endpoints, ports]) {
+        let patch = json!({"endpoints": endpoints, "ports": ports});
+        slices.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+    }
+    done
+}

@@ -1,0 +1,252 @@
+//! Exercise 15: what the EndpointSlice controller does with one Service. Mirrors `syncService` of the real one, with one slice
+//! for each Service, whose name follows from the Service's.
+//!
+//! Left out: more than a hundred endpoints, ports by name, `publishNotReadyAddresses`, zones and hints.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Pod, Service, ServicePort};
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use serde_json::json;
+
+use super::reconcile::guest::Duty;
+use super::reconcile::host::{Host, Read};
+use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
+use super::reconcile::{Plan, partner};
+use super::{Exercise, Judging};
+use crate::controllers::endpoint_slice::service_of;
+use crate::controllers::service_pods::selector_of;
+use crate::object::meta::controller_ref;
+use crate::object::pod::{has_ended, is_ready};
+use crate::object::selector::Selector;
+use crate::object::{Key, Kind, Object};
+
+/// The label that says whose slice it is.
+const SERVICE_NAME: &str = "kubernetes.io/service-name";
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "15_endpointslice",
+    title: "Where can the connections to a Service go?",
+    outcome: "write a controller that joins two kinds, and say what ready, serving and terminating mean to a connection",
+    needs: &["replicaset"],
+    hints: [
+        "A Service names no Pods, and a Pod names no Service. What connects them, and whose change may concern which Service?",
+        "Compute the whole slice as it should be, from the Service and the cached Pods alone. Only then look at what is there: \
+         nothing (create it), the same (do nothing), something else (change it).",
+        "Keep the Pods of the namespace that have all labels of the selector; sort them by name; leave out who has ended or has \
+         no podIP. ready = Ready and not being deleted. Compare endpoints and ports with those of the slice of the Service's name \
+         in the cache, and patch both if one differs. No selector, or a deletionTimestamp: do nothing.",
+    ],
+    minutes: 40,
+    judging: Judging::Controller(&PLAN),
+};
+
+/// In the learner's process.
+pub fn answer<F>(reconcile: impl Fn(Arc<Service>, Arc<Context>) -> F + 'static)
+where
+    F: Future<Output = Result<Action, Error>> + 'static,
+{
+    partner::answer(|read| Host::new(read, reconcile));
+}
+
+macro_rules! trial {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../scenarios/exercises/endpointslice/", $name, ".yaml")))
+    };
+}
+
+macro_rules! slip {
+    ($says:literal, $slip:ident) => {
+        ($says, |read| host(read, Some(Slip::$slip)))
+    };
+}
+
+static PLAN: Plan = Plan {
+    duty: Duty {
+        name: "endpointslice-controller",
+        kind: Kind::Service,
+        others: &[Kind::Pod, Kind::EndpointSlice],
+        concerns,
+        workers: 5,
+        observes: false,
+    },
+    trials: &[
+        trial!("ready-and-not"),
+        trial!("changes"),
+        trial!("going"),
+        trial!("ended"),
+        trial!("none-left"),
+        trial!("no-selector"),
+        trial!("deleted"),
+        trial!("one-call-fails"),
+        trial!("broken-calls"),
+    ],
+    reference: |read| host(read, None),
+    mistakes: &[
+        slip!("the slice has no owner reference to the Service", NoOwner),
+        slip!("the slice has no label that says whose it is", NoLabel),
+        slip!("Pods that are not ready are called ready", IgnoresReadiness),
+        slip!("Pods that are not ready have no endpoint", OnlyReady),
+        slip!("Pods that are being deleted are called ready", GoingIsReady),
+        slip!("Pods that are being deleted have no endpoint, though they still answer", LeavesGoing),
+        slip!("one label of the selector is taken for all", AnyLabel),
+        slip!("Pods that have ended keep their endpoints", KeepsEnded),
+        slip!("Pods without an address get an endpoint", NoAddress),
+        slip!("the slice has the port of the Service; Pods listen at targetPort", ServicePort),
+        slip!("a slice that is there is not changed", NeverChanges),
+        slip!("the slice is deleted and made anew; meanwhile the Service has none", MakesAnew),
+        slip!("a Service without a selector gets all Pods", NoSelector),
+        slip!("a Service that is being deleted gets its slice again", IgnoresDeletion),
+        slip!("it takes a failed call for done", Swallows),
+        slip!("the slice of a Service without Pods is deleted", DeletesEmpty),
+    ],
+};
+
+/// The Services that select a Pod, and the one whose a slice is.
+fn concerns(object: &Object, read: &Read) -> Vec<Key> {
+    match object {
+        Object::EndpointSlice(slice) => service_of(slice).into_iter().collect(),
+        Object::Pod(pod) => {
+            let selects = |service: &&Object| match service {
+                Object::Service(service) => {
+                    let labels = pod.metadata.labels.as_ref();
+                    service.metadata.namespace == pod.metadata.namespace
+                        && selector_of(service).is_some_and(|wanted| Selector::of_labels(wanted).matches(labels))
+                }
+                _ => false,
+            };
+            read(Kind::Service).iter().filter(selects).map(Key::of).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slip {
+    NoOwner,
+    NoLabel,
+    IgnoresReadiness,
+    OnlyReady,
+    GoingIsReady,
+    LeavesGoing,
+    AnyLabel,
+    KeepsEnded,
+    NoAddress,
+    ServicePort,
+    NeverChanges,
+    MakesAnew,
+    NoSelector,
+    IgnoresDeletion,
+    Swallows,
+    DeletesEmpty,
+}
+
+fn host(read: Read, slip: Option<Slip>) -> Host {
+    Host::new(read, move |service, context| reconcile(service, context, slip))
+}
+
+/// The rule, with at most one part of it wrong.
+async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
+    let is = |one| slip == Some(one);
+    let is_going = service.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion);
+    let none = Default::default();
+    let selector = selector_of(&service).or(is(Slip::NoSelector).then_some(&none));
+    let Some(selector) = selector.filter(|_| !is_going) else { return Ok(Action::await_change()) };
+    let selects = |pod: &Arc<Pod>| {
+        let labels = pod.metadata.labels.as_ref();
+        let has = |(key, value): (&String, &String)| labels.and_then(|labels| labels.get(key)) == Some(value);
+        let chosen = if is(Slip::AnyLabel) { selector.iter().any(has) } else { selector.iter().all(has) };
+        chosen && pod.metadata.namespace == service.metadata.namespace
+    };
+    let mut pods = context.store::<Pod>().state();
+    pods.retain(selects);
+    pods.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
+    let endpoints: Vec<Endpoint> = pods.iter().filter_map(|pod| endpoint(pod, slip)).collect();
+    let declared = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
+    let ports: Vec<EndpointPort> = declared.iter().map(|declared| port(declared, slip)).collect();
+    let name = service.metadata.name.as_deref().unwrap_or_default();
+    let slices: Api<EndpointSlice> =
+        Api::namespaced(context.client.clone(), service.metadata.namespace.as_deref().unwrap_or_default());
+    let slice = slice_of(&service, endpoints.clone(), ports.clone(), slip);
+    let is_its = |there: &Arc<EndpointSlice>| {
+        there.metadata.name == service.metadata.name && there.metadata.namespace == service.metadata.namespace
+    };
+    match context.store::<EndpointSlice>().state().into_iter().find(is_its) {
+        Some(_) if endpoints.is_empty() && is(Slip::DeletesEmpty) => {
+            slices.delete(name, &DeleteParams::default()).await?;
+        }
+        None => match slices.create(&PostParams::default(), &slice).await {
+            Err(_) if is(Slip::Swallows) => {}
+            other => drop(other?),
+        },
+        Some(_) if is(Slip::NeverChanges) => {}
+        Some(there) if there.endpoints.as_deref().unwrap_or_default() != endpoints || there.ports != slice.ports => {
+            if is(Slip::MakesAnew) {
+                slices.delete(name, &DeleteParams::default()).await?;
+                slices.create(&PostParams::default(), &slice).await?;
+            } else {
+                let patch = Patch::Merge(json!({"endpoints": endpoints, "ports": ports}));
+                slices.patch(name, &PatchParams::default(), &patch).await?;
+            }
+        }
+        Some(_) => {}
+    }
+    Ok(Action::await_change())
+}
+
+fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
+    let is = |one| slip == Some(one);
+    if has_ended(pod) && !is(Slip::KeepsEnded) {
+        return None;
+    }
+    let address = pod.status.as_ref().and_then(|status| status.pod_ip.clone());
+    let address = address.or(is(Slip::NoAddress).then(String::new))?;
+    let (serving, terminating) = (is_ready(pod), pod.metadata.deletion_timestamp.is_some());
+    if !serving && is(Slip::OnlyReady) || terminating && is(Slip::LeavesGoing) {
+        return None;
+    }
+    let ready = (serving || is(Slip::IgnoresReadiness)) && (!terminating || is(Slip::GoingIsReady));
+    let conditions = EndpointConditions { ready: Some(ready), serving: Some(serving), terminating: Some(terminating) };
+    Some(Endpoint { addresses: vec![address], conditions: Some(conditions), ..Endpoint::default() })
+}
+
+fn port(declared: &ServicePort, slip: Option<Slip>) -> EndpointPort {
+    let port = match declared.target_port {
+        Some(IntOrString::Int(number)) if slip != Some(Slip::ServicePort) => number,
+        _ => declared.port,
+    };
+    EndpointPort {
+        app_protocol: declared.app_protocol.clone(),
+        name: Some(declared.name.clone().unwrap_or_default()),
+        port: Some(port),
+        protocol: declared.protocol.clone(),
+    }
+}
+
+fn slice_of(
+    service: &Service,
+    endpoints: Vec<Endpoint>,
+    ports: Vec<EndpointPort>,
+    slip: Option<Slip>,
+) -> EndpointSlice {
+    let name = service.metadata.name.clone().unwrap_or_default();
+    let label = if slip == Some(Slip::NoLabel) { "service" } else { SERVICE_NAME };
+    let metadata = ObjectMeta {
+        name: Some(name.clone()),
+        labels: Some([(label.to_owned(), name)].into()),
+        owner_references: (slip != Some(Slip::NoOwner)).then(|| vec![controller_ref(service)]),
+        ..ObjectMeta::default()
+    };
+    EndpointSlice { address_type: "IPv4".to_owned(), metadata, endpoints: Some(endpoints), ports: Some(ports) }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        crate::lab::reconcile::check("endpointslice", &super::PLAN);
+    }
+}
