@@ -85,11 +85,18 @@ impl ApiServer {
                 Attributes { request: handling.request, old: None, reader: &self.store, random: &mut self.random };
             admit(&attributes, &object)?;
         }
+        self.warn(handling, None, &object);
         self.charge_quotas(handling, None, &object)?;
         handling.stage("validating admission", || {
             plugin_names(admission::VALIDATING.iter().map(|(name, _)| *name).chain([admission::resource_quota::NAME]))
         });
         Ok(object)
+    }
+
+    /// What plugins have to say of an object that they admit.
+    pub(super) fn warn(&mut self, handling: &mut Handling, old: Option<&Object>, new: &Object) {
+        let attributes = Attributes { request: handling.request, old, reader: &self.store, random: &mut self.random };
+        handling.warnings.extend(admission::WARNING.iter().flat_map(|warn| warn(&attributes, new)));
     }
 
     fn exists(&self, object: &Object) -> Status {

@@ -70,6 +70,7 @@ impl ApiServer {
             let attributes = Attributes { request, old: Some(old), reader: &self.store, random: &mut self.random };
             admit(&attributes, &new)?;
         }
+        self.warn(handling, Some(old), &new);
         self.charge_quotas(handling, Some(old), &new)?;
         self.write_or_finish(handling, old, new)
     }

@@ -15,7 +15,7 @@
 //! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
 //! `pkg/kubeapiserver/options/plugins.go`.
 //!
-//! Left out: webhooks and admission policies, PodSecurity, RuntimeClass, DefaultIngressClass.
+//! Left out: webhooks and admission policies, RuntimeClass, DefaultIngressClass.
 
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
@@ -28,6 +28,7 @@ pub mod default_toleration_seconds;
 pub mod limit_ranger;
 pub mod namespace_lifecycle;
 pub mod node_restriction;
+pub mod pod_security;
 pub mod pod_topology_labels;
 pub mod priority;
 pub mod resource_quota;
@@ -67,6 +68,8 @@ impl Attributes<'_> {
 pub type Mutate = fn(&mut Attributes, &mut Object) -> Result<(), Status>;
 /// A plugin that may only refuse.
 pub type Validate = fn(&Attributes, &Object) -> Result<(), Status>;
+/// A plugin that only says something, in `Warning` headers.
+pub type Warn = fn(&Attributes, &Object) -> Vec<String>;
 /// A plugin that may refuse a delete.
 pub type ValidateDelete = fn(&Attributes) -> Result<(), Status>;
 
@@ -88,9 +91,13 @@ pub const MUTATING: &[(&str, Mutate)] = &[
 pub const VALIDATING: &[(&str, Validate)] = &[
     ("LimitRanger", limit_ranger::validate),
     ("ServiceAccount", service_account::validate),
+    ("PodSecurity", pod_security::validate),
     ("Priority", priority::validate),
     ("PersistentVolumeClaimResize", claim_resize::validate),
 ];
+
+/// Plugins that warn of what was admitted.
+pub const WARNING: &[Warn] = &[pod_security::warnings];
 
 /// Plugins that see deletes.
 pub const DELETING: &[(&str, ValidateDelete)] =

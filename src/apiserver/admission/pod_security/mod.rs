@@ -1,0 +1,258 @@
+//! PodSecurity: what the Pods of a namespace may do to their nodes.
+//!
+//! A Namespace says by labels which of three levels holds in it: `privileged` (anything), `baseline` (nothing that is known
+//! to get out of a container) or `restricted` (what a careful author would write anyway). A level may be enforced, which
+//! refuses Pods, or warned of, which tells whoever creates one, or a workload that would make them. Workloads are never
+//! refused: it is their Pods that are, and then only their controllers hear of it.
+//!
+//! Mirrors `k8s.io/pod-security-admission/admission`; the rules are in [`checks`].
+//!
+//! Left out: older versions of the rules (a version in a label changes what messages call it, not what is checked),
+//! exemptions, audit annotations, and what user namespaces allow beyond.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
+
+use crate::object::meta::controller_of;
+use crate::object::status::Cause;
+use crate::object::{Kind, Object, Status};
+
+use super::{Attributes, Reader, forbidden};
+
+pub mod checks;
+
+use checks::{Violation, violations};
+
+const PREFIX: &str = "pod-security.kubernetes.io/";
+
+/// How much Pods may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Anything.
+    Privileged,
+    /// Nothing that is known to get out of a container.
+    Baseline,
+    /// What good practice asks for.
+    Restricted,
+}
+
+impl Level {
+    fn parse(text: &str) -> Option<Level> {
+        match text {
+            "privileged" => Some(Level::Privileged),
+            "baseline" => Some(Level::Baseline),
+            "restricted" => Some(Level::Restricted),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Level::Privileged => "privileged",
+            Level::Baseline => "baseline",
+            Level::Restricted => "restricted",
+        }
+    }
+}
+
+/// A level, and the version of its rules that is asked for: `restricted:latest`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Policy {
+    level: Level,
+    version: String,
+}
+
+impl std::fmt::Display for Policy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.level.name(), self.version)
+    }
+}
+
+/// What a Namespace's labels say of one mode. A level that nobody knows is taken for the strictest.
+fn policy(namespace: &Object, mode: &str) -> Option<Policy> {
+    let labels = namespace.meta().labels.as_ref()?;
+    let level = labels.get(&format!("{PREFIX}{mode}"))?;
+    let version = labels.get(&format!("{PREFIX}{mode}-version")).map_or("latest", String::as_str).to_owned();
+    Some(Policy { level: Level::parse(level).unwrap_or(Level::Restricted), version })
+}
+
+fn enforced(namespace: &Object) -> Policy {
+    let privileged = || Policy { level: Level::Privileged, version: "latest".to_owned() };
+    policy(namespace, "enforce").unwrap_or_else(privileged)
+}
+
+/// Who says nothing of warnings is warned of what is enforced. Mirrors `PolicyToEvaluate`.
+fn warned_of(namespace: &Object) -> Policy {
+    policy(namespace, "warn").unwrap_or_else(|| enforced(namespace))
+}
+
+/// Refuses Pods that do more than the Namespace's level allows, and labels that are no level.
+pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> {
+    match object {
+        Object::Namespace(_) => check_labels(attributes, object),
+        Object::Pod(pod) if concerns(attributes, pod) => {
+            let Some(namespace) = namespace_of(attributes, object) else { return Ok(()) };
+            let policy = enforced(&namespace);
+            let broken = violations(policy.level, &pod.spec.clone().unwrap_or_default());
+            if broken.is_empty() {
+                return Ok(());
+            }
+            let why = format!("violates PodSecurity \"{policy}\": {}", in_full(&broken));
+            Err(forbidden(attributes.request, Some(object), &why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What whoever asks is told, if the request succeeds.
+pub fn warnings(attributes: &Attributes, object: &Object) -> Vec<String> {
+    if attributes.request.subresource.is_some() {
+        return Vec::new();
+    }
+    if object.kind() == Kind::Namespace {
+        return of_existing_pods(attributes, object);
+    }
+    let Some(namespace) = makes_pods(object.kind()).then(|| namespace_of(attributes, object)).flatten() else {
+        return Vec::new();
+    };
+    let policy = warned_of(&namespace);
+    if policy.level == Level::Privileged {
+        return Vec::new();
+    }
+    let spec = match object {
+        Object::Pod(pod) => concerns(attributes, pod).then(|| pod.spec.clone().unwrap_or_default()),
+        _ => template(object),
+    };
+    let broken = spec.map(|spec| violations(policy.level, &spec)).unwrap_or_default();
+    if broken.is_empty() {
+        return Vec::new();
+    }
+    vec![format!("would violate PodSecurity \"{policy}\": {}", in_full(&broken))]
+}
+
+fn makes_pods(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Pod
+            | Kind::Deployment
+            | Kind::ReplicaSet
+            | Kind::ReplicationController
+            | Kind::DaemonSet
+            | Kind::StatefulSet
+            | Kind::Job
+            | Kind::CronJob
+    )
+}
+
+/// The Pods that a workload makes.
+fn template(object: &Object) -> Option<PodSpec> {
+    let template = match object {
+        Object::Deployment(o) => o.spec.as_ref().map(|spec| &spec.template),
+        Object::ReplicaSet(o) => o.spec.as_ref().and_then(|spec| spec.template.as_ref()),
+        Object::ReplicationController(o) => o.spec.as_ref().and_then(|spec| spec.template.as_ref()),
+        Object::DaemonSet(o) => o.spec.as_ref().map(|spec| &spec.template),
+        Object::StatefulSet(o) => o.spec.as_ref().map(|spec| &spec.template),
+        Object::Job(o) => o.spec.as_ref().map(|spec| &spec.template),
+        Object::CronJob(o) => o.spec.job_template.spec.as_ref().map(|spec| &spec.template),
+        _ => None,
+    };
+    template.and_then(|template| template.spec.clone())
+}
+
+fn namespace_of(attributes: &Attributes, object: &Object) -> Option<Object> {
+    attributes.reader.get(Kind::Namespace, "", object.namespace())
+}
+
+/// Whether the Pod is new, or another image runs in it. Mirrors `isSignificantPodUpdate`.
+fn concerns(attributes: &Attributes, pod: &Pod) -> bool {
+    let images = |pod: &Pod| -> Vec<String> {
+        let spec = pod.spec.as_ref();
+        let containers = spec.into_iter().flat_map(|s| s.init_containers.iter().flatten().chain(&s.containers));
+        containers.map(|container: &Container| container.image.clone().unwrap_or_default()).collect()
+    };
+    let changed = match attributes.old {
+        Some(Object::Pod(old)) => images(old) != images(pod),
+        _ => true,
+    };
+    attributes.request.subresource.is_none() && changed
+}
+
+/// `reason (detail), reason (detail)`.
+fn in_full(broken: &[Violation]) -> String {
+    broken.iter().map(|one| format!("{} ({})", one.reason, one.detail)).collect::<Vec<_>>().join(", ")
+}
+
+/// Mirrors `ValidatePodSecurityLabels`.
+fn check_labels(attributes: &Attributes, namespace: &Object) -> Result<(), Status> {
+    let empty = BTreeMap::new();
+    let labels_of = |object: &Object| object.meta().labels.clone().unwrap_or_default();
+    let before = attributes.old.map_or(empty, labels_of);
+    let mut causes = Vec::new();
+    for (key, value) in labels_of(namespace) {
+        let Some(mode) = key.strip_prefix(PREFIX).filter(|_| before.get(&key) != Some(&value)) else { continue };
+        let why = match mode {
+            "enforce" | "audit" | "warn" if Level::parse(&value).is_none() => {
+                "must be one of privileged, baseline, restricted"
+            }
+            "enforce-version" | "audit-version" | "warn-version" if !is_version(&value) => {
+                "must be \"latest\" or \"v1.x\""
+            }
+            _ => continue,
+        };
+        let message = format!("Invalid value: {value:?}: {why}");
+        causes.push(Cause { reason: "FieldValueInvalid".into(), message, field: format!("metadata.labels[{key}]") });
+    }
+    if causes.is_empty() { Ok(()) } else { Err(Status::invalid(Kind::Namespace, namespace.name(), causes)) }
+}
+
+fn is_version(text: &str) -> bool {
+    text == "latest" || text.strip_prefix("v1.").is_some_and(|minor| minor.parse::<u32>().is_ok())
+}
+
+/// A level that becomes stricter leaves the Pods that run: somebody should know of them. Of Pods with one controller only
+/// the first is named. Mirrors `EvaluatePodsInNamespace`.
+fn of_existing_pods(attributes: &Attributes, namespace: &Object) -> Vec<String> {
+    let Some(old) = attributes.old else { return Vec::new() };
+    let policy = enforced(namespace);
+    if policy.level <= enforced(old).level {
+        return Vec::new();
+    }
+    let mut seen = BTreeSet::new();
+    let mut groups: Vec<(String, String, usize)> = Vec::new();
+    for pod in pods(attributes.reader, namespace.name()) {
+        let owner = controller_of(&pod.metadata).map(|owner| owner.uid.clone());
+        let broken = violations(policy.level, &pod.spec.clone().unwrap_or_default());
+        if broken.is_empty() || owner.is_some_and(|owner| !seen.insert(owner)) {
+            continue;
+        }
+        let reasons = broken.iter().map(|one| one.reason.clone()).collect::<Vec<_>>().join(", ");
+        match groups.iter_mut().find(|(_, there, _)| *there == reasons) {
+            Some((_, _, others)) => *others += 1,
+            None => groups.push((pod.metadata.name.clone().unwrap_or_default(), reasons, 0)),
+        }
+    }
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    groups.sort();
+    let line = |(name, reasons, others): (String, String, usize)| match others {
+        0 => format!("{name}: {reasons}"),
+        1 => format!("{name} (and 1 other pod): {reasons}"),
+        n => format!("{name} (and {n} other pods): {reasons}"),
+    };
+    let head = format!(
+        "existing pods in namespace {:?} violate the new PodSecurity enforce level \"{policy}\"",
+        namespace.name()
+    );
+    std::iter::once(head).chain(groups.into_iter().map(line)).collect()
+}
+
+fn pods(reader: &dyn Reader, namespace: &str) -> impl Iterator<Item = Arc<Pod>> + use<> {
+    let all = reader.list(Kind::Pod, namespace).into_iter();
+    all.filter_map(|object| if let Object::Pod(pod) = object { Some(pod) } else { None })
+}
+
+#[cfg(test)]
+mod tests;
