@@ -98,11 +98,64 @@ const SCRIPT: &[(&str, &str)] = &[
     ("kubectl apply", "error: must specify one of -f and -k"),
 ];
 
+/// Writes that are only tried, and what they would have come to.
+const TRIALS: &[(&str, &str)] = &[
+    (
+        "kubectl create deployment web --image=nginx:1.27 --dry-run=client -o yaml",
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  labels:\n    app: web\n  name: web\nspec:\n  replicas: 1\n  \
+         selector:\n    matchLabels:\n      app: web\n  strategy: {}\n  template:\n    metadata:\n      labels:\n        app: \
+         web\n    spec:\n      containers:\n      - image: nginx:1.27\n        name: nginx\n        resources: {}\nstatus: {}",
+    ),
+    ("kubectl get deploy", "No resources found in trials namespace."),
+    ("kubectl create quota q --hard=pods=3 --dry-run=server", "resourcequota/q created (server dry run)"),
+    ("kubectl get quota", "No resources found in trials namespace."),
+    (
+        "kubectl run once --image=nginx --dry-run=never",
+        "error: Invalid dry-run value (never). Must be \"none\", \"server\",…",
+    ),
+    ("kubectl create deployment web --image=nginx:1.27 -o name", "deployment.apps/web"),
+    ("kubectl scale deploy web --replicas=3 --dry-run=client -o jsonpath={.metadata.name}", "web"),
+    ("kubectl scale deploy web --replicas=3 --dry-run=client", "deployment.apps/web scaled (dry run)"),
+    ("kubectl label deploy web a=b --dry-run=client -o jsonpath={.metadata.labels.a}", "b"),
+    ("kubectl delete deploy web --dry-run=client", "deployment.apps \"web\" deleted (dry run)"),
+    ("kubectl get deploy web -o jsonpath={.spec.replicas}{.metadata.labels}", "1{\"app\":\"web\"}"),
+    ("kubectl set env deploy/web A=1 B=2", "deployment.apps/web env updated"),
+    ("kubectl set env deploy/web A-", "deployment.apps/web env updated"),
+    ("kubectl set env deploy/web --list", "# deployments web, container nginx\nB=2"),
+    ("kubectl set env deploy/web", "error: at least one environment variable must be provided"),
+    ("kubectl set resources deploy web -c db --limits=cpu=1", "error: unable to find container named db"),
+    ("kubectl set resources deploy web --limits=cpu=1000m", "deployment.apps/web resource requirements updated"),
+    ("kubectl get deploy web -o jsonpath={.spec.template.spec.containers[0].resources.limits.cpu}", "1"),
+    ("kubectl create quota q --hard=pods", "error: Invalid argument syntax pods, expected <resource>=<value>"),
+    (
+        "kubectl create quota q --hard=deployments=1",
+        "error: failed to create quota: ResourceQuota \"q\" is invalid: [spec.hard[deployments]:…",
+    ),
+    ("kubectl create quota q --hard=services=0,limits.cpu=2 --scopes=", "resourcequota/q created"),
+    ("kubectl wait --for=jsonpath={.status.used.services}=0 quota/q", "resourcequota/q condition met"),
+    ("kubectl get quota --no-headers", "q     services: 0/0   limits.cpu: 1/2   …"),
+    (
+        "kubectl expose deploy web --port=80",
+        "Error from server (Forbidden): services \"web\" is forbidden: exceeded quota: q, requested: services=1, used: services=0, limited: services=0",
+    ),
+    ("kubectl label ns trials pod-security.kubernetes.io/warn=baseline", "namespace/trials labeled"),
+    ("kubectl api-versions", "apps/v1\n…"),
+];
+
+#[test]
+fn trials_leave_everything_as_it_is() {
+    script("trials", TRIALS);
+}
+
 #[test]
 fn verbs_print_what_kubectl_prints() {
-    let mut shell = Shell::new(Path::new("."), "verbs");
+    script("verbs", SCRIPT);
+}
+
+fn script(namespace: &str, script: &[(&str, &str)]) {
+    let mut shell = Shell::new(Path::new("."), namespace);
     let mut wrong = Vec::new();
-    for (line, want) in SCRIPT {
+    for (line, want) in script {
         let shown = shell.line(line);
         if !agrees(&shown, want) {
             wrong.push(format!("$ {line}\n- {want}\n+ {shown}"));

@@ -24,7 +24,7 @@ const VALUED: &[&str] = &[
     "protocol", "from-literal", "tcp", "patch-file", "serviceaccount", "annotations", "since", "node-port", "clusterip",
     "cluster-ip", "external-name", "from", "schedule", "external-ip", "session-affinity",
     "duration", "audience", "raw", "bound-object-kind", "bound-object-name", "bound-object-uid",
-    "hard", "scopes",
+    "hard", "scopes", "limits", "requests",
 ];
 
 /// Flags that may stand alone, and what they mean then.

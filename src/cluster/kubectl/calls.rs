@@ -8,15 +8,14 @@ use serde_json::Value;
 use super::Kubectl;
 use super::args::Args;
 use super::client::Stream;
-use super::print::client_view;
-use super::print::duration;
 use super::print::fields::text;
+use super::print::{Output, client_view, duration, print, qualified_name};
 use crate::apiserver::request::{
     Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, Verb,
 };
 use crate::cluster::manifest::ManifestError;
 use crate::object::status::Reason;
-use crate::object::{Kind, Status};
+use crate::object::{Kind, Status, patch};
 
 /// Why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,10 +197,13 @@ impl Kubectl {
     }
 
     /// POST.
-    pub async fn post(&self, kind: Kind, namespace: &str, object: &Value, options: Options) -> Result<Value, Failure> {
+    pub async fn post(&self, kind: Kind, namespace: &str, object: &Value, query: Query) -> Result<Value, Failure> {
         let name = text(object, "metadata.name");
+        if query.only_here {
+            return Ok(object.clone());
+        }
         let mut request = self.request(Verb::Create, kind, namespace, "", Body::Json(object.to_string()));
-        request.options = options;
+        request.options = query.options;
         match self.send_for_object(request).await? {
             // A request that only tries leaves no object.
             Value::Null => Ok(serde_json::json!({"metadata": {"name": name}})),
@@ -213,7 +215,11 @@ impl Kubectl {
     pub async fn put(&self, kind: Kind, object: &Value, manager: &str, args: &Args) -> Result<Value, Failure> {
         let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
         let mut request = self.request(Verb::Update, kind, namespace, name, Body::Json(object.to_string()));
-        request.options = write_options(manager, args)?;
+        let query = write_options(manager, args)?;
+        if query.only_here {
+            return Ok(object.clone());
+        }
+        request.options = query.options;
         self.send_for_object(request).await
     }
 
@@ -224,12 +230,20 @@ impl Kubectl {
         object: &Value,
         patch: Patch,
         subresource: Option<Subresource>,
-        options: Options,
+        query: Query,
     ) -> Result<Value, Failure> {
+        if query.only_here {
+            return Ok(match &patch {
+                Patch::Json(patch) => patch::json(object.clone(), patch)?,
+                Patch::Merge(patch) => patch::merge(object.clone(), patch),
+                Patch::Strategic(patch) => patch::strategic(kind, object.clone(), patch)?,
+                Patch::Status(_) => object.clone(),
+            });
+        }
         let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
         let mut request = self.request(Verb::Patch, kind, namespace, name, Body::Patch(patch));
         request.subresource = subresource;
-        request.options = options;
+        request.options = query.options;
         self.send_for_object(request).await
     }
 
@@ -240,10 +254,13 @@ impl Kubectl {
         namespace: &str,
         name: &str,
         options: DeleteOptions,
-        query: Options,
+        query: Query,
     ) -> Result<String, Failure> {
+        if query.only_here {
+            return Ok(String::new());
+        }
         let mut request = self.request(Verb::Delete, kind, namespace, name, Body::Delete(options));
-        request.options = query;
+        request.options = query.options;
         match self.send(request).await? {
             Response::Object(object) => Ok(object.meta().uid.clone().unwrap_or_default()),
             Response::Success { uid } => Ok(uid),
@@ -252,10 +269,19 @@ impl Kubectl {
     }
 }
 
+/// How a write is sent.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// What stands in the query.
+    pub options: Options,
+    /// `--dry-run=client`: it is not sent at all, and what would have been is taken for the answer.
+    pub only_here: bool,
+}
+
 /// The query of a write of `manager` that carries a whole object.
-pub fn write_options(manager: &str, args: &Args) -> Result<Options, Failure> {
-    let mut options = plain_options(manager, args)?;
-    options.field_validation = match args.value("validate") {
+pub fn write_options(manager: &str, args: &Args) -> Result<Query, Failure> {
+    let mut query = plain_options(manager, args)?;
+    query.options.field_validation = match args.value("validate") {
         "" | "strict" | "true" => FieldValidation::Strict,
         "warn" => FieldValidation::Warn,
         "ignore" | "false" => FieldValidation::Ignore,
@@ -264,29 +290,42 @@ pub fn write_options(manager: &str, args: &Args) -> Result<Options, Failure> {
             return Err(Failure::text(format!("invalid - validate option {other:?}; {why}")));
         }
     };
-    Ok(options)
+    Ok(query)
 }
 
 /// The query of a write of `manager` without a word on validation.
-pub fn plain_options(manager: &str, args: &Args) -> Result<Options, Failure> {
-    let dry_run = match args.value("dry-run") {
-        "" | "none" => false,
-        "server" => true,
-        "client" => {
-            let why = "--dry-run=client would show nothing here that --dry-run=server does not; use that";
-            return Err(Failure::text(why));
-        }
-        other => {
-            let why = "Must be \"none\", \"server\", or \"client\".";
-            return Err(Failure::text(format!("Invalid dry-run value ({other}). {why}")));
-        }
-    };
-    Ok(Options { field_manager: manager.to_owned(), dry_run, ..Options::default() })
+pub fn plain_options(manager: &str, args: &Args) -> Result<Query, Failure> {
+    let dry_run = args.value("dry-run");
+    if !matches!(dry_run, "" | "none" | "server" | "client" | "unchanged") {
+        let why = "Must be \"none\", \"server\", or \"client\".";
+        return Err(Failure::text(format!("Invalid dry-run value ({dry_run}). {why}")));
+    }
+    let options = Options { field_manager: manager.to_owned(), dry_run: dry_run == "server", ..Options::default() };
+    // Without a value the flag means the client, as it did when it was a boolean.
+    Ok(Query { options, only_here: matches!(dry_run, "client" | "unchanged") })
 }
 
-/// ` (server dry run)` behind a message, if so.
+/// ` (dry run)` or ` (server dry run)` behind a message, if so.
 pub fn dry_run_note(args: &Args) -> &'static str {
-    if args.value("dry-run") == "server" { " (server dry run)" } else { "" }
+    match args.value("dry-run") {
+        "client" | "unchanged" => " (dry run)",
+        "server" => " (server dry run)",
+        _ => "",
+    }
+}
+
+impl Kubectl {
+    /// Says what was done to an object, or prints the object if `-o` asks for that. Mirrors `NamePrinter` and
+    /// `PrintFlags`.
+    pub fn tell(&self, object: &Value, how: &str, args: &Args) -> Result<(), Failure> {
+        if args.value("output").is_empty() {
+            self.line(format!("{} {how}{}", qualified_name(object), dry_run_note(args)));
+            return Ok(());
+        }
+        let output = Output::parse(args.value("output")).map_err(Failure::text)?;
+        self.print(&print(&output, std::slice::from_ref(object), true, self.now()).map_err(Failure::text)?);
+        Ok(())
+    }
 }
 
 /// The duration that a flag gives; none if it is 0 or not given.

@@ -82,9 +82,10 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "run" => verbs::create::run(&args, cx).await,
         "expose" => verbs::create::expose(&args, cx).await,
         "replace" => verbs::create::replace(&args, cx).await,
+        "diff" => verbs::diff::diff(&args, cx).await,
         "delete" => verbs::delete::delete(&args, cx).await,
         "scale" => verbs::change::scale(&args, cx).await,
-        "set" => verbs::change::set(&args, cx).await,
+        "set" => verbs::set::set(&args, cx).await,
         "label" => verbs::change::label(&args, cx, verbs::change::LABELS).await,
         "annotate" => verbs::change::label(&args, cx, verbs::change::ANNOTATIONS).await,
         "taint" => verbs::change::taint(&args, cx).await,
@@ -96,6 +97,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "logs" => verbs::get::logs(&args, cx).await,
         "exec" => verbs::exec::exec(&args, cx).await,
         "api-resources" => verbs::get::api_resources(cx),
+        "api-versions" => verbs::get::api_versions(cx),
         "version" => verbs::get::version(cx),
         _ => Err(Failure::text(format!("unknown command \"{verb}\" for \"kubectl\""))),
     }
@@ -109,7 +111,7 @@ fn refused(verb: &str) -> Option<&'static str> {
         "proxy" | "config" | "plugin" | "completion" => "there is no kubeconfig and no network here",
         "autoscale" | "top" => "no metrics are measured here",
         "drain" => "evictions are not simulated; cordon the node and delete its Pods",
-        "explain" | "diff" | "kustomize" | "auth" | "certificate" | "cluster-info" | "alpha" => "it was left out",
+        "explain" | "kustomize" | "auth" | "certificate" | "cluster-info" | "alpha" => "it was left out",
         _ => return None,
     })
 }

@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, dry_run_note, write_options};
+use crate::cluster::kubectl::calls::{Failure, write_options};
 use crate::cluster::kubectl::print::describe::LAST_APPLIED;
 use crate::cluster::kubectl::print::fields::text;
-use crate::cluster::kubectl::print::qualified_name;
 use crate::cluster::manifest::Manifest;
 use crate::object::patch::three_way_strategic;
 
@@ -31,7 +30,7 @@ pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let mut failed = Ok(());
     for manifest in cx.manifests("apply", args)? {
         match apply_one(&manifest, args, cx).await {
-            Ok(how) => cx.line(format!("{} {how}{}", qualified_name(&manifest.object), dry_run_note(args))),
+            Ok((object, how)) => cx.tell(&object, how, args)?,
             Err(fault) => {
                 // The other objects of the file are applied all the same.
                 if let Err(before) = std::mem::replace(&mut failed, Err(fault)) {
@@ -43,7 +42,8 @@ pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     failed
 }
 
-async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<&'static str, Failure> {
+/// The object as it is then, and what was done to it.
+async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Value, &'static str), Failure> {
     let (kind, file) = (manifest.kind, &manifest.source.file);
     let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
     if name.is_empty() {
@@ -58,17 +58,17 @@ async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<&'s
             Ok(live) => live,
             Err(fault) if fault.is_not_found() => {
                 let created = cx.post(kind, namespace, &modified, write_options(MANAGER, args)?).await;
-                return created.map(|_| "created").map_err(|fault| fault.while_doing("creating", file));
+                return created.map(|object| (object, "created")).map_err(|fault| fault.while_doing("creating", file));
             }
             Err(fault) => return Err(fault),
         };
         let patch = three_way_strategic(kind, &last_applied(&live, manifest, cx), &live, &modified);
         if patch == json!({}) {
-            return Ok("unchanged");
+            return Ok((live, "unchanged"));
         }
         let context = format!("applying patch:\n{patch}\nto:\n{}\nfor: ", what_it_is(manifest));
         match cx.patch(kind, &live, Patch::Strategic(patch), None, write_options(MANAGER, args)?).await {
-            Ok(_) => return Ok("configured"),
+            Ok(object) => return Ok((object, "configured")),
             Err(fault) if fault.is_conflict() && tries < RETRIES => tries += 1,
             Err(fault) => return Err(fault.while_doing(context.trim_end(), file)),
         }
@@ -106,7 +106,7 @@ fn annotations_of(object: &mut Value) -> Option<&mut serde_json::Map<String, Val
 }
 
 /// The manifest that was applied last, or null with a warning.
-fn last_applied(live: &Value, manifest: &Manifest, cx: &Kubectl) -> Value {
+pub fn last_applied(live: &Value, manifest: &Manifest, cx: &Kubectl) -> Value {
     let kept = live.get("metadata").and_then(|m| m.get("annotations")).and_then(|a| a.get(LAST_APPLIED));
     if let Some(last) = kept.and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok()) {
         return last;

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::get::selection;
-use crate::apiserver::request::{Options, Patch, Subresource};
+use crate::apiserver::request::{Patch, Subresource};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target, targets};
-use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, write_options};
+use crate::cluster::kubectl::calls::{Failure, Query, plain_options, write_options};
 use crate::cluster::kubectl::print::fields::{flag, int, list, text};
 use crate::cluster::kubectl::print::qualified_name;
 use crate::object::Kind;
@@ -38,18 +38,12 @@ impl Kubectl {
     }
 
     /// Sends the difference between two versions of an object, if there is one.
-    pub async fn patch_difference(
-        &self,
-        kind: Kind,
-        old: &Value,
-        new: &Value,
-        options: Options,
-    ) -> Result<bool, Failure> {
+    pub async fn patch_difference(&self, kind: Kind, old: &Value, new: &Value, query: Query) -> Result<bool, Failure> {
         let patch = diff_strategic(kind, old, new);
         if patch == json!({}) {
             return Ok(false);
         }
-        self.patch(kind, old, Patch::Strategic(patch), None, options).await?;
+        self.patch(kind, old, Patch::Strategic(patch), None, query).await?;
         Ok(true)
     }
 }
@@ -80,60 +74,9 @@ pub async fn scale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }
         let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
         cx.patch(kind, &object, patch, Some(Subresource::Scale), plain_options("", args)?).await?;
-        cx.line(format!("{} scaled{}", qualified_name(&object), dry_run_note(args)));
+        cx.tell(&object, "scaled", args)?;
     }
     Ok(())
-}
-
-/// `kubectl set image KIND/NAME CONTAINER=IMAGE …`.
-pub async fn set(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    match args.words.first().map(String::as_str) {
-        Some("image") => {}
-        Some(other) => {
-            return Err(Failure::text(format!(
-                "set {other} was left out here; use patch, or change the manifest and apply it"
-            )));
-        }
-        None => {
-            return Err(Failure::text(
-                "expected 'set image (-f FILENAME | TYPE NAME) CONTAINER_NAME_1=CONTAINER_IMAGE_1'",
-            ));
-        }
-    }
-    let (images, words): (Vec<String>, Vec<String>) =
-        args.words[1..].iter().cloned().partition(|word| word.contains('='));
-    if images.is_empty() {
-        return Err(Failure::text("at least one image update is required"));
-    }
-    for (kind, object) in cx.objects("set image", &words, args).await? {
-        let mut new = object.clone();
-        for pair in &images {
-            let (container, image) = pair.split_once('=').unwrap_or_default();
-            if !set_image(&mut new, container, image) {
-                return Err(Failure::text(format!("unable to find container named \"{container}\"")));
-            }
-        }
-        if cx.patch_difference(kind, &object, &new, plain_options("kubectl-set", args)?).await? {
-            cx.line(format!("{} image updated{}", qualified_name(&object), dry_run_note(args)));
-        }
-    }
-    Ok(())
-}
-
-fn set_image(object: &mut Value, container: &str, image: &str) -> bool {
-    let mut found = false;
-    for spec in ["/spec/template/spec", "/spec"] {
-        for field in ["containers", "initContainers"] {
-            let containers = object.pointer_mut(&format!("{spec}/{field}")).and_then(Value::as_array_mut);
-            for one in containers.into_iter().flatten() {
-                if container == "*" || text(one, "name") == container {
-                    one["image"] = json!(image);
-                    found = true;
-                }
-            }
-        }
-    }
-    found
 }
 
 /// What `label` and `annotate` differ in.
@@ -171,7 +114,7 @@ pub async fn label(args: &Args, cx: &Kubectl, marks: Marks) -> Result<(), Failur
         if patch != json!({}) {
             cx.patch(kind, &object, Patch::Merge(patch), None, plain_options(marks.manager, args)?).await?;
         }
-        cx.line(format!("{} {how}{}", qualified_name(&object), dry_run_note(args)));
+        cx.tell(&new, &how, args)?;
     }
     Ok(())
 }
@@ -239,7 +182,7 @@ pub async fn taint(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             }
         }
         cx.patch_difference(kind, &node, &new, write_options("kubectl-taint", args)?).await?;
-        cx.line(format!("{} {how}{}", qualified_name(&node), dry_run_note(args)));
+        cx.tell(&new, how, args)?;
     }
     Ok(())
 }
@@ -299,7 +242,7 @@ pub async fn cordon(args: &Args, cx: &Kubectl, on: bool) -> Result<(), Failure> 
         }
         let patch = json!({"spec": {"unschedulable": if on { json!(true) } else { Value::Null }}});
         cx.patch(kind, &node, Patch::Strategic(patch), None, plain_options("", args)?).await?;
-        cx.line(format!("{} {how}{}", qualified_name(&node), dry_run_note(args)));
+        cx.tell(&node, how, args)?;
     }
     Ok(())
 }
@@ -330,7 +273,7 @@ pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         // A version of its own it has not if the patch let the object go.
         let same = subresource.is_none() && new == object;
         let how = if same { "patched (no change)" } else { "patched" };
-        cx.line(format!("{} {how}{}", qualified_name(&object), dry_run_note(args)));
+        cx.tell(if new.is_null() { &object } else { &new }, how, args)?;
     }
     Ok(())
 }

@@ -3,13 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::apply::annotated;
+use super::delete::delete_and_wait;
 use super::{create_job, create_quota};
 use crate::apiserver::request::{Body, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, targets};
-use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout, write_options};
+use crate::cluster::kubectl::calls::{Failure, plain_options, timeout, write_options};
 use crate::cluster::kubectl::print::fields::{at, list, map, text};
-use crate::cluster::kubectl::print::qualified_name;
+use crate::cluster::manifest::Manifest;
 use crate::object::Kind;
 
 /// `kubectl create -f`, or one of its generators.
@@ -22,7 +23,9 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let object = if args.is_on("save-config") { annotated(&manifest.object) } else { manifest.object };
         let namespace = text(&object, "metadata.namespace");
         match cx.post(manifest.kind, namespace, &object, write_options("kubectl-create", args)?).await {
-            Ok(created) => cx.line(format!("{} created{}", named_as(&object, &created), dry_run_note(args))),
+            Ok(created) => {
+                cx.tell(if text(&created, "kind").is_empty() { &object } else { &created }, "created", args)?
+            }
             Err(fault) => {
                 let fault = fault.while_doing("creating", &manifest.source.file);
                 if let Err(before) = std::mem::replace(&mut failed, Err(fault)) {
@@ -32,11 +35,6 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }
     }
     failed
-}
-
-/// The object's name, which the API server may have generated.
-fn named_as(object: &Value, created: &Value) -> String {
-    if text(created, "kind").is_empty() { qualified_name(object) } else { qualified_name(created) }
 }
 
 async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -73,11 +71,13 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     made.map_err(|fault| match (&fault, what) {
         (
             Failure::Server { status, .. },
-            "deployment" | "deploy" | "configmap" | "cm" | "serviceaccount" | "sa" | "job" | "cronjob" | "cj" | "quota"
-            | "resourcequota",
+            "deployment" | "deploy" | "configmap" | "cm" | "serviceaccount" | "sa" | "job" | "cronjob" | "cj",
         ) => {
             let what = Kind::from_word(what).map_or_else(|| what.to_owned(), |kind| kind.info().singular());
             Failure::text(format!("failed to create {what}: {}", status.message))
+        }
+        (Failure::Server { status, .. }, "quota" | "resourcequota") => {
+            Failure::text(format!("failed to create quota: {}", status.message))
         }
         (Failure::Server { status, .. }, "service") => {
             let kind = service_type(args).unwrap_or_default();
@@ -123,15 +123,29 @@ async fn post(mut object: Value, manager: &str, how: &str, args: &Args, cx: &Kub
     let kind = crate::cluster::kubectl::print::kind_of(&object)
         .ok_or_else(|| Failure::text("a kind that the cluster does not know"))?;
     let namespace = cx.namespace(args);
+    let bare = bare(&object);
     if kind.info().namespaced {
         object["metadata"]["namespace"] = json!(namespace);
     }
     // What kubectl has made itself need not be checked for unknown fields.
     let made = matches!(manager, "kubectl-run" | "kubectl-expose");
     let options = if made { plain_options(manager, args)? } else { write_options(manager, args)? };
-    cx.post(kind, namespace, &object, options).await?;
-    cx.line(format!("{} {how}{}", qualified_name(&object), dry_run_note(args)));
-    Ok(())
+    let only_here = options.only_here;
+    let made = cx.post(kind, namespace, &object, options).await?;
+    // What is not sent is shown without the namespace to which it would go.
+    let shown = if only_here && !args.has("namespace") { &bare } else { &made };
+    cx.tell(if text(shown, "kind").is_empty() { &object } else { shown }, how, args)
+}
+
+/// The object as a Go client prints it: with the status that it does not have yet.
+fn bare(object: &Value) -> Value {
+    let mut object = object.clone();
+    match text(&object, "kind") {
+        "Service" => object["status"] = json!({"loadBalancer": {}}),
+        "Deployment" | "Pod" | "Job" | "CronJob" | "Namespace" | "ResourceQuota" => object["status"] = json!({}),
+        _ => {}
+    }
+    object
 }
 
 fn deployment(name: &str, args: &Args) -> Result<Value, Failure> {
@@ -339,6 +353,10 @@ pub async fn replace(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let file = &manifest.source.file;
         let [namespace, name] =
             ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path).to_owned());
+        if args.is_on("force") {
+            replace_by_force(&manifest, args, cx).await?;
+            continue;
+        }
         if text(&manifest.object, "metadata.resourceVersion").is_empty() {
             let live = cx.get_once(manifest.kind, &namespace, &name).await;
             let live = live.map_err(|fault| fault.while_doing("replacing", file))?;
@@ -350,7 +368,17 @@ pub async fn replace(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }
         let replaced = cx.put(manifest.kind, &manifest.object, "kubectl-replace", args).await;
         replaced.map_err(|fault| fault.while_doing("replacing", file))?;
-        cx.line(format!("{} replaced{}", qualified_name(&manifest.object), dry_run_note(args)));
+        cx.tell(&manifest.object, "replaced", args)?;
     }
     Ok(())
+}
+
+/// `kubectl replace --force`: deletes what is there, waits until it is gone, and creates it anew. Mirrors `forceReplace`.
+async fn replace_by_force(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let (kind, file) = (manifest.kind, &manifest.source.file);
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+    delete_and_wait(kind, namespace, name, args, cx).await?;
+    let created = cx.post(kind, namespace, &manifest.object, write_options("kubectl-replace", args)?).await;
+    let created = created.map_err(|fault| fault.while_doing("replacing", file))?;
+    cx.tell(if text(&created, "kind").is_empty() { &manifest.object } else { &created }, "replaced", args)
 }

@@ -58,6 +58,27 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     failed.map_or(Ok(()), Err)
 }
 
+/// Deletes one object, if it is there, and waits until it is gone.
+pub async fn delete_and_wait(
+    kind: Kind,
+    namespace: &str,
+    name: &str,
+    args: &Args,
+    cx: &Kubectl,
+) -> Result<(), Failure> {
+    let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+    let uid = match cx.remove(kind, namespace, name, options, plain_options("", args)?).await {
+        Err(fault) if fault.is_not_found() => return Ok(()),
+        uid => uid?,
+    };
+    cx.line(format!("{} \"{name}\" deleted{}", qualified_singular(kind), dry_run_note(args)));
+    if !dry_run_note(args).is_empty() {
+        return Ok(());
+    }
+    let gone = Deleted { kind, namespace: namespace.to_owned(), name: name.to_owned(), uid };
+    wait_until_gone(&gone, args, cx).await
+}
+
 fn delete_options(args: &Args, cx: &Kubectl) -> Result<DeleteOptions, Failure> {
     let propagation = propagation(args.value("cascade"), cx)?;
     let grace = args.number("grace-period")?.filter(|seconds| *seconds >= 0);

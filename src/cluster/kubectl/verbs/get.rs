@@ -202,6 +202,13 @@ pub fn api_resources(cx: &Kubectl) -> Result<(), Failure> {
     Ok(())
 }
 
+/// `kubectl api-versions`.
+pub fn api_versions(cx: &Kubectl) -> Result<(), Failure> {
+    let versions: std::collections::BTreeSet<&str> = Kind::ALL.iter().map(|kind| kind.info().api_version).collect();
+    versions.into_iter().for_each(|version| cx.line(version));
+    Ok(())
+}
+
 /// `kubectl version`.
 pub fn version(cx: &Kubectl) -> Result<(), Failure> {
     cx.line("Client Version: v1.36.2\nServer Version: v1.36.2");

@@ -7,12 +7,14 @@ mod create_job;
 mod create_quota;
 pub mod delete;
 pub mod describe;
+pub mod diff;
 pub mod exec;
 pub mod from;
 pub mod get;
 pub mod raw;
 pub mod rollout;
 mod rollout_sets;
+pub mod set;
 pub mod wait;
 
 mod manifests;

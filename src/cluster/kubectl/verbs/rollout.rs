@@ -9,7 +9,7 @@ use crate::apiserver::request::{Options, Patch};
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout};
+use crate::cluster::kubectl::calls::{Failure, plain_options, timeout};
 use crate::cluster::kubectl::client::Stream;
 use crate::cluster::kubectl::print::describe::{template_of, template_page};
 use crate::cluster::kubectl::print::fields::{at, flag, int, list, or_none, selector, text};
@@ -184,7 +184,7 @@ async fn undo(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failu
         {"op": "replace", "path": "/metadata/annotations", "value": undone_annotations(&deployment, set)},
     ]);
     cx.patch(Kind::Deployment, &deployment, Patch::Json(patch), None, plain_options("", args)?).await?;
-    cx.line(format!("{} rolled back{}", qualified_name(&deployment), dry_run_note(args)));
+    cx.tell(&deployment, "rolled back", args)?;
     Ok(())
 }
 
@@ -205,8 +205,7 @@ async fn restart(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Resul
     let patch = json!({"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: now}}}}});
     let options = plain_options("kubectl-rollout", args)?;
     cx.patch(kind, object, Patch::Strategic(patch), None, options).await?;
-    cx.line(format!("{} restarted{}", qualified_name(object), dry_run_note(args)));
-    Ok(())
+    cx.tell(object, "restarted", args)
 }
 
 async fn pause(deployment: &Value, on: bool, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -218,8 +217,7 @@ async fn pause(deployment: &Value, on: bool, args: &Args, cx: &Kubectl) -> Resul
     let patch = json!({"spec": {"paused": if on { json!(true) } else { Value::Null }}});
     let options = plain_options("kubectl-rollout", args)?;
     cx.patch(Kind::Deployment, deployment, Patch::Strategic(patch), None, options).await?;
-    cx.line(format!("{} {}", qualified_name(deployment), if on { "paused" } else { "resumed" }));
-    Ok(())
+    cx.tell(deployment, if on { "paused" } else { "resumed" }, args)
 }
 
 #[cfg(test)]

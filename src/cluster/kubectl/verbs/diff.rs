@@ -1,0 +1,145 @@
+//! `diff`: what `apply` would change, asked of the API server with a dry run. Mirrors `k8s.io/kubectl/pkg/cmd/diff`.
+//!
+//! The real one writes both versions into files and runs `diff -u -N`; here the same lines are made without files.
+
+use serde_json::Value;
+
+use super::apply::{annotated, last_applied};
+use crate::apiserver::request::{Options, Patch};
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::calls::{Failure, Query};
+use crate::cluster::kubectl::print::fields::text;
+use crate::cluster::kubectl::print::yaml;
+use crate::cluster::manifest::Manifest;
+use crate::object::patch::three_way_strategic;
+
+/// Unchanged lines that are shown around a change.
+const CONTEXT: usize = 3;
+
+/// `kubectl diff -f`. Its exit code is 1 if anything would change.
+pub async fn diff(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let mut differs = false;
+    for manifest in cx.manifests("diff", args)? {
+        let (live, merged) = versions(&manifest, cx).await?;
+        let [live, merged] = [live, merged].map(|object| object.map(|object| yaml::print(&object)).unwrap_or_default());
+        let hunks = unified(&live, &merged);
+        if hunks.is_empty() {
+            continue;
+        }
+        differs = true;
+        let info = manifest.kind.info();
+        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+        let group = info.api_version.replace('/', ".");
+        let file = format!("{group}.{}.{namespace}.{name}", info.kind);
+        let at = cx.now().strftime("%Y-%m-%d %H:%M:%S.000000000 +0000").to_string();
+        cx.line(format!("diff -u -N /tmp/LIVE-1/{file} /tmp/MERGED-1/{file}"));
+        cx.line(format!("--- /tmp/LIVE-1/{file}\t{at}\n+++ /tmp/MERGED-1/{file}\t{at}"));
+        cx.print(&hunks);
+    }
+    if differs { Err(Failure::Told) } else { Ok(()) }
+}
+
+/// The object as it is, and as it would be.
+async fn versions(manifest: &Manifest, cx: &Kubectl) -> Result<(Option<Value>, Option<Value>), Failure> {
+    let (kind, modified) = (manifest.kind, annotated(&manifest.object));
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+    let options =
+        Options { dry_run: true, field_manager: "kubectl-client-side-apply".to_owned(), ..Options::default() };
+    let query = Query { options, only_here: false };
+    let live = match cx.get(kind, namespace, name).await {
+        Err(fault) if fault.is_not_found() => {
+            return Ok((None, Some(cx.post(kind, namespace, &modified, query).await?)));
+        }
+        live => live?,
+    };
+    let patch = three_way_strategic(kind, &last_applied(&live, manifest, cx), &live, &modified);
+    let merged = cx.patch(kind, &live, Patch::Strategic(patch), None, query).await?;
+    Ok((Some(live), Some(merged)))
+}
+
+/// A line of both texts, or of one.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Both,
+    Old,
+    New,
+}
+
+/// The hunks of `diff -u`; empty if the texts are the same.
+fn unified(old: &str, new: &str) -> String {
+    let lines = aligned(&old.lines().collect::<Vec<_>>(), &new.lines().collect::<Vec<_>>());
+    let changed: Vec<usize> = (0..lines.len()).filter(|&i| lines[i].0 != Side::Both).collect();
+    let mut out = String::new();
+    // Changes with no more than two contexts between them share a hunk.
+    for hunk in changed.chunk_by(|a, b| b - a <= 2 * CONTEXT + 1) {
+        let first = hunk[0].saturating_sub(CONTEXT);
+        let last = (hunk[hunk.len() - 1] + CONTEXT + 1).min(lines.len());
+        let count = |side: Side, range: &[(Side, &str)]| range.iter().filter(|(s, _)| *s != side).count();
+        let (before, within) = (&lines[..first], &lines[first..last]);
+        let [old, new] = [Side::New, Side::Old].map(|other| range(count(other, before), count(other, within)));
+        out += &format!("@@ -{old} +{new} @@\n");
+        for (side, line) in within {
+            let mark = match side {
+                Side::Both => ' ',
+                Side::Old => '-',
+                Side::New => '+',
+            };
+            out += &format!("{mark}{line}\n");
+        }
+    }
+    out
+}
+
+/// `6,7`: from which line how many; a single line goes without its number.
+fn range(before: usize, lines: usize) -> String {
+    match lines {
+        0 => format!("{before},0"),
+        1 => (before + 1).to_string(),
+        _ => format!("{},{lines}", before + 1),
+    }
+}
+
+/// Both texts in one, with as many lines of both as can be.
+fn aligned<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(Side, &'a str)> {
+    // The longest common part of what is left of both, from each place on.
+    let mut longest = vec![vec![0_usize; new.len() + 1]; old.len() + 1];
+    for i in (0..old.len()).rev() {
+        for j in (0..new.len()).rev() {
+            longest[i][j] =
+                if old[i] == new[j] { longest[i + 1][j + 1] + 1 } else { longest[i + 1][j].max(longest[i][j + 1]) };
+        }
+    }
+    let (mut i, mut j, mut out) = (0, 0, Vec::new());
+    while i < old.len() || j < new.len() {
+        if i < old.len() && j < new.len() && old[i] == new[j] {
+            out.push((Side::Both, old[i]));
+            (i, j) = (i + 1, j + 1);
+        } else if j == new.len() || (i < old.len() && longest[i + 1][j] >= longest[i][j + 1]) {
+            out.push((Side::Old, old[i]));
+            i += 1;
+        } else {
+            out.push((Side::New, new[j]));
+            j += 1;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hunks_are_those_of_diff() {
+        let numbers = |skip: u32| (1..=20).filter(|n| *n != skip).map(|n| format!("{n}\n")).collect::<String>();
+        for (old, new, expected) in [
+            ("a\n".to_owned(), "a\n".to_owned(), ""),
+            (String::new(), "a\nb\n".to_owned(), "@@ -0,0 +1,2 @@\n+a\n+b\n"),
+            ("a\nb\nc\n".to_owned(), "a\nx\nc\n".to_owned(), "@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n"),
+            (numbers(0), numbers(10), "@@ -7,7 +7,6 @@\n 7\n 8\n 9\n-10\n 11\n 12\n 13\n"),
+        ] {
+            assert_eq!(unified(&old, &new), expected);
+        }
+    }
+}
