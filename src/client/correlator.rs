@@ -23,6 +23,9 @@ const AGGREGATE_WITHIN: Duration = Duration::from_secs(600);
 /// So many objects are remembered.
 const OBJECTS_MAX: usize = 4096;
 
+/// What the message of an Event begins with that stands for many: it has the words of the newest.
+const COMBINED: &str = "(combined from similar events): ";
+
 /// A recorder's memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Correlator {
@@ -82,20 +85,20 @@ impl Correlator {
             series.messages.push(message.clone());
         }
         let many = series.messages.len() >= AGGREGATE_AT;
-        Some(if many { format!("(combined from similar events): {message}") } else { message })
+        Some(if many { format!("{COMBINED}{message}") } else { message })
     }
 
     /// The Event that carries this message already, if one was sent.
     pub fn sent(&self, involved: &ObjectReference, type_: EventType, reason: &str, message: &str) -> Option<Sent> {
         let known = self.objects.get(object_id(involved).as_str())?;
         let series = known.series.iter().find(|s| s.type_ == type_ && s.reason == reason)?;
-        series.sent.iter().find(|sent| sent.message == message).cloned()
+        series.sent.iter().find(|sent| is_same(&sent.message, message)).cloned()
     }
 
     /// Remembers an Event that was sent.
     pub fn remember(&mut self, involved: &ObjectReference, type_: EventType, reason: &str, sent: Sent, now: Instant) {
         let series = self.object(involved, now).series(type_, reason, now);
-        match series.sent.iter_mut().find(|old| old.message == sent.message) {
+        match series.sent.iter_mut().find(|old| is_same(&old.message, &sent.message)) {
             Some(old) => *old = sent,
             None => series.sent.push(sent),
         }
@@ -138,6 +141,11 @@ impl Known {
     }
 }
 
+/// Whether two messages of one series are told by one Event: the same, or any two that stand for many.
+fn is_same(a: &str, b: &str) -> bool {
+    a == b || (a.starts_with(COMBINED) && b.starts_with(COMBINED))
+}
+
 fn object_id(involved: &ObjectReference) -> String {
     let part = |field: &'_ Option<String>| field.as_deref().unwrap_or_default().to_owned();
     [
@@ -170,6 +178,21 @@ mod tests {
         let later = now + Duration::from_secs(700);
         let again = memory.admit(&pod("web"), EventType::Warning, "Failed", "attempt 26".into(), later);
         assert_eq!(again.as_deref(), Some("attempt 26"));
+    }
+
+    #[test]
+    fn what_stands_for_many_is_one_event() {
+        let (mut memory, now) = (Correlator::default(), Instant::default());
+        let mut tell = |message: &str| {
+            let before = memory.sent(&pod("web"), EventType::Warning, "Failed", message);
+            let count = before.as_ref().map_or(1, |sent| sent.count + 1);
+            let sent = Sent { message: message.to_owned(), name: "n".into(), count };
+            memory.remember(&pod("web"), EventType::Warning, "Failed", sent, now);
+            count
+        };
+        let messages = ["attempt 1", "attempt 2", "attempt 1", "(combined from similar events): attempt 3"];
+        assert_eq!(messages.map(&mut tell), [1, 1, 2, 1]);
+        assert_eq!(tell("(combined from similar events): attempt 4"), 2);
     }
 
     #[test]
