@@ -14,10 +14,10 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use kubestep::apiserver::request::{Body, Patch, StatusPatch};
 use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
+use kubestep::cluster::scenario::{Nodes, Scenario};
 use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::debugger::explore::{Bound, Mode, Subject, explore, plan};
-use kubestep::debugger::{Session, properties};
+use kubestep::debugger::{Goal, Session, properties};
 use kubestep::engine::{Step, What};
 use kubestep::object::{Object, Resource};
 use serde_json::json;
@@ -36,6 +36,7 @@ fn main() {
         ("1000 Pods on 50 nodes, default limits", |name| deployment(name, 50, 1_000, None, false)),
         ("1000 Pods on 50 nodes, notes kept", |name| deployment(name, 50, 1_000, RAISED, true)),
         ("step back from 1000, 10000 and 100000", step_back),
+        ("quiet with 3, 400 and 2000 nodes", quiet),
         ("explore deployment", explore_deployment),
         ("explore bugs", explore_bugs),
         ("10000 Pods on 500 nodes", |name| deployment(name, 500, 10_000, RAISED, false)),
@@ -75,6 +76,18 @@ fn step_back(name: &str) {
             took
         };
         println!("{name}: at step {far}: one step {:.1} ms, half of the way {:.1} ms", took(far - 1), took(far / 2));
+    }
+}
+
+/// How long it takes to tell that nothing comes of the background, once a Deployment is up.
+fn quiet(name: &str) {
+    for nodes in [3, 400, 2_000] {
+        let scenario = Scenario { nodes: Nodes::Count(nodes), ..Scenario::find("deployment").expect("it is shipped") };
+        let mut session = Session::of(scenario);
+        session.go(&mut Goal::Time(session.cluster.engine.now() + Duration::from_secs(20)), 0);
+        let begin = Instant::now();
+        let quiet = session.is_quiet(Duration::from_secs(60));
+        println!("{name}: {nodes} nodes: {:.1} ms, quiet: {quiet}", millis(begin.elapsed()));
     }
 }
 

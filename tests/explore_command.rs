@@ -121,3 +121,67 @@ fn a_learners_controller_is_explored_in_its_trials() {
     let stub = kubestep(&folder, &["explore", "--exercise", "replicaset"]);
     assert!(text(&stub.stderr).contains("replicaset is not started"), "{}", text(&stub.stderr));
 }
+
+/// A shelf on which a learner's ReplicaSet controller is written and built already: `cargo` only hands the program over.
+#[cfg(unix)]
+fn written(name: &str, program: &str) -> PathBuf {
+    use kubestep::lab::{Exercise, shelf};
+    use std::os::unix::fs::PermissionsExt;
+    let (root, folder) = (std::path::Path::new(env!("CARGO_MANIFEST_DIR")), folder(name));
+    for exercise in kubestep::lab::TABLE {
+        let stub = shelf::stub(root, exercise).expect("each has its stub");
+        let place = folder.join("exercises").join(exercise.folder).join("stub.rs");
+        shelf::write(&place, &stub).expect("there is room");
+    }
+    std::fs::create_dir_all(folder.join("solutions")).expect("there is room");
+    let replicaset = Exercise::find("replicaset").expect("it is one");
+    let solution = shelf::read(&shelf::solution(root, replicaset)).expect("it has an answer");
+    shelf::write(&shelf::file(&folder, replicaset), &solution).expect("there is room");
+    let executable = |path: PathBuf, text: String| {
+        shelf::write(&path, &text).expect("there is room");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    };
+    executable(folder.join("target/debug/exercise-06-replicaset"), format!("#!/bin/sh\nexec {program}\n"));
+    executable(folder.join("cargo"), "#!/bin/sh\n".to_owned());
+    folder
+}
+
+/// The right one goes through every trial, one of which searches all that may come late; of a wrong one what it does is
+/// found, and the replay of it is saved.
+#[cfg(unix)]
+#[test]
+fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
+    use kubestep::lab::process;
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let built = |package| process::build(root, package).expect("it compiles").display().to_string();
+    let explored = |folder: &PathBuf| {
+        Command::new(env!("CARGO_BIN_EXE_kubestep"))
+            .args(["explore", "--exercise", "replicaset", "--schedules", "40"])
+            .current_dir(folder)
+            .env("CARGO", folder.join("cargo"))
+            .env("XDG_STATE_HOME", folder.join("state"))
+            .env_remove("CARGO_TARGET_DIR")
+            .output()
+            .expect("it can be run")
+    };
+    let right = explored(&written("explore-right", &built("solution-06-replicaset")));
+    let said = text(&right.stdout);
+    assert!(right.status.success(), "{said}{}", text(&right.stderr));
+    let trials = std::fs::read_dir("scenarios/exercises/replicaset").expect("it has trials").count();
+    assert_eq!(said.matches("none breaks a property").count(), trials, "{said}");
+    assert!(said.contains("the bound is exhausted"), "{said}");
+
+    let cache = "it counts the Pods of its cache, which does not know yet what was just created";
+    let mutants = std::fs::read_to_string("solutions/06_replicaset/mutants.yaml").expect("there are wrong ones");
+    let number =
+        mutants.matches("- says:").count() - mutants.split(cache).nth(1).expect(cache).matches("- says:").count() - 1;
+    let folder = written("explore-wrong-one", &format!("{} 06_replicaset {number}", built("mutants")));
+    let wrong = explored(&folder);
+    let said = text(&wrong.stdout);
+    assert_eq!(wrong.status.code(), Some(1), "{said}{}", text(&wrong.stderr));
+    assert!(
+        said.contains("one breaks a property") && said.contains("open it there with: kubestep step --replay"),
+        "{said}"
+    );
+    assert!(folder.join("state/kubestep/found").read_dir().is_ok_and(|mut files| files.next().is_some()));
+}

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, ServiceAccount};
 use kubestep::apiserver::request::{Body, DeleteOptions, Patch};
 use kubestep::client::Client;
-use kubestep::cluster::{Action, Cluster, Config, NodeConfig};
+use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::engine::{Note, Step, What};
 use kubestep::object::{Object, Resource, Status};
 
@@ -105,11 +105,6 @@ impl World {
         self.ask(move |client| async move { client.patch::<Node>("", &node, patch).await }).expect("it is there");
     }
 
-    fn act(&mut self, action: Action) {
-        self.cluster.actions().borrow_mut().push_back(action);
-        self.cluster.act();
-    }
-
     /// A Pod `name` that runs on `node`, with these tolerations of its own.
     fn pod_on(&mut self, name: &str, node: &str, tolerations: Value) {
         self.create::<Pod>(json!({
@@ -145,7 +140,7 @@ fn a_node_joins_and_leaves() {
     let mut world = World::new(3);
     world.run(6);
     world.take(&[]);
-    world.act(Action::StartNode(NodeConfig::numbered(6)));
+    world.cluster.add_node(&NodeConfig::numbered(6));
     world.run(3);
     let mut writes = world.take(NODE_CONTROLLERS);
     writes.retain(|(_, line)| !line.contains(" event "));
@@ -168,7 +163,7 @@ fn a_node_joins_and_leaves() {
     let greeting =
         "node-controller event node-6 RegisteredNode: Node node-6 event: Registered Node node-6 in Controller";
     assert_eq!(lines(&world.take(NODE_CONTROLLERS)), [greeting]);
-    world.act(Action::StopNode("node-6".into()));
+    world.cluster.stop_node("node-6");
     world.ask(|client| async move { client.delete::<Node>("", "node-6", DeleteOptions::default()).await }).unwrap();
     world.run(6);
     let farewell = "node-controller event node-6 RemovingNode: Node node-6 event: Removing Node node-6 from Controller";
@@ -181,7 +176,7 @@ fn a_silent_node_is_tainted_and_its_pods_go() {
     let mut world = World::new(3);
     world.pod_on("web", "node-1", json!([]));
     world.take(&[]);
-    world.act(Action::StopNode("node-1".into()));
+    world.cluster.stop_node("node-1");
     world.run(400);
     let mut writes = world.take(&["node-controller "]);
     writes.retain(|(_, line)| !line.contains("RegisteredNode"));
@@ -214,7 +209,7 @@ fn a_dark_cluster_evicts_nobody() {
     let mut world = World::new(2);
     world.run(6);
     for node in ["node-1", "node-2"] {
-        world.act(Action::StopNode(node.into()));
+        world.cluster.stop_node(node);
     }
     world.run(120);
     for node in ["node-1", "node-2"] {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::request::{Body, DeleteOptions, Options, Patch, Request, User, Verb};
 use kubestep::cluster::scenario::Scenario;
-use kubestep::cluster::{Action, Cluster, Config, NodeConfig};
+use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::engine::What;
 use kubestep::node::csi::CsiRequest;
 use kubestep::object::{Kind, Object};
@@ -507,7 +507,7 @@ fn a_dead_node_loses_its_volume_after_six_minutes() {
     world.create(user_of("old", "data", json!({"nodeSelector": {"kubernetes.io/hostname": "node-1"}})));
     world.run(30);
     assert_eq!(world.phase(Kind::Pod, "old"), "Running");
-    world.cluster.actions().borrow_mut().push_back(Action::StopNode("node-1".into()));
+    world.cluster.stop_node("node-1");
     world.run(60);
     let now = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
     world.send(Verb::Delete, Kind::Pod, "old", Body::Delete(now));

@@ -56,9 +56,9 @@ fn edited(stepper: &mut Stepper, words: &[String]) -> Result<String, String> {
             Ok(None) => return Err("Edit cancelled, no changes made.".to_owned()),
             Ok(Some(patch)) => {
                 let typed = [&["patch".to_owned()][..], words, &["-p".to_owned(), patch]].concat();
-                match refusal(stepper, &typed) {
-                    None => return Ok(format!("kubectl {}", shell_words::join(typed))),
-                    Some(why) => why,
+                match stepper.session.rehearse(&typed) {
+                    Ok(_) => return Ok(format!("kubectl {}", shell_words::join(typed))),
+                    Err(why) => why,
                 }
             }
             Err(why) => why,
@@ -85,13 +85,6 @@ fn patch(before: &Value, after: &str) -> Result<Option<String>, String> {
     let kind = before["kind"].as_str().and_then(Kind::from_word).ok_or("this kind cannot be edited")?;
     let patch = diff_strategic(kind, before, &after);
     Ok((patch != json!({})).then(|| patch.to_string()))
-}
-
-/// What the API server would say against a command of kubectl's; none if it would take it.
-fn refusal(stepper: &mut Stepper, words: &[String]) -> Option<String> {
-    let said = stepper.session.rehearse(words);
-    let refused = said.starts_with("error") || said.starts_with("Error") || said.contains(" is invalid: ");
-    refused.then_some(said)
 }
 
 fn without_comments(text: &str) -> String {

@@ -177,7 +177,9 @@ impl View {
             why.from.as_ref().map_or(String::new(), |from| format!("{}: ", palette::component(from).apply_to(from)));
         let code = why.code.map_or(String::new(), |code| format!(" → {code}"));
         let revision = why.revision.map_or(String::new(), |revision| format!(", rv {revision}"));
-        self.wrapped(out, "why", &format!("step {}: {from}{}{code}{revision}", why.step, why.what));
+        // What somebody outside has decided was caused by no step.
+        let step = if why.step == 0 { String::new() } else { format!("step {}: ", why.step) };
+        self.wrapped(out, "why", &format!("{step}{from}{}{code}{revision}", why.what));
     }
 
     fn change(&self, out: &mut String, change: &Change) {
@@ -216,7 +218,7 @@ impl View {
 
     fn facts(&self, out: &mut String, facts: &[Fact]) {
         for fact in facts {
-            self.section(out, &fact.topic, &fact.text);
+            self.wrapped(out, &fact.topic, &fact.text);
             if let Some(table) = &fact.table {
                 out.push_str(&self.table(table));
             }
@@ -227,7 +229,7 @@ impl View {
     fn waiting(&self, out: &mut String, stop: &Stop) {
         for waiting in stop.waiting.iter().take(TASKS_SHOWN) {
             let task = palette::component(&waiting.component).apply_to(&waiting.task);
-            self.section(out, "waiting", &format!("{task} waits for {}", waiting.awaits));
+            self.wrapped(out, "waiting", &format!("{task} waits for {}", waiting.awaits));
             let place = format!("{}:{}", waiting.file, waiting.line);
             self.section(out, "", &palette::label().apply_to(place).to_string());
             for (number, line) in source::lines(&waiting.file, waiting.line, CODE_AROUND).lines {
@@ -265,15 +267,14 @@ impl View {
     /// A line with its head in the left column; a repeated head is left out.
     fn section(&self, out: &mut String, label: &str, text: &str) {
         let repeated = self.last.replace(label.to_owned()) == label;
-        // A long label is followed by a blank all the same.
-        let width = LABEL.max(label.len() + 1);
+        let width = head_width(label);
         let head = if repeated { " ".repeat(width) } else { format!("{label:<width$}") };
         let _ = writeln!(out, "{}", self.fit(&format!("{}{text}", palette::label().apply_to(head))));
     }
 
-    /// The same in as many lines as it takes: of why and what nothing is left out.
+    /// The same in as many lines as it takes: of why, of what happened and of who waits nothing is left out.
     fn wrapped(&self, out: &mut String, label: &str, text: &str) {
-        for line in ansi::wrapped(text, self.width - LABEL) {
+        for line in text.lines().flat_map(|line| ansi::wrapped(line, self.width - head_width(label))) {
             self.section(out, label, &line);
         }
     }
@@ -282,6 +283,11 @@ impl View {
     pub fn fit(&self, text: &str) -> String {
         truncate_str(text, self.width, "…").into_owned()
     }
+}
+
+/// The width of a section's head: a long one is followed by a blank all the same.
+fn head_width(label: &str) -> usize {
+    LABEL.max(label.len() + 1)
 }
 
 /// A field that changed, on a line.

@@ -13,7 +13,8 @@ use crate::engine::Actor;
 use crate::engine::control::{Failing, Failure};
 use crate::object::{Kind, Object};
 
-use super::{Action, Cluster};
+use super::Cluster;
+use super::fault::Fault;
 
 const MANAGER: &str = "kube-controller-manager";
 const SCHEDULER: &str = "kube-scheduler";
@@ -54,9 +55,9 @@ impl Cluster {
             self.engine.add(worker);
             return;
         }
-        let (actions, process) = (self.actions.clone(), name.to_owned());
+        let (of_process, process) = (hub.clone(), name.to_owned());
         // It ends as on `klog.FlushAndExit`; the kubelet of its machine starts it anew.
-        let end = Rc::new(move || actions.borrow_mut().push_back(Action::Restart(process.clone())));
+        let end = Rc::new(move || of_process.fault(id, Rc::new(Fault::Crash(process.clone()))));
         let candidate = Candidate { component, process: name, host: &host_of(name) };
         self.engine.add(Rc::new(Elected::new(hub, id, &candidate, worker, end)));
     }

@@ -7,7 +7,7 @@
 mod bootstrap;
 mod config;
 pub mod control_plane;
-mod faults;
+pub mod fault;
 pub mod kubectl;
 mod machine;
 pub mod manifest;
@@ -19,7 +19,7 @@ mod user;
 pub use bootstrap::API_SERVER_IP;
 pub use config::{Config, Limits, NodeConfig, Parts, Program};
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -48,52 +48,6 @@ use scenario::Scenario;
 use timeline::Runner;
 use user::UserActor;
 
-/// Something that the outside world does to the cluster, beside sending requests.
-#[derive(Clone, Debug)]
-pub enum Action {
-    /// A node joins, or comes back.
-    StartNode(NodeConfig),
-    /// A node is cut off the power: kubelet and runtime stop.
-    StopNode(String),
-    /// What the exec probe `cat FILE` in a Pod sees.
-    SetFile {
-        /// The Pod.
-        pod: Key,
-        /// The file's path.
-        file: String,
-        /// Whether it is there.
-        present: bool,
-    },
-    /// What the servers in a Pod answer with.
-    SetAnswer {
-        /// The Pod.
-        pod: Key,
-        /// The HTTP status.
-        status: u16,
-    },
-    /// An admin types a command on a node. It must be one that [`Cluster::on_node`] knows.
-    OnNode {
-        /// The node.
-        node: String,
-        /// The command.
-        words: Vec<String>,
-    },
-    /// A container's process is killed.
-    KillContainer {
-        /// The Pod.
-        pod: Key,
-        /// The container's name; empty: the first.
-        container: String,
-    },
-    /// A process has ended, and is started anew.
-    Restart(String),
-    /// The leader of a component is to be another.
-    ChangeLeader(String),
-}
-
-/// Actions that wait for the step in progress to end. Commands put them here.
-pub type Actions = Memory<VecDeque<Action>>;
-
 /// A running cluster.
 pub struct Cluster {
     /// The engine and everything on it.
@@ -104,9 +58,8 @@ pub struct Cluster {
     pub kubectl: Kubectl,
     /// What their commands have printed.
     pub output: kubectl::Output,
-    /// How many lines of timelines have failed.
+    /// How many commands and faults have failed.
     pub failures: Memory<u32>,
-    actions: Actions,
     runner: Rc<Runner>,
     images: BTreeMap<String, ImageScript>,
     /// The storage system, if there is one.
@@ -143,15 +96,14 @@ impl Cluster {
         let user = Client::new(hub.clone(), id, Rc::new(User::admin()), 50, 300);
         let fabric = Fabric::new(&hub, config.network);
         let kubectl = Kubectl::new(user.clone(), feeds.clone(), fabric.clone());
-        let (actions, failures): (Actions, _) = (hub.memory(VecDeque::new()), hub.memory(0));
-        let runner = Rc::new(Runner::new(kubectl.clone(), actions.clone(), failures.clone()));
+        let failures = hub.memory(0);
+        let runner = Rc::new(Runner::new(kubectl.clone(), failures.clone()));
         engine.add(Rc::new(UserActor { hub, actor: id, feeds, runner: runner.clone() }));
         let disks = engine.hub().memory(BTreeMap::new());
         let storage = config.csi.then(|| Backend::new(engine.hub()));
         let mut cluster = Cluster {
             output: kubectl.output.clone(),
             failures,
-            actions,
             runner,
             engine,
             user,
@@ -240,10 +192,11 @@ impl Cluster {
 
     /// Starts one kubectl command, without the word `kubectl`.
     pub fn type_words(&mut self, words: Vec<String>) {
-        let kubectl = self.kubectl.clone();
+        let (kubectl, failures) = (self.kubectl.clone(), self.failures.clone());
         let label = format!("kubectl {}", words.join(" "));
         self.run_command(&label, async move {
-            kubectl::run(&words, &kubectl).await;
+            let failed = kubectl::run(&words, &kubectl).await != 0;
+            failures.set(failures.get() + u32::from(failed));
         });
     }
 
@@ -398,7 +351,7 @@ impl Cluster {
     }
 
     /// Cuts a node off the power. What is on its disk stays.
-    fn stop_node(&mut self, node: &str) {
+    pub fn stop_node(&mut self, node: &str) {
         if let Some(host) = self.host(node) {
             host.disk.power_cut();
         }
@@ -434,24 +387,23 @@ impl Cluster {
         self.engine.outside(id, |engine| engine.hub().spawn(id, label, command));
     }
 
-    /// Where commands put what the outside world is to do.
-    pub fn actions(&self) -> &Actions {
-        &self.actions
-    }
-
-    /// One step, and then what commands asked the outside world to do.
+    /// One step.
     pub fn step(&mut self) -> Option<Step> {
+        if let Some(step) = self.fault_due(None) {
+            return Some(step);
+        }
         let step = self.engine.step()?;
         self.follow_ranges(&step);
-        self.act();
         Some(step)
     }
 
     /// The same with an event that is not the next one.
     pub fn choose(&mut self, event: EventId) -> Result<Step, String> {
+        if let Some(step) = self.fault_due(Some(event)) {
+            return Ok(step);
+        }
         let step = self.engine.choose(event)?;
         self.follow_ranges(&step);
-        self.act();
         Ok(step)
     }
 
@@ -459,52 +411,5 @@ impl Cluster {
     fn refused(&mut self, error: impl AsRef<str>) {
         self.kubectl.complain(error);
         self.failures.set(self.failures.get() + 1);
-    }
-
-    /// Does what commands asked for.
-    pub fn act(&mut self) {
-        loop {
-            let Some(action) = self.actions.borrow_mut().pop_front() else { return };
-            match action {
-                Action::StartNode(node) => self.add_node(&node),
-                Action::StopNode(name) => self.stop_node(&name),
-                Action::SetFile { pod, file, present } => {
-                    let entry = (pod.to_string(), file);
-                    if let Some(runtime) = self.runtime_of(&pod) {
-                        self.with_runtime(runtime, |runtime| {
-                            runtime.with(
-                                |state| {
-                                    if present { state.files.insert(entry) } else { state.files.remove(&entry) }
-                                },
-                            )
-                        });
-                    }
-                }
-                Action::SetAnswer { pod, status } => {
-                    if let Some(host) = self.node_of(&pod).and_then(|node| self.host(&node)) {
-                        host.sockets.borrow_mut().answers.insert(pod.to_string(), status);
-                    }
-                }
-                Action::OnNode { node, words } => match self.on_node(&node, &words) {
-                    Ok(text) => self.kubectl.print(&text),
-                    Err(error) => self.refused(error),
-                },
-                Action::Restart(name) => {
-                    if let Err(error) = self.stop_process(&name).and_then(|_| self.start_process(&name)) {
-                        self.refused(error);
-                    }
-                }
-                Action::ChangeLeader(component) => {
-                    if let Err(error) = self.change_leader(&component) {
-                        self.refused(error);
-                    }
-                }
-                Action::KillContainer { pod, container } => {
-                    if let Some(runtime) = self.runtime_of(&pod) {
-                        self.with_runtime(runtime, |runtime| runtime.kill(&pod, &container));
-                    }
-                }
-            }
-        }
     }
 }

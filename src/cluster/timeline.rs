@@ -5,10 +5,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::engine::Memory;
-use crate::object::Key;
 
+use super::fault::{self, Fault};
 use super::kubectl::{self, Kubectl};
-use super::{Action, Actions, NodeConfig};
 
 /// One line, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,55 +25,14 @@ pub enum Line {
     },
     /// `sleep 5`.
     Sleep(Duration),
-    /// `node start 5 --cpu 8 --memory-gi 32`.
-    StartNode {
-        /// Its number.
-        number: usize,
-        /// Cores, unless the usual.
-        cpu: Option<u32>,
-        /// Memory in GiB, unless the usual.
-        memory_gi: Option<u32>,
-    },
-    /// `node stop 5`.
-    StopNode(usize),
-    /// `file on POD PATH`, `file off POD PATH`: what `cat PATH` in the Pod sees.
-    File {
-        /// Whether it is there.
-        present: bool,
-        /// The Pod.
-        pod: String,
-        /// The path.
-        path: String,
-    },
-    /// `answer POD CODE`: the HTTP status that the Pod's servers answer with from now on.
-    Answer {
-        /// The Pod.
-        pod: String,
-        /// The status.
-        status: u16,
-    },
-    /// `node NODE COMMAND`: an admin types it there.
-    OnNode {
-        /// The node's name.
-        node: String,
-        /// The command in words.
-        words: Vec<String>,
-    },
-    /// `leader-change [COMPONENT]`: the leader of the controller managers, or of the schedulers, is to be another.
-    LeaderChange(String),
+    /// `node stop 5`, `kill POD` …: what breaks, in words, see [`Fault`].
+    Fault(Vec<String>),
     /// `curl URL [--from POD|NODE|outside]`, and so `ping` and `nslookup`; `exec POD -- COMMAND` is kubectl's.
     Network {
         /// The command, without `--from`.
         words: Vec<String>,
         /// Where it runs; empty: on the first node.
         from: String,
-    },
-    /// `kill POD [CONTAINER]`: a container's process gets SIGKILL.
-    Kill {
-        /// The Pod.
-        pod: String,
-        /// The container; empty: the first.
-        container: String,
     },
 }
 
@@ -93,32 +51,28 @@ pub fn parse(line: &str) -> Result<Line, String> {
     match words.as_slice() {
         [] => Err("an empty line does nothing; remove it".to_owned()),
         ["sleep", time] => sleep(time),
-        ["node" | "fake-node", "start", number, flags @ ..] => start_node(number, flags),
-        ["node" | "fake-node", "stop", number] => Ok(Line::StopNode(node_number(number)?)),
-        ["node", node, words @ ..] if !words.is_empty() => {
-            let words = words.iter().map(|word| (*word).to_owned()).collect();
-            Ok(Line::OnNode { node: (*node).to_owned(), words })
+        [name, rest @ ..] if Fault::is_named(plain(name)) => {
+            let words = [&[plain(name)], rest].concat();
+            // What stands in a variable is not known yet; the rest is to be right.
+            Fault::parse(&words, "").map(|_| Line::Fault(owned(&words)))
         }
-        ["file" | "fake-file", on @ ("on" | "off"), pod, path] => {
-            Ok(Line::File { present: *on == "on", pod: (*pod).to_owned(), path: (*path).to_owned() })
-        }
-        ["answer", pod, status] => match status.parse() {
-            Ok(status @ 100..=599) => Ok(Line::Answer { pod: (*pod).to_owned(), status }),
-            _ => Err(format!("{status:?} is not an HTTP status; write a number from 100 to 599")),
-        },
-        ["kill", pod] => Ok(Line::Kill { pod: (*pod).to_owned(), container: String::new() }),
-        ["kill", pod, container] => Ok(Line::Kill { pod: (*pod).to_owned(), container: (*container).to_owned() }),
-        ["leader-change"] => Ok(Line::LeaderChange("kube-controller-manager".to_owned())),
-        ["leader-change", component] => Ok(Line::LeaderChange((*component).to_owned())),
         ["curl" | "ping" | "nslookup", ..] => network(&words),
         ["exec", rest @ ..] => Ok(Line::Pipe(vec![owned(&[&["kubectl", "exec"], rest].concat())])),
         ["kubectl", ..] => Ok(Line::Pipe(line.split(" | ").map(split).collect::<Result<_, _>>()?)),
-        [other, ..] => Err(format!(
-            "{other:?} is not understood; a line is a kubectl command, sleep SECONDS, node start|stop NUMBER, \
-             node NODE COMMAND, file on|off POD PATH, answer POD CODE, kill POD [CONTAINER], leader-change [COMPONENT], \
-             curl|ping|nslookup … [--from POD|NODE|outside], or NAME=$(kubectl …)"
-        )),
+        [other, ..] => {
+            let faults: Vec<&str> = fault::text::USAGE.iter().map(|(name, _)| *name).collect();
+            Err(format!(
+                "{other:?} is not understood; a line is a kubectl command, sleep SECONDS, NAME=$(kubectl …), \
+                 curl|ping|nslookup … [--from POD|NODE|outside], or a fault: {}",
+                faults.join(", ")
+            ))
+        }
     }
+}
+
+/// `fake-node` and `fake-file` are the same where a real cluster's are meant to be stood in for.
+fn plain(name: &str) -> &str {
+    name.strip_prefix("fake-").unwrap_or(name)
 }
 
 /// A command of the network, and where it runs.
@@ -163,30 +117,11 @@ fn sleep(time: &str) -> Result<Line, String> {
     seconds.map(Line::Sleep).ok_or_else(|| format!("{time:?} is not a number of seconds"))
 }
 
-fn start_node(number: &str, flags: &[&str]) -> Result<Line, String> {
-    let (mut cpu, mut memory_gi) = (None, None);
-    for pair in flags.chunks(2) {
-        let value = pair.get(1).and_then(|v| v.parse().ok());
-        match (pair[0], value) {
-            ("--cpu", Some(value)) => cpu = Some(value),
-            ("--memory-gi", Some(value)) => memory_gi = Some(value),
-            (flag, _) => return Err(format!("{flag:?} is not understood; write --cpu N or --memory-gi N")),
-        }
-    }
-    Ok(Line::StartNode { number: node_number(number)?, cpu, memory_gi })
-}
-
-fn node_number(text: &str) -> Result<usize, String> {
-    let digits = text.strip_prefix("node-").unwrap_or(text);
-    digits.parse().ok().filter(|n| *n > 0).ok_or_else(|| format!("{text:?} is not the number of a node"))
-}
-
 /// Wake: the next line is typed.
 pub(super) const NEXT_LINE: &str = "next line";
 
 /// Runs timelines, line by line. Between two lines, and while it sleeps, no task is in flight.
 pub struct Runner {
-    actions: Actions,
     failures: Memory<u32>,
     script: Memory<Script>,
 }
@@ -210,11 +145,11 @@ impl Drop for Ended {
 }
 
 impl Runner {
-    /// A runner with nothing to type. Faults go to `actions`, failed commands are counted in `failures`.
-    pub fn new(kubectl: Kubectl, actions: Actions, failures: Memory<u32>) -> Runner {
+    /// A runner with nothing to type. Failed commands are counted in `failures`.
+    pub fn new(kubectl: Kubectl, failures: Memory<u32>) -> Runner {
         let hub = kubectl.client.hub().clone();
         let (lines, variables) = (VecDeque::new(), BTreeMap::new());
-        Runner { actions, failures, script: hub.memory(Script { kubectl, lines, variables, running: false }) }
+        Runner { failures, script: hub.memory(Script { kubectl, lines, variables, running: false }) }
     }
 
     /// Adds lines to what is to be typed; the first comes soon, unless one is under way. From here on `kubectl` runs the
@@ -287,9 +222,9 @@ impl Runner {
                 };
                 self.script.borrow_mut().variables.insert(name, value);
             }
-            Line::OnNode { .. } => {
-                self.act(line);
-                // The command has been run and has printed when this is over.
+            Line::Fault(words) => {
+                self.break_something(&words);
+                // It is done, and has printed, when this is over.
                 self.kubectl().sleep(Duration::ZERO).await;
             }
             Line::Network { words, from } => {
@@ -298,34 +233,20 @@ impl Runner {
                     self.failures.set(self.failures.get() + 1);
                 }
             }
-            other => self.act(other),
+            Line::Sleep(_) => {}
         }
     }
 
-    fn act(&self, line: Line) {
-        let action = match line {
-            Line::StartNode { number, cpu, memory_gi } => {
-                let mut node = NodeConfig::numbered(number);
-                node.cpu = cpu.unwrap_or(node.cpu);
-                node.memory_gi = memory_gi.unwrap_or(node.memory_gi);
-                Action::StartNode(node)
+    fn break_something(&self, words: &[String]) {
+        let (kubectl, words) = (self.kubectl(), words.iter().map(|word| self.expand(word)).collect::<Vec<_>>());
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match Fault::parse(&words, &kubectl.namespace) {
+            Ok(fault) => kubectl.client.hub().fault(kubectl.client.actor(), Rc::new(fault)),
+            Err(error) => {
+                kubectl.complain(error);
+                self.failures.set(self.failures.get() + 1);
             }
-            Line::StopNode(number) => Action::StopNode(NodeConfig::numbered(number).name),
-            Line::Answer { pod, status } => Action::SetAnswer { pod: self.pod(&pod), status },
-            Line::File { present, pod, path } => Action::SetFile { pod: self.pod(&pod), file: path, present },
-            Line::OnNode { node, words } => {
-                let words = words.iter().map(|word| self.expand(word)).collect();
-                Action::OnNode { node: self.expand(&node), words }
-            }
-            Line::LeaderChange(component) => Action::ChangeLeader(component),
-            Line::Kill { pod, container } => Action::KillContainer { pod: self.pod(&pod), container },
-            Line::Pipe(_) | Line::Capture { .. } | Line::Sleep(_) | Line::Network { .. } => return,
-        };
-        self.actions.borrow_mut().push_back(action);
-    }
-
-    fn pod(&self, name: &str) -> Key {
-        Key::new(&self.kubectl().namespace, &self.expand(name))
+        }
     }
 
     /// Runs commands, each reading what the one before printed; returns what the last one printed. A command that
@@ -441,13 +362,10 @@ mod tests {
     fn lines_are_what_one_would_type() {
         for (line, parsed) in [
             ("sleep 1.5", Line::Sleep(Duration::from_millis(1500))),
-            ("fake-node start 5 --cpu 8", Line::StartNode { number: 5, cpu: Some(8), memory_gi: None }),
-            ("node stop node-2", Line::StopNode(2)),
-            (
-                "node node-1 cat /etc/hostname",
-                Line::OnNode { node: "node-1".into(), words: vec!["cat".into(), "/etc/hostname".into()] },
-            ),
-            ("kill web", Line::Kill { pod: "web".into(), container: String::new() }),
+            ("fake-node start 5 --cpu 8", Line::Fault(owned(&["node", "start", "5", "--cpu", "8"]))),
+            ("node node-1 cat /etc/hostname", Line::Fault(owned(&["node", "node-1", "cat", "/etc/hostname"]))),
+            ("kill $victim", Line::Fault(owned(&["kill", "$victim"]))),
+            ("crash kube-scheduler", Line::Fault(owned(&["crash", "kube-scheduler"]))),
             (
                 "victim=$(kubectl get pods -o name)",
                 Line::Capture { name: "victim".into(), list: false, command: "kubectl get pods -o name".into() },
@@ -459,7 +377,7 @@ mod tests {
         ] {
             assert_eq!(parse(line), Ok(parsed), "{line}");
         }
-        for wrong in ["", "rm -rf /", "sleep long", "node start zero", "x=$(date)", "kubectl get 'pods"] {
+        for wrong in ["", "rm -rf /", "sleep long", "node start zero", "kill", "x=$(date)", "kubectl get 'pods"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::{Step, StepId};
+use crate::engine::{Step, StepId, What};
 
 use super::{Choice, Session};
 
@@ -57,17 +57,20 @@ fn typed_in(session: &Session, step: &Step) -> Option<String> {
     }
     let (event, cause) = (&step.event, step.event.cause);
     let users = event.from == session.cluster.user.actor();
-    // What a step has sent is its own doing; what else came of that moment was chosen.
+    if let What::Fault { message } = &event.what {
+        // One that nothing has caused was decided by whoever sits here.
+        return (cause.0 == 0).then(|| message.line());
+    }
+    // What a step has sent is its own doing; what else came of that moment was typed.
     let sent = session.step(cause).is_some_and(|cause| cause.sent.contains(&event.id));
-    if sent || (cause.0 == 0 && !users) {
+    if sent || !users {
         return None;
     }
     let mut chosen =
         session.choices().iter().rev().filter(|chosen| chosen.after == cause.0).map(|chosen| &chosen.choice);
     chosen.find_map(|choice| match choice {
-        Choice::Kubectl(words) if users => Some(format!("kubectl {}", shell_words::join(words))),
-        Choice::Network { words, .. } if users => Some(shell_words::join(words)),
-        Choice::Kubectl(_) | Choice::Network { .. } => None,
-        fault => (!users).then(|| fault.to_string()),
+        Choice::Kubectl(words) => Some(format!("kubectl {}", shell_words::join(words))),
+        Choice::Network { words, .. } => Some(shell_words::join(words)),
+        _ => None,
     })
 }

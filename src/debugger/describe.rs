@@ -48,7 +48,9 @@ pub fn headline(engine: &Engine, event: &Pending) -> Headline {
             what: "the wait is over".into(),
             to: waiting_for(engine, event).unwrap_or(to),
         },
-        What::Rpc { message, .. } | What::Packet { message, .. } => Headline { from, what: message.line(), to },
+        What::Rpc { message, .. } | What::Packet { message, .. } | What::Fault { message } => {
+            Headline { from, what: message.line(), to }
+        }
         What::Reply { method, result, .. } => {
             let what = match result {
                 Ok(_) => format!("{method} done"),
@@ -87,7 +89,8 @@ pub fn name(object: &Object) -> String {
     format!("{} {}", object.kind(), Key::of(object))
 }
 
-/// Whether the step delivered an informer notification about an object, or a packet, that is not background traffic. The
+/// Whether the step delivered an informer notification about an object, or a packet, that is not background traffic, or
+/// broke something. The
 /// packets of probes are, even of a first one for which the cluster waits.
 pub fn is_notification(step: &Step) -> bool {
     let shown = match &step.event.what {
@@ -96,6 +99,7 @@ pub fn is_notification(step: &Step) -> bool {
             let any: &dyn Any = &**message;
             any.downcast_ref::<Frame>().is_none_or(|frame| !frame.packet.probes)
         }
+        What::Fault { .. } => true,
         _ => false,
     };
     shown && !step.event.background

@@ -2,11 +2,13 @@
 //!
 //! Facts are read from the step alone, never from the store or a cache, so they cost the same in any cluster.
 
+use std::any::Any;
 use std::cell::OnceCell;
 
 use serde_json::{Value, json};
 
 use crate::apiserver::request::{Body, Request, Response};
+use crate::cluster::fault::Fault;
 use crate::engine::{Engine, Note, Step, Table, What};
 use crate::object::{Kind, Object};
 
@@ -28,17 +30,20 @@ pub enum Class {
     Runtime,
     /// A packet reaches its next hop.
     Packet,
+    /// Something breaks, or is changed from outside.
+    Fault,
 }
 
 impl Class {
     /// All classes by name.
-    pub const ALL: [(&'static str, Class); 6] = [
+    pub const ALL: [(&'static str, Class); 7] = [
         ("request", Class::Request),
         ("response", Class::Response),
         ("notification", Class::Notification),
         ("timer", Class::Timer),
         ("runtime", Class::Runtime),
         ("packet", Class::Packet),
+        ("fault", Class::Fault),
     ];
 
     /// Its name.
@@ -55,6 +60,7 @@ impl Class {
             What::Wake { .. } | What::Resume { .. } => Class::Timer,
             What::Rpc { .. } | What::Reply { .. } => Class::Runtime,
             What::Packet { .. } => Class::Packet,
+            What::Fault { .. } => Class::Fault,
         }
     }
 }
@@ -97,7 +103,7 @@ pub struct Facts<'a> {
     pub subresource: Option<&'a str>,
     /// The HTTP code: of an answer, and of a request as it was answered in this step.
     pub code: Option<u16>,
-    /// The method, of calls to the runtime; the timer's name, of timers.
+    /// The method, of calls to the runtime; the timer's name, of timers; the first word, of faults.
     pub method: Option<&'a str>,
     /// The objects that it is about.
     pub subjects: Vec<Subject<'a>>,
@@ -163,6 +169,11 @@ impl<'a> Facts<'a> {
                 }
             }
             What::Wake { what, .. } => self.method = Some(what),
+            What::Fault { message } => {
+                let any: &dyn Any = &**message;
+                self.method = Some(message.method());
+                self.subjects.extend(any.downcast_ref().and_then(broken));
+            }
             What::Resume { .. } => {}
             What::Rpc { message, .. } | What::Packet { message, .. } => self.method = Some(message.method()),
             What::Reply { method, .. } => self.method = Some(method),
@@ -218,6 +229,19 @@ fn cached(step: &Step) -> Vec<Subject<'_>> {
         _ => None,
     });
     changes.collect()
+}
+
+/// The Pod or the node that a fault is about.
+fn broken(fault: &Fault) -> Option<Subject<'_>> {
+    match fault {
+        Fault::Kill { pod, .. } | Fault::File { pod, .. } | Fault::Answer { pod, .. } => {
+            Some(Subject { kind: Kind::Pod, namespace: pod.namespace(), name: pod.name(), old: None, new: None })
+        }
+        Fault::Full { node, .. } | Fault::Skew { node, .. } | Fault::OnNode { node, .. } => {
+            Some(Subject { kind: Kind::Node, namespace: "", name: node, old: None, new: None })
+        }
+        _ => None,
+    }
 }
 
 /// What a request that changed nothing was about.
@@ -283,7 +307,7 @@ impl<'a> View<'a> {
 
     fn message_json(&self) -> Value {
         match &self.facts.step.event.what {
-            What::Rpc { message, .. } | What::Packet { message, .. } => message.json(),
+            What::Rpc { message, .. } | What::Packet { message, .. } | What::Fault { message } => message.json(),
             What::Reply { result: Ok(message), .. } => message.json(),
             What::Reply { result: Err(error), .. } => json!({"code": error.code, "message": error.message}),
             _ => Value::Null,

@@ -3,10 +3,7 @@
 use crate::client::{Informer, Queue};
 use crate::controllers::ControllerManager;
 use crate::engine::What;
-use crate::node::kubelet::Kubelet;
-use crate::node::proxy::KubeProxy;
 use crate::object::{Key, Kind};
-use crate::scheduler::KubeScheduler;
 
 use super::Session;
 use super::target::Target;
@@ -19,16 +16,7 @@ pub fn process<'a, T: 'static>(session: &'a Session, component: &str) -> Option<
 
 /// A component's informers; none if it has none, or is none.
 pub fn informers<'a>(session: &'a Session, component: &str) -> Vec<&'a Informer> {
-    if let Some(kubelet) = process::<Kubelet>(session, component) {
-        return kubelet.informers().into();
-    }
-    if let Some(scheduler) = process::<KubeScheduler>(session, component) {
-        return scheduler.informers().iter().collect();
-    }
-    if let Some(proxy) = process::<KubeProxy>(session, component) {
-        return proxy.informers().iter().collect();
-    }
-    process::<ControllerManager>(session, component).map_or(Vec::new(), |manager| manager.informers().iter().collect())
+    session.cluster.informers(component).unwrap_or_default()
 }
 
 /// What one component knows of an object.

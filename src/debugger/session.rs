@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::cluster::Cluster;
 use crate::cluster::scenario::Scenario;
-use crate::controllers::manager::account_of;
 use crate::engine::{Step, StepId};
 use crate::object::time::Instant;
 
 use super::breakpoint::{Breakpoints, Context, Hit};
+use super::choice::Choice;
 use super::digest::Digests;
 use super::facts::Facts;
 use super::moves::{Goal, StopAt};
@@ -44,7 +44,7 @@ pub struct Session {
     /// Time that has passed since the last step, as somebody waited.
     pub(super) passed: Duration,
     pub(super) hits: Vec<Hit>,
-    crashes: Vec<String>,
+    pub(super) crashes: Vec<String>,
     printed: Vec<String>,
     typed: Vec<(StepId, String)>,
     /// How much of what commands printed was looked through for lines that were typed.
@@ -153,16 +153,7 @@ impl Session {
 
     /// What names mean something to breakpoints: the processes that run, and the controllers in them.
     pub fn names(&self) -> Context {
-        let processes = self.cluster.engine.actors().map(|(_, actor)| actor.name().to_owned());
-        let controllers = &self.cluster.config().parts.controllers;
-        let names = controllers.iter().flat_map(|row| [row.name, account_of(row.name)]).map(str::to_owned);
-        let mut components: Vec<String> = ["kube-apiserver".to_owned()].into_iter().chain(processes).collect();
-        for name in names {
-            if !components.contains(&name) {
-                components.push(name);
-            }
-        }
-        Context { components }
+        Context { components: self.cluster.component_names() }
     }
 
     /// Steps until a stop of this kind. `limit` bounds the steps taken; 0 means none.
@@ -222,7 +213,10 @@ impl Session {
         let reached = goal.reached(&self.cluster, &step, seconds);
         self.keep(step);
         for text in acts {
-            let said = self.act(&text).unwrap_or_else(|error| format!("it cannot be done: {error}"));
+            let choice = Choice::parse(&text, &self.cluster.kubectl.namespace);
+            let said = choice
+                .and_then(|choice| self.decide(choice))
+                .unwrap_or_else(|error| format!("it cannot be done: {error}"));
             self.printed.push(format!("{text}: {said}"));
         }
         match (self.crashes.is_empty(), self.hits.is_empty()) {

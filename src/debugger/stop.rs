@@ -54,7 +54,7 @@ pub struct Stop {
 /// An event that was delivered.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
-    /// `request`, `response`, `notification`, `timer`, `runtime`, `packet`.
+    /// `request`, `response`, `notification`, `timer`, `runtime`, `packet`, `fault`.
     pub class: &'static str,
     /// Who sent it.
     pub from: String,

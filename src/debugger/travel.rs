@@ -104,6 +104,19 @@ impl Past {
 impl Session {
     /// Does what a person chose, remembers it, and says what came of it. An error says why it cannot be done.
     pub fn choose(&mut self, choice: Choice) -> Result<String, String> {
+        let steps = self.cluster.engine.steps();
+        let said = self.decide(choice)?;
+        if self.cluster.engine.steps() > steps {
+            // One stands at another step now.
+            self.background = 0;
+            self.hits.clear();
+            self.crashes.clear();
+        }
+        Ok(said)
+    }
+
+    /// The same in the midst of a move.
+    pub(super) fn decide(&mut self, choice: Choice) -> Result<String, String> {
         let after = self.cluster.engine.steps();
         let (said, step) = choice.perform(self)?;
         let waited = std::mem::take(&mut self.passed);
@@ -136,10 +149,11 @@ impl Session {
         seen
     }
 
-    /// What a command of kubectl's would print. It is not typed: the session stays where it is.
-    pub fn rehearse(&mut self, words: &[String]) -> String {
+    /// What a command of kubectl's would print; an error if it would fail. It is not typed: the session stays where it is.
+    pub fn rehearse(&mut self, words: &[String]) -> Result<String, String> {
         self.ahead(|session| {
             let (before, user) = (session.cluster.kubectl.printed(), session.cluster.user.actor());
+            let failures = session.cluster.failures.get();
             session.cluster.type_words(words.to_vec());
             for _ in 0..REHEARSAL {
                 let runs = session.cluster.engine.tasks().any(|task| task.actor == user);
@@ -147,7 +161,8 @@ impl Session {
                     break;
                 }
             }
-            session.cluster.kubectl.printed_since(before)
+            let printed = session.cluster.kubectl.printed_since(before);
+            if session.cluster.failures.get() > failures { Err(printed) } else { Ok(printed) }
         })
     }
 

@@ -215,6 +215,7 @@ impl Engine {
         let event = self.in_flight(id).ok_or_else(|| self.not_pending(id))?;
         let refused = match &event.what {
             What::Request { .. } | What::Response { .. } | What::Notification { .. } | What::Packet { .. } => None,
+            What::Fault { .. } => Some("what breaks is no message"),
             What::Wake { .. } | What::Resume { .. } => Some("a timer is inside its process and cannot get lost"),
             What::Rpc { .. } | What::Reply { .. } => {
                 Some("a call on one machine goes through a socket file and cannot get lost; stop the process instead")

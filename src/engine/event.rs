@@ -21,7 +21,8 @@ pub const APISERVER: ActorId = ActorId(0);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId(pub u64);
 
-/// A delivered event, numbered from 1. 0 stands for the start of the run.
+/// A delivered event, numbered from 1. 0 stands for the start of the run; as a cause, for whatever nothing in the run has
+/// caused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StepId(pub u64);
 
@@ -110,6 +111,11 @@ pub enum What {
         /// The number of its sending.
         call: CallId,
         /// The packet, and where it is.
+        message: Rc<dyn Message>,
+    },
+    /// Something breaks, or is changed from outside: see [`super::fault`].
+    Fault {
+        /// What.
         message: Rc<dyn Message>,
     },
 }

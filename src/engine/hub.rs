@@ -227,6 +227,12 @@ impl Hub {
         self.send(from, to, delay, false, What::Packet { call, message });
     }
 
+    /// Asks for something that only the outside does: `from` ends and is to be started anew, a line of a scenario breaks
+    /// something. A step of its own does it.
+    pub fn fault(&self, from: ActorId, message: Rc<dyn Message>) {
+        self.send(from, from, Duration::ZERO, false, What::Fault { message });
+    }
+
     /// Answers a call that was delivered as `Delivery::Rpc`.
     pub fn reply(&self, from: ActorId, to: ActorId, call: CallId, method: &'static str, result: RpcResult) {
         self.send(from, to, Duration::ZERO, false, What::Reply { call, method, result });

@@ -60,7 +60,7 @@ impl Latency {
             What::Response { .. } => self.write_response,
             What::Notification { .. } => self.notification,
             What::Wake { .. } => self.wake,
-            What::Resume { .. } => return Duration::ZERO,
+            What::Resume { .. } | What::Fault { .. } => return Duration::ZERO,
             What::Rpc { .. } | What::Reply { .. } => self.rpc,
             What::Packet { .. } => self.packet,
         };

@@ -11,6 +11,7 @@
 //!
 //! - [`event`]: what a pending event can be, as one closed enum.
 //! - [`control`]: what somebody outside decides: hold, delay, drop, fail.
+//! - [`fault`]: what breaks, as a step.
 //! - [`hub`]: the handle by which components send, sleep, arm timers and spawn.
 //! - [`latency`]: how long each hop takes.
 //! - [`memory`]: what components remember, and how a world is saved and brought back.
@@ -36,6 +37,7 @@ use crate::object::time::Instant;
 
 pub mod control;
 pub mod event;
+pub mod fault;
 pub mod hub;
 pub mod latency;
 pub mod memory;
@@ -419,6 +421,8 @@ impl Engine {
                 let delivery = Delivery::Rpc { call: *call, from: event.from, message: message.clone() };
                 self.hand_over(event.to, delivery);
             }
+            // Whoever built the cluster does these, see `fault`.
+            What::Fault { .. } => {}
         }
     }
 
@@ -571,6 +575,7 @@ impl Engine {
             }
             // Whatever changes the cluster is to be seen, also if a heartbeat, a probe or a look round sends it.
             What::Request { request, .. } if request.changes() => (background, idle) = (false, false),
+            What::Fault { .. } => (background, idle) = (false, false),
             What::Request { request, .. } => background |= request.is_background(),
             _ => {}
         }

@@ -29,9 +29,7 @@ fn patch(world: &mut World, kind: Kind, name: &str, patch: Value) {
 }
 
 fn stop(world: &mut World, node: usize) {
-    let name = NodeConfig::numbered(node).name;
-    world.cluster.actions().borrow_mut().push_back(kubestep::cluster::Action::StopNode(name));
-    world.cluster.act();
+    world.cluster.stop_node(&NodeConfig::numbered(node).name);
 }
 
 fn status(world: &World, name: &str) -> Value {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use kubestep::apiserver::request::{Body, FieldValidation, Verb};
-use kubestep::cluster::{Action, Cluster, Config, NodeConfig, kubectl};
+use kubestep::cluster::{Cluster, Config, NodeConfig, kubectl};
 use kubestep::engine::{Note, Step, What};
 use kubestep::object::Kind;
 
@@ -64,14 +64,12 @@ impl Shell {
                 let mut node = NodeConfig::numbered(text(2).parse().unwrap());
                 node.cpu = text(4).parse().unwrap_or(node.cpu);
                 node.memory_gi = text(6).parse().unwrap_or(node.memory_gi);
-                self.cluster.actions().borrow_mut().push_back(Action::StartNode(node));
-                self.cluster.act();
+                self.cluster.add_node(&node);
                 Default::default()
             }
             "fake-node" if text(1) == "stop" => {
                 let node = NodeConfig::numbered(text(2).parse().unwrap());
-                self.cluster.actions().borrow_mut().push_back(Action::StopNode(node.name));
-                self.cluster.act();
+                self.cluster.stop_node(&node.name);
                 Default::default()
             }
             // sed 's/"resourceVersion": "[0-9]*"/"resourceVersion": "1"/'

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::request::{Body, DeleteOptions, Options, Patch, Request, StatusPatch, User, Verb};
-use kubestep::cluster::{Action, Cluster, Config};
+use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::What;
 use kubestep::node::runtime::Runtime;
 use kubestep::object::{Key, Kind, Object, Resource};
@@ -174,8 +174,7 @@ fn a_killed_container_is_started_again_in_the_same_pod() {
     for restarts in 1..=2 {
         world.calls.clear();
         let pod = Key::of_meta(&before.metadata);
-        world.cluster.actions().borrow_mut().push_back(Action::KillContainer { pod, container: String::new() });
-        world.cluster.act();
+        assert!(world.cluster.kill_container(&pod, "", false));
         world.run(if restarts == 1 { 5 } else { 30 });
         let calls = world.about(before.metadata.name.as_deref().unwrap());
         let patches: Vec<&&str> = calls.iter().filter(|call| call.starts_with("patch")).collect();
@@ -225,10 +224,10 @@ fn a_node_comes_back_and_its_pods_with_it() {
     world.run(10);
     let pods = world.pods();
     let node = pods[0].spec.as_ref().and_then(|s| s.node_name.clone()).unwrap();
-    world.cluster.actions().borrow_mut().push_back(Action::StopNode(node.clone()));
+    world.cluster.stop_node(&node);
     world.run(10);
     let config = world.cluster.config().nodes.iter().find(|n| n.name == node).cloned().unwrap();
-    world.cluster.actions().borrow_mut().push_back(Action::StartNode(config));
+    world.cluster.add_node(&config);
     world.run(15);
     let restarts = |pod: &Pod| pod.status.as_ref().unwrap().container_statuses.as_ref().unwrap()[0].restart_count;
     for pod in world.pods() {

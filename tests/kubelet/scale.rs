@@ -48,7 +48,7 @@ fn ten_thousand_pods_on_five_hundred_nodes() {
             What::Resume { .. } => "resume".into(),
             What::Rpc { message, .. } => format!("rpc {}", message.method()),
             What::Reply { .. } => "reply".into(),
-            What::Packet { message, .. } => message.line(),
+            What::Packet { message, .. } | What::Fault { message } => message.line(),
         };
         if name == "request patch Pod" {
             last = step.time;

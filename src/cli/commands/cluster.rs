@@ -3,8 +3,8 @@
 use crate::node::shell;
 
 use super::super::Stepper;
-use super::Run::Says;
-use super::{Command, Group, Line, Text};
+use super::Run::{Says, Stops};
+use super::{Answer, Command, Group, Line, Text};
 use crate::debugger::Choice;
 
 /// What is said where no editor can be opened.
@@ -75,12 +75,12 @@ pub const GROUP: Group = Group {
                    node node-1 nft list ruleset  kube-proxy's rules as in nftables mode\n\
                    node node-1 cp FILE PATH      a file of the scenario, or one beside it\n\
                    node node-1 rm PATH\n",
-            run: Says(|stepper, line| match line.words()[1..].split_first() {
-                Some((word, [_])) if word == "stop" || word == "start" => super::decide::act(stepper, line),
+            run: Stops(|stepper, line| match line.words()[1..].split_first() {
+                Some((word, [_, ..])) if word == "stop" || word == "start" => super::decide::step(stepper, line),
                 Some((_, command)) if command.first().is_some_and(|word| word == "cp" || word == "rm") => {
-                    super::decide::act(stepper, line)
+                    super::decide::step(stepper, line)
                 }
-                Some((node, command)) if !command.is_empty() => on_node(stepper, node, command),
+                Some((node, command)) if !command.is_empty() => on_node(stepper, node, command).map(Answer::says),
                 _ => Err(format!("write: node NODE COMMAND; a node knows {}, cp FILE PATH, rm PATH", shell::USAGE)),
             }),
         },

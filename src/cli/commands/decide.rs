@@ -1,10 +1,8 @@
 //! What comes next, and what breaks. Every choice is kept, so that the run can be saved and repeated.
 
-use crate::debugger::choice;
-
 use super::super::Stepper;
 use super::Run::{Says, Stops};
-use super::{Command, Group, Line, Text};
+use super::{Answer, Command, Group, Line, Reply, Text};
 
 /// Commands about the order of events.
 pub const GROUP: Group = Group {
@@ -16,10 +14,7 @@ pub const GROUP: Group = Group {
             usage: "choose EVENT",
             about: "deliver this one next: choose e45",
             more: "pending shows the numbers. Events of one watch stay in order.\n",
-            run: Stops(|stepper, line| {
-                stepper.session.act(line.text())?;
-                Ok(stepper.stopped())
-            }),
+            run: Stops(step),
         },
         Command {
             names: &["hold"],
@@ -27,9 +22,9 @@ pub const GROUP: Group = Group {
             about: "keep back what it gets, or one of its watches",
             more: "  hold kube-scheduler            it hangs\n  hold kube-scheduler pods       its watch of Pods lags\n  \
                 hold link kubelet/node-1 kube-apiserver\nhold alone shows what is held. Held events stay pending.\n",
-            run: Says(|stepper, line| match line.arguments().is_empty() {
-                true => Ok(choice::what_is_held(&stepper.session) + "\n"),
-                false => act(stepper, line),
+            run: Stops(|stepper, line| match line.arguments().is_empty() {
+                true => Ok(Answer::says(stepper.session.cluster.what_is_held() + "\n")),
+                false => step(stepper, line),
             }),
         },
         Command {
@@ -37,7 +32,7 @@ pub const GROUP: Group = Group {
             usage: "release [COMPONENT [KIND]]",
             about: "let it go again; alone: everything",
             more: "",
-            run: Says(act),
+            run: Stops(step),
         },
         Command {
             names: &["delay"],
@@ -52,7 +47,7 @@ pub const GROUP: Group = Group {
             about: "lose it, where that can happen",
             more: "Of a request or its answer the client sees a lost connection. A notification is lost as by a faulty \
                 watch cache.\nTimers and calls on one machine cannot get lost.\n",
-            run: Says(act),
+            run: Stops(step),
         },
         Command {
             names: &["seed"],
@@ -89,14 +84,14 @@ pub const FAULTS: Group = Group {
             usage: "crash COMPONENT",
             about: "its caches and queues are lost, it starts anew",
             more: "  crash kube-controller-manager\n  crash kubelet/node-1\n  crash kube-apiserver     every watch breaks\n",
-            run: Says(act),
+            run: Stops(step),
         },
         Command {
             names: &["stop", "start"],
             usage: "stop, start COMPONENT",
             about: "the same in two moves",
             more: "",
-            run: Says(act),
+            run: Stops(step),
         },
         Command {
             names: &["fail"],
@@ -105,28 +100,42 @@ pub const FAULTS: Group = Group {
             more: "HOW is 409, 429, 500, 503, lost (before it arrives) or lost-after (it took effect); times N for \
                 more than one.\n  fail replicaset-controller create pods with lost-after\n  \
                 fail kubelet/* patch pods with 500 times 3\n",
-            run: Says(act),
+            run: Stops(step),
         },
         Command {
             names: &["kill", "oom"],
             usage: "kill, oom POD [CONTAINER]",
             about: "end a container's process",
             more: "",
-            run: Says(act),
+            run: Stops(step),
+        },
+        Command {
+            names: &["file"],
+            usage: "file on|off POD PATH",
+            about: "what a probe that reads the file finds",
+            more: "",
+            run: Stops(step),
+        },
+        Command {
+            names: &["answer"],
+            usage: "answer POD CODE",
+            about: "what its servers answer with from now on",
+            more: "  answer web 503\n",
+            run: Stops(step),
         },
         Command {
             names: &["cut", "mend"],
             usage: "cut, mend NODE",
             about: "no message between it and the API server",
             more: "What is on the node goes on. Messages wait until the link is mended; none times out.\n",
-            run: Says(act),
+            run: Stops(step),
         },
         Command {
             names: &["disconnect"],
             usage: "disconnect COMPONENT KIND",
             about: "its watch breaks; it lists anew",
             more: "  disconnect kube-scheduler nodes\n",
-            run: Says(act),
+            run: Stops(step),
         },
         Command {
             names: &["stale"],
@@ -134,14 +143,14 @@ pub const FAULTS: Group = Group {
             about: "its next list shows the past",
             more: "As from a watch cache of the API server's that lags behind; crash the component, and it lists.\n  \
                 stale kubelet/node-1 pods 57\n",
-            run: Says(act),
+            run: Stops(step),
         },
         Command {
             names: &["compact"],
             usage: "compact",
             about: "etcd forgets the past; watches behind get 410",
             more: "",
-            run: Says(act),
+            run: Stops(step),
         },
         Command {
             names: &["full", "relieve"],
@@ -149,7 +158,7 @@ pub const FAULTS: Group = Group {
             about: "it takes no Pod more, or again",
             more: "Its status says DiskPressure or PIDPressure soon, which becomes a taint that the scheduler heeds.\nUntil \
                 then Pods still come, and are refused. Pods that run are left alone.\n",
-            run: Says(act),
+            run: Stops(step),
         },
         Command {
             names: &["skew"],
@@ -158,7 +167,7 @@ pub const FAULTS: Group = Group {
             more: "It is to be seen in the node's Lease. One that is fast does no harm: how long a Lease stays as it is, is\n\
                 measured by the watcher's own clock. One that goes back does: a Lease counts as renewed only if its\n\
                 time has grown, so the node is doubted until its clock is right again: skew NODE 0.\n",
-            run: Says(act),
+            run: Stops(step),
         },
         Command {
             names: &["leader-change"],
@@ -166,20 +175,26 @@ pub const FAULTS: Group = Group {
             about: "its leader cannot renew its Lease",
             more: "Of kube-controller-manager, unless kube-scheduler is named. After ten seconds the leader gives up; five\n\
                 seconds later another may take over. Scenarios say how many there are: managers: 2.\n",
-            run: Says(act),
+            run: Stops(step),
         },
         Command {
             names: &["slow"],
             usage: "slow IMAGE SECONDS",
             about: "pulling it takes so long",
             more: "",
-            run: Says(act),
+            run: Stops(step),
         },
     ],
 };
 
+/// Does what the line says, which is a step.
+pub fn step(stepper: &mut Stepper, line: &Line) -> Reply {
+    stepper.session.act(line.text())?;
+    Ok(stepper.stopped())
+}
+
 /// Does what the line says, and keeps it among the choices.
-pub fn act(stepper: &mut Stepper, line: &Line) -> Text {
+fn act(stepper: &mut Stepper, line: &Line) -> Text {
     Ok(stepper.session.act(line.text())? + "\n")
 }
 

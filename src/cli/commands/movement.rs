@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use crate::cluster::fault::text::duration;
 use crate::cluster::scenario::Scenario;
 use crate::debugger::breakpoint::Breakpoints;
-use crate::debugger::choice;
 use crate::debugger::moves::{MOST, Reaction};
 use crate::debugger::{Advance, Goal, Session, StopAt, tour};
 use crate::engine::Note;
@@ -93,7 +93,7 @@ pub const GROUP: Group = Group {
                 As kubectl has it, it waits for objects: wait --for=delete pod/web\n",
             run: Stops(|stepper, line| match line.arguments().as_slice() {
                 [time] if !time.starts_with('-') => {
-                    let end = stepper.session.cluster.engine.now() + choice::duration(time)?;
+                    let end = stepper.session.cluster.engine.now() + duration(time)?;
                     run_on(stepper, Goal::Time(end))
                 }
                 [] => Err("write for example: wait 30, or as kubectl does: wait --for=delete pod/web".to_owned()),

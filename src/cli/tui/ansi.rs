@@ -38,7 +38,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
             line.push(cell.character);
         }
         line += if before.is_empty() { "" } else { RESET };
-        lines.push(line);
+        lines.push(if to < cells.len() { line.trim_end().to_owned() } else { line });
         from = to;
         while to > 0 && cells.get(from).is_some_and(|cell| cell.character == ' ') {
             from += 1;

@@ -6,7 +6,7 @@
 //! | `pod/web-*`, `pod/shop/web-*` | an object: globs, with its namespace if one is given |
 //! | `-l app=web` | objects with these labels |
 //! | `ns=shop`, `name=web-*` | a namespace, a name |
-//! | `request`, `response`, `notification`, `timer`, `runtime` | a class of events |
+//! | `request`, `response`, `notification`, `timer`, `runtime`, `packet`, `fault` | a class of events |
 //! | `kube-scheduler`, `kubelet/*`, `replicaset-controller` | a component that sends, gets or works |
 //! | `from=NAME`, `to=NAME` | the sender alone, the receiver alone |
 //! | `create`, `update`, `pods/status` | a verb, a subresource of a kind |

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::apiserver::request::{Request, Verb};
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::Cluster;
-use crate::debugger::choice::Choice;
+use crate::cluster::fault::Fault as Breaks;
 use crate::engine::control::{Failing, Failure, Hold, Stale};
-use crate::engine::{APISERVER, Engine, EventId, Note, Pending, ReplyTo, Step, What};
+use crate::engine::{APISERVER, Engine, Note, Pending, ReplyTo, Step, What};
 use crate::object::Kind;
 use crate::object::glob::matches;
 
@@ -218,53 +218,30 @@ fn of_call(fault: FaultKind, request: &Request) -> Option<Fault> {
 }
 
 impl Fault {
-    /// Does it, before `event` is delivered. Returns the choices that do the same in a session; none if it cannot be.
-    pub fn apply(&self, cluster: &mut Cluster, event: EventId) -> Vec<Choice> {
-        if let Fault::Rewind(name, plural, revision) = self {
-            let crash = Fault::Crash(name.clone()).apply_one(cluster, event);
-            let stale = Fault::Stale(name.clone(), plural.clone(), *revision).apply_one(cluster, event);
-            return crash.into_iter().chain(stale).collect();
-        }
-        self.apply_one(cluster, event).into_iter().collect()
-    }
-
-    fn apply_one(&self, cluster: &mut Cluster, event: EventId) -> Option<Choice> {
-        let kind = |plural: &String| Kind::from_word(plural);
-        let engine = &mut cluster.engine;
-        match self {
+    /// What is to be done before `event` is delivered, one after another; nothing if it makes no difference.
+    pub fn breaks(&self, cluster: &Cluster, event: &Pending) -> Vec<Breaks> {
+        let stale = |name: &String, plural, revision| {
+            let (component, kind) = (name.clone(), Kind::from_word(plural)?);
+            Some(Breaks::Stale(Stale { component, kind, revision }))
+        };
+        let first = match self {
             Fault::Hold(component, plural) => {
-                let hold = Hold::Watch(component.clone(), kind(plural)?);
-                if engine.controls().holds.contains(&hold) {
-                    return None;
-                }
-                engine.hold(hold.clone());
-                Some(Choice::Hold(hold))
+                let hold = Kind::from_word(plural).map(|kind| Hold::Watch(component.clone(), kind));
+                hold.filter(|hold| !cluster.engine.controls().holds.contains(hold)).map(Breaks::Hold)
             }
-            Fault::Drop => engine.drop_event(event).ok().map(|_| Choice::Drop(event)),
+            Fault::Drop => Some(Breaks::Drop(event.id)),
             Fault::Disconnect(component, plural) => {
-                let kind = kind(plural)?;
-                (engine.disconnect(component, kind) > 0).then(|| Choice::Disconnect(component.clone(), kind))
+                Kind::from_word(plural).map(|kind| Breaks::Disconnect(component.clone(), kind))
             }
-            Fault::Crash(name) | Fault::Rewind(name, ..) => {
-                cluster.stop_process(name).and_then(|_| cluster.start_process(name)).ok()?;
-                Some(Choice::Crash(name.clone()))
-            }
-            Fault::Stale(component, plural, revision) => {
-                let stale = Stale { component: component.clone(), kind: kind(plural)?, revision: *revision };
-                engine.make_stale(stale.clone()).ok().map(|()| Choice::Stale(stale))
-            }
-            Fault::Fail(how) => {
-                let how = FaultKind::parse(how).ok()?;
-                let (FaultKind::Fail(how), What::Request { request, .. }) = (how, &engine.in_flight(event)?.what)
-                else {
-                    return None;
-                };
-                let (component, verb) = (request.user.agent.to_string(), request.verb.as_str().to_owned());
-                let failure = Failure { component, verb, kind: Some(request.kind), how, times: 1 };
-                engine.fail(failure.clone());
-                Some(Choice::Fail(failure))
-            }
-        }
+            Fault::Crash(name) | Fault::Rewind(name, ..) => Some(Breaks::Crash(name.clone())),
+            Fault::Stale(name, plural, revision) => stale(name, plural, *revision),
+            Fault::Fail(how) => failure(how, event).map(Breaks::Fail),
+        };
+        let second = match self {
+            Fault::Rewind(name, plural, revision) => stale(name, plural, *revision),
+            _ => None,
+        };
+        first.into_iter().chain(second).collect()
     }
 
     /// The component that it concerns.
@@ -276,4 +253,13 @@ impl Fault {
             Fault::Fail(_) => engine.name(event.from),
         }
     }
+}
+
+/// The failure of the request that is due.
+fn failure(how: &str, event: &Pending) -> Option<Failure> {
+    let (Ok(FaultKind::Fail(how)), What::Request { request, .. }) = (FaultKind::parse(how), &event.what) else {
+        return None;
+    };
+    let (component, verb) = (request.user.agent.to_string(), request.verb.as_str().to_owned());
+    Some(Failure { component, verb, kind: Some(request.kind), how, times: 1 })
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::apiserver::watch::WatchEvent;
+use crate::cluster::fault::Fault as Breaks;
 use crate::cluster::{Cluster, Saved};
 use crate::debugger::choice::Choice;
 use crate::engine::control::Hold;
@@ -168,8 +169,8 @@ impl Course {
     fn release(&mut self, cluster: &mut Cluster) -> bool {
         let held: Vec<Hold> = cluster.engine.controls().holds.clone();
         for hold in &held {
-            cluster.engine.release(hold);
-            self.chosen(cluster, Choice::Release(Some(hold.clone())));
+            self.do_fault(cluster, Breaks::Release(Some(hold.clone())));
+            self.names.adopt(cluster, digest(&"release"), self.trace.steps.len());
         }
         !held.is_empty()
     }
@@ -180,6 +181,21 @@ impl Course {
         if next.is_some_and(|due| due > self.held_since + held) {
             self.release(cluster);
         }
+    }
+
+    /// Breaks or mends something, as a step of the cluster. False if that cannot be.
+    fn do_fault(&mut self, cluster: &mut Cluster, fault: Breaks) -> bool {
+        let after = cluster.engine.steps();
+        if cluster.fault(fault.clone()).is_err() {
+            return false;
+        }
+        match &fault {
+            Breaks::Stale(stale) => self.frozen.push((stale.component.clone(), stale.kind)),
+            Breaks::Hold(_) => self.held_since = cluster.engine.now(),
+            _ => {}
+        }
+        self.trace.choices.push((after, Choice::Fault(fault)));
+        true
     }
 
     fn chosen(&mut self, cluster: &Cluster, choice: Choice) {
@@ -243,17 +259,12 @@ impl Course {
 
     fn break_something(&mut self, cluster: &mut Cluster, fault: &Fault, event: &Pending) {
         let access = Access::of_component(fault.component(&cluster.engine, event));
-        let choices = fault.apply(cluster, event.id);
-        if choices.is_empty() {
-            return;
+        let mut done = false;
+        for fault in fault.breaks(cluster, event) {
+            done |= self.do_fault(cluster, fault);
         }
-        for choice in choices {
-            match &choice {
-                Choice::Stale(stale) => self.frozen.push((stale.component.clone(), stale.kind)),
-                Choice::Hold(_) => self.held_since = cluster.engine.now(),
-                _ => {}
-            }
-            self.chosen(cluster, choice);
+        if !done {
+            return;
         }
         let identity = digest(&(self.names.of_event(event.id), fault));
         let linked = self.trace.causality.add(identity, &access, None);
@@ -312,9 +323,8 @@ impl Course {
         if let Some(at) = self.frozen.iter().position(|frozen| *frozen == (name.clone(), *kind)) {
             self.frozen.remove(at);
             let hold = Hold::Watch(name, *kind);
-            cluster.engine.hold(hold.clone());
-            self.held_since = cluster.engine.now();
-            self.chosen(cluster, Choice::Hold(hold));
+            self.do_fault(cluster, Breaks::Hold(hold));
+            self.names.adopt(cluster, digest(&"freeze"), self.trace.steps.len());
         }
     }
 }

@@ -1,13 +1,12 @@
-//! What breaks: processes that stop and start, containers that die, images that come slowly.
+//! Processes that stop and start, containers that die, nodes that are short of something.
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use crate::node::kubelet::Kubelet;
 use crate::node::kubelet::node_status::Shortage;
 use crate::object::Key;
 
-use super::{Cluster, NodeConfig, Program};
+use super::super::{Cluster, NodeConfig, Program};
 
 impl Cluster {
     /// Stops a process as a crash does: caches and queues are lost, its watches break, calls under way are forgotten.
@@ -64,7 +63,7 @@ impl Cluster {
         Ok(())
     }
 
-    fn node_config(&self, name: &str) -> NodeConfig {
+    pub(super) fn node_config(&self, name: &str) -> NodeConfig {
         let of_scenario = self.config.nodes.iter().find(|node| node.name == name).cloned();
         let number = name.rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(1);
         of_scenario.unwrap_or_else(|| NodeConfig { name: name.to_owned(), ..NodeConfig::numbered(number) })
@@ -138,14 +137,5 @@ impl Cluster {
         let id = self.engine.find(&format!("kubelet/{node}")).ok_or_else(|| format!("no kubelet runs on {node:?}"))?;
         let done = self.engine.with_actor(id, |actor| actor.as_any().downcast_ref::<Kubelet>().map(change)).flatten();
         done.ok_or_else(|| format!("no kubelet runs on {node:?}"))
-    }
-
-    /// From now on pulling an image takes so long, on every node.
-    pub fn slow_image(&mut self, image: &str, time: Duration) {
-        self.images.entry(image.to_owned()).or_default().pull_time = Some(time);
-        let on: Vec<String> = self.engine.actors().map(|(_, actor)| actor.name().to_owned()).collect();
-        for node in on.iter().filter_map(|name| name.strip_prefix("containerd/")) {
-            self.script_images(node);
-        }
     }
 }

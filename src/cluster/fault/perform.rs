@@ -1,0 +1,207 @@
+//! What each fault does, and what is said of it.
+
+use std::time::Duration;
+
+use crate::client::Informer;
+use crate::controllers::ControllerManager;
+use crate::controllers::manager::account_of;
+use crate::engine::control::Hold;
+use crate::node::kubelet::Kubelet;
+use crate::node::proxy::KubeProxy;
+use crate::object::Key;
+use crate::object::glob::matches;
+use crate::scheduler::KubeScheduler;
+
+use super::super::{Cluster, NodeConfig};
+use super::Fault;
+use super::text::Shown;
+
+impl Cluster {
+    /// Does it, and says what came of it. An error says why it cannot be; then nothing has changed.
+    pub(super) fn perform(&mut self, fault: &Fault) -> Result<String, String> {
+        match fault {
+            Fault::Drop(event) => self.engine.drop_event(*event),
+            Fault::Hold(hold) => {
+                self.check_hold(hold)?;
+                let held = self.engine.hold(hold.clone());
+                Ok(format!("held: {}; {} in flight wait", Shown(hold), events(held)))
+            }
+            Fault::Release(None) => {
+                let holds = self.engine.controls().holds.clone();
+                let free: usize = holds.iter().filter_map(|hold| self.engine.release(hold)).sum();
+                Ok(format!("nothing is held any more; {} on the way", events(free)))
+            }
+            Fault::Release(Some(hold)) => match self.engine.release(hold) {
+                Some(free) => Ok(format!("released: {}; {} on the way", Shown(hold), events(free))),
+                None => Err(format!("{} is not held; {}", Shown(hold), self.what_is_held())),
+            },
+            Fault::Disconnect(name, kind) => {
+                self.check_component(name)?;
+                let plural = kind.info().plural;
+                match self.engine.disconnect(name, *kind) {
+                    0 => Err(format!("{name} watches no {plural}; who OBJECT shows who does")),
+                    1 => Ok("1 watch has broken; what was under way is lost, and the informer lists anew".to_owned()),
+                    n => {
+                        Ok(format!("{n} watches have broken; what was under way is lost, and the informers list anew"))
+                    }
+                }
+            }
+            Fault::Stale(stale) => {
+                self.check_component(&stale.component)?;
+                self.engine.make_stale(stale.clone())?;
+                let (whose, plural) = (&stale.component, stale.kind.info().plural);
+                Ok(format!("the next list of {plural} that {whose} gets is of revision {}", stale.revision))
+            }
+            Fault::Fail(failure) => {
+                self.check_component(&failure.component)?;
+                self.engine.fail(failure.clone());
+                let calls = if failure.times == 1 { "call".to_owned() } else { format!("{} calls", failure.times) };
+                Ok(format!("the next {calls} of {} will fail", failure.component))
+            }
+            Fault::Stop(name) => self.stop_process(name),
+            Fault::Start(name) => self.start_process(name),
+            Fault::Crash(name) => {
+                self.stop_process(name)?;
+                self.start_process(name)?;
+                Ok(format!("{name} has crashed and starts anew: what it knew is lost"))
+            }
+            Fault::Kill { pod, container, oom } => match self.kill_container(pod, container, *oom) {
+                true => Ok("the process is gone; the kubelet will notice".to_owned()),
+                false => Err(format!("no such container runs in {pod}")),
+            },
+            Fault::StartNode { number, cpu, memory_gi } => self.switch_on(*number, *cpu, *memory_gi),
+            Fault::StopNode(number) => self.switch_off(*number),
+            Fault::OnNode { node, command } => self.on_node(node, command),
+            Fault::File { present, pod, path } => self.set_file(pod, path, *present),
+            Fault::Answer { pod, status } => self.set_answer(pod, *status),
+            Fault::Compact => Ok(self.compact()),
+            Fault::Slow { image, time } => Ok(self.slow_image(image, *time)),
+            Fault::Full { node, of } => self.shorten(node, *of),
+            Fault::Skew { node, milliseconds } => self.skew_clock(node, *milliseconds as f64 / 1e3),
+            Fault::LeaderChange(component) => self.change_leader(component),
+        }
+    }
+
+    fn switch_on(&mut self, number: usize, cpu: Option<u32>, memory_gi: Option<u32>) -> Result<String, String> {
+        let mut node = self.node_config(&NodeConfig::numbered(number).name);
+        node.cpu = cpu.unwrap_or(node.cpu);
+        node.memory_gi = memory_gi.unwrap_or(node.memory_gi);
+        let name = node.name.clone();
+        if self.is_on(&name) {
+            return Err(format!("{name} is on already"));
+        }
+        self.add_node(&node);
+        Ok(format!("{name} is switched on"))
+    }
+
+    fn switch_off(&mut self, number: usize) -> Result<String, String> {
+        let name = NodeConfig::numbered(number).name;
+        if !self.is_on(&name) {
+            return Err(format!("{name} is off already"));
+        }
+        self.stop_node(&name);
+        Ok(format!("{name} is cut off the power"))
+    }
+
+    fn is_on(&self, node: &str) -> bool {
+        self.engine.find(&format!("containerd/{node}")).is_some()
+    }
+
+    fn set_file(&mut self, pod: &Key, path: &str, present: bool) -> Result<String, String> {
+        let runtime = self.runtime_of(pod).ok_or_else(|| format!("{pod} runs nowhere"))?;
+        let entry = (pod.to_string(), path.to_owned());
+        self.with_runtime(runtime, |runtime| {
+            runtime.with(|state| if present { state.files.insert(entry) } else { state.files.remove(&entry) })
+        });
+        Ok(format!("{path} in {pod} is {}", if present { "there" } else { "gone" }))
+    }
+
+    fn set_answer(&mut self, pod: &Key, status: u16) -> Result<String, String> {
+        let host = self.node_of(pod).and_then(|node| self.host(&node)).ok_or_else(|| format!("{pod} runs nowhere"))?;
+        host.sockets.borrow_mut().answers.insert(pod.to_string(), status);
+        Ok(format!("the servers in {pod} answer {status} from now on"))
+    }
+
+    fn compact(&mut self) -> String {
+        let told = match self.engine.compact() {
+            0 => "no watch lags behind".to_owned(),
+            1 => "1 watch lags behind and gets 410".to_owned(),
+            n => format!("{n} watches lag behind and get 410"),
+        };
+        format!("etcd has forgotten all before revision {}; {told}", self.engine.api.store.compacted())
+    }
+
+    /// From now on pulling an image takes so long, on every node.
+    fn slow_image(&mut self, image: &str, time: Duration) -> String {
+        self.images.entry(image.to_owned()).or_default().pull_time = Some(time);
+        let on: Vec<String> = self.engine.actors().map(|(_, actor)| actor.name().to_owned()).collect();
+        for node in on.iter().filter_map(|name| name.strip_prefix("containerd/")) {
+            self.script_images(node);
+        }
+        format!("pulling {image} takes {} s from now on", time.as_secs_f64())
+    }
+
+    /// What is held, for whoever asks.
+    pub fn what_is_held(&self) -> String {
+        let holds: Vec<String> = self.engine.controls().holds.iter().map(|hold| Shown(hold).to_string()).collect();
+        if holds.is_empty() { "nothing is held".to_owned() } else { format!("held: {}", holds.join("; ")) }
+    }
+
+    /// The processes that run, and the controllers in them by name and by account.
+    pub fn component_names(&self) -> Vec<String> {
+        let processes = self.engine.actors().map(|(_, actor)| actor.name().to_owned());
+        let controllers = self.config.parts.controllers.iter();
+        let controllers = controllers.flat_map(|row| [row.name, account_of(row.name)]).map(str::to_owned);
+        let mut names: Vec<String> = ["kube-apiserver".to_owned()].into_iter().chain(processes).collect();
+        for name in controllers {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// A process's informers; none if it is none whose informers are known.
+    pub fn informers(&self, process: &str) -> Option<Vec<&Informer>> {
+        let any = self.engine.actor(self.engine.find(process)?)?.as_any();
+        if let Some(kubelet) = any.downcast_ref::<Kubelet>() {
+            return Some(kubelet.informers().into());
+        }
+        let of_proxy = || Some(any.downcast_ref::<KubeProxy>()?.informers().iter().collect());
+        let of_scheduler = || Some(any.downcast_ref::<KubeScheduler>()?.informers().iter().collect());
+        let of_manager = || Some(any.downcast_ref::<ControllerManager>()?.informers().iter().collect());
+        of_manager().or_else(of_scheduler).or_else(of_proxy)
+    }
+
+    /// That a name is somebody's, so that a slip does not hold nobody.
+    fn check_component(&self, glob: &str) -> Result<(), String> {
+        let names = self.component_names();
+        if names.iter().any(|name| matches(glob, name)) {
+            return Ok(());
+        }
+        Err(format!("there is no component {glob:?}; there are {}", names.join(", ")))
+    }
+
+    fn check_hold(&self, hold: &Hold) -> Result<(), String> {
+        match hold {
+            Hold::Component(name) => self.check_component(name),
+            Hold::Link(a, b) => self.check_component(a).and_then(|()| self.check_component(b)),
+            Hold::Watch(glob, kind) => {
+                self.check_component(glob)?;
+                let watches = |id, name: &str| match self.informers(name) {
+                    Some(informers) => informers.iter().any(|informer| informer.kind() == *kind),
+                    None => self.engine.watched_by(id).contains(kind),
+                };
+                let mut processes = self.engine.actors().map(|(id, actor)| (id, actor.name()));
+                match processes.any(|(id, name)| matches(glob, name) && watches(id, name)) {
+                    true => Ok(()),
+                    false => Err(format!("{glob} watches no {}; who OBJECT shows who does", kind.info().plural)),
+                }
+            }
+        }
+    }
+}
+
+fn events(n: usize) -> String {
+    if n == 1 { "1 event".to_owned() } else { format!("{n} events") }
+}

@@ -1,0 +1,62 @@
+//! Steps that the engine only makes room for: something breaks, or is changed, from outside.
+//!
+//! What a fault does is for whoever built the cluster to know. Here it gets what every step has: a number, a place in the
+//! order of events, a cause, notes, and what follows from it. It is due like any event if a process or a command of a
+//! scenario has sent it ([`super::Hub::fault`]), and happens at once if somebody outside decides so.
+
+use std::rc::Rc;
+
+use super::event::{ActorId, EventId, Message, Pending, StepId, What};
+use super::{Engine, Step};
+
+/// The step of a fault that has begun. What is done to the engine now belongs to it.
+pub struct Breaking {
+    /// The event.
+    pub event: Pending,
+    /// The first event that was sent since.
+    first: u64,
+}
+
+impl Engine {
+    /// Begins the step of the fault that is due next, or of the one that is chosen. None if that is no fault.
+    pub fn begin_fault_due(&mut self, chosen: Option<EventId>) -> Option<Breaking> {
+        let event = chosen.map_or_else(|| self.peek(), |id| self.in_flight(id))?;
+        if !matches!(event.what, What::Fault { .. }) {
+            return None;
+        }
+        let event = self.take_pending((event.due, event.id));
+        Some(self.begin_step(event))
+    }
+
+    /// Begins the step of a fault that nothing in the run has caused: `from` has decided so just now.
+    pub fn begin_fault(&mut self, from: ActorId, message: Rc<dyn Message>) -> Breaking {
+        let id = EventId(self.next_event);
+        self.next_event += 1;
+        let (due, cause, what) = (self.now, StepId(0), What::Fault { message });
+        self.begin_step(Pending { id, due, cause, from, to: from, background: false, idle: false, what })
+    }
+
+    fn begin_step(&mut self, event: Pending) -> Breaking {
+        self.now = self.now.max(event.due);
+        self.steps += 1;
+        self.hub.enter(self.now, StepId(self.steps), event.from, false);
+        Breaking { event, first: self.next_event }
+    }
+
+    /// Ends it. `at` is whom it concerned.
+    pub fn end_fault(&mut self, breaking: Breaking, at: ActorId) -> Step {
+        self.settle(&mut Vec::new());
+        let sent = (breaking.first..self.next_event).map(EventId).filter(|_| self.hub.recording()).collect();
+        let event = Pending { to: at, ..breaking.event };
+        Step { id: StepId(self.steps), time: self.now, event, notes: self.hub.take_notes(), sent }
+    }
+
+    /// Takes the beginning of a fault back that cannot be: there was no step.
+    pub fn cancel_fault(&mut self, breaking: &Breaking) {
+        self.steps -= 1;
+        self.hub.take_notes();
+        if self.next_event == breaking.first {
+            self.next_event = breaking.event.id.0;
+        }
+    }
+}
