@@ -4,7 +4,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kubestep::cluster::scenario::{Nodes, Scenario};
-use kubestep::debugger::{Choice, Goal, Session, StopAt};
+use kubestep::debugger::{Choice, Goal, Session, StopAt, file};
 use kubestep::object::random::Random;
 
 fn session(scenario: &Scenario) -> Session {
@@ -36,6 +36,65 @@ fn any_way_leads_to_the_same_end() {
         }
         wandering.go(&mut Goal::Quiet, 0);
         assert_eq!(digests(&wandering), expected, "{}", scenario.name);
+    }
+}
+
+/// What may be broken anywhere; what cannot be at some place is refused there, and changes nothing.
+const FAULTS: &[&str] = &[
+    "crash kube-controller-manager",
+    "crash kube-apiserver",
+    "stop kube-scheduler",
+    "start kube-scheduler",
+    "hold kube-scheduler pods",
+    "hold kubelet/node-1",
+    "release",
+    "cut node-2",
+    "mend node-2",
+    "disconnect kube-controller-manager pods",
+    "fail * with lost-after",
+    "fail replicaset-controller create pods with 500 times 2",
+    "node stop 3",
+    "node start 3",
+    "compact",
+    "full node-1 disk",
+    "type kubectl scale deployment web --replicas=3",
+    "seed 7",
+];
+
+/// The same whatever was broken at random places, on each of several branches.
+#[test]
+fn any_way_leads_to_the_same_end_of_any_course() {
+    for seed in 1..=5 {
+        let scenario = Scenario { seed, ..Scenario::find("deployment").expect("it is shipped") };
+        let (mut session, mut random) = (session(&scenario), Random::new(seed));
+        let mut courses = Vec::new();
+        for _ in 0..3 {
+            session.goto(random.below(200));
+            for _ in 0..3 {
+                let _ = session.act(FAULTS[random.below(FAULTS.len() as u64) as usize]);
+                session.goto(session.cluster.engine.steps() + random.below(40));
+            }
+            session.go(&mut Goal::Quiet, 20_000);
+            courses.push((session.choices().to_vec(), digests(&session)));
+        }
+        for (choices, expected) in &courses {
+            let choices = choices.iter().map(|chosen| (chosen.after, chosen.choice.clone())).collect();
+            let straight = file::of_run(scenario.clone(), choices, expected.len() as u64);
+            assert_eq!(digests(&straight), *expected, "seed {seed}");
+        }
+        let expected = &courses.last().expect("there are three").1;
+        for _ in 0..4 {
+            let step = random.below(expected.len() as u64 + 1);
+            assert_eq!(session.goto(step), step, "seed {seed}");
+            assert_eq!(digests(&session), expected[..step as usize], "seed {seed}, back to step {step}");
+        }
+        session.go(&mut Goal::Quiet, 20_000);
+        assert_eq!(digests(&session), *expected, "seed {seed}");
+        for branch in 0..session.branches().len() {
+            session.switch(branch);
+            session.switch(branch);
+            assert_eq!(digests(&session), *expected, "seed {seed}, to branch {branch} and back");
+        }
     }
 }
 

@@ -211,7 +211,8 @@ impl Stepper {
 
     /// A view of that width.
     pub fn view(&self) -> View {
-        View::new(self.width())
+        let rows = self.columns.is_none().then(|| Term::stdout().size_checked()).flatten();
+        rows.map_or(View::new(self.width()), |(rows, _)| View::on_screen(self.width(), rows.into()))
     }
 }
 

@@ -19,8 +19,9 @@ use super::tui::ansi;
 const FIELDS_SHOWN: usize = 8;
 /// So many pending events are named at a stop; `pending` shows all.
 const PENDING_SHOWN: usize = 4;
-/// So many suspended tasks show their code.
+/// So many suspended tasks show their code; one on a terminal with fewer than so many rows.
 const TASKS_SHOWN: usize = 3;
+const LOW: usize = 40;
 /// Lines of code before and after the line that waits.
 const CODE_AROUND: u32 = 1;
 /// The width of the column of section heads.
@@ -30,6 +31,8 @@ const LABEL: usize = 9;
 pub struct View {
     /// Columns.
     pub width: usize,
+    /// So many suspended tasks show their code.
+    tasks: usize,
     /// The head of the section last written; it is not written twice in a row.
     last: RefCell<String>,
 }
@@ -37,7 +40,12 @@ pub struct View {
 impl View {
     /// A view `width` columns wide.
     pub fn new(width: usize) -> View {
-        View { width: width.max(20), last: RefCell::default() }
+        View { width: width.max(20), tasks: TASKS_SHOWN, last: RefCell::default() }
+    }
+
+    /// The same for a terminal so high. On a low one a stop shows less, so that its beginning is still to be seen.
+    pub fn on_screen(width: usize, rows: usize) -> View {
+        View { tasks: if rows < LOW { 1 } else { TASKS_SHOWN }, ..View::new(width) }
     }
 
     /// Everything a learner needs at a stop.
@@ -173,13 +181,7 @@ impl View {
         let Some(why) = why else {
             return self.section(out, "why", "it was under way before the first step");
         };
-        let from =
-            why.from.as_ref().map_or(String::new(), |from| format!("{}: ", palette::component(from).apply_to(from)));
-        let code = why.code.map_or(String::new(), |code| format!(" → {code}"));
-        let revision = why.revision.map_or(String::new(), |revision| format!(", rv {revision}"));
-        // What somebody outside has decided was caused by no step.
-        let step = if why.step == 0 { String::new() } else { format!("step {}: ", why.step) };
-        self.wrapped(out, "why", &format!("{step}{from}{}{code}{revision}", why.what));
+        self.wrapped(out, "why", &cause(why));
     }
 
     fn change(&self, out: &mut String, change: &Change) {
@@ -227,7 +229,7 @@ impl View {
 
     /// The reconciles and pod workers in flight, each with the line at which it waits.
     fn waiting(&self, out: &mut String, stop: &Stop) {
-        for waiting in stop.waiting.iter().take(TASKS_SHOWN) {
+        for waiting in stop.waiting.iter().take(self.tasks) {
             let task = palette::component(&waiting.component).apply_to(&waiting.task);
             self.wrapped(out, "waiting", &format!("{task} waits for {}", waiting.awaits));
             let place = format!("{}:{}", waiting.file, waiting.line);
@@ -238,8 +240,8 @@ impl View {
                 self.section(out, "", &format!("{mark}{number:>4} {}", style.apply_to(line)));
             }
         }
-        if stop.waiting_total > TASKS_SHOWN {
-            self.section(out, "waiting", &format!("… and {} more", stop.waiting_total - TASKS_SHOWN));
+        if stop.waiting_total > self.tasks {
+            self.section(out, "waiting", &format!("… and {} more", stop.waiting_total - self.tasks));
         }
     }
 
@@ -283,6 +285,15 @@ impl View {
     pub fn fit(&self, text: &str) -> String {
         truncate_str(text, self.width, "…").into_owned()
     }
+}
+
+/// What led to a step, on a line. What somebody outside has decided was caused by no step.
+pub fn cause(why: &Why) -> String {
+    let step = if why.step == 0 { String::new() } else { format!("step {}: ", why.step) };
+    let from = why.from.as_ref().map_or(String::new(), |from| format!("{}: ", palette::component(from).apply_to(from)));
+    let code = why.code.map_or(String::new(), |code| format!(" → {code}"));
+    let revision = why.revision.map_or(String::new(), |revision| format!(", rv {revision}"));
+    format!("{step}{from}{}{code}{revision}", why.what)
 }
 
 /// The width of a section's head: a long one is followed by a blank all the same.

@@ -78,10 +78,7 @@ pub fn stop(stop: Option<&Stop>, width: usize) -> Vec<Row> {
 }
 
 fn why(why: &Why) -> Row {
-    let from = why.from.as_ref().map_or(String::new(), |from| format!("{}: ", palette::component(from).apply_to(from)));
-    let code = why.code.map_or(String::new(), |code| format!(" → {code}"));
-    let revision = why.revision.map_or(String::new(), |revision| format!(", rv {revision}"));
-    let text = format!("why: step {}: {from}{}{code}{revision}", why.step, why.what);
+    let text = format!("why: {}", view::cause(why));
     Row { text, command: Some(format!("goto {}", why.step)) }
 }
 
