@@ -61,7 +61,11 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
         };
         match stepper.answer(&line) {
             Ok(answer) => print(&text(&answer, &stepper.view()))?,
-            Err(error) => print(&format!("{}\n", palette::error().apply_to(error)))?,
+            Err(error) => {
+                let width = stepper.width();
+                let wrap = || error.lines().map(|line| wrapped(line, width)).collect::<Vec<_>>().join("\n");
+                print(&format!("{}\n", palette::error().apply_to(if somebody { wrap() } else { error })))?;
+            }
         }
     }
     if let Some(score) = stepper.quiz.as_ref().and_then(Quiz::score) {

@@ -220,10 +220,20 @@ impl View {
 
     fn facts(&self, out: &mut String, facts: &[Fact]) {
         for fact in facts {
-            self.wrapped(out, &fact.topic, &fact.text);
+            self.fact(out, fact);
             if let Some(table) = &fact.table {
                 out.push_str(&self.table(table));
             }
+        }
+    }
+
+    /// What happened is told in two lines at most: the configuration of a plugin, say, would take ten.
+    fn fact(&self, out: &mut String, fact: &Fact) {
+        let lines = ansi::wrapped(&fact.text, self.width - head_width(&fact.topic));
+        let more = if lines.len() > 2 { "…" } else { "" };
+        for (number, line) in lines.iter().take(2).enumerate() {
+            let text = if number == 1 { format!("{line}{more}") } else { line.clone() };
+            self.section(out, &fact.topic, &text);
         }
     }
 
@@ -274,9 +284,9 @@ impl View {
         let _ = writeln!(out, "{}", self.fit(&format!("{}{text}", palette::label().apply_to(head))));
     }
 
-    /// The same in as many lines as it takes: of why, of what happened and of who waits nothing is left out.
+    /// The same in as many lines as it takes: of why and of who waits nothing is left out.
     fn wrapped(&self, out: &mut String, label: &str, text: &str) {
-        for line in text.lines().flat_map(|line| ansi::wrapped(line, self.width - head_width(label))) {
+        for line in ansi::wrapped(text, self.width - head_width(label)) {
             self.section(out, label, &line);
         }
     }

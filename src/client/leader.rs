@@ -41,10 +41,11 @@ const JITTER: f64 = 1.2;
 /// How many updates a leader tries before it gives up: two in each try.
 pub const UPDATES_UNTIL_LOST: u32 = 2 * (RENEW_DEADLINE.as_secs() / RETRY_PERIOD.as_secs()) as u32;
 
-/// Timers.
-const TRY: &str = "leader election";
+/// Wake: try to get the Lease, or renew it.
+pub const TRY: &str = "leader election";
 const LEAD: &str = "leads";
-const DEADLINE: &str = "renew deadline";
+/// Wake: the Lease was not renewed in time.
+pub const DEADLINE: &str = "renew deadline";
 
 /// Requests a second that a candidate's client may send, and how many at once.
 const QPS: u32 = 20;

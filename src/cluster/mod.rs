@@ -12,6 +12,7 @@ pub mod kubectl;
 mod machine;
 pub mod manifest;
 mod network;
+pub mod quiet;
 pub mod scenario;
 pub mod timeline;
 mod user;
@@ -40,6 +41,7 @@ use crate::node::policy::{self, PolicyAgent};
 use crate::node::proxy::KubeProxy;
 use crate::node::runtime::Runtime;
 use crate::node::runtime::state::ImageScript;
+use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
 
 use bootstrap::{bootstrap, write_as_server};
@@ -61,6 +63,8 @@ pub struct Cluster {
     /// How many commands and faults have failed.
     pub failures: Memory<u32>,
     runner: Rc<Runner>,
+    /// When something was broken or changed last that the background looks after.
+    disturbed: Memory<Option<Instant>>,
     images: BTreeMap<String, ImageScript>,
     /// The storage system, if there is one.
     storage: Option<Backend>,
@@ -96,7 +100,7 @@ impl Cluster {
         let user = Client::new(hub.clone(), id, Rc::new(User::admin()), 50, 300);
         let fabric = Fabric::new(&hub, config.network);
         let kubectl = Kubectl::new(user.clone(), feeds.clone(), fabric.clone());
-        let failures = hub.memory(0);
+        let (failures, disturbed) = (hub.memory(0), hub.memory(None));
         let runner = Rc::new(Runner::new(kubectl.clone(), failures.clone()));
         engine.add(Rc::new(UserActor { hub, actor: id, feeds, runner: runner.clone() }));
         let disks = engine.hub().memory(BTreeMap::new());
@@ -105,6 +109,7 @@ impl Cluster {
             output: kubectl.output.clone(),
             failures,
             runner,
+            disturbed,
             engine,
             user,
             kubectl,
@@ -374,12 +379,6 @@ impl Cluster {
         steps
     }
 
-    /// Whether nothing but background traffic is pending, and no command of the user's is still running.
-    pub fn is_quiet(&self) -> bool {
-        let commands = self.engine.tasks().any(|task| task.actor == self.user.actor());
-        self.engine.foreground() == 0 && !commands && !self.runner.is_busy()
-    }
-
     /// Starts a command of the user's; it runs as the cluster steps.
     pub fn run_command(&mut self, label: &str, command: impl Future<Output = ()> + 'static) {
         let id = self.user.actor();
@@ -394,6 +393,7 @@ impl Cluster {
         }
         let step = self.engine.step()?;
         self.follow_ranges(&step);
+        self.follow_nodes(&step);
         Some(step)
     }
 
@@ -404,6 +404,7 @@ impl Cluster {
         }
         let step = self.engine.choose(event)?;
         self.follow_ranges(&step);
+        self.follow_nodes(&step);
         Ok(step)
     }
 

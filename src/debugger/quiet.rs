@@ -1,9 +1,8 @@
-//! When a cluster is quiet: nothing is left to do, and nothing comes of what never stops.
+//! What comes of a cluster in which nothing is left to do.
 //!
-//! Heartbeats, probes, resyncs and looks round go on for ever, so a cluster is never without a pending event. But
-//! something may come of them: a Lease that is renewed no more makes a node NotReady, a probe that fails takes a Pod out
-//! of its Services. Which of them nobody can tell from the events in flight. So the session lets the cluster run on for a
-//! while, sees whether anything comes of it, and returns. Quiet is a cluster in which
+//! A Lease that is renewed no more makes a node NotReady, a probe that fails takes a Pod out of its Services. Whether
+//! anything of that kind may come is told by [`crate::cluster::quiet`]. If so, the session lets the cluster run on for a
+//! while, sees what comes, and returns. For a session, quiet is a cluster in which
 //!
 //! - nothing but background traffic is pending, and no command or choice is under way, and
 //! - within that while the background changes no object, but for what heartbeats say, and nothing else comes due.
@@ -19,7 +18,7 @@ use super::Session;
 use super::diff;
 
 /// So far ahead a move looks that waits for nothing in particular. A node that is silent is given up sooner.
-pub const SOON: Duration = Duration::from_secs(60);
+pub const SOON: Duration = crate::cluster::quiet::NOTICED;
 
 impl Session {
     /// Whether nothing is in flight but background traffic, and no choice is to be made again here.
@@ -33,12 +32,13 @@ impl Session {
         if !self.is_idle() || steps < self.comes {
             return false;
         }
-        self.comes = self.comes_within(within).unwrap_or_default();
+        self.comes = if self.cluster.may_stir(within) { self.comes_within(within).unwrap_or_default() } else { 0 };
         self.comes == 0
     }
 
-    /// The step at which something comes of the background. The cluster is brought back to where it stands.
-    fn comes_within(&mut self, within: Duration) -> Option<u64> {
+    /// The step at which something comes of the background within that time, found out by letting the cluster run. It is
+    /// brought back to where it stands.
+    pub fn comes_within(&mut self, within: Duration) -> Option<u64> {
         let (place, now, passed) = (self.place(), self.cluster.engine.now(), self.passed);
         let saved = self.cluster.save();
         let comes = self.look(now + within);

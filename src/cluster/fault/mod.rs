@@ -134,7 +134,7 @@ impl Cluster {
         let breaking = self.engine.begin_fault(self.user.actor(), fault.clone());
         let before = self.concerned(&fault);
         match self.perform(&fault) {
-            Ok(said) => Ok((said.clone(), self.end_fault(breaking, before, said))),
+            Ok(said) => Ok((said.clone(), self.end_fault(breaking, &fault, before, said))),
             Err(error) => {
                 self.engine.cancel_fault(&breaking);
                 Err(error)
@@ -162,17 +162,13 @@ impl Cluster {
                 format!("it cannot be: {error}")
             }
         };
-        Some(self.end_fault(breaking, before, said))
+        Some(self.end_fault(breaking, fault, before, said))
     }
 
-    fn end_fault(&mut self, breaking: Breaking, before: Option<ActorId>, said: String) -> Step {
-        let any: &dyn std::any::Any = match &breaking.event.what {
-            What::Fault { message } => &**message,
-            _ => &(),
-        };
+    fn end_fault(&mut self, breaking: Breaking, fault: &Fault, before: Option<ActorId>, said: String) -> Step {
+        self.disturb();
         // Who starts was not there before.
-        let after = any.downcast_ref::<Fault>().and_then(|fault| self.concerned(fault));
-        let at = after.or(before).unwrap_or(breaking.event.from);
+        let at = self.concerned(fault).or(before).unwrap_or(breaking.event.from);
         self.engine.hub().note(|| Note::Text { topic: "fault", text: said.trim_end().to_owned() });
         self.engine.end_fault(breaking, at)
     }
@@ -197,7 +193,11 @@ impl Cluster {
             Fault::OnNode { node, .. } => on("containerd", node),
             Fault::Full { node, .. } | Fault::Skew { node, .. } => on("kubelet", node),
             Fault::Compact => Some(APISERVER),
-            Fault::Release(None) | Fault::Slow { .. } => None,
+            Fault::Release(None) => {
+                let held = self.engine.controls().holds.first().cloned();
+                held.and_then(|hold| self.concerned(&Fault::Hold(hold)))
+            }
+            Fault::Slow { .. } => None,
         }
     }
 

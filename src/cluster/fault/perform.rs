@@ -22,7 +22,7 @@ impl Cluster {
         match fault {
             Fault::Drop(event) => self.engine.drop_event(*event),
             Fault::Hold(hold) => {
-                self.check_hold(hold)?;
+                fault.cut_off().map_or_else(|| self.check_hold(hold), |node| self.check_node(node))?;
                 let held = self.engine.hold(hold.clone());
                 Ok(format!("held: {}; {} in flight wait", Shown(hold), events(held)))
             }
@@ -180,6 +180,15 @@ impl Cluster {
             return Ok(());
         }
         Err(format!("there is no component {glob:?}; there are {}", names.join(", ")))
+    }
+
+    fn check_node(&self, name: &str) -> Result<(), String> {
+        let nodes = self.engine.actors().filter_map(|(_, actor)| actor.name().strip_prefix("containerd/"));
+        let nodes: Vec<&str> = nodes.collect();
+        if nodes.contains(&name) {
+            return Ok(());
+        }
+        Err(format!("there is no node {name:?} that is on; there are {}", nodes.join(", ")))
     }
 
     fn check_hold(&self, hold: &Hold) -> Result<(), String> {

@@ -105,7 +105,7 @@ impl Fault {
     }
 
     /// The node that is cut off, or whose link is mended.
-    fn cut_off(&self) -> Option<&str> {
+    pub(super) fn cut_off(&self) -> Option<&str> {
         match self {
             Fault::Hold(Hold::Link(a, b)) | Fault::Release(Some(Hold::Link(a, b))) if b == "kube-apiserver" => {
                 a.strip_prefix("*/").filter(|node| !node.contains('*'))

@@ -293,6 +293,11 @@ impl Shared {
         self.status_changed();
     }
 
+    /// Whether the machine's clock says what others say.
+    pub(super) fn clock_is_right(&self) -> bool {
+        self.state.borrow().agent.skew == 0
+    }
+
     /// The machine's clock goes wrong by so many nanoseconds.
     pub(super) fn skew_clock(&self, skew: i64) {
         self.state.borrow_mut().agent.skew = skew;

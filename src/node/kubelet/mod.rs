@@ -91,14 +91,14 @@ const WORK: &str = "pod work queue";
 /// Wake: statuses that could not be written are tried again.
 const STATUS: &str = "status manager";
 /// Wake: renew the node's lease.
-const LEASE: &str = "node lease";
+pub const LEASE: &str = "node lease";
 /// Wake: compute, and if need be report, the node's status.
-const NODE_STATUS: &str = "node status";
+pub const NODE_STATUS: &str = "node status";
 /// Wake: a volume may be tried again, or a sync has waited long enough for its volumes. The key is the pod's uid, and
 /// the volume's number or `deadline`.
 const MOUNT: &str = "volume manager";
 /// Wake: the files of a volume are due to be written anew. The key is the pod's uid and the volume's number.
-const REMOUNT: &str = "volume refresh";
+pub const REMOUNT: &str = "volume refresh";
 /// Wake: ask the runtime how it is.
 const RUNTIME_UP: &str = "runtime up";
 /// Wake: a probe's period is over. The key is uid, container, kind and timer.
@@ -219,6 +219,11 @@ impl Kubelet {
     /// The machine becomes short of something; none: it has enough of everything again.
     pub fn be_short_of(&self, shortage: Option<node_status::Shortage>) {
         self.shared.be_short_of(shortage);
+    }
+
+    /// Whether the machine's clock says what others say.
+    pub fn clock_is_right(&self) -> bool {
+        self.shared.clock_is_right()
     }
 
     /// The machine's clock goes wrong by so many nanoseconds, which is to be seen in what the kubelet writes of the time.

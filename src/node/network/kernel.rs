@@ -22,7 +22,7 @@ use super::programs::probe::Probe;
 use super::sockets::{Resolver, Speaks};
 
 /// Wake: whoever waits for an answer has waited long enough.
-const TIMEOUT: &str = "no answer in time";
+pub const TIMEOUT: &str = "no answer in time";
 /// Wake: a packet that was held back goes out now.
 const LATER: &str = "a late packet";
 /// Linux' first port for clients.

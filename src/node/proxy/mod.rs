@@ -61,7 +61,7 @@ use runner::Runner;
 /// Wake: it is time to write the rules.
 const SYNC: &str = "sync proxy rules";
 /// Wake: it is time to write all rules, changed or not.
-const FULL_SYNC: &str = "full sync of proxy rules";
+pub const FULL_SYNC: &str = "full sync of proxy rules";
 /// The number of endpoints above which rules carry no comments about each.
 const LARGE_CLUSTER: usize = 1000;
 /// Requests a second and burst: the defaults of kube-proxy's configuration.

@@ -1,0 +1,99 @@
+//! When a cluster is quiet: nothing is left to do, and nothing comes of what never stops.
+//!
+//! Heartbeats, probes, resyncs and looks round go on for ever, so a cluster is never without a pending event. There is one
+//! rule for what is left to do, and one for whether anything may come of the rest:
+//!
+//! - [`Cluster::is_quiet`]: nothing but background traffic and timers far ahead is pending, and no command is under way.
+//! - [`Cluster::may_stir`]: something may come of those all the same. A heartbeat alone changes nothing as long as it comes:
+//!   so nothing can, if all that is due is heartbeats and those who listen to them, every Node has its kubelet and that the
+//!   right time, and nothing was broken lately or is broken still. That is told from what is pending, not by letting time pass.
+//!
+//! Whoever wants to know what comes, if something may, has to let the cluster run: the debugger does, and goes back.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::apiserver::registry;
+use crate::client::{leader, queue};
+use crate::engine::{Actor, Note, Pending, Step, What};
+use crate::node::kubelet::{self, Kubelet};
+use crate::node::{network, proxy};
+use crate::object::Kind;
+
+use super::Cluster;
+
+/// What is broken is noticed within so much time: a node that is silent is given up sooner.
+pub const NOTICED: Duration = Duration::from_secs(60);
+
+/// Timers that only say that all is as it was.
+const HEARTBEATS: &[&str] = &[
+    kubelet::LEASE,
+    kubelet::NODE_STATUS,
+    kubelet::REMOUNT,
+    leader::TRY,
+    leader::DEADLINE,
+    network::kernel::TIMEOUT,
+    proxy::FULL_SYNC,
+];
+
+/// Queues whose only delayed key is a look at all there is, which finds nothing as long as nothing else has changed.
+const LOOK_ROUND: &[&str] = &["node-lifecycle-controller ", "pod-garbage-collector "];
+
+impl Cluster {
+    /// Whether nothing but background traffic is pending, and no command of the user's is still running.
+    pub fn is_quiet(&self) -> bool {
+        let commands = self.engine.tasks().any(|task| task.actor == self.user.actor());
+        self.engine.foreground() == 0 && !commands && !self.runner.is_busy()
+    }
+
+    /// Whether something may come of the background within that time. If not, a cluster that is quiet stays so.
+    pub fn may_stir(&self, within: Duration) -> bool {
+        let end = self.engine.now() + within;
+        let controls = self.engine.controls();
+        let broken = controls.server_down || !controls.holds.is_empty() || !controls.failures.is_empty();
+        broken
+            || self.disturbed.get().is_some_and(|at| self.engine.now() - at < NOTICED)
+            || self.engine.pending().take_while(|event| event.due <= end).any(|event| !is_heartbeat(event))
+            || !self.nodes_have_kubelets()
+    }
+
+    /// Somebody has changed what the background looks after.
+    pub(super) fn disturb(&self) {
+        self.disturbed.set(Some(self.engine.now()));
+    }
+
+    /// Notes that somebody else than its kubelet and the controllers has changed a Node.
+    pub(super) fn follow_nodes(&self, step: &Step) {
+        let by_hand = step.event.from == self.user.actor();
+        let node = |note: &Note| match note {
+            Note::Stored { old, new, .. } => new.as_ref().or(old.as_ref()).is_some_and(|o| o.kind() == Kind::Node),
+            _ => false,
+        };
+        if by_hand && step.notes.iter().any(node) {
+            self.disturb();
+        }
+    }
+
+    /// Whether every Node has a kubelet that will say so, and every kubelet its Node.
+    fn nodes_have_kubelets(&self) -> bool {
+        let kubelet =
+            |actor: &'_ dyn Actor| actor.as_any().downcast_ref::<Kubelet>().is_some_and(Kubelet::clock_is_right);
+        let actors = self.engine.actors().filter(|(_, actor)| kubelet(*actor)).map(|(_, actor)| actor.name());
+        let kubelets: BTreeSet<&str> = actors.filter_map(|name| name.strip_prefix("kubelet/")).collect();
+        let prefix = registry::list_prefix(Kind::Node, "");
+        let nodes: BTreeSet<&str> =
+            self.engine.api.store.prefix(&prefix).map(|(_, entry)| entry.value.name()).collect();
+        kubelets == nodes
+    }
+}
+
+/// Whether an event says only that all is as it was.
+fn is_heartbeat(event: &Pending) -> bool {
+    match &event.what {
+        What::Wake { what, key } if *what == queue::READY => LOOK_ROUND.iter().any(|queue| key.starts_with(queue)),
+        What::Wake { what, .. } => event.background && HEARTBEATS.contains(what),
+        // What is under way of a heartbeat or an Event, and the answer to it.
+        What::Request { .. } | What::Response { .. } | What::Notification { .. } => event.background,
+        _ => false,
+    }
+}

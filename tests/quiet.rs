@@ -1,0 +1,75 @@
+//! Whether anything may come of a quiet cluster is told from what is pending. Where it is told that nothing may, nothing
+//! does when the cluster is let run.
+
+use std::time::Duration;
+
+use kubestep::cluster::scenario::{Nodes, Scenario};
+use kubestep::debugger::{Goal, Session};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Looks at a session where it has come to rest; says whether it was told that nothing may come.
+fn told_rightly(session: &mut Session, what: &str) -> bool {
+    let told = session.cluster.is_quiet() && !session.cluster.may_stir(MINUTE);
+    if told {
+        let step = session.comes_within(MINUTE);
+        assert_eq!(step, None, "{what}: something comes at step {step:?}, after {}", session.history().len());
+    }
+    told
+}
+
+#[test]
+fn nothing_comes_where_nothing_may() {
+    let mut told = 0;
+    let scenarios: Vec<Scenario> = Scenario::shipped().into_iter().chain(Scenario::bugs()).collect();
+    for scenario in &scenarios {
+        let mut session = Session::of(scenario.clone());
+        session.go(&mut Goal::Quiet, 50_000);
+        told += usize::from(told_rightly(&mut session, &scenario.name));
+        // What was broken or done by hand a minute ago counts no more.
+        let later = session.cluster.engine.now() + Duration::from_secs(90);
+        session.go(&mut Goal::Time(later), 50_000);
+        told += usize::from(told_rightly(&mut session, &scenario.name));
+    }
+    assert!(told > scenarios.len(), "it is told in {told} places of {}", 2 * scenarios.len());
+}
+
+/// Whatever is broken, or done to what the background looks after: it is not told too soon that nothing may come.
+#[test]
+fn what_is_broken_may_have_consequences() {
+    for lines in [
+        &["cut node-1"][..],
+        &["cut node-1", "mend node-1"],
+        &["stop kubelet/node-2"],
+        &["node stop 3"],
+        &["full node-1 disk"],
+        &["skew node-1 -3600"],
+        &["fail kubelet/node-1 update leases with 500 times 100"],
+        &["node node-1 rm /etc/cni/net.d/10-kubestep.conflist"],
+        &["type kubectl delete node node-2"],
+        &["type kubectl label node node-2 kubernetes.io/os-"],
+        &["type kubectl scale deployment web --replicas=4"],
+        &["type kubectl run bad --image=nowhere/none"],
+    ] {
+        let mut session = Session::of(Scenario::find("deployment").expect("it is shipped"));
+        session.go(&mut Goal::Quiet, 50_000);
+        lines.iter().for_each(|line| drop(session.act(line).unwrap_or_else(|error| panic!("{line}: {error}"))));
+        for _ in 0..12 {
+            while !session.cluster.is_quiet() && session.cluster.step().is_some() {}
+            told_rightly(&mut session, lines[0]);
+            let later = session.cluster.engine.now() + Duration::from_secs(10);
+            while session.cluster.engine.peek().is_some_and(|next| next.due <= later) {
+                session.cluster.step();
+            }
+        }
+    }
+}
+
+/// A large cluster is told to be quiet without a minute of its heartbeats.
+#[test]
+fn heartbeats_alone_are_quiet() {
+    let scenario = Scenario { nodes: Nodes::Count(400), ..Scenario::find("deployment").expect("it is shipped") };
+    let mut session = Session::of(scenario);
+    session.go(&mut Goal::Time(session.cluster.engine.now() + Duration::from_secs(5)), 0);
+    assert!(session.cluster.is_quiet() && !session.cluster.may_stir(MINUTE));
+}
