@@ -95,6 +95,9 @@ const HEALED: &[&[&str]] = &[
     &["full node-1 disk"],
     &["full node-2 pids", "relieve node-2"],
     &["skew node-2 3600"],
+    &["disconnect kube-scheduler nodes"],
+    &["disconnect kube-controller-manager pods"],
+    &["disconnect kubelet/* pods"],
     &["skew node-1 -3600", "skew node-1 0"],
 ];
 
@@ -124,6 +127,29 @@ fn comes_through(fault: &[&str]) {
         if seed == 1 {
             assert_eq!(broken(&mut session), [""; 0], "{typed:?}");
         }
+    }
+}
+
+/// A container whose process ends is started anew by its kubelet, which counts that.
+#[test]
+fn containers_that_are_killed_start_anew() {
+    for (seed, how) in (1..=seeds()).flat_map(|seed| [(seed, "kill"), (seed, "oom")]) {
+        let mut session = session(seed);
+        session.go(&mut Goal::Quiet, 100_000);
+        let mut pods = session.cluster.engine.api.store.prefix("/registry/pods/default/");
+        let key = pods.next().map(|(key, _)| key.to_owned()).expect("the Deployment has Pods");
+        drop(pods);
+        session.act(&format!("{how} {}", key.trim_start_matches("/registry/pods/"))).expect("it runs");
+        settle(&mut session);
+        let pod = session.cluster.engine.api.store.get(&key).expect("it stays").value.to_json();
+        let container = &pod["status"]["containerStatuses"][0];
+        assert_eq!(
+            (available(&session), &container["restartCount"]),
+            (2, &1.into()),
+            "{how}, seed {seed}: {container}"
+        );
+        let reason = if how == "oom" { "OOMKilled" } else { "Error" };
+        assert_eq!(container["lastState"]["terminated"]["reason"], reason, "{container}");
     }
 }
 
