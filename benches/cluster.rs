@@ -11,7 +11,6 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::Pod;
 use kubestep::apiserver::request::{Body, Patch, StatusPatch};
 use kubestep::bugs;
 use kubestep::cluster::scenario::{Nodes, Scenario};
@@ -19,7 +18,7 @@ use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::debugger::explore::{Bound, Mode, Subject, explore, plan};
 use kubestep::debugger::{Goal, Session, properties};
 use kubestep::engine::{Step, What};
-use kubestep::object::{Object, Resource};
+use kubestep::object::{Object, Pod, Resource};
 use serde_json::json;
 
 /// A row's name, and what it runs with that name.

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, ServiceAccount};
 use kubestep::apiserver::request::{Body, DeleteOptions, Patch};
 use kubestep::client::Client;
 use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::engine::{Note, Step, What};
-use kubestep::object::{Object, Resource, Status};
+use kubestep::object::{Object, Pod, Resource, Status};
 
 const NODE_CONTROLLERS: &[&str] = &["node-controller ", "ttl-controller "];
 

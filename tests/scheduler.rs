@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
+use k8s_openapi::api::core::v1::{Node, PodStatus};
 use serde_json::json;
 
 use kubestep::apiserver::ApiServer;
@@ -13,7 +13,7 @@ use kubestep::apiserver::authorization::bootstrap;
 use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
 use kubestep::client::Client;
 use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, What};
-use kubestep::object::{Kind, Resource};
+use kubestep::object::{Kind, Pod, Resource};
 use kubestep::scheduler::KubeScheduler;
 use kubestep::scheduler::framework::{Plugin, PreFilter};
 use kubestep::scheduler::plugins::{Entry, default_profile};
@@ -175,7 +175,7 @@ impl World {
     }
 
     fn node_of(&mut self, name: &str) -> String {
-        self.get::<Pod>(name).spec.and_then(|spec| spec.node_name).unwrap_or_default()
+        self.get::<Pod>(name).spec.and_then(|spec| spec.node_name.clone()).unwrap_or_default()
     }
 }
 
@@ -363,7 +363,7 @@ fn a_deleted_pod_gives_its_room_to_the_next() {
         client.delete::<Pod>("default", "first", now).await.expect("the pod is there");
     });
     assert_eq!(world.take_sent()[0], "bind second to node-1");
-    let status: PodStatus = world.get::<Pod>("second").status.unwrap_or_default();
+    let status: PodStatus = world.get::<Pod>("second").status.unwrap_or_default().into_inner();
     let scheduled = status.conditions.into_iter().flatten().find(|c| c.type_ == "PodScheduled").expect("it is there");
     assert_eq!(scheduled.status, "True");
 }

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetSpec};
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Node;
 
+use kubestep::object::Pod;
 use kubestep::object::random::Random;
 use kubestep::scheduler::cache::Cache;
 use kubestep::scheduler::cycle::{Context, Outcome, schedule};

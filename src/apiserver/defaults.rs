@@ -8,7 +8,7 @@ use std::sync::Arc;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::{
-    Container, EmptyDirVolumeSource, Endpoints, LimitRange, PersistentVolume, PersistentVolumeClaim, Pod,
+    Container, EmptyDirVolumeSource, Endpoints, LimitRange, PersistentVolume, PersistentVolumeClaim,
     PodSecurityContext, PodSpec, Probe, ReplicationController, ResourceRequirements, Secret, Service, Volume,
 };
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -19,7 +19,7 @@ use k8s_openapi::api::storage::v1::{CSIDriver, StorageClass};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::object::Object;
+use crate::object::{Object, Pod};
 
 mod workloads;
 
@@ -83,7 +83,7 @@ fn or_text(field: &mut Option<String>, default: &str) {
 }
 
 fn pod_defaults(pod: &mut Pod) {
-    let Some(spec) = &mut pod.spec else { return };
+    let Some(spec) = pod.spec.as_deref_mut() else { return };
     for container in spec.containers.iter_mut().chain(spec.init_containers.iter_mut().flatten()) {
         if let Some(resources) = &mut container.resources {
             request_what_is_limited(resources);

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetStatus, DeploymentStatus, ReplicaSetStatus, StatefulSetStatus};
 use k8s_openapi::api::batch::v1::{CronJobStatus, JobStatus};
 use k8s_openapi::api::core::v1::{
-    NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus, Pod,
+    NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus,
     PodCondition, PodStatus, ReplicationControllerStatus, ResourceQuotaStatus,
 };
 use k8s_openapi::api::storage::v1::VolumeAttachmentStatus;
 
 use crate::object::pod::qos_class;
 use crate::object::time::Instant;
-use crate::object::{Kind, Object};
+use crate::object::{Kind, Object, Pod};
 
 mod job;
 
@@ -29,7 +29,7 @@ pub fn prepare_for_create(object: &mut Object, now: Instant) {
     match object {
         Object::Pod(pod) => {
             let pod = Arc::make_mut(pod);
-            pod.status = Some(new_pod_status(pod));
+            pod.status = Some(new_pod_status(pod).into());
         }
         Object::Deployment(deployment) => {
             Arc::make_mut(deployment).status = Some(DeploymentStatus::default());

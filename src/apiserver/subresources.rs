@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
-use k8s_openapi::api::core::v1::{Pod, PodCondition};
+use k8s_openapi::api::core::v1::PodCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::patch;
 use crate::object::pod::has_ended;
 use crate::object::selector::{Selector, format_label_selector};
-use crate::object::{Kind, Object, Status};
+use crate::object::{Kind, Object, Pod, Status};
 
 use super::admission;
 use super::request::{Binding, Body, Patch, Response, Verb};
@@ -161,11 +161,11 @@ fn bound(old: &Object, binding: &Binding, handling: &Handling) -> Result<Object,
     if pod.metadata.deletion_timestamp.is_some() {
         return refuse(format!("pod {} is being deleted, cannot be assigned to a host", old.name()));
     }
-    let spec = pod.spec.clone().unwrap_or_default();
-    if let Some(node) = spec.node_name.as_deref().filter(|node| !node.is_empty()) {
+    let spec = pod.spec.as_deref();
+    if let Some(node) = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty()) {
         return refuse(format!("pod {} is already assigned to node \"{node}\"", old.name()));
     }
-    if spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty()) {
+    if spec.and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty()) {
         return refuse(format!("pod {} has non-empty .spec.schedulingGates", old.name()));
     }
     let mut pod = pod.clone();

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, NodeCondition, Pod, PodCondition};
+use k8s_openapi::api::core::v1::{Node, NodeCondition, PodCondition};
 
 use crate::object::patch;
 use crate::object::status::{Cause, Reason};
-use crate::object::{Object, Status};
+use crate::object::{Object, Pod, Status};
 
 use super::admission::{self, Attributes};
 use super::create::{place_in_namespace, plugin_names};
@@ -28,7 +28,9 @@ impl ApiServer {
         };
         place_in_namespace(&mut new, &request.namespace)?;
         check_name(&new, &request.name)?;
-        defaults::set_defaults(&mut new);
+        if !shares_spec(&new, &old) {
+            defaults::set_defaults(&mut new);
+        }
         self.store_update(handling, &old, new).map(|stored| (200, Response::Object(stored)))
     }
 
@@ -128,6 +130,17 @@ fn creates_instead(handling: &Handling) -> bool {
     request.verb == Verb::Update && request.subresource.is_none() && strategy::allow_create_on_update(request.kind)
 }
 
+/// Whether the spec is that of the stored version, in which nothing is left to default: looking for it would copy it.
+fn shares_spec(new: &Object, old: &Object) -> bool {
+    match (new, old) {
+        (Object::Pod(new), Object::Pod(old)) => match (&new.spec, &old.spec) {
+            (Some(new), Some(old)) => new.same(old),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 fn check_name(new: &Object, name: &str) -> Result<(), Status> {
     if new.name() == name {
         return Ok(());
@@ -187,9 +200,8 @@ fn apply_status(old: &Object, patch: &StatusPatch) -> Result<Object, Status> {
                 after.qos_class = before.qos_class.clone().or(after.qos_class);
                 after.nominated_node_name.clone_from(&before.nominated_node_name);
             }
-            // Made of its parts: a copy of the whole would copy the old status too, only to throw it away.
             let (metadata, spec) = (pod.metadata.clone(), pod.spec.clone());
-            Object::Pod(Arc::new(Pod { metadata, spec, status: Some(after) }))
+            Object::Pod(Arc::new(Pod { metadata, spec, status: Some(after.into()) }))
         }
         (Object::Node(node), StatusPatch::Node { status }) => {
             let mut after = status.clone();
@@ -197,6 +209,7 @@ fn apply_status(old: &Object, patch: &StatusPatch) -> Result<Object, Status> {
                 after.conditions = merge_by_type(&before.conditions, after.conditions, |c: &NodeCondition| &c.type_);
                 after.volumes_attached.clone_from(&before.volumes_attached);
             }
+            // Made of its parts: a copy of the whole would copy the old status too, only to throw it away.
             let (metadata, spec) = (node.metadata.clone(), node.spec.clone());
             Object::Node(Arc::new(Node { metadata, spec, status: Some(after) }))
         }

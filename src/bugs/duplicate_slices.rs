@@ -11,7 +11,7 @@
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -22,7 +22,7 @@ use crate::controllers::endpoint_slice::SERVICE_NAME;
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_ref;
 use crate::object::pod::is_ready;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 use super::shipped_with;
 

@@ -23,7 +23,6 @@ use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::Pod;
 
 use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
@@ -31,7 +30,7 @@ use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue,
 use crate::cluster::Parts;
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 use super::shipped_without;
 

@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Node;
 
 use crate::apiserver::request::Binding;
 use crate::client::informer::Change;
@@ -19,7 +19,7 @@ use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue,
 use crate::cluster::Parts;
 use crate::controllers::ControllerManager;
 use crate::engine::{LocalBoxFuture, Memory};
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 use super::FEW;
 

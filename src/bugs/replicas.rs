@@ -4,7 +4,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::informer::Change;
@@ -12,7 +11,7 @@ use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue}
 use crate::controllers::expectations::Expectations;
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::{controller_of, controller_ref};
-use crate::object::{Key, Object};
+use crate::object::{Key, Object, Pod, Shared};
 
 /// How it guards against acting on a cache that has not seen what it has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +91,7 @@ impl Replicas {
             owner_references: Some(vec![controller_ref(set)]),
             ..template.metadata.unwrap_or_default()
         };
-        self.client.create(Pod { metadata, spec: template.spec, status: None }).await?;
+        self.client.create(Pod { metadata, spec: template.spec.map(Shared::from), status: None }).await?;
         Ok(())
     }
 }

@@ -143,7 +143,7 @@ impl Client {
     /// `POST pods/NAME/binding`.
     #[track_caller]
     pub fn bind(&self, namespace: &str, pod: &str, binding: Binding) -> Call<()> {
-        use k8s_openapi::api::core::v1::Pod;
+        use crate::object::Pod;
         let mut request = self.parts::<Pod>(Verb::Create, namespace, pod, Body::Binding(binding));
         request.subresource = Some(Subresource::Binding);
         self.call(request, read_nothing)

@@ -1,10 +1,11 @@
 //! Saying of a Pod, before it is deleted, that it did not fail by itself. Mirrors `pkg/util/pod.PatchPodStatus` as the
 //! controllers that delete Pods use it.
 
-use k8s_openapi::api::core::v1::{Pod, PodCondition};
+use k8s_openapi::api::core::v1::PodCondition;
 use serde_json::{Value, json};
 
 use crate::apiserver::request::Patch;
+use crate::object::Pod;
 use crate::object::time::Instant;
 
 /// The condition's type: the Pod is about to be ended by something that is not its own doing.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Pod, Service};
+use k8s_openapi::api::core::v1::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::apiserver::request::DeleteOptions;
@@ -22,7 +22,7 @@ use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::pod::{address_of, is_ready};
-use crate::object::{Key, Kind, Object, Status};
+use crate::object::{Key, Kind, Object, Pod, Status};
 
 use super::service_pods::{
     HEADLESS, ServicePods, TriggerTimes, annotate, can_be_endpoint, find_port, has_ip, hostname_of,

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Node, Pod, Taint, Toleration};
+use k8s_openapi::api::core::v1::{Node, Taint, Toleration};
 use serde_json::{Value, json};
 
 use crate::apiserver::request::Patch;
 use crate::client::{Client, Error};
-use crate::object::{Object, Status};
+use crate::object::{Object, Pod, Status};
 
 /// The node answers, but says that it is not ready.
 pub const NOT_READY: &str = "node.kubernetes.io/not-ready";

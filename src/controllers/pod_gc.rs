@@ -29,14 +29,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Node;
 
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration, join_all};
 use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::pod::phase;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, Status};
+use crate::object::{Key, Kind, Object, Pod, Status};
 
 use super::disruption::{self, Disruption};
 use super::node_lifecycle::health::condition;

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
+use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use crate::apiserver::request::DeleteOptions;
@@ -15,7 +15,7 @@ use crate::client::{Client, Error, EventType, Lister, Recorder, join_all};
 use crate::object::meta::controller_of;
 use crate::object::pod::{has_ended, is_ready, ready_condition};
 use crate::object::time::Instant;
-use crate::object::{Key, Object, Resource, Status};
+use crate::object::{Key, Object, Pod, Resource, Shared, Status};
 
 /// The index that finds children by their controller. Its values are [`owned_by`] and [`orphans_of`].
 pub const BY_CONTROLLER: &str = "controller";
@@ -180,7 +180,7 @@ pub fn pod_from_template(template: &PodTemplateSpec, owner: &ObjectMeta, control
             owner_references: Some(vec![controller]),
             ..ObjectMeta::default()
         },
-        spec: template.spec.clone(),
+        spec: template.spec.clone().map(Shared::from),
         status: None,
     }
 }

@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ObjectReference, Pod, Service, ServicePort, ServiceSpec};
+use k8s_openapi::api::core::v1::{ObjectReference, Service, ServicePort, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::client::informer::Change;
 use crate::client::{ControllerContext, Lister};
 use crate::engine::{Hub, Memory};
 use crate::object::pod::{address_of, container_port, has_ended, is_ready, ready_condition};
-use crate::object::{Key, Object};
+use crate::object::{Key, Object, Pod};
 
 /// When the change happened that an object now reflects. Set when it is known, taken away when it is not.
 pub const LAST_CHANGE: &str = "endpoints.kubernetes.io/last-change-trigger-time";

@@ -24,7 +24,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Node, ObjectReference, Pod, Taint, Toleration};
+use k8s_openapi::api::core::v1::{Node, ObjectReference, Taint, Toleration};
 
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{
@@ -32,7 +32,7 @@ use crate::client::{
 };
 use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, Status};
+use crate::object::{Key, Kind, Object, Pod, Status};
 
 use super::disruption::{self, Disruption};
 use super::node_taints::{self, BY_NODE, assigned_node};

@@ -4,11 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Pod;
-
 use crate::client::Lister;
 use crate::engine::{Hub, Memory};
-use crate::object::{Key, Object, Resource};
+use crate::object::{Key, Object, Pod, Resource};
 
 /// The index of Pods by the claims they use: `namespace/claim`.
 pub const PODS_BY_CLAIM: &str = "pods by claim";

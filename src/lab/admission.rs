@@ -397,7 +397,7 @@ mod tests {
                 let Object::Pod(pod) = crate::apiserver::admission::testing::object(pod.clone()) else {
                     unreachable!()
                 };
-                super::admitted(&pod)
+                super::admitted(&Pod::from((*pod).clone()))
             });
             assert_eq!(ours, Admission::rule(&case, None), "{}", Admission::show(&case));
         }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Pod, Service, ServicePort};
+use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -21,7 +21,7 @@ use crate::controllers::service_pods::selector_of;
 use crate::object::meta::controller_ref;
 use crate::object::pod::{has_ended, is_ready};
 use crate::object::selector::Selector;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 /// The label that says whose slice it is.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1 as core;
 
 use super::reconcile::guest::{Duty, owner};
 use super::reconcile::host::{Host, Read};
@@ -14,8 +14,8 @@ use super::reconcile::{Plan, partner};
 use super::replicaset::pod_for;
 use super::{Exercise, Judging};
 use crate::controllers::pods::is_active;
-use crate::object::Kind;
 use crate::object::meta::controller_of;
+use crate::object::{Kind, Pod};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "07_expectations",
@@ -38,7 +38,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 /// In the learner's process.
 pub fn answer<F>(
-    observe: impl Fn(Option<Pod>, Option<Pod>, &Context) + 'static,
+    observe: impl Fn(Option<core::Pod>, Option<core::Pod>, &Context) + 'static,
     reconcile: impl Fn(Arc<ReplicaSet>, Arc<Context>) -> F + 'static,
 ) where
     F: Future<Output = Result<Action, Error>> + 'static,

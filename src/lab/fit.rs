@@ -275,11 +275,12 @@ mod tests {
 
     #[test]
     fn the_rule_is_that_of_the_scheduler() {
+        let requests = |pod: &Pod| pod_requests(&pod.clone().into());
         for case in Fit::questions() {
             let allocatable = Resources::of(case.node.status.as_ref().and_then(|status| status.allocatable.as_ref()));
             let mut used = Resources::default();
-            case.running.iter().for_each(|pod| used.add(&pod_requests(pod)));
-            let rejection = insufficient(&pod_requests(&case.pod), &allocatable, &used, case.running.len() as i64);
+            case.running.iter().for_each(|pod| used.add(&requests(pod)));
+            let rejection = insufficient(&requests(&case.pod), &allocatable, &used, case.running.len() as i64);
             let reasons: Vec<String> = rejection.into_iter().flat_map(|r| r.reasons).map(|r| r.into_owned()).collect();
             assert_eq!(Fit::rule(&case, None), reasons, "{}", Fit::show(&case));
         }

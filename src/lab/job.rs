@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::function::{self, Function};
 use super::{Exercise, Judging};
-use crate::object::pod::phase;
 
 /// What to do for a Job now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -235,6 +234,11 @@ fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
         None => parallelism,
     };
     Step { create: wanted.saturating_sub(active), delete: active.saturating_sub(wanted), end: None }
+}
+
+/// A Pod's phase, empty before it has one.
+fn phase(pod: &Pod) -> &str {
+    pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
@@ -14,9 +13,9 @@ use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, ListPara
 use super::reconcile::{Plan, partner};
 use super::{Exercise, Judging};
 use crate::controllers::pods::{is_active, pod_from_template};
-use crate::object::Kind;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::pod::is_ready;
+use crate::object::{Kind, Pod};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "06_replicaset",

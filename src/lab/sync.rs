@@ -322,7 +322,7 @@ mod tests {
             let sandboxes = if case.seen.sandbox == Sandbox::None { Vec::new() } else { vec![sandbox] };
             let containers = case.seen.containers.iter().map(container).collect();
             let runtime = RuntimePod { sandboxes, containers, ..RuntimePod::default() };
-            let ours = compute(&case.pod, &runtime, &Failed { probe: &|_| None, started: &|_, _| true });
+            let ours = compute(&case.pod.clone().into(), &runtime, &Failed { probe: &|_| None, started: &|_, _| true });
             let named = |what: &str, indexes: Vec<usize>| indexes.iter().map(|n| format!("{what}-{}", n + 1)).collect();
             let ours = Actions {
                 kill_pod: ours.kill_pod,

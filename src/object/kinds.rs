@@ -128,6 +128,11 @@ macro_rules! kinds {
                     .expect("a typed object has string keys and finite numbers, so it prints as JSON")
             }
 
+            /// The typed object, for whoever knows its type in another way.
+            pub fn as_any(&self) -> Arc<dyn std::any::Any + Send + Sync> {
+                match self { $(Object::$kind(o) => o.clone(),)* }
+            }
+
             /// Whether both are the very same version in memory.
             pub fn same(&self, other: &Object) -> bool {
                 match (self, other) {
@@ -154,7 +159,7 @@ use k8s_openapi::api::{rbac::v1 as rbac, scheduling::v1 as scheduling, storage::
 kinds! {
     Namespace: core::Namespace, "namespaces", false, ["ns"];
     Node: core::Node, "nodes", false, ["no"];
-    Pod: core::Pod, "pods", true, ["po"];
+    Pod: super::pod::Pod, "pods", true, ["po"];
     Service: core::Service, "services", true, ["svc"];
     ConfigMap: core::ConfigMap, "configmaps", true, ["cm"];
     Secret: core::Secret, "secrets", true, [];

@@ -1,7 +1,7 @@
 //! Objects: what a cluster stores and everybody talks about.
 //!
 //! A Kubernetes object is metadata (who it is), a spec (what should be) and a status (what was seen). Here the
-//! objects are the `k8s-openapi` structs themselves. They are shared, never copied to look at: an [`Object`] is
+//! objects are the `k8s-openapi` structs themselves, the [`Pod`] apart. They are shared, never copied to look at: an [`Object`] is
 //! one reference-counted typed struct, and whoever changes one makes a new version of it.
 //!
 //! - [`kinds`]: the table of kinds; adding a kind to the cluster starts with one row there.
@@ -9,6 +9,7 @@
 //! - [`status`]: errors as the API server gives them.
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
 //! - [`cron`], [`zone`]: schedules, and the clocks they go by; [`share`]: a number or a percentage.
+//! - [`shared`]: parts that the versions of an object share.
 //! - [`pod`], [`volume`]: what statuses and specs say, in words that several components use.
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota.
 //! - [`json`]: JSON, read with the complaints that Go would have.
@@ -32,6 +33,7 @@ pub mod resources;
 pub mod selector;
 pub mod sha256;
 pub mod share;
+pub mod shared;
 pub mod status;
 pub mod time;
 pub mod token;
@@ -40,4 +42,6 @@ pub mod zone;
 
 pub use kinds::{Kind, KindInfo, Object, Resource};
 pub use meta::Key;
+pub use pod::Pod;
+pub use shared::Shared;
 pub use status::Status;

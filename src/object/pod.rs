@@ -1,8 +1,86 @@
-//! What a Pod's status says in a word: read by the API server, controllers, kubelet and debugger alike.
+//! The Pod, and what its status says in a word: read by the API server, controllers, kubelet and debugger alike.
 //!
 //! Mirrors `k8s.io/kubernetes/pkg/api/v1/pod/util.go`.
 
-use k8s_openapi::api::core::v1::{ContainerPort, Pod, PodCondition};
+use k8s_openapi::Resource as _;
+use k8s_openapi::api::core::v1::{self as core, ContainerPort, PodCondition, PodSpec, PodStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::shared::Shared;
+
+/// A Pod: `k8s-openapi`'s, but its versions share the spec and status that they have in common. There are more Pods than
+/// anything else, each is written five times while it starts, and most of those writes change a few bytes of the status.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pod {
+    /// Who it is.
+    pub metadata: ObjectMeta,
+    /// What should run.
+    pub spec: Option<Shared<PodSpec>>,
+    /// What was seen.
+    pub status: Option<Shared<PodStatus>>,
+}
+
+impl From<core::Pod> for Pod {
+    fn from(pod: core::Pod) -> Pod {
+        Pod { metadata: pod.metadata, spec: pod.spec.map(Shared::from), status: pod.status.map(Shared::from) }
+    }
+}
+
+impl From<Pod> for core::Pod {
+    fn from(pod: Pod) -> core::Pod {
+        core::Pod {
+            metadata: pod.metadata,
+            spec: pod.spec.map(Shared::into_inner),
+            status: pod.status.map(Shared::into_inner),
+        }
+    }
+}
+
+impl k8s_openapi::Resource for Pod {
+    const API_VERSION: &'static str = core::Pod::API_VERSION;
+    const GROUP: &'static str = core::Pod::GROUP;
+    const KIND: &'static str = core::Pod::KIND;
+    const VERSION: &'static str = core::Pod::VERSION;
+    const URL_PATH_SEGMENT: &'static str = core::Pod::URL_PATH_SEGMENT;
+    type Scope = <core::Pod as k8s_openapi::Resource>::Scope;
+}
+
+impl k8s_openapi::Metadata for Pod {
+    type Ty = ObjectMeta;
+
+    fn metadata(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn metadata_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+impl Serialize for Pod {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let parts = 3 + usize::from(self.spec.is_some()) + usize::from(self.status.is_some());
+        let mut pod = serializer.serialize_struct(core::Pod::KIND, parts)?;
+        pod.serialize_field("apiVersion", core::Pod::API_VERSION)?;
+        pod.serialize_field("kind", core::Pod::KIND)?;
+        pod.serialize_field("metadata", &self.metadata)?;
+        if let Some(spec) = &self.spec {
+            pod.serialize_field("spec", spec)?;
+        }
+        if let Some(status) = &self.status {
+            pod.serialize_field("status", status)?;
+        }
+        pod.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Pod {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Pod, D::Error> {
+        core::Pod::deserialize(deserializer).map(Pod::from)
+    }
+}
 
 use super::quantity::Amount;
 

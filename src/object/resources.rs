@@ -7,10 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Pod, ResourceRequirements};
+use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::quantity::Amount;
+use crate::object::Pod;
 
 /// Amounts by the name of the resource: `cpu`, `requests.memory`, `count/secrets`.
 pub type ResourceList = BTreeMap<String, Amount>;

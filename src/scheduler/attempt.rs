@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Pod, PodCondition};
+use k8s_openapi::api::core::v1::PodCondition;
 
 use super::cache::Cache;
 use super::condition;
@@ -24,7 +24,7 @@ use super::volume_writes::Waiting;
 use crate::apiserver::request::{Binding, Patch};
 use crate::client::{Client, EventType, Lister, Recorder};
 use crate::engine::{Memory, Note};
-use crate::object::Key;
+use crate::object::{Key, Pod};
 
 use super::evict::{Preempting, WaitForPreemption};
 

@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, Pod, ResourceRequirements};
+use k8s_openapi::api::core::v1::{Node, ResourceRequirements};
 
 use super::pod_info::PodInfo;
 use super::resources::Quantities;
 use super::snapshot::Snapshot;
-use crate::object::Key;
+use crate::object::{Key, Pod};
 
 /// The scheduler's own book-keeping over its informers.
 #[derive(Clone, Debug, Default)]

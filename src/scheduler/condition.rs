@@ -1,12 +1,12 @@
 //! The patch that puts a condition into a pod's status. Mirrors `podutil.UpdatePodCondition` and
 //! `util.PatchPodStatus`.
 
-use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
+use k8s_openapi::api::core::v1::{PodCondition, PodStatus};
 use serde_json::{Value, json};
 
-use crate::object::Kind;
 use crate::object::patch::diff::diff_strategic;
 use crate::object::time::Instant;
+use crate::object::{Kind, Pod};
 
 /// A strategic merge patch that sets `condition`, and the nominated node if one is given (or, if that is empty, takes
 /// it away). None if the pod says all
@@ -84,7 +84,7 @@ mod tests {
             }]),
             ..PodStatus::default()
         };
-        pod.status = Some(status);
+        pod.status = Some(status.into());
         let later = Instant(9_000_000_000);
         assert_eq!(patch(&pod, unschedulable("no"), None, later), None);
         assert_eq!(

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, Pod, Toleration};
+use k8s_openapi::api::core::v1::{Node, Toleration};
 
 use super::cache::asks_the_same;
 use super::resources::pod_requests;
 use crate::client::Change;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 /// A kind of change. The real scheduler pairs a resource with an action; these are the pairs that occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

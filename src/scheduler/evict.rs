@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Pod, PodCondition};
+use k8s_openapi::api::core::v1::PodCondition;
 use serde_json::json;
 
 use super::attempt::Scheduler;
@@ -18,7 +18,7 @@ use super::pod_info::PodInfo;
 use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::{EventType, join_all};
 use crate::engine::Memory;
-use crate::object::Key;
+use crate::object::{Key, Pod};
 
 /// Pods for which room is being made.
 pub(super) type Preempting = Memory<BTreeSet<Key>>;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod, Service};
+use k8s_openapi::api::core::v1::{Namespace, Node, Service};
 
 use super::attempt::{Scheduler, State, is_unassigned};
 use super::events::{ClusterEvent, node_changes, pod_changes};
@@ -14,7 +14,7 @@ use super::pod_info::PodInfo;
 use crate::client::Change;
 use crate::engine::{Note, Queued};
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 /// The only profile: pods that name another scheduler are left to it.
 const SCHEDULER_NAME: &str = "default-scheduler";

@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Pod, PodAffinityTerm, PodSpec, WeightedPodAffinityTerm};
+use k8s_openapi::api::core::v1::{PodAffinityTerm, PodSpec, WeightedPodAffinityTerm};
 
 use super::labels::{Labels, Matcher};
 use super::resources::{Resources, non_zero_requests, pod_requests};
-use crate::object::Key;
+use crate::object::{Key, Pod};
 
 /// A pod and what follows from its spec.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ impl PodInfo {
 
     /// The pod's spec; every stored pod has one.
     pub fn spec(&self) -> Option<&PodSpec> {
-        self.pod.spec.as_ref()
+        self.pod.spec.as_deref()
     }
 
     /// The pod's namespace.

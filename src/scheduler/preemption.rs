@@ -10,7 +10,6 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 
 use super::cycle::Context;
@@ -20,6 +19,7 @@ use super::framework::{Code, Rejection};
 use super::labels::Matcher;
 use super::node_info::{NodeId, NodeInfo};
 use super::pod_info::PodInfo;
+use crate::object::Pod;
 use crate::object::time::Instant;
 
 /// `minCandidateNodesPercentage` of the nodes are looked at, …

@@ -16,16 +16,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
-
 use super::cycle::PluginSet;
 use super::events::{ClusterEvent, pod_changes};
 use super::framework::Hint;
 use super::plugins::Entry;
 use super::pod_info::PodInfo;
 use super::snapshot::Snapshot;
-use crate::object::Key;
 use crate::object::time::Instant;
+use crate::object::{Key, Pod};
 
 mod queued_pod;
 

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, ResourceRequirements};
+use k8s_openapi::api::core::v1::{Container, ContainerStatus, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use crate::object::Pod;
 use crate::object::quantity::Amount;
 
 /// What a container without a CPU request counts as in scores: 100 m. `DefaultMilliCPURequest`.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 
 use super::pod_info::PodInfo;
 use super::snapshot::Snapshot;
+use crate::object::Pod;
 
 /// A pod in namespace `default` from its spec in YAML; no spec means one container that asks for nothing.
 pub fn pod(name: &str, spec: &str) -> Pod {

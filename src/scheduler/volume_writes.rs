@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use serde_json::json;
 
 use super::attempt::Scheduler;
@@ -23,7 +23,7 @@ use super::storage::Plan;
 use crate::apiserver::request::Patch;
 use crate::engine::{CallId, Memory};
 use crate::object::volume::{SELECTED_NODE, is_bound, promised_to};
-use crate::object::{Key, Status};
+use crate::object::{Key, Pod, Status};
 
 /// Wake: a pod's claims have had their time. The key is the pod's.
 pub(super) const DEADLINE: &str = "volumes not bound in time";

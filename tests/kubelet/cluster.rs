@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use kubestep::apiserver::admission::Reader;
@@ -11,7 +10,7 @@ use kubestep::apiserver::request::{Body, DeleteOptions, Options, Patch, Request,
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::What;
 use kubestep::node::runtime::Runtime;
-use kubestep::object::{Key, Kind, Object, Resource};
+use kubestep::object::{Key, Kind, Object, Pod, Resource};
 
 /// A cluster of three nodes, and what its kubelets send.
 struct World {
@@ -185,7 +184,7 @@ fn a_killed_container_is_started_again_in_the_same_pod() {
     assert_eq!(after.metadata.uid, before.metadata.uid);
     let (old, new) = (before.status.clone().unwrap(), after.status.clone().unwrap());
     assert_eq!(old.pod_ip, new.pod_ip, "the sandbox, and with it the address, stays");
-    let container = &new.container_statuses.unwrap()[0];
+    let container = &new.container_statuses.as_ref().unwrap()[0];
     assert_eq!(container.restart_count, 2);
     let end = container.last_state.as_ref().and_then(|last| last.terminated.as_ref()).unwrap();
     assert_eq!((end.exit_code, end.reason.as_deref()), (137, Some("Error")));

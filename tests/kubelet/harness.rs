@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Container, Namespace, Pod, PodSpec, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Container, Namespace, PodSpec, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use kubestep::apiserver::ApiServer;
@@ -20,7 +20,7 @@ use kubestep::node::cri::{
 };
 use kubestep::node::disk::Disk;
 use kubestep::node::kubelet::{Kubelet, NodeConfig};
-use kubestep::object::{Kind, Object};
+use kubestep::object::{Kind, Object, Pod};
 
 /// What the runtime of the test knows.
 #[derive(Default)]
@@ -301,7 +301,7 @@ impl Harness {
     pub fn create_pod(&mut self, name: &str, spec: PodSpec) {
         let metadata =
             ObjectMeta { name: Some(name.into()), namespace: Some("default".into()), ..ObjectMeta::default() };
-        self.create(Object::Pod(Arc::new(Pod { metadata, spec: Some(spec), status: None })));
+        self.create(Object::Pod(Arc::new(Pod { metadata, spec: Some(spec.into()), status: None })));
         let binding = Binding { node: "node-1".into(), ..Binding::default() };
         self.mark();
         self.handle(Verb::Create, Kind::Pod, Some(Subresource::Binding), name, Body::Binding(binding));

@@ -27,7 +27,7 @@ fn a_normal_start_and_a_graceful_end() {
     assert_eq!(harness.lines()[..11], START, "{:#?}", harness.calls);
     assert_eq!(harness.lines()[11..], ["event Started"]);
     let status = harness.pod("web").status.clone().unwrap();
-    let container = &status.container_statuses.unwrap()[0];
+    let container = &status.container_statuses.as_ref().unwrap()[0];
     assert_eq!((container.ready, container.started), (true, Some(true)));
     assert_eq!(status.pod_ip.as_deref(), Some("10.244.0.2"));
     harness.delete_pod("web");
@@ -119,7 +119,7 @@ fn a_crash_shows_its_back_off_only_when_it_ends() {
     ];
     assert_eq!(harness.lines()[11..], expected, "{:#?}", harness.calls);
     let status = harness.pod("web").status.clone().unwrap();
-    let container = &status.container_statuses.unwrap()[0];
+    let container = &status.container_statuses.as_ref().unwrap()[0];
     assert_eq!(container.restart_count, 2);
 }
 
@@ -275,7 +275,7 @@ fn a_failed_liveness_probe_restarts_the_container() {
     ];
     assert_eq!(harness.lines()[11..20], expected, "{:#?}", harness.calls);
     let status = harness.pod("web").status.clone().unwrap();
-    assert_eq!(status.container_statuses.unwrap()[0].restart_count, 1);
+    assert_eq!(status.container_statuses.as_ref().unwrap()[0].restart_count, 1);
 }
 
 #[test]
@@ -308,5 +308,5 @@ fn after_a_power_cut_containers_are_new_and_counted_as_restarts() {
     ];
     assert_eq!(patches, expected, "{:#?}", harness.calls);
     let status = harness.pod("web").status.clone().unwrap();
-    assert_eq!(status.container_statuses.unwrap()[0].restart_count, 1);
+    assert_eq!(status.container_statuses.as_ref().unwrap()[0].restart_count, 1);
 }

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::harness::{Harness, spec};
@@ -16,7 +15,7 @@ use kubestep::node::cni::Plugins;
 use kubestep::node::host::Host;
 use kubestep::node::kubelet::{Kubelet, NodeConfig};
 use kubestep::node::runtime::Runtime;
-use kubestep::object::{Kind, Object};
+use kubestep::object::{Kind, Object, Pod};
 
 #[test]
 #[ignore = "takes seconds; a measurement"]
@@ -88,7 +87,7 @@ fn create_pods(harness: &mut Harness, nodes: usize, pods: usize) -> Rc<Cell<usiz
                 let name = format!("web-{n}");
                 let metadata =
                     ObjectMeta { name: Some(name.clone()), namespace: Some("default".into()), ..ObjectMeta::default() };
-                let pod = Pod { metadata, spec: Some(spec("web", "nginx:1.27")), status: None };
+                let pod = Pod { metadata, spec: Some(spec("web", "nginx:1.27").into()), status: None };
                 let request = |subresource, name: &str, body| Request {
                     user: user.clone(),
                     verb: Verb::Create,

@@ -19,9 +19,9 @@ pub fn why_not(pod: &Pod, node: &Node, running: &[Pod]) -> Vec<String> {
     let has = Resources::of(node.status.as_ref().and_then(|status| status.allocatable.as_ref()));
     let mut used = Resources::default();
     for other in running {
-        used.add(&pod_requests(other));
+        used.add(&pod_requests(&other.clone().into()));
     }
-    let ask = pod_requests(pod);
+    let ask = pod_requests(&pod.clone().into());
     let mut reasons = vec![];
     if running.len() as i64 >= has.pods {
         reasons.push("Too many pods".into());

@@ -10,12 +10,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, LimitRange, LimitRangeItem, Pod};
+use k8s_openapi::api::core::v1::{Container, LimitRange, LimitRangeItem};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::object::quantity::Amount;
 use crate::object::resources::{ResourceList, amounts, pod_limits, pod_requests};
-use crate::object::{Kind, Object, Status};
+use crate::object::{Kind, Object, Pod, Status};
 
 use super::{Attributes, forbidden};
 

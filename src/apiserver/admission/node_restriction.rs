@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Node;
 
 use crate::apiserver::authorization::node::{NODE_LEASES, node_of};
 use crate::apiserver::request::{Body, Request, Subresource};
-use crate::object::{Kind, Object, Status};
+use crate::object::{Kind, Object, Pod, Status};
 
 use super::{Attributes, Reader, forbidden};
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Pod, PodSpec};
+use k8s_openapi::api::core::v1::PodSpec;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 
-use crate::object::{Kind, Object, Status};
+use crate::object::{Kind, Object, Pod, Status};
 
 use super::{Attributes, forbidden};
 
@@ -144,7 +144,7 @@ mod tests {
         match create(admit, objects, pod) {
             Ok(Object::Pod(pod)) => {
                 let spec = pod.spec.clone().unwrap_or_default();
-                Ok((spec.priority, spec.preemption_policy, spec.priority_class_name))
+                Ok((spec.priority, spec.preemption_policy.clone(), spec.priority_class_name.clone()))
             }
             Ok(other) => Err(format!("not a Pod: {other:?}")),
             Err(status) => Err(status.message),

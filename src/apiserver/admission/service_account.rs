@@ -8,13 +8,13 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{
-    ConfigMapProjection, Container, DownwardAPIProjection, DownwardAPIVolumeFile, KeyToPath, ObjectFieldSelector, Pod,
+    ConfigMapProjection, Container, DownwardAPIProjection, DownwardAPIVolumeFile, KeyToPath, ObjectFieldSelector,
     PodSpec, ProjectedVolumeSource, ServiceAccount, ServiceAccountTokenProjection, Volume, VolumeMount,
     VolumeProjection,
 };
 
 use crate::object::random::Random;
-use crate::object::{Kind, Object, Status};
+use crate::object::{Kind, Object, Pod, Status};
 
 use super::{Attributes, forbidden};
 

@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, Volume};
+use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
 
 use crate::apiserver::admission::Reader;
 use crate::apiserver::request::{Request, Subresource, User, Verb};
-use crate::object::{Kind, Object};
+use crate::object::{Kind, Object, Pod};
 
 use super::{Attributes, exact_term};
 

@@ -1,13 +1,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::rbac::v1::{ClusterRoleBinding, RoleBinding};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::apiserver::admission::testing::Objects;
 use crate::apiserver::request::{Body, Options, Subresource};
+use crate::object::Pod;
 
 /// An authorizer that has seen the bootstrap policy and `more`.
 fn authorizer(more: &[Object]) -> Authorizer {

@@ -3,8 +3,9 @@
 //!
 //! Left out: resource claims, overhead, and what a Pod for Windows must not ask for.
 
-use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
+use k8s_openapi::api::core::v1::{Container, PodSpec};
 
+use crate::object::Pod;
 use crate::object::selector::names::{check_label_key, check_subdomain};
 
 use super::container::{self, Around};

@@ -1,8 +1,8 @@
 //! What may change in a Pod once it is there. Mirrors `ValidatePodUpdate` and `ValidatePodStatusUpdate`.
 
 use k8s_openapi::api::core::v1::{
-    Affinity, Container, ContainerStatus, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, Pod, PodSpec,
-    PodStatus, Toleration,
+    Affinity, Container, ContainerStatus, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, PodStatus,
+    Toleration,
 };
 
 use serde_json::json;
@@ -10,6 +10,7 @@ use serde_json::json;
 use super::diff;
 use super::field::{Json, Literal, Path, Problems, Shown};
 use super::pod::{Owner, SPEC, pod_spec};
+use crate::object::Pod;
 
 const STATUS: Path = Path::new("status");
 const MAY_CHANGE: &str = "pod updates may not change fields other than \
@@ -23,6 +24,7 @@ pub fn pod(problems: &mut Problems, new: &Pod, old: &Pod) {
     if spec == before {
         return;
     }
+    let before: &PodSpec = before;
     pod_spec(problems, &SPEC, spec, Owner::Pod);
     let count = |containers: &Option<Vec<Container>>| containers.as_ref().map_or(0, Vec::len);
     let same_number = spec.containers.len() == before.containers.len();
@@ -198,7 +200,7 @@ fn no_new_gates(problems: &mut Problems, spec: &PodSpec, before: &PodSpec) {
 /// A new version of a Pod's status.
 pub fn pod_status(problems: &mut Problems, new: &Pod, old: &Pod) {
     let (after, before) = (PodStatus::default(), PodStatus::default());
-    let (after, before) = (new.status.as_ref().unwrap_or(&after), old.status.as_ref().unwrap_or(&before));
+    let (after, before) = (new.status.as_deref().unwrap_or(&after), old.status.as_deref().unwrap_or(&before));
     if before.qos_class.is_some() {
         let shown = |class: &Option<String>| Json(class).shown();
         problems.immutable(&STATUS.child("qosClass"), &after.qos_class, &before.qos_class, shown);

@@ -26,7 +26,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Node, PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{Node, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::{CSIDriver, VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
@@ -38,7 +38,7 @@ use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::pod::has_ended;
 use crate::object::time::Instant;
 use crate::object::volume::{attachment_name, claim_key, unique_name, volume_name};
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 use super::node_taints::{self, BY_NODE, assigned_node, is_out_of_service};
 use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of};

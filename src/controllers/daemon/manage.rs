@@ -4,13 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
-
 use crate::client::{Error, EventType, join_all};
 use crate::controllers::pods::{is_available, is_namespace_terminating, slow_start};
 use crate::object::meta::controller_ref;
 use crate::object::pod::{is_ready, phase};
-use crate::object::{Key, Kind};
+use crate::object::{Key, Kind, Pod};
 
 use super::nodes::{Fit, fit, is_updated, pinned, template};
 use super::update::surge_of;

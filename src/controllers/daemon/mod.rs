@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet, DaemonSetSpec};
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, OwnerReference};
 
 use crate::client::{
@@ -44,7 +44,7 @@ use crate::object::meta::controller_of;
 use crate::object::pod::is_ready;
 use crate::object::selector::Selector;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 use super::claim::Claimer;
 use super::consistency::Consistency;

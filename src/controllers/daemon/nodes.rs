@@ -7,11 +7,12 @@
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{
-    Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod, PodSpec, PodTemplateSpec, Toleration,
+    Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, PodTemplateSpec, Toleration,
 };
 
 use crate::controllers::history::REVISION_HASH;
 use crate::controllers::node_taints::{taints_of, tolerates};
+use crate::object::Pod;
 use crate::object::selector::nodes::Required;
 
 /// How often the template has changed, on the Pods; the older way to tell from which one they are.
@@ -176,7 +177,7 @@ mod tests {
     #[test]
     fn a_pod_is_made_for_its_node() {
         let template = pinned(template(&set(json!({"containers": []})), "h"), "node-2");
-        let mut pod = Pod { spec: template.spec, ..Pod::default() };
+        let mut pod = Pod { spec: template.spec.map(Into::into), ..Pod::default() };
         assert_eq!(node_of(&pod), Some("node-2"));
         pod.spec.as_mut().unwrap().node_name = Some("node-3".into());
         assert_eq!(node_of(&pod), Some("node-3"));

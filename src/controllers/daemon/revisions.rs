@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet, DaemonSetSpec};
-use k8s_openapi::api::core::v1::Pod;
 
 use crate::apiserver::request::DeleteOptions;
 use crate::client::Error;
@@ -12,9 +11,9 @@ use crate::controllers::claim::Claimer;
 use crate::controllers::hash::template_hash;
 use crate::controllers::history::{REVISION_HASH, holds, next_number, revision_of, sort};
 use crate::controllers::pods::{BY_CONTROLLER, orphans_of, owned_by};
-use crate::object::Key;
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
+use crate::object::{Key, Pod};
 
 use super::{DaemonSets, Sync};
 

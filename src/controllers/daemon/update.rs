@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::client::Error;
 use crate::controllers::pods::is_available;
+use crate::object::Pod;
 use crate::object::share::scaled;
 
 use super::nodes::{Fit, fit, is_updated};

@@ -47,7 +47,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
 
 use crate::client::{
@@ -56,7 +55,7 @@ use crate::client::{
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
 use crate::object::selector::{Selector, selects};
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 use super::claim::Claimer;
 use super::pods::{self, BY_CONTROLLER, index_by_controller, is_namespace_terminating, orphans_of, owned_by};

@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, Pod, Service};
+use k8s_openapi::api::core::v1::{Node, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use crate::apiserver::request::DeleteOptions;
@@ -42,7 +42,7 @@ use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::{controller_of, controller_ref};
-use crate::object::{Key, Kind, Object, Status};
+use crate::object::{Key, Kind, Object, Pod, Status};
 
 use super::service_pods::{ServicePods, TriggerTimes, annotate, selector_of};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, Pod, Service};
+use k8s_openapi::api::core::v1::{Node, Service};
 use k8s_openapi::api::discovery::v1::{
     Endpoint, EndpointConditions, EndpointHints, EndpointPort, EndpointSlice, ForNode, ForZone,
 };
@@ -15,6 +15,7 @@ use super::{MANAGED_BY, SERVICE_NAME};
 use crate::controllers::service_pods::{
     HEADLESS, find_port, has_ip, hostname_of, publishes_not_ready, spec_of, target_ref,
 };
+use crate::object::Pod;
 use crate::object::pod::{address_of, is_ready};
 
 const ZONE: &str = "topology.kubernetes.io/zone";

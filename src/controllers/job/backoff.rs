@@ -4,8 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
-
+use crate::object::Pod;
 use crate::object::pod::ready_condition;
 use crate::object::time::Instant;
 

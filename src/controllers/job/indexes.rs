@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use k8s_openapi::api::core::v1::Pod;
+use crate::object::Pod;
 
 /// Where a Pod says which index it works on.
 pub const INDEX: &str = "batch.kubernetes.io/job-completion-index";

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::batch::v1::JobSpec;
-use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, ObjectFieldSelector, Pod, PodSpec};
+use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, ObjectFieldSelector, PodSpec};
 
 use crate::client::{Error, join_all};
 use crate::controllers::pods::{is_namespace_terminating, pod_from_template, slow_start};
 use crate::controllers::replicaset::rank::{Related, victims};
-use crate::object::Kind;
 use crate::object::meta::controller_ref;
 use crate::object::pod::is_ready;
+use crate::object::{Kind, Pod};
 
 use super::indexes::{INDEX, first_pending};
 use super::sync::Sync;

@@ -41,7 +41,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
@@ -49,7 +48,7 @@ use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::meta::controller_of;
 use crate::object::selector::Selector;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 use super::consistency::Consistency;
 use super::expectations::Expectations;

@@ -6,13 +6,12 @@
 use std::rc::Rc;
 
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::Pod;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::controllers::pods::{self, BY_CONTROLLER, index_by_controller, owned_by};
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 use super::conditions::is_finished;
 use super::is_tracked;

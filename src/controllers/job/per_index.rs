@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
-
+use crate::object::Pod;
 use crate::object::time::Instant;
 
 use super::backoff;

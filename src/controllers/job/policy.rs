@@ -4,10 +4,10 @@
 use k8s_openapi::api::batch::v1::{
     JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyOnPodConditionsPattern, SuccessPolicy,
 };
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::ContainerStatus;
 
 use super::indexes::Indexes;
-use crate::object::Key;
+use crate::object::{Key, Pod};
 
 /// What is to be done about a failed Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]

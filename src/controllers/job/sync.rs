@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::batch::v1::{Job, JobCondition, JobSpec, JobStatus};
-use k8s_openapi::api::core::v1::Pod;
 
 use crate::client::{Error, EventType};
 use crate::controllers::claim::Claimer;
 use crate::controllers::pods::{BY_CONTROLLER, is_active, is_terminating, orphans_of, owned_by};
 use crate::object::meta::controller_of;
 use crate::object::pod::{has_ended, is_ready, phase};
-use crate::object::{Key, Kind};
+use crate::object::{Key, Kind, Pod};
 
 use super::backoff::Backoff;
 use super::conditions::{
@@ -309,8 +308,8 @@ fn restarted_too_often(spec: &JobSpec, pods: &[Arc<Pod>]) -> bool {
         return false;
     }
     let restarts = |pod: &Arc<Pod>| {
-        let status = pod.status.clone().unwrap_or_default();
-        let all = [status.init_container_statuses, status.container_statuses];
+        let Some(status) = &pod.status else { return 0 };
+        let all = [&status.init_container_statuses, &status.container_statuses];
         all.into_iter().flatten().flatten().map(|status| status.restart_count).sum::<i32>()
     };
     let total: i32 = pods.iter().filter(|pod| !has_ended(pod)).map(restarts).sum();

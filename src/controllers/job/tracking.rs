@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::batch::v1::{Job, JobStatus};
-use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 
 use crate::apiserver::request::Patch;
 use crate::client::{Client, Error, EventType, join_all};
 use crate::object::pod::phase;
-use crate::object::{Key, Kind};
+use crate::object::{Key, Kind, Pod};
 
 use super::conditions::{self, COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET, ensure};
 use super::indexes::Indexes;

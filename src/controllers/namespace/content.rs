@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Namespace, Pod};
+use k8s_openapi::api::core::v1::Namespace;
 
 use crate::apiserver::request::{Body, DeleteOptions, Propagation, Request, Response, Verb};
 use crate::object::pod::has_ended;
 use crate::object::time::Instant;
-use crate::object::{Kind, Object, Status};
+use crate::object::{Kind, Object, Pod, Status};
 
 use super::conditions::Conditions;
 use super::{NamespaceController, name_of};

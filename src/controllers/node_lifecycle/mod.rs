@@ -33,13 +33,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{Node, Pod, Taint};
+use k8s_openapi::api::core::v1::{Node, Taint};
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 use super::node_taints::{self, BY_NODE, NOT_READY, UNREACHABLE, assigned_node, taint};
 

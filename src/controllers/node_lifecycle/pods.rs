@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Pod;
-
 use crate::client::{Error, EventType};
-use crate::object::Key;
+use crate::object::{Key, Pod};
 
 use super::{Monitor, not_ready};
 use crate::controllers::node_taints::assigned_node;

@@ -4,16 +4,16 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 
 use crate::client::{Error, EventType};
 use crate::controllers::volumes::{PODS_BY_CLAIM, annotation};
-use crate::object::Key;
 use crate::object::volume::{
     BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, STORAGE_PROVISIONER, claim_key, class_of, is_promised_to,
     volume_name,
 };
+use crate::object::{Key, Pod};
 
 use super::{BETA_STORAGE_PROVISIONER, Binder, SYNC_PERIOD, copy, matching};
 

@@ -7,14 +7,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Pod;
-
 use crate::controllers::pods::{is_active, is_terminating};
 use crate::engine::{Hub, Memory};
 use crate::object::meta::controller_of;
 use crate::object::pod::is_ready;
 use crate::object::selector::Labels;
-use crate::object::{Key, Kind};
+use crate::object::{Key, Kind, Pod};
 
 /// How many Pods of one group are in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

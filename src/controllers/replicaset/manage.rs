@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
+use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::{Error, join_all};
 use crate::controllers::pods::{BY_CONTROLLER, is_namespace_terminating, owned_by, slow_start};
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::selector::Selector;
-use crate::object::{Key, Kind};
+use crate::object::{Key, Kind, Pod};
 
 use super::rank::{Related, victims};
 use super::replicated::Replicated;

@@ -41,7 +41,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec, ReplicationController};
+use k8s_openapi::api::core::v1::{PodTemplateSpec, ReplicationController};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
@@ -49,7 +49,7 @@ use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
 use crate::object::pod::is_ready;
 use crate::object::selector::{Labels, Selector};
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 use super::claim::Claimer;
 use super::consistency::Consistency;

@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{Container, ContainerStatus};
 
 use crate::controllers::pods::{is_active, ready_since};
+use crate::object::Pod;
 use crate::object::pod::{is_ready, phase};
 use crate::object::time::Instant;
 

@@ -6,12 +6,12 @@
 //! (`whenDeleted: Delete`) or a Pod that is to be scaled away (`whenScaled: Delete`) an owner of the claim, and the garbage
 //! collector does the rest.
 
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::client::{Error, EventType};
-use crate::object::Key;
 use crate::object::meta::controller_ref;
+use crate::object::{Key, Pod};
 
 use super::identity::claims;
 use super::{StatefulSets, Sync};

@@ -2,10 +2,11 @@
 //! `pkg/controller/statefulset/stateful_set_utils.go`.
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimVolumeSource, Pod, Volume};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimVolumeSource, Volume};
 
 use crate::controllers::history::REVISION_HASH;
 use crate::controllers::pods::pod_from_template;
+use crate::object::Pod;
 use crate::object::meta::controller_ref;
 
 const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";

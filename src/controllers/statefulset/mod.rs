@@ -37,7 +37,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{ControllerRevision, StatefulSet, StatefulSetSpec};
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
@@ -45,7 +45,7 @@ use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
 use crate::object::pod::is_ready;
 use crate::object::selector::Selector;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 use super::claim::Claimer;
 use super::consistency::Consistency;

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Pod;
-
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{Error, EventType};
-use crate::object::Kind;
 use crate::object::status::Reason;
+use crate::object::{Kind, Pod};
 
 use super::identity::identify;
 use super::{StatefulSets, Sync};

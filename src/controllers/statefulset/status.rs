@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
-use k8s_openapi::api::core::v1::Pod;
 
 use crate::client::Error;
 use crate::controllers::pods::is_available;
-use crate::object::Kind;
 use crate::object::pod::{is_ready, phase};
+use crate::object::{Kind, Pod};
 
 use super::identity::revision_of;
 use super::revisions::{History, name_of};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
-use k8s_openapi::api::core::v1::Pod;
 
 use crate::client::{Error, EventType};
 use crate::controllers::pods::is_available;
+use crate::object::Pod;
 use crate::object::pod::{has_ended, phase};
 
 use super::identity::{is_itself, new_pod, ordinals, revision_of};

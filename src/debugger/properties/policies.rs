@@ -5,7 +5,6 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -17,7 +16,7 @@ use crate::node::netfilter::{Cidr, ConnectionId, Protocol, Tuple};
 use crate::object::pod::{address_of, container_port, has_ended};
 use crate::object::selector::selects;
 use crate::object::time::Instant;
-use crate::object::{Kind, Object};
+use crate::object::{Kind, Object, Pod};
 
 /// The rules follow a change of policies, Pods or Namespaces within this time.
 const RULES_FOLLOW: Duration = Duration::from_millis(500);

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
 use super::{Property, node_of, stored};
@@ -20,7 +19,7 @@ use crate::node::proxy::runner::MIN_SYNC_PERIOD;
 use crate::node::runtime::Runtime;
 use crate::object::pod::is_ready;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 /// Where an endpoint that a slice calls ready is said to be, a process listens. Looked at when the slice is written,
 /// unless the news that it is over is on its way; and of all slices when all is quiet.

@@ -10,10 +10,10 @@ use std::task::{self, Poll, Waker};
 
 use serde_json::Value;
 
-use super::kube::{Action, Client, Context, Error, Link};
+use super::kube::{Action, Client, Context, Error, Link, Resource};
 use super::wire::{Ask, Say};
 use crate::engine::LocalBoxFuture;
-use crate::object::{Kind, Object, Resource};
+use crate::object::{Kind, Object};
 
 /// Reads the caches of the controller.
 pub type Read = Rc<dyn Fn(Kind) -> Vec<Object>>;

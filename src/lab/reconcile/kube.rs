@@ -3,6 +3,7 @@
 //!
 //! Left out: everything that the exercises have no use for. A call must be awaited before the next one is made.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
@@ -14,13 +15,23 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1 as core;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::wire;
 pub use super::wire::Status;
-use crate::object::{Kind, Object, Resource};
+use crate::object::{Kind, Object};
+
+/// What a controller calls objects by: the types of `k8s-openapi`.
+pub trait Resource:
+    k8s_openapi::Metadata<Ty = ObjectMeta> + Serialize + DeserializeOwned + Send + Sync + 'static
+{
+}
+
+impl<K: k8s_openapi::Metadata<Ty = ObjectMeta> + Serialize + DeserializeOwned + Send + Sync + 'static> Resource for K {}
 
 /// Why a call, or a reconcile, failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,9 +144,20 @@ pub struct Store<K> {
 impl<K: Resource> Store<K> {
     /// All objects in it.
     pub fn state(&self) -> Vec<Arc<K>> {
-        let objects = (self.client.0.read)(K::kind());
-        objects.iter().filter_map(|object| K::from_object(object).cloned()).collect()
+        let kind = Kind::from_manifest(K::API_VERSION, K::KIND);
+        let objects = kind.map(|kind| (self.client.0.read)(kind)).unwrap_or_default();
+        objects.iter().filter_map(typed).collect()
     }
+}
+
+/// An object as the type that the controller knows it by: a Pod has one more than the cluster's own.
+fn typed<K: Resource>(object: &Object) -> Option<Arc<K>> {
+    let own = object.as_any().downcast().ok();
+    own.or_else(|| {
+        let Object::Pod(pod) = object else { return None };
+        let pod: Arc<dyn Any + Send + Sync> = Arc::new(core::Pod::from((**pod).clone()));
+        pod.downcast().ok()
+    })
 }
 
 /// Options of a POST or PUT.
@@ -289,7 +311,7 @@ impl<K: Resource> Api<K> {
         let at = Location::caller();
         let request = wire::Request {
             verb: verb.to_owned(),
-            kind: K::kind().info().qualified_plural(),
+            kind: plural::<K>(),
             namespace: self.namespace.clone(),
             name: name.to_owned(),
             body,
@@ -303,6 +325,11 @@ impl<K: Resource> Api<K> {
 /// An object as it is sent: with its kind, which the types of `k8s-openapi` say when they are written.
 fn manifest<K: Resource>(object: &K) -> Value {
     serde_json::to_value(object).expect("an object is JSON")
+}
+
+/// The kind as a URL names it, with its group: `deployments.apps`.
+fn plural<K: Resource>() -> String {
+    if K::GROUP.is_empty() { K::URL_PATH_SEGMENT.into() } else { format!("{}.{}", K::URL_PATH_SEGMENT, K::GROUP) }
 }
 
 fn decoded<T: DeserializeOwned>(answer: Result<Value, Status>) -> Result<T, Error> {

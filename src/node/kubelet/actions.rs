@@ -4,10 +4,11 @@
 //! what the runtime has, made afresh in every sync. Init containers run one after another, each sync starting at
 //! most the next one; sidecars among them keep running; the pod's own containers start when initialization is over.
 
-use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
+use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use super::restart::{is_sidecar, restarts_after, should_start};
 use super::runtime_pod::{RunState, RuntimePod};
+use crate::object::Pod;
 
 /// The work of one sync, in the order in which it is done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,7 +56,7 @@ impl Actions {
 /// Compares the pod with what the runtime has.
 pub fn compute(pod: &Pod, runtime: &RuntimePod, failed: &Failed) -> Actions {
     let empty = PodSpec::default();
-    let spec = pod.spec.as_ref().unwrap_or(&empty);
+    let spec = pod.spec.as_deref().unwrap_or(&empty);
     match runtime.sandbox_needed(spec.host_network == Some(true)) {
         Some(attempt) => with_new_sandbox(pod, spec, runtime, attempt),
         None => in_sandbox(pod, spec, runtime, failed),

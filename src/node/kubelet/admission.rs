@@ -3,9 +3,10 @@
 //! Mirrors `pkg/kubelet/lifecycle/predicate.go`. A pod bound by hand, or two schedulers racing, can land on a node
 //! that cannot run it; the kubelet then fails the pod rather than overcommit the machine.
 
-use k8s_openapi::api::core::v1::{Node, Pod, PodSpec, Taint, Toleration};
+use k8s_openapi::api::core::v1::{Node, PodSpec, Taint, Toleration};
 
 use super::node_status::Health;
+use crate::object::Pod;
 use crate::object::quantity::Amount;
 
 /// Why a pod may not run here: the reason of its status and Event, and the message.
@@ -20,7 +21,7 @@ pub struct Rejection {
 /// Checks `pod` against the node and the pods that run on it, in the kubelet's order.
 pub fn admit<'a>(node: &Node, others: impl Iterator<Item = &'a Pod> + Clone, pod: &Pod) -> Result<(), Rejection> {
     let empty = PodSpec::default();
-    let spec = pod.spec.as_ref().unwrap_or(&empty);
+    let spec = pod.spec.as_deref().unwrap_or(&empty);
     fits_resources(node, others.clone(), pod)?;
     matches_selector(node, spec)?;
     host_ports_free(others, spec)?;
@@ -47,7 +48,7 @@ fn fits_resources<'a>(node: &Node, others: impl Iterator<Item = &'a Pod> + Clone
     if allocatable.contains_key("pods") && count + 1 > pods {
         return Err(out_of("pods", 1, count, pods));
     }
-    for (name, wanted) in super::status::pod_requests(pod.spec.as_ref().unwrap_or(&PodSpec::default())) {
+    for (name, wanted) in super::status::pod_requests(pod.spec.as_deref().unwrap_or(&PodSpec::default())) {
         let wanted = Amount::of(&wanted);
         let mut used = Amount::ZERO;
         for other in others.clone() {

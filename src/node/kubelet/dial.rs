@@ -8,13 +8,14 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Pod, Probe};
+use k8s_openapi::api::core::v1::Probe;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::Shared;
 use crate::engine::RpcError;
 use crate::node::cri::{self, CriRequest, CriResponse};
 use crate::node::network::{self, ProbeTarget, Probed};
+use crate::object::Pod;
 
 impl Shared {
     /// Whether the probe succeeded, and what came back.

@@ -8,9 +8,10 @@
 //! Left out: limits on the number and length of search domains, and the Event `MissingClusterDNS` of a node that was
 //! told of no server. A node's own file is empty here.
 
-use k8s_openapi::api::core::v1::{Pod, PodDNSConfig};
+use k8s_openapi::api::core::v1::PodDNSConfig;
 
 use crate::node::cri::DnsConfig;
+use crate::object::Pod;
 
 /// What the kubelet is told about the cluster's DNS: `clusterDNS` and `clusterDomain`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use k8s_openapi::api::core::v1::PodStatus;
 
 use super::Shared;
 use super::admission::{self, Rejection};
@@ -16,7 +16,7 @@ use super::workers::{Stage, Worker};
 use crate::client::informer::Change;
 use crate::client::recorder::EventType;
 use crate::object::pod::has_ended;
-use crate::object::{Key, Resource};
+use crate::object::{Key, Pod, Resource};
 
 impl Shared {
     /// Handles what one watch event, or the first list, has brought: removals first, new pods by age.

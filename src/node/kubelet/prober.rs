@@ -7,7 +7,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, Probe as Spec};
+use k8s_openapi::api::core::v1::{Container, ContainerStatus, Probe as Spec};
 
 use super::probes::{Kind, Probe, Published, Step};
 use super::restart::restarts_after;
@@ -15,6 +15,7 @@ use super::start::field_path;
 use super::workers::ProbeSlot;
 use super::{PROBE, Shared};
 use crate::client::recorder::EventType;
+use crate::object::Pod;
 
 impl Shared {
     /// `AddPod`: a worker for each probe that has none yet. Its first run finds no container; then its period begins.

@@ -3,9 +3,10 @@
 //! Mirrors `kubecontainer.ShouldContainerBeRestarted` (`pkg/kubelet/container/helpers.go`): a container's own
 //! `restartPolicyRules`, then its own `restartPolicy`, then the pod's.
 
-use k8s_openapi::api::core::v1::{Container, Pod};
+use k8s_openapi::api::core::v1::Container;
 
 use super::runtime_pod::{RunState, RuntimePod};
+use crate::object::Pod;
 
 /// Whether the next sync should start this container (again).
 pub fn should_start(pod: &Pod, container: &Container, runtime: &RuntimePod) -> bool {

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, Pod, VolumeMount};
+use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, VolumeMount};
 
 use super::Shared;
 use super::dns::{ClusterDns, resolver};
@@ -19,6 +19,7 @@ use crate::node::cri::{
     self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, PodSandboxConfig,
     PodSandboxStatus, RuntimeCondition,
 };
+use crate::object::Pod;
 use crate::object::quantity::Amount;
 
 impl Shared {

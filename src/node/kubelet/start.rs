@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, Pod};
+use k8s_openapi::api::core::v1::Container;
 use serde_json::{Value, json};
 
 use super::Shared;
@@ -16,6 +16,7 @@ use super::runtime_pod::{RunState, RuntimePod};
 use super::status::WaitingReason;
 use crate::client::recorder::EventType;
 use crate::engine::{CallId, Message};
+use crate::object::Pod;
 use crate::object::time::Instant;
 
 /// Why a container was not started.

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, Pod, PodCondition, PodStatus};
+use k8s_openapi::api::core::v1::{Container, PodCondition, PodStatus};
 
 use super::Shared;
 use super::actions::{self, Actions, Failed, Kill};
@@ -21,6 +21,7 @@ use super::runtime_pod::RuntimePod;
 use super::status::{self, Inputs, Probed, Reasons, conditions};
 use super::workers::{End, Stage, Worker};
 use crate::client::recorder::EventType;
+use crate::object::Pod;
 use crate::object::pod::is_final;
 
 impl Shared {
@@ -68,7 +69,7 @@ impl Shared {
             let state = self.state.borrow();
             let worker = state.workers.get(uid)?;
             let none = PodStatus::default();
-            let old = state.status.get(uid).or(worker.pod.status.as_ref()).unwrap_or(&none);
+            let old = state.status.get(uid).or(worker.pod.status.as_deref()).unwrap_or(&none);
             let probed = |name: &str, id: &str| {
                 let probed = worker.probed(name, id);
                 if probed.started && !probed.ready {
@@ -195,7 +196,7 @@ impl Shared {
     /// Changes one condition of the status last set, and nothing else: the address follows with the next status.
     fn sandbox_stands(self: &Rc<Self>, pod: &Arc<Pod>) {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-        let status = self.state.borrow().status.get(uid).or(pod.status.as_ref()).cloned();
+        let status = self.state.borrow().status.get(uid).or(pod.status.as_deref()).cloned();
         let Some(mut status) = status else { return };
         let ready = PodCondition {
             type_: conditions::READY_TO_START.into(),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{LifecycleHandler, Pod, Probe};
+use k8s_openapi::api::core::v1::{LifecycleHandler, Probe};
 
 use super::Shared;
 use super::params::{GRACE_SECONDS, GRACE_SECONDS_MIN};
@@ -20,6 +20,7 @@ use super::workers::End;
 use crate::client::join_all;
 use crate::client::recorder::EventType;
 use crate::engine::RpcError;
+use crate::object::Pod;
 
 impl Shared {
     /// `SyncTerminatingPod`: everything that runs is stopped.

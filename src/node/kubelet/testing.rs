@@ -1,9 +1,10 @@
 //! Small values for the table tests.
 
-use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, PodStatus};
+use k8s_openapi::api::core::v1::{Container, PodSpec, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
+use crate::object::Pod;
 use crate::object::time::Instant;
 
 pub fn container(name: &str) -> Container {
@@ -20,13 +21,16 @@ pub fn pod(containers: &[&str]) -> Pod {
             generation: Some(1),
             ..ObjectMeta::default()
         },
-        spec: Some(PodSpec {
-            containers: containers.iter().map(|name| container(name)).collect(),
-            restart_policy: Some("Always".into()),
-            node_name: Some("node-1".into()),
-            ..PodSpec::default()
-        }),
-        status: Some(PodStatus { phase: Some("Pending".into()), ..PodStatus::default() }),
+        spec: Some(
+            PodSpec {
+                containers: containers.iter().map(|name| container(name)).collect(),
+                restart_policy: Some("Always".into()),
+                node_name: Some("node-1".into()),
+                ..PodSpec::default()
+            }
+            .into(),
+        ),
+        status: Some(PodStatus { phase: Some("Pending".into()), ..PodStatus::default() }.into()),
     }
 }
 

@@ -10,14 +10,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
-
 use super::params::{BACK_OFF_PERIOD, CARRIED_BACK_OFF_MAX, GRACE_SECONDS, GRACE_SECONDS_MIN, RELIST_PERIOD};
 use super::probes::{Kind, Probe};
 use super::runtime_pod::RuntimePod;
 use super::status::Reasons;
 use super::volumes::PodVolumes;
 use super::{Shared, WORK};
+use crate::object::Pod;
 use crate::object::pod::is_final;
 use crate::object::time::Instant;
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Namespace, Pod};
+use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPeer};
 
 use crate::client::informer::Change;
@@ -16,7 +16,7 @@ use crate::node::netfilter::{self, Cidr, Netfilter, Rule, RulesetError, State, T
 use crate::node::proxy::names::hash;
 use crate::object::pod::{address_of, has_ended};
 use crate::object::selector::selects;
-use crate::object::{Key, Object};
+use crate::object::{Key, Object, Pod};
 
 use super::rules::{self, Direction};
 

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::node::netfilter::{Asked, Cidr, Match, Protocol, Rule, Target};
-use crate::object::Key;
 use crate::object::pod::container_port;
+use crate::object::{Key, Pod};
 
 use super::policies::{Policies, network_address};
 use super::ranges;

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Container, Pod};
+use k8s_openapi::api::core::v1::Container;
 
+use crate::object::Pod;
 use crate::object::pod::has_ended;
 use crate::object::quantity::Amount;
 use crate::object::resources::{ResourceList, amounts, pod_limits, pod_requests};

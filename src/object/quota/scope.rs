@@ -1,9 +1,9 @@
 //! Scopes: which objects a quota is about.
 
-use k8s_openapi::api::core::v1::{Pod, PodAffinityTerm, ResourceQuota, ScopedResourceSelectorRequirement};
+use k8s_openapi::api::core::v1::{PodAffinityTerm, ResourceQuota, ScopedResourceSelectorRequirement};
 
-use crate::object::Object;
 use crate::object::pod::qos_class;
+use crate::object::{Object, Pod};
 
 /// Whether the object is in all scopes of the quota; only Pods are in any. Mirrors `generic.Matches`, but for the
 /// resources.

@@ -7,9 +7,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use k8s_openapi::api::core::v1::{Event, Pod};
+use k8s_openapi::api::core::v1::Event;
 
-use crate::object::{Kind, Object};
+use crate::object::{Kind, Object, Pod};
 
 /// Which objects belong, by a few of their fields; all terms must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

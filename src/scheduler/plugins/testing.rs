@@ -1,7 +1,6 @@
 //! Asks one plugin about a pod, as the cycle would.
 
-use k8s_openapi::api::core::v1::Pod;
-
+use crate::object::Pod;
 use crate::scheduler::framework::{Plugin, PreFilter, PreScore};
 use crate::scheduler::snapshot::Snapshot;
 use crate::scheduler::testing::info;

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
-
+use crate::object::Pod;
 use crate::object::time::Instant;
 use crate::scheduler::cycle::PluginSet;
 use crate::scheduler::pod_info::PodInfo;

@@ -13,11 +13,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
+use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use crate::object::meta::controller_of;
 use crate::object::status::Cause;
-use crate::object::{Kind, Object, Status};
+use crate::object::{Kind, Object, Pod, Shared, Status};
 
 use super::{Attributes, Reader, forbidden};
 
@@ -123,7 +123,7 @@ pub fn warnings(attributes: &Attributes, object: &Object) -> Vec<String> {
     }
     let spec = match object {
         Object::Pod(pod) => concerns(attributes, pod).then(|| pod.spec.clone().unwrap_or_default()),
-        _ => template(object),
+        _ => template(object).map(Shared::from),
     };
     let broken = spec.map(|spec| violations(policy.level, &spec)).unwrap_or_default();
     if broken.is_empty() {

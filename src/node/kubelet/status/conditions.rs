@@ -4,12 +4,13 @@
 //! in front; times are filled in later, by [`super::merge::stamp`], because a condition's time changes only
 //! when its value does.
 
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodCondition, PodSpec, PodStatus};
+use k8s_openapi::api::core::v1::{ContainerStatus, PodCondition, PodSpec, PodStatus};
 
 use super::super::restart::is_sidecar;
 use super::Inputs;
 use super::containers::any_regular_started;
 use super::phase::{FAILED, SUCCEEDED};
+use crate::object::Pod;
 
 /// The sandbox exists and has its network.
 pub const READY_TO_START: &str = "PodReadyToStartContainers";

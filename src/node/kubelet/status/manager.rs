@@ -7,12 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use k8s_openapi::api::core::v1::PodStatus;
 
 use super::{conditions, containers, merge};
-use crate::object::Key;
 use crate::object::pod::has_ended;
 use crate::object::time::Instant;
+use crate::object::{Key, Pod};
 
 /// The statuses of this node's pods, by pod uid.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +72,7 @@ impl StatusManager {
     pub fn set(&mut self, pod: &Pod, mut status: PodStatus, now: Instant) -> bool {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
         let empty = PodStatus::default();
-        let old = self.get(&uid).or(pod.status.as_ref()).unwrap_or(&empty);
+        let old = self.get(&uid).or(pod.status.as_deref()).unwrap_or(&empty);
         merge::stamp(&mut status, old, now);
         let forced = pod.metadata.deletion_timestamp.is_some();
         if !forced && self.entries.get(&uid).is_some_and(|entry| entry.status == status) {
@@ -127,7 +127,7 @@ impl StatusManager {
     /// Nothing of the pod is left on this node: its status is final (`TerminatePod`).
     pub fn finish(&mut self, pod: &Pod, now: Instant) {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
-        let mut status = self.get(&uid).or(pod.status.as_ref()).cloned().unwrap_or_default();
+        let mut status = self.get(&uid).or(pod.status.as_deref()).cloned().unwrap_or_default();
         merge::finish(pod, &mut status);
         self.set(pod, status, now);
         if let Some(entry) = self.entries.get_mut(&uid) {

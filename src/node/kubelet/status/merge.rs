@@ -2,12 +2,13 @@
 //!
 //! Mirrors `updateStatusInternal`, `mergePodStatus` and `TerminatePod` (`pkg/kubelet/status/status_manager.go`).
 
-use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
+use k8s_openapi::api::core::v1::{PodCondition, PodStatus};
 
 use super::super::restart::is_sidecar;
 use super::conditions::{self, CONTAINERS_READY, OWNED, READY};
 use super::containers::{lost, terminated};
 use super::phase;
+use crate::object::Pod;
 use crate::object::pod::is_final;
 use crate::object::time::Instant;
 
@@ -27,7 +28,7 @@ pub fn stamp(status: &mut PodStatus, old: &PodStatus, now: Instant) {
 /// run; and once it has, it is not ready.
 pub fn merge(pod: &Pod, new: &PodStatus, may_run: bool, now: Instant) -> PodStatus {
     let empty = PodStatus::default();
-    let held = pod.status.as_ref().unwrap_or(&empty);
+    let held = pod.status.as_deref().unwrap_or(&empty);
     let mut merged = new.clone();
     let others = held.conditions.iter().flatten().filter(|c| !OWNED.contains(&c.type_.as_str()));
     let own = new.conditions.iter().flatten().filter(|c| OWNED.contains(&c.type_.as_str()));

@@ -20,11 +20,12 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{ContainerStatus, HostIP, Pod, PodIP, PodSpec, PodStatus, ResourceRequirements};
+use k8s_openapi::api::core::v1::{ContainerStatus, HostIP, PodIP, PodSpec, PodStatus, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::restart::is_sidecar;
 use super::runtime_pod::RuntimePod;
+use crate::object::Pod;
 use crate::object::pod::is_final;
 use crate::object::quantity::Amount;
 
@@ -72,7 +73,7 @@ pub struct Inputs<'a> {
 pub fn generate(inputs: &Inputs) -> PodStatus {
     let pod = inputs.pod;
     let empty = PodSpec::default();
-    let spec = pod.spec.as_ref().unwrap_or(&empty);
+    let spec = pod.spec.as_deref().unwrap_or(&empty);
     let mut status = PodStatus {
         container_statuses: containers::regular(inputs, spec),
         init_container_statuses: containers::init(inputs, spec),
@@ -100,7 +101,7 @@ fn set_phase(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
     let all = status.container_statuses.iter().chain(&status.init_container_statuses).flatten();
     let all: Vec<&ContainerStatus> = all.collect();
     let computed = phase::of(spec, &all, inputs.terminal);
-    let api = inputs.pod.status.as_ref();
+    let api = inputs.pod.status.as_deref();
     let earlier = [Some(inputs.old), api].into_iter().flatten().filter_map(|s| s.phase.as_deref());
     let sticky = earlier.into_iter().find(|p| is_final(p));
     let phase = if is_final(computed) { computed } else { sticky.unwrap_or(computed) };

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use k8s_openapi::api::core::v1::PodStatus;
 
 use super::super::runtime_pod::RuntimePod;
 use super::super::testing::{container, exited, pod, running, sandboxed};
 use super::*;
+use crate::object::Pod;
 use crate::object::time::Instant;
 
 fn status(pod: &Pod, runtime: &RuntimePod, old: &PodStatus, reasons: &Reasons, terminal: bool) -> PodStatus {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{
     CSIPersistentVolumeSource, HostPathVolumeSource, Node, PersistentVolume, PersistentVolumeClaim,
-    PersistentVolumeClaimVolumeSource, Pod,
+    PersistentVolumeClaimVolumeSource,
 };
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSINodeDriver, CSINodeSpec, VolumeAttachment, VolumeNodeResources,
@@ -31,7 +31,7 @@ use crate::node::csi::{CsiRequest, CsiResponse};
 use crate::node::kubelet::Shared;
 use crate::node::kubelet::workers::Stage;
 use crate::object::volume::{attachment_name, is_bound, unique_name, volume_name};
-use crate::object::{Key, sha256};
+use crate::object::{Key, Pod, sha256};
 
 /// Why a volume is not there yet.
 pub(in crate::node::kubelet) enum NotReady {

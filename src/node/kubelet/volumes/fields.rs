@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Container, Pod, ResourceFieldSelector};
+use k8s_openapi::api::core::v1::{Container, ResourceFieldSelector};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use crate::object::Pod;
 use crate::object::quantity::Amount;
 
 /// The text behind a `fieldRef`. Labels and annotations are `key="value"`, one a line.

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod, Volume};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Volume};
 use serde_json::{Value, json};
 
 use super::super::params::SYNC_PERIOD;
@@ -21,8 +21,8 @@ use crate::engine::RpcError;
 use crate::node::csi::CsiRequest;
 use crate::node::csi::sidecar::Driver;
 use crate::node::kubelet::{REMOUNT, Shared};
-use crate::object::Key;
 use crate::object::volume::{capacity, granted, volume_name, with_resize_condition};
+use crate::object::{Key, Pod};
 
 impl Shared {
     /// The pod's next regular sync will look at this volume again.

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Container, PersistentVolume, Pod, Volume};
+use k8s_openapi::api::core::v1::{Container, PersistentVolume, Volume};
 
 use super::params::{MOUNT_POLL_PERIOD, MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX, MOUNT_TIMEOUT, VOLUME_RECONCILE_PERIOD};
 use super::workers::{End, Stage};
@@ -31,7 +31,7 @@ use crate::engine::CallId;
 use crate::node::disk::Tree;
 use crate::object::time::Instant;
 use crate::object::volume::awaits_node_expansion;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Pod};
 
 pub mod claims;
 pub mod fields;

@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, Pod, Volume, VolumeProjection};
+use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::fields;
 use super::sources;
 use crate::node::disk::Contents;
-use crate::object::Kind;
+use crate::object::{Kind, Pod};
 
 /// Paths and texts.
 type Pairs = Vec<(String, String)>;

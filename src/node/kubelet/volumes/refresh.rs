@@ -9,14 +9,14 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Pod, ServiceAccountTokenProjection, Volume};
+use k8s_openapi::api::core::v1::{ServiceAccountTokenProjection, Volume};
 
 use super::{host_path, sources, volumes_of};
 use crate::engine::Note;
 use crate::node::kubelet::params::{SYNC_PERIOD, TOKEN_AGE_MAX};
 use crate::node::kubelet::workers::{Stage, Worker};
 use crate::node::kubelet::{REMOUNT, Shared};
-use crate::object::{Key, Kind};
+use crate::object::{Key, Kind, Pod};
 
 /// The tokens that a volume wants.
 pub fn tokens_of(volume: &Volume) -> impl Iterator<Item = &ServiceAccountTokenProjection> {

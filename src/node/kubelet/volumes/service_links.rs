@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::Service;
 
 use crate::client::Lister;
-use crate::object::Key;
+use crate::object::{Key, Pod};
 
 /// The Namespace whose Service `kubernetes` every container is told of.
 const MASTER_NAMESPACE: &str = "default";

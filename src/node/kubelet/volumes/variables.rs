@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, EnvVarSource, Pod, Service};
+use k8s_openapi::api::core::v1::{Container, EnvVarSource, Service};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::{fields, service_links, sources};
-use crate::object::{Kind, Object};
+use crate::object::{Kind, Object, Pod};
 
 /// Names and values, in the order of their names. What the container's spec says counts for more than what Services do.
 /// The error is why the container cannot be made.

@@ -7,8 +7,9 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Node;
 
+use crate::object::Pod;
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Hint, Plugin, PreFilter, PreScore};
 use crate::scheduler::labels::Labels;

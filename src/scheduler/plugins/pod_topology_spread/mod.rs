@@ -189,8 +189,8 @@ fn has_every_key(node: &NodeInfo, constraints: &[Constraint]) -> bool {
 
 /// A pod that came, went or was relabelled matters if a constraint counts it. Mirrors `isSchedulableAfterPodChange`.
 fn hint_of_pod(pod: &PodInfo, event: &ClusterEvent, constraints: &[Constraint]) -> Hint {
-    let counted = |other: Option<&std::sync::Arc<k8s_openapi::api::core::v1::Pod>>| -> Vec<bool> {
-        let same_namespace = |other: &&std::sync::Arc<k8s_openapi::api::core::v1::Pod>| {
+    let counted = |other: Option<&std::sync::Arc<crate::object::Pod>>| -> Vec<bool> {
+        let same_namespace = |other: &&std::sync::Arc<crate::object::Pod>| {
             other.metadata.namespace.as_deref().unwrap_or_default() == pod.namespace()
         };
         let labels = other.filter(same_namespace).map(|other| other.metadata.labels.clone().unwrap_or_default());

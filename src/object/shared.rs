@@ -1,0 +1,87 @@
+//! Parts of an object that its versions share.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A part of an object. Cloning it copies a pointer; whoever changes it gets a copy of their own first, unless nobody else
+/// holds it. It reads, compares and prints as the part itself.
+#[derive(Debug, Default)]
+pub struct Shared<T>(Arc<T>);
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Shared<T> {
+        Shared(Arc::clone(&self.0))
+    }
+}
+
+impl<T> From<T> for Shared<T> {
+    fn from(part: T) -> Shared<T> {
+        Shared(Arc::new(part))
+    }
+}
+
+impl<T> Shared<T> {
+    /// Whether both are one in memory.
+    pub fn same(&self, other: &Shared<T>) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl<T: Clone> Shared<T> {
+    /// The part, copied if anyone else holds it.
+    pub fn into_inner(self) -> T {
+        Arc::unwrap_or_clone(self.0)
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Clone> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+impl<T: PartialEq> PartialEq for Shared<T> {
+    fn eq(&self, other: &Shared<T>) -> bool {
+        self.same(other) || self.0 == other.0
+    }
+}
+
+impl<T: Serialize> Serialize for Shared<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        T::serialize(&self.0, serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Shared<T>, D::Error> {
+        T::deserialize(deserializer).map(Shared::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_copied_when_it_is_changed_and_somebody_else_holds_it() {
+        let first = Shared::from(vec![1]);
+        let mut second = first.clone();
+        assert!(std::ptr::eq(&*first, &*second));
+        second.push(2);
+        assert_eq!((&*first, &*second), (&vec![1], &vec![1, 2]));
+        let before: *const Vec<i32> = &*second;
+        second.push(3);
+        assert!(std::ptr::eq(before, &*second));
+        assert_ne!(first, second);
+    }
+}
