@@ -9,8 +9,12 @@
 //! # Must hold
 //!
 //! - What is created is never added here: that the API server has done already.
-//! - The sum is written on the version it was made from, so that no charge is lost: one that came in between makes it a
-//!   conflict, and everything is counted again.
+//! - The sum is written on the version of the quota that was cached: a charge that came in since makes it a conflict, and
+//!   everything is counted again.
+//!
+//! That is not quite enough, here as in Kubernetes. Quotas and Pods come by different watches, so the cache can have a
+//! charge already and not yet the Pod that was charged for; a count in that moment takes the Pod for free, and the
+//! namespace can get one more than it may. `kubestep explore --property quota-kept` finds the order in which that happens.
 //!
 //! Mirrors `pkg/controller/resourcequota`.
 //!

@@ -66,6 +66,7 @@ pub const SHARED: &[(&str, Make)] = &[
 /// Properties that hold in some scenarios only, which name them.
 pub const SPECIAL: &[(&str, Make)] = &[
     ("no-more-pods-than-asked", || Box::new(bugs::NoMorePodsThanAsked::default())),
+    ("quota-kept", || Box::new(quotas::QuotaKept)),
     ("pods-as-asked", || Box::new(quiet::PodsAsAsked)),
     ("nothing-listed", || Box::new(bugs::NothingListed)),
     ("owners-are-gone", || Box::new(bugs::OwnersAreGone)),

@@ -111,7 +111,9 @@ fn refused(verb: &str) -> Option<&'static str> {
         "proxy" | "config" | "plugin" | "completion" => "there is no kubeconfig and no network here",
         "autoscale" | "top" => "no metrics are measured here",
         "drain" => "evictions are not simulated; cordon the node and delete its Pods",
-        "explain" | "kustomize" | "auth" | "certificate" | "cluster-info" | "alpha" => "it was left out",
+        "explain" => "the descriptions of fields are not part of the program",
+        "auth" => "access reviews are no kind here; try the request itself with --dry-run=server",
+        "kustomize" | "certificate" | "cluster-info" | "alpha" => "it was left out",
         _ => return None,
     })
 }
