@@ -82,6 +82,35 @@ fn stub(exercise: &Exercise) -> String {
     shelf::stub(Path::new(env!("CARGO_MANIFEST_DIR")), exercise).unwrap()
 }
 
+/// An exercise that is gone, or has another number, takes nothing of a learner's with it and stops nothing.
+#[test]
+fn what_was_done_in_an_older_version_is_kept() {
+    let members = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
+    assert!(!members.contains("\"exercises/*\""), "cargo stops at a folder without a Cargo.toml that a pattern finds");
+    for exercise in kubestep::lab::TABLE {
+        for shelf in ["exercises", "solutions"] {
+            assert!(members.contains(&format!("\"{shelf}/{}\",", exercise.folder)), "{}", exercise.folder);
+        }
+    }
+    let class = Class::new("older");
+    let older = |folder: &str| class.0.join("exercises").join(folder).join("src/lib.rs");
+    shelf::write(&older("99_ownership"), "// mine").unwrap();
+    shelf::write(&older("98_gone"), "// mine too").unwrap();
+    let progress = "gone: {digest: d, attempts: 1}\nfit: {digest: d, attempts: 2}\nscore: [1]\n";
+    shelf::write(&class.0.join("exercises/progress.yaml"), progress).unwrap();
+    let said = class.well(&["learn"]);
+    assert_eq!(shelf::read(&shelf::file(&class.0, ownership())).unwrap(), "// mine");
+    assert!(!older("99_ownership").exists() && older("98_gone").exists());
+    for part in ["exercises/98_gone is no exercise any more", "remembers gone", "progress.yaml: score: ", "passed, and"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    class.says(&["grade", "ownership"]);
+    assert_eq!(shelf::read(&class.0.join("exercises/before-1.progress.yaml")).unwrap(), progress);
+    let now = shelf::read(&class.0.join("exercises/progress.yaml")).unwrap();
+    assert!(now.contains("gone:") && now.contains("fit:") && now.contains("ownership:"), "{now}");
+}
+
 #[test]
 fn watch_grades_what_is_saved() {
     let class = Class::new("watch");

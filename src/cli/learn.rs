@@ -30,6 +30,7 @@ pub fn learn(until: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
         };
         writeln!(out, "{:<14} {:<44} {:>3} min  {state}", exercise.folder, exercise.title, exercise.minutes)?;
     }
+    left_behind(&root, out)?;
     let Some(exercise) = next else {
         writeln!(out, "\nAll {} have passed.", TABLE.len())?;
         return Ok(());
@@ -39,6 +40,17 @@ pub fn learn(until: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "  edit    {}", file.strip_prefix(&root).unwrap_or(&file).display())?;
     writeln!(out, "  grade   cargo run -- grade {}", exercise.name())?;
     writeln!(out, "  stuck?  cargo run -- hint {}", exercise.name())?;
+    Ok(())
+}
+
+/// Says what of a learner's is of no exercise that there is now.
+fn left_behind(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
+    for (folder, _) in shelf::left_over(root) {
+        writeln!(out, "exercises/{folder} is no exercise any more. Your file in it stays; delete it when you like.")?;
+    }
+    for note in progress::notes(root) {
+        writeln!(out, "{note}")?;
+    }
     Ok(())
 }
 

@@ -11,7 +11,8 @@
 //! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words.
 //!
 //! To add an exercise: a module here that says its rule, its questions and its known mistakes; a row in [`TABLE`]; a
-//! package in `exercises/` with a `stub.rs`, one in `solutions/` with the answer, other right answers and mutants.
+//! package in `exercises/` with a `stub.rs`, one in `solutions/` with the answer, other right answers and mutants; both
+//! named in the workspace's members.
 //!
 //! Left out: functions do not take the place of the cluster's own yet; only controllers do.
 
@@ -27,6 +28,7 @@ pub mod fit;
 pub mod function;
 pub mod heartbeat;
 pub mod job;
+pub mod operator;
 pub mod ownership;
 pub mod plug;
 pub mod process;
@@ -89,10 +91,15 @@ impl Judging {
     }
 }
 
+/// The name in a folder's name: what follows the number.
+fn name_of(folder: &str) -> &str {
+    folder.split_once('_').map_or(folder, |(_, name)| name)
+}
+
 impl Exercise {
     /// Its name, without the number: numbers may change.
     pub fn name(&self) -> &'static str {
-        self.folder.split_once('_').map_or(self.folder, |(_, name)| name)
+        name_of(self.folder)
     }
 
     /// The exercise with this name, number or folder.
@@ -133,6 +140,7 @@ pub const TABLE: &[Exercise] = &[
     heartbeat::EXERCISE,
     job::EXERCISE,
     finalizer::EXERCISE,
+    operator::EXERCISE,
 ];
 
 /// A property that does not hold.

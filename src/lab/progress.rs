@@ -76,9 +76,42 @@ pub fn path(root: &Path) -> PathBuf {
     root.join("exercises/progress.yaml")
 }
 
-/// What is remembered. A file that cannot be read is none: grading makes it anew.
+/// What is remembered, as far as it can be read. [`notes`] says what cannot.
 pub fn load(root: &Path) -> Progress {
-    shelf::read(&path(root)).ok().and_then(|text| serde_yaml::from_str(&text).ok()).unwrap_or_default()
+    shelf::read(&path(root)).map_or_else(|_| Progress::new(), |text| understood(&text).0)
+}
+
+/// What the text of a progress file says, and what is wrong with the rest of it.
+fn understood(text: &str) -> (Progress, Vec<String>) {
+    if text.trim().is_empty() {
+        return Default::default();
+    }
+    let (mut progress, mut wrong) = (Progress::new(), Vec::new());
+    match serde_yaml::from_str::<BTreeMap<String, serde_yaml::Value>>(text) {
+        Err(error) => wrong.push(error.to_string()),
+        Ok(records) => {
+            for (name, record) in records {
+                match serde_yaml::from_value(record) {
+                    Ok(record) => drop(progress.insert(name, record)),
+                    Err(error) => wrong.push(format!("{name}: {error}")),
+                }
+            }
+        }
+    }
+    (progress, wrong)
+}
+
+/// What a learner should know of what is remembered: what cannot be read, and what is of no exercise any more.
+pub fn notes(root: &Path) -> Vec<String> {
+    let Ok(text) = shelf::read(&path(root)) else { return Vec::new() };
+    let (progress, wrong) = understood(&text);
+    let wrong = wrong.into_iter().map(|wrong| {
+        format!("exercises/progress.yaml: {wrong}. That is not counted; a copy is kept when the file is written next.")
+    });
+    let gone = progress.keys().filter(|name| TABLE.iter().all(|exercise| exercise.name() != *name));
+    let gone =
+        gone.map(|name| format!("exercises/progress.yaml remembers {name}, which is no exercise any more. It stays."));
+    wrong.chain(gone).collect()
 }
 
 /// Remembers a verdict. That an exercise is not started is none.
@@ -176,7 +209,11 @@ fn save(root: &Path, progress: &Progress) -> Result<(), String> {
     if *progress == load(root) {
         return Ok(());
     }
-    shelf::write(&path(root), &serde_yaml::to_string(progress).map_err(|error| error.to_string())?)
+    let path = path(root);
+    if shelf::read(&path).is_ok_and(|text| !understood(&text).1.is_empty()) {
+        shelf::keep(&path, "progress.yaml")?;
+    }
+    shelf::write(&path, &serde_yaml::to_string(progress).map_err(|error| error.to_string())?)
 }
 
 /// Seconds since 1970.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Exercise, Failure, TABLE, Verdict};
+use super::{Exercise, Failure, TABLE, Verdict, name_of};
 
 /// The line below which a learner writes. Above it, stub and solution are the same.
 pub const MARK: &str = "// Yours from here.";
@@ -49,17 +49,35 @@ pub fn keep_run(root: &Path, exercise: &Exercise, verdict: &Verdict) -> Result<(
     }
 }
 
-/// Hands out what is not there yet. What a learner has made is left alone.
+/// Hands out what is not there yet. What a learner has made is left alone; if its exercise has another number by now, it
+/// goes along.
 ///
 /// # Errors
 /// Which file could not be written.
 pub fn hand_out(root: &Path) -> Result<(), String> {
     for exercise in TABLE {
-        if !file(root, exercise).exists() {
-            write(&file(root, exercise), &stub(root, exercise)?)?;
+        let file = file(root, exercise);
+        if !file.exists() {
+            let before = left_over(root).into_iter().find(|(folder, _)| name_of(folder) == exercise.name());
+            let text = before.as_ref().map_or_else(|| stub(root, exercise), |(_, before)| read(before))?;
+            write(&file, &text)?;
+            if let Some((_, before)) = before {
+                fs::remove_file(&before).map_err(|error| format!("{} cannot go: {error}", before.display()))?;
+            }
         }
     }
     Ok(())
+}
+
+/// Learners' files in folders that are no exercise's any more, with the folders' names.
+pub fn left_over(root: &Path) -> Vec<(String, PathBuf)> {
+    let folders = fs::read_dir(root.join("exercises")).into_iter().flatten().filter_map(Result::ok);
+    let names = folders.filter_map(|folder| folder.file_name().into_string().ok());
+    let is_left = |name: &String| TABLE.iter().all(|exercise| exercise.folder != name);
+    let left = names.filter(is_left).map(|name| (root.join("exercises").join(&name).join("src/lib.rs"), name));
+    let mut left: Vec<_> = left.filter(|(file, _)| file.exists()).map(|(file, name)| (name, file)).collect();
+    left.sort();
+    left
 }
 
 /// The file as it is handed out.
@@ -86,11 +104,20 @@ pub fn is_started(root: &Path, exercise: &Exercise) -> Result<bool, String> {
 /// Which file could not be read or written.
 pub fn reset(root: &Path, exercise: &Exercise) -> Result<PathBuf, String> {
     let file = file(root, exercise);
-    let kept = (1..).map(|n| file.with_file_name(format!("before-{n}.rs.txt"))).find(|path| !path.exists());
-    let kept = kept.ok_or("there are too many copies")?;
-    write(&kept, &read(&file)?)?;
+    let kept = keep(&file, "rs.txt")?;
     write(&file, &stub(root, exercise)?)?;
     Ok(kept)
+}
+
+/// Keeps a copy of a file beside it: `before-1.ENDING`. Gives its path.
+///
+/// # Errors
+/// Which file could not be read or written.
+pub fn keep(file: &Path, ending: &str) -> Result<PathBuf, String> {
+    let copy = (1..).map(|n| file.with_file_name(format!("before-{n}.{ending}"))).find(|path| !path.exists());
+    let copy = copy.ok_or("there are too many copies")?;
+    write(&copy, &read(file)?)?;
+    Ok(copy)
 }
 
 /// Reads a text file.

@@ -366,10 +366,15 @@ pub fn explore_with(runner: &mut Runner, bound: &Bound) -> Report {
 }
 
 /// Whether the usual course is the same when it is run again. It is not if there is something in the cluster that goes
-/// back with nothing: code in a process of its own that keeps a state, or that looks at a clock. A course that breaks
-/// something is not run again.
-pub fn repeats(runner: &mut Runner) -> bool {
+/// back with nothing: code in a process of its own that keeps a state, or that looks at a clock.
+///
+/// # Errors
+/// What the usual course breaks. It is not run again then.
+pub fn repeats(runner: &mut Runner) -> Result<bool, Violation> {
     let mut run = || runner.run(&mut Repeat::new(&Schedule::new()));
-    let first = run();
-    first.violation.is_some() || run().went_as(&first)
+    let mut first = run();
+    match first.violation.take() {
+        Some(violation) => Err(violation),
+        None => Ok(run().went_as(&first)),
+    }
 }

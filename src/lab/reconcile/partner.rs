@@ -29,11 +29,13 @@ pub trait Partner {
 pub type Make = &'static (dyn Fn() -> Box<dyn Partner> + Sync);
 
 /// So long may it think about one thing, and about all things together, but for what it may for each.
-const SECONDS: Duration = Duration::from_secs(3);
+const SECONDS: Duration = Duration::from_secs(2);
 /// So long may it think about each thing on average. Right ones take a hundredth of it; a machine may be busy.
 const FOR_EACH: Duration = Duration::from_millis(25);
 /// So long it may think in any case.
 const AT_LEAST: Duration = Duration::from_millis(100);
+/// The same once it was given up: what it does then is a story, and no verdict.
+const GIVEN_UP: Duration = Duration::from_millis(20);
 
 /// How long all processes of one program have thought, so that one that never ends is waited for once.
 #[derive(Default)]
@@ -49,7 +51,8 @@ impl Thought {
     fn left(&mut self) -> Duration {
         self.asked = self.asked.saturating_add(1);
         let all = SECONDS + FOR_EACH.saturating_mul(self.asked);
-        all.saturating_sub(self.time).clamp(AT_LEAST, SECONDS)
+        let at_least = if self.given_up.is_some() { GIVEN_UP } else { AT_LEAST };
+        all.saturating_sub(self.time).clamp(at_least, SECONDS)
     }
 }
 

@@ -22,9 +22,9 @@ use crate::debugger::{Session, describe, file};
 use crate::lab::{Failure, Replay};
 
 /// No run is longer: a controller that still writes then will write for ever.
-const STEPS: u64 = 2_000;
+const STEPS: u64 = 1_000;
 /// So far a solution is compared with known mistakes.
-const STEPS_COMPARED: u64 = 500;
+const STEPS_COMPARED: u64 = 300;
 /// So long a watch is held at most: a controller that looks again every half second is no endless one.
 const HELD: Duration = Duration::from_secs(20);
 /// More schedules than any plan needs; a right solution takes fewer than 100.
@@ -83,8 +83,10 @@ fn judge_one(exercise: &str, plan: &'static Plan, (name, text): (&str, &str), ma
         properties: &|| stated.iter().map(|stated| stated.begin()).collect(),
     };
     let mut runner = Runner::new(&subject, &bound);
-    if !repeats(&mut runner) {
-        return Err(Wrong::NotAgain);
+    match repeats(&mut runner) {
+        Ok(true) => {}
+        Ok(false) => return Err(Wrong::NotAgain),
+        Err(violation) => return Err(Wrong::Broken(violation)),
     }
     let report = explore_with(&mut runner, &bound);
     match report.violation {

@@ -1,0 +1,203 @@
+//! Exercise 21: an operator of one's own, for a kind of one's own. A ConfigMap with a label stands for an object of the kind.
+//!
+//! Left out: a CustomResourceDefinition. Its status would be a subresource; here it is an annotation.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
+use k8s_openapi::api::core::v1::{ConfigMap, Container, PodSpec, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use serde_json::json;
+
+use super::reconcile::guest::{Duty, owner};
+use super::reconcile::host::{Host, Read};
+use super::reconcile::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
+use super::reconcile::{Plan, partner};
+use super::{Exercise, Judging};
+use crate::object::Kind;
+use crate::object::meta::{controller_of, controller_ref};
+
+/// Where a site's status stands.
+const PODS: &str = "example.com/pods";
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "21_operator",
+    title: "What does an operator do?",
+    outcome: "write a controller for a kind of your own that no order and no crash can break",
+    needs: &["deployment", "finalizer"],
+    hints: [
+        "Write down what there must be in the end for one site, and who may have changed it. Which of it is in your cache, and \
+         how will you hear of a change?",
+        "Four cases: no site or a site that goes (nothing); no Deployment (create it); somebody else's (nothing); yours (compare \
+         both fields, and patch what differs; then compare the status). Everything you write comes back to you as a change.",
+        "Find the Deployment by the site's name and namespace in the cache. Not there: create it and be done for now; if it is \
+         there after all, return that error. Its controller's uid is not the site's: be done. Then patch spec.replicas and the \
+         image if one differs, and the annotation if it is not status.replicas as text.",
+    ],
+    minutes: 60,
+    judging: Judging::Controller(&PLAN),
+};
+
+/// In the learner's process.
+pub fn answer<F>(reconcile: impl Fn(Arc<ConfigMap>, Arc<Context>) -> F + 'static)
+where
+    F: Future<Output = Result<Action, Error>> + 'static,
+{
+    partner::answer(|read| Host::new(read, reconcile));
+}
+
+macro_rules! trial {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../scenarios/exercises/operator/", $name, ".yaml")))
+    };
+}
+
+macro_rules! slip {
+    ($says:literal, $slip:ident) => {
+        ($says, |read| host(read, Some(Slip::$slip)))
+    };
+}
+
+static PLAN: Plan = Plan {
+    duty: Duty {
+        name: "site-operator",
+        kind: Kind::ConfigMap,
+        others: &[Kind::Deployment],
+        concerns: owner,
+        workers: 1,
+        observes: false,
+    },
+    trials: &[
+        trial!("new"),
+        trial!("changes"),
+        trial!("by-hand"),
+        trial!("deleted-by-hand"),
+        trial!("no-site"),
+        trial!("anothers"),
+        trial!("no-number"),
+        trial!("going"),
+        trial!("gone"),
+        trial!("one-call-fails"),
+        trial!("broken-calls"),
+    ],
+    reference: |read| host(read, None),
+    mistakes: &[
+        slip!("the Deployment has no owner reference to the site", NoOwner),
+        slip!("the owner reference does not say controller: true", NotController),
+        slip!("every ConfigMap is taken for a site", AllMaps),
+        slip!("a Deployment that is there is not changed", NeverChanges),
+        slip!("the Deployment does not follow the image", OnlyReplicas),
+        slip!("the Deployment does not follow the number of replicas", OnlyImage),
+        slip!("a Deployment of somebody else is taken over", TakesForeign),
+        slip!("replicas that are no number count as 1", GuessesNumber),
+        slip!("the Deployment has another name each time it is made", RandomName),
+        slip!("the status is not written", NoStatus),
+        slip!("the status says what is asked for, and not what there is", StatusAsked),
+        slip!("it makes a Deployment for a site that is being deleted", IgnoresDeletion),
+        slip!("it takes a failed call for done", Swallows),
+    ],
+};
+
+/// A part of the rule that a wrong solution has wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slip {
+    NoOwner,
+    NotController,
+    AllMaps,
+    NeverChanges,
+    OnlyReplicas,
+    OnlyImage,
+    TakesForeign,
+    GuessesNumber,
+    RandomName,
+    NoStatus,
+    StatusAsked,
+    IgnoresDeletion,
+    Swallows,
+}
+
+fn host(read: Read, slip: Option<Slip>) -> Host {
+    Host::new(read, move |site, context| reconcile(site, context, slip))
+}
+
+/// The rule, with at most one part of it wrong.
+async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
+    let is = |one| slip == Some(one);
+    let meta = &site.metadata;
+    let labelled = meta.labels.iter().flatten().any(|(key, value)| key == "kind" && value == "Site");
+    let is_going = meta.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion);
+    let Some((replicas, image)) = asked(&site, slip).filter(|_| (labelled || is(Slip::AllMaps)) && !is_going) else {
+        return Ok(Action::await_change());
+    };
+    let (namespace, name) = (meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default());
+    let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
+    let mut all = context.store::<Deployment>().state().into_iter();
+    let Some(there) = all.find(|one| one.metadata.name == meta.name && one.metadata.namespace == meta.namespace) else {
+        let made = deployments.create(&PostParams::default(), &deployment_for(&site, replicas, &image, slip)).await;
+        return made
+            .map(drop)
+            .or_else(|error| if is(Slip::Swallows) { Ok(()) } else { Err(error) })
+            .map(|()| Action::await_change());
+    };
+    let is_its = controller_of(&there.metadata).map(|owner| &owner.uid) == meta.uid.as_ref();
+    if !is_its && !is(Slip::TakesForeign) {
+        return Ok(Action::await_change());
+    }
+    let spec = there.spec.as_ref();
+    let other_number = spec.and_then(|spec| spec.replicas) != Some(replicas) && !is(Slip::OnlyImage);
+    let container = spec.and_then(|spec| spec.template.spec.as_ref()).and_then(|spec| spec.containers.first());
+    let other_image = container.and_then(|one| one.image.as_ref()) != Some(&image) && !is(Slip::OnlyReplicas);
+    if (other_number || other_image) && !is(Slip::NeverChanges) {
+        let template = json!({"spec": {"containers": [{"name": "site", "image": image}]}});
+        let patch = Patch::Strategic(json!({"spec": {"replicas": replicas, "template": template}}));
+        deployments.patch(name, &PatchParams::default(), &patch).await?;
+    }
+    let pods = there.status.as_ref().and_then(|status| status.replicas).unwrap_or(0);
+    let pods = if is(Slip::StatusAsked) { replicas } else { pods }.to_string();
+    if meta.annotations.as_ref().and_then(|all| all.get(PODS)) != Some(&pods) && !is(Slip::NoStatus) {
+        let sites: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
+        let patch = Patch::Merge(json!({"metadata": {"annotations": {PODS: pods}}}));
+        sites.patch(name, &PatchParams::default(), &patch).await?;
+    }
+    Ok(Action::await_change())
+}
+
+/// How many replicas a site asks for, of which image; None if that cannot be read.
+fn asked(site: &ConfigMap, slip: Option<Slip>) -> Option<(i32, String)> {
+    let data = site.data.as_ref()?;
+    let replicas = data.get("replicas")?.parse().ok().filter(|count: &i32| *count >= 0);
+    let replicas = replicas.or((slip == Some(Slip::GuessesNumber)).then_some(1))?;
+    Some((replicas, data.get("image")?.clone()))
+}
+
+fn deployment_for(site: &ConfigMap, replicas: i32, image: &str, slip: Option<Slip>) -> Deployment {
+    let is = |one| slip == Some(one);
+    let name = site.metadata.name.clone().unwrap_or_default();
+    let mut controller = controller_ref(site);
+    if is(Slip::NotController) {
+        controller.controller = None;
+    }
+    let labels = Some([("app".to_owned(), name.clone())].into());
+    let container = Container { name: "site".to_owned(), image: Some(image.to_owned()), ..Container::default() };
+    let template = PodTemplateSpec {
+        metadata: Some(ObjectMeta { labels: labels.clone(), ..ObjectMeta::default() }),
+        spec: Some(PodSpec { containers: vec![container], ..PodSpec::default() }),
+    };
+    let metadata = ObjectMeta {
+        generate_name: is(Slip::RandomName).then(|| format!("{name}-")),
+        name: (!is(Slip::RandomName)).then_some(name),
+        owner_references: (!is(Slip::NoOwner)).then(|| vec![controller]),
+        ..ObjectMeta::default()
+    };
+    let selector = LabelSelector { match_labels: labels, ..LabelSelector::default() };
+    let spec = DeploymentSpec { replicas: Some(replicas), selector, template, ..DeploymentSpec::default() };
+    Deployment { metadata, spec: Some(spec), status: None }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_rule_passes_and_every_known_mistake_is_named() {
+        crate::lab::reconcile::check("operator", &super::PLAN);
+    }
+}
