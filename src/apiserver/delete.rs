@@ -145,7 +145,8 @@ fn finalizers_for(object: &Object, options: &DeleteOptions) -> Vec<String> {
     finalizers
 }
 
-fn check_preconditions(object: &Object, options: &DeleteOptions) -> Result<(), Status> {
+/// uid and resourceVersion, where the request says which it means.
+pub(super) fn check_preconditions(object: &Object, options: &DeleteOptions) -> Result<(), Status> {
     let meta = object.meta();
     let checks = [
         ("UID", &options.uid, &meta.uid, "deleted and then recreated"),

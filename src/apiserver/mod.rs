@@ -9,7 +9,7 @@
 //! It does no I/O and knows no clock but the one handed in.
 //!
 //! - [`request`]: what can be asked and answered.
-//! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`tokens`]: the handlers.
+//! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`]: the handlers.
 //! - [`rest`]: the same over HTTP.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
@@ -34,6 +34,7 @@ pub mod create;
 pub mod decode;
 pub mod defaults;
 pub mod delete;
+pub mod eviction;
 pub mod ip_addresses;
 pub mod list;
 pub mod read;

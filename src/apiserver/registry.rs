@@ -46,6 +46,7 @@ pub fn prefix(kind: Kind) -> &'static str {
         NetworkPolicy => "networkpolicies",
         ResourceQuota => "resourcequotas",
         LimitRange => "limitranges",
+        PodDisruptionBudget => "poddisruptionbudgets",
     }
 }
 

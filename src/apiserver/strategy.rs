@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::{
     NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus,
     PodCondition, PodStatus, ReplicationControllerStatus, ResourceQuotaStatus,
 };
+use k8s_openapi::api::policy::v1::PodDisruptionBudgetStatus;
 use k8s_openapi::api::storage::v1::VolumeAttachmentStatus;
 
 use crate::object::pod::qos_class;
@@ -55,6 +56,7 @@ pub fn prepare_for_create(object: &mut Object, now: Instant) {
         }
         Object::CronJob(job) => Arc::make_mut(job).status = Some(CronJobStatus::default()),
         Object::ResourceQuota(quota) => Arc::make_mut(quota).status = Some(ResourceQuotaStatus::default()),
+        Object::PodDisruptionBudget(budget) => Arc::make_mut(budget).status = Some(uncounted()),
         Object::Namespace(namespace) => {
             let namespace = Arc::make_mut(namespace);
             namespace.status = Some(NamespaceStatus { phase: Some("Active".into()), ..NamespaceStatus::default() });
@@ -79,6 +81,17 @@ pub fn prepare_for_create(object: &mut Object, now: Instant) {
             Arc::make_mut(attachment).status = Some(VolumeAttachmentStatus::default());
         }
         _ => {}
+    }
+}
+
+/// The status of a budget that nobody has looked at. Go prints these counts even when they are zero.
+fn uncounted() -> PodDisruptionBudgetStatus {
+    PodDisruptionBudgetStatus {
+        current_healthy: Some(0),
+        desired_healthy: Some(0),
+        disruptions_allowed: Some(0),
+        expected_pods: Some(0),
+        ..PodDisruptionBudgetStatus::default()
     }
 }
 
@@ -134,6 +147,10 @@ pub fn prepare_for_update(new: &mut Object, old: &Object) {
             new.spec != old.spec
         }
         (Object::CronJob(new), Object::CronJob(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            new.spec != old.spec
+        }
+        (Object::PodDisruptionBudget(new), Object::PodDisruptionBudget(old)) => {
             keep(new, |n| &mut n.status, &old.status);
             new.spec != old.spec
         }
@@ -204,6 +221,7 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
         (Object::StatefulSet(new), Object::StatefulSet(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::Job(new), Object::Job(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::CronJob(new), Object::CronJob(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::PodDisruptionBudget(new), Object::PodDisruptionBudget(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::Node(new), Object::Node(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::Namespace(new), Object::Namespace(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::Service(new), Object::Service(old)) => keep(new, |n| &mut n.spec, &old.spec),
@@ -301,12 +319,15 @@ fn counts_generations(kind: Kind) -> bool {
             | Kind::IPAddress
             | Kind::ServiceCIDR
             | Kind::NetworkPolicy
+            | Kind::PodDisruptionBudget
     )
 }
 
 /// Whether a PUT without resourceVersion is accepted.
 pub fn allow_unconditional_update(kind: Kind) -> bool {
-    !matches!(kind, Kind::Lease | Kind::CSIDriver | Kind::CSINode | Kind::VolumeAttachment)
+    const CONDITIONAL: &[Kind] =
+        &[Kind::Lease, Kind::CSIDriver, Kind::CSINode, Kind::VolumeAttachment, Kind::PodDisruptionBudget];
+    !CONDITIONAL.contains(&kind)
 }
 
 /// Whether a PUT of an absent object creates it.

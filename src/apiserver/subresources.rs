@@ -1,4 +1,5 @@
-//! The endpoints of parts of objects: binding, eviction, exec, scale. Tokens are made in [`super::tokens`].
+//! The endpoints of parts of objects: binding, exec, scale. Evictions are in [`super::eviction`], tokens in
+//! [`super::tokens`].
 
 use std::sync::Arc;
 
@@ -7,7 +8,6 @@ use k8s_openapi::api::core::v1::PodCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::patch;
-use crate::object::pod::has_ended;
 use crate::object::selector::{Selector, format_label_selector};
 use crate::object::{Kind, Object, Pod, Status};
 
@@ -28,22 +28,6 @@ impl ApiServer {
         let old = self.stored(Kind::Pod, &request.namespace, &request.name)?;
         let new = bound(&old, &binding, handling)?;
         self.put(handling, old.revision(), new)?;
-        Ok((201, Response::Success { uid: String::new() }))
-    }
-
-    /// `POST pods/NAME/eviction`: a delete that says why. Mirrors `pkg/registry/core/pod/storage/eviction.go`.
-    pub(super) fn evict(&mut self, handling: &mut Handling) -> Outcome {
-        let request = handling.request;
-        let Body::Delete(options) = &request.body else {
-            return Err(Status::bad_request("the request carries no Eviction"));
-        };
-        let mut object = self.stored(Kind::Pod, &request.namespace, &request.name)?;
-        if may_be_disrupted(&object) {
-            let old = object.clone();
-            set_disruption_target(&mut object, handling);
-            object = self.put(handling, old.revision(), object)?;
-        }
-        self.delete_object(handling, object, options)?;
         Ok((201, Response::Success { uid: String::new() }))
     }
 
@@ -115,28 +99,8 @@ fn container_of<'a>(pod: &'a Pod, name: &'a str) -> Result<&'a str, Status> {
     }
 }
 
-/// Whether an eviction is worth a condition: the Pod runs, and is not being deleted.
-fn may_be_disrupted(object: &Object) -> bool {
-    let Object::Pod(pod) = object else { return false };
-    pod.metadata.deletion_timestamp.is_none() && !has_ended(pod)
-}
-
-fn set_disruption_target(object: &mut Object, handling: &Handling) {
-    let Object::Pod(pod) = object else { return };
-    set_condition(
-        Arc::make_mut(pod).status.get_or_insert_default().conditions.get_or_insert_default(),
-        PodCondition {
-            type_: "DisruptionTarget".into(),
-            status: "True".into(),
-            reason: Some("EvictionByEvictionAPI".into()),
-            message: Some("Eviction API: evicting".into()),
-            last_transition_time: Some(handling.now.time()),
-            ..PodCondition::default()
-        },
-    );
-}
-
-fn set_condition(conditions: &mut Vec<PodCondition>, new: PodCondition) {
+/// Sets a Pod's condition of the same type, or adds it.
+pub(super) fn set_condition(conditions: &mut Vec<PodCondition>, new: PodCondition) {
     match conditions.iter_mut().find(|condition| condition.type_ == new.type_) {
         Some(condition) => *condition = new,
         None => conditions.push(new),

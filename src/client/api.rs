@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use k8s_openapi::api::autoscaling::v1::Scale;
 use k8s_openapi::api::core::v1::Namespace;
 
 use crate::apiserver::request::{
@@ -16,7 +17,7 @@ use crate::apiserver::request::{
 use crate::engine::hub::{HubCall, Sleep};
 use crate::engine::{ActorId, Hub, Memory, Place};
 use crate::object::time::Instant;
-use crate::object::{Object, Resource, Status};
+use crate::object::{Kind, Object, Resource, Status};
 
 use super::limiter::TokenBucket;
 
@@ -149,6 +150,14 @@ impl Client {
         self.call(request, read_nothing)
     }
 
+    /// `GET KIND/NAME/scale`: how many Pods an object of any kind asks for.
+    #[track_caller]
+    pub fn get_scale(&self, kind: Kind, namespace: &str, name: &str) -> Call<Scale> {
+        let mut request = Request::new(self.user.clone(), Verb::Get, kind, namespace, name, Body::None);
+        request.subresource = Some(Subresource::Scale);
+        self.call(request, read_scale)
+    }
+
     /// `POST serviceaccounts/NAME/token`, bound to a Pod, for an audience (empty: the API server), and good for so many
     /// seconds. Gives the token.
     #[track_caller]
@@ -227,6 +236,13 @@ fn read_token(answer: Answer) -> Result<String, Status> {
     match answer.result? {
         Response::Token(issued) => Ok(issued.status.and_then(|status| status.token).unwrap_or_default()),
         other => Err(Status::internal(&format!("expected a token, got {other:?}"))),
+    }
+}
+
+fn read_scale(answer: Answer) -> Result<Scale, Status> {
+    match answer.result? {
+        Response::Scale(scale) => Ok(*scale),
+        other => Err(Status::internal(&format!("expected a scale, got {other:?}"))),
     }
 }
 

@@ -262,6 +262,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("placement", include_str!("../../scenarios/placement.yaml")),
     ("leader-change", include_str!("../../scenarios/leader-change.yaml")),
     ("node-deleted", include_str!("../../scenarios/node-deleted.yaml")),
+    ("drain", include_str!("../../scenarios/drain.yaml")),
     ("service", include_str!("../../scenarios/service.yaml")),
     ("readiness", include_str!("../../scenarios/readiness.yaml")),
     ("nodeport", include_str!("../../scenarios/nodeport.yaml")),

@@ -189,12 +189,13 @@ fn user_of(name: &'static str) -> User {
     }
 }
 
-/// The service account a controller acts as: its own, but that three who work on Nodes share one, and two who work on
-/// Jobs.
+/// The service account a controller acts as: its own, but that three who work on Nodes share one, two who work on Jobs,
+/// and two who work on disruptions.
 pub fn account_of(name: &'static str) -> &'static str {
     match name {
         "node-lifecycle-controller" | "node-ipam-controller" | "taint-eviction-controller" => "node-controller",
         "job-orphan-pods" => "job-controller",
+        "disruption-stale-pods" => "disruption-controller",
         name => name,
     }
 }

@@ -16,7 +16,7 @@
 //! - [`history`]: the templates that a DaemonSet or a StatefulSet had before.
 //! - [`volumes`]: who uses which claim.
 //! - [`node_taints`]: comparing and writing the taints of nodes.
-//! - [`disruption`]: saying of a Pod that it did not end by itself.
+//! - [`disruption_target`]: saying of a Pod that it did not end by itself.
 
 pub mod manager;
 
@@ -43,6 +43,7 @@ pub mod persistent_volume;
 pub mod storage_protection;
 pub mod volume_expand;
 
+pub mod disruption;
 pub mod node_ipam;
 pub mod node_lifecycle;
 pub mod pod_gc;
@@ -52,7 +53,7 @@ pub mod ttl;
 
 pub mod claim;
 pub mod consistency;
-pub mod disruption;
+pub mod disruption_target;
 pub mod expectations;
 pub mod hash;
 pub mod history;
@@ -76,6 +77,8 @@ pub static TABLE: &[Registration] = &[
     job::REGISTRATION,
     job::orphans::REGISTRATION,
     ttl_after_finished::REGISTRATION,
+    disruption::REGISTRATION,
+    disruption::stale::REGISTRATION,
     endpoints::REGISTRATION,
     endpoint_slice::REGISTRATION,
     endpoint_slice_mirroring::REGISTRATION,

@@ -38,7 +38,7 @@ use crate::object::pod::phase;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod, Status};
 
-use super::disruption::{self, Disruption};
+use super::disruption_target::{self, Disruption};
 use super::node_lifecycle::health::condition;
 use super::node_taints::{self, BY_NODE, assigned_node, is_out_of_service};
 
@@ -195,7 +195,7 @@ impl PodGc {
         }
         let key = Key::of_meta(&pod.metadata);
         if !is_terminated(pod)
-            && let Some(patch) = disruption::patch(pod, Some("Failed"), disruption, self.client.now())
+            && let Some(patch) = disruption_target::patch(pod, Some("Failed"), disruption, self.client.now())
         {
             match self.client.patch_status::<Pod>(key.namespace(), key.name(), patch).await {
                 Err(status) if status.is_not_found() => return Ok(()),

@@ -21,7 +21,8 @@ pub const LAST_CHANGE: &str = "endpoints.kubernetes.io/last-change-trigger-time"
 /// Marks what belongs to a Service without an address of its own.
 pub const HEADLESS: &str = "service.kubernetes.io/headless";
 
-const BY_LABEL: &str = "label";
+/// The index that finds Pods by each of their labels.
+pub(super) const BY_LABEL: &str = "label";
 const BY_SELECTOR: &str = "selector";
 
 /// The caches of Services and Pods, and which belongs to which.
@@ -39,15 +40,10 @@ impl ServicePods {
         ServicePods { services: context.lister(), pods: context.lister() }
     }
 
-    /// The Pods that a Service selects, in the order of their names. They are looked for under the rarest of the labels
-    /// that it selects by, so that `tier=backend`, which half of a namespace has, costs nothing beside `app=web`.
+    /// The Pods that a Service selects, in the order of their names.
     pub fn selected_by(&self, service: &Service) -> Vec<Arc<Pod>> {
         let namespace = service.metadata.namespace.as_deref().unwrap_or_default();
-        let labels = selector_of(service).into_iter().flatten().map(|label| index_value(namespace, label));
-        let Some(rarest) = labels.min_by_key(|label| self.pods.count_by_index(BY_LABEL, label)) else {
-            return Vec::new();
-        };
-        let mut pods = self.pods.by_index(BY_LABEL, &rarest);
+        let Some(mut pods) = with_rarest_label(&self.pods, namespace, selector_of(service)) else { return Vec::new() };
         pods.retain(|pod| selects(service, pod));
         pods
     }
@@ -77,7 +73,20 @@ impl ServicePods {
     }
 }
 
-fn index_by_label(object: &Object) -> Vec<String> {
+/// Those Pods that have the rarest of these labels, none if no label is given: so that `tier=backend`, which half of a
+/// namespace has, costs nothing beside `app=web`. The cache must have the index [`BY_LABEL`].
+pub(super) fn with_rarest_label(
+    pods: &Lister<Pod>,
+    namespace: &str,
+    labels: Option<&BTreeMap<String, String>>,
+) -> Option<Vec<Arc<Pod>>> {
+    let labels = labels.into_iter().flatten().map(|label| index_value(namespace, label));
+    let rarest = labels.min_by_key(|label| pods.count_by_index(BY_LABEL, label))?;
+    Some(pods.by_index(BY_LABEL, &rarest))
+}
+
+/// The value of the index [`BY_LABEL`] for one object.
+pub(super) fn index_by_label(object: &Object) -> Vec<String> {
     let labels = object.meta().labels.iter().flatten();
     labels.map(|label| index_value(object.namespace(), label)).collect()
 }

@@ -34,7 +34,7 @@ use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod, Status};
 
-use super::disruption::{self, Disruption};
+use super::disruption_target::{self, Disruption};
 use super::node_taints::{self, BY_NODE, assigned_node};
 
 /// The row of this controller.
@@ -189,7 +189,7 @@ impl TaintEviction {
     /// Mirrors `addConditionAndDeletePod`.
     async fn mark_and_delete(&self, key: &Key) -> Result<(), Status> {
         let pod = self.client.get::<Pod>(key.namespace(), key.name()).await?;
-        if let Some(patch) = disruption::patch(&pod, None, Some(EVICTED), self.client.now()) {
+        if let Some(patch) = disruption_target::patch(&pod, None, Some(EVICTED), self.client.now()) {
             self.client.patch_status::<Pod>(key.namespace(), key.name(), patch).await?;
         }
         self.client.delete::<Pod>(key.namespace(), key.name(), DeleteOptions::default()).await

@@ -13,6 +13,7 @@ use crate::object::pod::{has_ended, is_final};
 use crate::object::{Kind, Object};
 
 pub mod bugs;
+mod evictions;
 mod jobs;
 mod leaders;
 pub mod own;
@@ -60,6 +61,7 @@ pub const SHARED: &[(&str, Make)] = &[
     ("counted-once", || Box::new(jobs::CountedOnce::default())),
     ("quota-held", || Box::new(quotas::QuotaHeld)),
     ("policies-hold", || Box::new(policies::PoliciesHold::default())),
+    ("pdb-held", || Box::new(evictions::BudgetsHeld::default())),
     ("one-a-node", || Box::new(sets::OneANode::default())),
 ];
 

@@ -41,7 +41,7 @@ impl Record {
         if !request.namespace.is_empty() && request.namespace != self.namespace {
             return;
         }
-        self.charges(request, step);
+        self.own_writes(request, step);
         if let Some(call) = self.call(request, step) {
             self.calls.push(call.to_string());
         }
@@ -70,16 +70,18 @@ impl Record {
         })
     }
 
-    /// The calls that the API server made to itself before it answered: what a quota is charged.
-    fn charges(&mut self, request: &Request, step: &Step) {
+    /// The calls that the API server made to itself before it answered: what a quota is charged, and what an eviction
+    /// takes off a budget.
+    fn own_writes(&mut self, request: &Request, step: &Step) {
         for note in &step.notes {
-            if let Note::Stored { revision, new: Some(quota @ Object::ResourceQuota(_)), .. } = note
-                && request.kind != Kind::ResourceQuota
+            if let Note::Stored { revision, new: Some(object), .. } = note
+                && is_own_write(request, object)
             {
+                let info = object.kind().info();
                 let call = json!({
                     "seq": self.calls.len() + 1, "t_ms": self.milliseconds(step.time), "component": APISERVER,
-                    "verb": "update", "group": "", "resource": "resourcequotas", "subresource": "status",
-                    "namespace": quota.namespace(), "name": quota.name(), "code": 200, "rv": revision,
+                    "verb": "update", "group": info.group, "resource": info.plural, "subresource": "status",
+                    "namespace": object.namespace(), "name": object.name(), "code": 200, "rv": revision,
                 });
                 self.calls.push(call.to_string());
             }
@@ -143,8 +145,8 @@ impl Record {
         let object = new.or(old);
         let subresource = request.subresource.map_or(String::new(), |s| format!("/{}", s.as_str()));
         let by = match object {
-            Some(Object::ResourceQuota(_)) if request.kind != Kind::ResourceQuota => {
-                format!("{APISERVER} update resourcequotas/status")
+            Some(object) if is_own_write(request, object) => {
+                format!("{APISERVER} update {}/status", object.kind().info().plural)
             }
             _ => {
                 format!("{} {} {}{subresource}", request.user.agent, request.verb.as_str(), request.kind.info().plural)
@@ -161,6 +163,11 @@ impl Record {
             "object": object.map(Object::to_json),
         })
     }
+}
+
+/// Whether this version was written by the API server in its own name, on the way to what the request asked for.
+fn is_own_write(request: &Request, written: &Object) -> bool {
+    matches!(written.kind(), Kind::ResourceQuota | Kind::PodDisruptionBudget) && request.kind != written.kind()
 }
 
 /// The name of the object that comes with a request. What the server could not decode has none.

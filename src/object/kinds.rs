@@ -153,7 +153,7 @@ macro_rules! kinds {
 }
 
 use k8s_openapi::api::{apps::v1 as apps, batch::v1 as batch, coordination::v1 as coordination, core::v1 as core};
-use k8s_openapi::api::{discovery::v1 as discovery, networking::v1 as networking};
+use k8s_openapi::api::{discovery::v1 as discovery, networking::v1 as networking, policy::v1 as policy};
 use k8s_openapi::api::{rbac::v1 as rbac, scheduling::v1 as scheduling, storage::v1 as storage};
 
 kinds! {
@@ -192,6 +192,7 @@ kinds! {
     NetworkPolicy: networking::NetworkPolicy, "networkpolicies", true, ["netpol"];
     ResourceQuota: core::ResourceQuota, "resourcequotas", true, ["quota"];
     LimitRange: core::LimitRange, "limitranges", true, ["limits"];
+    PodDisruptionBudget: policy::PodDisruptionBudget, "poddisruptionbudgets", true, ["pdb"];
 }
 
 impl Object {

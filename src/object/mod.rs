@@ -10,7 +10,7 @@
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
 //! - [`cron`], [`zone`]: schedules, and the clocks they go by; [`share`]: a number or a percentage.
 //! - [`shared`]: parts that the versions of an object share.
-//! - [`pod`], [`volume`]: what statuses and specs say, in words that several components use.
+//! - [`pod`], [`volume`], [`budget`]: what statuses and specs say, in words that several components use.
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota.
 //! - [`json`]: JSON, read with the complaints that Go would have.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
@@ -19,6 +19,7 @@
 //! Must hold: nothing here knows that a cluster exists; these are values and pure functions over them.
 
 pub mod base64;
+pub mod budget;
 pub mod cron;
 pub mod glob;
 pub mod json;

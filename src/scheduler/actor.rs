@@ -37,6 +37,7 @@ const OTHER_KINDS: &[Kind] = &[
     Kind::PersistentVolumeClaim,
     Kind::StorageClass,
     Kind::CSINode,
+    Kind::PodDisruptionBudget,
 ];
 
 /// kube-scheduler.

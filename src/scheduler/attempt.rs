@@ -39,7 +39,6 @@ pub(super) struct Scheduler {
     pub(super) state: Memory<State>,
     pub(super) preempting: Preempting,
     pub(super) profile: Rc<[Entry]>,
-    disruptions: Disruptions,
     pub(super) timers: Timers,
     /// Pods that wait for their claims.
     pub(super) waiting: Waiting,
@@ -53,6 +52,7 @@ pub(super) struct State {
     pub(super) cache: Cache,
     pub(super) queue: SchedulingQueue,
     pub(super) nominator: Nominator,
+    pub(super) disruptions: Disruptions,
     /// Where the next search for nodes begins.
     next_start: usize,
 }
@@ -76,6 +76,7 @@ impl Scheduler {
             cache: Cache::default(),
             queue: SchedulingQueue::new(profile.clone()),
             nominator: Nominator::default(),
+            disruptions: Disruptions::new(),
             next_start: 0,
         };
         let hub = client.hub();
@@ -89,7 +90,6 @@ impl Scheduler {
             pods,
             preempting,
             profile,
-            disruptions: Disruptions::new(),
         }
     }
 
@@ -163,7 +163,7 @@ impl Scheduler {
             profile: &self.profile,
             snapshot: &state.cache.snapshot,
             nominator: &state.nominator,
-            disruptions: &self.disruptions,
+            disruptions: &state.disruptions,
         };
         let next_start = &mut state.next_start;
         self.client.hub().random(|random| schedule(&context, &queued.info, next_start, random))

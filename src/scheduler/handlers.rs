@@ -60,6 +60,15 @@ impl State {
                 self.cache.snapshot.storage.set(change.latest(), matches!(change, Change::Deleted(_)));
                 ClusterEvent::of_storage(change).map_or(0, |event| self.move_all(&event, now))
             }
+            Change::Deleted(Object::PodDisruptionBudget(_)) => {
+                self.disruptions.remove(&change.key());
+                0
+            }
+            Change::Added(Object::PodDisruptionBudget(new))
+            | Change::Updated { new: Object::PodDisruptionBudget(new), .. } => {
+                self.disruptions.insert(change.key(), new.clone());
+                0
+            }
             _ => {
                 self.other_changed(change.latest(), matches!(change, Change::Deleted(_)));
                 0

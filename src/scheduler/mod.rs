@@ -26,7 +26,7 @@
 //!
 //! Left out: DynamicResources but for its
 //! line in the message, NodeDeclaredFeatures, extenders, profiles of one's own, Permit and the waiting there, pod
-//! groups, opportunistic batching, leader election, PodDisruptionBudgets until there is a controller for them. The
+//! groups, opportunistic batching, leader election. The
 //! sixteen workers that filter and score at once are one, so nodes are asked in order and the search stops exactly
 //! when enough have passed; equal best nodes are drawn by lot, where Kubernetes takes whichever its workers brought
 //! to the front.

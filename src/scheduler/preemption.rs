@@ -8,6 +8,7 @@
 //! Here is the decision only; deleting the victims is the actor's work.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -19,8 +20,9 @@ use super::framework::{Code, Rejection};
 use super::labels::Matcher;
 use super::node_info::{NodeId, NodeInfo};
 use super::pod_info::PodInfo;
-use crate::object::Pod;
+use crate::object::budget::disruptions_allowed;
 use crate::object::time::Instant;
+use crate::object::{Key, Pod};
 
 /// `minCandidateNodesPercentage` of the nodes are looked at, …
 const MIN_CANDIDATE_NODES_PERCENTAGE: usize = 10;
@@ -33,8 +35,8 @@ const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 /// What DynamicResources says after filtering, always, when a pod has no claims: it comes before preemption.
 const NO_CLAIMS: &str = "no new claims to deallocate";
 
-/// The budgets that say how many pods may be missing. Empty until there is a controller that keeps their status.
-pub type Disruptions = Vec<Arc<PodDisruptionBudget>>;
+/// The budgets that say how many pods may be missing.
+pub type Disruptions = BTreeMap<Key, Arc<PodDisruptionBudget>>;
 
 /// A node where room can be made, and who would have to go, the most important first.
 #[derive(Clone, Debug)]
@@ -181,12 +183,12 @@ fn start_time(pod: &PodInfo) -> Instant {
 
 /// Pods whose budget would be overdrawn, and the others. Mirrors `filterPodsWithPDBViolation`.
 fn split_by_budget(pods: Vec<Arc<PodInfo>>, budgets: &Disruptions) -> (Vec<Arc<PodInfo>>, Vec<Arc<PodInfo>>) {
-    let status = |budget: &PodDisruptionBudget| budget.status.clone().unwrap_or_default();
-    let mut allowed: Vec<i32> = budgets.iter().map(|budget| status(budget).disruptions_allowed.unwrap_or(0)).collect();
+    let mut allowed: Vec<i32> = budgets.values().map(|budget| disruptions_allowed(budget)).collect();
     pods.into_iter().partition(|pod| {
         let mut violated = false;
-        for (budget, allowed) in budgets.iter().zip(&mut allowed) {
-            let disrupted = || status(budget).disrupted_pods.is_some_and(|pods| pods.contains_key(pod.key.name()));
+        for (budget, allowed) in budgets.values().zip(&mut allowed) {
+            let noted = budget.status.as_ref().and_then(|status| status.disrupted_pods.as_ref());
+            let disrupted = || noted.is_some_and(|pods| pods.contains_key(pod.key.name()));
             if covers(budget, pod) && !disrupted() {
                 *allowed -= 1;
                 violated |= *allowed < 0;

@@ -32,10 +32,10 @@ fn is_map(struct_name: &str, field: &str) -> bool {
 }
 
 #[rustfmt::skip]
-const MAPS: [&str; 22] = [
+const MAPS: [&str; 23] = [
     "allocatable", "annotations", "binaryData", "capacity", "data", "hard", "labels", "limits", "matchLabels",
     "nodeSelector", "overhead", "parameters", "requests", "stringData", "used", "allocatedResources", "volumeAttributes",
-    "default", "defaultRequest", "max", "maxLimitRequestRatio", "min",
+    "default", "defaultRequest", "disruptedPods", "max", "maxLimitRequestRatio", "min",
 ];
 
 /// Strings behind pointers, for which empty means something, and two of Events that are printed even if empty.

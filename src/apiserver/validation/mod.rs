@@ -11,7 +11,7 @@
 //!   [`pod_update`], [`diff`]: what may change.
 //! - [`storage`]: volumes, claims, classes, attachments, drivers.
 //! - [`workload`], [`sets`], [`job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`],
-//!   [`resource_quota`], [`limit_range`]: the other kinds.
+//!   [`resource_quota`], [`limit_range`], [`budget`]: the other kinds.
 //!
 //! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
 //!
@@ -21,6 +21,7 @@
 use crate::object::Object;
 use crate::object::status::Cause;
 
+pub mod budget;
 pub mod config;
 pub mod container;
 pub mod diff;
@@ -90,6 +91,7 @@ pub fn validate_create(object: &Object) -> Vec<Cause> {
         Object::IPAddress(address) => endpoints::ip_address(&mut problems, address),
         Object::ServiceCIDR(range) => endpoints::service_cidr(&mut problems, range),
         Object::NetworkPolicy(policy) => network_policy::network_policy(&mut problems, policy),
+        Object::PodDisruptionBudget(there) => budget::budget(&mut problems, there),
         Object::Namespace(there) => namespace::namespace(&mut problems, there),
         Object::ResourceQuota(quota) => resource_quota::resource_quota(&mut problems, quota),
         Object::LimitRange(range) => limit_range::limit_range(&mut problems, range),
@@ -140,6 +142,7 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<Cause> {
         (Object::IPAddress(new), Object::IPAddress(old)) => endpoints::ip_address_update(&mut problems, new, old),
         (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => endpoints::service_cidr_update(&mut problems, new, old),
         (Object::NetworkPolicy(new), _) => network_policy::network_policy(&mut problems, new),
+        (Object::PodDisruptionBudget(new), _) => budget::budget(&mut problems, new),
         (Object::Role(_) | Object::ClusterRole(_), _) => rbac_object(&mut problems, new),
         (Object::PersistentVolume(new), Object::PersistentVolume(old)) => {
             storage::volume_update(&mut problems, new, old);
@@ -176,6 +179,7 @@ pub fn validate_status_update(new: &Object, old: &Object) -> Vec<Cause> {
         (Object::Node(new), Object::Node(old)) => node::node_status(&mut problems, new, old),
         (Object::Namespace(new), Object::Namespace(_)) => namespace::namespace_status(&mut problems, new),
         (Object::ResourceQuota(new), _) => resource_quota::resource_quota_status(&mut problems, new),
+        (Object::PodDisruptionBudget(new), _) => budget::budget_status(&mut problems, new),
         _ => {}
     }
     problems.0

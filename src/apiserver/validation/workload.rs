@@ -199,9 +199,7 @@ fn deployment_strategy(problems: &mut Problems, path: &Path, strategy: &Deployme
             if amount(unavailable) == 0 && amount(surge) == 0 {
                 problems.invalid(&unavailable_path, unavailable, "may not be 0 when `maxSurge` is 0");
             }
-            if percent(unavailable).is_some_and(|percent| percent > 100) {
-                problems.invalid(&unavailable_path, unavailable, "must not be greater than 100%");
-            }
+            not_more_than_all(problems, &unavailable_path, unavailable);
         }
         (other, update) => {
             // Go prints fields as they stand in the struct.
@@ -217,6 +215,13 @@ pub(super) fn int_or_percent(problems: &mut Problems, path: &Path, value: &IntOr
         IntOrString::Int(number) => problems.not_negative(path, *number),
         IntOrString::String(_) if percent(value).is_some() => {}
         IntOrString::String(_) => problems.invalid(path, value, "must be an integer or percentage (e.g '5%')"),
+    }
+}
+
+/// Mirrors `IsNotMoreThan100Percent`.
+pub(super) fn not_more_than_all(problems: &mut Problems, path: &Path, value: &IntOrString) {
+    if percent(value).is_some_and(|percent| percent > 100) {
+        problems.invalid(path, value, "must not be greater than 100%");
     }
 }
 

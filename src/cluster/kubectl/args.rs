@@ -24,7 +24,8 @@ const VALUED: &[&str] = &[
     "protocol", "from-literal", "tcp", "patch-file", "serviceaccount", "annotations", "since", "node-port", "clusterip",
     "cluster-ip", "external-name", "from", "schedule", "external-ip", "session-affinity",
     "duration", "audience", "raw", "bound-object-kind", "bound-object-name", "bound-object-uid",
-    "hard", "scopes", "limits", "requests",
+    "hard", "scopes", "limits", "requests", "pod-selector", "skip-wait-for-delete-timeout", "min-available",
+    "max-unavailable",
 ];
 
 /// Flags that may stand alone, and what they mean then.
@@ -34,7 +35,8 @@ const LONE: &[(&str, &str)] = &[
     ("no-headers", "true"), ("wait", "true"), ("watch", "true"), ("ignore-not-found", "true"), ("server-side", "true"),
     ("follow", "true"), ("previous", "true"), ("command", "true"), ("now", "true"), ("list", "true"),
     ("record", "true"), ("show-kind", "true"), ("recursive", "true"), ("show-events", "true"),
-    ("stdin", "true"), ("tty", "true"), ("quiet", "true"),
+    ("stdin", "true"), ("tty", "true"), ("quiet", "true"), ("ignore-daemonsets", "true"), ("delete-emptydir-data", "true"),
+    ("disable-eviction", "true"),
     ("cascade", "background"), ("dry-run", "unchanged"), ("validate", "strict"), ("save-config", "true"),
 ];
 

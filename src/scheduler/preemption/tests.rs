@@ -80,7 +80,7 @@ fn a_budget_protects_if_it_can() {
     let yaml = "{metadata: {name: b, namespace: default}, spec: {selector: {matchLabels: {app: new}}}, status: {disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0}}";
     let budget: PodDisruptionBudget = serde_yaml::from_str(yaml).expect("the YAML is a budget");
     let pods = || vec![(running("old", 2, 0, 1), "n"), (running("new", 2, 0, 9), "n")];
-    let budgets = || vec![Arc::new(budget.clone())];
+    let budgets = || Disruptions::from([(Key::new("default", "b"), Arc::new(budget.clone()))]);
     let snapshot = snapshot(vec![node("n", "")], pods());
     assert_eq!(outcome(&snapshot, wants_two(), Disruptions::new()), "n: new");
     assert_eq!(outcome(&snapshot, wants_two(), budgets()), "n: old");

@@ -62,6 +62,8 @@ pub fn layout(kind: Kind) -> Layout {
         Kind::NetworkPolicy => layout!(|o, now| vec![name(o), selector(o, "spec.podSelector"), created(o, now)],
             "Name" ALWAYS, "Pod-Selector" ALWAYS, "Age" ALWAYS),
         Kind::ResourceQuota => layout!(quota_cells, "Name" ALWAYS, "Request" ALWAYS, "Limit" ALWAYS, "Age" ALWAYS),
+        Kind::PodDisruptionBudget => layout!(budget_cells, "Name" ALWAYS, "Min Available" ALWAYS,
+            "Max Unavailable" ALWAYS, "Allowed Disruptions" ALWAYS, "Age" ALWAYS),
         Kind::Namespace => layout!(|o, now| vec![name(o), text(o, "status.phase").to_owned(), created(o, now)],
             "Name" ALWAYS, "Status" ALWAYS, "Age" ALWAYS),
         Kind::ConfigMap => layout!(|o, now| vec![name(o), data_count(o), created(o, now)],
@@ -113,6 +115,20 @@ fn quota_cells(quota: &Value, now: Timestamp) -> Vec<String> {
         those.map(|(name, hard)| format!("{name}: {}/{}", used(name), plain(hard))).collect::<Vec<_>>().join(", ")
     };
     vec![name(quota), column(false), column(true), created(quota, now)]
+}
+
+fn budget_cells(budget: &Value, now: Timestamp) -> Vec<String> {
+    let amount = |path: &str| match at(budget, path) {
+        Value::Null => "N/A".to_owned(),
+        amount => plain(amount),
+    };
+    vec![
+        name(budget),
+        amount("spec.minAvailable"),
+        amount("spec.maxUnavailable"),
+        int(budget, "status.disruptionsAllowed").to_string(),
+        created(budget, now),
+    ]
 }
 
 fn pod_cells(pod: &Value, now: Timestamp) -> Vec<String> {

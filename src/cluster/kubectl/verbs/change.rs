@@ -8,7 +8,6 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target, targets};
 use crate::cluster::kubectl::calls::{Failure, Query, plain_options, write_options};
 use crate::cluster::kubectl::print::fields::{flag, int, list, text};
-use crate::cluster::kubectl::print::qualified_name;
 use crate::object::Kind;
 use crate::object::patch::{diff_merge, diff_strategic};
 
@@ -231,20 +230,30 @@ fn tainted(node: &Value, changes: &[String], args: &Args) -> Result<(Vec<Value>,
     Ok((taints, how))
 }
 
+/// The nodes that a command line names, or selects.
+pub(super) async fn nodes(verb: &str, args: &Args, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
+    let words: Vec<String> = std::iter::once("node".to_owned()).chain(args.words.iter().cloned()).collect();
+    let found = cx.objects(verb, &words, args).await?;
+    Ok(found.into_iter().map(|(_, node)| node).collect())
+}
+
 /// `kubectl cordon`, `kubectl uncordon`.
 pub async fn cordon(args: &Args, cx: &Kubectl, on: bool) -> Result<(), Failure> {
-    let words: Vec<String> = std::iter::once("node".to_owned()).chain(args.words.iter().cloned()).collect();
-    let how = if on { "cordoned" } else { "uncordoned" };
-    for (kind, node) in cx.objects(how, &words, args).await? {
-        if flag(&node, "spec.unschedulable") == on {
-            cx.line(format!("{} already {how}", qualified_name(&node)));
-            continue;
-        }
-        let patch = json!({"spec": {"unschedulable": if on { json!(true) } else { Value::Null }}});
-        cx.patch(kind, &node, Patch::Strategic(patch), None, plain_options("", args)?).await?;
-        cx.tell(&node, how, args)?;
+    for node in nodes(if on { "cordon" } else { "uncordon" }, args, cx).await? {
+        cordon_one(&node, on, args, cx).await?;
     }
     Ok(())
+}
+
+/// Closes a node for new Pods, or opens it, unless it is so already.
+pub(super) async fn cordon_one(node: &Value, on: bool, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let how = if on { "cordoned" } else { "uncordoned" };
+    if flag(node, "spec.unschedulable") == on {
+        return cx.tell(node, &format!("already {how}"), args);
+    }
+    let patch = json!({"spec": {"unschedulable": if on { json!(true) } else { Value::Null }}});
+    cx.patch(Kind::Node, node, Patch::Strategic(patch), None, plain_options("", args)?).await?;
+    cx.tell(node, how, args)
 }
 
 /// `kubectl patch -p`.

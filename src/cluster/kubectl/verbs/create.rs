@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::apply::annotated;
 use super::delete::delete_and_wait;
-use super::{create_job, create_quota};
+use super::{create_budget, create_job, create_quota};
 use crate::apiserver::request::{Body, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, targets};
@@ -60,9 +60,10 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         "job" => create_job::job(name, args, cx).await?,
         "cronjob" | "cj" => create_job::cron_job(name, args)?,
         "quota" | "resourcequota" => create_quota::quota(name, args)?,
+        "poddisruptionbudget" | "pdb" => create_budget::budget(name, args)?,
         other => {
-            let why = "only deployment, job, cronjob, namespace, serviceaccount, token, configmap, service and quota are \
-                       made without a manifest here";
+            let why = "only deployment, job, cronjob, poddisruptionbudget, namespace, serviceaccount, token, configmap, \
+                       service and quota are made without a manifest here";
             return Err(Failure::text(format!("cannot create a {other}: {why}; use -f")));
         }
     };
@@ -71,7 +72,17 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     made.map_err(|fault| match (&fault, what) {
         (
             Failure::Server { status, .. },
-            "deployment" | "deploy" | "configmap" | "cm" | "serviceaccount" | "sa" | "job" | "cronjob" | "cj",
+            "deployment"
+            | "deploy"
+            | "configmap"
+            | "cm"
+            | "serviceaccount"
+            | "sa"
+            | "job"
+            | "cronjob"
+            | "cj"
+            | "poddisruptionbudget"
+            | "pdb",
         ) => {
             let what = Kind::from_word(what).map_or_else(|| what.to_owned(), |kind| kind.info().singular());
             Failure::text(format!("failed to create {what}: {}", status.message))

@@ -3,11 +3,13 @@
 pub mod apply;
 pub mod change;
 pub mod create;
+mod create_budget;
 mod create_job;
 mod create_quota;
 pub mod delete;
 pub mod describe;
 pub mod diff;
+pub mod drain;
 pub mod exec;
 pub mod from;
 pub mod get;

@@ -62,6 +62,7 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         Kind::NetworkPolicy => network_policy::describe(&mut page, object),
         Kind::ResourceQuota => policy::describe_quota(&mut page, object),
         Kind::LimitRange => policy::describe_limit_range(&mut page, object),
+        Kind::PodDisruptionBudget => simple::describe_budget(&mut page, object),
         Kind::Namespace => {
             simple::describe_namespace(&mut page, object);
             policy::of_namespace(&mut page, &related.quotas, &related.limit_ranges);

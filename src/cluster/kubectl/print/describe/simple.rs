@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::fields::{at, list, long_time, map, plain, text};
+use super::super::fields::{at, int, list, long_time, map, plain, selector, text};
 use super::Page;
 use crate::object::base64;
 
@@ -32,6 +32,30 @@ pub(super) fn describe_namespace(page: &mut Page, namespace: &Value) {
         let [kind, status, reason, message] = ["type", "status", "reason", "message"].map(|f| text(condition, f));
         let change = long_time(condition, "lastTransitionTime").unwrap_or_default();
         page.line(format!("  {kind}\t{status}\t{change}\t{reason}\t{message}"));
+    }
+}
+
+/// Mirrors `PodDisruptionBudgetDescriber`.
+pub(super) fn describe_budget(page: &mut Page, budget: &Value) {
+    page.name(budget);
+    page.namespace(budget);
+    // Of the two, one is given.
+    match (at(budget, "spec.minAvailable"), at(budget, "spec.maxUnavailable")) {
+        (Value::Null, Value::Null) => {}
+        (Value::Null, max) => page.field("Max unavailable", plain(max)),
+        (min, _) => page.field("Min available", plain(min)),
+    }
+    let selector =
+        if at(budget, "spec.selector").is_null() { "<unset>".to_owned() } else { selector(budget, "spec.selector") };
+    page.field("Selector", selector);
+    page.line("Status:");
+    for (title, field) in [
+        ("Allowed disruptions", "disruptionsAllowed"),
+        ("Current", "currentHealthy"),
+        ("Desired", "desiredHealthy"),
+        ("Total", "expectedPods"),
+    ] {
+        page.line(format!("    {title}:\t{}", int(at(budget, "status"), field)));
     }
 }
 

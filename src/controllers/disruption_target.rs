@@ -6,10 +6,8 @@ use serde_json::{Value, json};
 
 use crate::apiserver::request::Patch;
 use crate::object::Pod;
+use crate::object::budget::DISRUPTION_TARGET;
 use crate::object::time::Instant;
-
-/// The condition's type: the Pod is about to be ended by something that is not its own doing.
-pub const DISRUPTION_TARGET: &str = "DisruptionTarget";
 
 /// Why a Pod is about to be ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
