@@ -18,6 +18,7 @@ use super::pod_info::PodInfo;
 use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::{EventType, join_all};
 use crate::engine::Memory;
+use crate::object::budget::DISRUPTION_TARGET;
 use crate::object::{Key, Pod};
 
 /// Pods for which room is being made.
@@ -82,7 +83,7 @@ impl Scheduler {
         };
         let profile = preemptor.spec().and_then(|spec| spec.scheduler_name.as_deref()).unwrap_or("default-scheduler");
         let target = PodCondition {
-            type_: "DisruptionTarget".to_owned(),
+            type_: DISRUPTION_TARGET.to_owned(),
             status: "True".to_owned(),
             reason: Some("PreemptionByScheduler".to_owned()),
             message: Some(format!("{profile}: preempting to accommodate a higher priority pod")),

@@ -20,6 +20,7 @@ use super::framework::{Code, Rejection};
 use super::labels::Matcher;
 use super::node_info::{NodeId, NodeInfo};
 use super::pod_info::PodInfo;
+use crate::object::budget::DISRUPTION_TARGET;
 use crate::object::budget::disruptions_allowed;
 use crate::object::time::Instant;
 use crate::object::{Key, Pod};
@@ -121,7 +122,7 @@ fn is_leaving_for_a_preemptor(pod: &Pod) -> bool {
     let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
     pod.metadata.deletion_timestamp.is_some()
         && conditions.into_iter().any(|condition| {
-            condition.type_ == "DisruptionTarget"
+            condition.type_ == DISRUPTION_TARGET
                 && condition.status == "True"
                 && condition.reason.as_deref() == Some("PreemptionByScheduler")
         })

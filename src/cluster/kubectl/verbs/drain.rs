@@ -16,12 +16,16 @@ use crate::client::join_all;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout};
-use crate::cluster::kubectl::print::fields::{at, flag, list, text};
+use crate::cluster::kubectl::print::fields::text;
 use crate::cluster::kubectl::print::qualified_name;
 use crate::node::kubelet::backoff::go_duration;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
+
+mod filters;
+
+use filters::{Verdict, by_reason, going, warnings};
 
 /// How long a refused eviction waits. `EvictErrorRetryDelay`.
 const RETRY: Duration = Duration::from_secs(5);
@@ -29,8 +33,6 @@ const RETRY: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_secs(1);
 /// How often the client itself asks again when the server says when. `maxRetries` of client-go.
 const POLITE_RETRIES: u32 = 10;
-
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// `kubectl drain NODE`.
 pub async fn drain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -73,21 +75,6 @@ fn aggregate(errors: &[String]) -> String {
         }
     }
     if let [one] = distinct.as_slice() { (*one).to_owned() } else { format!("[{}]", distinct.join(", ")) }
-}
-
-/// What is to become of one Pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Verdict {
-    /// It goes.
-    Goes,
-    /// It goes, and somebody should know.
-    GoesWith(String),
-    /// It stays, and nobody minds.
-    Stays,
-    /// It stays, and somebody should know.
-    StaysWith(String),
-    /// It must not go, and so nothing does.
-    Forbids(String),
 }
 
 /// The draining of one node.
@@ -148,59 +135,6 @@ impl Drain<'_> {
             true => Ok(pods),
             false => Err(forbidden.iter().map(|group| format!("cannot delete {group}")).collect()),
         }
-    }
-
-    /// Asks the questions one after the other; the first that keeps the Pod is the last. Mirrors `makeFilters`.
-    async fn judge(&self, pod: &Value) -> Verdict {
-        let ended = matches!(text(pod, "status.phase"), "Succeeded" | "Failed");
-        let owner = list(pod, "metadata.ownerReferences").iter().find(|owner| flag(owner, "controller"));
-        let mut warnings: Vec<&str> = Vec::new();
-        let missing;
-        if self.is_skipped(pod) {
-            return Verdict::Stays;
-        }
-        if let Some(owner) = owner.filter(|owner| text(owner, "kind") == "DaemonSet" && !ended) {
-            let namespace = text(pod, "metadata.namespace");
-            match self.cx.get_once(Kind::DaemonSet, namespace, text(owner, "name")).await {
-                Ok(_) if self.args.is_on("ignore-daemonsets") => {
-                    return Verdict::StaysWith("ignoring DaemonSet-managed Pods".to_owned());
-                }
-                Ok(_) => {
-                    return Verdict::Forbids("DaemonSet-managed Pods (use --ignore-daemonsets to ignore)".to_owned());
-                }
-                Err(fault) if fault.is_not_found() && self.args.is_on("force") => {
-                    missing = plain(&fault);
-                    warnings.push(&missing);
-                }
-                Err(fault) => return Verdict::Forbids(plain(&fault)),
-            }
-        }
-        if at(pod, "metadata.annotations").get(MIRROR).is_some() {
-            return Verdict::Stays;
-        }
-        let local = list(pod, "spec.volumes").iter().any(|volume| volume.get("emptyDir").is_some());
-        if local && !ended {
-            if !self.args.is_on("delete-emptydir-data") {
-                let why = "Pods with local storage (use --delete-emptydir-data to override)";
-                return Verdict::Forbids(why.to_owned());
-            }
-            warnings.push("deleting Pods with local storage");
-        }
-        if owner.is_none() && !ended {
-            if !self.args.is_on("force") {
-                let why = "Pods that declare no controller (use --force to override)";
-                return Verdict::Forbids(why.to_owned());
-            }
-            warnings.push("deleting Pods that declare no controller");
-        }
-        if warnings.is_empty() { Verdict::Goes } else { Verdict::GoesWith(warnings.join(", ")) }
-    }
-
-    /// A Pod that has been going for so long that nobody waits for it any more, if that was asked for.
-    fn is_skipped(&self, pod: &Value) -> bool {
-        let limit: i64 = self.args.value("skip-wait-for-delete-timeout").parse().unwrap_or(0);
-        let since = text(pod, "metadata.deletionTimestamp").parse::<jiff::Timestamp>().ok();
-        limit > 0 && since.is_some_and(|since| self.cx.now().as_second() - since.as_second() > limit)
     }
 
     /// What is said when a drain fails half way.
@@ -375,53 +309,9 @@ fn retry_after(status: &Status) -> Option<Duration> {
     (seconds > 0).then(|| Duration::from_secs(seconds.into()))
 }
 
-/// The Pods that go.
-fn going(pods: Vec<(Value, Verdict)>) -> Vec<Value> {
-    let goes = |verdict: &Verdict| matches!(verdict, Verdict::Goes | Verdict::GoesWith(_));
-    pods.into_iter().filter(|(_, verdict)| goes(verdict)).map(|(pod, _)| pod).collect()
-}
-
-/// Whatever somebody should know. Mirrors `PodDeleteList.Warnings`.
-fn warnings(pods: &[(Value, Verdict)]) -> String {
-    let of = |verdict: &Verdict| match verdict {
-        Verdict::GoesWith(why) | Verdict::StaysWith(why) => Some(why.clone()),
-        _ => None,
-    };
-    by_reason(pods, of).join("; ")
-}
-
-/// `why: namespace/a, namespace/b` for each reason, in the order in which they came up.
-fn by_reason(pods: &[(Value, Verdict)], reason: impl Fn(&Verdict) -> Option<String>) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for (pod, verdict) in pods {
-        let Some(why) = reason(verdict) else { continue };
-        let name = format!("{}/{}", text(pod, "metadata.namespace"), text(pod, "metadata.name"));
-        match groups.iter_mut().find(|(there, _)| *there == why) {
-            Some((_, names)) => names.push(name),
-            None => groups.push((why, vec![name])),
-        }
-    }
-    groups.into_iter().map(|(why, names)| format!("{why}: {}", names.join(", "))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn pods_are_told_by_reason() {
-        let pod = |name: &str| json!({"metadata": {"namespace": "default", "name": name}});
-        let pods = [
-            (pod("a"), Verdict::GoesWith("x".into())),
-            (pod("b"), Verdict::StaysWith("y".into())),
-            (pod("c"), Verdict::GoesWith("x".into())),
-            (pod("d"), Verdict::Goes),
-        ];
-        assert_eq!(warnings(&pods), "x: default/a, default/c; y: default/b");
-        let names: Vec<String> = going(pods.to_vec()).iter().map(|pod| text(pod, "metadata.name").to_owned()).collect();
-        assert_eq!(names, ["a", "c", "d"]);
-    }
 
     #[test]
     fn several_errors_are_one() {
