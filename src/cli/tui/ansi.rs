@@ -131,8 +131,8 @@ mod tests {
     fn lines_are_broken_between_words_that_are_near() {
         for (text, lines) in [
             ("", vec![""]),
-            ("one two three", vec!["one two ", "  three"]),
-            ("a bcdefghijklmnop q", vec!["a bcdefghi", "  jklmnop ", "  q"]),
+            ("one two three", vec!["one two", "  three"]),
+            ("a bcdefghijklmnop q", vec!["a bcdefghi", "  jklmnop", "  q"]),
             ("0123456789 x", vec!["0123456789", "  x"]),
         ] {
             assert_eq!(wrapped(text, 10), lines, "{text:?}");
