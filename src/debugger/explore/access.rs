@@ -9,7 +9,8 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::apiserver::request::{Body, Request, Verb};
+use crate::apiserver::registry;
+use crate::apiserver::request::{Body, Request, Subresource, Verb};
 use crate::engine::{APISERVER, Engine, Pending, What};
 use crate::object::Kind;
 
@@ -43,7 +44,14 @@ impl Access {
     /// What the delivery of an event touches.
     pub fn of(engine: &Engine, event: &Pending) -> Access {
         match &event.what {
-            What::Request { request, .. } if event.to == APISERVER => Access::of_request(request),
+            What::Request { request, .. } if event.to == APISERVER => {
+                let mut access = Access::of_request(request);
+                if is_charged(engine, request) {
+                    access.writes(&Place::Kind(Kind::ResourceQuota));
+                }
+                access
+            }
+            What::Fault { .. } if event.to == APISERVER => Access::of_all(),
             _ => Access::of_component(engine.name(event.to)),
         }
     }
@@ -55,6 +63,16 @@ impl Access {
             _ => Place::Component(name),
         };
         Access(vec![(place.digest(), true)])
+    }
+
+    /// Everything behind the API server: it crashes, or its history is compacted.
+    fn of_all() -> Access {
+        let mut access = Access::default();
+        for kind in Kind::ALL {
+            access.writes(&Place::Kind(*kind));
+            access.writes(&Place::Each(*kind));
+        }
+        access
     }
 
     fn of_request(request: &Request) -> Access {
@@ -81,11 +99,14 @@ impl Access {
             access.reads(&Place::Object(Kind::Namespace, "", namespace));
             access.reads(&Place::Each(Kind::Namespace));
             let looked_up: &[Kind] = match kind {
-                Kind::Pod => &[Kind::ServiceAccount, Kind::PriorityClass],
-                Kind::PersistentVolumeClaim => &[Kind::StorageClass],
+                Kind::Pod => &[Kind::ServiceAccount, Kind::PriorityClass, Kind::LimitRange],
+                Kind::PersistentVolumeClaim => &[Kind::StorageClass, Kind::LimitRange],
                 _ => &[],
             };
             looked_up.iter().for_each(|kind| access.reads(&Place::Kind(*kind)));
+        }
+        if request.subresource == Some(Subresource::Eviction) {
+            access.writes(&Place::Kind(Kind::PodDisruptionBudget));
         }
         if request.user.agent.starts_with("kubelet/") && kind != Kind::Pod {
             // What a kubelet may read and write depends on the Pods of its node.
@@ -110,6 +131,13 @@ impl Access {
     pub fn conflicts(&self, other: &Access) -> bool {
         self.0.iter().any(|(place, writes)| other.0.iter().any(|(there, wrote)| place == there && (*writes || *wrote)))
     }
+}
+
+/// Whether a quota may be charged for it: that is one more write, before the answer.
+fn is_charged(engine: &Engine, request: &Request) -> bool {
+    let writes = matches!(request.verb, Verb::Create | Verb::Update | Verb::Patch);
+    let quotas = registry::list_prefix(Kind::ResourceQuota, &request.namespace);
+    writes && !request.namespace.is_empty() && engine.api.store.prefix(&quotas).next().is_some()
 }
 
 fn name_of(request: &Request) -> &str {
