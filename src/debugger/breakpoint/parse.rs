@@ -49,8 +49,8 @@ const SUBRESOURCES: &[&str] = &["status", "scale", "binding", "eviction", "token
 
 /// What a wrong term is told.
 const TERMS: &str = "a term is a kind (pod), an object (pod/web-*), a component (kube-scheduler), a class (request, \
-    response, notification, timer, runtime), a verb (create), a code (409), FILE.rs:LINE, or one of ns= name= from= to= \
-    reason= verdict= condition= method= fn=; a condition begins with if";
+    response, notification, timer, runtime, fault), a verb (create), a code (409), FILE.rs:LINE, or one of ns= name= from= \
+    to= reason= verdict= condition= method= fn=; a condition begins with if";
 
 /// Reads a breakpoint.
 pub fn parse(text: &str, context: &Context) -> Result<Parsed, String> {
