@@ -1,4 +1,4 @@
-//! The exercises at a terminal, on a copy of them: `learn`, `watch`, `hint`, `progress`, `doctor`. The answer of the first
+//! The exercises at a terminal, on a copy of them: `learn`, `watch`, `hint`, `progress`, `doctor`. The answer of `ownership`
 //! is built before; in the copy there is a cargo that only says whether a file compiles.
 #![cfg(unix)]
 
@@ -133,8 +133,8 @@ fn learn_and_hint_at_a_terminal() {
     let Some(terminal) = class.terminal("learn", "KUBESTEP learn; KUBESTEP hint ownership; KUBESTEP hint 01 3") else {
         return;
     };
-    terminal.shows("Next: Which Pods are mine?");
-    terminal.shows("edit    exercises/01_ownership/src/lib.rs");
+    terminal.shows("Next: Who does what when a Deployment becomes Pods?");
+    terminal.shows("edit    exercises/00_trace/src/lib.rs");
     terminal.shows("hint 1 of 3: ");
     terminal.shows("more: cargo run -- hint ownership 2");
     terminal.shows("the answer: cargo run -- solution ownership");
@@ -148,9 +148,10 @@ fn a_class_begins_in_the_middle() {
     let class = Class::new("until");
     class.saves("// mine\n");
     let text = class.well(&["learn", "--until", "queue"]);
-    assert!(text.contains("The answers of 2 exercises before 04_queue are handed out."), "{text}");
+    assert!(text.contains("The answers of 3 exercises before 04_queue are handed out."), "{text}");
     let state = |folder: &str| text.lines().find(|line| line.starts_with(folder)).unwrap_or_default().to_owned();
-    assert!(state("02_update").ends_with("handed out") && state("03_cache").ends_with("handed out"), "{text}");
+    assert!(state("00_trace").ends_with("handed out") && state("02_update").ends_with("handed out"), "{text}");
+    assert!(state("03_cache").ends_with("handed out"), "{text}");
     assert!(state("01_ownership").ends_with("started") && state("04_queue").ends_with("min  "), "{text}");
     assert_eq!(shelf::read(&shelf::file(&class.0, ownership())).unwrap(), "// mine\n", "what was begun is left alone");
 }
@@ -168,7 +169,7 @@ fn progress_goes_from_machine_to_machine() {
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[1], ["ann", "0"], "{table}");
     assert_eq!(rows[2], ["ben"], "{table}");
-    assert_eq!(rows[3][..4], ["have", "passed", "1", "0"], "{table}");
+    assert_eq!(rows[3][..5], ["have", "passed", "0", "1", "0"], "{table}");
     assert!(there.well(&["progress", "--import", &file(&here)]).starts_with("1 exercises"));
     assert!(there.well(&["learn"]).contains("passed, and changed since"), "the file there is another one");
     assert!(there.well(&["progress", "--import", &file(&here)]).starts_with("0 exercises"));

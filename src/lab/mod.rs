@@ -43,6 +43,7 @@ pub mod rollout;
 pub mod score;
 pub mod shelf;
 pub mod sync;
+pub mod trace;
 pub mod update;
 
 /// Everything there is to say about one exercise, said once.
@@ -120,6 +121,7 @@ impl Exercise {
 
 /// The exercises, in the order in which they are meant to be done.
 pub const TABLE: &[Exercise] = &[
+    trace::EXERCISE,
     ownership::EXERCISE,
     update::EXERCISE,
     cache::EXERCISE,

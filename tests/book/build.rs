@@ -188,7 +188,7 @@ fn what_no_longer_is_fails_with_chapter_and_line() {
         ("```diagram conditions scenario=pod pod=nobody\n```", 1, "begins with \"nobody\""),
         ("a\n\n```quiz\nquestion: x\nanswers: []\n```", 3, "0 of 0 answers are right"),
         ("```quiz\nquestion: [\n```", 2, "a quiz has"),
-        ("```exercise fitness\n```", 1, "there is no exercise \"fitness\"; there are ownership, "),
+        ("```exercise fitness\n```", 1, "there is no exercise \"fitness\"; there are trace, ownership, "),
         ("```scene \"pod\n```", 1, "quote"),
     ] {
         let project = project(chapter);

@@ -1,0 +1,32 @@
+//! Exercise 00: who does what when a Deployment becomes Pods?
+//!
+//! There is nothing to program here. One command asks for a Deployment with two Pods, and a moment later both run. The
+//! API server stores all that is written on the way. But who asks it to? To read that from a run is what this exercise
+//! is for: it is how you will find out in later ones what went wrong.
+//!
+//! Write down first what you believe. Then look: chapter 0 tells the story, and `cargo run -- step deployment` lets you
+//! walk through it. There Enter takes a step, `tour` goes to the next place worth a look, and `quit` ends it. At last
+//! `cargo run -- grade trace`: the grader runs the Deployment too, and where you are wrong it says where to look.
+
+#![allow(unused_imports, unreachable_code)]
+
+use kubestep::lab::trace::{Answers, Who};
+
+// Yours from here.
+
+/// What happens on the way from one command to two Pods.
+pub fn answers() -> Answers {
+    use Who::{DeploymentController, Kubelet, ReplicaSetController, Scheduler};
+    let (no, yes) = (false, true);
+    Answers {
+        creates_replica_set: DeploymentController,
+        creates_pods: ReplicaSetController,
+        write_refused: yes,
+        kubelets_hear_first: no,
+        chooses_node: Scheduler,
+        reports_address: Kubelet,
+        pod_first: yes,
+        counts_ready: DeploymentController,
+        past_api_server: no,
+    }
+}

@@ -1,0 +1,39 @@
+//! Exercise 00: who does what when a Deployment becomes Pods?
+//!
+//! There is nothing to program here. One command asks for a Deployment with two Pods, and a moment later both run. The
+//! API server stores all that is written on the way. But who asks it to? To read that from a run is what this exercise
+//! is for: it is how you will find out in later ones what went wrong.
+//!
+//! Write down first what you believe. Then look: chapter 0 tells the story, and `cargo run -- step deployment` lets you
+//! walk through it. There Enter takes a step, `tour` goes to the next place worth a look, and `quit` ends it. At last
+//! `cargo run -- grade trace`: the grader runs the Deployment too, and where you are wrong it says where to look.
+
+#![allow(unused_imports, unreachable_code)]
+
+use kubestep::lab::trace::{Answers, Who};
+
+// Yours from here.
+
+/// What happens on the way from one command to two Pods.
+pub fn answers() -> Answers {
+    let creates_replica_set = Who::DeploymentController;
+    let creates_pods = Who::ReplicaSetController;
+    let write_refused = true;
+    let kubelets_hear_first = false;
+    let chooses_node = Who::Scheduler;
+    let reports_address = Who::Kubelet;
+    let pod_first = true;
+    let counts_ready = Who::DeploymentController;
+    let past_api_server = false;
+    Answers {
+        creates_replica_set,
+        creates_pods,
+        write_refused,
+        kubelets_hear_first,
+        chooses_node,
+        reports_address,
+        pod_first,
+        counts_ready,
+        past_api_server,
+    }
+}

@@ -1,0 +1,388 @@
+//! Exercise 00: reading a run. Nothing is programmed: a learner says what will happen in the scenario `deployment`, and
+//! the grader runs it and looks. So no answer is written down here that could be out of date.
+//!
+//! Left out: everything with a moment or a number in it. What is asked is so in a real cluster, too.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::function::{self, Function};
+use super::{Exercise, Judging};
+use crate::apiserver::request::Verb;
+use crate::bugs;
+use crate::cluster::scenario::Scenario;
+use crate::debugger::facts::Facts;
+use crate::engine::{Engine, Note, Step, What};
+use crate::object::pod::{address_of, is_ready};
+use crate::object::{Kind, Object, Pod};
+
+/// One of those that work on a Deployment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Who {
+    /// The user's command.
+    Kubectl,
+    /// `kube-apiserver`.
+    ApiServer,
+    /// In `kube-controller-manager`.
+    DeploymentController,
+    /// In `kube-controller-manager`.
+    ReplicaSetController,
+    /// `kube-scheduler`.
+    Scheduler,
+    /// The kubelet of any node.
+    Kubelet,
+}
+
+/// What happens on the way from one command to two Pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answers {
+    /// Who asks for the ReplicaSet to be created.
+    pub creates_replica_set: Who,
+    /// Who asks for the Pods to be created.
+    pub creates_pods: Who,
+    /// Whether a write is refused because it was made from an old version of the object.
+    pub write_refused: bool,
+    /// Whether a kubelet hears of a Pod that has no node yet.
+    pub kubelets_hear_first: bool,
+    /// Who decides on which node a Pod runs, and asks to have that written into it.
+    pub chooses_node: Who,
+    /// Who asks to have a Pod's address written into its status.
+    pub reports_address: Who,
+    /// Whether a Pod is stored as ready before its ReplicaSet counts one that is.
+    pub pod_first: bool,
+    /// Who asks to have it written into the Deployment's status that two Pods are ready.
+    pub counts_ready: Who,
+    /// Whether one of these ever turns to another of them, past the API server.
+    pub past_api_server: bool,
+}
+
+pub(super) const EXERCISE: Exercise = Exercise {
+    folder: "00_trace",
+    title: "Who does what when a Deployment becomes Pods?",
+    outcome: "read a run: who asked whom for what, what was stored, and what came of it",
+    needs: &[],
+    hints: [
+        "`cargo run -- step deployment`, then `tour`, again and again: it stops at most of what is asked about here \
+         and says what it is. Say what comes before you look.",
+        "`until create replicasets request` goes to the step in which the ReplicaSet is asked for; the line with the \
+         arrow says by whom. In the same way: `until create pods request`, `until create pods/binding request`, `until \
+         pods/status request if new.status.podIP`.",
+        "Each looks one floor down only: kubectl asks for the Deployment, its controller for the ReplicaSet, that \
+         one's for the Pods, and the scheduler gives each a node. The kubelet says what became of them, and the \
+         news goes up the same floors. `until deployment-controller 409` stops at a refusal.",
+    ],
+    minutes: 10,
+    judging: Judging::of::<Trace>(),
+};
+
+/// In the learner's process.
+pub fn answer(answers: fn() -> Answers) {
+    let answers = answers();
+    function::answer::<Trace>(|asked| (ASKED[*asked].of)(&answers));
+}
+
+/// One answer.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Answer {
+    Who(Who),
+    Is(bool),
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Answer::Who(who) => who.fmt(f),
+            Answer::Is(is) => is.fmt(f),
+        }
+    }
+}
+
+/// One thing that is asked.
+struct Asked {
+    question: &'static str,
+    of: fn(&Answers) -> Answer,
+    /// Where it is seen in `cargo run -- step deployment`.
+    look: &'static str,
+    /// The rule behind it.
+    property: &'static str,
+    /// What many believe instead.
+    believed: Answer,
+    /// And why that is not so.
+    mistake: &'static str,
+}
+
+/// In the order in which they are met on the way.
+const ASKED: [Asked; 9] = [
+    Asked {
+        question: "Who asks the API server to create the ReplicaSet?",
+        of: |answers| Answer::Who(answers.creates_replica_set),
+        look: "until create replicasets request",
+        property: "a command stores what it was given, and nothing else",
+        believed: Answer::Who(Who::Kubectl),
+        mistake: "kubectl makes the ReplicaSet; it only asks for the Deployment",
+    },
+    Asked {
+        question: "Who asks it to create the Pods?",
+        of: |answers| Answer::Who(answers.creates_pods),
+        look: "until create pods request",
+        property: "each controller makes only what is right below it",
+        believed: Answer::Who(Who::DeploymentController),
+        mistake: "the Deployment controller makes the Pods; it makes ReplicaSets only",
+    },
+    Asked {
+        question: "Is any update refused because it was made from an old version of the object?",
+        of: |answers| Answer::Is(answers.write_refused),
+        look: "until deployment-controller 409",
+        property: "an update that was made from an old version is refused, and tried again",
+        believed: Answer::Is(false),
+        mistake: "no update is refused when nothing goes wrong; it is an everyday thing",
+    },
+    Asked {
+        question: "Does any kubelet hear of a Pod while the Pod has no node?",
+        of: |answers| Answer::Is(answers.kubelets_hear_first),
+        look: "until notification pod to=kubelet/*",
+        property: "a kubelet hears only of the Pods of its node",
+        believed: Answer::Is(true),
+        mistake: "kubelets hear of Pods that have no node; each watches only its own",
+    },
+    Asked {
+        question: "Who decides on which node a Pod runs, and asks to have that written into it?",
+        of: |answers| Answer::Who(answers.chooses_node),
+        look: "until create pods/binding request",
+        property: "one program chooses the nodes of all Pods",
+        believed: Answer::Who(Who::Kubelet),
+        mistake: "a kubelet takes Pods for itself; the scheduler gives them to it",
+    },
+    Asked {
+        question: "Who asks to have a Pod's address written into its status?",
+        of: |answers| Answer::Who(answers.reports_address),
+        look: "until pods/status request if new.status.podIP",
+        property: "what is so on a node is reported from that node",
+        believed: Answer::Who(Who::ApiServer),
+        mistake: "the API server hands out the addresses of Pods; it stores what the node has found out",
+    },
+    Asked {
+        question: "Is the first Pod stored as ready before its ReplicaSet counts one ready Pod?",
+        of: |answers| Answer::Is(answers.pod_first),
+        look: "until condition=Ready:True, then: until rs request if new.status.readyReplicas == 1",
+        property: "news goes up: the Pod, its ReplicaSet, its Deployment",
+        believed: Answer::Is(false),
+        mistake: "a ReplicaSet counts a Pod as ready before the Pod is; it counts what is stored",
+    },
+    Asked {
+        question: "Who asks to have it written into the Deployment's status that two Pods are ready?",
+        of: |answers| Answer::Who(answers.counts_ready),
+        look: "until deploy request if new.status.readyReplicas == 2",
+        property: "the status of an object is written by the one who works on it",
+        believed: Answer::Who(Who::Kubelet),
+        mistake: "the kubelet tells the Deployment that its Pods are ready; it speaks of Pods only",
+    },
+    Asked {
+        question: "Does one of these six ever turn to another of them, past the API server?",
+        of: |answers| Answer::Is(answers.past_api_server),
+        look: "tour, to its end; each line with an arrow says from whom and to whom",
+        property: "whoever wants something asks the API server, and nobody else",
+        believed: Answer::Is(true),
+        mistake: "the programs call one another; each talks to the API server only",
+    },
+];
+
+struct Trace;
+
+impl Function for Trace {
+    type Question = usize;
+    type Answer = Answer;
+    type Slip = usize;
+
+    const MISTAKES: &'static [(&'static str, usize)] = &{
+        let mut mistakes = [("", 0); ASKED.len()];
+        let mut n = 0;
+        while n < ASKED.len() {
+            mistakes[n] = (ASKED[n].mistake, n);
+            n += 1;
+        }
+        mistakes
+    };
+
+    fn questions() -> Vec<usize> {
+        (0..ASKED.len()).collect()
+    }
+
+    fn rule(asked: &usize, slip: Option<usize>) -> Answer {
+        if slip == Some(*asked) { ASKED[*asked].believed } else { (ASKED[*asked].of)(&HAPPENS) }
+    }
+
+    fn property(asked: &usize, _: Option<&Answer>) -> &'static str {
+        ASKED[*asked].property
+    }
+
+    fn show(asked: &usize) -> String {
+        let Asked { question, look, .. } = &ASKED[*asked];
+        format!("{question}\nto see it: cargo run -- step deployment, then: {look}")
+    }
+}
+
+/// What does happen.
+static HAPPENS: LazyLock<Answers> = LazyLock::new(|| {
+    let scenario = Scenario::find("deployment").unwrap_or_else(|error| unreachable!("it is shipped: {error}"));
+    let mut cluster = bugs::cluster(&scenario);
+    let mut seen = Seen::default();
+    while !cluster.is_quiet()
+        && let Some(step) = cluster.step()
+    {
+        seen.note(&cluster.engine, &step);
+    }
+    seen.answers().unwrap_or_else(|| unreachable!("a test says that all of it happens in this scenario"))
+});
+
+/// What was seen of a run so far.
+#[derive(Default)]
+struct Seen {
+    creates_replica_set: Option<Who>,
+    creates_pods: Option<Who>,
+    chooses_node: Option<Who>,
+    reports_address: Option<Who>,
+    counts_ready: Option<Who>,
+    kubelets_hear_first: bool,
+    past_api_server: bool,
+    write_refused: bool,
+    pod_ready_at: Option<u64>,
+    set_counts_at: Option<u64>,
+}
+
+impl Seen {
+    fn note(&mut self, engine: &Engine, step: &Step) {
+        let (from, to) = (engine.name(step.event.from), engine.name(step.event.to));
+        self.past_api_server |= from != to && is_client(from) && is_client(to);
+        match &step.event.what {
+            What::Notification { .. } if Who::of(to) == Some(Who::Kubelet) => {
+                let heard = Facts::of(engine, step).subjects;
+                self.kubelets_hear_first |= heard.iter().filter_map(|subject| subject.new).any(has_no_node);
+            }
+            What::Request { request, .. } => {
+                let by = Who::of(&request.user.agent);
+                for note in &step.notes {
+                    match note {
+                        Note::Stands { .. } => self.write_refused |= request.verb == Verb::Update,
+                        Note::Stored { old, new: Some(new), .. } => self.stored(step.id.0, by, old.as_ref(), new),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn stored(&mut self, step: u64, by: Option<Who>, old: Option<&Object>, new: &Object) {
+        match (old, new) {
+            (None, new) if new.kind() == Kind::ReplicaSet => self.creates_replica_set = by,
+            (None, new) if new.kind() == Kind::Pod => self.creates_pods = by,
+            (Some(Object::Pod(old)), Object::Pod(new)) => {
+                if node_of(old) != node_of(new) {
+                    self.chooses_node = by;
+                }
+                if address_of(old) != address_of(new) {
+                    self.reports_address = by;
+                }
+                if is_ready(new) {
+                    self.pod_ready_at.get_or_insert(step);
+                }
+            }
+            (Some(_), Object::ReplicaSet(set)) if ready(&set.status, |status| status.ready_replicas) > 0 => {
+                self.set_counts_at.get_or_insert(step);
+            }
+            (Some(_), Object::Deployment(deployment))
+                if ready(&deployment.status, |status| status.ready_replicas) == 2 =>
+            {
+                self.counts_ready = self.counts_ready.or(by);
+            }
+            _ => {}
+        }
+    }
+
+    fn answers(&self) -> Option<Answers> {
+        Some(Answers {
+            creates_replica_set: self.creates_replica_set?,
+            creates_pods: self.creates_pods?,
+            write_refused: self.write_refused,
+            kubelets_hear_first: self.kubelets_hear_first,
+            chooses_node: self.chooses_node?,
+            reports_address: self.reports_address?,
+            pod_first: self.pod_ready_at? < self.set_counts_at?,
+            counts_ready: self.counts_ready?,
+            past_api_server: self.past_api_server,
+        })
+    }
+}
+
+impl Who {
+    /// Whose name this is: of one who sends, or gets, or asks.
+    fn of(name: &str) -> Option<Who> {
+        Some(match name.split(['/', ' ']).next()? {
+            "user" | "kubectl" => Who::Kubectl,
+            "kube-apiserver" => Who::ApiServer,
+            "deployment-controller" => Who::DeploymentController,
+            "replicaset-controller" => Who::ReplicaSetController,
+            "kube-scheduler" => Who::Scheduler,
+            "kubelet" => Who::Kubelet,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether this is one of the programs that ask the API server. What a kubelet has beside it on its node is none.
+fn is_client(name: &str) -> bool {
+    name == "kube-controller-manager" || Who::of(name).is_some_and(|who| who != Who::ApiServer)
+}
+
+fn ready<S>(status: &Option<S>, count: fn(&S) -> Option<i32>) -> i32 {
+    status.as_ref().and_then(count).unwrap_or(0)
+}
+
+fn node_of(pod: &Pod) -> Option<&str> {
+    pod.spec.as_ref()?.node_name.as_deref()
+}
+
+fn has_no_node(object: &Object) -> bool {
+    matches!(object, Object::Pod(pod) if node_of(pod).is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debugger::breakpoint::Breakpoints;
+    use crate::debugger::{Advance, Goal, Session};
+
+    /// Not `function::check`, which asks for hundreds of questions: here there are as many as one can think about.
+    #[test]
+    fn what_happens_passes_and_every_known_mistake_is_named() {
+        let given = |slip: Option<usize>| -> Vec<String> {
+            Trace::questions().iter().map(|asked| serde_json::to_string(&Trace::rule(asked, slip)).unwrap()).collect()
+        };
+        assert_eq!(function::judge::<Trace>(&given(None)), Ok(ASKED.len()));
+        for (says, slip) in Trace::MISTAKES {
+            let failure = function::judge::<Trace>(&given(Some(*slip))).expect_err(says);
+            assert_eq!((failure.mistake, &*failure.property), (Some(*says), ASKED[*slip].property));
+        }
+        for everywhere in ["\"Kubectl\"", "\"DeploymentController\"", "true", "false", "null"] {
+            assert!(function::judge::<Trace>(&vec![everywhere.to_owned(); ASKED.len()]).is_err(), "{everywhere}");
+        }
+        assert!(function::judge::<Trace>(&[]).is_err());
+    }
+
+    /// Each place to look at is one that a run comes to.
+    #[test]
+    fn a_run_comes_to_every_place_to_look_at() {
+        for asked in ASKED {
+            let mut session = Session::of(Scenario::find("deployment").unwrap());
+            for until in asked.look.split(", then: ").filter_map(|move_to| move_to.strip_prefix("until ")) {
+                let mut condition = Breakpoints::default();
+                condition.add(until, true, &session.names()).unwrap();
+                assert_eq!(session.go(&mut Goal::Until(Box::new(condition)), 0), Advance::Stopped, "{until}");
+            }
+        }
+    }
+}
