@@ -14,7 +14,9 @@
 //! - [`fault`]: what breaks, as a step.
 //! - [`hub`]: the handle by which components send, sleep, arm timers and spawn.
 //! - [`latency`]: how long each hop takes.
-//! - [`memory`]: what components remember, and how a world is saved and brought back.
+//! - [`memory`]: what components remember.
+//! - [`task`]: the executor.
+//! - [`saved`]: how a world is saved and brought back.
 //! - [`trace`]: what a step leaves behind.
 //!
 //! Must hold: the same actors, seed and choices give the same steps, byte for byte; the work per event does not
@@ -24,9 +26,7 @@
 //! goroutines anywhere; here a component runs undisturbed between two waits.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::apiserver::ApiServer;
@@ -42,6 +42,8 @@ pub mod hub;
 pub mod latency;
 pub mod memory;
 pub mod place;
+pub mod saved;
+pub mod task;
 pub mod trace;
 
 pub use event::{APISERVER, ActorId, CallId, EventId, Message, Pending, ReplyTo, RpcError, StepId, What};
@@ -49,10 +51,12 @@ pub use hub::{Hub, LocalBoxFuture, RpcResult};
 pub use latency::Latency;
 pub use memory::Memory;
 pub use place::Place;
+pub use saved::Saved;
+pub use task::{Task, Wait};
 pub use trace::{Note, Queued, Step, Table};
 
 use control::Failing;
-use hub::{Outcome, Outgoing, SavedHub, Spawned};
+use hub::{Outcome, Outgoing, Spawned};
 
 /// A timer at least this far ahead does not keep the cluster from being quiet: progress deadlines, long back-offs.
 const DISTANT: Duration = Duration::from_secs(60);
@@ -98,38 +102,6 @@ pub trait Actor {
     fn as_any(&self) -> &dyn std::any::Any;
 }
 
-/// A task of the executor: one reconcile, pod sync or command in flight.
-pub struct Task {
-    /// Whose it is.
-    pub actor: ActorId,
-    /// `replicaset-controller default/web-cc544bdcc`.
-    pub label: Rc<str>,
-    /// What it waits for, and where.
-    pub waits: Vec<Wait>,
-    background: bool,
-    future: LocalBoxFuture<()>,
-}
-
-impl Task {
-    /// Whether it is traffic that never stops, as the sending of Events.
-    pub fn is_background(&self) -> bool {
-        self.background
-    }
-}
-
-/// One call that a task waits for.
-#[derive(Clone, Debug)]
-pub struct Wait {
-    /// The call.
-    pub call: CallId,
-    /// The line of source that made it.
-    pub at: Place,
-    /// What is awaited: `create pods`.
-    pub about: Rc<str>,
-    /// Since when.
-    pub since: Instant,
-}
-
 /// The engine and everything that runs on it.
 pub struct Engine {
     /// The API server, and behind it the store.
@@ -157,30 +129,6 @@ pub struct Engine {
 struct Stream {
     actor: ActorId,
     last_due: Instant,
-}
-
-/// A world at a quiet moment, to come back to. Objects are shared with the world it was saved from.
-pub struct Saved {
-    api: ApiServer,
-    hub: SavedHub,
-    latency: Latency,
-    actors: Vec<Option<Rc<dyn Actor>>>,
-    names: Vec<Rc<str>>,
-    pending: BTreeMap<(Instant, EventId), Pending>,
-    watches: BTreeMap<WatchId, Stream>,
-    next_task: u64,
-    next_event: u64,
-    steps: u64,
-    now: Instant,
-    foreground: usize,
-    controls: control::Controls,
-}
-
-impl Saved {
-    /// How many steps had run.
-    pub fn steps(&self) -> u64 {
-        self.steps
-    }
 }
 
 impl Engine {
@@ -316,57 +264,6 @@ impl Engine {
         self.foreground
     }
 
-    /// Tasks in flight, in the order in which they began.
-    pub fn tasks(&self) -> impl Iterator<Item = &Task> {
-        self.tasks.values()
-    }
-
-    /// Tasks that panicked since this was last asked: whose, which, and with what message.
-    pub fn take_crashes(&mut self) -> Vec<(ActorId, Rc<str>, String)> {
-        std::mem::take(&mut self.crashes)
-    }
-
-    /// Saves the world. None while any task is in flight, since half of a task cannot be copied.
-    pub fn save(&self) -> Option<Saved> {
-        self.tasks.is_empty().then(|| Saved {
-            api: self.api.clone(),
-            hub: self.hub.save(),
-            latency: self.latency.clone(),
-            actors: self.actors.clone(),
-            names: self.names.clone(),
-            pending: self.pending.clone(),
-            watches: self.watches.clone(),
-            next_task: self.next_task,
-            next_event: self.next_event,
-            steps: self.steps,
-            now: self.now,
-            foreground: self.foreground,
-            controls: self.controls.clone(),
-        })
-    }
-
-    /// Goes back (or forward) to a world that this engine has saved. What runs now is given up.
-    pub fn restore(&mut self, saved: &Saved) {
-        // Tasks first: what they do when they are dropped must not reach the state that comes back.
-        self.tasks.clear();
-        self.calls.clear();
-        self.hub.restore(&saved.hub);
-        self.api = saved.api.clone();
-        self.latency = saved.latency.clone();
-        self.actors.clone_from(&saved.actors);
-        self.names.clone_from(&saved.names);
-        self.pending.clone_from(&saved.pending);
-        self.watches.clone_from(&saved.watches);
-        self.next_task = saved.next_task;
-        self.next_event = saved.next_event;
-        self.steps = saved.steps;
-        self.now = saved.now;
-        self.foreground = saved.foreground;
-        self.controls = saved.controls.clone();
-        self.crashes.clear();
-        self.scratch.clear();
-    }
-
     /// Runs `change` as the outside world: what it sends through the hub becomes pending, in the name of `actor`.
     pub fn outside<T>(&mut self, actor: ActorId, change: impl FnOnce(&mut Engine) -> T) -> T {
         self.hub.enter(self.now, StepId(self.steps), actor, false);
@@ -490,36 +387,6 @@ impl Engine {
         }
     }
 
-    /// Gives a task the answer it waits for and runs it until it waits again.
-    fn resume(&mut self, call: CallId, outcome: Outcome) {
-        let Some(id) = self.calls.remove(&call) else { return };
-        let Some(mut task) = self.tasks.remove(&id) else { return };
-        task.waits.retain(|wait| wait.call != call);
-        self.hub.put_result(call, outcome);
-        self.poll(id, task);
-        self.hub.forget_result(call);
-    }
-
-    fn poll(&mut self, id: u64, mut task: Task) {
-        self.hub.set_actor(task.actor, task.background);
-        let mut context = Context::from_waker(Waker::noop());
-        let polled = catch_unwind(AssertUnwindSafe(|| task.future.as_mut().poll(&mut context)));
-        for waiting in self.hub.take_waiting() {
-            self.calls.insert(waiting.call, id);
-            let (actor, label) = (task.actor, task.label.clone());
-            let (at, awaits) = (waiting.at.clone(), waiting.about.clone());
-            self.hub.note(|| Note::Waits { actor, task: label, at, awaits });
-            task.waits.push(Wait { call: waiting.call, at: waiting.at, about: waiting.about, since: self.now });
-        }
-        match polled {
-            Ok(Poll::Pending) => {
-                self.tasks.insert(id, task);
-            }
-            Ok(Poll::Ready(())) => self.hub.note(|| Note::Finished { actor: task.actor, task: task.label }),
-            Err(panic) => self.crashes.push((task.actor, task.label, panic_text(&*panic))),
-        }
-    }
-
     /// Starts what was spawned and turns what was sent into pending events.
     fn settle(&mut self, sent: &mut Vec<EventId>) {
         loop {
@@ -614,12 +481,4 @@ fn is_background(said: &WatchEvent) -> bool {
         WatchEvent::Bookmark { kind, initial_events_end: true, .. } => matches!(kind, Kind::Event | Kind::Lease),
         _ => matches!(said.kind(), None | Some(Kind::Event | Kind::Lease)),
     }
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a message".to_owned())
 }
