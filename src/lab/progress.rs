@@ -257,7 +257,7 @@ mod tests {
         ]);
         let cells = |line: &str| -> Vec<String> {
             let cell = |n: usize| line.get(16 + 4 * n..20 + 4 * n).unwrap_or_default().trim().to_owned();
-            vec![line[..16].trim().to_owned(), cell(0), cell(1)]
+            vec![line[..16].trim().to_owned(), cell(1), cell(2)]
         };
         let seen: Vec<Vec<String>> = text.lines().map(cells).collect();
         let wanted = [
