@@ -16,7 +16,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::PodCondition;
-use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetStatus};
 
 use crate::object::budget::{self, DISRUPTION_TARGET};
 use crate::object::pod::{has_ended, is_ready, phase};
@@ -121,7 +121,8 @@ fn may_ignore_budgets(pod: &Pod) -> bool {
 /// Whether a Pod that is not ready may go without being counted.
 fn may_go_unready(budget: &PodDisruptionBudget) -> bool {
     let policy = budget.spec.as_ref().and_then(|spec| spec.unhealthy_pod_eviction_policy.as_deref());
-    let status = budget.status.clone().unwrap_or_default();
+    let nothing = PodDisruptionBudgetStatus::default();
+    let status = budget.status.as_ref().unwrap_or(&nothing);
     let (healthy, desired) = (status.current_healthy.unwrap_or(0), status.desired_healthy.unwrap_or(0));
     policy == Some("AlwaysAllow") || (healthy >= desired && desired > 0)
 }
@@ -129,7 +130,8 @@ fn may_go_unready(budget: &PodDisruptionBudget) -> bool {
 /// Whether the budget allows one disruption more. Mirrors `checkAndDecrement`.
 fn check(budget: &PodDisruptionBudget) -> Result<(), Status> {
     let name = name_of(budget);
-    let status = budget.status.clone().unwrap_or_default();
+    let nothing = PodDisruptionBudgetStatus::default();
+    let status = budget.status.as_ref().unwrap_or(&nothing);
     if status.observed_generation.unwrap_or(0) < budget.metadata.generation.unwrap_or(0) {
         let why = format!("The disruption budget {name} is still being processed by the server.");
         return Err(refused(why, RETRY_AFTER));

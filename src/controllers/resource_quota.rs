@@ -122,8 +122,7 @@ impl QuotaController {
         let mut counted = used(&quota);
         counted.extend(self.count(&quota, &wanted));
         counted.retain(|name, _| wanted.contains_key(name));
-        let status = quota.status.clone().unwrap_or_default();
-        let known = status.hard.is_some() && status.used.is_some();
+        let known = quota.status.as_ref().is_some_and(|status| status.hard.is_some() && status.used.is_some());
         if known && wanted == hard(&quota) && counted == used(&quota) {
             return Ok(());
         }

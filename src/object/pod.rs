@@ -86,7 +86,12 @@ use super::quantity::Amount;
 
 /// The Pod's phase, empty before it has one.
 pub fn phase(pod: &Pod) -> &str {
-    pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
+    phase_of(pod.status.as_deref())
+}
+
+/// The phase that a status tells, empty before it has one.
+pub fn phase_of(status: Option<&PodStatus>) -> &str {
+    status.and_then(|status| status.phase.as_deref()).unwrap_or_default()
 }
 
 /// Whether a phase is one that a Pod never leaves.

@@ -26,6 +26,27 @@ pub fn quantities(amounts: &ResourceList) -> BTreeMap<String, Quantity> {
     amounts.iter().map(|(name, amount)| (name.clone(), amount.to_quantity())).collect()
 }
 
+/// Whether Kubernetes itself gives this resource its meaning. Mirrors `IsNativeResource`.
+pub fn is_native(name: &str) -> bool {
+    !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+/// Whether this is a resource that Kubernetes only counts: devices, and whatever else a domain names. Mirrors
+/// `IsExtendedResourceName`.
+pub fn is_extended(name: &str) -> bool {
+    !is_native(name) && !name.starts_with("requests.")
+}
+
+/// Whether nodes may promise more of it than they have. Mirrors `IsOvercommitAllowed`.
+pub fn may_overcommit(name: &str) -> bool {
+    is_native(name) && !is_huge_page(name)
+}
+
+/// Memory in large pages: `hugepages-2Mi`.
+pub fn is_huge_page(name: &str) -> bool {
+    name.starts_with("hugepages-")
+}
+
 /// Adds each of `more` to its like.
 pub fn add(total: &mut ResourceList, more: &ResourceList) {
     for (name, amount) in more {
@@ -73,7 +94,7 @@ fn total(pod: &Pod, of: fn(&ResourceRequirements) -> Option<&BTreeMap<String, Qu
     raise(&mut running, &peak);
     // What is said of the Pod as a whole wins, for the resources of which that can be said.
     for (name, amount) in of(spec.resources.as_ref()) {
-        if matches!(name.as_str(), "cpu" | "memory") || name.starts_with("hugepages-") {
+        if matches!(name.as_str(), "cpu" | "memory") || is_huge_page(&name) {
             running.insert(name, amount);
         }
     }

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::object::quantity::Amount;
+use crate::object::resources::{is_extended, is_huge_page, is_native, may_overcommit};
 use crate::object::selector::names::check_label_key;
 
 use super::field::{Path, Problems};
@@ -267,7 +268,7 @@ fn resources(problems: &mut Problems, path: &Path, requirements: &ResourceRequir
     }
     for (name, quantity) in requests {
         resource(problems, &requests_path.key(name), name, quantity);
-        let shared_out = !is_extended(name) && !is_huge_page(name);
+        let shared_out = may_overcommit(name);
         let Some(limit) = limits.get(name) else {
             if !shared_out {
                 problems.required(&limits_path, "Limit must be set for non overcommitable resources");
@@ -308,7 +309,7 @@ fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
     }
     if !name.contains('/') {
         problems.invalid(path, name, "must be a standard resource for containers");
-    } else if is_extended(name) && name.starts_with("requests.") {
+    } else if !is_native(name) && !is_extended(name) {
         problems.invalid(path, name, "doesn't follow extended resource name standard");
     }
 }
@@ -316,10 +317,6 @@ fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
 /// Resources that every container may ask for.
 pub(super) fn standard_name(name: &str) -> bool {
     matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name)
-}
-
-fn is_huge_page(name: &str) -> bool {
-    name.starts_with("hugepages-")
 }
 
 /// An amount of a resource: not negative, and whole where it cannot be shared out.
@@ -331,9 +328,4 @@ pub(super) fn quantity_of(problems: &mut Problems, path: &Path, name: &str, quan
     if (is_extended(name) || name == "pods") && amount.milli_value() % 1000 != 0 {
         problems.invalid(path, amount.to_string().as_str(), "must be an integer");
     }
-}
-
-/// Resources that Kubernetes only counts: devices, and whatever else a domain names.
-pub(super) fn is_extended(name: &str) -> bool {
-    name.contains('/') && !name.starts_with("kubernetes.io/")
 }

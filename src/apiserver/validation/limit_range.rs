@@ -6,9 +6,10 @@ use k8s_openapi::api::core::v1::{LimitRange, LimitRangeItem};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::object::quantity::Amount;
+use crate::object::resources::may_overcommit;
 use crate::object::selector::names::check_label_key;
 
-use super::container::{is_extended, quantity_of, standard_name};
+use super::container::{quantity_of, standard_name};
 use super::field::{Path, Problems};
 
 const SPEC: Path = Path::new("spec");
@@ -114,7 +115,7 @@ fn resource(problems: &mut Problems, path: &Path, limit: &LimitRangeItem, name: 
         }
     }
     // For what cannot be shared out the two defaults are one.
-    if is_extended(name)
+    if !may_overcommit(name)
         && let (Some(request), Some(default)) = (request, default)
         && request != default
     {

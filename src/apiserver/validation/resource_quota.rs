@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{ResourceQuota, ResourceQuotaSpec, ScopedResourceSelectorRequirement};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use crate::object::quota::pod::RESOURCES as OF_PODS;
+use crate::object::resources::is_huge_page;
 use crate::object::selector::names::check_label_key;
 
 use super::container::quantity_of;
@@ -18,19 +20,6 @@ const SCOPES: &[&str] =
     &["Terminating", "NotTerminating", BEST_EFFORT, "NotBestEffort", PRIORITY_CLASS, "CrossNamespacePodAffinity"];
 /// Scopes of which an object cannot be in both.
 const CONFLICTING: &[[&str; 2]] = &[[BEST_EFFORT, "NotBestEffort"], ["Terminating", "NotTerminating"]];
-/// What is measured of Pods, and so can have a scope.
-const OF_PODS: &[&str] = &[
-    "pods",
-    "cpu",
-    "memory",
-    "ephemeral-storage",
-    "requests.cpu",
-    "requests.memory",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-];
 /// What is measured of other kinds.
 const OF_OTHERS: &[&str] = &[
     "services",
@@ -51,9 +40,7 @@ pub fn resource_quota(problems: &mut Problems, quota: &ResourceQuota) {
     resources(problems, &SPEC.child("hard"), spec.hard.as_ref());
     scopes(problems, spec);
     selector(problems, spec);
-    let status = quota.status.clone().unwrap_or_default();
-    resources(problems, &STATUS.child("hard"), status.hard.as_ref());
-    resources(problems, &STATUS.child("used"), status.used.as_ref());
+    resource_quota_status(problems, quota);
 }
 
 /// The scopes of a quota stay.
@@ -72,7 +59,7 @@ pub fn resource_quota_update(problems: &mut Problems, new: &ResourceQuota, old: 
 
 /// What a status may say.
 pub fn resource_quota_status(problems: &mut Problems, quota: &ResourceQuota) {
-    let status = quota.status.clone().unwrap_or_default();
+    let Some(status) = &quota.status else { return };
     resources(problems, &STATUS.child("hard"), status.hard.as_ref());
     resources(problems, &STATUS.child("used"), status.used.as_ref());
 }
@@ -101,9 +88,7 @@ fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
 }
 
 fn is_standard(name: &str) -> bool {
-    OF_PODS.contains(&name)
-        || OF_OTHERS.contains(&name)
-        || name.strip_prefix("requests.").unwrap_or(name).starts_with("hugepages-")
+    OF_PODS.contains(&name) || OF_OTHERS.contains(&name) || is_huge_page(name.strip_prefix("requests.").unwrap_or(name))
 }
 
 /// Mirrors `IsResourceQuotaScopeValidForResource`.

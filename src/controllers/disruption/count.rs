@@ -71,7 +71,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// How many Pods may be evicted. None, while no Pod is expected: a budget that covers nothing yet must not allow
+    /// How many Pods may be evicted. Zero while no Pod is expected: a budget that covers nothing yet must not allow
     /// anything when its first Pods appear.
     fn allowed(&self) -> i32 {
         if self.expected <= 0 { 0 } else { (self.healthy - self.desired).max(0) }
@@ -79,18 +79,20 @@ impl Count {
 
     /// The status that says so; None if it says so already. Mirrors `updatePdbStatus`.
     pub fn status(self, budget: &PodDisruptionBudget, now: Instant) -> Option<PodDisruptionBudgetStatus> {
-        let there = budget.status.clone().unwrap_or_default();
+        let nothing = PodDisruptionBudgetStatus::default();
+        let there = budget.status.as_ref().unwrap_or(&nothing);
+        let allowed = self.allowed();
         let mut status = PodDisruptionBudgetStatus {
             current_healthy: Some(self.healthy),
             desired_healthy: Some(self.desired),
             expected_pods: Some(self.expected),
-            disruptions_allowed: Some(self.allowed()),
+            disruptions_allowed: Some(allowed),
             disrupted_pods: Some(self.disrupted).filter(|pods| !pods.is_empty()),
             observed_generation: budget.metadata.generation,
             conditions: there.conditions.clone(),
         };
-        let says = if self.healthy > self.desired && self.expected > 0 { "True" } else { "False" };
-        if status == there && allowed_condition(&there).is_some_and(|condition| condition.status == says) {
+        let says = if allowed > 0 { "True" } else { "False" };
+        if status == *there && allowed_condition(there).is_some_and(|condition| condition.status == says) {
             return None;
         }
         update_condition(&mut status, now);

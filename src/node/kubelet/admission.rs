@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{Node, PodSpec, Taint, Toleration};
 use super::node_status::Health;
 use crate::object::Pod;
 use crate::object::quantity::Amount;
+use crate::object::resources::{ResourceList, add, pod_requests};
 
 /// Why a pod may not run here: the reason of its status and Event, and the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,12 +49,10 @@ fn fits_resources<'a>(node: &Node, others: impl Iterator<Item = &'a Pod> + Clone
     if allocatable.contains_key("pods") && count + 1 > pods {
         return Err(out_of("pods", 1, count, pods));
     }
-    for (name, wanted) in super::status::pod_requests(pod.spec.as_deref().unwrap_or(&PodSpec::default())) {
-        let wanted = Amount::of(&wanted);
-        let mut used = Amount::ZERO;
-        for other in others.clone() {
-            used += requested(other, &name);
-        }
+    let mut all_used = ResourceList::new();
+    others.for_each(|other| add(&mut all_used, &pod_requests(other)));
+    for (name, wanted) in pod_requests(pod) {
+        let used = all_used.get(&name).copied().unwrap_or_default();
         let capacity = amount(&name);
         if !wanted.is_zero() && used + wanted > capacity {
             let number = |a: Amount| if name == "cpu" { a.milli_value() } else { a.value() };
@@ -61,16 +60,6 @@ fn fits_resources<'a>(node: &Node, others: impl Iterator<Item = &'a Pod> + Clone
         }
     }
     Ok(())
-}
-
-/// What a pod's containers ask of one resource.
-fn requested(pod: &Pod, name: &str) -> Amount {
-    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
-    let mut sum = Amount::ZERO;
-    for quantity in containers.filter_map(|c| c.resources.as_ref()?.requests.as_ref()?.get(name)) {
-        sum += Amount::of(quantity);
-    }
-    sum
 }
 
 fn out_of(name: &str, requested: i64, used: i64, capacity: i64) -> Rejection {

@@ -8,11 +8,11 @@ use k8s_openapi::api::core::v1::Container;
 use crate::object::Pod;
 use crate::object::pod::has_ended;
 use crate::object::quantity::Amount;
-use crate::object::resources::{ResourceList, amounts, pod_limits, pod_requests};
+use crate::object::resources::{ResourceList, amounts, is_extended, is_huge_page, pod_limits, pod_requests};
 use crate::object::time::Instant;
 
-/// What quotas measure of Pods.
-const RESOURCES: [&str; 10] = [
+/// What quotas measure of Pods by name, and so can have a scope.
+pub const RESOURCES: [&str; 10] = [
     "cpu",
     "memory",
     "ephemeral-storage",
@@ -30,13 +30,8 @@ const TO_SPECIFY: [&str; 6] = ["cpu", "memory", "requests.cpu", "requests.memory
 /// Whether this resource of a quota is measured on Pods.
 pub fn uses(name: &str) -> bool {
     RESOURCES.contains(&name)
-        || name.starts_with("hugepages-")
-        || name.strip_prefix("requests.").is_some_and(|rest| rest.starts_with("hugepages-") || is_extended(rest))
-}
-
-/// Whether this is what only some nodes have: devices. Mirrors `IsExtendedResourceName`.
-fn is_extended(name: &str) -> bool {
-    name.contains('/') && !name.contains("kubernetes.io/")
+        || is_huge_page(name)
+        || name.strip_prefix("requests.").is_some_and(|rest| is_huge_page(rest) || is_extended(rest))
 }
 
 /// What the Pod costs beside its number. Nothing, once it has ended. Mirrors `PodUsageFunc`.
@@ -64,10 +59,10 @@ fn compute(requests: &ResourceList, limits: &ResourceList) -> ResourceList {
     let mut usage = ResourceList::from([("pods".to_owned(), Amount::units(1))]);
     for (name, amount) in requests {
         let shared = matches!(name.as_str(), "cpu" | "memory" | "ephemeral-storage");
-        if shared || name.starts_with("hugepages-") {
+        if shared || is_huge_page(name) {
             usage.insert(name.clone(), *amount);
         }
-        if shared || name.starts_with("hugepages-") || is_extended(name) {
+        if shared || is_huge_page(name) || is_extended(name) {
             usage.insert(format!("requests.{name}"), *amount);
         }
     }

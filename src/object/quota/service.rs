@@ -1,6 +1,6 @@
 //! Services, which cost node ports and load balancers.
 
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 
 use crate::object::quantity::Amount;
 use crate::object::resources::ResourceList;
@@ -10,8 +10,9 @@ pub const RESOURCES: [&str; 3] = ["services", "services.loadbalancers", "service
 
 /// What the Service costs beside its number. Mirrors `serviceEvaluator.Usage`.
 pub fn usage(service: &Service) -> ResourceList {
-    let spec = service.spec.clone().unwrap_or_default();
-    let ports = spec.ports.unwrap_or_default();
+    let nothing = ServiceSpec::default();
+    let spec = service.spec.as_ref().unwrap_or(&nothing);
+    let ports = spec.ports.as_deref().unwrap_or_default();
     let (node_ports, balancers) = match spec.type_.as_deref() {
         Some("NodePort") => (ports.len(), 0),
         Some("LoadBalancer") if spec.allocate_load_balancer_node_ports == Some(false) => {

@@ -21,13 +21,12 @@ mod tests;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{ContainerStatus, HostIP, PodIP, PodSpec, PodStatus, ResourceRequirements};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::restart::is_sidecar;
 use super::runtime_pod::RuntimePod;
 use crate::object::Pod;
 use crate::object::pod::is_final;
-use crate::object::quantity::Amount;
+use crate::object::resources::{pod_limits, pod_requests, quantities};
 
 /// Why the last attempt to start a container failed: an entry of the kubelet's reason cache
 /// (`pkg/kubelet/reason_cache.go`). It becomes the container's waiting reason in the *next* status.
@@ -85,7 +84,7 @@ pub fn generate(inputs: &Inputs) -> PodStatus {
     set_phase(&mut status, inputs, spec);
     apply_probes(&mut status, inputs, spec);
     set_addresses(&mut status, inputs, spec);
-    let (requests, limits) = (pod_requests(spec), sums(spec, |resources| resources.limits.as_ref()));
+    let (requests, limits) = (quantities(&pod_requests(pod)), quantities(&pod_limits(pod)));
     status.allocated_resources = (!requests.is_empty()).then(|| requests.clone());
     status.resources = Some(ResourceRequirements {
         requests: (!requests.is_empty()).then_some(requests),
@@ -148,24 +147,4 @@ fn set_addresses(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
     }
     status.pod_ip = Some(ips[0].clone());
     status.pod_ips = Some(ips.into_iter().map(|ip| PodIP { ip }).collect());
-}
-
-/// The containers' requests summed, as `status.allocatedResources` of a pod gives them.
-/// Left out: init containers, overhead and pod-level requests.
-pub fn pod_requests(spec: &PodSpec) -> Resources {
-    sums(spec, |resources| resources.requests.as_ref())
-}
-
-/// Quantities by resource.
-type Resources = BTreeMap<String, Quantity>;
-
-fn sums(spec: &PodSpec, of: fn(&ResourceRequirements) -> Option<&Resources>) -> Resources {
-    let mut sums: BTreeMap<String, Amount> = BTreeMap::new();
-    for container in &spec.containers {
-        for (name, quantity) in container.resources.as_ref().and_then(of).into_iter().flatten() {
-            let amount = Amount::of(quantity);
-            sums.entry(name.clone()).and_modify(|sum| *sum += amount).or_insert(amount);
-        }
-    }
-    sums.into_iter().map(|(name, sum)| (name, sum.to_quantity())).collect()
 }
