@@ -13,7 +13,7 @@ use serde_json::json;
 use super::reconcile::guest::{Duty, owner};
 use super::reconcile::host::{Host, Read};
 use super::reconcile::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
-use super::reconcile::{Plan, partner};
+use super::reconcile::{Plan, answer, scenario, slip};
 use super::{Exercise, Judging};
 pub use crate::controllers::deployment::revision::TEMPLATE_HASH;
 use crate::controllers::deployment::revision::equal_ignoring_hash;
@@ -41,29 +41,11 @@ pub(super) const EXERCISE: Exercise = Exercise {
     judging: Judging::Controller(&PLAN),
 };
 
-/// In the learner's process.
-pub fn answer<F>(reconcile: impl Fn(Arc<Deployment>, Arc<Context>) -> F + 'static)
-where
-    F: Future<Output = Result<Action, Error>> + 'static,
-{
-    partner::answer(|read| Host::new(read, reconcile));
-}
+answer!(Deployment);
 
 /// The hash of a template, as names and the label [`TEMPLATE_HASH`] carry it.
 pub fn template_hash(template: &PodTemplateSpec) -> String {
     hash::template_hash(template, None)
-}
-
-macro_rules! trial {
-    ($name:literal) => {
-        ($name, include_str!(concat!("../../scenarios/exercises/deployment/", $name, ".yaml")))
-    };
-}
-
-macro_rules! slip {
-    ($says:literal, $slip:ident) => {
-        ($says, |read| host(read, Some(Slip::$slip)))
-    };
 }
 
 static PLAN: Plan = Plan {
@@ -76,15 +58,15 @@ static PLAN: Plan = Plan {
         observes: false,
     },
     trials: &[
-        trial!("new"),
-        trial!("another-template"),
-        trial!("back-again"),
-        trial!("more"),
-        trial!("cache-behind"),
-        trial!("two-deployments"),
-        trial!("deleted"),
-        trial!("one-call-fails"),
-        trial!("broken-calls"),
+        scenario!("deployment", "new"),
+        scenario!("deployment", "another-template"),
+        scenario!("deployment", "back-again"),
+        scenario!("deployment", "more"),
+        scenario!("deployment", "cache-behind"),
+        scenario!("deployment", "two-deployments"),
+        scenario!("deployment", "deleted"),
+        scenario!("deployment", "one-call-fails"),
+        scenario!("deployment", "broken-calls"),
     ],
     reference: |read| host(read, None),
     mistakes: &[

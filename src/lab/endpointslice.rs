@@ -14,7 +14,7 @@ use serde_json::json;
 use super::reconcile::guest::Duty;
 use super::reconcile::host::{Host, Read};
 use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
-use super::reconcile::{Plan, partner};
+use super::reconcile::{Plan, answer, scenario, slip};
 use super::{Exercise, Judging};
 use crate::controllers::endpoint_slice::service_of;
 use crate::controllers::service_pods::selector_of;
@@ -43,25 +43,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
     judging: Judging::Controller(&PLAN),
 };
 
-/// In the learner's process.
-pub fn answer<F>(reconcile: impl Fn(Arc<Service>, Arc<Context>) -> F + 'static)
-where
-    F: Future<Output = Result<Action, Error>> + 'static,
-{
-    partner::answer(|read| Host::new(read, reconcile));
-}
-
-macro_rules! trial {
-    ($name:literal) => {
-        ($name, include_str!(concat!("../../scenarios/exercises/endpointslice/", $name, ".yaml")))
-    };
-}
-
-macro_rules! slip {
-    ($says:literal, $slip:ident) => {
-        ($says, |read| host(read, Some(Slip::$slip)))
-    };
-}
+answer!(Service);
 
 static PLAN: Plan = Plan {
     duty: Duty {
@@ -73,15 +55,15 @@ static PLAN: Plan = Plan {
         observes: false,
     },
     trials: &[
-        trial!("ready-and-not"),
-        trial!("changes"),
-        trial!("going"),
-        trial!("ended"),
-        trial!("none-left"),
-        trial!("no-selector"),
-        trial!("deleted"),
-        trial!("one-call-fails"),
-        trial!("broken-calls"),
+        scenario!("endpointslice", "ready-and-not"),
+        scenario!("endpointslice", "changes"),
+        scenario!("endpointslice", "going"),
+        scenario!("endpointslice", "ended"),
+        scenario!("endpointslice", "none-left"),
+        scenario!("endpointslice", "no-selector"),
+        scenario!("endpointslice", "deleted"),
+        scenario!("endpointslice", "one-call-fails"),
+        scenario!("endpointslice", "broken-calls"),
     ],
     reference: |read| host(read, None),
     mistakes: &[

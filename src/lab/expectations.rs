@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1 as core;
 use super::reconcile::guest::{Duty, owner};
 use super::reconcile::host::{Host, Read};
 use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, ListParams, PostParams};
-use super::reconcile::{Plan, partner};
+use super::reconcile::{Plan, partner, scenario, slip};
 use super::replicaset::pod_for;
 use super::{Exercise, Judging};
 use crate::controllers::pods::is_active;
@@ -46,18 +46,6 @@ pub fn answer<F>(
     partner::answer(|read| Host::new(read, reconcile).observing(observe));
 }
 
-macro_rules! trial {
-    ($name:literal) => {
-        ($name, include_str!(concat!("../../scenarios/exercises/expectations/", $name, ".yaml")))
-    };
-}
-
-macro_rules! slip {
-    ($says:literal, $slip:ident) => {
-        ($says, |read| host(read, Some(Slip::$slip)))
-    };
-}
-
 static PLAN: Plan = Plan {
     duty: Duty {
         name: "replicaset-controller",
@@ -67,7 +55,12 @@ static PLAN: Plan = Plan {
         workers: 5,
         observes: true,
     },
-    trials: &[trial!("more"), trial!("two-sets"), trial!("broken-calls"), trial!("deleted")],
+    trials: &[
+        scenario!("expectations", "more"),
+        scenario!("expectations", "two-sets"),
+        scenario!("expectations", "broken-calls"),
+        scenario!("expectations", "deleted"),
+    ],
     reference: |read| host(read, None),
     mistakes: &[
         slip!("it does not wait until its cache has seen what it created", NoWait),

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::reconcile::guest::Duty;
 use super::reconcile::host::{Host, Read};
 use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
-use super::reconcile::{Plan, partner};
+use super::reconcile::{Plan, answer, scenario, slip};
 use super::{Exercise, Judging};
 use crate::object::Kind;
 
@@ -39,25 +39,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
     judging: Judging::Controller(&PLAN),
 };
 
-/// In the learner's process.
-pub fn answer<F>(reconcile: impl Fn(Arc<ConfigMap>, Arc<Context>) -> F + 'static)
-where
-    F: Future<Output = Result<Action, Error>> + 'static,
-{
-    partner::answer(|read| Host::new(read, reconcile));
-}
-
-macro_rules! trial {
-    ($name:literal) => {
-        ($name, include_str!(concat!("../../scenarios/exercises/finalizer/", $name, ".yaml")))
-    };
-}
-
-macro_rules! slip {
-    ($says:literal, $slip:ident) => {
-        ($says, |read| host(read, Some(Slip::$slip)))
-    };
-}
+answer!(ConfigMap);
 
 static PLAN: Plan = Plan {
     duty: Duty {
@@ -69,14 +51,14 @@ static PLAN: Plan = Plan {
         observes: false,
     },
     trials: &[
-        trial!("published"),
-        trial!("changed"),
-        trial!("deleted"),
-        trial!("deleted-at-once"),
-        trial!("deleted-while-down"),
-        trial!("others-finalizer"),
-        trial!("others-write-too"),
-        trial!("broken-calls"),
+        scenario!("finalizer", "published"),
+        scenario!("finalizer", "changed"),
+        scenario!("finalizer", "deleted"),
+        scenario!("finalizer", "deleted-at-once"),
+        scenario!("finalizer", "deleted-while-down"),
+        scenario!("finalizer", "others-finalizer"),
+        scenario!("finalizer", "others-write-too"),
+        scenario!("finalizer", "broken-calls"),
     ],
     reference: |read| host(read, None),
     mistakes: &[

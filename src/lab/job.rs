@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::function::{self, Function};
 use super::{Exercise, Judging};
+use crate::object::pod::phase_of;
 
 /// What to do for a Job now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -236,9 +237,8 @@ fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
     Step { create: wanted.saturating_sub(active), delete: active.saturating_sub(wanted), end: None }
 }
 
-/// A Pod's phase, empty before it has one.
 fn phase(pod: &Pod) -> &str {
-    pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
+    phase_of(pod.status.as_ref())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::reconcile::guest::{Duty, owner};
 use super::reconcile::host::{Host, Read};
 use super::reconcile::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
-use super::reconcile::{Plan, partner};
+use super::reconcile::{Plan, answer, scenario, slip};
 use super::{Exercise, Judging};
 use crate::object::Kind;
 use crate::object::meta::{controller_of, controller_ref};
@@ -30,7 +30,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          how will you hear of a change?",
         "Four cases: no site or a site that goes (nothing); no Deployment (create it); somebody else's (nothing); yours (compare \
          both fields, and patch what differs; then compare the status). Everything you write comes back to you as a change.",
-        "Find the Deployment by the site's name and namespace in the cache. Not there: create it and be done for now; if it is \
+        "Find the Deployment by the site's name and namespace in the cache. Not there: create it and be done; if it is \
          there after all, return that error. Its controller's uid is not the site's: be done. Then patch spec.replicas and the \
          image if one differs, and the annotation if it is not status.replicas as text.",
     ],
@@ -38,25 +38,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
     judging: Judging::Controller(&PLAN),
 };
 
-/// In the learner's process.
-pub fn answer<F>(reconcile: impl Fn(Arc<ConfigMap>, Arc<Context>) -> F + 'static)
-where
-    F: Future<Output = Result<Action, Error>> + 'static,
-{
-    partner::answer(|read| Host::new(read, reconcile));
-}
-
-macro_rules! trial {
-    ($name:literal) => {
-        ($name, include_str!(concat!("../../scenarios/exercises/operator/", $name, ".yaml")))
-    };
-}
-
-macro_rules! slip {
-    ($says:literal, $slip:ident) => {
-        ($says, |read| host(read, Some(Slip::$slip)))
-    };
-}
+answer!(ConfigMap);
 
 static PLAN: Plan = Plan {
     duty: Duty {
@@ -68,17 +50,17 @@ static PLAN: Plan = Plan {
         observes: false,
     },
     trials: &[
-        trial!("new"),
-        trial!("changes"),
-        trial!("by-hand"),
-        trial!("deleted-by-hand"),
-        trial!("no-site"),
-        trial!("anothers"),
-        trial!("no-number"),
-        trial!("going"),
-        trial!("gone"),
-        trial!("one-call-fails"),
-        trial!("broken-calls"),
+        scenario!("operator", "new"),
+        scenario!("operator", "changes"),
+        scenario!("operator", "by-hand"),
+        scenario!("operator", "deleted-by-hand"),
+        scenario!("operator", "no-site"),
+        scenario!("operator", "anothers"),
+        scenario!("operator", "no-number"),
+        scenario!("operator", "going"),
+        scenario!("operator", "gone"),
+        scenario!("operator", "one-call-fails"),
+        scenario!("operator", "broken-calls"),
     ],
     reference: |read| host(read, None),
     mistakes: &[

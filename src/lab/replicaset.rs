@@ -10,7 +10,7 @@ use serde_json::json;
 use super::reconcile::guest::{Duty, owner};
 use super::reconcile::host::{Host, Read};
 use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
-use super::reconcile::{Plan, partner};
+use super::reconcile::{Plan, answer, scenario, slip};
 use super::{Exercise, Judging};
 use crate::controllers::pods::{is_active, pod_from_template};
 use crate::object::meta::{controller_of, controller_ref};
@@ -37,25 +37,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
     judging: Judging::Controller(&PLAN),
 };
 
-/// In the learner's process.
-pub fn answer<F>(reconcile: impl Fn(Arc<ReplicaSet>, Arc<Context>) -> F + 'static)
-where
-    F: Future<Output = Result<Action, Error>> + 'static,
-{
-    partner::answer(|read| Host::new(read, reconcile));
-}
-
-macro_rules! trial {
-    ($name:literal) => {
-        ($name, include_str!(concat!("../../scenarios/exercises/replicaset/", $name, ".yaml")))
-    };
-}
-
-macro_rules! slip {
-    ($says:literal, $slip:ident) => {
-        ($says, |read| host(read, Some(Slip::$slip)))
-    };
-}
+answer!(ReplicaSet);
 
 static PLAN: Plan = Plan {
     duty: Duty {
@@ -67,16 +49,16 @@ static PLAN: Plan = Plan {
         observes: false,
     },
     trials: &[
-        trial!("two-pods"),
-        trial!("two-sets"),
-        trial!("names"),
-        trial!("fewer"),
-        trial!("one-ends"),
-        trial!("one-is-going"),
-        trial!("unready-first"),
-        trial!("deleted"),
-        trial!("one-call-fails"),
-        trial!("broken-calls"),
+        scenario!("replicaset", "two-pods"),
+        scenario!("replicaset", "two-sets"),
+        scenario!("replicaset", "names"),
+        scenario!("replicaset", "fewer"),
+        scenario!("replicaset", "one-ends"),
+        scenario!("replicaset", "one-is-going"),
+        scenario!("replicaset", "unready-first"),
+        scenario!("replicaset", "deleted"),
+        scenario!("replicaset", "one-call-fails"),
+        scenario!("replicaset", "broken-calls"),
     ],
     reference: |read| host(read, None),
     mistakes: &[

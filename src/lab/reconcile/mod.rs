@@ -47,6 +47,35 @@ impl Plan {
     }
 }
 
+/// A scenario of an exercise, with its name.
+macro_rules! scenario {
+    ($exercise:literal, $name:literal) => {
+        ($name, include_str!(concat!("../../scenarios/exercises/", $exercise, "/", $name, ".yaml")))
+    };
+}
+
+/// A [`Mistake`]: what to say of it, and the module's `host` that makes this `Slip`.
+macro_rules! slip {
+    ($says:literal, $slip:ident) => {
+        ($says, |read| host(read, Some(Slip::$slip)))
+    };
+}
+
+/// `answer`, by which the learner's process hands over a function that reconciles objects of one type.
+macro_rules! answer {
+    ($kind:ty) => {
+        /// In the learner's process: answers with this function until nobody asks any more.
+        pub fn answer<F>(reconcile: impl Fn(Arc<$kind>, Arc<Context>) -> F + 'static)
+        where
+            F: Future<Output = Result<Action, Error>> + 'static,
+        {
+            $crate::lab::reconcile::partner::answer(|read| Host::new(read, reconcile));
+        }
+    };
+}
+
+pub(super) use {answer, scenario, slip};
+
 /// What every exercise of this sort must be able to do; called by the tests of each.
 #[cfg(test)]
 pub(super) fn check(exercise: &str, plan: &'static Plan) {
