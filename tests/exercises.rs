@@ -21,54 +21,67 @@ fn mutants(exercise: &Exercise) -> Vec<Mutant> {
     serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// All exercises, or the one that `EXERCISE` names: for whoever adds one.
-fn chosen() -> Vec<&'static Exercise> {
-    match std::env::var("EXERCISE") {
-        Ok(name) => vec![Exercise::find(&name).unwrap()],
-        Err(_) => TABLE.iter().collect(),
-    }
-}
-
 fn program(package: &str) -> PathBuf {
     process::build(root(), package).unwrap_or_else(|verdict| panic!("{package}: {verdict:?}"))
 }
 
-#[test]
-fn solutions_pass_and_differ_from_stubs_below_the_mark_only() {
-    for exercise in chosen() {
-        let verdict = process::grade_solution(root(), exercise);
-        assert!(verdict.passes(), "{}: {verdict:?}", exercise.folder);
-        let above = |text: String| {
-            let (above, _) = text.split_once(shelf::MARK).expect("there is a mark");
-            above.to_owned()
-        };
-        let stub = shelf::stub(root(), exercise).unwrap();
-        assert!(stub.contains("lab::not_started()"), "{}", exercise.folder);
-        let solution = shelf::read(&shelf::solution(root(), exercise)).unwrap();
-        assert_eq!(above(stub), above(solution), "{}", exercise.folder);
-    }
+/// What is tested of each exercise: `cargo test --test exercises ownership` for one.
+macro_rules! each {
+    ($($name:ident)*) => {
+        mod solutions {
+            $(#[test] fn $name() { super::its_solution_passes(stringify!($name)); })*
+        }
+        mod mutants {
+            $(#[test] fn $name() { super::every_wrong_solution_fails(stringify!($name)); })*
+        }
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+each! {
+    trace ownership update cache queue admission replicaset expectations deployment rollout fit score sync restart cni
+    endpointslice proxy collect heartbeat job finalizer operator
 }
 
 #[test]
-fn every_wrong_solution_fails_with_the_right_diagnosis_and_other_right_ones_pass() {
-    let program = program("mutants");
-    for exercise in chosen() {
-        let mutants = mutants(exercise);
-        assert!(mutants.len() >= 8, "{} has {} mutants", exercise.folder, mutants.len());
-        for (n, mutant) in mutants.iter().enumerate() {
-            let verdict = process::grade_program(&program, &[exercise.folder, &n.to_string()], exercise);
-            let Verdict::Fails(Failure { mistake, property, .. }) = &verdict else {
-                panic!("{}: {}: {verdict:?}", exercise.folder, mutant.says);
-            };
-            assert_eq!(*mistake, Some(&*mutant.says), "{}: {property}", exercise.folder);
-        }
-        let also = fs::read_dir(root().join("solutions").join(exercise.folder).join("also")).unwrap().count();
-        assert!(also >= 3, "{} has {also} other solutions", exercise.folder);
-        for n in 0..also {
-            let n = (mutants.len() + n).to_string();
-            let verdict = process::grade_program(&program, &[exercise.folder, &n], exercise);
-            assert!(verdict.passes(), "{} {n}: {verdict:?}", exercise.folder);
-        }
+fn all_exercises_are_tested() {
+    let table: Vec<&str> = TABLE.iter().map(Exercise::name).collect();
+    assert_eq!(NAMES, table);
+}
+
+/// It passes, and differs from the stub below the mark only.
+fn its_solution_passes(name: &str) {
+    let exercise = Exercise::find(name).unwrap();
+    let verdict = process::grade_solution(root(), exercise);
+    assert!(verdict.passes(), "{verdict:?}");
+    let above = |text: String| {
+        let (above, _) = text.split_once(shelf::MARK).expect("there is a mark");
+        above.to_owned()
+    };
+    let stub = shelf::stub(root(), exercise).unwrap();
+    assert!(stub.contains("lab::not_started()"));
+    let solution = shelf::read(&shelf::solution(root(), exercise)).unwrap();
+    assert_eq!(above(stub), above(solution));
+}
+
+/// They fail with the right diagnosis, and other right ones pass.
+fn every_wrong_solution_fails(name: &str) {
+    let (program, exercise) = (program("mutants"), Exercise::find(name).unwrap());
+    let mutants = mutants(exercise);
+    assert!(mutants.len() >= 8, "it has {} mutants", mutants.len());
+    for (n, mutant) in mutants.iter().enumerate() {
+        let verdict = process::grade_program(&program, &[exercise.folder, &n.to_string()], exercise);
+        let Verdict::Fails(Failure { mistake, property, .. }) = &verdict else {
+            panic!("{}: {verdict:?}", mutant.says);
+        };
+        assert_eq!(*mistake, Some(&*mutant.says), "{property}");
+    }
+    let also = fs::read_dir(root().join("solutions").join(exercise.folder).join("also")).unwrap().count();
+    assert!(also >= 3, "it has {also} other solutions");
+    for n in 0..also {
+        let n = (mutants.len() + n).to_string();
+        let verdict = process::grade_program(&program, &[exercise.folder, &n], exercise);
+        assert!(verdict.passes(), "{n}: {verdict:?}");
     }
 }
 

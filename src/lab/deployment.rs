@@ -210,7 +210,7 @@ fn replica_set_for(deployment: &Deployment, slip: Option<Slip>) -> ReplicaSet {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_rule_passes_and_every_known_mistake_is_named() {
+    fn the_rule_passes_and_every_known_mistake_has_its_program() {
         crate::lab::reconcile::check("deployment", &super::PLAN);
     }
 }

@@ -228,7 +228,7 @@ fn slice_of(
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_rule_passes_and_every_known_mistake_is_named() {
+    fn the_rule_passes_and_every_known_mistake_has_its_program() {
         crate::lab::reconcile::check("endpointslice", &super::PLAN);
     }
 }

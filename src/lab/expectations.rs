@@ -173,7 +173,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_rule_passes_and_every_known_mistake_is_named() {
+    fn the_rule_passes_and_every_known_mistake_has_its_program() {
         crate::lab::reconcile::check("expectations", &super::PLAN);
     }
 }

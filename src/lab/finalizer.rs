@@ -172,7 +172,7 @@ fn name_of_copy(map: &ConfigMap) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_rule_passes_and_every_known_mistake_is_named() {
+    fn the_rule_passes_and_every_known_mistake_has_its_program() {
         crate::lab::reconcile::check("finalizer", &super::PLAN);
     }
 }

@@ -179,7 +179,7 @@ fn deployment_for(site: &ConfigMap, replicas: i32, image: &str, slip: Option<Sli
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_rule_passes_and_every_known_mistake_is_named() {
+    fn the_rule_passes_and_every_known_mistake_has_its_program() {
         crate::lab::reconcile::check("operator", &super::PLAN);
     }
 }

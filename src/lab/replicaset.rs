@@ -205,7 +205,7 @@ pub(super) fn pod_for(set: &ReplicaSet) -> Pod {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_rule_passes_and_every_known_mistake_is_named() {
+    fn the_rule_passes_and_every_known_mistake_has_its_program() {
         crate::lab::reconcile::check("replicaset", &super::PLAN);
     }
 }
