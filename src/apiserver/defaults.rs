@@ -21,6 +21,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::object::{Object, Pod};
 
+mod autoscaling;
 mod workloads;
 
 /// Bits of a file that holds configuration: 0644.
@@ -51,6 +52,7 @@ pub fn set_defaults(object: &mut Object) {
         Object::StorageClass(class) => change(class, storage_class_defaults),
         Object::CSIDriver(driver) => change(driver, driver_defaults),
         Object::LimitRange(range) => change(range, limit_range_defaults),
+        Object::HorizontalPodAutoscaler(hpa) => change(hpa, autoscaling::autoscaler),
         Object::RoleBinding(binding) if lacks_group(&binding.role_ref, binding.subjects.as_deref()) => {
             let binding = Arc::make_mut(binding);
             binding_defaults(&mut binding.role_ref, binding.subjects.as_deref_mut());

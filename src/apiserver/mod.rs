@@ -9,7 +9,7 @@
 //! It does no I/O and knows no clock but the one handed in.
 //!
 //! - [`request`]: what can be asked and answered.
-//! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`]: the handlers.
+//! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`]: the handlers.
 //! - [`rest`]: the same over HTTP.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
@@ -18,7 +18,7 @@
 //! Must hold: nothing is stored that was not validated; a write that changes nothing stores nothing and tells nobody;
 //! an update made from an old version is refused; every watch sees each revision once, in order.
 //!
-//! Left out: aggregation, API priority and fairness, the audit log, encryption at rest, managedFields, expiry of
+//! Left out: aggregation (but for [`metrics`]), API priority and fairness, the audit log, encryption at rest, managedFields, expiry of
 //! Events after an hour.
 
 use crate::object::random::Random;
@@ -37,6 +37,7 @@ pub mod delete;
 pub mod eviction;
 pub mod ip_addresses;
 pub mod list;
+pub mod metrics;
 pub mod read;
 pub mod registry;
 pub mod request;
@@ -67,6 +68,8 @@ pub struct ApiServer {
     pub watchers: Watchers,
     /// Whether a watch that begins with the state so far begins with the newest. Mirrors the feature gate WatchList.
     pub watch_list: bool,
+    /// The aggregated API `metrics.k8s.io`.
+    pub metrics: metrics::MetricsApi,
     authorizer: Authorizer,
     addresses: ServiceAddresses,
     random: Random,
@@ -116,6 +119,7 @@ impl ApiServer {
             store: Store::default(),
             watchers: Watchers::default(),
             watch_list: true,
+            metrics: metrics::MetricsApi::default(),
             authorizer: Authorizer::new(),
             addresses: ServiceAddresses::default(),
             random: Random::new(seed ^ 0x6170_6973),
@@ -172,6 +176,7 @@ impl ApiServer {
     fn route(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
         match (request.verb, request.subresource) {
+            (Verb::Get | Verb::List, Some(Subresource::Metrics)) => self.metrics(handling),
             (Verb::Get, None | Some(Subresource::Status)) => self.get(handling),
             (Verb::List, _) => self.list(handling),
             (Verb::Watch, _) => self.watch(handling),

@@ -47,6 +47,7 @@ pub fn prefix(kind: Kind) -> &'static str {
         ResourceQuota => "resourcequotas",
         LimitRange => "limitranges",
         PodDisruptionBudget => "poddisruptionbudgets",
+        HorizontalPodAutoscaler => "horizontalpodautoscalers",
     }
 }
 

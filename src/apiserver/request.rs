@@ -8,6 +8,7 @@ use std::rc::Rc;
 use k8s_openapi::api::core::v1::{NodeStatus, PodStatus};
 use serde_json::Value;
 
+use crate::object::metrics::{self, Metrics};
 use crate::object::{Kind, Object, Status};
 
 /// The request's verb, as RBAC names it.
@@ -71,6 +72,8 @@ pub enum Subresource {
     Exec,
     /// PUT takes finalizers out of a Namespace's spec: nothing is left in it that whoever put them there minds.
     Finalize,
+    /// What Pods or nodes use, as the aggregated API `metrics.k8s.io` has it: see [`super::metrics`].
+    Metrics,
 }
 
 impl Subresource {
@@ -85,6 +88,7 @@ impl Subresource {
             Subresource::Log => "log",
             Subresource::Exec => "exec",
             Subresource::Finalize => "finalize",
+            Subresource::Metrics => "metrics",
         }
     }
 }
@@ -176,7 +180,9 @@ impl Request {
     /// The request in a line: `update deployments/status default/web`.
     pub fn line(&self) -> String {
         let mut line = format!("{} {}", self.verb.as_str(), self.kind.info().plural);
-        if let Some(subresource) = self.subresource {
+        if self.subresource == Some(Subresource::Metrics) {
+            line = format!("{line}.{}", metrics::GROUP);
+        } else if let Some(subresource) = self.subresource {
             line = format!("{line}/{}", subresource.as_str());
         }
         let name = match (&self.body, self.name.as_str()) {
@@ -381,6 +387,8 @@ pub enum Response {
     Scale(Box<k8s_openapi::api::autoscaling::v1::Scale>),
     /// A token was issued: it stands in the status.
     Token(Box<k8s_openapi::api::authentication::v1::TokenRequest>),
+    /// What Pods or nodes used.
+    Metrics(Vec<Metrics>),
     /// `101 Switching Protocols`: what follows is between the client and the kubelet of this node. A real API server
     /// stays in the middle and passes everything on.
     Upgraded {

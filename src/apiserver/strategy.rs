@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetStatus, DeploymentStatus, ReplicaSetStatus, StatefulSetStatus};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerStatus;
 use k8s_openapi::api::batch::v1::{CronJobStatus, JobStatus};
 use k8s_openapi::api::core::v1::{
     NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus,
@@ -57,6 +58,9 @@ pub fn prepare_for_create(object: &mut Object, now: Instant) {
         Object::CronJob(job) => Arc::make_mut(job).status = Some(CronJobStatus::default()),
         Object::ResourceQuota(quota) => Arc::make_mut(quota).status = Some(ResourceQuotaStatus::default()),
         Object::PodDisruptionBudget(budget) => Arc::make_mut(budget).status = Some(uncounted()),
+        Object::HorizontalPodAutoscaler(hpa) => {
+            Arc::make_mut(hpa).status = Some(HorizontalPodAutoscalerStatus::default())
+        }
         Object::Namespace(namespace) => {
             let namespace = Arc::make_mut(namespace);
             namespace.status = Some(NamespaceStatus { phase: Some("Active".into()), ..NamespaceStatus::default() });
@@ -154,6 +158,10 @@ pub fn prepare_for_update(new: &mut Object, old: &Object) {
             keep(new, |n| &mut n.status, &old.status);
             new.spec != old.spec
         }
+        (Object::HorizontalPodAutoscaler(new), Object::HorizontalPodAutoscaler(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            false
+        }
         (Object::Namespace(new), Object::Namespace(old)) => {
             keep(new, |n| &mut n.status, &old.status);
             keep(new, |n| &mut n.spec, &old.spec);
@@ -222,6 +230,9 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
         (Object::Job(new), Object::Job(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::CronJob(new), Object::CronJob(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::PodDisruptionBudget(new), Object::PodDisruptionBudget(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::HorizontalPodAutoscaler(new), Object::HorizontalPodAutoscaler(old)) => {
+            keep(new, |n| &mut n.spec, &old.spec);
+        }
         (Object::Node(new), Object::Node(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::Namespace(new), Object::Namespace(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::Service(new), Object::Service(old)) => keep(new, |n| &mut n.spec, &old.spec),

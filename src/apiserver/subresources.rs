@@ -64,7 +64,7 @@ impl ApiServer {
     pub(super) fn scale(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
         let parent = self.stored(request.kind, &request.namespace, &request.name)?;
-        let scale = scale_of(&parent).ok_or_else(|| Status::not_found(request.kind, &request.name))?;
+        let scale = scale_of(&parent).ok_or_else(Status::not_served)?;
         if request.verb == Verb::Get {
             return Ok((200, Response::Scale(Box::new(scale))));
         }

@@ -16,8 +16,9 @@ use crate::apiserver::request::{
 };
 use crate::engine::hub::{HubCall, Sleep};
 use crate::engine::{ActorId, Hub, Memory, Place};
+use crate::object::metrics::Metrics;
 use crate::object::time::Instant;
-use crate::object::{Kind, Object, Resource, Status};
+use crate::object::{Kind, Object, Pod, Resource, Status};
 
 use super::limiter::TokenBucket;
 
@@ -144,7 +145,6 @@ impl Client {
     /// `POST pods/NAME/binding`.
     #[track_caller]
     pub fn bind(&self, namespace: &str, pod: &str, binding: Binding) -> Call<()> {
-        use crate::object::Pod;
         let mut request = self.parts::<Pod>(Verb::Create, namespace, pod, Body::Binding(binding));
         request.subresource = Some(Subresource::Binding);
         self.call(request, read_nothing)
@@ -156,6 +156,26 @@ impl Client {
         let mut request = Request::new(self.user.clone(), Verb::Get, kind, namespace, name, Body::None);
         request.subresource = Some(Subresource::Scale);
         self.call(request, read_scale)
+    }
+
+    /// `PUT KIND/NAME/scale`: asks for so many Pods, unless the object has changed since the version that `scale` is of.
+    #[track_caller]
+    pub fn update_scale(&self, kind: Kind, scale: &Scale, replicas: i32) -> Call<Scale> {
+        let [namespace, name] =
+            [&scale.metadata.namespace, &scale.metadata.name].map(|n| n.clone().unwrap_or_default());
+        let body = Body::Scale { replicas, resource_version: scale.metadata.resource_version.clone() };
+        let mut request = Request::new(self.user.clone(), Verb::Update, kind, &namespace, &name, body);
+        request.subresource = Some(Subresource::Scale);
+        self.call(request, read_scale)
+    }
+
+    /// `GET /apis/metrics.k8s.io/v1beta1/namespaces/NAMESPACE/pods`: what Pods use.
+    #[track_caller]
+    pub fn pod_metrics(&self, namespace: &str, label_selector: &str) -> Call<Vec<Metrics>> {
+        let mut request = self.parts::<Pod>(Verb::List, namespace, "", Body::None);
+        request.subresource = Some(Subresource::Metrics);
+        request.options.label_selector = label_selector.to_owned();
+        self.call(request, read_metrics)
     }
 
     /// `POST serviceaccounts/NAME/token`, bound to a Pod, for an audience (empty: the API server), and good for so many
@@ -243,6 +263,13 @@ fn read_scale(answer: Answer) -> Result<Scale, Status> {
     match answer.result? {
         Response::Scale(scale) => Ok(*scale),
         other => Err(Status::internal(&format!("expected a scale, got {other:?}"))),
+    }
+}
+
+fn read_metrics(answer: Answer) -> Result<Vec<Metrics>, Status> {
+    match answer.result? {
+        Response::Metrics(metrics) => Ok(metrics),
+        other => Err(Status::internal(&format!("expected metrics, got {other:?}"))),
     }
 }
 

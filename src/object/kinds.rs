@@ -152,7 +152,10 @@ macro_rules! kinds {
     };
 }
 
-use k8s_openapi::api::{apps::v1 as apps, batch::v1 as batch, coordination::v1 as coordination, core::v1 as core};
+use k8s_openapi::api::{
+    apps::v1 as apps, autoscaling::v2 as autoscaling, batch::v1 as batch, coordination::v1 as coordination,
+    core::v1 as core,
+};
 use k8s_openapi::api::{discovery::v1 as discovery, networking::v1 as networking, policy::v1 as policy};
 use k8s_openapi::api::{rbac::v1 as rbac, scheduling::v1 as scheduling, storage::v1 as storage};
 
@@ -193,6 +196,7 @@ kinds! {
     ResourceQuota: core::ResourceQuota, "resourcequotas", true, ["quota"];
     LimitRange: core::LimitRange, "limitranges", true, ["limits"];
     PodDisruptionBudget: policy::PodDisruptionBudget, "poddisruptionbudgets", true, ["pdb"];
+    HorizontalPodAutoscaler: autoscaling::HorizontalPodAutoscaler, "horizontalpodautoscalers", true, ["hpa"];
 }
 
 impl Object {
@@ -222,6 +226,7 @@ impl Kind {
         Kind::Deployment,
         Kind::ReplicaSet,
         Kind::StatefulSet,
+        Kind::HorizontalPodAutoscaler,
         Kind::CronJob,
         Kind::Job,
     ];

@@ -11,7 +11,7 @@
 //! - [`cron`], [`zone`]: schedules, and the clocks they go by; [`share`]: a number or a percentage.
 //! - [`shared`]: parts that the versions of an object share.
 //! - [`pod`], [`volume`], [`budget`]: what statuses and specs say, in words that several components use.
-//! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota.
+//! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota; [`metrics`]: what is used.
 //! - [`json`]: JSON, read with the complaints that Go would have.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
 //! - [`random`]: where generated names and uids come from.
@@ -25,6 +25,7 @@ pub mod glob;
 pub mod json;
 pub mod kinds;
 pub mod meta;
+pub mod metrics;
 pub mod patch;
 pub mod pod;
 pub mod quantity;

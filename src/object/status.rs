@@ -135,6 +135,11 @@ impl Status {
         Status::about(kind, name, Reason::NotFound, message)
     }
 
+    /// 404 of an endpoint that is not there.
+    pub fn not_served() -> Status {
+        Status::new(Reason::NotFound, "the server could not find the requested resource")
+    }
+
     /// 409: `pods "web" already exists`.
     pub fn already_exists(kind: Kind, name: &str) -> Status {
         let message = format!("{} \"{name}\" already exists", kind.info().qualified_plural());

@@ -24,10 +24,10 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-use crate::object::{Kind, Object, Status};
+use crate::object::{Kind, Object, Status, metrics};
 
 use super::admission::Reader;
-use super::request::{Request, User, Verb};
+use super::request::{Request, Subresource, User, Verb};
 
 pub mod bootstrap;
 pub mod node;
@@ -91,8 +91,9 @@ impl<'a> Attributes<'a> {
     /// naming it, and the URL of a namespace is inside that namespace.
     pub fn of(request: &'a Request) -> Attributes<'a> {
         let info = request.kind.info();
+        let group = if request.subresource == Some(Subresource::Metrics) { metrics::GROUP } else { info.group };
         let resource = match request.subresource {
-            None => info.plural.into(),
+            None | Some(Subresource::Metrics) => info.plural.into(),
             Some(subresource) => format!("{}/{}", info.plural, subresource.as_str()).into(),
         };
         let name = match (request.verb, request.name.as_str()) {
@@ -102,7 +103,7 @@ impl<'a> Attributes<'a> {
             (_, name) => name,
         };
         let namespace = if request.kind == Kind::Namespace { name } else { &request.namespace };
-        Attributes { user: &request.user, verb: request.verb, group: info.group, resource, namespace, name }
+        Attributes { user: &request.user, verb: request.verb, group, resource, namespace, name }
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{Call, Format};
 use crate::apiserver::request::{Answer, Request, Response, Verb};
 use crate::apiserver::watch::WatchEvent;
+use crate::object::metrics::{self, Metrics};
 use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status};
 
@@ -84,8 +85,19 @@ fn body(request: &Request, code: u16, response: &Response) -> Value {
         Response::Success { uid } => success(request, code, uid),
         Response::Scale(scale) => serde_json::to_value(scale).unwrap_or_default(),
         Response::Token(issued) => serde_json::to_value(issued).unwrap_or_default(),
+        Response::Metrics(all) => metrics(request, all),
         Response::Watching | Response::Upgraded { .. } => Value::Null,
     }
+}
+
+/// One PodMetrics or NodeMetrics, or a list of them.
+fn metrics(request: &Request, all: &[Metrics]) -> Value {
+    if request.verb == Verb::Get {
+        return all.first().map_or(Value::Null, |one| one.to_json(request.kind));
+    }
+    let items: Vec<Value> = all.iter().map(|one| one.to_json(request.kind)).collect();
+    let kind = format!("{}MetricsList", request.kind);
+    json!({"kind": kind, "apiVersion": metrics::API_VERSION, "metadata": {}, "items": items})
 }
 
 /// An object in a list does not repeat its kind.

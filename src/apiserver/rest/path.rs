@@ -3,7 +3,7 @@
 
 use super::options::{Query, decode_percent};
 use crate::apiserver::request::{Subresource, Verb};
-use crate::object::Kind;
+use crate::object::{Kind, metrics};
 
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,9 @@ impl Shape {
             ["apis", group, version, ref rest @ ..] => (group, version, rest),
             _ => return None,
         };
+        if (group, version) == (metrics::GROUP, metrics::VERSION) {
+            return of_metrics(rest);
+        }
         let kind_of = |plural: &str| {
             Kind::ALL.iter().copied().find(|kind| {
                 let info = kind.info();
@@ -64,6 +67,7 @@ impl Shape {
         let one = !self.name.is_empty();
         let everywhere = self.kind.info().namespaced && self.namespace.is_empty();
         match (method, self.subresource) {
+            ("GET", Some(Subresource::Metrics)) => Some(if one { Verb::Get } else { Verb::List }),
             ("GET", None) if !one => Some(if query.flag("watch") { Verb::Watch } else { Verb::List }),
             (_, None) if everywhere => None,
             ("GET", None | Some(Subresource::Status | Subresource::Scale | Subresource::Log)) => Some(Verb::Get),
@@ -78,6 +82,20 @@ impl Shape {
             _ => None,
         }
     }
+}
+
+/// What is used by whom, in the aggregated API.
+fn of_metrics(rest: &[&str]) -> Option<Shape> {
+    let (kind, namespace, name) = match *rest {
+        ["nodes"] => (Kind::Node, "", ""),
+        ["nodes", name] => (Kind::Node, "", name),
+        ["pods"] => (Kind::Pod, "", ""),
+        ["namespaces", namespace, "pods"] => (Kind::Pod, namespace, ""),
+        ["namespaces", namespace, "pods", name] => (Kind::Pod, namespace, name),
+        _ => return None,
+    };
+    let subresource = Some(Subresource::Metrics);
+    Some(Shape { kind, namespace: namespace.to_owned(), name: name.to_owned(), subresource })
 }
 
 fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
@@ -131,6 +149,8 @@ mod tests {
             ("/api/v1/namespaces/a/finalize", "Namespace  a", Some(Subresource::Finalize)),
             ("/apis/apps/v1/namespaces/a/deployments/b/scale", "Deployment a b", Some(Subresource::Scale)),
             ("/api/v1/namespaces/a/pods/b/binding", "Pod a b", Some(Subresource::Binding)),
+            ("/apis/metrics.k8s.io/v1beta1/namespaces/a/pods", "Pod a ", Some(Subresource::Metrics)),
+            ("/apis/metrics.k8s.io/v1beta1/nodes/n", "Node  n", Some(Subresource::Metrics)),
             ("/api/v1/namespaces/a%20b/pods", "Pod a b ", None),
         ];
         for (path, want, subresource) in cases {

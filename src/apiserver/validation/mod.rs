@@ -11,7 +11,7 @@
 //!   [`pod_update`], [`diff`]: what may change.
 //! - [`storage`]: volumes, claims, classes, attachments, drivers.
 //! - [`workload`], [`sets`], [`job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`],
-//!   [`resource_quota`], [`limit_range`], [`budget`]: the other kinds.
+//!   [`resource_quota`], [`limit_range`], [`budget`], [`autoscaling`]: the other kinds.
 //!
 //! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
 //!
@@ -21,6 +21,7 @@
 use crate::object::Object;
 use crate::object::status::Cause;
 
+pub mod autoscaling;
 pub mod budget;
 pub mod config;
 pub mod container;
@@ -92,6 +93,7 @@ pub fn validate_create(object: &Object) -> Vec<Cause> {
         Object::ServiceCIDR(range) => endpoints::service_cidr(&mut problems, range),
         Object::NetworkPolicy(policy) => network_policy::network_policy(&mut problems, policy),
         Object::PodDisruptionBudget(there) => budget::budget(&mut problems, there),
+        Object::HorizontalPodAutoscaler(hpa) => autoscaling::autoscaler(&mut problems, hpa),
         Object::Namespace(there) => namespace::namespace(&mut problems, there),
         Object::ResourceQuota(quota) => resource_quota::resource_quota(&mut problems, quota),
         Object::LimitRange(range) => limit_range::limit_range(&mut problems, range),
@@ -143,6 +145,7 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<Cause> {
         (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => endpoints::service_cidr_update(&mut problems, new, old),
         (Object::NetworkPolicy(new), _) => network_policy::network_policy(&mut problems, new),
         (Object::PodDisruptionBudget(new), _) => budget::budget(&mut problems, new),
+        (Object::HorizontalPodAutoscaler(new), _) => autoscaling::autoscaler(&mut problems, new),
         (Object::Role(_) | Object::ClusterRole(_), _) => rbac_object(&mut problems, new),
         (Object::PersistentVolume(new), Object::PersistentVolume(old)) => {
             storage::volume_update(&mut problems, new, old);
@@ -180,6 +183,7 @@ pub fn validate_status_update(new: &Object, old: &Object) -> Vec<Cause> {
         (Object::Namespace(new), Object::Namespace(_)) => namespace::namespace_status(&mut problems, new),
         (Object::ResourceQuota(new), _) => resource_quota::resource_quota_status(&mut problems, new),
         (Object::PodDisruptionBudget(new), _) => budget::budget_status(&mut problems, new),
+        (Object::HorizontalPodAutoscaler(new), _) => autoscaling::autoscaler_status(&mut problems, new),
         _ => {}
     }
     problems.0
