@@ -24,6 +24,7 @@ pub mod cronjob;
 pub mod daemon;
 pub mod deployment;
 pub mod job;
+pub mod podautoscaler;
 pub mod replicaset;
 pub mod statefulset;
 pub mod ttl_after_finished;
@@ -77,6 +78,7 @@ pub static TABLE: &[Registration] = &[
     job::REGISTRATION,
     job::orphans::REGISTRATION,
     ttl_after_finished::REGISTRATION,
+    podautoscaler::REGISTRATION,
     disruption::REGISTRATION,
     disruption::stale::REGISTRATION,
     endpoints::REGISTRATION,
