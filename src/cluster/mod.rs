@@ -162,6 +162,9 @@ impl Cluster {
             ..Config::default()
         };
         let mut cluster = Cluster::start(config);
+        if scenario.metrics {
+            cluster.engine.api.metrics.install();
+        }
         cluster.kubectl.files = Rc::new(scenario.files.clone());
         cluster.kubectl.namespace.clone_from(&scenario.namespace);
         if let Some(folder) = &scenario.folder {

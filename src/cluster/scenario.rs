@@ -63,6 +63,9 @@ pub struct Scenario {
     /// Whether an agent on every node enforces NetworkPolicies: without it they are stored, and that is all.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub policies: bool,
+    /// Whether somebody measures what Pods use: `metrics.k8s.io`. A line `busy …` switches it on as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub metrics: bool,
     /// How many controller managers there are, of which one leads; none: one, without leader election.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub managers: u16,
@@ -258,6 +261,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("cronjob", include_str!("../../scenarios/cronjob.yaml")),
     ("daemonset", include_str!("../../scenarios/daemonset.yaml")),
     ("statefulset", include_str!("../../scenarios/statefulset.yaml")),
+    ("autoscale", include_str!("../../scenarios/autoscale.yaml")),
     ("unschedulable", include_str!("../../scenarios/unschedulable.yaml")),
     ("placement", include_str!("../../scenarios/placement.yaml")),
     ("leader-change", include_str!("../../scenarios/leader-change.yaml")),

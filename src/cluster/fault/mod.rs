@@ -17,6 +17,7 @@ use crate::engine::fault::Breaking;
 use crate::engine::{APISERVER, ActorId, EventId, Message, Note, Step, What};
 use crate::node::kubelet::node_status::Shortage;
 use crate::object::glob::matches;
+use crate::object::metrics::Load;
 use crate::object::{Key, Kind};
 
 use super::Cluster;
@@ -110,6 +111,8 @@ pub enum Fault {
     },
     /// `leader-change`, `leader-change kube-scheduler`: the leader's renewals get lost.
     LeaderChange(String),
+    /// `busy app=web cpu=900m`: what Pods use from now on, as `metrics.k8s.io` tells it.
+    Load(Load),
 }
 
 impl Message for Fault {
@@ -192,7 +195,7 @@ impl Cluster {
             Fault::StartNode { number, .. } | Fault::StopNode(number) => on("kubelet", &format!("node-{number}")),
             Fault::OnNode { node, .. } => on("containerd", node),
             Fault::Full { node, .. } | Fault::Skew { node, .. } => on("kubelet", node),
-            Fault::Compact => Some(APISERVER),
+            Fault::Compact | Fault::Load(_) => Some(APISERVER),
             Fault::Release(None) => {
                 let held = self.engine.controls().holds.first().cloned();
                 held.and_then(|hold| self.concerned(&Fault::Hold(hold)))

@@ -10,6 +10,7 @@ use crate::node::kubelet::Kubelet;
 use crate::node::proxy::KubeProxy;
 use crate::object::Key;
 use crate::object::glob::matches;
+use crate::object::metrics::Load;
 use crate::scheduler::KubeScheduler;
 
 use super::super::{Cluster, NodeConfig};
@@ -79,6 +80,7 @@ impl Cluster {
             Fault::Full { node, of } => self.shorten(node, *of),
             Fault::Skew { node, milliseconds } => self.skew_clock(node, *milliseconds as f64 / 1e3),
             Fault::LeaderChange(component) => self.change_leader(component),
+            Fault::Load(load) => self.put_load(load.clone()),
         }
     }
 
@@ -139,6 +141,13 @@ impl Cluster {
             self.script_images(node);
         }
         format!("pulling {image} takes {} s from now on", time.as_secs_f64())
+    }
+
+    fn put_load(&mut self, load: Load) -> Result<String, String> {
+        let whose = if load.shared { "all together" } else { "each" };
+        let said = format!("from now on these Pods use, {whose}: {load}");
+        let now = self.engine.now();
+        self.engine.api.metrics.put_on(load, now).map(|()| said)
     }
 
     /// What is held, for whoever asks.

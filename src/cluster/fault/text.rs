@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::engine::EventId;
 use crate::engine::control::{Failing, Failure, Hold, Stale};
 use crate::node::kubelet::node_status::Shortage;
+use crate::object::metrics::Load;
 use crate::object::{Key, Kind};
 
 use super::Fault;
@@ -34,6 +35,10 @@ pub const USAGE: &[(&str, &str)] = &[
     ("relieve", "relieve NODE, as in: relieve node-1"),
     ("skew", "skew NODE SECONDS, as in: skew node-1 -40; up to a day either way"),
     ("leader-change", "leader-change [COMPONENT], as in: leader-change kube-scheduler"),
+    (
+        "busy",
+        "busy SELECTOR [cpu=AMOUNT] [memory=AMOUNT] [container=NAME] [namespace=NAME] [shared], as in: busy app=web cpu=900m",
+    ),
 ];
 
 const VERBS: &[&str] = &["get", "list", "create", "update", "patch", "delete", "deletecollection"];
@@ -99,6 +104,9 @@ impl Fault {
                 Ok(Fault::Skew { node: (*node).to_owned(), milliseconds })
             }
             ("leader-change", []) => Ok(Fault::LeaderChange("kube-controller-manager".to_owned())),
+            ("busy", words) => {
+                Load::parse(words, namespace).map(Fault::Load).map_err(|error| format!("{error}; {}", usage()))
+            }
             ("leader-change", [component]) => Ok(Fault::LeaderChange((*component).to_owned())),
             _ => Err(usage()),
         }
@@ -139,6 +147,7 @@ impl Fault {
             Fault::Full { of: None, .. } => "relieve",
             Fault::Skew { .. } => "skew",
             Fault::LeaderChange(_) => "leader-change",
+            Fault::Load(_) => "busy",
         }
     }
 }
@@ -187,6 +196,7 @@ impl fmt::Display for Fault {
             Fault::Full { node, of: None } => write!(f, " {node}"),
             Fault::Full { node, of: Some(Shortage::Disk) } => write!(f, " {node} disk"),
             Fault::Full { node, of: Some(Shortage::Pids) } => write!(f, " {node} pids"),
+            Fault::Load(load) => write!(f, " {load}"),
             Fault::Skew { node, milliseconds } => write!(f, " {node} {}", *milliseconds as f64 / 1e3),
         }
     }

@@ -25,7 +25,7 @@ const VALUED: &[&str] = &[
     "cluster-ip", "external-name", "from", "schedule", "external-ip", "session-affinity",
     "duration", "audience", "raw", "bound-object-kind", "bound-object-name", "bound-object-uid",
     "hard", "scopes", "limits", "requests", "pod-selector", "skip-wait-for-delete-timeout", "min-available",
-    "max-unavailable",
+    "max-unavailable", "min", "max", "cpu", "memory", "cpu-percent",
 ];
 
 /// Flags that may stand alone, and what they mean then.
@@ -36,7 +36,7 @@ const LONE: &[(&str, &str)] = &[
     ("follow", "true"), ("previous", "true"), ("command", "true"), ("now", "true"), ("list", "true"),
     ("record", "true"), ("show-kind", "true"), ("recursive", "true"), ("show-events", "true"),
     ("stdin", "true"), ("tty", "true"), ("quiet", "true"), ("ignore-daemonsets", "true"), ("delete-emptydir-data", "true"),
-    ("disable-eviction", "true"),
+    ("disable-eviction", "true"), ("containers", "true"), ("sum", "true"),
     ("cascade", "background"), ("dry-run", "unchanged"), ("validate", "strict"), ("save-config", "true"),
 ];
 

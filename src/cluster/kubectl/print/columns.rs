@@ -64,6 +64,8 @@ pub fn layout(kind: Kind) -> Layout {
         Kind::ResourceQuota => layout!(quota_cells, "Name" ALWAYS, "Request" ALWAYS, "Limit" ALWAYS, "Age" ALWAYS),
         Kind::PodDisruptionBudget => layout!(budget_cells, "Name" ALWAYS, "Min Available" ALWAYS,
             "Max Unavailable" ALWAYS, "Allowed Disruptions" ALWAYS, "Age" ALWAYS),
+        Kind::HorizontalPodAutoscaler => layout!(workloads::autoscaler_cells, "Name" ALWAYS, "Reference" ALWAYS,
+            "Targets" ALWAYS, "MinPods" ALWAYS, "MaxPods" ALWAYS, "Replicas" ALWAYS, "Age" ALWAYS),
         Kind::Namespace => layout!(|o, now| vec![name(o), text(o, "status.phase").to_owned(), created(o, now)],
             "Name" ALWAYS, "Status" ALWAYS, "Age" ALWAYS),
         Kind::ConfigMap => layout!(|o, now| vec![name(o), data_count(o), created(o, now)],

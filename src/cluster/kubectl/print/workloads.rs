@@ -1,11 +1,11 @@
-//! Table cells of DaemonSets, StatefulSets, Jobs and CronJobs. Mirrors `pkg/printers/internalversion/printers.go`.
+//! Table cells of DaemonSets, StatefulSets, Jobs, CronJobs and autoscalers. Mirrors `pkg/printers/internalversion/printers.go`.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::columns::{containers, created, name};
 use super::duration::since;
-use super::fields::{at, flag, int, labels, list, selector, text, text_or_none, time};
+use super::fields::{at, flag, int, labels, list, plain, selector, text, text_or_none, time};
 use crate::object::Kind;
 
 const TEMPLATE: &str = "spec.template";
@@ -108,6 +108,55 @@ pub(super) fn cron_job_cells(job: &Value, now: Timestamp) -> Vec<String> {
         images,
         selector(job, "spec.jobTemplate.spec.selector"),
     ]
+}
+
+/// How many metrics are shown before the rest is only counted.
+const METRICS_SHOWN: usize = 2;
+
+pub(super) fn autoscaler_cells(hpa: &Value, now: Timestamp) -> Vec<String> {
+    let [kind, target] = ["kind", "name"].map(|field| text(at(hpa, "spec.scaleTargetRef"), field));
+    let min = at(hpa, "spec.minReplicas");
+    vec![
+        name(hpa),
+        format!("{kind}/{target}"),
+        autoscaler_targets(hpa),
+        if min.is_null() { "<unset>".to_owned() } else { plain(min) },
+        int(hpa, "spec.maxReplicas").to_string(),
+        int(hpa, "status.currentReplicas").to_string(),
+        created(hpa, now),
+    ]
+}
+
+/// `cpu: 90%/50%, memory: <unknown>/200Mi + 1 more...`. Mirrors `formatHPAMetrics`.
+fn autoscaler_targets(hpa: &Value) -> String {
+    let (metrics, statuses) = (list(hpa, "spec.metrics"), list(hpa, "status.currentMetrics"));
+    let shown = |(i, metric): (usize, &Value)| {
+        let (field, average) = match text(metric, "type") {
+            "Resource" => ("resource", ""),
+            "ContainerResource" => ("containerResource", ""),
+            "Pods" => ("pods", ""),
+            "Object" => ("object", " (avg)"),
+            _ => ("external", " (avg)"),
+        };
+        let (source, status) = (at(metric, field), at(statuses.get(i).unwrap_or(&Value::Null), field));
+        let of = |field: &str, unit: &str| {
+            let part = |value: &Value| if value.is_null() { "<unknown>".to_owned() } else { plain(value) + unit };
+            format!("{}/{}", part(at(at(status, "current"), field)), part(at(at(source, "target"), field)))
+        };
+        let is_set = |field: &str| !at(at(source, "target"), field).is_null();
+        let values = match () {
+            () if is_set("averageValue") => of("averageValue", "") + average,
+            () if is_set("value") => of("value", ""),
+            () => of("averageUtilization", "%"),
+        };
+        if average.is_empty() && field != "pods" { format!("{}: {values}", text(source, "name")) } else { values }
+    };
+    let all = metrics.iter().enumerate().take(METRICS_SHOWN).map(shown).collect::<Vec<_>>().join(", ");
+    match metrics.len() {
+        0 => "<none>".to_owned(),
+        count if count > METRICS_SHOWN => format!("{all} + {} more...", count - METRICS_SHOWN),
+        _ => all,
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One file a family of commands.
 
 pub mod apply;
+pub mod autoscale;
 pub mod change;
 pub mod create;
 mod create_budget;
@@ -17,6 +18,7 @@ pub mod raw;
 pub mod rollout;
 mod rollout_sets;
 pub mod set;
+pub mod top;
 pub mod wait;
 
 mod manifests;

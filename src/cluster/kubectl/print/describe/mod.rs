@@ -1,5 +1,6 @@
 //! Describe pages. Mirrors `k8s.io/kubectl/pkg/describe/describe.go`: lines of `Name:<tab>value`, lined up at the end.
 
+mod autoscaler;
 mod containers;
 mod network_policy;
 mod node;
@@ -63,6 +64,7 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         Kind::ResourceQuota => policy::describe_quota(&mut page, object),
         Kind::LimitRange => policy::describe_limit_range(&mut page, object),
         Kind::PodDisruptionBudget => simple::describe_budget(&mut page, object),
+        Kind::HorizontalPodAutoscaler => autoscaler::describe(&mut page, object),
         Kind::Namespace => {
             simple::describe_namespace(&mut page, object);
             policy::of_namespace(&mut page, &related.quotas, &related.limit_ranges);

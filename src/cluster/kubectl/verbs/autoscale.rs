@@ -1,0 +1,81 @@
+//! `autoscale`. Mirrors `k8s.io/kubectl/pkg/cmd/autoscale`.
+
+use serde_json::{Value, json};
+
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::calls::{Failure, write_options};
+use crate::cluster::kubectl::print::fields::text;
+use crate::object::Kind;
+use crate::object::quantity::Amount;
+
+const DEPRECATED: &str = "Flag --cpu-percent has been deprecated, Use --cpu with percentage or resource quantity format \
+                          (e.g., '70%' for utilization or '500m' for milliCPU).";
+
+/// `kubectl autoscale deployment web --min=2 --max=10 --cpu=50%`.
+pub async fn autoscale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let Some(max) = args.number("max")? else { return Err(Failure::text("required flag(s) \"max\" not set")) };
+    let min = args.number("min")?.unwrap_or(-1);
+    if args.has("cpu-percent") {
+        cx.complain(DEPRECATED);
+    }
+    if max < 1 {
+        return Err(Failure::text(format!("--max=MAXPODS is required and must be at least 1, max: {max}")));
+    }
+    if max < min {
+        let why = format!("--max=MAXPODS must be larger or equal to --min=MINPODS, max: {max}, min: {min}");
+        return Err(Failure::text(why));
+    }
+    let metrics = metrics(args)?;
+    for (kind, object) in cx.objects("autoscale", &args.words, args).await? {
+        if !matches!(kind, Kind::Deployment | Kind::ReplicaSet | Kind::StatefulSet | Kind::ReplicationController) {
+            return Err(Failure::text(format!("cannot autoscale a {}", kind.info().qualified_kind())));
+        }
+        let [target, namespace] = ["metadata.name", "metadata.namespace"].map(|path| text(&object, path));
+        let name = if args.has("name") { args.value("name") } else { target };
+        let reference = json!({"apiVersion": kind.info().api_version, "kind": kind.info().kind, "name": target});
+        let mut spec = json!({"scaleTargetRef": reference, "maxReplicas": max});
+        if min > 0 {
+            spec["minReplicas"] = json!(min);
+        }
+        if !metrics.is_empty() {
+            spec["metrics"] = json!(metrics);
+        }
+        let info = Kind::HorizontalPodAutoscaler.info();
+        let hpa = json!({
+            "apiVersion": info.api_version, "kind": info.kind,
+            "metadata": {"name": name, "namespace": namespace}, "spec": spec,
+        });
+        let query = write_options("kubectl-autoscale", args)?;
+        let stored = cx.post(Kind::HorizontalPodAutoscaler, namespace, &hpa, query).await?;
+        cx.tell(if text(&stored, "kind").is_empty() { &hpa } else { &stored }, "autoscaled", args)?;
+    }
+    Ok(())
+}
+
+/// One for each resource that is named. None at all: the API server's default, a CPU busy to 80 %.
+fn metrics(args: &Args) -> Result<Vec<Value>, Failure> {
+    let mut metrics = Vec::new();
+    for resource in ["cpu", "memory"] {
+        let target = match (args.value(resource), resource) {
+            ("", "cpu") if args.has("cpu-percent") => {
+                json!({"type": "Utilization", "averageUtilization": args.number("cpu-percent")?})
+            }
+            ("", _) => continue,
+            (value, _) => target(resource, value)?,
+        };
+        metrics.push(json!({"type": "Resource", "resource": {"name": resource, "target": target}}));
+    }
+    Ok(metrics)
+}
+
+/// `50%` of what is requested, or `500m` as it is.
+fn target(flag: &str, value: &str) -> Result<Value, Failure> {
+    if let Some(percent) = value.strip_suffix('%') {
+        let percent = percent.parse::<i32>().ok().filter(|percent| *percent > 0);
+        let percent = percent.ok_or_else(|| Failure::text(format!("invalid value for --{flag}: {value:?}")))?;
+        return Ok(json!({"type": "Utilization", "averageUtilization": percent}));
+    }
+    let amount = Amount::parse(value).map_err(|why| Failure::text(format!("invalid value for --{flag}: {why}")))?;
+    Ok(json!({"type": "AverageValue", "averageValue": amount.to_string()}))
+}

@@ -1,0 +1,144 @@
+//! `top pods` and `top nodes`. Mirrors `k8s.io/kubectl/pkg/cmd/top` and `metricsutil`.
+
+use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::calls::Failure;
+use crate::cluster::kubectl::print::fields::text;
+use crate::cluster::kubectl::print::tabs;
+use crate::cluster::kubectl::verbs::get::selection;
+use crate::object::metrics::{Metrics, Usage};
+use crate::object::quantity::Amount;
+use crate::object::status::Reason;
+use crate::object::{Kind, Status};
+
+/// `kubectl top pods [NAME]`, `kubectl top nodes [NAME]`.
+pub async fn top(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let (kind, name) = match args.words.as_slice() {
+        [word] => (word.as_str(), ""),
+        [word, name] => (word.as_str(), name.as_str()),
+        _ => return Err(Failure::text("write: kubectl top pods [NAME], or: kubectl top nodes [NAME]")),
+    };
+    match kind {
+        "pod" | "pods" | "po" => pods(name, args, cx).await,
+        "node" | "nodes" | "no" => nodes(name, args, cx).await,
+        other => Err(Failure::text(format!("unknown command \"{other}\" for \"kubectl top\""))),
+    }
+}
+
+async fn pods(name: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let everywhere = args.is_on("all-namespaces");
+    let namespace = if everywhere { "" } else { cx.namespace(args) };
+    let mut all = measured(Kind::Pod, namespace, name, args, cx).await?;
+    if all.is_empty() {
+        // Perhaps it is too early.
+        let pods = cx.list(Kind::Pod, namespace, selection(args)).await?;
+        if !pods.items.is_empty() {
+            return Err(Failure::text("metrics not available yet"));
+        }
+        let place = if everywhere { String::new() } else { format!(" in {namespace} namespace") };
+        cx.complain(format!("No resources found{place}."));
+        return Ok(());
+    }
+    sort(&mut all, args)?;
+    let containers = args.is_on("containers");
+    let mut heads = if containers { vec!["POD", "NAME"] } else { vec!["NAME"] };
+    heads.extend(["CPU(cores)", "MEMORY(bytes)"]);
+    if everywhere {
+        heads.insert(0, "NAMESPACE");
+    }
+    let mut rows = Vec::new();
+    for pod in &all {
+        let lines = match containers {
+            true => pod.containers.iter().map(|(name, usage)| (Some(name.clone()), *usage)).collect(),
+            false => vec![(None, pod.total())],
+        };
+        for (container, usage) in lines {
+            let place = everywhere.then(|| pod.namespace.clone());
+            let mut row: Vec<String> = place.into_iter().chain([pod.name.clone()]).chain(container).collect();
+            row.extend([cpu(usage), memory(usage)]);
+            rows.push(row);
+        }
+    }
+    show(&heads, rows, args, cx);
+    Ok(())
+}
+
+async fn nodes(name: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let mut all = measured(Kind::Node, "", name, args, cx).await?;
+    sort(&mut all, args)?;
+    let nodes = match name {
+        "" => cx.list(Kind::Node, "", selection(args)).await?.items,
+        name => vec![cx.get(Kind::Node, "", name).await?],
+    };
+    let mut rows = Vec::new();
+    for one in &all {
+        let Some(node) = nodes.iter().find(|node| text(node, "metadata.name") == one.name) else { continue };
+        let share = |resource: &str| {
+            let allocatable = Amount::parse(text(node, &format!("status.allocatable.{resource}"))).unwrap_or_default();
+            let used = one.total().of(resource).unwrap_or_default();
+            match allocatable.milli_value() {
+                0 => "<unknown>".to_owned(),
+                all => format!("{}%", i128::from(used.milli_value()) * 100 / i128::from(all)),
+            }
+        };
+        rows.push(vec![one.name.clone(), cpu(one.total()), share("cpu"), memory(one.total()), share("memory")]);
+    }
+    // Who does not answer is there all the same.
+    let silent =
+        nodes.iter().map(|node| text(node, "metadata.name")).filter(|name| all.iter().all(|m| m.name != *name));
+    rows.extend(silent.map(|name| {
+        let unknown = || "<unknown>".to_owned();
+        vec![name.to_owned(), unknown(), unknown(), unknown(), unknown()]
+    }));
+    show(&["NAME", "CPU(cores)", "CPU(%)", "MEMORY(bytes)", "MEMORY(%)"], rows, args, cx);
+    Ok(())
+}
+
+/// What they use, as the API tells it.
+async fn measured(kind: Kind, namespace: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<Vec<Metrics>, Failure> {
+    let verb = if name.is_empty() { Verb::List } else { Verb::Get };
+    let mut request = cx.request(verb, kind, namespace, name, Body::None);
+    request.subresource = Some(Subresource::Metrics);
+    if name.is_empty() {
+        request.options = Options { limit: 0, ..selection(args) };
+    }
+    match cx.send(request).await {
+        Ok(Response::Metrics(all)) => Ok(all),
+        Ok(_) => Ok(Vec::new()),
+        Err(Failure::Server { status, .. }) if is_not_served(&status) => {
+            Err(Failure::text("Metrics API not available"))
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// Whether the API is not there at all.
+fn is_not_served(status: &Status) -> bool {
+    status.reason == Reason::NotFound && status.message.starts_with(&Status::not_served().message)
+}
+
+fn sort(all: &mut [Metrics], args: &Args) -> Result<(), Failure> {
+    match args.value("sort-by") {
+        "" => {}
+        "cpu" => all.sort_by_key(|one| std::cmp::Reverse(one.total().cpu_millis)),
+        "memory" => all.sort_by_key(|one| std::cmp::Reverse(one.total().memory_bytes)),
+        _ => return Err(Failure::text("--sort-by accepts only cpu or memory")),
+    }
+    Ok(())
+}
+
+fn cpu(usage: Usage) -> String {
+    format!("{}m", usage.cpu_millis)
+}
+
+fn memory(usage: Usage) -> String {
+    format!("{}Mi", usage.memory_bytes >> 20)
+}
+
+/// Every column ends with a tab, the last one too.
+fn show(heads: &[&str], rows: Vec<Vec<String>>, args: &Args, cx: &Kubectl) {
+    let heads = (!args.is_on("no-headers")).then(|| heads.iter().map(|head| (*head).to_owned()).collect());
+    let line = |cells: Vec<String>| cells.iter().map(|cell| format!("{cell}\t")).collect::<String>() + "\n";
+    cx.print(&tabs::table(&heads.into_iter().chain(rows).map(line).collect::<String>()));
+}
