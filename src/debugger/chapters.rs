@@ -74,6 +74,7 @@ fn of_kind(kind: Kind) -> usize {
         Kind::ReplicaSet | Kind::ReplicationController => 6,
         Kind::Deployment => 7,
         Kind::DaemonSet | Kind::StatefulSet | Kind::ControllerRevision | Kind::Job | Kind::CronJob => 16,
+        Kind::HorizontalPodAutoscaler => 16,
         Kind::PriorityClass => 8,
         Kind::Pod | Kind::Node => 9,
         Kind::PersistentVolume | Kind::PersistentVolumeClaim | Kind::StorageClass | Kind::VolumeAttachment => 11,

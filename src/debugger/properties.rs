@@ -12,6 +12,7 @@ use crate::node::runtime::Runtime;
 use crate::object::pod::{has_ended, is_final};
 use crate::object::{Kind, Object};
 
+mod autoscaling;
 pub mod bugs;
 mod evictions;
 mod jobs;
@@ -62,6 +63,7 @@ pub const SHARED: &[(&str, Make)] = &[
     ("quota-held", || Box::new(quotas::QuotaHeld)),
     ("policies-hold", || Box::new(policies::PoliciesHold::default())),
     ("pdb-held", || Box::new(evictions::BudgetsHeld::default())),
+    ("hpa-in-bounds", || Box::new(autoscaling::InBounds::default())),
     ("one-a-node", || Box::new(sets::OneANode::default())),
 ];
 

@@ -178,6 +178,15 @@ pub const FAULTS: Group = Group {
             run: Stops(step),
         },
         Command {
+            names: &["busy"],
+            usage: "busy SELECTOR cpu=N memory=N",
+            about: "what Pods use from now on, for an autoscaler",
+            more: "Each of the Pods that the selector selects, in its first container, unless container=NAME follows; with\n\
+                shared, all of them together, and the ready ones share it evenly. kubectl top shows it half a minute later.\n  \
+                busy app=web cpu=900m\n  busy app=web cpu=2 memory=1Gi shared\n",
+            run: Stops(step),
+        },
+        Command {
             names: &["slow"],
             usage: "slow IMAGE SECONDS",
             about: "pulling it takes so long",
