@@ -5,3 +5,4 @@ mod exec;
 mod recordings;
 mod shell;
 mod verbs;
+mod watch;

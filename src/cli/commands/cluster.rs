@@ -17,11 +17,12 @@ pub const GROUP: Group = Group {
     acts: true,
     commands: &[
         Command {
-            names: &["get", "describe", "logs", "events"],
-            usage: "get, describe, logs, events",
+            names: &["get", "describe", "logs", "events", "top"],
+            usage: "get, describe, logs, events, top",
             about: "as kubectl prints them; time stands still",
-            more: "",
-            run: Says(|stepper, line| Ok(stepper.session.read(line.words()))),
+            more: "get pods -w is typed as a command, and goes on as you step: it prints each change, until none has come for\n\
+                half a minute, or for as long as --request-timeout=5m says.\n",
+            run: Says(|stepper, line| look(stepper, line.words())),
         },
         Command {
             names: &["nodes"],
@@ -35,8 +36,20 @@ pub const GROUP: Group = Group {
         },
         Command {
             names: &[
-                "apply", "create", "scale", "set", "label", "annotate", "taint", "rollout", "patch", "replace",
-                "cordon", "uncordon", "expose",
+                "apply",
+                "create",
+                "scale",
+                "set",
+                "label",
+                "annotate",
+                "taint",
+                "rollout",
+                "patch",
+                "replace",
+                "cordon",
+                "uncordon",
+                "expose",
+                "autoscale",
             ],
             usage: "apply -f, create, scale, set, label …",
             about: "as kubectl does them; step to see it",
@@ -106,7 +119,7 @@ pub const GROUP: Group = Group {
             run: Says(|stepper, line| match line.words()[1..].first().map(String::as_str) {
                 None => Err("write for example: kubectl get pods".to_owned()),
                 Some("edit") => Err(NO_EDITOR.to_owned()),
-                Some("get" | "describe" | "logs" | "events") => Ok(stepper.session.read(&line.words()[1..])),
+                Some("get" | "describe" | "logs" | "events" | "top") => look(stepper, &line.words()[1..]),
                 Some(_) => start(stepper, &line.words()[1..]),
             }),
         },
@@ -116,6 +129,12 @@ pub const GROUP: Group = Group {
 /// Whatever changes something becomes events to step through.
 pub fn change(stepper: &mut Stepper, line: &Line) -> Text {
     start(stepper, line.words())
+}
+
+/// What only looks takes no time, unless it is to go on looking.
+fn look(stepper: &mut Stepper, words: &[String]) -> Text {
+    let goes_on = |word: &String| matches!(word.as_str(), "-w" | "--watch" | "--watch-only" | "--watch=true");
+    if words.iter().any(goes_on) { start(stepper, words) } else { Ok(stepper.session.read(words)) }
 }
 
 /// A command of the network becomes packets to step through.

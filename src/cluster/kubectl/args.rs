@@ -25,14 +25,14 @@ const VALUED: &[&str] = &[
     "cluster-ip", "external-name", "from", "schedule", "external-ip", "session-affinity",
     "duration", "audience", "raw", "bound-object-kind", "bound-object-name", "bound-object-uid",
     "hard", "scopes", "limits", "requests", "pod-selector", "skip-wait-for-delete-timeout", "min-available",
-    "max-unavailable", "min", "max", "cpu", "memory", "cpu-percent",
+    "max-unavailable", "min", "max", "cpu", "memory", "cpu-percent", "request-timeout",
 ];
 
 /// Flags that may stand alone, and what they mean then.
 #[rustfmt::skip]
 const LONE: &[(&str, &str)] = &[
     ("overwrite", "true"), ("force", "true"), ("all", "true"), ("show-labels", "true"), ("all-namespaces", "true"),
-    ("no-headers", "true"), ("wait", "true"), ("watch", "true"), ("ignore-not-found", "true"), ("server-side", "true"),
+    ("no-headers", "true"), ("wait", "true"), ("watch", "true"), ("watch-only", "true"), ("output-watch-events", "true"), ("ignore-not-found", "true"), ("server-side", "true"),
     ("follow", "true"), ("previous", "true"), ("command", "true"), ("now", "true"), ("list", "true"),
     ("record", "true"), ("show-kind", "true"), ("recursive", "true"), ("show-events", "true"),
     ("stdin", "true"), ("tty", "true"), ("quiet", "true"), ("ignore-daemonsets", "true"), ("delete-emptydir-data", "true"),

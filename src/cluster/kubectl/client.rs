@@ -169,10 +169,26 @@ pub struct Stream {
 impl Stream {
     /// The next event; none when the time is over.
     pub async fn next(&self) -> Option<WatchEvent> {
+        self.event().await.filter(|event| !is_timeout(event))
+    }
+
+    /// The next event, if one comes within that time.
+    pub async fn next_within(&self, time: Duration) -> Option<WatchEvent> {
+        let (hub, end) = (self.client.hub(), self.client.now() + time);
+        hub.wake_background(self.client.actor(), TIMEOUT, self.watch.0.to_string(), time);
+        loop {
+            match self.event().await? {
+                // The end of an earlier wait.
+                event if is_timeout(&event) && self.client.now() < end => {}
+                event => return Some(event).filter(|event| !is_timeout(event)),
+            }
+        }
+    }
+
+    async fn event(&self) -> Option<WatchEvent> {
         loop {
             let event = self.feeds.borrow_mut().get_mut(&self.watch)?.events.pop_front();
             match event {
-                Some(WatchEvent::Error(status)) if status.reason == Reason::Timeout => return None,
                 Some(event) => return Some(event),
                 None => {
                     let park = self.client.hub().park("the next watch event");
@@ -182,6 +198,10 @@ impl Stream {
             }
         }
     }
+}
+
+fn is_timeout(event: &WatchEvent) -> bool {
+    matches!(event, WatchEvent::Error(status) if status.reason == Reason::Timeout)
 }
 
 impl Drop for Stream {

@@ -26,6 +26,11 @@ pub struct Look {
 
 /// The table of objects of one kind.
 pub fn table(kind: Kind, objects: &[Value], look: Look, now: Timestamp) -> String {
+    tabs::table(&(lines(kind, objects, look, now).join("\n") + "\n"))
+}
+
+/// Its lines before they are lined up: cells with tabs between them.
+pub fn lines(kind: Kind, objects: &[Value], look: Look, now: Timestamp) -> Vec<String> {
     let layout = layout(kind);
     let shown: Vec<usize> = (0..layout.columns.len()).filter(|&i| look.wide || !layout.columns[i].1).collect();
     let head = |i: &usize| layout.columns[*i].0.to_ascii_uppercase();
@@ -41,7 +46,7 @@ pub fn table(kind: Kind, objects: &[Value], look: Look, now: Timestamp) -> Strin
         let cells = shown.iter().filter_map(|&i| cells.get(i)).map(|cell| one_line(cell)).collect();
         rows.push(row(look, text(object, "metadata.namespace"), cells, labels(object, "metadata.labels")));
     }
-    tabs::table(&(rows.join("\n") + "\n"))
+    rows
 }
 
 /// Tables of objects of any kinds, one after the other, as `-o wide` of a mixed list shows them.

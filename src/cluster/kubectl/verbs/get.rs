@@ -13,9 +13,8 @@ use crate::object::Kind;
 
 /// `kubectl get`.
 pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    if args.is_on("watch") {
-        let why = "get --watch never ends; use wait, rollout status, or get again later";
-        return Err(Failure::text(why));
+    if args.is_on("watch") || args.is_on("watch-only") {
+        return super::watch::watch(args, cx).await;
     }
     let output = Output::parse(args.value("output")).map_err(Failure::text)?;
     let mut groups: Vec<(Kind, Vec<Value>)> = Vec::new();
@@ -100,22 +99,27 @@ fn show(
     cx: &Kubectl,
 ) -> Result<(), Failure> {
     let now = cx.now();
-    if let Output::Table { wide } = output {
-        return show_tables(groups, *wide, args, cx);
+    if output.is_table() {
+        return show_tables(groups, look_of(output, args), args, cx);
     }
     let all: Vec<Value> = groups.iter().flat_map(|(_, group)| group.clone()).collect();
     cx.print(&print(output, &all, single, now).map_err(Failure::text)?);
     Ok(())
 }
 
-fn show_tables(groups: &[(Kind, Vec<Value>)], wide: bool, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let look = Look {
-        wide,
+/// How a table is to look, if the flags ask for one.
+pub(super) fn look_of(output: &Output, args: &Args) -> Look {
+    Look {
+        wide: matches!(output, Output::Table { wide: true }),
         labels: args.is_on("show-labels"),
         namespaces: args.is_on("all-namespaces"),
-        prefix: groups.len() > 1 || args.is_on("show-kind"),
+        prefix: args.is_on("show-kind"),
         no_headers: args.is_on("no-headers"),
-    };
+    }
+}
+
+fn show_tables(groups: &[(Kind, Vec<Value>)], look: Look, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let look = Look { prefix: groups.len() > 1 || look.prefix, ..look };
     let now = cx.now();
     let filled: Vec<_> = groups.iter().filter(|(_, group)| !group.is_empty()).collect();
     if filled.is_empty() {

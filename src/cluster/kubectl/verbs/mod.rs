@@ -20,5 +20,6 @@ mod rollout_sets;
 pub mod set;
 pub mod top;
 pub mod wait;
+mod watch;
 
 mod manifests;
