@@ -5,7 +5,7 @@ use crate::object::{Object, Status};
 
 use super::admission::{self, Attributes};
 use super::request::{Body, Response};
-use super::{ApiServer, Handling, Outcome, decode, defaults, strategy, validation};
+use super::{ApiServer, Handling, Outcome, apiextensions, decode, strategy, validation};
 
 /// How often a generated name may collide before the server gives up.
 const NAME_ATTEMPTS: usize = 8;
@@ -18,7 +18,7 @@ impl ApiServer {
         let mut object = self.incoming(handling)?;
         wipe_system_metadata(&mut object)?;
         place_in_namespace(&mut object, &handling.request.namespace)?;
-        defaults::set_defaults(&mut object);
+        ApiServer::set_defaults(handling, &mut object);
         handling.stage("defaulting", String::new);
         self.admit_create(handling, &mut object)?;
         let attempts = if object.name().is_empty() { NAME_ATTEMPTS } else { 1 };
@@ -39,9 +39,13 @@ impl ApiServer {
     pub(super) fn incoming(&mut self, handling: &mut Handling) -> Result<Object, Status> {
         let request = handling.request;
         match &request.body {
-            Body::Object(object) => Ok(object.clone()),
+            Body::Object(object) => match &handling.custom {
+                Some(version) => Ok(apiextensions::decode::coerced(version, object.clone())),
+                None => Ok(object.clone()),
+            },
             Body::Json(text) => {
-                let (object, warnings) = decode::decode(request.kind, text, request.options.field_validation)?;
+                let (mode, custom) = (request.options.field_validation, handling.custom.as_deref());
+                let (object, warnings) = decode::decode(request.kind, custom, text, mode)?;
                 handling.warnings.extend(warnings);
                 handling.stage("decoding", || format!("{:?} field validation", request.options.field_validation));
                 Ok(object)
@@ -51,6 +55,9 @@ impl ApiServer {
     }
 
     fn admit_create(&mut self, handling: &mut Handling, object: &mut Object) -> Result<(), Status> {
+        if let Some(version) = &handling.custom {
+            version.admit_create(handling.request, object)?;
+        }
         for (_, admit) in admission::MUTATING {
             let mut attributes =
                 Attributes { request: handling.request, old: None, reader: &self.store, random: &mut self.random };
@@ -73,9 +80,9 @@ impl ApiServer {
             let base: String = base.chars().take(GENERATED_BASE_MAX).collect();
             meta.name = Some(format!("{base}{}", self.random.suffix()));
         }
-        strategy::prepare_for_create(&mut object, handling.now);
+        strategy::prepare_for_create(&mut object, handling.custom.as_deref(), handling.now);
         self.addresses.allocate(&mut object, None, &mut self.random)?;
-        let causes = validation::validate_create(&object);
+        let causes = validation::validate_create(&object, handling.custom.as_deref());
         if !causes.is_empty() {
             return Err(Status::invalid(object.kind(), object.name(), causes));
         }

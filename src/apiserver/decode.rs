@@ -15,17 +15,23 @@ use crate::object::json::{self, Json};
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::{Kind, Object, Status};
 
+use super::apiextensions::{self, Version};
 use super::request::FieldValidation;
 
 mod omit;
 mod text;
-mod typed;
+pub(super) mod typed;
 
 /// How many bytes of an unrecognisable body its error shows.
 const SUMMARY_LEN: usize = 30;
 
-/// Reads `body` as an object of `kind`. Also gives the warnings of mode `Warn`.
-pub fn decode(kind: Kind, body: &str, mode: FieldValidation) -> Result<(Object, Vec<String>), Status> {
+/// Reads `body` as an object of `kind`; `custom` is what is known of it if a user has defined it. Also gives the warnings of mode `Warn`.
+pub fn decode(
+    kind: Kind,
+    custom: Option<&Version>,
+    body: &str,
+    mode: FieldValidation,
+) -> Result<(Object, Vec<String>), Status> {
     let unrecognized = |why: String| {
         let summary = summarize(body);
         Status::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why} ({summary})"))
@@ -38,8 +44,13 @@ pub fn decode(kind: Kind, body: &str, mode: FieldValidation) -> Result<(Object, 
         let Named { kind: name, version, .. } = &named;
         Status::bad_request(format!("{name} in version {version:?} cannot be handled as a {kind}: {why}"))
     };
-    let sent = Kind::from_manifest(&named.api_version(), &named.kind).ok_or_else(|| refused(named.not_registered()))?;
-    let (object, problems) = typed::object(sent, &json).map_err(&refused)?;
+    let sent = match custom {
+        Some(_) => named.must_be(kind)?,
+        None => {
+            Kind::from_manifest(&named.api_version(), &named.kind).ok_or_else(|| refused(named.not_registered()))?
+        }
+    };
+    let (object, problems) = read(sent, custom, &json).map_err(&refused)?;
     if sent != kind {
         let from = format!("{}.{sent}", sent.info().version);
         return Err(refused(format!("converting ({from}) to ({}.{kind}): unknown conversion", internal_package(kind))));
@@ -49,6 +60,14 @@ pub fn decode(kind: Kind, body: &str, mode: FieldValidation) -> Result<(Object, 
         FieldValidation::Warn => Ok((object, problems)),
         FieldValidation::Strict if problems.is_empty() => Ok((object, problems)),
         FieldValidation::Strict => Err(refused(format!("strict decoding error: {}", problems.join(", ")))),
+    }
+}
+
+/// The object in `json`, and its unknown and duplicate fields as sentences.
+fn read(kind: Kind, custom: Option<&Version>, json: &Json) -> Result<(Object, Vec<String>), String> {
+    match custom {
+        Some(version) => apiextensions::decode::object(version, json),
+        None => typed::object(kind, json),
     }
 }
 
@@ -68,12 +87,13 @@ pub fn body<T: serde::de::DeserializeOwned>(kind: &str, text: &str) -> Result<T,
 /// Mirrors `applyPatchToCurrentObject` of `endpoints/handlers/patch.go`.
 pub fn decode_patched(
     kind: Kind,
+    custom: Option<&Version>,
     patched: &Value,
     shown: impl FnOnce() -> String,
     mode: FieldValidation,
 ) -> Result<(Object, Vec<String>), Status> {
     let json = Json::of(patched);
-    let why = match typed::object(kind, &json) {
+    let why = match read(kind, custom, &json) {
         Ok((object, _)) if mode == FieldValidation::Ignore => return Ok((object, Vec::new())),
         Ok((object, problems)) if mode == FieldValidation::Warn || problems.is_empty() => {
             return Ok((object, problems));
@@ -134,6 +154,24 @@ impl Named {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
+    /// A custom kind has no type, so the names alone say whether the body is of it.
+    fn must_be(&self, kind: Kind) -> Result<Kind, Status> {
+        let info = kind.info();
+        if self.api_version() != info.api_version {
+            return Err(Status::bad_request(format!(
+                "the API version in the data ({}) does not match the expected API version ({})",
+                self.api_version(),
+                info.api_version
+            )));
+        }
+        if self.kind != info.kind {
+            let message = format!("Invalid value: {:?}: must be {}", self.kind, info.kind);
+            let cause = Cause { reason: "FieldValueInvalid".into(), message, field: "kind".into() };
+            return Err(Status::invalid(kind, "", vec![cause]));
+        }
+        Ok(kind)
+    }
+
     fn not_registered(&self) -> String {
         const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
         let Named { kind, .. } = self;
@@ -168,7 +206,7 @@ mod tests {
     use super::*;
 
     fn error(kind: Kind, body: &str) -> String {
-        match decode(kind, body, FieldValidation::Strict) {
+        match decode(kind, None, body, FieldValidation::Strict) {
             Ok((object, _)) => format!("decoded {}", object.to_json()),
             Err(status) => {
                 assert_eq!(status.code, 400);
@@ -203,20 +241,20 @@ mod tests {
     fn a_patch_that_spoils_an_object_is_quoted() {
         let patched = serde_json::json!({"metadata": {"name": "web"}, "spec": {"replica": 1}});
         let shown = || "map[spec:map[replica:1]]".to_owned();
-        let status = decode_patched(Kind::Deployment, &patched, shown, FieldValidation::Strict).unwrap_err();
+        let status = decode_patched(Kind::Deployment, None, &patched, shown, FieldValidation::Strict).unwrap_err();
         const WANT: &str = " \"\" is invalid: patch: Invalid value: \"map[spec:map[replica:1]]\": \
             strict decoding error: unknown field \"spec.replica\"";
         assert_eq!((status.code, status.message.as_str()), (422, WANT));
-        let (_, warnings) = decode_patched(Kind::Deployment, &patched, shown, FieldValidation::Warn).unwrap();
+        let (_, warnings) = decode_patched(Kind::Deployment, None, &patched, shown, FieldValidation::Warn).unwrap();
         assert_eq!(warnings, ["unknown field \"spec.replica\""]);
     }
 
     #[test]
     fn kind_and_version_come_from_the_path_when_missing() {
         let (object, warnings) =
-            decode(Kind::Deployment, "{\"metadata\":{\"name\":\"web\"}}", FieldValidation::Strict).unwrap();
+            decode(Kind::Deployment, None, "{\"metadata\":{\"name\":\"web\"}}", FieldValidation::Strict).unwrap();
         assert_eq!((object.kind(), object.name(), warnings.len()), (Kind::Deployment, "web", 0));
-        assert!(decode(Kind::Pod, "{\"kind\":null}", FieldValidation::Strict).is_ok());
+        assert!(decode(Kind::Pod, None, "{\"kind\":null}", FieldValidation::Strict).is_ok());
     }
 
     #[test]
@@ -232,9 +270,9 @@ mod tests {
             (r#"{"metadata":{"creationTimestamp":null,"labels":{},"finalizers":[]},"spec":{"replicas":0,"minReadySeconds":0}}"#, vec![]),
         ];
         for (body, want) in cases {
-            let (_, warnings) = decode(Kind::Deployment, body, FieldValidation::Warn).unwrap();
+            let (_, warnings) = decode(Kind::Deployment, None, body, FieldValidation::Warn).unwrap();
             assert_eq!(warnings, want, "{body}");
-            let (_, warnings) = decode(Kind::Deployment, body, FieldValidation::Ignore).unwrap();
+            let (_, warnings) = decode(Kind::Deployment, None, body, FieldValidation::Ignore).unwrap();
             assert!(warnings.is_empty());
             if !want.is_empty() {
                 let message = error(Kind::Deployment, body);
@@ -293,7 +331,7 @@ mod tests {
         let body = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","labels":{},"annotations":null},"spec":{
             "hostNetwork":false,"nodeName":"","enableServiceLinks":false,"containers":[{"name":"a","args":[],"env":[null],
             "resources":{"limits":{"cpu":0.5,"memory":"1024Mi","pods":1}},"securityContext":{}}],"volumes":[{"name":"v","emptyDir":{}}]}}"#;
-        let (object, warnings) = decode(Kind::Pod, body, FieldValidation::Strict).unwrap();
+        let (object, warnings) = decode(Kind::Pod, None, body, FieldValidation::Strict).unwrap();
         assert!(warnings.is_empty(), "{warnings:?}");
         let want = serde_json::json!({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{
             "enableServiceLinks":false,"containers":[{"name":"a","env":[{"name":""}],

@@ -21,6 +21,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::object::{Object, Pod};
 
+use super::apiextensions;
+
 mod autoscaling;
 mod workloads;
 
@@ -53,6 +55,7 @@ pub fn set_defaults(object: &mut Object) {
         Object::CSIDriver(driver) => change(driver, driver_defaults),
         Object::LimitRange(range) => change(range, limit_range_defaults),
         Object::HorizontalPodAutoscaler(hpa) => change(hpa, autoscaling::autoscaler),
+        Object::CustomResourceDefinition(defined) => change(defined, apiextensions::definition::default),
         Object::RoleBinding(binding) if lacks_group(&binding.role_ref, binding.subjects.as_deref()) => {
             let binding = Arc::make_mut(binding);
             binding_defaults(&mut binding.role_ref, binding.subjects.as_deref_mut());

@@ -67,7 +67,7 @@ impl ApiServer {
             dying.meta_mut().finalizers = (!finalizers.is_empty()).then_some(finalizers);
         }
         mark_deleted(&mut dying, &object, grace, handling);
-        strategy::prepare_for_deletion(&mut dying);
+        strategy::prepare_for_deletion(&mut dying, &object, handling.now);
         let stored = if dying == object { object } else { self.put(handling, object.revision(), dying)? };
         Ok((200, Response::Object(stored)))
     }
@@ -98,10 +98,10 @@ fn mark_deleted(dying: &mut Object, object: &Object, grace: i64, handling: &Hand
     let meta = dying.meta_mut();
     let at = handling.now + Duration::from_secs(u64::try_from(grace).unwrap_or(0));
     meta.deletion_timestamp = Some(at.time());
-    if object.kind() != Kind::Namespace {
+    if !matches!(object.kind(), Kind::Namespace | Kind::CustomResourceDefinition) {
         meta.deletion_grace_period_seconds = Some(grace);
     }
-    if first && meta.generation.unwrap_or(0) > 0 {
+    if first && object.kind() != Kind::CustomResourceDefinition && meta.generation.unwrap_or(0) > 0 {
         meta.generation = meta.generation.map(|g| g + 1);
     }
 }

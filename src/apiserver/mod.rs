@@ -13,6 +13,7 @@
 //! - [`rest`]: the same over HTTP.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
+//! - [`apiextensions`]: kinds that users define.
 //! - [`watch`]: who is told of which change.
 //!
 //! Must hold: nothing is stored that was not validated; a write that changes nothing stores nothing and tells nobody;
@@ -21,12 +22,15 @@
 //! Left out: aggregation (but for [`metrics`]), API priority and fairness, the audit log, encryption at rest, managedFields, expiry of
 //! Events after an hour.
 
+use std::sync::Arc;
+
 use crate::object::random::Random;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
 use crate::store::{Change, Store};
 
 pub mod admission;
+pub mod apiextensions;
 pub mod authentication;
 pub mod authorization;
 pub mod continue_token;
@@ -50,6 +54,7 @@ pub mod update;
 pub mod validation;
 pub mod watch;
 
+use apiextensions::{Definitions, Version};
 use authorization::Authorizer;
 use request::{Answer, Request, Response, Subresource, Verb};
 use service_addresses::ServiceAddresses;
@@ -72,6 +77,7 @@ pub struct ApiServer {
     pub metrics: metrics::MetricsApi,
     authorizer: Authorizer,
     addresses: ServiceAddresses,
+    definitions: Definitions,
     random: Random,
     keep_stages: bool,
 }
@@ -93,6 +99,8 @@ pub struct Handled {
 pub(crate) struct Handling<'a> {
     pub request: &'a Request,
     pub now: Instant,
+    /// What the server knows of the kind, if a user has defined it.
+    pub custom: Option<Arc<Version>>,
     pub watch: Option<WatchId>,
     pub warnings: Vec<String>,
     pub fanout: Vec<(WatchId, WatchEvent)>,
@@ -122,6 +130,7 @@ impl ApiServer {
             metrics: metrics::MetricsApi::default(),
             authorizer: Authorizer::new(),
             addresses: ServiceAddresses::default(),
+            definitions: Definitions::default(),
             random: Random::new(seed ^ 0x6170_6973),
             keep_stages: true,
         }
@@ -137,6 +146,7 @@ impl ApiServer {
         let mut handling = Handling {
             request,
             now,
+            custom: None,
             watch,
             warnings: Vec::new(),
             fanout: Vec::new(),
@@ -175,6 +185,11 @@ impl ApiServer {
 
     fn route(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
+        if let Kind::Custom(kind) = request.kind {
+            let version = self.definitions.for_request(kind, request)?;
+            handling.warnings.extend(version.deprecation.clone());
+            handling.custom = Some(version);
+        }
         match (request.verb, request.subresource) {
             (Verb::Get | Verb::List, Some(Subresource::Metrics)) => self.metrics(handling),
             (Verb::Get, None | Some(Subresource::Status)) => self.get(handling),
@@ -205,12 +220,13 @@ impl ApiServer {
             return Ok(object);
         }
         self.claim_addresses(handling, expected, &object)?;
+        let object = object.in_version(self.definitions.storage(kind));
         let change = self.store.put(&key, expected, object).map_err(|_| Status::modified(kind, &name))?.clone();
         let new = change.new.as_ref().expect("a put leaves a value").value.clone();
         let old = change.old.as_ref().map(|entry| entry.value.clone());
         self.publish(handling, change, &new, false);
         self.release_addresses(handling, old.as_ref(), Some(&new));
-        Ok(new)
+        Ok(new.in_version(kind))
     }
 
     /// Removes what is stored as `object`, and tells the watchers. Returns the last state, with the revision of the
@@ -235,15 +251,41 @@ impl ApiServer {
         let old = change.old.as_ref().map(|entry| &entry.value);
         self.authorizer.object_changed(new.kind(), old, (!deleted).then_some(new));
         self.addresses.changed(old, (!deleted).then_some(new));
-        self.watchers.fan_out(old, new, deleted, &mut handling.fanout);
+        self.tell_watchers(old, new, deleted, &mut handling.fanout);
+        if new.kind() == Kind::CustomResourceDefinition {
+            self.definitions.changed(old, (!deleted).then_some(new));
+        }
         handling.stage("etcd", || format!("{} at revision {}", change.key, change.revision));
         handling.changes.push(change);
         self.store.keep_changes(CHANGES_KEPT);
     }
 
+    /// Offers a change to the watches of its kind, and of every version of it.
+    fn tell_watchers(
+        &self,
+        old: Option<&Object>,
+        new: &Object,
+        deleted: bool,
+        fanout: &mut Vec<(WatchId, WatchEvent)>,
+    ) {
+        let Kind::Custom(kind) = new.kind() else { return self.watchers.fan_out(old, new, deleted, fanout) };
+        for version in self.definitions.told_as(kind) {
+            let old = old.map(|old| old.clone().in_version(version));
+            self.watchers.fan_out(old.as_ref(), &new.clone().in_version(version), deleted, fanout);
+        }
+    }
+
     /// What is stored under this name, or the 404.
     pub(crate) fn stored(&self, kind: Kind, namespace: &str, name: &str) -> Result<Object, Status> {
         let entry = self.store.get(&registry::key(kind, namespace, name));
-        entry.map(|e| e.value.clone()).ok_or_else(|| Status::not_found(kind, name))
+        entry.map(|e| e.value.clone().in_version(kind)).ok_or_else(|| Status::not_found(kind, name))
+    }
+
+    /// Fills in what the sender left out.
+    pub(crate) fn set_defaults(handling: &Handling, object: &mut Object) {
+        match (&handling.custom, &mut *object) {
+            (Some(version), Object::Custom(custom)) => version.set_defaults(Arc::make_mut(custom)),
+            _ => defaults::set_defaults(object),
+        }
     }
 }

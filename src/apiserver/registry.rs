@@ -8,7 +8,10 @@ use super::admission::Reader;
 /// The etcd path of a kind: `/registry/pods/`, `/registry/minions/` …
 pub fn prefix(kind: Kind) -> &'static str {
     macro_rules! paths {
-        ($($kind:ident => $path:literal,)*) => { match kind { $(Kind::$kind => concat!("/registry/", $path, "/"),)* } };
+        ($($kind:ident => $path:literal,)*) => { match kind {
+            $(Kind::$kind => concat!("/registry/", $path, "/"),)*
+            Kind::Custom(kind) => kind.prefix(),
+        } };
     }
     paths! {
         Namespace => "namespaces",
@@ -48,6 +51,7 @@ pub fn prefix(kind: Kind) -> &'static str {
         LimitRange => "limitranges",
         PodDisruptionBudget => "poddisruptionbudgets",
         HorizontalPodAutoscaler => "horizontalpodautoscalers",
+        CustomResourceDefinition => "apiextensions.k8s.io/customresourcedefinitions",
     }
 }
 

@@ -19,10 +19,12 @@ use crate::object::pod::qos_class;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Pod};
 
+use super::apiextensions::{Version, definition};
+
 mod job;
 
 /// Before a create: the status is the server's, the generation 1.
-pub fn prepare_for_create(object: &mut Object, now: Instant) {
+pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: Instant) {
     if counts_generations(object.kind()) {
         object.meta_mut().generation = Some(1);
     } else if object.meta().generation.is_some() {
@@ -84,6 +86,12 @@ pub fn prepare_for_create(object: &mut Object, now: Instant) {
         Object::VolumeAttachment(attachment) => {
             Arc::make_mut(attachment).status = Some(VolumeAttachmentStatus::default());
         }
+        Object::CustomResourceDefinition(defined) => definition::prepare_for_create(Arc::make_mut(defined)),
+        Object::Custom(object) => {
+            if let Some(version) = custom {
+                version.prepare_for_create(Arc::make_mut(object));
+            }
+        }
         _ => {}
     }
 }
@@ -117,7 +125,7 @@ fn new_pod_status(pod: &Pod) -> PodStatus {
 }
 
 /// Before an update of the main resource: the status stays, a change of what is asked for counts as a generation.
-pub fn prepare_for_update(new: &mut Object, old: &Object) {
+pub fn prepare_for_update(new: &mut Object, old: &Object, custom: Option<&Version>) {
     let changed = match (&mut *new, old) {
         (Object::Pod(new), Object::Pod(old)) => {
             keep(new, |n| &mut n.status, &old.status);
@@ -203,6 +211,20 @@ pub fn prepare_for_update(new: &mut Object, old: &Object) {
             keep(new, |n| &mut n.status, &old.status);
             new.spec != old.spec
         }
+        (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            let changed = new.spec != old.spec;
+            if changed {
+                definition::note_storage_version(Arc::make_mut(new));
+            }
+            changed
+        }
+        (Object::Custom(new), Object::Custom(old)) => {
+            if let Some(version) = custom {
+                version.prepare_for_update(Arc::make_mut(new), old);
+            }
+            false
+        }
         _ => false,
     };
     if changed && counts_generations(new.kind()) {
@@ -249,6 +271,10 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
         }
         (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::ResourceQuota(new), Object::ResourceQuota(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {
+            keep(new, |n| &mut n.spec, &old.spec);
+        }
+        (Object::Custom(new), Object::Custom(old)) => Version::prepare_for_status_update(Arc::make_mut(new), old),
         _ => {}
     }
 }
@@ -288,10 +314,16 @@ fn keep<T: Clone, F: Clone + PartialEq>(new: &mut Arc<T>, field: fn(&mut T) -> &
     }
 }
 
-/// When an object is marked as being deleted: a Namespace's phase becomes Terminating.
-pub fn prepare_for_deletion(object: &mut Object) {
-    if let Object::Namespace(namespace) = object {
-        Arc::make_mut(namespace).status.get_or_insert_default().phase = Some("Terminating".into());
+/// When an object is marked as being deleted, a Namespace's phase and a definition's condition become Terminating.
+pub fn prepare_for_deletion(object: &mut Object, old: &Object, now: Instant) {
+    match object {
+        Object::Namespace(namespace) => {
+            Arc::make_mut(namespace).status.get_or_insert_default().phase = Some("Terminating".into());
+        }
+        Object::CustomResourceDefinition(defined) if old.meta().deletion_timestamp.is_none() => {
+            definition::prepare_for_deletion(Arc::make_mut(defined), now);
+        }
+        _ => {}
     }
 }
 
@@ -331,14 +363,23 @@ fn counts_generations(kind: Kind) -> bool {
             | Kind::ServiceCIDR
             | Kind::NetworkPolicy
             | Kind::PodDisruptionBudget
+            | Kind::CustomResourceDefinition
+            | Kind::Custom(_)
     )
 }
 
 /// Whether a PUT without resourceVersion is accepted.
 pub fn allow_unconditional_update(kind: Kind) -> bool {
-    const CONDITIONAL: &[Kind] =
-        &[Kind::Lease, Kind::CSIDriver, Kind::CSINode, Kind::VolumeAttachment, Kind::PodDisruptionBudget];
-    !CONDITIONAL.contains(&kind)
+    !matches!(
+        kind,
+        Kind::Lease
+            | Kind::CSIDriver
+            | Kind::CSINode
+            | Kind::VolumeAttachment
+            | Kind::PodDisruptionBudget
+            | Kind::CustomResourceDefinition
+            | Kind::Custom(_)
+    )
 }
 
 /// Whether a PUT of an absent object creates it.
@@ -386,10 +427,12 @@ pub fn orphans_by_default(kind: Kind) -> bool {
     matches!(kind, Kind::ReplicationController | Kind::Job)
 }
 
-/// Whether the first DELETE only marks the object: a Namespace goes when somebody finalizes it. Mirrors `REST.Delete` of
-/// `pkg/registry/core/namespace/storage`.
+/// Whether the first DELETE only marks the object: a Namespace goes when somebody finalizes it, a definition when its
+/// objects are gone. Mirrors `REST.Delete` of `pkg/registry/core/namespace/storage` and of
+/// `pkg/registry/customresourcedefinition`.
 pub fn outlives_first_delete(object: &Object) -> bool {
-    object.kind() == Kind::Namespace && object.meta().deletion_timestamp.is_none()
+    matches!(object.kind(), Kind::Namespace | Kind::CustomResourceDefinition)
+        && object.meta().deletion_timestamp.is_none()
 }
 
 /// Whether finalizers in the spec still hold the object: those of a Namespace.

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
 use k8s_openapi::api::core::v1::PodCondition;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::object::meta::scale_metadata;
 use crate::object::patch;
 use crate::object::selector::{Selector, format_label_selector};
 use crate::object::{Kind, Object, Pod, Status};
 
-use super::admission;
 use super::request::{Binding, Body, Patch, Response, Verb};
-use super::{ApiServer, Handling, Outcome};
+use super::{ApiServer, Handling, Outcome, admission, apiextensions};
 
 impl ApiServer {
     /// `POST pods/NAME/binding`: the Pod gets its node, once. Mirrors `pkg/registry/core/pod/storage`.
@@ -60,11 +59,17 @@ impl ApiServer {
         Ok((101, Response::Upgraded { node: node.to_owned(), kubelet, container }))
     }
 
-    /// `scale`: the replica count of a Deployment, ReplicaSet or ReplicationController, seen and changed alone.
+    /// `scale`: the replica count of an object that has one, seen and changed alone.
     pub(super) fn scale(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
         let parent = self.stored(request.kind, &request.namespace, &request.name)?;
-        let scale = scale_of(&parent).ok_or_else(Status::not_served)?;
+        let version = handling.custom.clone();
+        let paths = version.as_ref().and_then(|version| version.scale.as_ref());
+        let scale_of = |object: &Object| match (object, paths) {
+            (Object::Custom(object), Some(paths)) => apiextensions::scale::scale_of(object, paths),
+            _ => scale_of(object).ok_or_else(Status::not_served),
+        };
+        let scale = scale_of(&parent)?;
         if request.verb == Verb::Get {
             return Ok((200, Response::Scale(Box::new(scale))));
         }
@@ -73,10 +78,14 @@ impl ApiServer {
             return Err(Status::modified(request.kind, &request.name));
         }
         let mut new = parent.clone();
-        set_replicas(&mut new, replicas);
+        match (&mut new, paths) {
+            (Object::Custom(new), Some(paths)) => {
+                apiextensions::scale::set_replicas(Arc::make_mut(new), paths, replicas);
+            }
+            (new, _) => set_replicas(new, replicas),
+        }
         let stored = self.store_update(handling, &parent, new)?;
-        let scale = scale_of(&stored).ok_or_else(|| Status::not_found(request.kind, &request.name))?;
-        Ok((200, Response::Scale(Box::new(scale))))
+        Ok((200, Response::Scale(Box::new(scale_of(&stored)?))))
     }
 }
 
@@ -201,16 +210,8 @@ fn scale_of(object: &Object) -> Option<Scale> {
         }
         _ => return None,
     };
-    let meta = object.meta();
     Some(Scale {
-        metadata: ObjectMeta {
-            name: meta.name.clone(),
-            namespace: meta.namespace.clone(),
-            uid: meta.uid.clone(),
-            resource_version: meta.resource_version.clone(),
-            creation_timestamp: meta.creation_timestamp.clone(),
-            ..ObjectMeta::default()
-        },
+        metadata: scale_metadata(object.meta()),
         // Go leaves a zero out.
         spec: Some(ScaleSpec { replicas: replicas.filter(|n| *n != 0) }),
         status: Some(ScaleStatus { replicas: seen.unwrap_or(0), selector: Some(selector) }),

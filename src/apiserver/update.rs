@@ -7,12 +7,12 @@ use k8s_openapi::api::core::v1::{Node, NodeCondition, PodCondition};
 
 use crate::object::patch;
 use crate::object::status::{Cause, Reason};
-use crate::object::{Object, Pod, Status};
+use crate::object::{Kind, Object, Pod, Status};
 
 use super::admission::{self, Attributes};
 use super::create::{place_in_namespace, plugin_names};
 use super::request::{Body, Patch, Response, StatusPatch, Subresource, Verb};
-use super::{ApiServer, Handling, Outcome, decode, defaults, registry, strategy, validation};
+use super::{ApiServer, Handling, Outcome, decode, registry, strategy, validation};
 
 impl ApiServer {
     pub(super) fn update(&mut self, handling: &mut Handling) -> Outcome {
@@ -29,7 +29,7 @@ impl ApiServer {
         place_in_namespace(&mut new, &request.namespace)?;
         check_name(&new, &request.name)?;
         if !shares_spec(&new, &old) {
-            defaults::set_defaults(&mut new);
+            ApiServer::set_defaults(handling, &mut new);
         }
         self.store_update(handling, &old, new).map(|stored| (200, Response::Object(stored)))
     }
@@ -42,6 +42,8 @@ impl ApiServer {
         mut new: Object,
     ) -> Result<Object, Status> {
         let request = handling.request;
+        let version = handling.custom.clone();
+        let custom = version.as_deref();
         check_preconditions(old, &new)?;
         for (_, admit) in admission::MUTATING {
             let mut attributes = Attributes { request, old: Some(old), reader: &self.store, random: &mut self.random };
@@ -52,16 +54,16 @@ impl ApiServer {
         let causes = match request.subresource {
             Some(Subresource::Status) => {
                 strategy::prepare_for_status_update(&mut new, old, handling.now);
-                validation::validate_status_update(&new, old)
+                validation::validate_status_update(&new, old, custom)
             }
             Some(Subresource::Finalize) => {
                 strategy::prepare_for_finalize(&mut new, old);
                 validation::validate_finalize(&new, old)
             }
             _ => {
-                strategy::prepare_for_update(&mut new, old);
+                strategy::prepare_for_update(&mut new, old, custom);
                 self.addresses.allocate(&mut new, Some(old), &mut self.random)?;
-                validation::validate_update(&new, old)
+                validation::validate_update(&new, old, custom)
             }
         };
         if !causes.is_empty() {
@@ -105,15 +107,23 @@ impl ApiServer {
             Patch::Status(patch) => return apply_status(old, patch),
             Patch::Json(patch) => patch::json(old.to_json(), patch)?,
             Patch::Merge(patch) => patch::merge(old.to_json(), patch),
+            Patch::Strategic(_) if matches!(kind, Kind::Custom(_)) => return Err(no_strategic_merge()),
             Patch::Strategic(patch) => patch::strategic(kind, old.to_json(), patch)?,
         };
         // The error about a strategic patch quotes the patch, the others what it made of the object.
         let shown = || if let Patch::Strategic(patch) = patch { patch::go_text(patch) } else { value.to_string() };
         let mode = handling.request.options.field_validation;
-        let (object, warnings) = decode::decode_patched(kind, &value, shown, mode)?;
+        let (object, warnings) = decode::decode_patched(kind, handling.custom.as_deref(), &value, shown, mode)?;
         handling.warnings.extend(warnings);
         Ok(object)
     }
+}
+
+/// Strategic merge patches go by tags of Go types, and a custom kind has no type.
+fn no_strategic_merge() -> Status {
+    const TEXT: &str = "the body of the request was in an unknown format - accepted media types include: \
+                        application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+    Status::new(Reason::UnsupportedMediaType, TEXT)
 }
 
 fn patch_name(patch: &Patch) -> &'static str {

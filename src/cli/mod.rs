@@ -17,9 +17,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::cluster::manifest;
+use crate::cluster::manifest::{self, Manifests};
 use crate::cluster::scenario::{Nodes, Scenario};
 use crate::lab::plug;
+use crate::object::{Discovery, Kind};
 
 #[cfg(feature = "book")]
 pub mod book;
@@ -335,17 +336,22 @@ fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
     let mut scenario = Scenario { name: files.join(" "), title: "your manifests".into(), ..Scenario::default() };
     scenario.namespace = "default".into();
     scenario.folder = Some(PathBuf::from("."));
+    let mut all = Manifests::default();
     for file in files {
         if file == "-" {
             let mut text = String::new();
             io::stdin().read_to_string(&mut text)?;
-            manifest::read_text("STDIN", &text)?;
+            all.append(manifest::read_text("STDIN", &text, &Discovery::default())?);
             scenario.files.insert("STDIN".into(), text);
             scenario.timeline.push("kubectl apply -f STDIN".into());
         } else {
-            manifest::read_path(Path::new("."), file)?;
+            all.append(manifest::read_path(Path::new("."), file, &Discovery::default())?);
             scenario.timeline.push(format!("kubectl apply -f {}", shell_words::quote(file)));
         }
+    }
+    // Kinds may be defined on the way.
+    if !all.known.iter().any(|manifest| manifest.kind == Kind::CustomResourceDefinition) {
+        all.all()?;
     }
     Ok(scenario)
 }

@@ -3,6 +3,7 @@
 //! Mirrors `client-go/tools/cache`: reflector (watch with initial events, watch again after an error), delta queue,
 //! indexer. Every watch event gives exactly one change; the cache is changed first.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -15,11 +16,19 @@ use crate::engine::{ActorId, Hub, Memory, Note};
 use crate::object::status::Reason;
 use crate::object::{Key, Kind, Object, Resource};
 
-/// Wake: a reflector tries again. The wake's key is the kind's plural.
+/// Wake: a reflector tries again. The wake's key is the kind's plural, with the group if users have defined it.
 pub const RELIST: &str = "relist";
 
 /// The reflector's first wait after an error; the real one adds chance and grows to 30 seconds.
 const BACKOFF: Duration = Duration::from_millis(800);
+
+/// The key of the wake of a kind's reflector.
+fn wake_key(kind: Kind) -> Cow<'static, str> {
+    match kind {
+        Kind::Custom(kind) => Cow::Owned(kind.info().qualified_plural()),
+        kind => Cow::Borrowed(kind.info().plural),
+    }
+}
 
 /// What an informer tells its handlers.
 #[derive(Clone, Debug)]
@@ -186,6 +195,19 @@ impl Informer {
         self.reflector.set(Reflector::Initial(watch, BTreeMap::new()));
     }
 
+    /// Closes the watch; what it had cached stays as it was.
+    pub fn stop(&self) {
+        if let Reflector::Initial(watch, _) | Reflector::Watching(watch) = self.reflector.get() {
+            self.hub.close_watch(watch);
+        }
+        self.reflector.set(Reflector::Idle);
+    }
+
+    /// Whether a wake to list again is for this informer.
+    pub fn relists_at(&self, key: &str) -> bool {
+        matches!(&*self.reflector.borrow(), Reflector::Idle) && *wake_key(self.selection.kind) == *key
+    }
+
     /// Takes one watch event: changes the cache, and returns what handlers are to be told.
     pub fn on_event(&self, event: WatchEvent) -> Vec<Change> {
         let filling = matches!(&*self.reflector.borrow(), Reflector::Initial(..));
@@ -193,8 +215,9 @@ impl Informer {
             WatchEvent::Error(status) => {
                 self.reflector.set(Reflector::Idle);
                 // A server that is gone is asked again and again; one that says so will list.
+                let key = wake_key(self.selection.kind);
                 let wake = if status.reason == Reason::Expired { Hub::wake } else { Hub::wake_background };
-                wake(&self.hub, self.actor, RELIST, self.selection.kind.info().plural, BACKOFF);
+                wake(&self.hub, self.actor, RELIST, key.as_ref(), BACKOFF);
                 Vec::new()
             }
             WatchEvent::Bookmark { revision, initial_events_end: true, .. } if filling => self.filled(revision),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::object::Kind;
+use crate::object::{Discovery, Kind};
 
 mod yaml;
 
@@ -41,6 +41,28 @@ pub struct Source {
     pub line: usize,
     /// The column, from 1; 0 if unknown.
     pub column: usize,
+}
+
+/// What stands in a file: objects of kinds that the cluster knows, and complaints about the others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Manifests {
+    /// In the order of the file.
+    pub known: Vec<Manifest>,
+    /// One complaint for each object of a kind that nobody has defined yet.
+    pub unknown: Vec<ManifestError>,
+}
+
+impl Manifests {
+    /// Adds what stands in another file.
+    pub fn append(&mut self, mut other: Manifests) {
+        self.known.append(&mut other.known);
+        self.unknown.append(&mut other.unknown);
+    }
+
+    /// The objects, if all are of kinds that the cluster knows.
+    pub fn all(mut self) -> Result<Vec<Manifest>, ManifestError> {
+        if self.unknown.is_empty() { Ok(self.known) } else { Err(self.unknown.remove(0)) }
+    }
 }
 
 /// Why a manifest cannot be used.
@@ -86,13 +108,13 @@ impl fmt::Display for ManifestError {
 impl std::error::Error for ManifestError {}
 
 /// Reads what `-f path` names: a file or a directory, seen from `base`.
-pub fn read_path(base: &Path, path: &str) -> Result<Vec<Manifest>, ManifestError> {
+pub fn read_path(base: &Path, path: &str, known: &Discovery) -> Result<Manifests, ManifestError> {
     let place = base.join(path);
     let metadata = fs::metadata(&place).map_err(|error| unreadable(path, &error))?;
     if !metadata.is_dir() {
-        return read_text(path, &read_file(&place, path)?);
+        return read_text(path, &read_file(&place, path)?, known);
     }
-    let mut manifests = Vec::new();
+    let mut manifests = Manifests::default();
     let files = manifest_files(&place, path)?;
     if files.is_empty() {
         let message = format!("error reading [{path}]: recognized file extensions are [.json .yaml .yml]");
@@ -101,40 +123,47 @@ pub fn read_path(base: &Path, path: &str) -> Result<Vec<Manifest>, ManifestError
     }
     for file in files {
         let name = format!("{}/{}", path.trim_end_matches('/'), file.file_name().unwrap_or_default().to_string_lossy());
-        manifests.append(&mut read_text(&name, &read_file(&file, &name)?)?);
+        manifests.append(read_text(&name, &read_file(&file, &name)?, known)?);
     }
     Ok(manifests)
 }
 
 /// Reads the text of a file named `file`.
-pub fn read_text(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
-    let mut manifests = Vec::new();
+pub fn read_text(file: &str, text: &str, known: &Discovery) -> Result<Manifests, ManifestError> {
+    let mut manifests = Manifests::default();
     for document in yaml::documents(text) {
         let (value, source) = yaml::read(file, document)?;
         match value {
             Value::Null => {}
-            value => add_objects(value, source, &mut manifests)?,
+            value => add_objects(value, source, known, &mut manifests)?,
         }
     }
-    if manifests.is_empty() {
+    if manifests.known.is_empty() && manifests.unknown.is_empty() {
         let advice = format!("{file} has no objects in it: only comments, blank lines or empty documents.");
         return Err(ManifestError::new(whole(file), "no objects passed to apply", advice));
     }
     Ok(manifests)
 }
 
-fn add_objects(value: Value, source: Source, manifests: &mut Vec<Manifest>) -> Result<(), ManifestError> {
+fn add_objects(
+    value: Value,
+    source: Source,
+    known: &Discovery,
+    manifests: &mut Manifests,
+) -> Result<(), ManifestError> {
     let is_list = value.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
     if let (true, Some(Value::Array(items))) = (is_list, value.get("items")) {
-        return items.iter().try_for_each(|item| add_objects(item.clone(), source.clone(), manifests));
+        return items.iter().try_for_each(|item| add_objects(item.clone(), source.clone(), known, manifests));
     }
-    let kind = kind_of(&value, &source)?;
-    manifests.push(Manifest { object: value, kind, source });
+    match kind_of(&value, &source, known)? {
+        Ok(kind) => manifests.known.push(Manifest { object: value, kind, source }),
+        Err(unknown) => manifests.unknown.push(unknown),
+    }
     Ok(())
 }
 
 /// The kind that a document names, or what a real cluster says of it. Mirrors `meta.NoKindMatchError`.
-fn kind_of(value: &Value, source: &Source) -> Result<Kind, ManifestError> {
+fn kind_of(value: &Value, source: &Source, known: &Discovery) -> Result<Result<Kind, ManifestError>, ManifestError> {
     let invalid = |why: &str, advice: &str| {
         let message = format!(
             "error validating \"{}\": error validating data: {why}; if you choose to ignore these errors, turn validation \
@@ -155,7 +184,7 @@ fn kind_of(value: &Value, source: &Source) -> Result<Kind, ManifestError> {
             return invalid(&format!("{name} not set"), &advice);
         }
     }
-    Kind::from_manifest(api_version, kind).ok_or_else(|| {
+    Ok(known.from_manifest(api_version, kind).ok_or_else(|| {
         let meta = |field| value.pointer(field).and_then(Value::as_str).unwrap_or_default();
         let mut error = unknown_kind(source, api_version, kind);
         error.message = format!(
@@ -166,7 +195,7 @@ fn kind_of(value: &Value, source: &Source) -> Result<Kind, ManifestError> {
             source.file
         );
         error
-    })
+    }))
 }
 
 /// The way out of a kind that the cluster does not know.

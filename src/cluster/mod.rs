@@ -28,6 +28,7 @@ use crate::apiserver::ApiServer;
 use crate::apiserver::admission::Reader;
 use crate::apiserver::request::User;
 use crate::client::{Client, Registration};
+use crate::controllers::ControllerManager;
 use crate::engine::{self, ActorId, Engine, EventId, Hub, Memory, Step};
 use crate::node::cni::Plugins;
 use crate::node::csi;
@@ -264,6 +265,8 @@ impl Cluster {
     }
 
     fn add_control_plane(&mut self) {
+        let (hub, id) = (self.engine.hub().clone(), self.engine.next_actor());
+        self.engine.add(Rc::new(ControllerManager::of_api_server(hub, id)));
         for name in self.control_plane() {
             self.start_control(&name);
         }

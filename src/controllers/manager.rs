@@ -9,9 +9,13 @@ use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::queue::{READY, WORK};
-use crate::client::{Client, Controller, ControllerContext, Error, Informer, Queue, Recorder, Registration, Selection};
+use crate::client::{
+    Change, Client, Controller, ControllerContext, Error, Informer, Queue, Recorder, Registration, Selection,
+};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory};
-use crate::object::{Key, Kind};
+use crate::object::{Discovery, Key, Kind, Object};
+
+use super::apiextensions;
 
 /// Requests a second that one controller's client may send, and how many at once. The defaults of
 /// kube-controller-manager's `--kube-api-qps` and `--kube-api-burst`.
@@ -43,6 +47,9 @@ pub struct ControllerManager {
     hub: Hub,
     actor: ActorId,
     informers: Vec<Informer>,
+    /// Informers of kinds that users have defined, for controllers that watch the definitions.
+    defined: Memory<BTreeMap<Kind, Informer>>,
+    user: Rc<User>,
     slots: Vec<Slot>,
 }
 
@@ -84,6 +91,13 @@ impl ControllerManager {
         ControllerManager::with(name, &hub, actor, table, user(name), &new_client)
     }
 
+    /// The controllers that a real kube-apiserver has in its own process, which ask it as itself.
+    pub fn of_api_server(hub: Hub, actor: ActorId) -> ControllerManager {
+        let user = Rc::new(User::loopback());
+        let new_client = |_: &Registration| Client::new(hub.clone(), actor, user.clone(), QPS, BURST);
+        ControllerManager::with(apiextensions::PROCESS, &hub, actor, apiextensions::TABLE, user.clone(), &new_client)
+    }
+
     fn with(
         name: &'static str,
         hub: &Hub,
@@ -98,7 +112,8 @@ impl ControllerManager {
         let watch = |kind| Informer::new(hub.clone(), actor, user.clone(), Selection::all(kind));
         let informers: Vec<Informer> = kinds.into_iter().map(watch).collect();
         let slots = table.iter().map(|row| Slot::new(row, &informers, || new_client(row))).collect();
-        ControllerManager { name, hub: hub.clone(), actor, informers, slots }
+        let defined = hub.memory(BTreeMap::new());
+        ControllerManager { name, hub: hub.clone(), actor, informers, defined, user, slots }
     }
 
     /// Its informers.
@@ -118,12 +133,46 @@ impl ControllerManager {
     }
 
     fn notify(&self, watch: WatchId, event: WatchEvent) {
-        let Some(informer) = self.informers.iter().find(|informer| informer.owns(watch)) else { return };
-        let kind = informer.kind();
+        let informer = self.informers.iter().find(|informer| informer.owns(watch)).cloned();
+        let defined = || self.defined.borrow().values().find(|informer| informer.owns(watch)).cloned();
+        let Some(informer) = informer.or_else(defined) else { return };
         for change in informer.on_event(event) {
-            for slot in self.slots.iter().filter(|slot| slot.registration.watches.contains(&kind)) {
-                slot.controller.on_change(&change);
+            self.tell(informer.kind(), &change);
+            if let Change::Added(object) | Change::Updated { new: object, .. } | Change::Deleted(object) = &change
+                && informer.kind() == Kind::CustomResourceDefinition
+            {
+                self.follow(object, matches!(change, Change::Deleted(_)));
             }
+        }
+    }
+
+    /// Tells a change to whom it concerns. Who watches definitions is told of the objects of all kinds that they define.
+    fn tell(&self, kind: Kind, change: &Change) {
+        let row = if matches!(kind, Kind::Custom(_)) { Kind::CustomResourceDefinition } else { kind };
+        let wants = |slot: &&Slot| [row, kind].iter().any(|kind| slot.registration.watches.contains(kind));
+        self.slots.iter().filter(wants).for_each(|slot| slot.controller.on_change(change));
+    }
+
+    /// A definition has come, changed or gone: so does the informer of its kind.
+    fn follow(&self, definition: &Object, gone: bool) {
+        let mut discovery = Discovery::default();
+        discovery.note(definition, gone);
+        let wanted: Option<Kind> = discovery.custom().next();
+        let mut defined = self.defined.borrow_mut();
+        let same = |kind: &Kind| kind.info().qualified_plural() == definition.name();
+        defined.retain(|kind, informer| {
+            let keep = !same(kind) || Some(*kind) == wanted;
+            if !keep {
+                informer.stop();
+            }
+            keep
+        });
+        if let Some(kind) = wanted
+            && !defined.contains_key(&kind)
+        {
+            let informer = Informer::new(self.hub.clone(), self.actor, self.user.clone(), Selection::all(kind));
+            informer.start();
+            defined.insert(kind, informer);
         }
     }
 
@@ -249,7 +298,8 @@ impl Actor for ControllerManager {
             Delivery::Wake { what: WORK, key } => self.work(&key),
             Delivery::Wake { what: READY, key } => self.ready(&key),
             Delivery::Wake { what: RELIST, key } => {
-                if let Some(informer) = self.informers.iter().find(|i| i.kind().info().plural == &*key) {
+                let defined: Vec<Informer> = self.defined.borrow().values().cloned().collect();
+                if let Some(informer) = self.informers.iter().chain(&defined).find(|i| i.relists_at(&key)) {
                     informer.start();
                 }
             }

@@ -6,6 +6,8 @@
 //!
 //! Adding a controller takes one file and one row in [`TABLE`].
 //!
+//! Those in [`apiextensions`] belong to the API server, and run in a process of their own.
+//!
 //! What several of them need:
 //!
 //! - [`claim`]: who owns what a selector selects.
@@ -38,6 +40,8 @@ pub mod namespace;
 pub mod root_ca;
 pub mod service_account;
 pub mod tokens;
+
+pub mod apiextensions;
 
 pub mod attach_detach;
 pub mod persistent_volume;

@@ -86,6 +86,7 @@ fn of_kind(kind: Kind) -> usize {
         Kind::ResourceQuota | Kind::LimitRange => 3,
         Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding | Kind::ServiceAccount => 3,
         Kind::Event => 5,
+        Kind::CustomResourceDefinition | Kind::Custom(_) => 17,
     }
 }
 

@@ -351,6 +351,7 @@ mod tests {
     use crate::controllers::garbage_collector::attempt_to_delete::{Owners, Verdict, policy_of, waits_for_dependents};
     use crate::controllers::garbage_collector::graph::Graph;
     use crate::controllers::garbage_collector::requests::claimed_owner;
+    use crate::object::Discovery;
     use crate::object::{Kind, Object};
 
     #[test]
@@ -381,8 +382,8 @@ mod tests {
         }
         let mut owners = Owners::default();
         for reference in owners_of(item.meta()) {
-            let owner = claimed_owner(reference, &node.identity);
-            let kind = owner.known_kind().unwrap();
+            let owner = claimed_owner(&Discovery::default(), reference, &node.identity);
+            let kind = owner.known_kind(&Discovery::default()).unwrap();
             if kind.info().namespaced && owner.namespace.is_empty() {
                 return Action::Leave;
             }

@@ -49,6 +49,23 @@ impl Json {
     }
 }
 
+/// A number as Go prints it: whole ones without a point.
+pub fn go_number(number: f64) -> Value {
+    // Up to here a float is exact.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() <= EXACT { Value::from(number as i64) } else { Value::from(number) }
+}
+
+/// The same everywhere in a value.
+pub fn go_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => *value = go_number(number.as_f64().unwrap_or_default()),
+        Value::Array(items) => items.iter_mut().for_each(go_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(go_numbers),
+        _ => {}
+    }
+}
+
 /// Parses a whole text. The error is Go's.
 pub fn parse(text: &str) -> Result<Json, String> {
     let mut parser = Parser { text, at: 0 };

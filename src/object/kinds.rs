@@ -1,13 +1,16 @@
 //! The table of kinds, and [`Object`], a shared object of any of them.
 //!
 //! Mirrors the scheme and the REST mapping of `k8s.io/apimachinery`: which group, version and plural a kind
-//! has, whether it lives in a namespace, and what kubectl may call it.
+//! has, whether it lives in a namespace, and what kubectl may call it. Kinds that users define come on top
+//! ([`super::custom`]).
 
 use std::sync::Arc;
 
 use k8s_openapi::Resource as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
+
+use super::custom::{CustomKind, CustomObject};
 
 /// What the cluster knows of a kind before it has seen any object of it.
 #[derive(Debug)]
@@ -69,10 +72,14 @@ macro_rules! kinds {
     ($($kind:ident: $path:path, $plural:literal, $namespaced:literal, [$($short:literal),*];)*) => {
         /// A kind of object, in the order of the table.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Kind { $(#[doc = concat!("`", stringify!($kind), "`")] $kind,)* }
+        pub enum Kind {
+            $(#[doc = concat!("`", stringify!($kind), "`")] $kind,)*
+            /// A kind that a user has defined.
+            Custom(CustomKind),
+        }
 
         impl Kind {
-            /// Every kind, in table order.
+            /// Every kind that is built in, in table order.
             pub const ALL: &'static [Kind] = &[$(Kind::$kind,)*];
 
             /// The kind's row.
@@ -86,6 +93,7 @@ macro_rules! kinds {
                         };
                         &INFO
                     })*
+                    Kind::Custom(kind) => kind.info(),
                 }
             }
 
@@ -93,6 +101,7 @@ macro_rules! kinds {
             pub fn deserialize<'de, D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Object, D::Error> {
                 match self {
                     $(Kind::$kind => Ok(Object::$kind(Arc::new(serde::Deserialize::deserialize(deserializer)?))),)*
+                    Kind::Custom(kind) => Ok(Object::Custom(Arc::new(CustomObject::deserialize(kind, deserializer)?))),
                 }
             }
 
@@ -104,39 +113,55 @@ macro_rules! kinds {
 
         /// One object of any kind, shared. Cloning it copies a pointer.
         #[derive(Clone, Debug, PartialEq)]
-        pub enum Object { $(#[doc = concat!("A `", stringify!($kind), "`")] $kind(Arc<$path>),)* }
+        pub enum Object {
+            $(#[doc = concat!("A `", stringify!($kind), "`")] $kind(Arc<$path>),)*
+            /// An object of a kind that a user has defined.
+            Custom(Arc<CustomObject>),
+        }
 
         impl Object {
             /// Its kind.
             pub fn kind(&self) -> Kind {
-                match self { $(Object::$kind(_) => Kind::$kind,)* }
+                match self { $(Object::$kind(_) => Kind::$kind,)* Object::Custom(o) => Kind::Custom(o.kind()) }
             }
 
             /// Its metadata.
             pub fn meta(&self) -> &ObjectMeta {
-                match self { $(Object::$kind(o) => &o.metadata,)* }
+                match self { $(Object::$kind(o) => &o.metadata,)* Object::Custom(o) => &o.metadata }
             }
 
             /// The metadata to change; the object is copied first if anyone else holds it.
             pub fn meta_mut(&mut self) -> &mut ObjectMeta {
-                match self { $(Object::$kind(o) => &mut Arc::make_mut(o).metadata,)* }
+                match self {
+                    $(Object::$kind(o) => &mut Arc::make_mut(o).metadata,)*
+                    Object::Custom(o) => &mut Arc::make_mut(o).metadata,
+                }
             }
 
             /// The object as the API prints it.
             pub fn to_json(&self) -> Value {
-                match self { $(Object::$kind(o) => serde_json::to_value(&**o),)* }
-                    .expect("a typed object has string keys and finite numbers, so it prints as JSON")
+                let mut value = match self {
+                    $(Object::$kind(o) => serde_json::to_value(&**o),)*
+                    Object::Custom(o) => serde_json::to_value(&**o),
+                }
+                .expect("a typed object has string keys and finite numbers, so it prints as JSON");
+                // No other built-in kind has numbers that may have a point.
+                if matches!(self, Object::CustomResourceDefinition(_)) {
+                    super::json::go_numbers(&mut value);
+                }
+                value
             }
 
             /// The typed object, for whoever knows its type in another way.
             pub fn as_any(&self) -> Arc<dyn std::any::Any + Send + Sync> {
-                match self { $(Object::$kind(o) => o.clone(),)* }
+                match self { $(Object::$kind(o) => o.clone(),)* Object::Custom(o) => o.clone() }
             }
 
             /// Whether both are the very same version in memory.
             pub fn same(&self, other: &Object) -> bool {
                 match (self, other) {
                     $((Object::$kind(a), Object::$kind(b)) => Arc::ptr_eq(a, b),)*
+                    (Object::Custom(a), Object::Custom(b)) => Arc::ptr_eq(a, b),
                     _ => false,
                 }
             }
@@ -158,6 +183,7 @@ use k8s_openapi::api::{
 };
 use k8s_openapi::api::{discovery::v1 as discovery, networking::v1 as networking, policy::v1 as policy};
 use k8s_openapi::api::{rbac::v1 as rbac, scheduling::v1 as scheduling, storage::v1 as storage};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
 
 kinds! {
     Namespace: core::Namespace, "namespaces", false, ["ns"];
@@ -197,6 +223,7 @@ kinds! {
     LimitRange: core::LimitRange, "limitranges", true, ["limits"];
     PodDisruptionBudget: policy::PodDisruptionBudget, "poddisruptionbudgets", true, ["pdb"];
     HorizontalPodAutoscaler: autoscaling::HorizontalPodAutoscaler, "horizontalpodautoscalers", true, ["hpa"];
+    CustomResourceDefinition: apiextensions::CustomResourceDefinition, "customresourcedefinitions", false, ["crd", "crds"];
 }
 
 impl Object {
@@ -231,12 +258,12 @@ impl Kind {
         Kind::Job,
     ];
 
-    /// The kind with this `apiVersion` and `kind`, as a manifest names it.
+    /// The built-in kind with this `apiVersion` and `kind`, as a manifest names it.
     pub fn from_manifest(api_version: &str, kind: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|k| k.info().kind == kind && k.info().api_version == api_version)
     }
 
-    /// The kind that kubectl means by `word`: plural, singular, short name or `plural.group`, in any case.
+    /// The built-in kind that kubectl means by `word`: plural, singular, short name or `plural.group`, in any case.
     pub fn from_word(word: &str) -> Option<Kind> {
         let word = word.to_ascii_lowercase();
         Kind::ALL.iter().copied().find(|k| {

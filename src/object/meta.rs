@@ -81,6 +81,18 @@ pub fn controller_ref<T: Resource>(owner: &T) -> OwnerReference {
     }
 }
 
+/// The metadata of an object's `Scale`.
+pub fn scale_metadata(meta: &ObjectMeta) -> ObjectMeta {
+    ObjectMeta {
+        name: meta.name.clone(),
+        namespace: meta.namespace.clone(),
+        uid: meta.uid.clone(),
+        resource_version: meta.resource_version.clone(),
+        creation_timestamp: meta.creation_timestamp.clone(),
+        ..ObjectMeta::default()
+    }
+}
+
 /// `Kind/name`, as describe pages and Events name an object.
 pub fn kind_name(kind: Kind, name: &str) -> String {
     format!("{kind}/{name}")

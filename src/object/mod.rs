@@ -4,7 +4,8 @@
 //! objects are the `k8s-openapi` structs themselves, the [`Pod`] apart. They are shared, never copied to look at: an [`Object`] is
 //! one reference-counted typed struct, and whoever changes one makes a new version of it.
 //!
-//! - [`kinds`]: the table of kinds; adding a kind to the cluster starts with one row there.
+//! - [`kinds`]: the table of kinds; adding a kind to the cluster starts with one row there. [`custom`]: kinds that users define;
+//!   [`definition`], [`discovery`]: how they define them, and how clients learn of them.
 //! - [`meta`]: names, keys, owners, conditions.
 //! - [`status`]: errors as the API server gives them.
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
@@ -21,6 +22,9 @@
 pub mod base64;
 pub mod budget;
 pub mod cron;
+pub mod custom;
+pub mod definition;
+pub mod discovery;
 pub mod glob;
 pub mod json;
 pub mod kinds;
@@ -42,6 +46,8 @@ pub mod token;
 pub mod volume;
 pub mod zone;
 
+pub use custom::{CustomKind, CustomObject};
+pub use discovery::Discovery;
 pub use kinds::{Kind, KindInfo, Object, Resource};
 pub use meta::Key;
 pub use pod::Pod;

@@ -16,7 +16,7 @@ pub mod diff;
 pub mod schema;
 mod strategic;
 
-pub use diff::{diff_merge, diff_strategic, three_way_strategic};
+pub use diff::{diff_merge, diff_strategic, three_way_merge, three_way_strategic};
 
 /// How many operations an RFC 6902 patch may have.
 const OPERATIONS_MAX: usize = 10_000;

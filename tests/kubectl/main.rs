@@ -1,5 +1,6 @@
 //! kubectl: its requests and its output, beside a real kubectl's.
 
+mod custom;
 mod drain;
 mod exec;
 mod recordings;

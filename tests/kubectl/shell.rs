@@ -137,9 +137,9 @@ fn call(step: &Step) -> Option<String> {
         Note::Answered { code, .. } => Some(*code),
         _ => None,
     })?;
-    // The recordings leave out what is read of nodes and of classes.
+    // The recordings leave out what is read of nodes and of classes, and discovery, for which definitions are read here.
     let reads = matches!(request.verb, Verb::Get | Verb::List | Verb::Watch);
-    let elsewhere = matches!(request.kind, Kind::Node | Kind::PriorityClass);
+    let elsewhere = matches!(request.kind, Kind::Node | Kind::PriorityClass | Kind::CustomResourceDefinition);
     if &*request.user.agent != "user/kubectl" || (elsewhere && reads) {
         return None;
     }

@@ -139,7 +139,7 @@ const TRIALS: &[(&str, &str)] = &[
         "Error from server (Forbidden): services \"web\" is forbidden: exceeded quota: q, requested: services=1, used: services=0, limited: services=0",
     ),
     ("kubectl label ns trials pod-security.kubernetes.io/warn=baseline", "namespace/trials labeled"),
-    ("kubectl api-versions", "apps/v1\n…"),
+    ("kubectl api-versions", "apiextensions.k8s.io/v1\napps/v1\n…"),
 ];
 
 #[test]
@@ -165,7 +165,7 @@ fn script(namespace: &str, script: &[(&str, &str)]) {
 }
 
 /// A leading `*` asks for the last line only, a `…` for what stands before it.
-fn agrees(shown: &str, want: &str) -> bool {
+pub fn agrees(shown: &str, want: &str) -> bool {
     if let Some(last) = want.strip_prefix('*') {
         return shown.lines().last() == Some(last);
     }

@@ -21,6 +21,8 @@
 use crate::object::Object;
 use crate::object::status::Cause;
 
+use super::apiextensions::{Version, definition};
+
 pub mod autoscaling;
 pub mod budget;
 pub mod config;
@@ -57,8 +59,8 @@ mod tests;
 
 use field::Problems;
 
-/// What is wrong with a new object.
-pub fn validate_create(object: &Object) -> Vec<Cause> {
+/// What is wrong with a new object; `custom` is what is known of its kind if a user has defined it.
+pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> {
     let mut problems = Problems::default();
     metadata::validate_create(&mut problems, object);
     match object {
@@ -97,13 +99,19 @@ pub fn validate_create(object: &Object) -> Vec<Cause> {
         Object::Namespace(there) => namespace::namespace(&mut problems, there),
         Object::ResourceQuota(quota) => resource_quota::resource_quota(&mut problems, quota),
         Object::LimitRange(range) => limit_range::limit_range(&mut problems, range),
+        Object::CustomResourceDefinition(defined) => definition::validate(&mut problems, defined),
+        Object::Custom(object) => {
+            if let Some(version) = custom {
+                version.validate(&mut problems, object);
+            }
+        }
         Object::ServiceAccount(_) => {}
     }
     problems.0
 }
 
 /// What is wrong with a change.
-pub fn validate_update(new: &Object, old: &Object) -> Vec<Cause> {
+pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
     let mut problems = Problems::default();
     metadata::validate_update(&mut problems, new.meta(), old.meta());
     match (new, old) {
@@ -163,13 +171,21 @@ pub fn validate_update(new: &Object, old: &Object) -> Vec<Cause> {
             resource_quota::resource_quota_update(&mut problems, new, old);
         }
         (Object::LimitRange(new), _) => limit_range::limit_range(&mut problems, new),
+        (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {
+            definition::validate_update(&mut problems, new, old);
+        }
+        (Object::Custom(new), _) => {
+            if let Some(version) = custom {
+                version.validate(&mut problems, new);
+            }
+        }
         _ => {}
     }
     problems.0
 }
 
 /// What is wrong with a change of the status.
-pub fn validate_status_update(new: &Object, old: &Object) -> Vec<Cause> {
+pub fn validate_status_update(new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
     let mut problems = Problems::default();
     metadata::validate_update(&mut problems, new.meta(), old.meta());
     match (new, old) {
@@ -184,6 +200,11 @@ pub fn validate_status_update(new: &Object, old: &Object) -> Vec<Cause> {
         (Object::ResourceQuota(new), _) => resource_quota::resource_quota_status(&mut problems, new),
         (Object::PodDisruptionBudget(new), _) => budget::budget_status(&mut problems, new),
         (Object::HorizontalPodAutoscaler(new), _) => autoscaling::autoscaler_status(&mut problems, new),
+        (Object::Custom(new), _) => {
+            if let Some(version) = custom {
+                version.validate_status(&mut problems, new);
+            }
+        }
         _ => {}
     }
     problems.0

@@ -13,6 +13,9 @@ const PORT_NAME_LEN_MAX: usize = 15;
 const DNS_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
     start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const DNS_1035_LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
+    alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
+    validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 const SEARCH_DOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' \
     or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
@@ -47,6 +50,19 @@ pub fn check_dns_label(name: &str) -> Vec<String> {
     let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     if name.is_empty() || name.starts_with('-') || name.ends_with('-') || !name.bytes().all(inner) {
         problems.push(DNS_LABEL.to_owned());
+    }
+    problems
+}
+
+/// What is wrong with `name` as a DNS label that begins with a letter. Mirrors `IsDNS1035Label`.
+pub fn check_dns_1035_label(name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if name.len() > LABEL_LEN_MAX {
+        problems.push(format!("must be no more than {LABEL_LEN_MAX} bytes"));
+    }
+    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || name.ends_with('-') || !name.bytes().all(inner) {
+        problems.push(DNS_1035_LABEL.to_owned());
     }
     problems
 }

@@ -445,7 +445,7 @@ mod tests {
             ),
         ];
         for (kind, manifest, want) in cases {
-            assert_eq!(texts(validate_create(&object(kind, manifest.clone()))), want, "{kind} {manifest}");
+            assert_eq!(texts(validate_create(&object(kind, manifest.clone()), None)), want, "{kind} {manifest}");
         }
     }
 
@@ -503,7 +503,7 @@ mod tests {
             ),
         ];
         for (kind, old, new, want) in cases {
-            let text = texts(validate_update(&object(kind, new.clone()), &object(kind, old.clone())));
+            let text = texts(validate_update(&object(kind, new.clone()), &object(kind, old.clone()), None));
             assert!(text.starts_with(want) && text.is_empty() == want.is_empty(), "{kind} {old} {new}: {text}");
         }
     }

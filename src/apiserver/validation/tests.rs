@@ -11,7 +11,7 @@ use super::{validate_create, validate_update};
 fn object(kind: Kind, value: Value) -> Object {
     let mut object = kind.decode(value).unwrap();
     defaults::set_defaults(&mut object);
-    strategy::prepare_for_create(&mut object, Instant::default());
+    strategy::prepare_for_create(&mut object, None, Instant::default());
     object
 }
 
@@ -25,7 +25,7 @@ fn message(object: &Object, causes: Vec<crate::object::status::Cause>) -> String
 
 pub(super) fn wrong(kind: Kind, value: Value) -> String {
     let object = object(kind, value);
-    let causes = validate_create(&object);
+    let causes = validate_create(&object, None);
     message(&object, causes)
 }
 
@@ -232,14 +232,14 @@ fn changes_of_a_gated_pod() {
         ),
     ];
     for (new, want) in cases {
-        assert_eq!(message(&new, validate_update(&new, &old)), want);
+        assert_eq!(message(&new, validate_update(&new, &old, None)), want);
     }
 }
 
 #[test]
 fn changes() {
     let pod = |more: Value| object(Kind::Pod, sound(more));
-    let change = |new: &Object, old: &Object| message(new, validate_update(new, old));
+    let change = |new: &Object, old: &Object| message(new, validate_update(new, old, None));
     let old = pod(json!({}));
     assert_eq!(change(&old, &old), "");
     assert_eq!(

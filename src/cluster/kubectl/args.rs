@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Failure;
-use crate::object::Kind;
+use crate::object::{Discovery, Kind};
 
 /// A command line, taken apart.
 #[derive(Clone, Debug, Default)]
@@ -189,15 +189,15 @@ pub struct Target {
 }
 
 /// Reads `TYPE/NAME …`, `TYPE NAME …` or `TYPE,TYPE`. Mirrors `resource.Builder.ResourceTypeOrNameArgs`.
-pub fn targets(verb: &str, words: &[String]) -> Result<Vec<Target>, Failure> {
+pub fn targets(verb: &str, words: &[String], known: &Discovery) -> Result<Vec<Target>, Failure> {
     let Some(first) = words.first() else {
         return Err(Failure::text(format!("You must specify the type of resource to {verb}.")));
     };
     if words.iter().any(|word| word.contains('/')) {
-        return words.iter().map(|word| slashed(word)).collect();
+        return words.iter().map(|word| slashed(word, known)).collect();
     }
     let mut targets = Vec::new();
-    for kind in kinds(first)? {
+    for kind in kinds(first, known)? {
         match &words[1..] {
             [] => targets.push(Target { kind, name: None }),
             names => targets.extend(names.iter().map(|name| Target { kind, name: Some(name.clone()) })),
@@ -206,7 +206,7 @@ pub fn targets(verb: &str, words: &[String]) -> Result<Vec<Target>, Failure> {
     Ok(targets)
 }
 
-fn slashed(word: &str) -> Result<Target, Failure> {
+fn slashed(word: &str, known: &Discovery) -> Result<Target, Failure> {
     const MIXED: &str = "there is no need to specify a resource type as a separate argument when passing arguments in \
                          resource/name form (e.g. 'kubectl get resource/<resource_name>' instead of 'kubectl get resource \
                          resource/<resource_name>'";
@@ -215,18 +215,33 @@ fn slashed(word: &str) -> Result<Target, Failure> {
         let why = "arguments in resource/name form must have a single resource and name";
         return Err(Failure::text(why));
     }
-    Ok(Target { kind: one_kind(kind)?, name: Some(name.to_owned()) })
+    Ok(Target { kind: one_kind(kind, known)?, name: Some(name.to_owned()) })
 }
 
 /// `deploy,rs,pods`, or `all`.
-fn kinds(word: &str) -> Result<Vec<Kind>, Failure> {
+fn kinds(word: &str, known: &Discovery) -> Result<Vec<Kind>, Failure> {
     if word == "all" {
-        return Ok(Kind::CATEGORY_ALL.to_vec());
+        return Ok(Kind::CATEGORY_ALL.iter().copied().chain(known.category(word)).collect());
     }
-    word.split(',').filter(|part| !part.is_empty()).map(one_kind).collect()
+    let of_category: Vec<Kind> = known.category(word).collect();
+    if !of_category.is_empty() {
+        return Ok(of_category);
+    }
+    word.split(',').filter(|part| !part.is_empty()).map(|part| one_kind(part, known)).collect()
+}
+
+/// Whether all kinds that these words name are built in, so that nothing has to be asked to know them.
+pub fn are_built_in(words: &[String]) -> bool {
+    let slashed = words.iter().any(|word| word.contains('/'));
+    let first = words.iter().take(1).flat_map(|word| word.split(','));
+    let parts: Vec<&str> = match slashed {
+        true => words.iter().filter_map(|word| word.split_once('/')).map(|(kind, _)| kind).collect(),
+        false => first.collect(),
+    };
+    parts.iter().all(|part| part.is_empty() || Kind::from_word(part).is_some())
 }
 
 /// The kind that `word` names, or what kubectl says.
-pub fn one_kind(word: &str) -> Result<Kind, Failure> {
-    Kind::from_word(word).ok_or_else(|| Failure::text(format!("the server doesn't have a resource type \"{word}\"")))
+pub fn one_kind(word: &str, known: &Discovery) -> Result<Kind, Failure> {
+    known.from_word(word).ok_or_else(|| Failure::text(format!("the server doesn't have a resource type \"{word}\"")))
 }

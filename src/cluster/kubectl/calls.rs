@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Kubectl;
-use super::args::Args;
+use super::args::{Args, Target, are_built_in, targets};
 use super::client::Stream;
 use super::print::fields::text;
 use super::print::{Output, client_view, duration, print, qualified_name};
@@ -15,7 +15,7 @@ use crate::apiserver::request::{
 };
 use crate::cluster::manifest::ManifestError;
 use crate::object::status::Reason;
-use crate::object::{Kind, Status, patch};
+use crate::object::{Discovery, Kind, Status, patch};
 
 /// Why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +122,24 @@ impl Kubectl {
     pub fn request(&self, verb: Verb, kind: Kind, namespace: &str, name: &str, body: Body) -> Request {
         let namespace = if kind.info().namespaced { namespace } else { "" };
         Request::new(self.client.user().clone(), verb, kind, namespace, name, body)
+    }
+
+    /// The kinds that users have defined, as the API server has them now. The real kubectl reads discovery documents, and
+    /// keeps them for some minutes; it asks again when it meets a name that it does not know.
+    pub async fn discover(&self) -> Result<Discovery, Failure> {
+        let request = self.request(Verb::List, Kind::CustomResourceDefinition, "", "", Body::None);
+        if let Response::List { items, .. } = self.send(request).await? {
+            self.known.set(Discovery::of(&items));
+        }
+        Ok(self.known.get())
+    }
+
+    /// What a command is about: as [`targets`], asking the API server only if a word is of no built-in kind.
+    pub async fn targets(&self, verb: &str, words: &[String]) -> Result<Vec<Target>, Failure> {
+        if are_built_in(words) {
+            return targets(verb, words, &Discovery::default());
+        }
+        targets(verb, words, &self.discover().await?)
     }
 
     /// Sends a request and prints the warnings that come with the answer.

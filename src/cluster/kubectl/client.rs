@@ -13,6 +13,7 @@ use crate::client::Client;
 use crate::engine::{CallId, Memory};
 use crate::node::network::Fabric;
 use crate::node::runtime::state::Journal;
+use crate::object::Discovery;
 use crate::object::status::Reason;
 
 use super::args::Args;
@@ -47,6 +48,8 @@ pub struct Kubectl {
     /// Sends the requests.
     pub client: Client,
     feeds: Feeds,
+    /// What it has learned of the kinds that users define.
+    pub known: Memory<Discovery>,
     /// What commands have printed, standard output and standard error as they came.
     pub output: Output,
     /// What they have printed to standard output alone: what a pipe or `$(…)` takes.
@@ -73,6 +76,7 @@ impl Kubectl {
             output: hub.memory(String::new()),
             stdout: hub.memory(String::new()),
             journal: hub.memory(BTreeMap::new()),
+            known: hub.memory(Discovery::default()),
             client,
             feeds,
             namespace: "default".into(),

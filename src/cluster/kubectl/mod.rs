@@ -99,8 +99,8 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "wait" => verbs::wait::wait(&args, cx).await,
         "logs" => verbs::get::logs(&args, cx).await,
         "exec" => verbs::exec::exec(&args, cx).await,
-        "api-resources" => verbs::get::api_resources(cx),
-        "api-versions" => verbs::get::api_versions(cx),
+        "api-resources" => verbs::get::api_resources(cx).await,
+        "api-versions" => verbs::get::api_versions(cx).await,
         "version" => verbs::get::version(cx),
         _ => Err(Failure::text(format!("unknown command \"{verb}\" for \"kubectl\""))),
     }

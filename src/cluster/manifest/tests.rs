@@ -4,6 +4,14 @@ use serde_json::json;
 
 use super::*;
 
+fn read(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
+    read_text(file, text, &Discovery::default())?.all()
+}
+
+fn read_at(base: &Path, path: &str) -> Result<Vec<Manifest>, ManifestError> {
+    read_path(base, path, &Discovery::default())?.all()
+}
+
 /// A directory that is removed again.
 struct Scratch(PathBuf);
 
@@ -27,25 +35,25 @@ impl Drop for Scratch {
 }
 
 fn error(text: &str) -> ManifestError {
-    read_text("web.yaml", text).unwrap_err()
+    read("web.yaml", text).unwrap_err()
 }
 
 #[test]
 fn documents_become_objects_with_their_place() {
     let text = "# first\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\n\n---\n# only this\n---\n\
                 apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service}\n- {apiVersion: v1, kind: Pod}\n---\n";
-    let manifests = read_text("web.yaml", text).unwrap();
+    let manifests = read("web.yaml", text).unwrap();
     let found: Vec<(Kind, usize)> = manifests.iter().map(|m| (m.kind, m.source.line)).collect();
     assert_eq!(found, [(Kind::Pod, 3), (Kind::Service, 11), (Kind::Pod, 11)]);
     assert_eq!(manifests[0].object, json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}));
-    assert_eq!(read_text("-", r#"{"apiVersion": "v1", "kind": "Pod"}"#).unwrap()[0].kind, Kind::Pod);
+    assert_eq!(read("-", r#"{"apiVersion": "v1", "kind": "Pod"}"#).unwrap()[0].kind, Kind::Pod);
 }
 
 #[test]
 fn words_are_read_as_kubectl_reads_them() {
     let text = "apiVersion: v1\nkind: Pod\nspec:\n  mode: 0644\n  text: \"0755\"\n  on: yes\n  quoted: 'no'\n  port: 80\n\
                 \x20 base: &b {x: 1, y: 2}\n  derived: {<<: *b, y: 3}\n  5: five\n";
-    let spec = read_text("web.yaml", text).unwrap().remove(0).object["spec"].take();
+    let spec = read("web.yaml", text).unwrap().remove(0).object["spec"].take();
     assert_eq!(spec["mode"], 420);
     assert_eq!(spec["text"], "0755");
     assert_eq!(spec["on"], true);
@@ -83,7 +91,7 @@ fn mistakes_have_a_line_and_a_way_out() {
 #[test]
 fn a_removed_version_says_what_to_write() {
     let text = "apiVersion: apps/v1beta1\nkind: Deployment\nmetadata:\n  name: test-service-deploy\n";
-    let error = read_text("basic-deployment.yml", text).unwrap_err();
+    let error = read("basic-deployment.yml", text).unwrap_err();
     let want = "resource mapping not found for name: \"test-service-deploy\" namespace: \"\" from \"basic-deployment.yml\": \
                 no matches for kind \"Deployment\" in version \"apps/v1beta1\"\nensure CRDs are installed first";
     assert_eq!(error.message, want);
@@ -110,7 +118,7 @@ fn a_bomb_is_refused() {
 fn ten_thousand_documents_are_read() {
     let text: String =
         (0..10_000).map(|i| format!("---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{i}}}\n")).collect();
-    let manifests = read_text("many.yaml", &text).unwrap();
+    let manifests = read("many.yaml", &text).unwrap();
     assert_eq!(manifests.len(), 10_000);
     assert_eq!(manifests[9_999].source.line, 39_998);
 }
@@ -126,26 +134,26 @@ fn files_and_directories_are_read() {
     }
     scratch.write("notes.txt", b"no manifest");
     let names = |path: &str| -> Vec<String> {
-        let manifests = read_path(&scratch.0, path).unwrap();
+        let manifests = read_at(&scratch.0, path).unwrap();
         manifests.iter().map(|m| format!("{} {}", m.source.file, m.object["metadata"]["name"])).collect()
     };
     assert_eq!(names("a.yaml"), ["a.yaml \"a\""]);
     assert_eq!(names("."), ["./a.yaml \"a\"", "./b.yml \"b\"", "./c.json \"c\""]);
-    assert_eq!(read_path(&scratch.0, "nowhere.yaml").unwrap_err().message, "the path \"nowhere.yaml\" does not exist");
+    assert_eq!(read_at(&scratch.0, "nowhere.yaml").unwrap_err().message, "the path \"nowhere.yaml\" does not exist");
 }
 
 #[test]
 fn what_is_no_manifest_is_refused() {
     let scratch = Scratch::new("wrong");
     scratch.write("binary.yaml", b"kind: \xff\xfe\x00");
-    assert!(read_path(&scratch.0, "binary.yaml").unwrap_err().advice.contains("UTF-8"));
+    assert!(read_at(&scratch.0, "binary.yaml").unwrap_err().advice.contains("UTF-8"));
     scratch.write("empty.yaml", b"");
-    assert_eq!(read_path(&scratch.0, "empty.yaml").unwrap_err().message, "no objects passed to apply");
+    assert_eq!(read_at(&scratch.0, "empty.yaml").unwrap_err().message, "no objects passed to apply");
     let huge = fs::File::create(scratch.0.join("huge.yaml")).unwrap();
     huge.set_len(FILE_BYTES_MAX + 1).unwrap();
-    assert!(read_path(&scratch.0, "huge.yaml").unwrap_err().message.contains("too large"));
+    assert!(read_at(&scratch.0, "huge.yaml").unwrap_err().message.contains("too large"));
     fs::create_dir(scratch.0.join("none")).unwrap();
-    assert!(read_path(&scratch.0, "none").unwrap_err().message.contains("recognized file extensions"));
+    assert!(read_at(&scratch.0, "none").unwrap_err().message.contains("recognized file extensions"));
 }
 
 /// Whatever stands in a file, it is read or refused.
@@ -167,7 +175,7 @@ fn mangled_manifests_are_read_or_refused() {
             chars.splice(place..end, bit.chars());
         }
         let text: String = chars.into_iter().collect();
-        if let Err(error) = read_text("web.yaml", &text) {
+        if let Err(error) = read("web.yaml", &text) {
             assert!(!error.message.is_empty(), "{text}");
             assert!(error.source.line <= text.lines().count() + 1, "{text}\n{error}");
         }

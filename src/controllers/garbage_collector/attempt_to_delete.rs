@@ -11,7 +11,7 @@ use crate::client::Error;
 use crate::object::{Key, Kind, Object};
 
 use super::graph::{Identity, Uid, has_finalizer, owners_of};
-use super::requests::{Unreachable, claimed_owner};
+use super::requests::{Unreachable, claimed_owner, merge_of_owners};
 use super::{DELETE, FOREGROUND, GarbageCollector, ORPHAN, key};
 
 /// How often the real collector looks whether the API server has learned new kinds.
@@ -64,7 +64,7 @@ impl GarbageCollector {
             }
         }
         let unseen = self.graph.borrow().get(&identity.uid).is_some_and(|node| !node.is_observed());
-        match identity.known_kind() {
+        match identity.known_kind(&self.discovery.borrow()) {
             // No informer tells of Events.
             Some(Kind::Event) => {}
             _ if unseen => self.queue.add_rate_limited(key),
@@ -124,7 +124,7 @@ impl GarbageCollector {
     async fn classify(&self, identity: &Identity, references: &[OwnerReference]) -> Result<Option<Owners>, Error> {
         let mut owners = Owners::default();
         for reference in references {
-            let owner = claimed_owner(reference, identity);
+            let owner = claimed_owner(&self.discovery.borrow(), reference, identity);
             let list = match self.look_up(&owner).await? {
                 Lookup::Impossible => return Ok(None),
                 Lookup::Absent => &mut owners.dangling,
@@ -184,7 +184,12 @@ impl GarbageCollector {
             let waits = |uid: &Uid| graph.get(uid).is_some_and(|dependent| dependent.deleting_dependents);
             graph.get(&identity.uid).is_some_and(|node| node.dependents.iter().any(waits))
         };
-        if circle {
+        if circle && matches!(live.kind(), Kind::Custom(_)) {
+            let unblocked =
+                |owner: &OwnerReference| OwnerReference { block_owner_deletion: Some(false), ..owner.clone() };
+            let references: Vec<OwnerReference> = owners_of(live.meta()).iter().map(unblocked).collect();
+            self.patch(live.kind(), identity, merge_of_owners(live, &references)).await?;
+        } else if circle {
             let unblocked = |owner: &OwnerReference| json!({"uid": owner.uid, "blockOwnerDeletion": false});
             let references: Vec<Value> = owners_of(live.meta()).iter().map(unblocked).collect();
             let patch = json!({"metadata": {"uid": *identity.uid, "ownerReferences": references}});

@@ -19,7 +19,7 @@ impl GarbageCollector {
         let free = |dependent: &Rc<Identity>| {
             let (dependent, owner) = (dependent.clone(), &owner);
             async move {
-                let Some(kind) = dependent.known_kind() else { return Ok(()) };
+                let Some(kind) = dependent.known_kind(&self.discovery.borrow()) else { return Ok(()) };
                 self.remove_owners(kind, &dependent, owner).await
             }
         };

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use crate::object::{Kind, Object};
+use crate::object::{Discovery, Kind, Object};
 
 use super::absent::AbsentOwners;
 use super::{FOREGROUND, ORPHAN};
@@ -61,8 +61,8 @@ impl Identity {
     }
 
     /// The kind, if the cluster has it.
-    pub fn known_kind(&self) -> Option<Kind> {
-        Kind::from_manifest(&self.api_version, &self.kind)
+    pub fn known_kind(&self, discovery: &Discovery) -> Option<Kind> {
+        discovery.from_manifest(&self.api_version, &self.kind)
     }
 
     /// Whether `reference` names this object, whatever the namespace.

@@ -35,7 +35,7 @@
 //! # Left out
 //!
 //! - The two queues are one, whose keys begin with what is to be done.
-//! - JSON merge patches for custom resources: every kind here takes strategic merge patches.
+//! - It hears of a new kind from its definition, at once. The real one asks for all kinds every 30 seconds.
 
 use std::rc::Rc;
 
@@ -43,7 +43,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, EventType, Queue, Recorder, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
-use crate::object::{Key, Kind};
+use crate::object::{Discovery, Key, Kind};
 
 pub mod absent;
 pub mod attempt_to_delete;
@@ -90,6 +90,8 @@ pub struct GarbageCollector {
     recorder: Recorder,
     queue: Queue,
     graph: Memory<Graph>,
+    /// The kinds there are.
+    discovery: Memory<Discovery>,
 }
 
 /// What a key of the queue asks for.
@@ -111,6 +113,7 @@ impl GarbageCollector {
             recorder: context.recorder.clone(),
             queue: context.queue.clone(),
             graph: context.memory(Graph::default()),
+            discovery: context.memory(Discovery::default()),
         }
     }
 
@@ -154,6 +157,9 @@ impl GarbageCollector {
 
 impl Controller for GarbageCollector {
     fn on_change(&self, change: &Change) {
+        if change.kind() == Kind::CustomResourceDefinition {
+            self.discovery.borrow_mut().note(change.latest(), matches!(change, Change::Deleted(_)));
+        }
         let mut graph = self.graph.borrow_mut();
         let effects = match change {
             // A new object under an old name: the old one's deletion went unseen.

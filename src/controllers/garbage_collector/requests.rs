@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::apiserver::request::{Answer, Body, DeleteOptions, Patch, Propagation, Request, Response, Verb};
 use crate::client::Error;
-use crate::object::{Kind, Object, Status};
+use crate::object::{Discovery, Kind, Object, Status};
 
 use super::GarbageCollector;
 use super::graph::{Identity, Uid, owners_of};
@@ -32,7 +32,7 @@ impl GarbageCollector {
 
     /// The kind to ask for, if there is one to ask for. Mirrors `apiResource`.
     pub(super) fn resource(&self, identity: &Identity) -> Result<Kind, Unreachable> {
-        let kind = identity.known_kind().ok_or(Unreachable::UnknownKind)?;
+        let kind = identity.known_kind(&self.discovery.borrow()).ok_or(Unreachable::UnknownKind)?;
         if kind.info().namespaced && identity.namespace.is_empty() {
             return Err(Unreachable::NamespacedOwnerOfClusterScoped);
         }
@@ -58,8 +58,16 @@ impl GarbageCollector {
         }
     }
 
-    /// Takes the references to these owners off an object.
+    /// Takes the references to these owners off an object: by a strategic merge patch, or where the kind has no type, and
+    /// so no tags to merge by, by a merge patch of the list that is left. Mirrors `patch.go`.
     pub(super) async fn remove_owners(&self, kind: Kind, identity: &Identity, owners: &[Uid]) -> Result<(), Status> {
+        if matches!(kind, Kind::Custom(_)) {
+            let Some(live) = self.live(kind, identity).await? else { return Ok(()) };
+            let gone = |uid: &str| owners.iter().any(|owner| **owner == *uid);
+            let left: Vec<OwnerReference> =
+                owners_of(live.meta()).iter().filter(|owner| !gone(&owner.uid)).cloned().collect();
+            return self.patch(kind, identity, merge_of_owners(&live, &left)).await;
+        }
         let references: Vec<Value> = owners.iter().map(|uid| json!({"$patch": "delete", "uid": **uid})).collect();
         let patch = json!({"metadata": {"uid": *identity.uid, "ownerReferences": references}});
         self.patch(kind, identity, Patch::Strategic(patch)).await
@@ -124,6 +132,12 @@ impl GarbageCollector {
     }
 }
 
+/// A merge patch that leaves an object with these owners, if it is still as it was seen.
+pub(super) fn merge_of_owners(seen: &Object, owners: &[OwnerReference]) -> Patch {
+    let (uid, resource_version) = (&seen.meta().uid, resource_version(seen));
+    Patch::Merge(json!({"metadata": {"uid": uid, "resourceVersion": resource_version, "ownerReferences": owners}}))
+}
+
 fn read(answer: Answer) -> Result<Option<Object>, Status> {
     match answer.result? {
         Response::Object(object) => Ok(Some(object)),
@@ -136,9 +150,9 @@ fn resource_version(object: &Object) -> Option<String> {
 }
 
 /// The owner that a reference names: in the dependent's namespace, if its kind lives in namespaces.
-pub fn claimed_owner(reference: &OwnerReference, dependent: &Identity) -> Identity {
+pub fn claimed_owner(discovery: &Discovery, reference: &OwnerReference, dependent: &Identity) -> Identity {
     let mut owner = Identity::claimed(reference, &dependent.namespace);
-    if owner.known_kind().is_some_and(|kind| !kind.info().namespaced) {
+    if owner.known_kind(discovery).is_some_and(|kind| !kind.info().namespaced) {
         owner.namespace.clear();
     }
     owner

@@ -1,6 +1,8 @@
 //! What is in a Namespace, and how it is deleted: for each kind one DELETE of the whole collection, and one LIST to see
 //! what is left of it. Mirrors `deletion/namespaced_resources_deleter.go`.
 //!
+//! Which kinds there are it reads from the definitions of custom ones, where the real controller asks for discovery documents.
+//!
 //! The real controller takes the kinds after the Pods in the order of a Go map, which is another one each time; here it is
 //! the order of discovery.
 
@@ -12,7 +14,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use crate::apiserver::request::{Body, DeleteOptions, Propagation, Request, Response, Verb};
 use crate::object::pod::has_ended;
 use crate::object::time::Instant;
-use crate::object::{Kind, Object, Pod, Status};
+use crate::object::{Discovery, Kind, Object, Pod, Status};
 
 use super::conditions::Conditions;
 use super::{NamespaceController, name_of};
@@ -87,8 +89,8 @@ impl Totals {
 }
 
 /// The kinds that live in namespaces, in the order of discovery: by group, and within it by name.
-fn namespaced_kinds() -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = Kind::ALL.iter().copied().filter(|kind| kind.info().namespaced).collect();
+fn namespaced_kinds(discovery: &Discovery) -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = discovery.kinds().filter(|kind| kind.info().namespaced).collect();
     let rank = |group: &str| GROUPS.iter().position(|known| *known == group).unwrap_or(GROUPS.len());
     kinds.sort_by_key(|kind| (rank(kind.info().group), kind.info().group, kind.info().plural));
     kinds
@@ -100,6 +102,14 @@ impl NamespaceController {
         let name = name_of(namespace).to_owned();
         let deleted_at = namespace.metadata.deletion_timestamp.as_ref().map(Instant::from_time).unwrap_or_default();
         let (mut outcome, mut conditions) = (Outcome::default(), Conditions::default());
+        let discovery = match self.collection(Verb::List, Kind::CustomResourceDefinition, "", Body::None).await {
+            Ok(definitions) => Discovery::of(&definitions),
+            // What it does not know of it will find the next time.
+            Err(status) => {
+                outcome.errors.push(status.message);
+                Discovery::default()
+            }
+        };
         let mut totals = Totals::default();
         let (left, error) = self.delete_all_of(Kind::Pod, &name, deleted_at).await;
         outcome.estimate = left.estimate;
@@ -114,7 +124,7 @@ impl NamespaceController {
             outcome.is_news = self.write_conditions(conditions, namespace).await;
             return outcome;
         }
-        for kind in namespaced_kinds().into_iter().filter(|kind| *kind != Kind::Pod) {
+        for kind in namespaced_kinds(&discovery).into_iter().filter(|kind| *kind != Kind::Pod) {
             let (left, error) = self.delete_all_of(kind, &name, deleted_at).await;
             if let Some(error) = error {
                 outcome.errors.push(error.clone());
@@ -211,7 +221,7 @@ mod tests {
 
     #[test]
     fn kinds_come_as_discovery_lists_them() {
-        let kinds = namespaced_kinds();
+        let kinds = namespaced_kinds(&Discovery::default());
         let place = |kind: Kind| kinds.iter().position(|there| *there == kind).unwrap_or_else(|| panic!("{kind}"));
         let order = [
             Kind::ConfigMap,

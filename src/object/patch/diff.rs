@@ -54,6 +54,48 @@ pub fn diff_merge(old: &Value, new: &Value) -> Value {
     Value::Object(patch)
 }
 
+/// The merge patch that `kubectl apply` sends for a kind without a type. Mirrors `CreateThreeWayJSONMergePatch` of
+/// `k8s.io/apimachinery/pkg/util/jsonmergepatch`.
+pub fn three_way_merge(last_applied: &Value, live: &Value, new: &Value) -> Value {
+    let mut changes = diff_merge(live, new);
+    keep(&mut changes, false);
+    let mut deletions = diff_merge(last_applied, new);
+    keep(&mut deletions, true);
+    json_patch_over(deletions, changes)
+}
+
+/// Of a merge patch only what it deletes, or only what it does not.
+fn keep(patch: &mut Value, deletions: bool) {
+    let Value::Object(fields) = patch else { return };
+    fields.retain(|_, value| match value {
+        Value::Null => deletions,
+        Value::Object(below) => {
+            let empty = below.is_empty();
+            keep(value, deletions);
+            // What was empty before is meant so.
+            value.as_object().is_some_and(|below| !below.is_empty()) || empty && !deletions
+        }
+        _ => !deletions,
+    });
+}
+
+/// One patch laid over another; where both say something, the second counts.
+fn json_patch_over(first: Value, second: Value) -> Value {
+    match (first, second) {
+        (Value::Object(mut first), Value::Object(second)) => {
+            for (key, value) in second {
+                let value = match first.remove(&key) {
+                    Some(there) => json_patch_over(there, value),
+                    None => value,
+                };
+                first.insert(key, value);
+            }
+            Value::Object(first)
+        }
+        (_, second) => second,
+    }
+}
+
 fn fields_of(value: &Value) -> Fields {
     value.as_object().cloned().unwrap_or_default()
 }
@@ -198,6 +240,22 @@ fn diff_set(old: &[Value], new: &[Value], options: Options) -> ListDiff {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn three_ways_make_one_merge_patch() {
+        #[rustfmt::skip]
+        let cases = [
+            (json!({"a": 1}), json!({"a": 1, "b": 2}), json!({"a": 1}), json!({})),
+            (json!({"a": 1, "c": 1}), json!({"a": 1, "b": 2, "c": 1}), json!({"a": 3}), json!({"a": 3, "c": null})),
+            (json!({"s": {"x": 1, "y": 1}}), json!({"s": {"x": 1, "y": 1, "z": 1}}), json!({"s": {"x": 2}}), json!({"s": {"x": 2, "y": null}})),
+            (json!({"l": [1]}), json!({"l": [1, 2]}), json!({"l": [1]}), json!({"l": [1]})),
+            (json!({"s": {"x": 1}}), json!({"s": {"x": 1}}), json!({}), json!({"s": null})),
+            (json!({}), json!({}), json!({"s": {}}), json!({"s": {}})),
+        ];
+        for (last, live, new, want) in cases {
+            assert_eq!(three_way_merge(&last, &live, &new), want, "{last} {live} {new}");
+        }
+    }
     use crate::object::patch::strategic as patched;
 
     fn deployment(image: &str) -> Value {

@@ -3,28 +3,39 @@
 //! In a real cluster the API server makes these cells and kubectl only aligns them.
 //! Mirrors `pkg/printers/internalversion/printers.go`.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition;
 use serde_json::Value;
 
 use super::duration::{age, since};
 use super::fields::{at, flag, int, labels, list, map, or_none, plain, selector, text, text_or_none, time};
-use super::{pod, service, storage, workloads};
-use crate::object::Kind;
+use super::{jsonpath, pod, service, storage, workloads};
+use crate::object::{Discovery, Kind};
 
 /// How one kind shows in a table.
-pub struct Layout {
+pub struct Layout<'a> {
     /// Heads, and whether a column shows with `-o wide` only.
-    pub columns: &'static [(&'static str, bool)],
+    pub columns: Cow<'a, [(&'a str, bool)]>,
     /// The cells of one object, wide ones included, given the time it is.
-    pub cells: fn(&Value, Timestamp) -> Vec<String>,
+    pub cells: Cells<'a>,
 }
 
-/// How `kind` shows in a table. A kind without a row of its own shows name and age.
-pub fn layout(kind: Kind) -> Layout {
+/// Makes the cells of one object, given the time it is.
+pub type Cells<'a> = Box<dyn Fn(&Value, Timestamp) -> Vec<String> + 'a>;
+
+/// How `kind` shows in a table. A kind without a row of its own shows name and age, a custom kind what its definition says.
+pub fn layout(kind: Kind, discovery: &Discovery) -> Layout<'_> {
     const ALWAYS: bool = false;
     const WIDE: bool = true;
     macro_rules! layout {
-        ($cells:expr, $($name:literal $wide:ident),*) => { Layout { columns: &[$(($name, $wide)),*], cells: $cells } };
+        ($cells:expr, $($name:literal $wide:ident),*) => {
+            Layout { columns: Cow::Borrowed(&[$(($name, $wide)),*]), cells: Box::new($cells) }
+        };
+    }
+    if let Some(columns) = discovery.columns(kind) {
+        return custom(columns);
     }
     #[rustfmt::skip]
     let layout = match kind {
@@ -78,7 +89,7 @@ pub fn layout(kind: Kind) -> Layout {
             "Name" ALWAYS, "Holder" ALWAYS, "Age" ALWAYS),
         Kind::PriorityClass => layout!(priority_class_cells, "Name" ALWAYS, "Value" ALWAYS, "Global-Default" ALWAYS,
             "Age" ALWAYS, "PreemptionPolicy" ALWAYS),
-        Kind::LimitRange | Kind::Role | Kind::ClusterRole => layout!(|o, _| vec![name(o), text(o, "metadata.creationTimestamp").to_owned()],
+        Kind::LimitRange | Kind::Role | Kind::ClusterRole | Kind::CustomResourceDefinition => layout!(|o, _| vec![name(o), text(o, "metadata.creationTimestamp").to_owned()],
             "Name" ALWAYS, "Created At" ALWAYS),
         Kind::RoleBinding | Kind::ClusterRoleBinding => layout!(binding_cells, "Name" ALWAYS, "Role" ALWAYS,
             "Age" ALWAYS, "Users" WIDE, "Groups" WIDE, "ServiceAccounts" WIDE),
@@ -99,6 +110,34 @@ pub fn layout(kind: Kind) -> Layout {
         _ => layout!(|o, now| vec![name(o), created(o, now)], "Name" ALWAYS, "Age" ALWAYS),
     };
     layout
+}
+
+/// The columns that a definition asks for. Mirrors `pkg/registry/customresource/tableconvertor` of
+/// apiextensions-apiserver.
+fn custom(columns: &[CustomResourceColumnDefinition]) -> Layout<'_> {
+    let heads = columns.iter().map(|column| (column.name.as_str(), column.priority.unwrap_or(0) > 0));
+    let cells = move |object: &Value, now| {
+        let cells = columns.iter().map(|column| custom_cell(column, object, now));
+        std::iter::once(name(object)).chain(cells).collect()
+    };
+    Layout { columns: std::iter::once(("Name", false)).chain(heads).collect(), cells: Box::new(cells) }
+}
+
+/// The first value at the column's path, if it is of the column's type.
+fn custom_cell(column: &CustomResourceColumnDefinition, object: &Value, now: Timestamp) -> String {
+    let found = jsonpath::find(&column.json_path, object).unwrap_or_default();
+    match (column.type_.as_str(), found.first()) {
+        (_, None | Some(Value::Null)) => String::new(),
+        ("string", Some(value)) => plain(value),
+        ("date", Some(value)) => match value.as_str().map(str::parse) {
+            Some(Ok(time)) => since(now, time),
+            _ => "<invalid>".to_owned(),
+        },
+        ("integer", Some(value)) => value.as_f64().map_or_else(String::new, |number| (number as i64).to_string()),
+        ("number", Some(Value::Number(number))) => number.to_string(),
+        ("boolean", Some(Value::Bool(value))) => value.to_string(),
+        _ => String::new(),
+    }
 }
 
 pub(super) fn name(object: &Value) -> String {

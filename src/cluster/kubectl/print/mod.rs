@@ -125,10 +125,11 @@ pub fn kind_of(object: &Value) -> Option<Kind> {
 
 /// `deployment.apps/web`: how kubectl names an object that it did something to.
 pub fn qualified_name(object: &Value) -> String {
-    let name = fields::text(object, "metadata.name");
-    match kind_of(object) {
-        Some(kind) => format!("{}/{name}", qualified_singular(kind)),
-        None => format!("{}/{name}", fields::text(object, "kind").to_ascii_lowercase()),
+    let [name, api_version, kind] = ["metadata.name", "apiVersion", "kind"].map(|path| fields::text(object, path));
+    let kind = kind.to_ascii_lowercase();
+    match api_version.split_once('/') {
+        Some((group, _)) => format!("{kind}.{group}/{name}"),
+        None => format!("{kind}/{name}"),
     }
 }
 

@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::columns::layout;
+use super::columns::{Layout, layout};
 use super::fields::{labels, text};
 use super::jsonpath::Template;
 use super::{kind_of, qualified_singular, tabs};
-use crate::object::Kind;
+use crate::object::{Discovery, Kind};
 
 /// How a table is to look.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,14 +24,20 @@ pub struct Look {
     pub no_headers: bool,
 }
 
-/// The table of objects of one kind.
-pub fn table(kind: Kind, objects: &[Value], look: Look, now: Timestamp) -> String {
-    tabs::table(&(lines(kind, objects, look, now).join("\n") + "\n"))
+/// The table of objects of one kind. What is known of custom kinds says which columns they have.
+pub fn table(kind: Kind, objects: &[Value], look: Look, now: Timestamp, discovery: &Discovery) -> String {
+    tabs::table(
+        &(lines(kind, objects, look, now, discovery).join(
+            "
+",
+        ) + "
+"),
+    )
 }
 
 /// Its lines before they are lined up: cells with tabs between them.
-pub fn lines(kind: Kind, objects: &[Value], look: Look, now: Timestamp) -> Vec<String> {
-    let layout = layout(kind);
+pub fn lines(kind: Kind, objects: &[Value], look: Look, now: Timestamp, discovery: &Discovery) -> Vec<String> {
+    let layout = layout(kind, discovery);
     let shown: Vec<usize> = (0..layout.columns.len()).filter(|&i| look.wide || !layout.columns[i].1).collect();
     let head = |i: &usize| layout.columns[*i].0.to_ascii_uppercase();
     let mut rows = Vec::new();
@@ -54,13 +60,13 @@ pub fn plain(objects: &[Value], wide: bool, now: Timestamp) -> String {
     let mut out = Vec::new();
     for group in objects.chunk_by(|a, b| kind_of(a) == kind_of(b)) {
         if let Some(kind) = kind_of(&group[0]) {
-            out.push(table(kind, group, Look { wide, ..Look::default() }, now));
+            out.push(table(kind, group, Look { wide, ..Look::default() }, now, &Discovery::default()));
         }
     }
     out.join("\n")
 }
 
-fn prefixed(kind: Kind, layout: &super::columns::Layout, mut cells: Vec<String>) -> Vec<String> {
+fn prefixed(kind: Kind, layout: &Layout, mut cells: Vec<String>) -> Vec<String> {
     // The name is not always first: Events begin with their age, and show no name without -o wide.
     if let Some(i) = layout.columns.iter().position(|(head, _)| *head == "Name") {
         cells[i] = format!("{}/{}", qualified_singular(kind), cells[i]);
@@ -139,10 +145,13 @@ mod tests {
 NAME                  READY   UP-TO-DATE   AVAILABLE   AGE   CONTAINERS   IMAGES       SELECTOR
 deployment.apps/web   2/2     2            2           2s    nginx        nginx:1.27   app=web
 ";
-        assert_eq!(table(Kind::Deployment, std::slice::from_ref(&deployment), look, now()), want);
+        assert_eq!(
+            table(Kind::Deployment, std::slice::from_ref(&deployment), look, now(), &Discovery::default()),
+            want
+        );
         let look = Look { labels: true, no_headers: true, ..Look::default() };
         let want = "web   2/2   2     2     2s    app=web\n";
-        assert_eq!(table(Kind::Deployment, &[deployment], look, now()), want);
+        assert_eq!(table(Kind::Deployment, &[deployment], look, now(), &Discovery::default()), want);
     }
 
     #[test]
@@ -154,14 +163,14 @@ deployment.apps/web   2/2     2            2           2s    nginx        nginx:
 NAME     STATUS                        ROLES           AGE     VERSION
 node-1   NotReady,SchedulingDisabled   control-plane   6m22s   v1.36.2
 ";
-        assert_eq!(table(Kind::Node, &[node], Look::default(), now()), want);
+        assert_eq!(table(Kind::Node, &[node], Look::default(), now(), &Discovery::default()), want);
         let event = json!({"metadata": {"name": "web.1"}, "type": "Normal", "reason": "Scheduled", "message": "a\nb",
             "involvedObject": {"kind": "Pod", "name": "web"}, "eventTime": "2026-01-01T00:00:01.5Z"});
         let want = "\
 LAST SEEN   TYPE     REASON      OBJECT    MESSAGE
 0s          Normal   Scheduled   pod/web   a...
 ";
-        assert_eq!(table(Kind::Event, &[event], Look::default(), now()), want);
+        assert_eq!(table(Kind::Event, &[event], Look::default(), now(), &Discovery::default()), want);
     }
 
     #[test]

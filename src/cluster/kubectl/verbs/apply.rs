@@ -12,7 +12,8 @@ use crate::cluster::kubectl::calls::{Failure, write_options};
 use crate::cluster::kubectl::print::describe::LAST_APPLIED;
 use crate::cluster::kubectl::print::fields::text;
 use crate::cluster::manifest::Manifest;
-use crate::object::patch::three_way_strategic;
+use crate::object::Kind;
+use crate::object::patch::{three_way_merge, three_way_strategic};
 
 const MANAGER: &str = "kubectl-client-side-apply";
 
@@ -27,8 +28,9 @@ pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if let Some(word) = args.words.first() {
         return Err(Failure::text(format!("Unexpected args: [{word}]\nSee 'kubectl apply -h' for help and examples")));
     }
-    let mut failed = Ok(());
-    for manifest in cx.manifests("apply", args)? {
+    let manifests = cx.some_manifests("apply", args).await?;
+    let mut failed = manifests.unknown.into_iter().next().map_or(Ok(()), |unknown| Err(Failure::from(unknown)));
+    for manifest in manifests.known {
         match apply_one(&manifest, args, cx).await {
             Ok((object, how)) => cx.tell(&object, how, args)?,
             Err(fault) => {
@@ -62,16 +64,28 @@ async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Va
             }
             Err(fault) => return Err(fault),
         };
-        let patch = three_way_strategic(kind, &last_applied(&live, manifest, cx), &live, &modified);
-        if patch == json!({}) {
+        let patch = three_way(kind, &last_applied(&live, manifest, cx), &live, &modified);
+        let (Patch::Merge(shown) | Patch::Strategic(shown) | Patch::Json(shown)) = &patch else {
+            return Ok((live, "unchanged"));
+        };
+        if *shown == json!({}) {
             return Ok((live, "unchanged"));
         }
-        let context = format!("applying patch:\n{patch}\nto:\n{}\nfor: ", what_it_is(manifest));
-        match cx.patch(kind, &live, Patch::Strategic(patch), None, write_options(MANAGER, args)?).await {
+        let context = format!("applying patch:\n{shown}\nto:\n{}\nfor: ", what_it_is(manifest));
+        match cx.patch(kind, &live, patch, None, write_options(MANAGER, args)?).await {
             Ok(object) => return Ok((object, "configured")),
             Err(fault) if fault.is_conflict() && tries < RETRIES => tries += 1,
             Err(fault) => return Err(fault.while_doing(context.trim_end(), file)),
         }
+    }
+}
+
+/// From what was applied last and what is there to what is wanted: a strategic merge patch, or for a kind that has no type,
+/// and so no tags to merge by, a merge patch.
+pub fn three_way(kind: Kind, last_applied: &Value, live: &Value, wanted: &Value) -> Patch {
+    match kind {
+        Kind::Custom(_) => Patch::Merge(three_way_merge(last_applied, live, wanted)),
+        kind => Patch::Strategic(three_way_strategic(kind, last_applied, live, wanted)),
     }
 }
 

@@ -5,11 +5,12 @@ use serde_json::{Map, Value, json};
 use super::get::selection;
 use crate::apiserver::request::{Patch, Subresource};
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target, targets};
+use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, Query, plain_options, write_options};
 use crate::cluster::kubectl::print::fields::{flag, int, list, text};
 use crate::object::Kind;
 use crate::object::patch::{diff_merge, diff_strategic};
+use crate::object::status::Reason;
 
 impl Kubectl {
     /// The objects that a verb is to change, read.
@@ -17,13 +18,13 @@ impl Kubectl {
         let namespace = self.namespace(args);
         let mut objects = Vec::new();
         if args.has("filename") {
-            for m in self.manifests(verb, args)? {
+            for m in self.manifests(verb, args).await? {
                 let (namespace, name) = (text(&m.object, "metadata.namespace"), text(&m.object, "metadata.name"));
                 objects.push((m.kind, self.get(m.kind, namespace, name).await?));
             }
             return Ok(objects);
         }
-        for Target { kind, name } in targets(verb, words)? {
+        for Target { kind, name } in self.targets(verb, words).await? {
             match name {
                 Some(name) => objects.push((kind, self.get(kind, namespace, &name).await?)),
                 None if args.is_on("all") || args.has("selector") => {
@@ -38,11 +39,14 @@ impl Kubectl {
 
     /// Sends the difference between two versions of an object, if there is one.
     pub async fn patch_difference(&self, kind: Kind, old: &Value, new: &Value, query: Query) -> Result<bool, Failure> {
-        let patch = diff_strategic(kind, old, new);
-        if patch == json!({}) {
+        let patch = match kind {
+            Kind::Custom(_) => Patch::Merge(diff_merge(old, new)),
+            kind => Patch::Strategic(diff_strategic(kind, old, new)),
+        };
+        if matches!(&patch, Patch::Merge(patch) | Patch::Strategic(patch) if *patch == json!({})) {
             return Ok(false);
         }
-        self.patch(kind, old, Patch::Strategic(patch), None, query).await?;
+        self.patch(kind, old, patch, None, query).await?;
         Ok(true)
     }
 }
@@ -256,6 +260,19 @@ pub(super) async fn cordon_one(node: &Value, on: bool, args: &Args, cx: &Kubectl
     cx.tell(node, how, args)
 }
 
+/// kubectl says of which kind it is that it has no patches of this form.
+fn not_supported(fault: Failure, kind: Kind) -> Failure {
+    match &fault {
+        Failure::Server { status, .. } if status.reason == Reason::UnsupportedMediaType => {
+            let (info, why) = (kind.info(), &status.message);
+            let (version, name) = (info.api_version, info.kind);
+            const STRATEGIC: &str = "application/strategic-merge-patch+json";
+            Failure::text(format!("{STRATEGIC} is not supported by {version}, Kind={name}: {why}"))
+        }
+        _ => fault,
+    }
+}
+
 /// `kubectl patch -p`.
 pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if !args.has("patch") {
@@ -278,7 +295,8 @@ pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }
     };
     for (kind, object) in cx.objects("patch", &args.words, args).await? {
-        let new = cx.patch(kind, &object, patch.clone(), subresource, plain_options("kubectl-patch", args)?).await?;
+        let new = cx.patch(kind, &object, patch.clone(), subresource, plain_options("kubectl-patch", args)?).await;
+        let new = new.map_err(|fault| not_supported(fault, kind))?;
         // A version of its own it has not if the patch let the object go.
         let same = subresource.is_none() && new == object;
         let how = if same { "patched (no change)" } else { "patched" };

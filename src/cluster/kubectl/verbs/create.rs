@@ -7,7 +7,7 @@ use super::delete::delete_and_wait;
 use super::{create_budget, create_job, create_quota};
 use crate::apiserver::request::{Body, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, targets};
+use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options, timeout, write_options};
 use crate::cluster::kubectl::print::fields::{at, list, map, text};
 use crate::cluster::manifest::Manifest;
@@ -18,8 +18,9 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if !args.has("filename") {
         return generate(args, cx).await;
     }
-    let mut failed = Ok(());
-    for manifest in cx.manifests("create", args)? {
+    let manifests = cx.some_manifests("create", args).await?;
+    let mut failed = manifests.unknown.into_iter().next().map_or(Ok(()), |unknown| Err(Failure::from(unknown)));
+    for manifest in manifests.known {
         let object = if args.is_on("save-config") { annotated(&manifest.object) } else { manifest.object };
         let namespace = text(&object, "metadata.namespace");
         match cx.post(manifest.kind, namespace, &object, write_options("kubectl-create", args)?).await {
@@ -293,7 +294,7 @@ fn pairs(text: &str) -> Value {
 
 /// `kubectl expose`: a Service that selects what the object selects, or its labels if it is a Pod.
 pub async fn expose(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    for target in targets("expose", &args.words)? {
+    for target in cx.targets("expose", &args.words).await? {
         let Some(name) = target.name else {
             return Err(Failure::text("resource(s) were provided, but no name was specified"));
         };
@@ -360,7 +361,7 @@ fn exposed_ports(object: &Value, args: &Args) -> Result<Vec<Value>, Failure> {
 
 /// `kubectl replace -f`. An object without a resourceVersion overwrites whatever is there.
 pub async fn replace(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    for mut manifest in cx.manifests("replace", args)? {
+    for mut manifest in cx.manifests("replace", args).await? {
         let file = &manifest.source.file;
         let [namespace, name] =
             ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path).to_owned());

@@ -4,7 +4,7 @@ use super::get::selection;
 use crate::apiserver::request::{DeleteOptions, Propagation};
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target, targets};
+use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout};
 use crate::cluster::kubectl::print::fields::text;
 use crate::cluster::kubectl::print::qualified_singular;
@@ -129,11 +129,11 @@ async fn victims(args: &Args, cx: &Kubectl) -> Result<(Vec<Victim>, Option<Failu
                 ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path).to_owned());
             (m.kind, namespace, name)
         };
-        return Ok((cx.manifests("delete", args)?.iter().map(of).collect(), None));
+        return Ok((cx.manifests("delete", args).await?.iter().map(of).collect(), None));
     }
     let mut victims = Vec::new();
     let mut failed = None;
-    for Target { kind, name } in targets("delete", &args.words)? {
+    for Target { kind, name } in cx.targets("delete", &args.words).await? {
         match name {
             Some(name) => victims.push((kind, namespace.to_owned(), name)),
             None if args.is_on("all") || args.has("selector") || args.has("field-selector") => {

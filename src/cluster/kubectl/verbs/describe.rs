@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::get::selection;
 use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target, targets};
+use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::describe::{Related, describe as page};
 use crate::cluster::kubectl::print::fields::{selector, text};
@@ -15,7 +15,7 @@ use crate::object::Kind;
 pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let namespace = cx.namespace(args);
     let mut first = true;
-    for Target { kind, name } in targets("describe", &args.words)? {
+    for Target { kind, name } in cx.targets("describe", &args.words).await? {
         let objects = match name {
             Some(name) => vec![cx.get(kind, namespace, &name).await?],
             None => cx.list(kind, namespace, selection(args)).await?.items,

@@ -4,15 +4,14 @@
 
 use serde_json::Value;
 
-use super::apply::{annotated, last_applied};
-use crate::apiserver::request::{Options, Patch};
+use super::apply::{annotated, last_applied, three_way};
+use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, Query};
 use crate::cluster::kubectl::print::fields::text;
 use crate::cluster::kubectl::print::yaml;
 use crate::cluster::manifest::Manifest;
-use crate::object::patch::three_way_strategic;
 
 /// Unchanged lines that are shown around a change.
 const CONTEXT: usize = 3;
@@ -20,7 +19,7 @@ const CONTEXT: usize = 3;
 /// `kubectl diff -f`. Its exit code is 1 if anything would change.
 pub async fn diff(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let mut differs = false;
-    for manifest in cx.manifests("diff", args)? {
+    for manifest in cx.manifests("diff", args).await? {
         let (live, merged) = versions(&manifest, cx).await?;
         let [live, merged] = [live, merged].map(|object| object.map(|object| yaml::print(&object)).unwrap_or_default());
         let hunks = unified(&live, &merged);
@@ -53,8 +52,8 @@ async fn versions(manifest: &Manifest, cx: &Kubectl) -> Result<(Option<Value>, O
         }
         live => live?,
     };
-    let patch = three_way_strategic(kind, &last_applied(&live, manifest, cx), &live, &modified);
-    let merged = cx.patch(kind, &live, Patch::Strategic(patch), None, query).await?;
+    let patch = three_way(kind, &last_applied(&live, manifest, cx), &live, &modified);
+    let merged = cx.patch(kind, &live, patch, None, query).await?;
     Ok((Some(live), Some(merged)))
 }
 

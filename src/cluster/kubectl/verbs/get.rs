@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target, targets};
+use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::{flag, list, text, time};
 use crate::cluster::kubectl::print::table::{Look, table};
 use crate::cluster::kubectl::print::{Output, jsonpath, print};
-use crate::object::Kind;
+use crate::object::{Discovery, Kind};
 
 /// `kubectl get`.
 pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -19,7 +19,7 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let output = Output::parse(args.value("output")).map_err(Failure::text)?;
     let mut groups: Vec<(Kind, Vec<Value>)> = Vec::new();
     let mut failed = None;
-    let targets = wanted(args, cx)?;
+    let targets = wanted(args, cx).await?;
     for target in &targets {
         match fetch(target, args, cx).await {
             Ok(objects) => match groups.last_mut().filter(|(kind, _)| *kind == target.kind) {
@@ -38,15 +38,15 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     failed.map_or(Ok(()), Err)
 }
 
-fn wanted(args: &Args, cx: &Kubectl) -> Result<Vec<Target>, Failure> {
+async fn wanted(args: &Args, cx: &Kubectl) -> Result<Vec<Target>, Failure> {
     if !args.has("filename") {
-        return targets("get", &args.words);
+        return cx.targets("get", &args.words).await;
     }
     let of = |m: &crate::cluster::manifest::Manifest| Target {
         kind: m.kind,
         name: Some(text(&m.object, "metadata.name").to_owned()),
     };
-    Ok(cx.manifests("get", args)?.iter().map(of).collect())
+    Ok(cx.manifests("get", args).await?.iter().map(of).collect())
 }
 
 /// The objects of one target: GET of a name, LIST of all.
@@ -129,10 +129,11 @@ fn show_tables(groups: &[(Kind, Vec<Value>)], look: Look, args: &Args, cx: &Kube
             false => cx.complain("No resources found"),
         }
     }
+    let known = cx.known.get();
     let tables: Vec<String> = filled
         .into_iter()
         .map(|(kind, group)| {
-            table(*kind, group, Look { namespaces: look.namespaces && kind.info().namespaced, ..look }, now)
+            table(*kind, group, Look { namespaces: look.namespaces && kind.info().namespaced, ..look }, now, &known)
         })
         .collect();
     cx.print(&tables.join(if look.no_headers { "" } else { "\n" }));
@@ -143,7 +144,8 @@ fn show_tables(groups: &[(Kind, Vec<Value>)], look: Look, args: &Args, cx: &Kube
 pub async fn events(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let mut options = selection(args);
     if let Some((kind, name)) = args.value("for").split_once('/') {
-        let kind = crate::cluster::kubectl::args::one_kind(kind)?.info().kind;
+        let about = cx.targets("events", &[format!("{kind}/{name}")]).await?;
+        let kind = about.first().map_or("", |target| target.kind.info().kind);
         options.field_selector = format!("involvedObject.kind={kind},involvedObject.name={name}");
     }
     let mut events = cx.list(Kind::Event, cx.namespace(args), options).await?.items;
@@ -153,7 +155,7 @@ pub async fn events(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     let seen = |e: &Value| ["series.lastObservedTime", "lastTimestamp", "eventTime"].iter().find_map(|p| time(e, p));
     events.sort_by_key(seen);
-    cx.print(&table(Kind::Event, &events, Look::default(), cx.now()));
+    cx.print(&table(Kind::Event, &events, Look::default(), cx.now(), &Discovery::default()));
     Ok(())
 }
 
@@ -193,13 +195,14 @@ pub async fn logs(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 }
 
 /// `kubectl api-resources`.
-pub fn api_resources(cx: &Kubectl) -> Result<(), Failure> {
+pub async fn api_resources(cx: &Kubectl) -> Result<(), Failure> {
+    let known = cx.discover().await?;
     let mut rows = vec!["NAME\tSHORTNAMES\tAPIVERSION\tNAMESPACED\tKIND".to_owned()];
-    let mut kinds: Vec<Kind> = Kind::ALL.to_vec();
+    let mut kinds: Vec<Kind> = known.kinds().collect();
     kinds.sort_by_key(|kind| (kind.info().group, kind.info().plural));
     for kind in kinds {
         let info = kind.info();
-        let short = info.short_names.join(",");
+        let short = known.short_names(kind).join(",");
         rows.push(format!("{}\t{short}\t{}\t{}\t{}", info.plural, info.api_version, info.namespaced, info.kind));
     }
     cx.print(&crate::cluster::kubectl::print::tabs::table(&(rows.join("\n") + "\n")));
@@ -207,8 +210,9 @@ pub fn api_resources(cx: &Kubectl) -> Result<(), Failure> {
 }
 
 /// `kubectl api-versions`.
-pub fn api_versions(cx: &Kubectl) -> Result<(), Failure> {
-    let versions: std::collections::BTreeSet<&str> = Kind::ALL.iter().map(|kind| kind.info().api_version).collect();
+pub async fn api_versions(cx: &Kubectl) -> Result<(), Failure> {
+    let known = cx.discover().await?;
+    let versions: std::collections::BTreeSet<&str> = known.kinds().map(|kind| kind.info().api_version).collect();
     versions.into_iter().for_each(|version| cx.line(version));
     Ok(())
 }

@@ -4,20 +4,33 @@ use serde_json::{Value, json};
 
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::{Failure, Kubectl};
-use crate::cluster::manifest::{self, Manifest, ManifestError};
+use crate::cluster::manifest::{self, Manifest, ManifestError, Manifests};
+use crate::object::Discovery;
 
 impl Kubectl {
     /// The objects of all `-f`, in order, each in its namespace.
-    pub fn manifests(&self, verb: &str, args: &Args) -> Result<Vec<Manifest>, Failure> {
+    pub async fn manifests(&self, verb: &str, args: &Args) -> Result<Vec<Manifest>, Failure> {
+        Ok(self.some_manifests(verb, args).await?.all()?)
+    }
+
+    /// The same, with complaints about objects of kinds that the cluster does not know.
+    pub async fn some_manifests(&self, verb: &str, args: &Args) -> Result<Manifests, Failure> {
+        let mut manifests = self.read_all(verb, args, &Discovery::default())?;
+        if !manifests.unknown.is_empty() {
+            manifests = self.read_all(verb, args, &self.discover().await?)?;
+        }
+        manifests.known.iter_mut().for_each(|manifest| self.place(manifest, args));
+        Ok(manifests)
+    }
+
+    fn read_all(&self, verb: &str, args: &Args, known: &Discovery) -> Result<Manifests, Failure> {
         let paths = args.values("filename");
         if paths.is_empty() {
             return Err(Failure::text("must specify one of -f and -k"));
         }
-        let mut manifests = Vec::new();
+        let mut manifests = Manifests::default();
         for path in paths.iter().flat_map(|paths| paths.split(',')) {
-            let mut read = self.read(path).map_err(|error| for_verb(error, verb))?;
-            read.iter_mut().for_each(|manifest| self.place(manifest, args));
-            manifests.append(&mut read);
+            manifests.append(self.read(path, known).map_err(|error| for_verb(error, verb))?);
         }
         Ok(manifests)
     }
@@ -32,20 +45,20 @@ impl Kubectl {
         text.map_err(|_| Failure::text(format!("open {path}: no such file or directory")))
     }
 
-    fn read(&self, path: &str) -> Result<Vec<Manifest>, ManifestError> {
+    fn read(&self, path: &str, known: &Discovery) -> Result<Manifests, ManifestError> {
         if path == "-" {
-            return manifest::read_text("STDIN", &self.stdin);
+            return manifest::read_text("STDIN", &self.stdin, known);
         }
         if let Some(text) = self.files.get(path) {
-            return manifest::read_text(path, text);
+            return manifest::read_text(path, text, known);
         }
         // A directory of files that are not on the disk.
         let prefix = format!("{}/", path.trim_end_matches('/'));
-        let mut all = Vec::new();
+        let mut all = Manifests::default();
         for (name, text) in self.files.iter().filter(|(name, _)| name.starts_with(&prefix)) {
-            all.append(&mut manifest::read_text(name, text)?);
+            all.append(manifest::read_text(name, text, known)?);
         }
-        if all.is_empty() { manifest::read_path(&self.base, path) } else { Ok(all) }
+        if all == Manifests::default() { manifest::read_path(&self.base, path, known) } else { Ok(all) }
     }
 
     /// Mirrors `resource.SetNamespace`: an object without a namespace gets the one of the command.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::get::selection;
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target, targets};
+use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, timeout};
 use crate::cluster::kubectl::print::fields::{at, int, list, text};
 use crate::cluster::kubectl::print::{client_view, jsonpath, qualified_singular};
@@ -29,7 +29,7 @@ pub async fn wait(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let goal = Goal::parse(args.value("for"))?;
     let limit = if args.has("timeout") { timeout(args, "timeout")? } else { Some(TIMEOUT) };
     let mut waited = false;
-    for Target { kind, name } in targets("wait", &args.words)? {
+    for Target { kind, name } in cx.targets("wait", &args.words).await? {
         let namespace = cx.namespace(args);
         let objects = match name {
             Some(name) => match cx.get(kind, namespace, &name).await {

@@ -11,7 +11,7 @@ use super::get::{look_of, selection};
 use crate::apiserver::request::{Body, Options, Verb};
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, targets};
+use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, timeout};
 use crate::cluster::kubectl::print::table::{Look, lines};
 use crate::cluster::kubectl::print::{Output, client_view, print, tabs};
@@ -23,7 +23,7 @@ const STILL: Duration = Duration::from_secs(30);
 /// `kubectl get --watch`, `kubectl get --watch-only`.
 pub async fn watch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let output = Output::parse(args.value("output")).map_err(Failure::text)?;
-    let targets = targets("get", &args.words)?;
+    let targets = cx.targets("get", &args.words).await?;
     let [target] = targets.as_slice() else {
         return Err(Failure::text("you may only specify a single resource type"));
     };
@@ -91,7 +91,8 @@ impl Screen {
         let printed = self.lines.len();
         let look = Look { no_headers: self.look.no_headers || printed > 0, ..self.look };
         let heads = usize::from(!look.no_headers);
-        for (n, line) in lines(self.kind, std::slice::from_ref(object), look, cx.now()).into_iter().enumerate() {
+        let rows = lines(self.kind, std::slice::from_ref(object), look, cx.now(), &cx.known.borrow());
+        for (n, line) in rows.into_iter().enumerate() {
             let word = if n < heads { "EVENT" } else { event };
             self.lines.push(if self.events { format!("{word}\t{line}") } else { line });
         }

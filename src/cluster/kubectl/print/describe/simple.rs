@@ -116,9 +116,16 @@ pub(super) fn describe_any(page: &mut Page, object: &Value) {
     head(page, object);
     page.field("API Version", text(object, "apiVersion"));
     page.field("Kind", text(object, "kind"));
+    const SHOWN: [&str; 4] = ["name", "namespace", "labels", "annotations"];
     for (key, value) in object.as_object().into_iter().flatten() {
-        if !matches!(key.as_str(), "apiVersion" | "kind" | "metadata") {
-            describe_value(page, key, value, 0);
+        match value {
+            _ if matches!(key.as_str(), "apiVersion" | "kind") => {}
+            Value::Object(fields) if key == "metadata" => {
+                let rest = fields.iter().filter(|(key, _)| !SHOWN.contains(&key.as_str()));
+                let rest = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
+                describe_value(page, key, &Value::Object(rest), 0);
+            }
+            value => describe_value(page, key, value, 0),
         }
     }
 }
@@ -148,6 +155,13 @@ fn describe_value(page: &mut Page, key: &str, value: &Value, level: usize) {
 
 /// `holderIdentity` as `Holder Identity`. Mirrors `smartLabelFor`.
 fn spaced(key: &str) -> String {
+    // What is no name of a field stays as it is.
+    if key.contains(|c: char| !c.is_alphabetic() && c != '-') {
+        return key.to_owned();
+    }
+    if ["api", "url", "uid", "osb", "guid"].contains(&key) {
+        return key.to_ascii_uppercase();
+    }
     let mut out = String::new();
     for (i, c) in key.chars().enumerate() {
         if c.is_ascii_uppercase() && i > 0 {

@@ -1,0 +1,249 @@
+//! Kinds that users define: which are served, and what is asked of their objects.
+//!
+//! A CustomResourceDefinition in the store makes the API server serve a kind that it has no type for. Its objects take the
+//! way of all objects, through the same stages; where a built-in kind has code of its own (decoding, defaulting, strategy,
+//! validation, scale), a custom kind has its [`Version`], made from the definition.
+//!
+//! - [`definition`]: the definitions themselves; [`structural`]: their schemas.
+//! - [`schema`]: a schema, ready to be asked. [`coerce`]: pruning and defaults. [`value`], [`mod@format`]: validation.
+//! - [`decode`]: bytes to an object. [`scale`]: the replica count of one.
+//!
+//! Mirrors `k8s.io/apiextensions-apiserver`. Its controllers (naming, establishing, finalizing) are in
+//! `controllers/apiextensions`, like all that ask for things rather than answer.
+//!
+//! Must hold: what is served follows from the store alone, so that it comes and goes with it.
+//!
+//! Left out: rules in CEL, conversion by webhook, OpenAPI documents, managedFields. A real server answers the first creates
+//! two seconds late, for the sake of other API servers that have not heard of the kind yet.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceDefinitionVersion, CustomResourceSubresourceScale,
+};
+use serde_json::{Map, Value};
+
+use crate::object::definition::{is_true, kind_of};
+use crate::object::status::Cause;
+use crate::object::{CustomKind, CustomObject, Kind, Object, Status};
+
+use super::admission;
+use super::request::{Request, Subresource};
+use super::validation::field::Problems;
+
+pub mod coerce;
+pub mod decode;
+pub mod definition;
+pub mod format;
+pub mod scale;
+pub mod schema;
+pub mod structural;
+pub mod value;
+
+use schema::Schema;
+
+/// All kinds that are served on top of the built-in ones.
+#[derive(Clone, Default)]
+pub struct Definitions(BTreeMap<(String, String), Served>);
+
+/// One definition, as it is served.
+#[derive(Clone)]
+struct Served {
+    /// Those versions that are served, by name.
+    versions: BTreeMap<String, Arc<Version>>,
+    /// The kind in which objects are stored.
+    storage: CustomKind,
+}
+
+/// One version of a custom kind: all that the server knows of its objects.
+pub struct Version {
+    /// The kind, in this version.
+    pub kind: CustomKind,
+    /// What its objects look like.
+    pub schema: Schema,
+    /// Whether the status has an endpoint of its own.
+    pub has_status: bool,
+    /// Where the replica count is, if it has an endpoint of its own.
+    pub scale: Option<CustomResourceSubresourceScale>,
+    /// What the server warns of when somebody asks for it.
+    pub deprecation: Option<String>,
+    /// The definition is being deleted: nothing new is created any more.
+    terminating: bool,
+}
+
+impl Definitions {
+    /// Takes notice of a change of a definition.
+    pub(super) fn changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        if let Some(Object::CustomResourceDefinition(old)) = old {
+            self.0.remove(&name_of(old));
+        }
+        if let Some(Object::CustomResourceDefinition(new)) = new
+            && let Some(served) = Served::of(new)
+        {
+            self.0.insert(name_of(new), served);
+        }
+    }
+
+    /// What is asked for, if it is served.
+    pub(super) fn version(&self, kind: CustomKind) -> Option<&Arc<Version>> {
+        let info = kind.info();
+        let served = self.served(kind)?;
+        served.versions.get(info.version).filter(|version| version.kind == kind)
+    }
+
+    /// The version that a request is about, or why it cannot be.
+    pub(super) fn for_request(&self, kind: CustomKind, request: &Request) -> Result<Arc<Version>, Status> {
+        let version = self.version(kind).ok_or_else(Status::not_served)?;
+        let there = match request.subresource {
+            None => true,
+            Some(Subresource::Status) => version.has_status,
+            Some(Subresource::Scale) => version.scale.is_some(),
+            Some(_) => false,
+        };
+        if !there {
+            return Err(Status::not_found(request.kind, &request.name));
+        }
+        Ok(version.clone())
+    }
+
+    /// The kind in which objects of this one are stored.
+    pub(super) fn storage(&self, kind: Kind) -> Kind {
+        match kind {
+            Kind::Custom(custom) => self.served(custom).map_or(kind, |served| Kind::Custom(served.storage)),
+            kind => kind,
+        }
+    }
+
+    /// The kinds in which an object of this one is told of, one for each version.
+    pub(super) fn told_as(&self, kind: CustomKind) -> impl Iterator<Item = Kind> {
+        let served = self.served(kind);
+        served.into_iter().flat_map(|served| served.versions.values()).map(|version| Kind::Custom(version.kind))
+    }
+
+    /// The kind that is served at this group, version and plural.
+    pub fn at(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Version>> {
+        self.0.get(&(group.to_owned(), plural.to_owned()))?.versions.get(version)
+    }
+
+    fn served(&self, kind: CustomKind) -> Option<&Served> {
+        let info = kind.info();
+        self.0.get(&(info.group.to_owned(), info.plural.to_owned()))
+    }
+}
+
+fn name_of(definition: &CustomResourceDefinition) -> (String, String) {
+    (definition.spec.group.clone(), definition.spec.names.plural.clone())
+}
+
+impl Served {
+    /// What a definition makes the server serve; nothing before its names are accepted.
+    fn of(definition: &CustomResourceDefinition) -> Option<Served> {
+        let is_true = |condition| is_true(definition, condition);
+        if !is_true("Established") && !is_true("NamesAccepted") {
+            return None;
+        }
+        let spec = &definition.spec;
+        let kind = |version: &str| kind_of(definition, version);
+        let storage = spec.versions.iter().find(|version| version.storage)?;
+        let terminating = definition.metadata.deletion_timestamp.is_some() || is_true("Terminating");
+        let versions = spec.versions.iter().filter(|version| version.served);
+        let versions = versions.map(|v| (v.name.clone(), Arc::new(Version::of(v, kind(&v.name), terminating))));
+        Some(Served { versions: versions.collect(), storage: kind(&storage.name) })
+    }
+}
+
+impl Version {
+    fn of(version: &CustomResourceDefinitionVersion, kind: CustomKind, terminating: bool) -> Version {
+        let schema = version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
+        let subresources = version.subresources.as_ref();
+        let info = kind.info();
+        let deprecation = (version.deprecated == Some(true)).then(|| {
+            let standard = || format!("{} {} is deprecated", info.api_version, info.kind);
+            version.deprecation_warning.clone().unwrap_or_else(standard)
+        });
+        Version {
+            kind,
+            schema: schema.map(Schema::of).unwrap_or_default(),
+            has_status: subresources.is_some_and(|subresources| subresources.status.is_some()),
+            scale: subresources.and_then(|subresources| subresources.scale.clone()),
+            deprecation,
+            terminating,
+        }
+    }
+
+    /// Whether a new object may be made. Mirrors `forbidCreateAdmission`.
+    pub(super) fn admit_create(&self, request: &Request, object: &Object) -> Result<(), Status> {
+        const WHY: &str = "create not allowed while custom resource definition is terminating";
+        if self.terminating { Err(admission::forbidden(request, Some(object), WHY)) } else { Ok(()) }
+    }
+
+    /// Fills in what an object leaves out.
+    pub(super) fn set_defaults(&self, object: &mut CustomObject) {
+        let mut content = Map::clone(&object.content);
+        coerce::default(&mut content, &self.schema);
+        if content != *object.content {
+            object.content = content.into();
+        }
+    }
+
+    /// Before a create: the status is its writer's.
+    pub(super) fn prepare_for_create(&self, object: &mut CustomObject) {
+        if self.has_status && object.content.contains_key(STATUS) {
+            object.content.remove(STATUS);
+        }
+        object.metadata.generation = Some(1);
+    }
+
+    /// Before an update: the status stays, if it has an endpoint of its own; any other change counts as a generation.
+    pub(super) fn prepare_for_update(&self, new: &mut CustomObject, old: &CustomObject) {
+        if self.has_status && new.get(STATUS) != old.get(STATUS) {
+            match old.get(STATUS) {
+                Some(status) => new.content.insert(STATUS.into(), status.clone()),
+                None => new.content.remove(STATUS),
+            };
+        }
+        if new.content != old.content {
+            new.metadata.generation = Some(old.metadata.generation.unwrap_or(0) + 1);
+        }
+    }
+
+    /// Before an update of the status: all else stays, metadata too.
+    pub(super) fn prepare_for_status_update(new: &mut CustomObject, old: &CustomObject) {
+        let status = new.get(STATUS).cloned();
+        let mut content = old.content.clone();
+        if status.as_ref() != old.get(STATUS) {
+            match status {
+                Some(status) => content.insert(STATUS.into(), status),
+                None => content.remove(STATUS),
+            };
+        }
+        new.metadata.clone_from(&old.metadata);
+        new.content = content;
+    }
+
+    /// What is wrong with an object, apart from its metadata.
+    pub(super) fn validate(&self, problems: &mut Problems, object: &CustomObject) {
+        problems.0.extend(value::validate_object(&object.content, &self.schema));
+        scale::validate(problems, object, self.scale.as_ref());
+        problems.0.extend(value::validate_lists_in(&object.content, &self.schema, ""));
+    }
+
+    /// What is wrong with its status.
+    pub(super) fn validate_status(&self, problems: &mut Problems, object: &CustomObject) {
+        let known = self.schema.properties.get(STATUS).zip(object.get(STATUS));
+        if let Some((schema, status)) = known {
+            problems.0.extend(value::validate(status, schema, STATUS));
+            problems.0.extend(value::validate_lists(status, schema, STATUS));
+        }
+        scale::validate(problems, object, self.scale.as_ref());
+    }
+}
+
+const STATUS: &str = "status";
+
+/// The cause of a value that stands where it may not.
+fn invalid(field: &str, value: &Value, why: &str) -> Cause {
+    let message = format!("Invalid value: {value}: {why}");
+    Cause { reason: "FieldValueInvalid".into(), message, field: field.into() }
+}

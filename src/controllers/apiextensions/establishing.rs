@@ -1,0 +1,61 @@
+//! A definition whose names are accepted is established: its kind is served for good. Mirrors `establishing_controller.go`.
+
+use std::rc::Rc;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
+use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use crate::engine::LocalBoxFuture;
+use crate::object::definition::{is_true, set_condition};
+use crate::object::{Key, Kind, Object};
+
+use super::unless_late;
+
+/// The row of the establishing controller.
+pub const REGISTRATION: Registration = Registration {
+    name: "crd-establishing",
+    watches: &[Kind::CustomResourceDefinition],
+    workers: 1,
+    max_retries: None,
+    new: &|context| Rc::new(EstablishingController::new(context)),
+};
+
+/// Keys are definitions.
+pub struct EstablishingController {
+    client: Client,
+    queue: Queue,
+    definitions: Lister<CustomResourceDefinition>,
+}
+
+impl EstablishingController {
+    fn new(context: &ControllerContext) -> EstablishingController {
+        let (client, queue) = (context.client.clone(), context.queue.clone());
+        EstablishingController { client, queue, definitions: context.lister() }
+    }
+
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let Some(seen) = self.definitions.get(&key).filter(|definition| is_due(definition)) else { return Ok(()) };
+        let mut definition = CustomResourceDefinition::clone(&seen);
+        let message = "the initial names have been accepted";
+        set_condition(&mut definition, "Established", true, "InitialNamesAccepted", message, self.client.now());
+        unless_late(self.client.update_status(definition).await.map(drop))
+    }
+}
+
+fn is_due(definition: &CustomResourceDefinition) -> bool {
+    is_true(definition, "NamesAccepted") && !is_true(definition, "Established")
+}
+
+impl Controller for EstablishingController {
+    fn on_change(&self, change: &Change) {
+        if let Change::Updated { new: Object::CustomResourceDefinition(definition), .. } = change
+            && is_due(definition)
+        {
+            self.queue.add(change.key());
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}

@@ -1,0 +1,139 @@
+//! Objects of kinds that users define: they own and are owned, and go with their namespace and with their definition.
+
+use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Propagation, Verb};
+use kubestep::object::{CustomKind, Kind, Object};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const GROUP: &str = "example.com";
+
+fn gadget() -> Kind {
+    Kind::Custom(CustomKind::new(GROUP, "v1", "gadgets", "Gadget", true))
+}
+
+/// A cluster in which Gadgets are served.
+fn world() -> World {
+    let mut world = World::new(1);
+    world.apply(json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "gadgets.example.com"},
+        "spec": {"group": GROUP, "scope": "Namespaced", "names": {"plural": "gadgets", "kind": "Gadget"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object",
+                    "properties": {"size": {"type": "integer"}}}}}}}]}}));
+    world.wait(1);
+    world.writes.clear();
+    world
+}
+
+fn owner(kind: Kind, name: &str, uid: &str) -> Value {
+    let info = kind.info();
+    json!({"apiVersion": info.api_version, "kind": info.kind, "name": name, "uid": uid, "blockOwnerDeletion": true})
+}
+
+fn policy(propagation: Propagation) -> DeleteOptions {
+    DeleteOptions { propagation: Some(propagation), ..DeleteOptions::default() }
+}
+
+#[test]
+fn what_a_custom_object_owns_goes_with_it() {
+    for how in [Propagation::Background, Propagation::Foreground] {
+        let mut world = world();
+        let uid = world.create(gadget(), "default/a", &[], json!({"size": 1}));
+        world.create(Kind::ConfigMap, "default/of-a", &[owner(gadget(), "a", &uid)], Value::Null);
+        let second = world.create(gadget(), "default/b", &[owner(gadget(), "a", &uid)], Value::Null);
+        world.create(Kind::ConfigMap, "default/of-b", &[owner(gadget(), "b", &second)], Value::Null);
+        world.wait(1);
+        world.delete(gadget(), "default/a", policy(how));
+        world.wait(30);
+        assert!(world.list(gadget(), "").is_empty(), "{how:?}");
+        let left: Vec<String> =
+            world.list(Kind::ConfigMap, "default").iter().map(|map| map.name().to_owned()).collect();
+        assert_eq!(left, ["kube-root-ca.crt"], "{how:?}");
+    }
+}
+
+#[test]
+fn a_custom_object_goes_with_its_owner_unless_it_is_orphaned() {
+    let mut world = world();
+    let owner_of = |world: &mut World, name: &str| {
+        let uid = world.create(Kind::ConfigMap, &format!("default/{name}"), &[], Value::Null);
+        owner(Kind::ConfigMap, name, &uid)
+    };
+    let (first, second) = (owner_of(&mut world, "first"), owner_of(&mut world, "second"));
+    world.create(gadget(), "default/a", std::slice::from_ref(&first), Value::Null);
+    world.create(gadget(), "default/b", &[second, first], Value::Null);
+    world.wait(1);
+    world.delete(Kind::ConfigMap, "default/second", policy(Propagation::Orphan));
+    world.wait(10);
+    let owners = |world: &World, name: &str| world.get(gadget(), name).unwrap().meta().owner_references.clone();
+    assert_eq!(owners(&world, "default/b").map(|all| all.len()), Some(1), "the list that is left is written whole");
+    assert!(world.take_writes("generic-garbage-collector").contains(&"patch gadgets b 200".to_owned()));
+    world.delete(Kind::ConfigMap, "default/first", policy(Propagation::Background));
+    world.wait(30);
+    assert!(world.list(gadget(), "").is_empty());
+}
+
+#[test]
+fn a_namespace_takes_custom_objects_with_it() {
+    let mut world = world();
+    world.kubectl("create namespace doomed");
+    world.create(gadget(), "doomed/a", &[], json!({"size": 1}));
+    world.create(gadget(), "default/b", &[], json!({"size": 1}));
+    world.kubectl("delete namespace doomed");
+    assert!(world.get(Kind::Namespace, "doomed").is_none());
+    let left: Vec<String> = world.list(gadget(), "").iter().map(|object| object.namespace().to_owned()).collect();
+    assert_eq!(left, ["default"]);
+}
+
+/// The condition Terminating of the definition.
+fn terminating(world: &World) -> Option<String> {
+    let definition = world.get(Kind::CustomResourceDefinition, "gadgets.example.com")?;
+    let conditions = definition.to_json()["status"]["conditions"].clone();
+    let there = conditions.as_array()?.iter().find(|condition| condition["type"] == "Terminating")?.clone();
+    Some(format!("{} {}: {}", there["status"], there["reason"], there["message"]).replace('"', ""))
+}
+
+#[test]
+fn a_definition_waits_for_its_objects() {
+    let mut world = world();
+    world.create(gadget(), "default/free", &[], Value::Null);
+    world.create(gadget(), "default/held", &[], Value::Null);
+    let held = json!({"metadata": {"finalizers": ["example.com/keep"]}});
+    world.ask(Verb::Patch, gadget(), "default/held", Body::Patch(Patch::Merge(held)));
+    world.writes.clear();
+    world.kubectl("delete crd gadgets.example.com --wait=false");
+    let pending = "True InstanceDeletionPending: CustomResourceDefinition marked for deletion; CustomResource deletion \
+        will begin soon";
+    assert!(terminating(&world).is_some_and(|text| text == pending || text.contains("InProgress")));
+    world.wait(2);
+    let begun = "True InstanceDeletionInProgress: CustomResource deletion is in progress";
+    assert_eq!(terminating(&world).as_deref(), Some(begun));
+    assert_eq!(world.list(gadget(), "").len(), 1, "the other one is gone");
+    let late = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "late"}});
+    let refused = world.ask(Verb::Create, gadget(), "default/", Body::Json(late.to_string())).result.unwrap_err();
+    let why = "create not allowed while custom resource definition is terminating";
+    assert_eq!(refused.message, format!("gadgets.example.com \"late\" is forbidden: {why}"));
+    let free = json!({"metadata": {"finalizers": null}});
+    world.ask(Verb::Patch, gadget(), "default/held", Body::Patch(Patch::Merge(free)));
+    world.wait(10);
+    assert!(world.list(gadget(), "").is_empty());
+    assert!(world.get(Kind::CustomResourceDefinition, "gadgets.example.com").is_none());
+    let answer = world.ask(Verb::List, gadget(), "default/", Body::None);
+    assert_eq!(answer.result.unwrap_err().message, "the server could not find the requested resource");
+}
+
+#[test]
+fn a_definition_is_stored_where_a_real_one_is() {
+    let mut world = world();
+    world.create(gadget(), "default/a", &[], json!({"size": 1}));
+    let store = &world.cluster.engine.api.store;
+    let stored = |key: &str| store.get(key).map(|entry| entry.value.kind());
+    let definition = "/registry/apiextensions.k8s.io/customresourcedefinitions/gadgets.example.com";
+    assert_eq!(stored(definition), Some(Kind::CustomResourceDefinition));
+    assert_eq!(stored("/registry/example.com/gadgets/default/a"), Some(gadget()));
+    let Some(Object::Custom(object)) = world.get(gadget(), "default/a") else { panic!("it was just made") };
+    assert_eq!(object.get("spec"), Some(&json!({"size": 1})));
+    assert_eq!(object.metadata.generation, Some(1));
+}
