@@ -9,7 +9,7 @@
 //! It does no I/O and knows no clock but the one handed in.
 //!
 //! - [`request`]: what can be asked and answered.
-//! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`]: the handlers.
+//! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`], [`reviews`]: the handlers.
 //! - [`rest`]: the same over HTTP.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
@@ -46,6 +46,7 @@ pub mod read;
 pub mod registry;
 pub mod request;
 pub mod rest;
+pub mod reviews;
 pub mod service_addresses;
 pub mod strategy;
 pub mod subresources;
@@ -204,6 +205,7 @@ impl ApiServer {
             (Verb::Create, Some(Subresource::Token)) => self.create_token(handling),
             (Verb::Create, Some(Subresource::Eviction)) => self.evict(handling),
             (Verb::Create, Some(Subresource::Exec)) => self.exec(handling),
+            (Verb::Create, Some(Subresource::Review)) => self.review(handling),
             (Verb::Get | Verb::Update | Verb::Patch, Some(Subresource::Scale)) => self.scale(handling),
             _ => Err(Status::new(
                 crate::object::status::Reason::MethodNotAllowed,

@@ -11,6 +11,8 @@ use serde_json::Value;
 use crate::object::metrics::{self, Metrics};
 use crate::object::{Kind, Object, Status};
 
+use super::reviews::{Review, Verdict};
+
 /// The request's verb, as RBAC names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
@@ -33,6 +35,18 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// Every verb.
+    pub const ALL: [Verb; 8] = [
+        Verb::Get,
+        Verb::List,
+        Verb::Watch,
+        Verb::Create,
+        Verb::Update,
+        Verb::Patch,
+        Verb::Delete,
+        Verb::DeleteCollection,
+    ];
+
     /// `get`, `list` … as in RBAC rules and audit logs.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -74,9 +88,23 @@ pub enum Subresource {
     Finalize,
     /// What Pods or nodes use, as the aggregated API `metrics.k8s.io` has it: see [`super::metrics`].
     Metrics,
+    /// POST asks what would be decided, and stores nothing: see [`super::reviews`].
+    Review,
 }
 
 impl Subresource {
+    /// The parts that objects have.
+    pub const ALL: [Subresource; 8] = [
+        Subresource::Status,
+        Subresource::Scale,
+        Subresource::Binding,
+        Subresource::Eviction,
+        Subresource::Token,
+        Subresource::Log,
+        Subresource::Exec,
+        Subresource::Finalize,
+    ];
+
     /// As in URLs and RBAC rules: `status`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -89,6 +117,7 @@ impl Subresource {
             Subresource::Exec => "exec",
             Subresource::Finalize => "finalize",
             Subresource::Metrics => "metrics",
+            Subresource::Review => "review",
         }
     }
 }
@@ -137,6 +166,18 @@ impl User {
         User::new("system:apiserver".to_owned(), &["system:masters"], "kube-apiserver")
     }
 
+    /// Somebody whom the person at the keyboard acts as: `kubectl --as`. A service account is in the groups of its like.
+    /// Mirrors `endpoints/filters/impersonation.go`.
+    pub fn impersonated(name: &str, groups: &[String]) -> User {
+        let account = name.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'));
+        let namespace = account.map(|(namespace, _)| format!("system:serviceaccounts:{namespace}"));
+        let mut all: Vec<&str> = groups.iter().map(String::as_str).collect();
+        if let (true, Some(namespace)) = (groups.is_empty(), &namespace) {
+            all.extend(["system:serviceaccounts", namespace]);
+        }
+        User::new(name.to_owned(), &all, "user/kubectl")
+    }
+
     /// The person at the keyboard, who may do everything.
     pub fn admin() -> User {
         User::new("kubernetes-admin".to_owned(), &["system:masters"], "user/kubectl")
@@ -179,6 +220,9 @@ impl Request {
 
     /// The request in a line: `update deployments/status default/web`.
     pub fn line(&self) -> String {
+        if let Body::Review(review) = &self.body {
+            return format!("{} {}", self.verb.as_str(), review.resource().1);
+        }
         let mut line = format!("{} {}", self.verb.as_str(), self.kind.info().plural);
         if self.subresource == Some(Subresource::Metrics) {
             line = format!("{line}.{}", metrics::GROUP);
@@ -245,6 +289,8 @@ pub enum Body {
         /// The command in words.
         command: Vec<String>,
     },
+    /// What would be decided?
+    Review(Review),
     /// `authentication.k8s.io/v1 TokenRequest`.
     Token {
         /// Who may be shown it; nobody named: the API server.
@@ -389,6 +435,8 @@ pub enum Response {
     Token(Box<k8s_openapi::api::authentication::v1::TokenRequest>),
     /// What Pods or nodes used.
     Metrics(Vec<Metrics>),
+    /// What would be decided.
+    Review(Verdict),
     /// `101 Switching Protocols`: what follows is between the client and the kubelet of this node. A real API server
     /// stays in the middle and passes everything on.
     Upgraded {

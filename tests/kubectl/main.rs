@@ -1,5 +1,6 @@
 //! kubectl: its requests and its output, beside a real kubectl's.
 
+mod auth;
 mod custom;
 mod drain;
 mod exec;

@@ -16,7 +16,7 @@
 //! Must hold: a decision costs what the user's own rules cost, not what the cluster holds; it follows every change of a
 //! role or binding at once; it depends on nothing but the request and the stored objects.
 //!
-//! Left out: webhooks, ABAC, SubjectAccessReview and impersonation endpoints, non-resource URLs (the HTTP front end's
+//! Left out: webhooks, ABAC, who may impersonate whom (only the person at the keyboard does), non-resource URLs (the HTTP front end's
 //! discovery is open to all), aggregated ClusterRoles (admin, edit and view are written out), and the check that
 //! nobody grants what they do not have (`rbac/escalation_check.go`).
 
@@ -24,10 +24,12 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
+use k8s_openapi::api::rbac::v1::PolicyRule;
+
 use crate::object::{Kind, Object, Status, metrics};
 
 use super::admission::Reader;
-use super::request::{Request, Subresource, User, Verb};
+use super::request::{Body, Request, Subresource, User, Verb};
 
 pub mod bootstrap;
 pub mod node;
@@ -75,11 +77,11 @@ pub struct Attributes<'a> {
     /// Who asks.
     pub user: &'a User,
     /// For what.
-    pub verb: Verb,
+    pub verb: &'a str,
     /// API group, empty for core.
-    pub group: &'static str,
+    pub group: &'a str,
     /// The plural, with the subresource after a slash.
-    pub resource: std::borrow::Cow<'static, str>,
+    pub resource: std::borrow::Cow<'a, str>,
     /// Empty: cluster-scoped, or all namespaces.
     pub namespace: &'a str,
     /// Empty: none named.
@@ -91,6 +93,10 @@ impl<'a> Attributes<'a> {
     /// naming it, and the URL of a namespace is inside that namespace.
     pub fn of(request: &'a Request) -> Attributes<'a> {
         let info = request.kind.info();
+        if let Body::Review(review) = &request.body {
+            let ((group, resource), verb) = (review.resource(), request.verb.as_str());
+            return Attributes { user: &request.user, verb, group, resource: resource.into(), namespace: "", name: "" };
+        }
         let group = if request.subresource == Some(Subresource::Metrics) { metrics::GROUP } else { info.group };
         let resource = match request.subresource {
             None | Some(Subresource::Metrics) => info.plural.into(),
@@ -103,7 +109,7 @@ impl<'a> Attributes<'a> {
             (_, name) => name,
         };
         let namespace = if request.kind == Kind::Namespace { name } else { &request.namespace };
-        Attributes { user: &request.user, verb: request.verb, group, resource, namespace, name }
+        Attributes { user: &request.user, verb: request.verb.as_str(), group, resource, namespace, name }
     }
 }
 
@@ -121,22 +127,47 @@ impl Authorizer {
 
     /// Which rule allows the request, or the 403.
     pub fn authorize(&self, request: &Request, reader: &dyn Reader) -> Result<Allowed, Status> {
-        if request.user.groups.iter().any(|group| group == MASTERS) {
+        let attributes = Attributes::of(request);
+        self.decide(&attributes, Some(request), reader)
+            .map_err(|reasons| forbidden(request.kind, &attributes, &reasons))
+    }
+
+    /// Which rule allows it, or what went wrong in looking. The Node authorizer only speaks of requests.
+    pub fn decide(
+        &self,
+        attributes: &Attributes,
+        request: Option<&Request>,
+        reader: &dyn Reader,
+    ) -> Result<Allowed, Vec<String>> {
+        if attributes.user.groups.iter().any(|group| group == MASTERS) {
             return Ok(Allowed::Masters);
         }
         let mut reasons: Vec<String> = Vec::new();
-        match self.graph.authorize(request, reader) {
-            Opinion::Allow(why) => return Ok(Allowed::Node(why)),
-            Opinion::None(reason) => reasons.extend(reason),
+        match request.map(|request| self.graph.authorize(request, reader)) {
+            Some(Opinion::Allow(why)) => return Ok(Allowed::Node(why)),
+            Some(Opinion::None(reason)) => reasons.extend(reason),
+            None => {}
         }
-        let attributes = Attributes::of(request);
-        match self.policy.borrow_mut().authorize(&attributes) {
+        match self.policy.borrow_mut().authorize(attributes) {
             Ok(grant) => Ok(Allowed::Rbac(grant)),
             Err(reason) => {
                 reasons.extend(reason);
-                Err(forbidden(request.kind, &attributes, &reasons))
+                Err(reasons)
             }
         }
+    }
+
+    /// All that the user may do in a namespace, as far as rules say so. Mirrors `RulesFor`.
+    pub fn rules_of(&self, user: &User, namespace: &str) -> Vec<PolicyRule> {
+        let mut rules = Vec::new();
+        if user.groups.iter().any(|group| group == MASTERS) {
+            let any = || vec!["*".to_owned()];
+            let (api_groups, resources) = (Some(any()), Some(any()));
+            rules.push(PolicyRule { verbs: any(), api_groups, resources, ..PolicyRule::default() });
+            rules.push(PolicyRule { verbs: any(), non_resource_urls: Some(any()), ..PolicyRule::default() });
+        }
+        rules.extend(self.policy.borrow_mut().granted(user, namespace));
+        rules
     }
 
     /// An object changed from `old` to `new`: rules that came from it are forgotten.
@@ -154,8 +185,7 @@ impl Authorizer {
 /// The 403. Mirrors `responsewriters.Forbidden`.
 fn forbidden(kind: Kind, attributes: &Attributes, reasons: &[String]) -> Status {
     let Attributes { user, verb, group, resource, namespace, name } = attributes;
-    let mut why =
-        format!("User {:?} cannot {} resource \"{resource}\" in API group \"{group}\"", user.name, verb.as_str());
+    let mut why = format!("User {:?} cannot {verb} resource \"{resource}\" in API group \"{group}\"", user.name);
     why += &if namespace.is_empty() {
         " at the cluster scope".into()
     } else {

@@ -96,6 +96,13 @@ impl Policy {
         Err(Some(format!("RBAC: {list}")))
     }
 
+    /// The rules of all that the user was granted there, in the order of the bindings' names.
+    pub fn granted(&mut self, user: &User, namespace: &str) -> Vec<PolicyRule> {
+        let rules = self.rules_of(user);
+        let scopes = [Some(&rules.cluster), rules.namespaces.get(namespace)].into_iter().flatten();
+        scopes.flat_map(|scope| &scope.grants).flat_map(|grant| grant.role.rules().iter().cloned()).collect()
+    }
+
     /// Takes note of a role or binding, and forgets what was collected before it.
     pub fn object_changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
         self.users.clear();
@@ -203,7 +210,7 @@ fn describe(kind: &str, name: &str, role: &RoleRef, subject: &Subject, namespace
 
 /// Whether one rule allows the request. Mirrors `RuleAllows`.
 pub fn rule_allows(rule: &PolicyRule, attributes: &Attributes) -> bool {
-    has(&rule.verbs, attributes.verb.as_str())
+    has(&rule.verbs, attributes.verb)
         && has(rule.api_groups.as_deref().unwrap_or_default(), attributes.group)
         && resource_matches(rule.resources.as_deref().unwrap_or_default(), &attributes.resource)
         && name_matches(rule.resource_names.as_deref().unwrap_or_default(), attributes.name)

@@ -17,8 +17,8 @@ pub const GROUP: Group = Group {
     acts: true,
     commands: &[
         Command {
-            names: &["get", "describe", "logs", "events", "top"],
-            usage: "get, describe, logs, events, top",
+            names: &["get", "describe", "logs", "events", "top", "auth"],
+            usage: "get, describe, logs, events, top, auth",
             about: "as kubectl prints them; time stands still",
             more: "get pods -w is typed as a command, and goes on as you step: it prints each change, until none has come for\n\
                 half a minute, or for as long as --request-timeout=5m says.\n",
@@ -119,7 +119,7 @@ pub const GROUP: Group = Group {
             run: Says(|stepper, line| match line.words()[1..].first().map(String::as_str) {
                 None => Err("write for example: kubectl get pods".to_owned()),
                 Some("edit") => Err(NO_EDITOR.to_owned()),
-                Some("get" | "describe" | "logs" | "events" | "top") => look(stepper, &line.words()[1..]),
+                Some("get" | "describe" | "logs" | "events" | "top" | "auth") => look(stepper, &line.words()[1..]),
                 Some(_) => start(stepper, &line.words()[1..]),
             }),
         },

@@ -25,7 +25,7 @@ const VALUED: &[&str] = &[
     "cluster-ip", "external-name", "from", "schedule", "external-ip", "session-affinity",
     "duration", "audience", "raw", "bound-object-kind", "bound-object-name", "bound-object-uid",
     "hard", "scopes", "limits", "requests", "pod-selector", "skip-wait-for-delete-timeout", "min-available",
-    "max-unavailable", "min", "max", "cpu", "memory", "cpu-percent", "request-timeout",
+    "max-unavailable", "min", "max", "cpu", "memory", "cpu-percent", "request-timeout", "as", "as-group",
 ];
 
 /// Flags that may stand alone, and what they mean then.

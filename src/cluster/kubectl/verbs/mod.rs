@@ -1,6 +1,7 @@
 //! One file a family of commands.
 
 pub mod apply;
+pub mod auth;
 pub mod autoscale;
 pub mod change;
 pub mod create;

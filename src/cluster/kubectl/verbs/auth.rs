@@ -1,0 +1,190 @@
+//! `auth can-i` and `auth whoami`. Mirrors `k8s.io/kubectl/pkg/cmd/auth`.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+
+use crate::apiserver::request::{Response, Subresource};
+use crate::apiserver::reviews::{Access, Review, Verdict};
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::calls::Failure;
+use crate::cluster::kubectl::print::tabs;
+use crate::object::Kind;
+
+/// Verbs that rules may hold; others get a warning.
+const VERBS: &[&str] = &[
+    "get",
+    "list",
+    "watch",
+    "create",
+    "update",
+    "patch",
+    "delete",
+    "deletecollection",
+    "use",
+    "bind",
+    "escalate",
+    "impersonate",
+    "approve",
+    "sign",
+    "attest",
+    "*",
+];
+
+/// `kubectl auth …`.
+pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["can-i"] if args.is_on("list") => list(args, cx).await,
+        ["can-i", verb, what] => can_i(verb, what, args, cx).await,
+        ["can-i", ..] => {
+            Err(Failure::text("you must specify two arguments: verb resource or verb resource/resourceName."))
+        }
+        ["whoami"] => whoami(cx).await,
+        ["reconcile", ..] => Err(Failure::text("auth reconcile was left out; kubectl apply does nearly the same")),
+        _ => Err(Failure::text("write: kubectl auth can-i VERB RESOURCE, or: kubectl auth whoami")),
+    }
+}
+
+/// `kubectl auth can-i VERB TYPE[/NAME]`: `no` is a failure.
+async fn can_i(verb: &str, what: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    if what.starts_with('/') {
+        return Err(Failure::text("questions about URLs are left out: discovery is open to all here"));
+    }
+    let (word, name) = what.split_once('/').unwrap_or((what, ""));
+    if !VERBS.contains(&verb) {
+        warn(cx, &format!("verb '{verb}' is not a known verb"));
+    }
+    let everywhere = args.is_on("all-namespaces");
+    let kind = Kind::from_word(word);
+    let (group, plural) = match kind {
+        Some(kind) => (kind.info().group.to_owned(), kind.info().plural.to_owned()),
+        None => of_unknown(word, cx),
+    };
+    if let Some(info) = kind.map(Kind::info).filter(|info| !info.namespaced && !everywhere) {
+        let group = if info.group.is_empty() { String::new() } else { format!(" in group '{}'", info.group) };
+        warn(cx, &format!("resource '{}' is not namespace scoped{group}", info.plural));
+    }
+    let resource = match args.value("subresource") {
+        "" => plural,
+        part => format!("{plural}/{part}"),
+    };
+    let namespace = if everywhere { String::new() } else { cx.namespace(args).to_owned() };
+    let access = Access { namespace, verb: verb.to_owned(), group, resource, name: name.to_owned() };
+    match ask(Review::SelfAccess(access), cx).await? {
+        Verdict::Access { allowed: true, .. } => {
+            cx.line("yes");
+            Ok(())
+        }
+        Verdict::Access { reason, .. } if !reason.is_empty() => {
+            cx.line(format!("no - {reason}"));
+            Err(Failure::Told)
+        }
+        _ => {
+            cx.line("no");
+            Err(Failure::Told)
+        }
+    }
+}
+
+/// A resource that nobody knows may stand in a rule all the same; so may a subresource, a wildcard or a group.
+fn of_unknown(word: &str, cx: &Kubectl) -> (String, String) {
+    if word != "*" {
+        warn(cx, &format!("the server doesn't have a resource type '{word}'"));
+    }
+    let (plural, group) = word.split_once('.').unwrap_or((word, ""));
+    (if word == "*" { "*".to_owned() } else { group.to_owned() }, plural.to_owned())
+}
+
+fn warn(cx: &Kubectl, what: &str) {
+    cx.complain(format!("Warning: {what}\n"));
+}
+
+/// `kubectl auth can-i --list`.
+async fn list(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    if args.is_on("all-namespaces") || args.has("subresource") {
+        const WHY: &str = "list option can't be specified with neither quiet, all-namespaces nor subresource options";
+        return Err(Failure::text(WHY));
+    }
+    let Verdict::Rules(rules) = ask(Review::SelfRules(cx.namespace(args).to_owned()), cx).await? else {
+        return Ok(());
+    };
+    let mut rows = Vec::new();
+    if !args.is_on("no-headers") {
+        rows.push("Resources\tNon-Resource URLs\tResource Names\tVerbs".to_owned());
+    }
+    for rule in compact(&rules) {
+        let [urls, names] = [&rule.non_resource_urls, &rule.resource_names].map(|list| go_list(list.as_deref()));
+        rows.push(format!("{}\t{urls}\t{names}\t{}", shown(&rule), go_list(Some(&rule.verbs))));
+    }
+    cx.print(&tabs::table(&(rows.join("\n") + "\n")));
+    Ok(())
+}
+
+/// `kubectl auth whoami`.
+async fn whoami(cx: &Kubectl) -> Result<(), Failure> {
+    let Verdict::Subject(user) = ask(Review::SelfSubject, cx).await? else { return Ok(()) };
+    let groups = go_list(Some(&user.groups));
+    cx.print(&tabs::table(&format!("ATTRIBUTE\tVALUE\nUsername\t{}\nGroups\t{groups}\n", user.name)));
+    Ok(())
+}
+
+async fn ask(review: Review, cx: &Kubectl) -> Result<Verdict, Failure> {
+    let request = review.request(cx.client.user().clone());
+    debug_assert_eq!(request.subresource, Some(Subresource::Review));
+    match cx.send(request).await? {
+        Response::Review(verdict) => Ok(verdict),
+        _ => Err(Failure::text("the answer is no review")),
+    }
+}
+
+/// One rule for each resource in each group, those that differ in their verbs alone made one, and in order. Mirrors
+/// `BreakdownRule`, `CompactRules` and `SortableRuleSlice`.
+fn compact(rules: &[PolicyRule]) -> Vec<PolicyRule> {
+    let mut merged: BTreeMap<(String, String, Vec<String>), Vec<String>> = BTreeMap::new();
+    let mut whole = Vec::new();
+    for rule in rules {
+        for url in rule.non_resource_urls.iter().flatten() {
+            let non_resource_urls = Some(vec![url.clone()]);
+            whole.push(PolicyRule { verbs: rule.verbs.clone(), non_resource_urls, ..PolicyRule::default() });
+        }
+        for group in rule.api_groups.iter().flatten() {
+            for resource in rule.resources.iter().flatten() {
+                let names = rule.resource_names.clone().unwrap_or_default();
+                let verbs = merged.entry((group.clone(), resource.clone(), names)).or_default();
+                verbs.extend(rule.verbs.iter().filter(|verb| !verbs.contains(verb)).cloned().collect::<Vec<_>>());
+            }
+        }
+    }
+    let of = |((group, resource, names), verbs): ((String, String, Vec<String>), Vec<String>)| PolicyRule {
+        verbs,
+        api_groups: Some(vec![group]),
+        resources: Some(vec![resource]),
+        resource_names: Some(names),
+        non_resource_urls: None,
+    };
+    whole.extend(merged.into_iter().map(of));
+    let key = |rule: &PolicyRule| {
+        let [groups, resources, names, urls] =
+            [&rule.api_groups, &rule.resources, &rule.resource_names, &rule.non_resource_urls]
+                .map(|list| go_list(list.as_deref()));
+        format!("Verbs:{},{groups},{resources},{names},{urls}", go_list(Some(&rule.verbs)))
+    };
+    whole.sort_by_key(key);
+    whole
+}
+
+/// `deployments.apps/scale`. Mirrors `CombineResourceGroup`.
+fn shown(rule: &PolicyRule) -> String {
+    let first = |list: &Option<Vec<String>>| list.iter().flatten().next().cloned().unwrap_or_default();
+    let (resource, group) = (first(&rule.resources), first(&rule.api_groups));
+    let (plural, part) = resource.split_once('/').map_or((resource.as_str(), ""), |(plural, part)| (plural, part));
+    let qualified = if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") };
+    if part.is_empty() { qualified } else { format!("{qualified}/{part}") }
+}
+
+/// As Go prints a list of strings.
+fn go_list(list: Option<&[String]>) -> String {
+    format!("[{}]", list.unwrap_or_default().join(" "))
+}

@@ -1,0 +1,124 @@
+//! `auth can-i`, `auth whoami` and `--as`: what the API server says that it would decide, and that it then decides so.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use crate::shell::Shell;
+
+const VIEWER: &str = "--as=system:serviceaccount:team:viewer";
+
+const GRANTS: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: viewer}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: view}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects: [{kind: ServiceAccount, name: viewer, namespace: team}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: one}
+rules: [{apiGroups: [''], resources: [configmaps], resourceNames: [settings], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: one}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: one}
+subjects: [{kind: User, name: ada}]
+";
+
+/// A shell in a namespace where one service account may view, and one person may read a single ConfigMap.
+fn shell() -> Shell {
+    let mut shell = Shell::new(Path::new("."), "team");
+    shell.cluster.kubectl.files = Rc::new(BTreeMap::from([("grants.yaml".to_owned(), GRANTS.to_owned())]));
+    let made = shell.line("kubectl apply -f grants.yaml");
+    assert_eq!(made.lines().filter(|line| line.ends_with(" created")).count(), 4, "{made}");
+    shell
+}
+
+#[test]
+fn what_one_may() {
+    let mut shell = shell();
+    #[rustfmt::skip]
+    let cases = [
+        ("can-i create pods", "yes\n"),
+        ("can-i '*' '*'", "yes\n"),
+        (&format!("can-i list pods {VIEWER}"), "yes\n"),
+        (&format!("can-i list deploy {VIEWER}"), "yes\n"),
+        (&format!("can-i delete pods {VIEWER}"), "no\n"),
+        (&format!("can-i list secrets {VIEWER}"), "no\n"),
+        (&format!("can-i list pods -n default {VIEWER}"), "no\n"),
+        (&format!("can-i list pods --all-namespaces {VIEWER}"), "no\n"),
+        (&format!("can-i get pods --subresource=log {VIEWER}"), "yes\n"),
+        (&format!("can-i create pods --subresource=exec {VIEWER}"), "no\n"),
+        ("can-i get configmaps/settings --as=ada", "yes\n"),
+        ("can-i get configmaps --as=ada", "no\n"),
+        ("can-i create pods --as=ada --as-group=system:masters", "yes\n"),
+        ("can-i get nodes", "Warning: resource 'nodes' is not namespace scoped\n\nyes\n"),
+        ("can-i list storageclasses", "Warning: resource 'storageclasses' is not namespace scoped in group 'storage.k8s.io'\n\nyes\n"),
+        ("can-i get gizmos --as=ada", "Warning: the server doesn't have a resource type 'gizmos'\n\nno\n"),
+        ("can-i admire pods --as=ada", "Warning: verb 'admire' is not a known verb\n\nno\n"),
+        ("can-i", "error: you must specify two arguments: verb resource or verb resource/resourceName.\n"),
+        ("whoami", "ATTRIBUTE   VALUE\nUsername    kubernetes-admin\nGroups      [system:masters system:authenticated]\n"),
+    ];
+    for (line, want) in cases {
+        assert_eq!(shell.line(&format!("kubectl auth {line}")), want, "{line}");
+    }
+    let shown = shell.line(&format!("kubectl auth whoami {VIEWER}"));
+    assert!(shown.contains("Username    system:serviceaccount:team:viewer"), "{shown}");
+    assert!(shown.contains("[system:serviceaccounts system:serviceaccounts:team system:authenticated]"), "{shown}");
+}
+
+#[test]
+fn a_kubelet_is_answered_by_the_node_authorizer() {
+    let mut shell = shell();
+    let kubelet = "--as=system:node:node-1 --as-group=system:nodes";
+    let asked = |shell: &mut Shell, what: &str| shell.line(&format!("kubectl auth can-i {what} {kubelet}"));
+    assert!(asked(&mut shell, "get nodes/node-1").ends_with("\nyes\n"));
+    let refused = asked(&mut shell, "get secrets/other");
+    assert!(refused.starts_with("no"), "{refused}");
+    assert_eq!(asked(&mut shell, "create deployments"), "no\n");
+}
+
+#[test]
+fn what_is_said_is_what_is_done() {
+    let mut shell = shell();
+    assert_eq!(shell.line(&format!("kubectl get pods {VIEWER}")), "No resources found in team namespace.\n");
+    let refused = shell.line(&format!("kubectl get pods -n default {VIEWER}"));
+    let why = "User \"system:serviceaccount:team:viewer\" cannot list resource \"pods\" in API group \"\"";
+    assert!(
+        refused.contains("Error from server (Forbidden): pods is forbidden: ") && refused.contains(why),
+        "{refused}"
+    );
+}
+
+#[test]
+fn all_that_one_may() {
+    let mut shell = shell();
+    let shown = shell.line("kubectl auth can-i --list");
+    let mut lines = shown.lines();
+    assert_eq!(
+        lines.next().unwrap().split_whitespace().collect::<Vec<_>>().join(" "),
+        "Resources Non-Resource URLs Resource Names Verbs"
+    );
+    let rows: Vec<String> = lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert!(rows.contains(&"*.* [] [] [*]".to_owned()) && rows.contains(&"[*] [] [*]".to_owned()), "{shown}");
+    let shown = shell.line("kubectl auth can-i --list --as=ada");
+    let rows: Vec<String> = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    for row in [
+        "configmaps [] [settings] [get]",
+        "selfsubjectreviews.authentication.k8s.io [] [] [create]",
+        "selfsubjectaccessreviews.authorization.k8s.io [] [] [create]",
+        "[/healthz] [] [get]",
+    ] {
+        assert!(rows.contains(&row.to_owned()), "{row} is not in\n{shown}");
+    }
+    assert_eq!(
+        shell.line("kubectl auth can-i --list --all-namespaces"),
+        "error: list option can't be specified with neither quiet, all-namespaces nor subresource options\n"
+    );
+}
