@@ -163,7 +163,12 @@ impl User {
 
     /// The API server itself, when it writes what it always writes.
     pub fn loopback() -> User {
-        User::new("system:apiserver".to_owned(), &["system:masters"], "kube-apiserver")
+        User::part_of_server("kube-apiserver")
+    }
+
+    /// One of the controllers that the API server has in its own process.
+    pub fn part_of_server(agent: &str) -> User {
+        User::new("system:apiserver".to_owned(), &["system:masters"], agent)
     }
 
     /// Somebody whom the person at the keyboard acts as: `kubectl --as`. A service account is in the groups of its like.

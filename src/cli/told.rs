@@ -163,7 +163,7 @@ fn cache(session: &Session, line: &Line) -> Told {
     let (component, only) = commands::look::cached(line)?;
     let informers = inspect::informers(session, component);
     let informers = informers.iter().filter(|informer| only.is_none_or(|kind| kind == informer.kind()));
-    let cache = |informer: &&crate::client::Informer| {
+    let cache = |informer: &crate::client::Informer| {
         let cache = informer.cache().borrow();
         let object = |(key, object): (&crate::object::Key, &crate::object::Object)| json!({"object": Target { kind: informer.kind(), key: key.clone() }.to_string(), "revision": object.revision()});
         let objects: Vec<Value> = cache.objects().iter().map(object).collect();

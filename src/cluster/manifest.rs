@@ -215,11 +215,18 @@ fn unknown_kind(source: &Source, api_version: &str, kind: &str) -> ManifestError
         }
     } else if let Some(info) = known.clone().find(|info| info.kind.eq_ignore_ascii_case(kind)) {
         format!("Kinds are written with their capitals: `kind: {}`.", info.kind)
+    } else if let Some((group, _)) = api_version.split_once('/').filter(|(group, _)| is_of_somebody(group)) {
+        format!("Nobody has defined {kind} in {group} here: apply its CustomResourceDefinition first, by itself.")
     } else {
         let kinds: Vec<&str> = known.map(|info| info.kind).collect();
         format!("This cluster knows these kinds: {}.", kinds.join(", "))
     };
     ManifestError::new(source.clone(), "", advice)
+}
+
+/// Whether a group is none of Kubernetes' own, which have no dot or end in `k8s.io`.
+fn is_of_somebody(group: &str) -> bool {
+    group.contains('.') && !group.ends_with(".k8s.io")
 }
 
 /// The release that no longer served a kind in an old version.

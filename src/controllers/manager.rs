@@ -93,9 +93,10 @@ impl ControllerManager {
 
     /// The controllers that a real kube-apiserver has in its own process, which ask it as itself.
     pub fn of_api_server(hub: Hub, actor: ActorId) -> ControllerManager {
-        let user = Rc::new(User::loopback());
-        let new_client = |_: &Registration| Client::new(hub.clone(), actor, user.clone(), QPS, BURST);
-        ControllerManager::with(apiextensions::PROCESS, &hub, actor, apiextensions::TABLE, user.clone(), &new_client)
+        let user = |agent: &str| Rc::new(User::part_of_server(agent));
+        let new_client = |row: &Registration| Client::new(hub.clone(), actor, user(row.name), QPS, BURST);
+        let process = apiextensions::PROCESS;
+        ControllerManager::with(process, &hub, actor, apiextensions::TABLE, user(process), &new_client)
     }
 
     fn with(
@@ -116,9 +117,9 @@ impl ControllerManager {
         ControllerManager { name, hub: hub.clone(), actor, informers, defined, user, slots }
     }
 
-    /// Its informers.
-    pub fn informers(&self) -> &[Informer] {
-        &self.informers
+    /// Its informers, those of kinds that users have defined last.
+    pub fn informers(&self) -> Vec<Informer> {
+        self.informers.iter().chain(self.defined.borrow().values()).cloned().collect()
     }
 
     /// Its controllers' queues.

@@ -15,7 +15,7 @@ pub fn process<'a, T: 'static>(session: &'a Session, component: &str) -> Option<
 }
 
 /// A component's informers; none if it has none, or is none.
-pub fn informers<'a>(session: &'a Session, component: &str) -> Vec<&'a Informer> {
+pub fn informers(session: &Session, component: &str) -> Vec<Informer> {
     session.cluster.informers(component).unwrap_or_default()
 }
 

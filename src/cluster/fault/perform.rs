@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::client::Informer;
-use crate::controllers::ControllerManager;
 use crate::controllers::manager::account_of;
+use crate::controllers::{ControllerManager, apiextensions};
 use crate::engine::control::Hold;
 use crate::node::kubelet::Kubelet;
 use crate::node::proxy::KubeProxy;
@@ -159,7 +159,7 @@ impl Cluster {
     /// The processes that run, and the controllers in them by name and by account.
     pub fn component_names(&self) -> Vec<String> {
         let processes = self.engine.actors().map(|(_, actor)| actor.name().to_owned());
-        let controllers = self.config.parts.controllers.iter();
+        let controllers = self.config.parts.controllers.iter().chain(apiextensions::TABLE);
         let controllers = controllers.flat_map(|row| [row.name, account_of(row.name)]).map(str::to_owned);
         let mut names: Vec<String> = ["kube-apiserver".to_owned()].into_iter().chain(processes).collect();
         for name in controllers {
@@ -171,14 +171,14 @@ impl Cluster {
     }
 
     /// A process's informers; none if it is none whose informers are known.
-    pub fn informers(&self, process: &str) -> Option<Vec<&Informer>> {
+    pub fn informers(&self, process: &str) -> Option<Vec<Informer>> {
         let any = self.engine.actor(self.engine.find(process)?)?.as_any();
         if let Some(kubelet) = any.downcast_ref::<Kubelet>() {
-            return Some(kubelet.informers().into());
+            return Some(kubelet.informers().into_iter().cloned().collect());
         }
-        let of_proxy = || Some(any.downcast_ref::<KubeProxy>()?.informers().iter().collect());
-        let of_scheduler = || Some(any.downcast_ref::<KubeScheduler>()?.informers().iter().collect());
-        let of_manager = || Some(any.downcast_ref::<ControllerManager>()?.informers().iter().collect());
+        let of_proxy = || Some(any.downcast_ref::<KubeProxy>()?.informers().to_vec());
+        let of_scheduler = || Some(any.downcast_ref::<KubeScheduler>()?.informers().to_vec());
+        let of_manager = || Some(any.downcast_ref::<ControllerManager>()?.informers());
         of_manager().or_else(of_scheduler).or_else(of_proxy)
     }
 

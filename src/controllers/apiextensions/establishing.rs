@@ -13,7 +13,7 @@ use super::unless_late;
 
 /// The row of the establishing controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "crd-establishing",
+    name: "crd-establishing-controller",
     watches: &[Kind::CustomResourceDefinition],
     workers: 1,
     max_retries: None,

@@ -37,6 +37,8 @@ pub enum Term {
     Lines(Vec<Lines>),
     /// The object's kind.
     Kind(Kind),
+    /// A kind that users define, as `plural.group`, in whatever version.
+    Custom(String),
     /// The object's namespace: a glob.
     Namespace(String),
     /// The object's name: a glob.
@@ -107,13 +109,17 @@ impl Term {
                 Note::Waits { at, .. } => places.iter().any(|lines| lines.hold(&at.file, at.line)),
                 _ => false,
             }),
-            Term::Condition(..) | Term::Kind(_) | Term::Namespace(_) | Term::Name(_) | Term::Labels(_) => true,
+            Term::Condition(..) | Term::Kind(_) | Term::Custom(_) => true,
+            Term::Namespace(_) | Term::Name(_) | Term::Labels(_) => true,
         }
     }
 
     fn fits_object(&self, subject: &Subject) -> bool {
         match self {
             Term::Kind(kind) => subject.kind == *kind,
+            Term::Custom(name) => {
+                matches!(subject.kind, Kind::Custom(kind) if kind.info().qualified_plural() == *name)
+            }
             Term::Namespace(glob) => matches_glob(glob, subject.namespace),
             Term::Name(glob) => matches_glob(glob, subject.name),
             Term::Labels(selector) => {

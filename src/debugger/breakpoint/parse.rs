@@ -137,15 +137,28 @@ fn term(word: &str, context: &Context) -> Result<Vec<Term>, String> {
     {
         return place(file, line);
     }
-    if let Some(kind) = Kind::from_word(word) {
-        return Ok(vec![Term::Kind(kind)]);
+    if let Some(kind) = kind(word) {
+        return Ok(vec![kind]);
     }
-    if let Some((kind, name)) = word.split_once('/')
-        && let Some(known) = Kind::from_word(kind)
+    if let Some((word, name)) = word.split_once('/')
+        && let Some(kind) = kind(word)
     {
-        return object(known, kind, name);
+        return object(kind, word, name);
     }
     component(word, context).map(|term| vec![term])
+}
+
+/// A kind: a built-in one by any of its names; one that users define as `crontabs.stable.example.com`, whether it is defined
+/// by now or not.
+fn kind(word: &str) -> Option<Term> {
+    let part = |part: &str| part.starts_with(|c: char| c.is_ascii_lowercase()) && part.bytes().all(is_label);
+    let is_label = word.matches('.').count() >= 2 && word.split('.').all(part);
+    let custom = || is_label.then(|| Term::Custom(word.to_owned()));
+    Kind::from_word(word).map(Term::Kind).or_else(custom)
+}
+
+fn is_label(c: u8) -> bool {
+    c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-'
 }
 
 fn is_code(word: &str) -> bool {
@@ -155,16 +168,18 @@ fn is_code(word: &str) -> bool {
 }
 
 /// `pod/web`, `pod/shop/web`, and `pods/status`, which is a subresource because its kind is written as in a URL.
-fn object(kind: Kind, word: &str, name: &str) -> Result<Vec<Term>, String> {
-    if word == kind.info().plural && SUBRESOURCES.contains(&name) {
-        return Ok(vec![Term::Kind(kind), Term::Subresource(name.to_owned())]);
+fn object(kind: Term, word: &str, name: &str) -> Result<Vec<Term>, String> {
+    let is_plural = match &kind {
+        Term::Kind(kind) => word == kind.info().plural,
+        _ => true,
+    };
+    if is_plural && SUBRESOURCES.contains(&name) {
+        return Ok(vec![kind, Term::Subresource(name.to_owned())]);
     }
     match name.split_once('/') {
         _ if name.is_empty() => Err(format!("{word}/ needs a name after it, as in {word}/web-*")),
-        Some((namespace, name)) => {
-            Ok(vec![Term::Kind(kind), Term::Namespace(namespace.to_owned()), Term::Name(name.to_owned())])
-        }
-        None => Ok(vec![Term::Kind(kind), Term::Name(name.to_owned())]),
+        Some((namespace, name)) => Ok(vec![kind, Term::Namespace(namespace.to_owned()), Term::Name(name.to_owned())]),
+        None => Ok(vec![kind, Term::Name(name.to_owned())]),
     }
 }
 
@@ -176,7 +191,7 @@ fn keyed(key: &str, value: &str, context: &Context) -> Result<Vec<Term>, String>
     Ok(vec![match key {
         "ns" | "namespace" => Term::Namespace(text),
         "name" => Term::Name(text),
-        "kind" => Term::Kind(Kind::from_word(value).ok_or_else(|| format!("there is no kind {value:?}"))?),
+        "kind" => kind(value).ok_or_else(|| format!("there is no kind {value:?}"))?,
         "labels" => Term::Labels(Selector::parse(value)?),
         "component" => component(value, context)?,
         "from" => Term::From(text),
