@@ -4,9 +4,11 @@
 
 use std::time::Duration;
 
+use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::{Advance, Goal, Session, causes, file};
-use kubestep::engine::{Step, StepId, What};
+use kubestep::debugger::{Advance, Goal, Session, causes, file, properties};
+use kubestep::engine::{Note, Step, StepId, What};
+use kubestep::object::pod::has_ended;
 use kubestep::object::random::Random;
 use kubestep::object::{Kind, Object};
 
@@ -93,6 +95,7 @@ const HEALED: &[&[&str]] = &[
     &["node stop 1"],
     &["node stop 2", "node start 2"],
     &["full node-1 disk"],
+    &["full node-1 memory"],
     &["full node-2 pids", "relieve node-2"],
     &["skew node-2 3600"],
     &["disconnect kube-scheduler nodes"],
@@ -168,6 +171,80 @@ fn what_lasts_has_a_name() {
         session.act("start kube-scheduler").expect("it was stopped");
         settle(&mut session);
         assert_eq!(available(&session), 2, "it finds them when it comes back");
+    }
+}
+
+/// A node whose memory runs out says so, and its kubelet ends one Pod after the other, those that ask for nothing first. They
+/// stay, Failed, and others are made elsewhere.
+#[test]
+fn a_node_without_memory_evicts() {
+    let text = "\
+title: t
+nodes: 2
+files:
+  pods.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: asks}
+    spec: {nodeName: node-1, containers: [{name: c, image: 'nginx:1.27', resources: {requests: {memory: 64Mi}}}]}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: asks-nothing}
+    spec: {nodeName: node-1, containers: [{name: c, image: 'nginx:1.27'}]}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: needed}
+    spec: {nodeName: node-1, priorityClassName: system-node-critical, containers: [{name: c, image: 'nginx:1.27'}]}
+timeline:
+  - kubectl create deployment web --image=nginx:1.27 --replicas=2
+  - kubectl rollout status deployment web --timeout=60s
+  - kubectl apply -f pods.yaml
+  - kubectl wait --for=condition=Ready pod/asks pod/asks-nothing pod/needed --timeout=60s
+  - full node-1 memory
+  - sleep 90
+  - kubectl get pods -o wide
+  - kubectl get pod asks-nothing -o yaml
+  - kubectl describe node node-1
+  - kubectl get events --field-selector reason=Evicted
+  - relieve node-1
+";
+    let scenario = Scenario::parse("memory", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut properties = properties::all();
+    let mut failed = Vec::new();
+    while !cluster.is_quiet() {
+        let Some(step) = cluster.step() else { break };
+        for property in &mut properties {
+            property.check(&cluster.engine, &step).unwrap_or_else(|what| panic!("{}: {what}", property.name()));
+        }
+        for note in &step.notes {
+            let Note::Stored { old: Some(Object::Pod(old)), new: Some(Object::Pod(new)), .. } = note else { continue };
+            if !has_ended(old) && has_ended(new) {
+                failed.push((step.time, new.metadata.name.clone().unwrap_or_default()));
+            }
+        }
+    }
+    let names: Vec<&str> = failed.iter().map(|(_, name)| name.split('-').next().unwrap_or_default()).collect();
+    assert_eq!(names, ["asks", "web", "asks"], "those that ask for nothing, then the one that asks: {failed:?}");
+    assert_eq!((failed[0].1.as_str(), failed[2].1.as_str()), ("asks-nothing", "asks"));
+    for pair in failed.windows(2) {
+        assert!((pair[1].0 - pair[0].0).as_secs().abs_diff(10) <= 1, "one a round: {failed:?}");
+    }
+    let said = cluster.kubectl.printed_since(0);
+    let narrow: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "reason: Evicted",
+        "message: 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 64Mi. '",
+        "reason: TerminationByKubelet",
+        "MemoryPressure True",
+        "KubeletHasInsufficientMemory kubelet has insufficient memory available",
+        "node.kubernetes.io/memory-pressure:NoSchedule",
+        "Warning EvictionThresholdMet",
+        "needed 1/1 Running",
+    ] {
+        assert!(narrow.contains(part), "{part}\n-- is not in\n{said}");
     }
 }
 

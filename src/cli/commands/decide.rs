@@ -154,10 +154,11 @@ pub const FAULTS: Group = Group {
         },
         Command {
             names: &["full", "relieve"],
-            usage: "full NODE disk|pids, relieve NODE",
+            usage: "full NODE memory|disk|pids, relieve NODE",
             about: "it takes no Pod more, or again",
-            more: "Its status says DiskPressure or PIDPressure soon, which becomes a taint that the scheduler heeds.\nUntil \
-                then Pods still come, and are refused. Pods that run are left alone.\n",
+            more: "Its status says MemoryPressure, DiskPressure or PIDPressure soon, which becomes a taint that the scheduler heeds.\nUntil \
+                then Pods still come, and are refused. Without memory it evicts the Pods that run, one every ten seconds,\n\
+                those first that ask for no memory; with a full disk it leaves them alone.\n",
             run: Stops(step),
         },
         Command {

@@ -95,7 +95,7 @@ pub enum Fault {
         /// How long.
         time: Duration,
     },
-    /// `full node-1 disk`, `full node-1 pids`; `relieve node-1`.
+    /// `full node-1 memory`, `full node-1 disk`, `full node-1 pids`; `relieve node-1`.
     Full {
         /// The node.
         node: String,

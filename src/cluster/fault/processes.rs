@@ -113,6 +113,9 @@ impl Cluster {
     pub fn shorten(&mut self, node: &str, shortage: Option<Shortage>) -> Result<String, String> {
         self.with_kubelet(node, |kubelet| kubelet.be_short_of(shortage))?;
         Ok(match shortage {
+            Some(Shortage::Memory) => {
+                format!("something on {node} has taken its memory: it will say so, and evict a Pod every ten seconds")
+            }
             Some(Shortage::Disk) => format!("the disk of {node} is full: it takes no Pod, and will say so"),
             Some(Shortage::Pids) => format!("{node} can start no process more: it takes no Pod, and will say so"),
             None => format!("{node} has enough of everything again"),

@@ -31,7 +31,7 @@ pub const USAGE: &[(&str, &str)] = &[
     ("mend", "mend NODE, as in: mend node-1"),
     ("compact", "compact, without more"),
     ("slow", "slow IMAGE SECONDS, as in: slow nginx 30"),
-    ("full", "full NODE disk|pids, as in: full node-1 disk"),
+    ("full", "full NODE memory|disk|pids, as in: full node-1 memory"),
     ("relieve", "relieve NODE, as in: relieve node-1"),
     ("skew", "skew NODE SECONDS, as in: skew node-1 -40; up to a day either way"),
     ("leader-change", "leader-change [COMPONENT], as in: leader-change kube-scheduler"),
@@ -40,6 +40,10 @@ pub const USAGE: &[(&str, &str)] = &[
         "busy SELECTOR [cpu=AMOUNT] [memory=AMOUNT] [container=NAME] [namespace=NAME] [shared], as in: busy app=web cpu=900m",
     ),
 ];
+
+/// What a node can be full of.
+const SHORTAGES: &[(&str, Shortage)] =
+    &[("memory", Shortage::Memory), ("disk", Shortage::Disk), ("pids", Shortage::Pids)];
 
 const VERBS: &[&str] = &["get", "list", "create", "update", "patch", "delete", "deletecollection"];
 
@@ -93,9 +97,9 @@ impl Fault {
             ("mend", [node]) => Ok(Fault::Release(Some(link_of(node)))),
             ("compact", []) => Ok(Fault::Compact),
             ("slow", [image, time]) => Ok(Fault::Slow { image: (*image).to_owned(), time: seconds(time)? }),
-            ("full", [node, what @ ("disk" | "pids")]) => {
-                let of = Some(if *what == "disk" { Shortage::Disk } else { Shortage::Pids });
-                Ok(Fault::Full { node: (*node).to_owned(), of })
+            ("full", [node, what]) => {
+                let of = SHORTAGES.iter().find(|(word, _)| word == what).map(|(_, of)| *of);
+                Ok(Fault::Full { node: (*node).to_owned(), of: Some(of.ok_or_else(usage)?) })
             }
             ("relieve", [node]) => Ok(Fault::Full { node: (*node).to_owned(), of: None }),
             ("skew", [node, time]) => {
@@ -194,8 +198,10 @@ impl fmt::Display for Fault {
             Fault::Answer { pod, status } => write!(f, " {pod} {status}"),
             Fault::Slow { image, time } => write!(f, " {image} {}", time.as_secs_f64()),
             Fault::Full { node, of: None } => write!(f, " {node}"),
-            Fault::Full { node, of: Some(Shortage::Disk) } => write!(f, " {node} disk"),
-            Fault::Full { node, of: Some(Shortage::Pids) } => write!(f, " {node} pids"),
+            Fault::Full { node, of: Some(of) } => {
+                let word = SHORTAGES.iter().find(|(_, there)| there == of).map_or("", |(word, _)| word);
+                write!(f, " {node} {word}")
+            }
             Fault::Load(load) => write!(f, " {load}"),
             Fault::Skew { node, milliseconds } => write!(f, " {node} {}", *milliseconds as f64 / 1e3),
         }

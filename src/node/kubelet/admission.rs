@@ -5,10 +5,15 @@
 
 use k8s_openapi::api::core::v1::{Node, PodSpec, Taint, Toleration};
 
+use super::eviction::{self, is_critical};
 use super::node_status::Health;
 use crate::object::Pod;
+use crate::object::pod::qos_class;
 use crate::object::quantity::Amount;
 use crate::object::resources::{ResourceList, add, pod_requests};
+
+/// What the node gets that is short of memory.
+const MEMORY_TAINT: &str = "node.kubernetes.io/memory-pressure";
 
 /// Why a pod may not run here: the reason of its status and Event, and the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,15 +34,22 @@ pub fn admit<'a>(node: &Node, others: impl Iterator<Item = &'a Pod> + Clone, pod
     tolerates_no_execute(node, spec)
 }
 
-/// A machine that is short of something takes no more pods. Mirrors `Admit` of `pkg/kubelet/eviction`. Left out: critical
-/// pods, which are let in, and memory, of which those who ask for some may still have it.
-pub fn under_pressure(health: &Health) -> Result<(), Rejection> {
+/// A machine that is short of something takes no more pods, but for critical ones; if it is memory alone, those that ask for
+/// some, or say that they can live with that. Mirrors `Admit` of `pkg/kubelet/eviction`.
+pub fn under_pressure(health: &Health, pod: &Pod) -> Result<(), Rejection> {
     let pressures: Vec<&str> = health.pressures().collect();
-    if pressures.is_empty() {
+    if pressures.is_empty() || is_critical(pod) {
         return Ok(());
     }
+    if pressures == ["MemoryPressure"] {
+        let taint = Taint { key: MEMORY_TAINT.into(), effect: "NoSchedule".into(), ..Taint::default() };
+        let tolerations = pod.spec.as_ref().and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
+        if qos_class(pod) != "BestEffort" || tolerations.iter().any(|toleration| tolerates(toleration, &taint)) {
+            return Ok(());
+        }
+    }
     let message = format!("The node had condition: [{}]. ", pressures.join(", "));
-    Err(Rejection { reason: "Evicted".into(), message })
+    Err(Rejection { reason: eviction::REASON.into(), message })
 }
 
 /// `pods`, then every resource the pod asks for, against what the others asked for.

@@ -279,8 +279,7 @@ impl Shared {
     }
 
     /// The machine becomes short of something, or has enough of everything again. The condition is told with the node's
-    /// next status. Left out: the five minutes for which a real kubelet keeps the condition when it has enough again, and
-    /// the eviction of pods that run, for which one would have to know what they use.
+    /// next status, and the eviction manager sees it at its next look.
     pub(super) fn be_short_of(&self, shortage: Option<Shortage>) {
         {
             let short_of = &mut self.state.borrow_mut().agent.health.short_of;
@@ -291,6 +290,9 @@ impl Shared {
             }
         }
         self.status_changed();
+        if shortage == Some(Shortage::Memory) {
+            self.arm_eviction();
+        }
     }
 
     /// Whether the machine's clock says what others say.
@@ -307,11 +309,19 @@ impl Shared {
         self.tell_node(event, &format!("Node {} status is now: {event}", self.config.name));
     }
 
-    /// Events about the node name it by its name as uid, since it may not exist yet.
     fn tell_node(&self, reason: &str, message: &str) {
+        self.event_of_node(EventType::Normal, reason, message);
+    }
+
+    pub(super) fn warn_node(&self, reason: &str, message: &str) {
+        self.event_of_node(EventType::Warning, reason, message);
+    }
+
+    /// Events about the node name it by its name as uid, since it may not exist yet.
+    fn event_of_node(&self, type_: EventType, reason: &str, message: &str) {
         let name = Some(self.config.name.clone());
         let involved =
             ObjectReference { kind: Some("Node".into()), name: name.clone(), uid: name, ..ObjectReference::default() };
-        self.recorder.event_about(involved, EventType::Normal, reason, message.to_owned());
+        self.recorder.event_about(involved, type_, reason, message.to_owned());
     }
 }

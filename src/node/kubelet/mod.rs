@@ -27,7 +27,7 @@
 //! container can run; the kubelet speaks to the runtime by CRI messages and to the rest of the cluster through the
 //! API server, and to nothing else.
 //!
-//! Left out: static and mirror pods, cgroups and QoS enforcement, eviction under pressure, node shutdown, device and
+//! Left out: static and mirror pods, cgroups and QoS enforcement, eviction for anything but memory ([`eviction`]), node shutdown, device and
 //! resource managers, active deadlines, in-place resize, ephemeral containers, image and disk garbage collection,
 //! credentials of registries, Services as environment variables, the periodic resync of pods in which nothing has
 //! changed (once a minute, `syncFrequency`). Watches of ConfigMaps stay open when the last pod that needs them is gone. A relist that would find nothing is not made; see [`pleg`].
@@ -55,6 +55,7 @@ pub mod agent;
 pub mod backoff;
 pub mod dial;
 pub mod dns;
+pub mod eviction;
 pub mod images;
 pub mod node_status;
 pub mod params;
@@ -101,6 +102,8 @@ const MOUNT: &str = "volume manager";
 pub const REMOUNT: &str = "volume refresh";
 /// Wake: ask the runtime how it is.
 const RUNTIME_UP: &str = "runtime up";
+/// Wake: look whether there is enough memory.
+const EVICTION: &str = "eviction manager";
 /// Wake: a probe's period is over. The key is uid, container, kind and timer.
 const PROBE: &str = "probe";
 
@@ -296,6 +299,7 @@ impl Actor for Kubelet {
             Delivery::Wake { what: LEASE, .. } => me.renew_lease(),
             Delivery::Wake { what: NODE_STATUS, .. } => me.node_status_tick(),
             Delivery::Wake { what: RUNTIME_UP, .. } => me.runtime_tick(),
+            Delivery::Wake { what: EVICTION, .. } => me.eviction_tick(),
             Delivery::Wake { what: PROBE, key } => me.probe_tick(&key),
             Delivery::Wake { what: MOUNT, key } => me.mount_due(&key),
             Delivery::Wake { what: REMOUNT, key } => me.remount_due(&key),

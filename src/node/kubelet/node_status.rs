@@ -47,9 +47,11 @@ impl NodeConfig {
     }
 }
 
-/// What a machine can be short of; `eviction.SignalNodeFsAvailable` and `SignalPIDAvailable`.
+/// What a machine can be short of; `eviction.SignalMemoryAvailable`, `SignalNodeFsAvailable` and `SignalPIDAvailable`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortage {
+    /// Less than 100Mi of its memory is free.
+    Memory,
     /// Less than a tenth of its disk is free.
     Disk,
     /// It can start no more processes.
@@ -69,6 +71,7 @@ impl Health {
     /// The conditions that say so: `DiskPressure`.
     pub fn pressures(&self) -> impl Iterator<Item = &'static str> {
         self.short_of.iter().map(|shortage| match shortage {
+            Shortage::Memory => "MemoryPressure",
             Shortage::Disk => "DiskPressure",
             Shortage::Pids => "PIDPressure",
         })
@@ -138,13 +141,22 @@ fn wanted(health: &Health) -> [Wanted<'_>; 4] {
         Some(error) => Wanted("Ready", "False", "KubeletNotReady", error, "NodeNotReady"),
     };
     [
-        Wanted(
-            "MemoryPressure",
-            "False",
-            "KubeletHasSufficientMemory",
-            "kubelet has sufficient memory available",
-            "NodeHasSufficientMemory",
-        ),
+        match health.short_of.contains(&Shortage::Memory) {
+            false => Wanted(
+                "MemoryPressure",
+                "False",
+                "KubeletHasSufficientMemory",
+                "kubelet has sufficient memory available",
+                "NodeHasSufficientMemory",
+            ),
+            true => Wanted(
+                "MemoryPressure",
+                "True",
+                "KubeletHasInsufficientMemory",
+                "kubelet has insufficient memory available",
+                "NodeHasInsufficientMemory",
+            ),
+        },
         match health.short_of.contains(&Shortage::Disk) {
             false => Wanted(
                 "DiskPressure",

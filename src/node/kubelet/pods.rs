@@ -85,7 +85,7 @@ impl Shared {
     fn admit(&self, pod: &Pod) -> Result<(), Rejection> {
         let Some(node) = self.nodes.get(&Key::new("", &self.config.name)) else { return Ok(()) };
         let state = self.state.borrow();
-        admission::under_pressure(&state.agent.health)?;
+        admission::under_pressure(&state.agent.health, pod)?;
         let others = state.workers.values().filter(|w| w.stage < Stage::Terminated).map(|w| &*w.pod);
         admission::admit(&node, others, pod)
     }

@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Container, PodCondition, PodStatus};
 
-use super::Shared;
 use super::actions::{self, Actions, Failed, Kill};
 use super::params::TRANSIENT_BACK_OFF;
 use super::probes::Kind;
 use super::runtime_pod::RuntimePod;
 use super::status::{self, Inputs, Probed, Reasons, conditions};
 use super::workers::{End, Stage, Worker};
+use super::{Shared, eviction};
 use crate::client::recorder::EventType;
 use crate::object::Pod;
 use crate::object::pod::is_final;
@@ -77,7 +77,7 @@ impl Shared {
                 }
                 probed
             };
-            let status = status::generate(&Inputs {
+            let mut status = status::generate(&Inputs {
                 pod: &worker.pod,
                 runtime: &worker.runtime,
                 old,
@@ -86,6 +86,9 @@ impl Shared {
                 host_ip: &self.config.ip,
                 probed: &probed,
             });
+            if let Some(since) = worker.evicted {
+                eviction::evicted(&mut status, &worker.pod, since);
+            }
             (worker.pod.clone(), status)
         };
         for name in unready.into_inner() {

@@ -56,6 +56,8 @@ pub struct Worker {
     pub reasons: Reasons,
     /// The grace period in force once it is terminating. It only shrinks.
     pub grace: Option<i64>,
+    /// When the kubelet has evicted it.
+    pub evicted: Option<Instant>,
     /// The object is gone from the API server.
     pub removed: bool,
     /// When to sync it again, set by the last sync (the work queue).
@@ -104,6 +106,7 @@ impl Worker {
             runtime,
             reasons: Reasons::new(),
             grace: None,
+            evicted: None,
             removed: false,
             retry: None,
             probes: BTreeMap::new(),

@@ -9,6 +9,7 @@ use super::conditions::{self, CONTAINERS_READY, OWNED, READY};
 use super::containers::{lost, terminated};
 use super::phase;
 use crate::object::Pod;
+use crate::object::budget::DISRUPTION_TARGET;
 use crate::object::pod::is_final;
 use crate::object::time::Instant;
 
@@ -42,9 +43,21 @@ pub fn merge(pod: &Pod, new: &PodStatus, may_run: bool, now: Instant) -> PodStat
         merged.message = held.message.clone();
     }
     if merged.phase.as_deref().is_some_and(is_final) {
+        tell_why_ended(new, &mut merged);
         not_ready(pod, &mut merged, now);
     }
     merged
+}
+
+/// A condition that others write as well: the kubelet's own word on why it ended the pod counts once it has.
+fn tell_why_ended(new: &PodStatus, merged: &mut PodStatus) {
+    let Some(why) = new.conditions.iter().flatten().find(|c| c.type_ == DISRUPTION_TARGET) else { return };
+    let conditions = merged.conditions.get_or_insert_default();
+    match conditions.iter_mut().find(|c| c.type_ == DISRUPTION_TARGET) {
+        Some(there) if there.status == why.status => {}
+        Some(there) => there.clone_from(why),
+        None => conditions.push(why.clone()),
+    }
 }
 
 /// Marks a pod as torn down: what has no known end ended with 137, and the phase is terminal.
