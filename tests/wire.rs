@@ -10,6 +10,7 @@ use kubestep::apiserver::ApiServer;
 use kubestep::apiserver::request::{User, Verb};
 use kubestep::apiserver::rest::{self, HttpRequest};
 use kubestep::apiserver::watch::WatchId;
+use kubestep::object::Discovery;
 use kubestep::object::random::Random;
 use kubestep::object::time::Instant;
 use serde_json::Value;
@@ -88,7 +89,8 @@ fn mangled(text: &str, random: &mut Random) -> String {
 fn is_built(recorded: &Value) -> bool {
     let path = text(recorded, "path");
     let path = path.split('?').next().unwrap_or_default();
-    recorded["code"] == 404 && recorded["answer_type"] != "application/json" || rest::path::Shape::parse(path).is_some()
+    recorded["code"] == 404 && recorded["answer_type"] != "application/json"
+        || rest::path::Shape::parse(path, &Discovery::default()).is_some()
 }
 
 /// What the server made of a request.
@@ -120,7 +122,7 @@ fn send(server: &mut ApiServer, recorded: &Value) -> Sent {
         body: &body,
         user,
     };
-    let call = match rest::call(&http) {
+    let call = match rest::call(&http, &Discovery::default()) {
         Ok(call) => call,
         Err(answer) => return Sent::of(answer),
     };

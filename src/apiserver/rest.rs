@@ -17,8 +17,8 @@
 
 use std::rc::Rc;
 
-use crate::object::Status;
 use crate::object::status::{Details, Reason};
+use crate::object::{Discovery, Status};
 
 use super::request::{Answer, Request, User, Verb};
 use super::watch::WatchEvent;
@@ -68,12 +68,12 @@ pub enum Format {
     Yaml,
 }
 
-/// What the raw request asks for, or the answer that ends it at once.
-pub fn call(http: &HttpRequest) -> Result<Call, HttpAnswer> {
+/// What the raw request asks for, or the answer that ends it at once. `known` are the kinds that users have defined.
+pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
     let Some(user) = &http.user else { return Err(refuse(Status::new(Reason::Unauthorized, "Unauthorized"))) };
     let (path, query) = http.target.split_once('?').unwrap_or((http.target, ""));
     let query = options::Query::parse(query);
-    let shape = path::Shape::parse(path).ok_or_else(HttpAnswer::page_not_found)?;
+    let shape = path::Shape::parse(path, known).ok_or_else(HttpAnswer::page_not_found)?;
     let verb = shape.verb(http.method, &query).ok_or_else(|| {
         refuse(with_empty_details(
             Reason::MethodNotAllowed,

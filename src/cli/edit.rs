@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::Stepper;
 use super::commands::Line;
 use crate::object::Kind;
-use crate::object::patch::diff_strategic;
+use crate::object::patch::{diff_merge, diff_strategic};
 
 /// What stands above the object.
 const HEAD: &str = "# Change the object below, save it and leave the editor. Lines that begin with # do not count.\n\
@@ -54,8 +54,10 @@ fn edited(stepper: &mut Stepper, words: &[String]) -> Result<String, String> {
         }
         let why = match patch(&before, &after) {
             Ok(None) => return Err("Edit cancelled, no changes made.".to_owned()),
-            Ok(Some(patch)) => {
-                let typed = [&["patch".to_owned()][..], words, &["-p".to_owned(), patch]].concat();
+            Ok(Some(Change { type_, patch })) => {
+                let patch = ["--type".to_owned(), type_.to_owned(), "-p".to_owned(), patch];
+                let patch = if type_ == STRATEGIC { &patch[2..] } else { &patch[..] };
+                let typed = [&["patch".to_owned()][..], words, patch].concat();
                 match stepper.session.rehearse(&typed) {
                     Ok(_) => return Ok(format!("kubectl {}", shell_words::join(typed))),
                     Err(why) => why,
@@ -74,17 +76,31 @@ fn object(text: &str) -> Result<Value, String> {
     if value.get("kind").is_some_and(|kind| kind != "List") { Ok(value) } else { Err("this is no object".to_owned()) }
 }
 
-/// What changes the one into the other; none if nothing does.
-fn patch(before: &Value, after: &str) -> Result<Option<String>, String> {
+/// The type of patch that `patch` sends unless told otherwise.
+const STRATEGIC: &str = "strategic";
+
+/// A patch, and of which type.
+#[derive(Debug, PartialEq)]
+struct Change {
+    type_: &'static str,
+    patch: String,
+}
+
+/// What changes the one into the other; none if nothing does. A kind that users define has no type, and so no tags to merge
+/// lists by.
+fn patch(before: &Value, after: &str) -> Result<Option<Change>, String> {
     let after = object(after)?;
     for field in ["/kind", "/metadata/name", "/metadata/namespace"] {
         if before.pointer(field) != after.pointer(field) {
             return Err(format!("{} cannot be changed", field[1..].replace('/', ".")));
         }
     }
-    let kind = before["kind"].as_str().and_then(Kind::from_word).ok_or("this kind cannot be edited")?;
-    let patch = diff_strategic(kind, before, &after);
-    Ok((patch != json!({})).then(|| patch.to_string()))
+    let text = |field: &str| before[field].as_str().unwrap_or_default();
+    let (type_, patch) = match Kind::from_manifest(text("apiVersion"), text("kind")) {
+        Some(kind) => (STRATEGIC, diff_strategic(kind, before, &after)),
+        None => ("merge", diff_merge(before, &after)),
+    };
+    Ok((patch != json!({})).then(|| Change { type_, patch: patch.to_string() }))
 }
 
 fn without_comments(text: &str) -> String {
@@ -146,12 +162,17 @@ mod tests {
 
     #[test]
     fn what_was_changed_becomes_a_patch() {
-        let before = object("kind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3, paused: true}\n").unwrap();
+        let change = |type_: &'static str, patch: &str| Ok(Some(Change { type_, patch: patch.to_owned() }));
+        let text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3, paused: true}\n";
+        let before = object(text).unwrap();
         for (after, made) in [
-            ("# no\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3, paused: true}\n", Ok(None)),
             (
-                "kind: Deployment\nmetadata: {name: web}\nspec: {replicas: 5}\n",
-                Ok(Some("{\"spec\":{\"paused\":null,\"replicas\":5}}".to_owned())),
+                "# no\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3, paused: true}\n",
+                Ok(None),
+            ),
+            (
+                "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 5}\n",
+                change(STRATEGIC, "{\"spec\":{\"paused\":null,\"replicas\":5}}"),
             ),
             ("kind: Deployment\nmetadata: {name: other}\n", Err("metadata.name cannot be changed".to_owned())),
             ("web", Err("this is no object".to_owned())),
@@ -159,5 +180,9 @@ mod tests {
             assert_eq!(patch(&before, after), made, "{after}");
         }
         assert!(patch(&before, "a: [").is_err());
+        let before =
+            object("apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: a}\nspec: {size: 1}\n").unwrap();
+        let after = "apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: a}\nspec: {size: 2}\n";
+        assert_eq!(patch(&before, after), change("merge", "{\"spec\":{\"size\":2}}"));
     }
 }

@@ -61,6 +61,13 @@ impl Discovery {
         })
     }
 
+    /// The custom kind that is served at `/apis/GROUP/VERSION/PLURAL`.
+    pub fn at(&self, group: &str, version: &str, plural: &str) -> Option<Kind> {
+        let definition = self.definitions.get(&format!("{plural}.{group}"))?;
+        let served = definition.spec.versions.iter().any(|there| there.served && there.name == version);
+        served.then(|| Kind::Custom(kind_of(definition, version)))
+    }
+
     /// The kind that kubectl means by `word`: plural, singular, short name, `plural.group` or `plural.version.group`, in
     /// any case.
     pub fn from_word(&self, word: &str) -> Option<Kind> {

@@ -1,7 +1,14 @@
 //! Objects of kinds that users define: they own and are owned, and go with their namespace and with their definition.
 
-use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Propagation, Verb};
-use kubestep::object::{CustomKind, Kind, Object};
+use std::rc::Rc;
+
+use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Propagation, Request, Response, Subresource, Verb};
+use kubestep::client::{Change, Client, Controller, ControllerContext, Error, Queue, Registration};
+use kubestep::cluster::scenario::Scenario;
+use kubestep::cluster::{Cluster, Parts, Program};
+use kubestep::controllers::ControllerManager;
+use kubestep::engine::LocalBoxFuture;
+use kubestep::object::{CustomKind, Key, Kind, Object};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -12,16 +19,24 @@ fn gadget() -> Kind {
     Kind::Custom(CustomKind::new(GROUP, "v1", "gadgets", "Gadget", true))
 }
 
-/// A cluster in which Gadgets are served.
-fn world() -> World {
-    let mut world = World::new(1);
-    world.apply(json!({
+/// The definition of a Gadget, with or without an endpoint for its status.
+fn definition(with_status: bool) -> Value {
+    let schema = json!({"type": "object", "properties": {
+        "spec": {"type": "object", "properties": {"size": {"type": "integer"}}},
+        "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}});
+    let subresources = if with_status { json!({"status": {}}) } else { json!({}) };
+    json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": "gadgets.example.com"},
         "spec": {"group": GROUP, "scope": "Namespaced", "names": {"plural": "gadgets", "kind": "Gadget"},
-            "versions": [{"name": "v1", "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object",
-                    "properties": {"size": {"type": "integer"}}}}}}}]}}));
+            "versions": [{"name": "v1", "served": true, "storage": true, "subresources": subresources,
+                "schema": {"openAPIV3Schema": schema}}]}})
+}
+
+/// A cluster in which Gadgets are served.
+fn world() -> World {
+    let mut world = World::new(1);
+    world.apply(definition(false));
     world.wait(1);
     world.writes.clear();
     world
@@ -136,4 +151,70 @@ fn a_definition_is_stored_where_a_real_one_is() {
     let Some(Object::Custom(object)) = world.get(gadget(), "default/a") else { panic!("it was just made") };
     assert_eq!(object.get("spec"), Some(&json!({"size": 1})));
     assert_eq!(object.metadata.generation, Some(1));
+}
+
+/// An operator: the status of a Gadget says how large it is.
+struct Sizes {
+    client: Client,
+    queue: Queue,
+}
+
+impl Sizes {
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let ask =
+            |verb, body| Request::new(self.client.user().clone(), verb, gadget(), key.namespace(), key.name(), body);
+        let Ok(Response::Object(Object::Custom(seen))) = self.client.request(ask(Verb::Get, Body::None)).await?.result
+        else {
+            return Ok(());
+        };
+        let size = seen.get("spec").and_then(|spec| spec.get("size")).cloned();
+        let status = json!({"status": {"seen": size, "observedGeneration": seen.metadata.generation}});
+        let patch = ask(Verb::Patch, Body::Patch(Patch::Merge(status)));
+        self.client.request(Request { subresource: Some(Subresource::Status), ..patch }).await?.result?;
+        Ok(())
+    }
+}
+
+impl Controller for Sizes {
+    fn on_change(&self, change: &Change) {
+        self.queue.add(change.key());
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}
+
+const SIZES: Registration = Registration {
+    name: "sizes",
+    watches: &[],
+    workers: 1,
+    max_retries: None,
+    new: &|context: &ControllerContext| Rc::new(Sizes { client: context.client.clone(), queue: context.queue.clone() }),
+};
+
+#[test]
+fn an_operator_that_came_before_its_kind_works_on_it() {
+    const PROGRAMS: &[Program] = &[Program {
+        name: "sizes",
+        new: &|hub, id| {
+            let watches: &'static [Kind] = Box::leak(Box::new([gadget()]));
+            let table: &'static [Registration] = Box::leak(Box::new([Registration { watches, ..SIZES }]));
+            Rc::new(ControllerManager::operator(hub, id, "sizes", table))
+        },
+    }];
+    let scenario = Scenario { seed: 1, ..Scenario::default() };
+    let parts = Parts { programs: PROGRAMS, ..Parts::default() };
+    let mut world = World::of(Cluster::with_parts(&scenario, parts));
+    world.wait(5);
+    world.apply(definition(true));
+    world.wait(2);
+    world.create(gadget(), "default/a", &[], json!({"size": 7}));
+    world.wait(5);
+    let seen = |world: &World| world.get(gadget(), "default/a").unwrap().to_json()["status"].clone();
+    assert_eq!(seen(&world), json!({"seen": 7, "observedGeneration": 1}));
+    let larger = json!({"spec": {"size": 8}, "status": {"seen": 9}});
+    world.ask(Verb::Patch, gadget(), "default/a", Body::Patch(Patch::Merge(larger)));
+    world.wait(5);
+    assert_eq!(seen(&world), json!({"seen": 8, "observedGeneration": 2}));
 }

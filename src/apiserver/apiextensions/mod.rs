@@ -121,11 +121,6 @@ impl Definitions {
         served.into_iter().flat_map(|served| served.versions.values()).map(|version| Kind::Custom(version.kind))
     }
 
-    /// The kind that is served at this group, version and plural.
-    pub fn at(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Version>> {
-        self.0.get(&(group.to_owned(), plural.to_owned()))?.versions.get(version)
-    }
-
     fn served(&self, kind: CustomKind) -> Option<&Served> {
         let info = kind.info();
         self.0.get(&(info.group.to_owned(), info.plural.to_owned()))

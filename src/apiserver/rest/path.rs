@@ -3,7 +3,7 @@
 
 use super::options::{Query, decode_percent};
 use crate::apiserver::request::{Subresource, Verb};
-use crate::object::{Kind, metrics};
+use crate::object::{Discovery, Kind, metrics};
 
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Reads a path; none if nothing is served there.
-    pub fn parse(path: &str) -> Option<Shape> {
+    /// Reads a path; none if nothing is served there, as far as is known of kinds that users define.
+    pub fn parse(path: &str, known: &Discovery) -> Option<Shape> {
         let segments: Vec<String> =
             path.strip_prefix('/')?.trim_end_matches('/').split('/').map(decode_percent).collect();
         let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
@@ -33,10 +33,11 @@ impl Shape {
             return of_metrics(rest);
         }
         let kind_of = |plural: &str| {
-            Kind::ALL.iter().copied().find(|kind| {
+            let here = |kind: &Kind| {
                 let info = kind.info();
                 (info.group, info.version, info.plural) == (group, version, plural)
-            })
+            };
+            Kind::ALL.iter().copied().find(here).or_else(|| known.at(group, version, plural))
         };
         let (kind, namespace, name, subresource) = match *rest {
             // A namespace is an object too; below it lie the objects in it.
@@ -101,6 +102,9 @@ fn of_metrics(rest: &[&str]) -> Option<Shape> {
 fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
     let name = kind.info().kind;
     match part {
+        // Whether it has one, its definition says.
+        "status" if matches!(kind, Kind::Custom(_)) => Some(Subresource::Status),
+        "scale" if matches!(kind, Kind::Custom(_)) => Some(Subresource::Scale),
         "status" if !STATUSLESS.contains(&name) => Some(Subresource::Status),
         "scale" if matches!(name, "Deployment" | "ReplicaSet" | "ReplicationController" | "StatefulSet") => {
             Some(Subresource::Scale)
@@ -154,7 +158,7 @@ mod tests {
             ("/api/v1/namespaces/a%20b/pods", "Pod a b ", None),
         ];
         for (path, want, subresource) in cases {
-            let shape = Shape::parse(path).unwrap_or_else(|| panic!("{path} is served"));
+            let shape = Shape::parse(path, &Discovery::default()).unwrap_or_else(|| panic!("{path} is served"));
             let got = format!("{} {} {}", shape.kind, shape.namespace, shape.name);
             assert_eq!((got.as_str(), shape.subresource), (want, subresource), "{path}");
         }
@@ -169,13 +173,15 @@ mod tests {
             "/api/v1/namespaces/a/configmaps/b/status", "/api/v1/namespaces/a/pods/b/finalize",
         ];
         for path in paths {
-            assert_eq!(Shape::parse(path), None, "{path}");
+            assert_eq!(Shape::parse(path, &Discovery::default()), None, "{path}");
         }
     }
 
     #[test]
     fn methods_are_verbs() {
-        let verb = |method: &str, path: &str, query: &str| Shape::parse(path)?.verb(method, &Query::parse(query));
+        let verb = |method: &str, path: &str, query: &str| {
+            Shape::parse(path, &Discovery::default())?.verb(method, &Query::parse(query))
+        };
         #[rustfmt::skip]
         let cases = [
             ("GET", "/api/v1/pods", "", Some(Verb::List)), ("GET", "/api/v1/pods", "watch=1", Some(Verb::Watch)),

@@ -9,7 +9,7 @@ use crate::object::time::Instant;
 fn send(server: &mut ApiServer, method: &str, target: &str, content_type: &str, body: &str) -> (u16, Value, String) {
     let user = Some(Rc::new(User::admin()));
     let http = HttpRequest { method, target, content_type, accept: "application/json", body, user };
-    let call = match call(&http) {
+    let call = match call(&http, &Discovery::default()) {
         Ok(call) => call,
         Err(answer) => return (answer.code, serde_json::from_str(&answer.body).unwrap_or_default(), String::new()),
     };
@@ -104,6 +104,7 @@ fn a_watch_is_lines() {
 
 #[test]
 fn wrong_credentials_end_everything() {
-    let answer = call(&HttpRequest { method: "GET", target: "/nonsense", ..HttpRequest::default() }).unwrap_err();
+    let http = HttpRequest { method: "GET", target: "/nonsense", ..HttpRequest::default() };
+    let answer = call(&http, &Discovery::default()).unwrap_err();
     assert_eq!(answer.code, 401);
 }

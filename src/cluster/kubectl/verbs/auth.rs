@@ -57,7 +57,10 @@ async fn can_i(verb: &str, what: &str, args: &Args, cx: &Kubectl) -> Result<(), 
         warn(cx, &format!("verb '{verb}' is not a known verb"));
     }
     let everywhere = args.is_on("all-namespaces");
-    let kind = Kind::from_word(word);
+    let kind = match Kind::from_word(word) {
+        None => cx.discover().await?.from_word(word),
+        known => known,
+    };
     let (group, plural) = match kind {
         Some(kind) => (kind.info().group.to_owned(), kind.info().plural.to_owned()),
         None => of_unknown(word, cx),

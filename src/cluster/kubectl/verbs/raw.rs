@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::apiserver::request::Verb;
 use crate::apiserver::rest::{self, HttpAnswer, HttpRequest};
-use crate::object::Status;
 use crate::object::status::Reason;
+use crate::object::{Discovery, Kind, Status};
 
 use super::super::args::Args;
 use super::super::{Failure, Kubectl};
@@ -25,9 +25,15 @@ pub async fn raw(method: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure>
         return Err(Failure::text("arguments may not be passed when --raw is specified"));
     }
     let json = "application/json";
+    // Only what lies in somebody's own group has to be looked up.
+    let group = target.strip_prefix("/apis/").and_then(|path| path.split('/').next()).unwrap_or_default();
+    let known = match Kind::ALL.iter().any(|kind| kind.info().group == group) {
+        true => Discovery::default(),
+        false => cx.discover().await?,
+    };
     let user = Some(cx.client.user().clone());
     let http = HttpRequest { method, target, content_type: json, accept: json, body: &body, user };
-    let call = rest::call(&http).map_err(refused)?;
+    let call = rest::call(&http, &known).map_err(refused)?;
     if call.request.verb == Verb::Watch {
         return Err(Failure::text("a watch by --raw is left out; use get --watch"));
     }
