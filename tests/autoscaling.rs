@@ -206,6 +206,64 @@ fn what_cannot_be_measured_gets_its_condition() {
     }
 }
 
+/// Whatever has a scale can be scaled, also what a user has defined.
+#[test]
+fn a_custom_resource_is_scaled() {
+    let mut scenario = scenario(
+        "  - kubectl apply -f web.yaml
+  - busy app=web cpu=400m
+  - kubectl apply -f farm.yaml
+  - sleep 5
+  - kubectl apply -f my.yaml
+  - kubectl patch farm my --subresource=status --type=merge -p '{\"status\":{\"replicas\":2,\"selector\":\"app=web\"}}'
+  - sleep 30
+  - kubectl apply -f hpa.yaml
+  - sleep 20
+  - kubectl get farm my -o jsonpath='asked for {.spec.replicas}'
+  - kubectl get hpa
+  - kubectl describe hpa a
+",
+    );
+    const FARM: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: farms.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: farms, singular: farm, kind: Farm}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec: {type: object, properties: {replicas: {type: integer}}}
+            status: {type: object, properties: {replicas: {type: integer}, selector: {type: string}}}
+      subresources:
+        status: {}
+        scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}
+";
+    const HPA: &str = "
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: a}
+spec:
+  scaleTargetRef: {apiVersion: example.com/v1, kind: Farm, name: my}
+  minReplicas: 2
+  maxReplicas: 9
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 100}}}]
+";
+    const MY: &str = "{apiVersion: example.com/v1, kind: Farm, metadata: {name: my}, spec: {replicas: 2}}";
+    for (name, text) in [("farm.yaml", FARM), ("hpa.yaml", HPA), ("my.yaml", MY)] {
+        scenario.files.insert(name.to_owned(), text.to_owned());
+    }
+    let (said, _) = run(&scenario);
+    has(&said, &["asked for 4", "a Farm/my cpu: 200%/100% 2 9 2", "New size: 4; reason: cpu resource utilization"]);
+}
+
 #[test]
 fn two_autoscalers_of_one_workload_both_stop() {
     says(

@@ -36,13 +36,14 @@ use std::time::Duration;
 
 use k8s_openapi::api::autoscaling::v1::Scale;
 use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, MetricStatus};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
 use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::selector::Selector;
-use crate::object::{Key, Kind, Pod};
+use crate::object::{Discovery, Key, Kind, Object, Pod, Resource};
 
 use super::service_pods::{BY_LABEL, index_by_label};
 
@@ -57,7 +58,7 @@ use status::{ABLE_TO_SCALE, SCALING_ACTIVE, SCALING_LIMITED, say};
 /// The row of the autoscaler.
 pub const REGISTRATION: Registration = Registration {
     name: "horizontal-pod-autoscaler",
-    watches: &[Kind::HorizontalPodAutoscaler, Kind::Pod],
+    watches: &[Kind::HorizontalPodAutoscaler, Kind::Pod, Kind::CustomResourceDefinition],
     workers: 5,
     max_retries: None,
     new: &|context| Rc::new(Autoscalers::new(context)),
@@ -73,6 +74,7 @@ struct Autoscalers {
     queue: Queue,
     autoscalers: Lister<HorizontalPodAutoscaler>,
     pods: Lister<Pod>,
+    definitions: Lister<CustomResourceDefinition>,
     memory: Memory<BTreeMap<Key, Remembered>>,
 }
 
@@ -96,6 +98,7 @@ impl Autoscalers {
             queue: context.queue.clone(),
             autoscalers: context.lister(),
             pods: context.lister(),
+            definitions: context.lister(),
             memory: context.memory(BTreeMap::new()),
         }
     }
@@ -148,10 +151,9 @@ impl Autoscalers {
     async fn target(&self, key: &Key, hpa: &mut HorizontalPodAutoscaler) -> Result<(Kind, Scale), String> {
         let target = hpa.spec.scale_target_ref.clone();
         let group = target.api_version.as_deref().and_then(|version| version.split_once('/')).map_or("", |(g, _)| g);
-        let of_that_name = |kind: &&Kind| kind.info().kind == target.kind && kind.info().group == group;
-        let found = match Kind::ALL.iter().find(of_that_name) {
-            Some(kind) => match self.client.get_scale(*kind, key.namespace(), &target.name).await {
-                Ok(scale) => Ok((*kind, scale)),
+        let found = match self.kind_of(target.api_version.as_deref().unwrap_or_default(), group, &target.kind) {
+            Some(kind) => match self.client.get_scale(kind, key.namespace(), &target.name).await {
+                Ok(scale) => Ok((kind, scale)),
                 Err(status) => Err((status.to_string(), "failed to query scale subresource for")),
             },
             None => {
@@ -173,6 +175,15 @@ impl Autoscalers {
                 Err(format!("{doing} {}/{}/{}: {why}", target.kind, key.namespace(), target.name))
             }
         }
+    }
+
+    /// The kind of a target, which may be one that a user has defined. Of a built-in one the version does not matter.
+    fn kind_of(&self, api_version: &str, group: &str, kind: &str) -> Option<Kind> {
+        let of_that_name = |there: &&Kind| there.info().kind == kind && there.info().group == group;
+        Kind::ALL.iter().find(of_that_name).copied().or_else(|| {
+            let definitions: Vec<Object> = self.definitions.list().into_iter().map(Resource::into_object).collect();
+            Discovery::of(&definitions).from_manifest(api_version, kind)
+        })
     }
 
     /// What the metrics ask for, and what comes of that.
@@ -260,7 +271,7 @@ impl Plan {
 
 impl Controller for Autoscalers {
     fn on_change(&self, change: &Change) {
-        // Whatever changes, the next look is a period away; only Pods are read, and not followed.
+        // Whatever changes, the next look is a period away; Pods and definitions are read, and not followed.
         if change.kind() == Kind::HorizontalPodAutoscaler {
             self.queue.add_after_background(change.key(), SYNC_PERIOD);
         }
