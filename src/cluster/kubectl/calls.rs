@@ -1,6 +1,7 @@
 //! Requests as kubectl sends them, and errors as it words them.
 
 use std::fmt;
+use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,7 +12,7 @@ use super::client::Stream;
 use super::print::fields::text;
 use super::print::{Output, client_view, duration, print, qualified_name};
 use crate::apiserver::request::{
-    Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, Verb,
+    Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, User, Verb,
 };
 use crate::cluster::manifest::ManifestError;
 use crate::object::status::Reason;
@@ -127,7 +128,9 @@ impl Kubectl {
     /// The kinds that users have defined, as the API server has them now. The real kubectl reads discovery documents, and
     /// keeps them for some minutes; it asks again when it meets a name that it does not know.
     pub async fn discover(&self) -> Result<Discovery, Failure> {
-        let request = self.request(Verb::List, Kind::CustomResourceDefinition, "", "", Body::None);
+        let mut request = self.request(Verb::List, Kind::CustomResourceDefinition, "", "", Body::None);
+        // Discovery is open to all, whoever they act as.
+        request.user = Rc::new(User::admin());
         if let Response::List { items, .. } = self.send(request).await? {
             self.known.set(Discovery::of(&items));
         }
