@@ -115,11 +115,14 @@ pub const GROUP: Group = Group {
             names: &["kubectl", "k"],
             usage: "kubectl …",
             about: "any of kubectl's commands",
-            more: "",
+            more: "kubectl --help lists them, kubectl get --help says what flags one has.\n",
             run: Says(|stepper, line| match line.words()[1..].first().map(String::as_str) {
                 None => Err("write for example: kubectl get pods".to_owned()),
                 Some("edit") => Err(NO_EDITOR.to_owned()),
-                Some("get" | "describe" | "logs" | "events" | "top" | "auth") => look(stepper, &line.words()[1..]),
+                Some(
+                    "get" | "describe" | "logs" | "events" | "top" | "auth" | "api-resources" | "api-versions"
+                    | "version" | "cluster-info",
+                ) => look(stepper, &line.words()[1..]),
                 Some(_) => start(stepper, &line.words()[1..]),
             }),
         },
@@ -142,7 +145,12 @@ fn packets(stepper: &mut Stepper, line: &Line) -> Text {
     Ok(stepper.session.act(&format!("type {}", shell_words::join(line.words())))? + "\n")
 }
 
+/// What asks for help only is answered at once.
 fn start(stepper: &mut Stepper, words: &[String]) -> Text {
+    let asks = words.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h");
+    if asks || words.is_empty() || words[0] == "help" {
+        return Ok(stepper.session.read(words));
+    }
     Ok(stepper.session.choose(Choice::Kubectl(words.to_vec()))? + "\n")
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Failure;
+use super::usage::{self, Flag};
 use crate::object::{Discovery, Kind};
 
 /// A command line, taken apart.
@@ -14,49 +15,6 @@ pub struct Args {
     pub rest: Vec<String>,
     flags: BTreeMap<&'static str, Vec<String>>,
 }
-
-/// Flags that want a value.
-#[rustfmt::skip]
-const VALUED: &[&str] = &[
-    "filename", "output", "selector", "namespace", "image", "replicas", "current-replicas", "resource-version",
-    "timeout", "for", "grace-period", "sort-by", "field-selector", "to-revision", "revision", "patch", "type",
-    "labels", "env", "port", "target-port", "name", "container", "tail", "subresource", "restart", "field-manager",
-    "protocol", "from-literal", "tcp", "patch-file", "serviceaccount", "annotations", "since", "node-port", "clusterip",
-    "cluster-ip", "external-name", "from", "schedule", "external-ip", "session-affinity",
-    "duration", "audience", "raw", "bound-object-kind", "bound-object-name", "bound-object-uid",
-    "hard", "scopes", "limits", "requests", "pod-selector", "skip-wait-for-delete-timeout", "min-available",
-    "max-unavailable", "min", "max", "cpu", "memory", "cpu-percent", "request-timeout", "as", "as-group",
-];
-
-/// Flags that may stand alone, and what they mean then.
-#[rustfmt::skip]
-const LONE: &[(&str, &str)] = &[
-    ("overwrite", "true"), ("force", "true"), ("all", "true"), ("show-labels", "true"), ("all-namespaces", "true"),
-    ("no-headers", "true"), ("wait", "true"), ("watch", "true"), ("watch-only", "true"), ("output-watch-events", "true"), ("ignore-not-found", "true"), ("server-side", "true"),
-    ("follow", "true"), ("previous", "true"), ("command", "true"), ("now", "true"), ("list", "true"),
-    ("record", "true"), ("show-kind", "true"), ("recursive", "true"), ("show-events", "true"),
-    ("stdin", "true"), ("tty", "true"), ("quiet", "true"), ("ignore-daemonsets", "true"), ("delete-emptydir-data", "true"),
-    ("disable-eviction", "true"), ("containers", "true"), ("sum", "true"),
-    ("cascade", "background"), ("dry-run", "unchanged"), ("validate", "strict"), ("save-config", "true"),
-];
-
-const SHORT: &[(char, &str)] = &[
-    ('f', "filename"),
-    ('o', "output"),
-    ('l', "selector"),
-    ('n', "namespace"),
-    ('A', "all-namespaces"),
-    ('c', "container"),
-    ('w', "watch"),
-    ('p', "patch"),
-    ('R', "recursive"),
-    ('i', "stdin"),
-    ('t', "tty"),
-    ('q', "quiet"),
-];
-
-/// Flags of `exec` alone: no other verb here reads what somebody types.
-const OF_EXEC: &[&str] = &["stdin", "tty", "quiet"];
 
 impl Args {
     /// Takes a command line apart; `verb` only names the command in errors.
@@ -70,11 +28,11 @@ impl Args {
         let line: Vec<String> = line.iter().flat_map(|word| apart(verb, word)).collect();
         let mut words = line.iter();
         while let Some(word) = words.next() {
-            let (flag, mut value) = match word.strip_prefix("--") {
+            let (flag, value) = match word.strip_prefix("--") {
                 Some(long) => {
                     let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v.to_owned())));
-                    let unknown = || usage(verb, &format!("unknown flag: --{name}"));
-                    (known(verb, name).ok_or_else(unknown)?, value)
+                    let unknown = || wrong(verb, &format!("unknown flag: --{name}"));
+                    (usage::flag(verb, name).ok_or_else(unknown)?, value)
                 }
                 // A lone dash is standard input; `key-` is a label to remove.
                 None if word.len() < 2 || !word.starts_with('-') => {
@@ -83,16 +41,12 @@ impl Args {
                 }
                 None => short(verb, word)?,
             };
-            if value.is_none() {
-                value = LONE.iter().find(|(name, _)| *name == flag).map(|(_, value)| (*value).to_owned());
-            }
-            let value = match value {
+            let missing = || wrong(verb, &format!("flag needs an argument: --{}", flag.name));
+            let value = match value.or(flag.alone.map(str::to_owned)) {
                 Some(value) => value,
-                None => {
-                    words.next().cloned().ok_or_else(|| usage(verb, &format!("flag needs an argument: --{flag}")))?
-                }
+                None => words.next().cloned().ok_or_else(missing)?,
             };
-            args.flags.entry(flag).or_default().push(value);
+            args.flags.entry(flag.name).or_default().push(value);
         }
         Ok(args)
     }
@@ -134,48 +88,31 @@ impl Args {
 pub fn verb_place(line: &[String]) -> Option<usize> {
     let mut place = 0;
     while line.get(place)?.starts_with('-') {
-        let (word, inline) =
-            line[place].split_once('=').map_or((line[place].as_str(), false), |(word, _)| (word, true));
-        let name = match word.strip_prefix("--") {
-            Some(long) => long,
-            None if word.len() == 2 => SHORT.iter().find(|(c, _)| word.ends_with(*c)).map_or("", |(_, name)| name),
-            None => "",
-        };
-        place += if VALUED.contains(&name) && !inline { 2 } else { 1 };
+        place += if usage::wants_value(&line[place]) { 2 } else { 1 };
     }
     Some(place)
-}
-
-fn known(verb: &str, name: &str) -> Option<&'static str> {
-    let lone = LONE.iter().map(|(flag, _)| flag);
-    let flag = VALUED.iter().chain(lone).find(|flag| **flag == name).copied();
-    flag.filter(|flag| verb == "exec" || !OF_EXEC.contains(flag))
 }
 
 /// `-it` is `-i -t`.
 fn apart(verb: &str, word: &str) -> Vec<String> {
     let letters = word.strip_prefix('-').unwrap_or_default();
-    let is_lone = |letter: char| {
-        let flag = SHORT.iter().find(|(short, _)| *short == letter).and_then(|(_, flag)| known(verb, flag));
-        flag.is_some_and(|flag| LONE.iter().any(|(lone, _)| *lone == flag))
-    };
+    let is_lone = |letter: char| usage::flag_of(verb, letter).is_some_and(|flag| flag.alone.is_some());
     match letters.len() > 1 && letters.chars().all(is_lone) {
         true => letters.chars().map(|letter| format!("-{letter}")).collect(),
         false => vec![word.to_owned()],
     }
 }
 
-fn short(verb: &str, word: &str) -> Result<(&'static str, Option<String>), Failure> {
+fn short(verb: &str, word: &str) -> Result<(&'static Flag, Option<String>), Failure> {
     let letter = word.chars().nth(1).unwrap_or_default();
-    let unknown = || usage(verb, &format!("unknown shorthand flag: {letter:?} in {word}"));
-    let flag = SHORT.iter().find(|(short, _)| *short == letter).and_then(|(_, flag)| known(verb, flag));
-    let flag = flag.ok_or_else(unknown)?;
+    let unknown = || wrong(verb, &format!("unknown shorthand flag: {letter:?} in {word}"));
+    let flag = usage::flag_of(verb, letter).ok_or_else(unknown)?;
     let rest: String = word.chars().skip(2).collect();
     let value = rest.strip_prefix('=').unwrap_or(&rest);
     Ok((flag, (!value.is_empty()).then(|| value.to_owned())))
 }
 
-fn usage(verb: &str, what: &str) -> Failure {
+fn wrong(verb: &str, what: &str) -> Failure {
     Failure::text(format!("{what}\nSee 'kubectl {verb} --help' for usage."))
 }
 

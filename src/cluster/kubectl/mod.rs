@@ -6,7 +6,7 @@
 //! `set image`, `label` and `taint` are GET and a small PATCH. What it prints is what the real one prints.
 //!
 //! - [`client`]: whose it is, what it prints, the watches it follows. [`calls`]: requests, and errors as it words them.
-//! - [`args`]: the command line. [`mod@print`]: tables, describe pages and the other output formats.
+//! - [`usage`]: which commands and flags there are, and what `--help` says. [`args`]: the command line. [`mod@print`]: tables, describe pages and the other output formats.
 //! - `verbs`: one file for each family of verbs.
 //!
 //! Left out: discovery and OpenAPI requests (kubectl caches them), server-side apply, and verbs that need a terminal or
@@ -17,6 +17,7 @@ pub mod args;
 pub mod calls;
 pub mod client;
 pub mod print;
+pub mod usage;
 
 mod verbs;
 
@@ -62,12 +63,29 @@ pub async fn run_from(words: &[String], from: &str, cx: &Kubectl) -> u8 {
 }
 
 async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
-    let Some(place) = args::verb_place(line) else {
-        return Err(Failure::text("no command given\nSee 'kubectl --help' for usage."));
+    let line = match line.split_first() {
+        Some((word, [command, ..])) if word == "help" => &[command.clone(), "--help".to_owned()],
+        _ => line,
+    };
+    if let [flag] = line
+        && usage::wants_value(flag)
+    {
+        return Err(Failure::text(format!("flag needs an argument: {flag}\nSee 'kubectl --help' for usage.")));
+    }
+    let Some(place) = args::verb_place(line).filter(|place| line[*place] != "help") else {
+        cx.print(&usage::help(""));
+        return Ok(());
     };
     let verb = line[place].as_str();
     if let Some(why) = refused(verb) {
         return Err(Failure::text(format!("{verb} is not part of this cluster: {why}")));
+    }
+    if !usage::knows(verb) {
+        return Err(Failure::text(format!("unknown command \"{verb}\" for \"kubectl\"")));
+    }
+    if line.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h") {
+        cx.print(&usage::help(verb));
+        return Ok(());
     }
     let rest: Vec<String> = line[..place].iter().chain(&line[place + 1..]).cloned().collect();
     let args = Args::parse(verb, &rest)?;
@@ -105,11 +123,12 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "patch" => verbs::change::patch(&args, cx).await,
         "rollout" => verbs::rollout::rollout(&args, cx).await,
         "wait" => verbs::wait::wait(&args, cx).await,
-        "logs" => verbs::get::logs(&args, cx).await,
+        "logs" => verbs::logs::logs(&args, cx).await,
         "exec" => verbs::exec::exec(&args, cx).await,
-        "api-resources" => verbs::get::api_resources(cx).await,
-        "api-versions" => verbs::get::api_versions(cx).await,
-        "version" => verbs::get::version(cx),
+        "api-resources" => verbs::about::api_resources(cx).await,
+        "api-versions" => verbs::about::api_versions(cx).await,
+        "cluster-info" => verbs::about::cluster_info(cx).await,
+        "version" => verbs::about::version(cx),
         _ => Err(Failure::text(format!("unknown command \"{verb}\" for \"kubectl\""))),
     }
 }
@@ -121,7 +140,7 @@ fn refused(verb: &str) -> Option<&'static str> {
         "edit" => "it needs an editor; change the manifest and apply it, or use patch",
         "proxy" | "config" | "plugin" | "completion" => "there is no kubeconfig and no network here",
         "explain" => "the descriptions of fields are not part of the program",
-        "kustomize" | "certificate" | "cluster-info" | "alpha" => "it was left out",
+        "kustomize" | "certificate" | "alpha" => "it was left out",
         _ => return None,
     })
 }

@@ -64,7 +64,7 @@ impl Inner {
         let (now, state) = (self.hub.now(), self.state.borrow());
         let mut journal = state.journal.borrow_mut();
         let pod = format!("{}/{}", sandbox.namespace, sandbox.name);
-        let lines = journal.entry((pod, container.config.name)).or_default();
+        let lines = &mut journal.entry((pod, container.config.name)).or_default().lines;
         // What is printed later is there already.
         let place = lines.partition_point(|(at, _)| *at <= now);
         lines.splice(place..place, said.lines().map(|line| (now, line.to_owned())));

@@ -386,13 +386,12 @@ impl Inner {
         container.status.started_at = now;
         let ends = container.plan.ends;
         let printed = container.plan.prints.iter().map(|(after, line)| (now + *after, line.clone())).collect();
-        let (sandbox, name) = (container.status.sandbox_id.clone(), container.config.name.clone());
+        let sandbox = container.status.sandbox_id.clone();
         if let (Some(container), Some(sandbox)) = (state.containers.get(id), state.sandboxes.get(&sandbox)) {
             let ready_after = state.script(&container.config.image).and_then(|s| s.ready_after).unwrap_or_default();
             self.listen(id, container, &sandbox.config, ready_after);
-            let pod = format!("{}/{}", sandbox.config.namespace, sandbox.config.name);
-            state.journal.borrow_mut().insert((pod, name), printed);
         }
+        state.begin_log(id, printed);
         drop(state);
         self.use_files(id);
         // Last, so that what a process does at its end comes before its end.

@@ -25,9 +25,27 @@ pub struct ImageScript {
     pub logs: Vec<String>,
 }
 
-/// What containers have printed and when, by Pod (`namespace/name`) and container: the log files of all nodes. Lines
-/// that a process will print later are there already, with their time.
-pub type Journal = Memory<BTreeMap<(String, String), Vec<(Instant, String)>>>;
+/// What containers have printed, by Pod (`namespace/name`) and container: the log files of all nodes.
+pub type Journal = Memory<BTreeMap<(String, String), Log>>;
+
+/// What a container has printed, and the one that it has replaced.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// Whose container it is: a Pod of the same name is another Pod.
+    pub pod_uid: String,
+    /// Lines, and when they are printed. Those that the process will print later are there already.
+    pub lines: Vec<(Instant, String)>,
+    /// The lines of the attempt before this one.
+    pub before: Option<Vec<(Instant, String)>>,
+}
+
+impl Log {
+    /// The log of the next attempt.
+    fn next(self, pod_uid: &str, lines: Vec<(Instant, String)>) -> Log {
+        let before = (self.pod_uid == pod_uid).then_some(self.lines);
+        Log { pod_uid: pod_uid.to_owned(), lines, before }
+    }
+}
 
 /// One container.
 #[derive(Clone, Debug)]
@@ -111,7 +129,27 @@ impl State {
         status.exit_code = code;
         status.finished_at = now;
         status.reason = reason.to_owned();
+        // What it would have printed later it will not.
+        if let Some(key) = self.journal_key(id) {
+            let mut journal = self.journal.borrow_mut();
+            journal.entry(key).or_default().lines.retain(|(at, _)| *at <= now);
+        }
         true
+    }
+
+    /// A container begins to print these lines, with their times.
+    pub fn begin_log(&mut self, id: &str, lines: Vec<(Instant, String)>) {
+        let (Some(key), Some(container)) = (self.journal_key(id), self.containers.get(id)) else { return };
+        let mut journal = self.journal.borrow_mut();
+        let before = journal.remove(&key).unwrap_or_default();
+        journal.insert(key, before.next(&container.status.pod_uid, lines));
+    }
+
+    /// Where the log of a container is.
+    fn journal_key(&self, id: &str) -> Option<(String, String)> {
+        let container = self.containers.get(id)?;
+        let sandbox = &self.sandboxes.get(&container.status.sandbox_id)?.config;
+        Some((format!("{}/{}", sandbox.namespace, sandbox.name), container.config.name.clone()))
     }
 
     /// Forgets a container.

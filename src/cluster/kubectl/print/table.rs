@@ -4,13 +4,13 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::columns::{Layout, layout};
-use super::fields::{labels, text};
+use super::fields::{at, labels, text};
 use super::jsonpath::Template;
 use super::{kind_of, qualified_singular, tabs};
 use crate::object::{Discovery, Kind};
 
 /// How a table is to look.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Look {
     /// `-o wide`.
     pub wide: bool,
@@ -20,36 +20,36 @@ pub struct Look {
     pub namespaces: bool,
     /// Names as `deployment.apps/web`, as when several kinds are listed.
     pub prefix: bool,
+    /// `-L app`: a column with the value of each of these labels.
+    pub label_columns: Vec<String>,
     /// `--no-headers`.
     pub no_headers: bool,
 }
 
 /// The table of objects of one kind. What is known of custom kinds says which columns they have.
 pub fn table(kind: Kind, objects: &[Value], look: Look, now: Timestamp, discovery: &Discovery) -> String {
-    tabs::table(
-        &(lines(kind, objects, look, now, discovery).join(
-            "
-",
-        ) + "
-"),
-    )
+    tabs::table(&(lines(kind, objects, &look, now, discovery).join("\n") + "\n"))
 }
 
 /// Its lines before they are lined up: cells with tabs between them.
-pub fn lines(kind: Kind, objects: &[Value], look: Look, now: Timestamp, discovery: &Discovery) -> Vec<String> {
+pub fn lines(kind: Kind, objects: &[Value], look: &Look, now: Timestamp, discovery: &Discovery) -> Vec<String> {
     let layout = layout(kind, discovery);
     let shown: Vec<usize> = (0..layout.columns.len()).filter(|&i| look.wide || !layout.columns[i].1).collect();
     let head = |i: &usize| layout.columns[*i].0.to_ascii_uppercase();
     let mut rows = Vec::new();
     if !look.no_headers {
-        rows.push(row(look, "NAMESPACE", shown.iter().map(head).collect(), "LABELS".to_owned()));
+        let mut heads: Vec<String> = shown.iter().map(head).collect();
+        heads.extend(look.label_columns.iter().map(|key| key.rsplit('/').next().unwrap_or(key).to_ascii_uppercase()));
+        rows.push(row(look, "NAMESPACE", heads, "LABELS".to_owned()));
     }
     for object in objects {
         let mut cells = (layout.cells)(object, now);
         if look.prefix {
             cells = prefixed(kind, &layout, cells);
         }
-        let cells = shown.iter().filter_map(|&i| cells.get(i)).map(|cell| one_line(cell)).collect();
+        let mut cells: Vec<String> = shown.iter().filter_map(|&i| cells.get(i)).map(|cell| one_line(cell)).collect();
+        let own = at(object, "metadata.labels");
+        cells.extend(look.label_columns.iter().map(|key| own[key].as_str().unwrap_or_default().to_owned()));
         rows.push(row(look, text(object, "metadata.namespace"), cells, labels(object, "metadata.labels")));
     }
     rows
@@ -74,7 +74,7 @@ fn prefixed(kind: Kind, layout: &Layout, mut cells: Vec<String>) -> Vec<String> 
     cells
 }
 
-fn row(look: Look, namespace: &str, mut cells: Vec<String>, labels: String) -> String {
+fn row(look: &Look, namespace: &str, mut cells: Vec<String>, labels: String) -> String {
     if look.namespaces {
         cells.insert(0, namespace.to_owned());
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::apply::annotated;
 use super::delete::delete_and_wait;
-use super::{create_budget, create_job, create_quota};
+use super::{create_budget, create_job, create_quota, create_role};
 use crate::apiserver::request::{Body, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -44,6 +44,10 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     };
     let (what, names) = match what.as_str() {
         "service" | "svc" => ("service", names.get(1..).unwrap_or_default()),
+        "secret" => match names.split_first() {
+            Some((sort, names)) if sort == "generic" => ("secret", names),
+            _ => return Err(Failure::text("only `create secret generic` is made without a manifest here; use -f")),
+        },
         other => (other, names),
     };
     let [name] = names else {
@@ -62,9 +66,14 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         "cronjob" | "cj" => create_job::cron_job(name, args)?,
         "quota" | "resourcequota" => create_quota::quota(name, args)?,
         "poddisruptionbudget" | "pdb" => create_budget::budget(name, args)?,
+        "secret" => secret(name, args)?,
+        "role" => create_role::role("Role", name, args, cx).await?,
+        "clusterrole" => create_role::role("ClusterRole", name, args, cx).await?,
+        "rolebinding" => create_role::binding("RoleBinding", name, args)?,
+        "clusterrolebinding" => create_role::binding("ClusterRoleBinding", name, args)?,
+        "priorityclass" | "pc" => priority_class(name, args)?,
         other => {
-            let why = "only deployment, job, cronjob, poddisruptionbudget, namespace, serviceaccount, token, configmap, \
-                       service and quota are made without a manifest here";
+            let why = "`kubectl create --help` says what is made without a manifest here";
             return Err(Failure::text(format!("cannot create a {other}: {why}; use -f")));
         }
     };
@@ -83,7 +92,14 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             | "cronjob"
             | "cj"
             | "poddisruptionbudget"
-            | "pdb",
+            | "pdb"
+            | "secret"
+            | "role"
+            | "clusterrole"
+            | "rolebinding"
+            | "clusterrolebinding"
+            | "priorityclass"
+            | "pc",
         ) => {
             let what = Kind::from_word(what).map_or_else(|| what.to_owned(), |kind| kind.info().singular());
             Failure::text(format!("failed to create {what}: {}", status.message))
@@ -186,13 +202,48 @@ fn deployment(name: &str, args: &Args) -> Result<Value, Failure> {
     }))
 }
 
-fn config_map(name: &str, args: &Args) -> Result<Value, Failure> {
+/// The entries that `--from-literal` gives, each as `as_value` writes it.
+fn literals(args: &Args, as_value: fn(&str) -> Value) -> Result<Map<String, Value>, Failure> {
     let mut data = Map::new();
     for literal in args.values("from-literal") {
         let wrong = || Failure::text(format!("invalid literal source {literal}, expected key=value"));
         let (key, value) = literal.split_once('=').ok_or_else(wrong)?;
-        data.insert(key.to_owned(), json!(value));
+        data.insert(key.to_owned(), as_value(value));
     }
+    Ok(data)
+}
+
+/// Mirrors `create_secret.go`. Left out: files.
+fn secret(name: &str, args: &Args) -> Result<Value, Failure> {
+    let data = literals(args, |value| json!(k8s_openapi::ByteString(value.as_bytes().to_vec())))?;
+    let mut object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}});
+    if !data.is_empty() {
+        object["data"] = Value::Object(data);
+    }
+    if !args.value("type").is_empty() {
+        object["type"] = json!(args.value("type"));
+    }
+    Ok(object)
+}
+
+/// Mirrors `create_priorityclass.go`.
+fn priority_class(name: &str, args: &Args) -> Result<Value, Failure> {
+    let policy = if args.has("preemption-policy") { args.value("preemption-policy") } else { "PreemptLowerPriority" };
+    let mut object = json!({
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name},
+        "preemptionPolicy": policy, "value": args.number("value")?.unwrap_or(0),
+    });
+    if args.is_on("global-default") {
+        object["globalDefault"] = json!(true);
+    }
+    if !args.value("description").is_empty() {
+        object["description"] = json!(args.value("description"));
+    }
+    Ok(object)
+}
+
+fn config_map(name: &str, args: &Args) -> Result<Value, Failure> {
+    let data = literals(args, |value| json!(value))?;
     let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
     if !data.is_empty() {
         object["data"] = Value::Object(data);
@@ -261,6 +312,10 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     };
     if args.value("image").is_empty() {
         return Err(Failure::text("required flag(s) \"image\" not set"));
+    }
+    if let Some(flag) = ["stdin", "tty", "rm"].into_iter().find(|flag| args.is_on(flag)) {
+        let way_out = "run it without, and then: kubectl exec POD -- COMMAND";
+        return Err(Failure::text(format!("--{flag}: no terminal into a container is simulated; {way_out}")));
     }
     let mut container = json!({"name": name, "image": args.value("image"), "resources": {}});
     let words: Vec<&String> = words.iter().chain(&args.rest).collect();

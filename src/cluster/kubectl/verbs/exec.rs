@@ -18,16 +18,17 @@ use crate::object::{Key, Kind, Status};
 use super::super::args::Args;
 use super::super::print::fields::{list, text};
 use super::super::{Failure, Kubectl};
+use super::pod_of::{Order, pod_of};
 
 /// The annotation that names the container meant when none is named.
 const DEFAULT_CONTAINER: &str = "/metadata/annotations/kubectl.kubernetes.io~1default-container";
 
 /// `exec POD [-c CONTAINER] -- COMMAND`.
 pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let (name, command) = match (args.words.as_slice(), args.rest.as_slice()) {
+    let (word, command) = match (args.words.as_slice(), args.rest.as_slice()) {
         ([], _) => return Err(Failure::text("pod, type/name or --filename must be specified")),
         (_, []) => return Err(Failure::text("you must specify at least one command for the container")),
-        ([name], command) => (name.strip_prefix("pod/").or(name.strip_prefix("pods/")).unwrap_or(name), command),
+        ([word], command) => (word, command),
         _ => return Err(Failure::text("exec [POD] [COMMAND] is not supported. Use exec [POD] -- [COMMAND] instead")),
     };
     if args.is_on("tty") && command.len() == 1 {
@@ -35,7 +36,8 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return Err(Failure::text(why));
     }
     let namespace = cx.namespace(args);
-    let pod = cx.get(Kind::Pod, namespace, name).await?;
+    let (pod, _) = pod_of("exec", word, Order::Exec, args, cx).await?;
+    let name = text(&pod, "metadata.name");
     refuse_completed(&pod)?;
     let container = match args.value("container") {
         "" => default_container(&pod, args, cx),
@@ -99,7 +101,7 @@ pub fn refuse_completed(pod: &Value) -> Result<(), Failure> {
 }
 
 /// The container meant when none is named. Mirrors `podcmd.FindOrDefaultContainerByName`.
-fn default_container(pod: &Value, args: &Args, cx: &Kubectl) -> String {
+pub fn default_container(pod: &Value, args: &Args, cx: &Kubectl) -> String {
     let names = |path: &str, kind: &str| -> Vec<String> {
         list(pod, path).iter().map(|container| format!("{}{kind}", text(container, "name"))).collect()
     };

@@ -6,7 +6,7 @@ use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::fields::{flag, list, text, time};
+use crate::cluster::kubectl::print::fields::{text, time};
 use crate::cluster::kubectl::print::table::{Look, table};
 use crate::cluster::kubectl::print::{Output, jsonpath, print};
 use crate::object::{Discovery, Kind};
@@ -114,6 +114,12 @@ pub(super) fn look_of(output: &Output, args: &Args) -> Look {
         labels: args.is_on("show-labels"),
         namespaces: args.is_on("all-namespaces"),
         prefix: args.is_on("show-kind"),
+        label_columns: args
+            .values("label-columns")
+            .iter()
+            .flat_map(|keys| keys.split(','))
+            .map(str::to_owned)
+            .collect(),
         no_headers: args.is_on("no-headers"),
     }
 }
@@ -133,7 +139,13 @@ fn show_tables(groups: &[(Kind, Vec<Value>)], look: Look, args: &Args, cx: &Kube
     let tables: Vec<String> = filled
         .into_iter()
         .map(|(kind, group)| {
-            table(*kind, group, Look { namespaces: look.namespaces && kind.info().namespaced, ..look }, now, &known)
+            table(
+                *kind,
+                group,
+                Look { namespaces: look.namespaces && kind.info().namespaced, ..look.clone() },
+                now,
+                &known,
+            )
         })
         .collect();
     cx.print(&tables.join(if look.no_headers { "" } else { "\n" }));
@@ -148,77 +160,20 @@ pub async fn events(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let kind = about.first().map_or("", |target| target.kind.info().kind);
         options.field_selector = format!("involvedObject.kind={kind},involvedObject.name={name}");
     }
-    let mut events = cx.list(Kind::Event, cx.namespace(args), options).await?.items;
+    let everywhere = args.is_on("all-namespaces");
+    let namespace = if everywhere { "" } else { cx.namespace(args) };
+    let mut events = cx.list(Kind::Event, namespace, options).await?.items;
+    if events.is_empty() && everywhere {
+        cx.complain("No events found");
+        return Ok(());
+    }
     if events.is_empty() {
         cx.complain(format!("No events found in {} namespace.", cx.namespace(args)));
         return Ok(());
     }
     let seen = |e: &Value| ["series.lastObservedTime", "lastTimestamp", "eventTime"].iter().find_map(|p| time(e, p));
     events.sort_by_key(seen);
-    cx.print(&table(Kind::Event, &events, Look::default(), cx.now(), &Discovery::default()));
-    Ok(())
-}
-
-/// `kubectl logs`: what the container's process has printed so far.
-pub async fn logs(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let name = match args.words.as_slice() {
-        [name] => name.strip_prefix("pod/").or(name.strip_prefix("pods/")).unwrap_or(name),
-        _ => return Err(Failure::text("expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.")),
-    };
-    let pod = cx.get(Kind::Pod, cx.namespace(args), name).await?;
-    let container = match args.value("container") {
-        "" => list(&pod, "spec.containers").first().map_or("", |c| text(c, "name")),
-        name => name,
-    };
-    if !list(&pod, "spec.containers").iter().any(|c| text(c, "name") == container) {
-        let why = format!("container {container} is not valid for pod {name}");
-        return Err(crate::object::Status::bad_request(why).into());
-    }
-    let status = list(&pod, "status.containerStatuses").iter().find(|s| text(s, "name") == container);
-    let reason = status.map_or("ContainerCreating", |s| text(s, "state.waiting.reason"));
-    if !reason.is_empty() && !status.is_some_and(|s| flag(s, "started")) {
-        let why = match reason {
-            "ErrImagePull" | "ImagePullBackOff" => "trying and failing to pull image",
-            reason => reason,
-        };
-        let message = format!("container \"{container}\" in pod \"{name}\" is waiting to start: {why}");
-        return Err(crate::object::Status::bad_request(message).into());
-    }
-    let pod = format!("{}/{name}", cx.namespace(args));
-    let journal = cx.journal.borrow();
-    for (at, line) in journal.get(&(pod, container.to_owned())).into_iter().flatten() {
-        if at.timestamp() <= cx.now() {
-            cx.line(line);
-        }
-    }
-    Ok(())
-}
-
-/// `kubectl api-resources`.
-pub async fn api_resources(cx: &Kubectl) -> Result<(), Failure> {
-    let known = cx.discover().await?;
-    let mut rows = vec!["NAME\tSHORTNAMES\tAPIVERSION\tNAMESPACED\tKIND".to_owned()];
-    let mut kinds: Vec<Kind> = known.kinds().collect();
-    kinds.sort_by_key(|kind| (kind.info().group, kind.info().plural));
-    for kind in kinds {
-        let info = kind.info();
-        let short = known.short_names(kind).join(",");
-        rows.push(format!("{}\t{short}\t{}\t{}\t{}", info.plural, info.api_version, info.namespaced, info.kind));
-    }
-    cx.print(&crate::cluster::kubectl::print::tabs::table(&(rows.join("\n") + "\n")));
-    Ok(())
-}
-
-/// `kubectl api-versions`.
-pub async fn api_versions(cx: &Kubectl) -> Result<(), Failure> {
-    let known = cx.discover().await?;
-    let versions: std::collections::BTreeSet<&str> = known.kinds().map(|kind| kind.info().api_version).collect();
-    versions.into_iter().for_each(|version| cx.line(version));
-    Ok(())
-}
-
-/// `kubectl version`.
-pub fn version(cx: &Kubectl) -> Result<(), Failure> {
-    cx.line("Client Version: v1.36.2\nServer Version: v1.36.2");
+    let look = Look { namespaces: everywhere, no_headers: args.is_on("no-headers"), ..Look::default() };
+    cx.print(&table(Kind::Event, &events, look, cx.now(), &Discovery::default()));
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! One file a family of commands.
 
+pub mod about;
 pub mod apply;
 pub mod auth;
 pub mod autoscale;
@@ -8,6 +9,7 @@ pub mod create;
 mod create_budget;
 mod create_job;
 mod create_quota;
+mod create_role;
 pub mod delete;
 pub mod describe;
 pub mod diff;
@@ -15,6 +17,8 @@ pub mod drain;
 pub mod exec;
 pub mod from;
 pub mod get;
+pub mod logs;
+mod pod_of;
 pub mod raw;
 pub mod rollout;
 mod rollout_sets;

@@ -89,9 +89,9 @@ impl Screen {
             return Ok(());
         }
         let printed = self.lines.len();
-        let look = Look { no_headers: self.look.no_headers || printed > 0, ..self.look };
+        let look = Look { no_headers: self.look.no_headers || printed > 0, ..self.look.clone() };
         let heads = usize::from(!look.no_headers);
-        let rows = lines(self.kind, std::slice::from_ref(object), look, cx.now(), &cx.known.borrow());
+        let rows = lines(self.kind, std::slice::from_ref(object), &look, cx.now(), &cx.known.borrow());
         for (n, line) in rows.into_iter().enumerate() {
             let word = if n < heads { "EVENT" } else { event };
             self.lines.push(if self.events { format!("{word}\t{line}") } else { line });

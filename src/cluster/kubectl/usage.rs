@@ -1,0 +1,443 @@
+//! Which commands there are, which flags each of them knows, and what `--help` says of them.
+//!
+//! The real kubectl says far more; here stands what this one does. A flag that is not listed for a command is an error, as
+//! it is there: one that is taken and means nothing would be a lie. Left out: what only some words of a command know
+//! (`create deployment`, `create job`), which the real one tells apart.
+
+use super::print::tabs;
+
+/// A flag.
+#[derive(Debug)]
+pub struct Flag {
+    /// `output`, given as `--output`.
+    pub name: &'static str,
+    /// `o`, if it may be given as `-o` too.
+    pub short: Option<char>,
+    /// What it means when it stands alone; None if it wants a value.
+    pub alone: Option<&'static str>,
+    about: &'static str,
+}
+
+/// A command.
+struct Command {
+    name: &'static str,
+    words: &'static str,
+    about: &'static str,
+    flags: &'static [&'static [&'static str]],
+}
+
+const fn valued(name: &'static str, about: &'static str) -> Flag {
+    Flag { name, short: None, alone: None, about }
+}
+
+const fn lone(name: &'static str, about: &'static str) -> Flag {
+    Flag { name, short: None, alone: Some("true"), about }
+}
+
+const fn alone(name: &'static str, means: &'static str, about: &'static str) -> Flag {
+    Flag { name, short: None, alone: Some(means), about }
+}
+
+const fn short(short: char, flag: Flag) -> Flag {
+    Flag { short: Some(short), ..flag }
+}
+
+/// Of every command.
+const GLOBAL: &[&str] = &["as", "as-group", "namespace", "request-timeout"];
+/// Of every command that writes.
+const WRITE: &[&str] = &["dry-run", "output", "field-manager"];
+/// Of every command that reads manifests.
+const FILES: &[&str] = &["filename", "recursive"];
+/// Of every command that chooses objects.
+const CHOICE: &[&str] = &["selector", "all", "all-namespaces"];
+
+/// All flags. A letter that two commands understand differently stands here twice.
+const FLAGS: &[Flag] = &[
+    lone("all", "all objects of the kind"),
+    short('A', lone("all-namespaces", "in every namespace")),
+    valued("as", "as this user"),
+    valued("as-group", "as a member of this group"),
+    valued("audience", "for whom the token is"),
+    valued("bound-object-kind", "what the token lives as long as: Pod"),
+    valued("bound-object-name", "its name"),
+    valued("bound-object-uid", "its uid"),
+    alone("cascade", "background", "what becomes of what it owns: background, foreground or orphan"),
+    valued("cluster-ip", "the Service's address, or None"),
+    valued("clusterip", "the Service's address, or None"),
+    valued("clusterrole", "the ClusterRole that is bound"),
+    lone("command", "the words after -- are the command, not its arguments"),
+    short('c', valued("container", "which container of the Pod")),
+    lone("containers", "each container in a row of its own"),
+    valued("cpu", "how busy Pods should be: 50%, or 500m"),
+    valued("cpu-percent", "the older --cpu"),
+    valued("current-replicas", "scale only if there are that many"),
+    lone("delete-emptydir-data", "also Pods whose emptyDir is lost"),
+    valued("description", "what it is for"),
+    lone("disable-eviction", "delete the Pods, and ask no PodDisruptionBudget"),
+    alone("dry-run", "unchanged", "client: only show it; server: check it, and keep nothing"),
+    valued("duration", "how long the token lives: 1h"),
+    valued("env", "a variable: NAME=value"),
+    valued("external-ip", "an address of the Service outside of the cluster"),
+    valued("external-name", "the name that the Service stands for"),
+    valued("field-manager", "in whose name fields are written"),
+    valued("field-selector", "only what has these fields: status.phase=Running"),
+    short('f', valued("filename", "a manifest, a folder of them, or - for standard input")),
+    short('f', lone("follow", "go on; here time stands still, so it prints what there is")),
+    valued("for", "what is waited for, or what the Events are about"),
+    lone("force", "even if something speaks against it"),
+    valued("from", "the CronJob whose template is used"),
+    valued("from-literal", "an entry: KEY=value"),
+    lone("global-default", "for Pods that name no class"),
+    valued("grace-period", "seconds a container has to end"),
+    valued("group", "a group that is bound"),
+    valued("hard", "the limits: pods=4,cpu=2"),
+    lone("ignore-daemonsets", "leave the Pods of DaemonSets where they are"),
+    lone("ignore-not-found", "what is not there is no error"),
+    valued("image", "the image of the container"),
+    short('L', valued("label-columns", "a column with the value of each of these labels")),
+    short('l', valued("labels", "labels of the Pod: a=1,b=2")),
+    valued("limits", "what a container may have: cpu=1,memory=1Gi"),
+    lone("list", "show what there is"),
+    valued("max", "at most so many Pods"),
+    valued("max-unavailable", "so many Pods may be missing: 1, or 20%"),
+    valued("memory", "how much memory Pods should use"),
+    valued("min", "at least so many Pods"),
+    valued("min-available", "so many Pods must be there: 2, or 80%"),
+    valued("name", "the name of what is made"),
+    short('n', valued("namespace", "the namespace, if not `default`")),
+    lone("no-headers", "without the line of titles"),
+    valued("node-port", "the port on every node"),
+    lone("now", "with one second of grace"),
+    short('o', valued("output", "how to print: wide, yaml, json, name, jsonpath=…, custom-columns=…")),
+    lone("output-watch-events", "say with each line what has happened"),
+    lone("overwrite", "where there is a value already, too"),
+    short('p', valued("patch", "the patch, as JSON or YAML")),
+    valued("pod-selector", "only Pods with these labels"),
+    valued("port", "a port"),
+    valued("preemption-policy", "PreemptLowerPriority, or Never"),
+    short('p', lone("previous", "of the container that ran before this one")),
+    valued("protocol", "TCP, UDP or SCTP"),
+    short('q', lone("quiet", "only what the command prints")),
+    valued("raw", "the path of a request that is sent as it is"),
+    short('R', lone("recursive", "the folders in a folder too")),
+    valued("replicas", "how many Pods"),
+    valued("request-timeout", "how long a request may take: 30s"),
+    valued("requests", "what a container needs: cpu=100m"),
+    valued("resource", "kinds that a rule is about: pods,deployments.apps"),
+    valued("resource-name", "names that a rule is about"),
+    valued("restart", "Always, OnFailure or Never"),
+    valued("revision", "only this revision"),
+    valued("role", "the Role that is bound"),
+    lone("rm", "delete it when it ends"),
+    lone("save-config", "remember the manifest for a later apply"),
+    valued("schedule", "when: \"*/5 * * * *\""),
+    valued("scopes", "which Pods a quota counts: BestEffort"),
+    short('l', valued("selector", "only what has these labels: app=web,tier!=db")),
+    alone("server-side", "true", "merge on the server; it is refused here"),
+    valued("serviceaccount", "a ServiceAccount that is bound: NAMESPACE:NAME"),
+    valued("session-affinity", "ClientIP, or None"),
+    lone("show-events", "with the Events about it"),
+    lone("show-kind", "names as deployment.apps/web"),
+    lone("show-labels", "a column with all labels"),
+    valued("skip-wait-for-delete-timeout", "do not wait for Pods that have been going for so many seconds"),
+    valued("sort-by", "in the order of a field: .metadata.name"),
+    short('i', lone("stdin", "what is typed goes to the command")),
+    valued("subresource", "a part of the object: status, scale, log"),
+    lone("sum", "a last row with the sums"),
+    valued("tail", "only so many lines, the last ones"),
+    valued("target-port", "the port of the Pods, by number or name"),
+    valued("tcp", "a port of the Service and of its Pods: 80:8080"),
+    valued("timeout", "how long to wait: 60s"),
+    valued("to-revision", "back to this revision, not to the one before"),
+    short('t', lone("tty", "in a terminal")),
+    valued("type", "of which type"),
+    valued("user", "a user who is bound"),
+    alone("validate", "strict", "what becomes of unknown fields: strict, warn or ignore"),
+    valued("value", "the priority, a number"),
+    valued("verb", "what a rule allows: get,list,watch"),
+    lone("wait", "wait until it is gone"),
+    short('w', lone("watch", "go on, with each change")),
+    lone("watch-only", "only the changes"),
+];
+
+/// All commands.
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "annotate",
+        words: "TYPE NAME KEY=VALUE|KEY- …",
+        about: "Set or remove annotations.",
+        flags: &[FILES, CHOICE, WRITE, &["overwrite"]],
+    },
+    Command { name: "api-resources", words: "", about: "The kinds that the cluster knows.", flags: &[] },
+    Command { name: "api-versions", words: "", about: "The groups and versions of these kinds.", flags: &[] },
+    Command {
+        name: "apply",
+        words: "-f FILE",
+        about: "Make what a manifest describes, or change it to that.",
+        flags: &[FILES, WRITE, &["validate", "server-side", "overwrite", "force"]],
+    },
+    Command {
+        name: "auth",
+        words: "can-i VERB TYPE [NAME] | can-i --list | whoami",
+        about: "What one may do, and who one is.",
+        flags: &[&["all-namespaces", "list", "no-headers", "output", "subresource"]],
+    },
+    Command {
+        name: "autoscale",
+        words: "TYPE NAME --min=N --max=N --cpu=50%",
+        about: "Make a HorizontalPodAutoscaler.",
+        flags: &[FILES, WRITE, &["min", "max", "cpu", "memory", "cpu-percent", "name"]],
+    },
+    Command { name: "cluster-info", words: "", about: "Where the API server is.", flags: &[] },
+    Command {
+        name: "cordon",
+        words: "NODE",
+        about: "Let no new Pods onto a node.",
+        flags: &[&["selector", "dry-run"]],
+    },
+    Command {
+        name: "create",
+        words: "-f FILE | TYPE NAME",
+        about: "Make an object from a manifest, or without one:\n\
+                clusterrole, clusterrolebinding, configmap, cronjob, deployment, job, namespace, poddisruptionbudget,\n\
+                priorityclass, quota, role, rolebinding, secret generic, serviceaccount, token,\n\
+                service clusterip|nodeport|loadbalancer|externalname.",
+        flags: &[
+            FILES,
+            WRITE,
+            &["validate", "save-config", "raw", "image", "replicas", "port", "from-literal", "type"],
+            &["tcp", "node-port", "clusterip", "external-name"],
+            &["audience", "duration", "bound-object-kind", "bound-object-name", "bound-object-uid"],
+            &["from", "schedule", "restart", "hard", "scopes", "selector", "min-available", "max-unavailable"],
+            &["verb", "resource", "resource-name", "role", "clusterrole", "user", "group", "serviceaccount"],
+            &["value", "description", "global-default", "preemption-policy"],
+        ],
+    },
+    Command {
+        name: "delete",
+        words: "TYPE NAME | -f FILE",
+        about: "Delete objects, and wait until they are gone.",
+        flags: &[
+            FILES,
+            CHOICE,
+            &["cascade", "dry-run", "field-selector", "force", "grace-period", "ignore-not-found", "now", "output"],
+            &["timeout", "wait", "raw"],
+        ],
+    },
+    Command {
+        name: "describe",
+        words: "TYPE [NAME]",
+        about: "All about an object, with its Events.",
+        flags: &[FILES, &["selector", "all-namespaces", "show-events"]],
+    },
+    Command {
+        name: "diff",
+        words: "-f FILE",
+        about: "What apply would change.",
+        flags: &[FILES, &["field-manager", "selector", "server-side"]],
+    },
+    Command {
+        name: "drain",
+        words: "NODE",
+        about: "Evict the Pods of a node, and let no new ones onto it.",
+        flags: &[
+            &["delete-emptydir-data", "disable-eviction", "dry-run", "force", "grace-period", "ignore-daemonsets"],
+            &["pod-selector", "selector", "skip-wait-for-delete-timeout", "timeout"],
+        ],
+    },
+    Command {
+        name: "events",
+        words: "",
+        about: "What has been told of objects, the last one at the end.",
+        flags: &[&["for", "all-namespaces", "no-headers"]],
+    },
+    Command {
+        name: "exec",
+        words: "POD|TYPE/NAME -- COMMAND",
+        about: "Run a command in a container.",
+        flags: &[&["container", "stdin", "tty", "quiet"]],
+    },
+    Command {
+        name: "expose",
+        words: "TYPE NAME --port=N",
+        about: "Make a Service for what an object selects.",
+        flags: &[
+            FILES,
+            WRITE,
+            &["name", "port", "target-port", "protocol", "type", "selector", "cluster-ip", "external-ip"],
+            &["session-affinity"],
+        ],
+    },
+    Command {
+        name: "get",
+        words: "TYPE [NAME] | TYPE/NAME … | -f FILE",
+        about: "Show objects.",
+        flags: &[
+            FILES,
+            &["output", "selector", "field-selector", "all-namespaces", "show-labels", "label-columns", "show-kind"],
+            &["no-headers", "sort-by", "ignore-not-found", "watch", "watch-only", "output-watch-events", "raw"],
+        ],
+    },
+    Command {
+        name: "label",
+        words: "TYPE NAME KEY=VALUE|KEY- …",
+        about: "Set or remove labels.",
+        flags: &[FILES, CHOICE, WRITE, &["overwrite"]],
+    },
+    Command {
+        name: "logs",
+        words: "POD|TYPE/NAME|-l SELECTOR",
+        about: "What a container has printed.",
+        flags: &[&["container", "follow", "previous", "tail", "selector"]],
+    },
+    Command {
+        name: "patch",
+        words: "TYPE NAME -p PATCH",
+        about: "Change fields of an object.",
+        flags: &[FILES, WRITE, &["patch", "type", "subresource"]],
+    },
+    Command {
+        name: "replace",
+        words: "-f FILE",
+        about: "Put a whole object in the place of another.",
+        flags: &[
+            FILES,
+            WRITE,
+            &["validate", "cascade", "force", "grace-period", "timeout", "wait", "save-config", "raw"],
+        ],
+    },
+    Command {
+        name: "rollout",
+        words: "history|pause|restart|resume|status|undo TYPE NAME",
+        about: "Follow a change of a workload, pause it, or go back.",
+        flags: &[FILES, WRITE, &["selector", "revision", "to-revision", "timeout", "watch"]],
+    },
+    Command {
+        name: "run",
+        words: "NAME --image=IMAGE [-- ARGUMENTS]",
+        about: "Make a Pod.",
+        flags: &[WRITE, &["image", "port", "env", "labels", "restart", "command", "stdin", "tty", "rm"]],
+    },
+    Command {
+        name: "scale",
+        words: "TYPE NAME --replicas=N",
+        about: "How many Pods there should be.",
+        flags: &[FILES, &["selector", "all", "dry-run", "output", "replicas", "current-replicas", "timeout"]],
+    },
+    Command {
+        name: "set",
+        words: "image|env|resources TYPE NAME …",
+        about: "Change a field of a workload's containers.",
+        flags: &[FILES, CHOICE, WRITE, &["container", "list", "limits", "requests", "env", "overwrite"]],
+    },
+    Command {
+        name: "taint",
+        words: "nodes NODE KEY=VALUE:EFFECT|KEY- …",
+        about: "Keep Pods off nodes, or no longer.",
+        flags: &[WRITE, &["selector", "all", "overwrite"]],
+    },
+    Command {
+        name: "top",
+        words: "pods|nodes [NAME]",
+        about: "How much CPU and memory is used.",
+        flags: &[&["selector", "field-selector", "all-namespaces", "containers", "no-headers", "sort-by", "sum"]],
+    },
+    Command {
+        name: "uncordon",
+        words: "NODE",
+        about: "Let Pods onto a node again.",
+        flags: &[&["selector", "dry-run"]],
+    },
+    Command { name: "version", words: "", about: "The version of this cluster.", flags: &[] },
+    Command {
+        name: "wait",
+        words: "TYPE NAME --for=condition=Ready|jsonpath=…|delete|create",
+        about: "Wait for something to come true.",
+        flags: &[FILES, CHOICE, &["for", "timeout", "field-selector", "output"]],
+    },
+];
+
+/// Whether there is such a command.
+pub fn knows(command: &str) -> bool {
+    COMMANDS.iter().any(|there| there.name == command)
+}
+
+/// The flag with this name, if the command knows it.
+pub fn flag(command: &str, name: &str) -> Option<&'static Flag> {
+    flags(command).find(|flag| flag.name == name)
+}
+
+/// The flag with this letter, if the command knows it.
+pub fn flag_of(command: &str, letter: char) -> Option<&'static Flag> {
+    flags(command).find(|flag| flag.short == Some(letter))
+}
+
+/// Whether a word that stands before the command has its value in the next word.
+pub fn wants_value(word: &str) -> bool {
+    let is = |name: &&&str| {
+        let flag = FLAGS.iter().find(|flag| flag.name == **name);
+        let written = flag.map(|flag| (format!("--{name}"), flag.short.map(|letter| format!("-{letter}"))));
+        written.is_some_and(|(long, short)| word == long || short.is_some_and(|short| word == short))
+    };
+    GLOBAL.iter().find(is).is_some()
+}
+
+fn flags(command: &str) -> impl Iterator<Item = &'static Flag> {
+    let own = COMMANDS.iter().find(|there| there.name == command).map_or(&[][..], |there| there.flags);
+    let knows = move |name: &str| GLOBAL.contains(&name) || own.iter().any(|group| group.contains(&name));
+    FLAGS.iter().filter(move |flag| knows(flag.name))
+}
+
+/// What `kubectl --help` prints, or `kubectl COMMAND --help`.
+pub fn help(command: &str) -> String {
+    let Some(found) = COMMANDS.iter().find(|there| there.name == command) else {
+        let rows: Vec<String> =
+            COMMANDS.iter().map(|there| format!("  {}\t{}", there.name, first(there.about))).collect();
+        let commands = tabs::table(&(rows.join("\n") + "\n"));
+        return format!("Commands:\n{commands}\nMore of one: kubectl COMMAND --help\n");
+    };
+    let row = |flag: &Flag| {
+        let short = flag.short.map_or("    ".to_owned(), |letter| format!("-{letter}, "));
+        let value = if flag.alone.is_some() { "" } else { "=…" };
+        format!("  {short}--{}{value}\t{}", flag.name, flag.about)
+    };
+    let rows: Vec<String> = flags(command).map(row).collect();
+    let flags = tabs::table(&(rows.join("\n") + "\n"));
+    let usage = format!("kubectl {} {}", found.name, found.words);
+    format!("{}\n\nUsage: {} [flags]\n\nFlags:\n{flags}", found.about, usage.trim_end())
+}
+
+/// The first part of a sentence, as a list has room for.
+fn first(about: &str) -> &str {
+    about.split_once(',').map_or(about, |(first, _)| first).trim_end_matches('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_flag_that_a_command_names_is_there() {
+        for command in COMMANDS {
+            for name in command.flags.iter().copied().flatten().chain(GLOBAL) {
+                assert!(flag(command.name, name).is_some(), "{}: {name}", command.name);
+            }
+            let mut letters: Vec<char> = flags(command.name).filter_map(|flag| flag.short).collect();
+            letters.sort_unstable();
+            let all = letters.len();
+            letters.dedup();
+            assert_eq!(letters.len(), all, "{}: one letter means two things", command.name);
+        }
+        for known in FLAGS {
+            assert!(COMMANDS.iter().any(|command| flag(command.name, known.name).is_some()), "{}", known.name);
+        }
+    }
+
+    #[test]
+    fn help_fits_a_terminal() {
+        for command in COMMANDS.iter().map(|command| command.name).chain([""]) {
+            let long = help(command).lines().find(|line| line.chars().count() > 110).map(str::to_owned);
+            assert!(long.is_none(), "{command}: {long:?}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! `create role`, `clusterrole`, `rolebinding` and `clusterrolebinding`. Mirrors `create_role.go` and its like.
+//!
+//! Left out: `--non-resource-url` and `--aggregation-rule`; sub-resources of a kind are written as `pods/log`, like there.
+
+use serde_json::{Value, json};
+
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::{Args, one_kind};
+use crate::cluster::kubectl::calls::Failure;
+
+const API: &str = "rbac.authorization.k8s.io/v1";
+
+/// A Role or ClusterRole with one rule for each group of the kinds that `--resource` names.
+pub async fn role(kind: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
+    let verbs = split(args.values("verb"));
+    if verbs.is_empty() {
+        return Err(Failure::text("at least one verb must be specified"));
+    }
+    if args.values("resource").is_empty() {
+        return Err(Failure::text("at least one resource must be specified"));
+    }
+    let known = cx.discover().await?;
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for word in split(args.values("resource")) {
+        let (word, part) = word.split_once('/').map_or((word.as_str(), None), |(word, part)| (word, Some(part)));
+        let info = one_kind(word, &known)?.info();
+        let resource = part.map_or(info.plural.to_owned(), |part| format!("{}/{part}", info.plural));
+        match groups.iter_mut().find(|(group, _)| *group == info.group) {
+            Some((_, resources)) => resources.push(resource),
+            None => groups.push((info.group.to_owned(), vec![resource])),
+        }
+    }
+    let names = args.values("resource-name");
+    let rule = |(group, resources): &(String, Vec<String>)| {
+        let mut rule = json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
+        if !names.is_empty() {
+            rule["resourceNames"] = json!(names);
+        }
+        rule
+    };
+    let rules: Vec<Value> = groups.iter().map(rule).collect();
+    Ok(json!({"apiVersion": API, "kind": kind, "metadata": {"name": name}, "rules": rules}))
+}
+
+/// A RoleBinding or ClusterRoleBinding of the users, groups and ServiceAccounts that are named.
+pub fn binding(kind: &str, name: &str, args: &Args) -> Result<Value, Failure> {
+    let role = match (kind, args.value("role"), args.value("clusterrole")) {
+        ("ClusterRoleBinding", "", "") => return Err(Failure::text("required flag(s) \"clusterrole\" not set")),
+        ("RoleBinding", "", "") | ("RoleBinding", _, _) if args.has("role") == args.has("clusterrole") => {
+            return Err(Failure::text("exactly one of clusterrole or role must be specified"));
+        }
+        (_, role, "") => json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": role}),
+        (_, _, role) => json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role}),
+    };
+    let person = |kind: &'static str| move |name: String| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name});
+    let mut subjects: Vec<Value> = split(args.values("user")).into_iter().map(person("User")).collect();
+    subjects.extend(split(args.values("group")).into_iter().map(person("Group")));
+    for account in split(args.values("serviceaccount")) {
+        let wrong = || Failure::text("serviceaccount must be <namespace>:<name>");
+        let (namespace, name) = account.split_once(':').filter(|(_, name)| !name.contains(':')).ok_or_else(wrong)?;
+        if namespace.is_empty() || name.is_empty() {
+            return Err(wrong());
+        }
+        subjects.push(json!({"kind": "ServiceAccount", "name": name, "namespace": namespace}));
+    }
+    Ok(json!({"apiVersion": API, "kind": kind, "metadata": {"name": name}, "roleRef": role, "subjects": subjects}))
+}
+
+fn split(values: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for part in values.iter().flat_map(|value| value.split(',')).filter(|part| !part.is_empty()) {
+        if !all.iter().any(|there| there == part) {
+            all.push(part.to_owned());
+        }
+    }
+    all
+}

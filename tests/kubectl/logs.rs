@@ -1,0 +1,51 @@
+//! `logs`: whose, of which attempt, and of how many Pods.
+
+use std::path::Path;
+
+use crate::shell::Shell;
+
+#[test]
+fn a_log_is_that_of_one_attempt_of_one_pod() {
+    let mut shell = Shell::new(Path::new("."), "logs");
+    let said = |shell: &mut Shell, line: &str, expected: &str| {
+        let shown = shell.line(line);
+        assert_eq!(shown.trim_end(), expected, "$ {line}");
+    };
+    shell.line("kubectl create deployment crash --image=busybox --replicas=2 -- sh -c 'echo one; echo two; exit 1'");
+    shell.line("kubectl run once --image=busybox --restart=Never -- echo hi");
+    shell.line("sleep 1");
+    const NONE: &str =
+        "Error from server (BadRequest): previous terminated container \"once\" in pod \"once\" not found";
+    said(&mut shell, "kubectl logs once", "hi");
+    said(&mut shell, "kubectl logs once -p", NONE);
+    shell.line("sleep 60");
+    let shown = shell.line("kubectl logs deploy/crash --previous");
+    let (found, log) = shown.split_once('\n').unwrap();
+    assert!(found.starts_with("Found 2 pods, using pod/crash-"), "{shown}");
+    assert_eq!(log, "one\ntwo\n");
+    said(&mut shell, "kubectl logs -l app=crash --tail=1", "two\ntwo");
+    said(&mut shell, "kubectl logs -l app=none", "No resources found in logs namespace.");
+    shell.line("kubectl delete pod once");
+    shell.line("kubectl run once --image=busybox --restart=Never -- echo ho");
+    shell.line("sleep 2");
+    said(&mut shell, "kubectl logs once", "ho");
+    said(&mut shell, "kubectl logs once -p", NONE);
+    said(
+        &mut shell,
+        "kubectl logs once -c none",
+        "Error from server (BadRequest): container none is not valid for pod once",
+    );
+}
+
+#[test]
+fn a_workload_stands_for_its_best_pod() {
+    let mut shell = Shell::new(Path::new("."), "best");
+    shell.line("kubectl create deployment web --image=nginx:1.27 --replicas=2");
+    shell.line("kubectl rollout status deployment web");
+    let host = shell.line("kubectl exec deploy/web -- hostname");
+    assert!(host.starts_with("web-"), "{host}");
+    let table = shell.line("kubectl get pods -L app,nothing --no-headers");
+    assert!(table.lines().all(|line| line.trim_end().ends_with("web")) && table.lines().count() == 2, "{table}");
+    let head = shell.line("kubectl get pods -L app,pod-template-hash");
+    assert!(head.lines().next().unwrap().trim_end().ends_with("AGE   APP   POD-TEMPLATE-HASH"), "{head}");
+}
