@@ -46,6 +46,8 @@ pub fn prefix(kind: Kind) -> &'static str {
         ControllerRevision => "controllerrevisions",
         Job => "jobs",
         CronJob => "cronjobs",
+        Ingress => "ingress",
+        IngressClass => "ingressclasses",
         NetworkPolicy => "networkpolicies",
         ResourceQuota => "resourcequotas",
         LimitRange => "limitranges",

@@ -12,6 +12,7 @@ use k8s_openapi::api::core::v1::{
     NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus,
     PodCondition, PodStatus, ReplicationControllerStatus, ResourceQuotaStatus,
 };
+use k8s_openapi::api::networking::v1::{IngressLoadBalancerStatus, IngressStatus};
 use k8s_openapi::api::policy::v1::PodDisruptionBudgetStatus;
 use k8s_openapi::api::storage::v1::VolumeAttachmentStatus;
 
@@ -59,6 +60,10 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
         }
         Object::CronJob(job) => Arc::make_mut(job).status = Some(CronJobStatus::default()),
         Object::ResourceQuota(quota) => Arc::make_mut(quota).status = Some(ResourceQuotaStatus::default()),
+        Object::Ingress(ingress) => {
+            let status = IngressStatus { load_balancer: Some(IngressLoadBalancerStatus::default()) };
+            Arc::make_mut(ingress).status = Some(status);
+        }
         Object::PodDisruptionBudget(budget) => Arc::make_mut(budget).status = Some(uncounted()),
         Object::HorizontalPodAutoscaler(hpa) => {
             Arc::make_mut(hpa).status = Some(HorizontalPodAutoscalerStatus::default())
@@ -207,6 +212,11 @@ pub fn prepare_for_update(new: &mut Object, old: &Object, custom: Option<&Versio
         }
         (Object::IPAddress(new), Object::IPAddress(old)) => new.spec != old.spec,
         (Object::NetworkPolicy(new), Object::NetworkPolicy(old)) => new.spec != old.spec,
+        (Object::Ingress(new), Object::Ingress(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            new.spec != old.spec
+        }
+        (Object::IngressClass(new), Object::IngressClass(old)) => new.spec != old.spec,
         (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => {
             keep(new, |n| &mut n.status, &old.status);
             new.spec != old.spec
@@ -252,6 +262,7 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
         (Object::Job(new), Object::Job(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::CronJob(new), Object::CronJob(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::PodDisruptionBudget(new), Object::PodDisruptionBudget(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::Ingress(new), Object::Ingress(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::HorizontalPodAutoscaler(new), Object::HorizontalPodAutoscaler(old)) => {
             keep(new, |n| &mut n.spec, &old.spec);
         }
@@ -362,6 +373,8 @@ fn counts_generations(kind: Kind) -> bool {
             | Kind::IPAddress
             | Kind::ServiceCIDR
             | Kind::NetworkPolicy
+            | Kind::Ingress
+            | Kind::IngressClass
             | Kind::PodDisruptionBudget
             | Kind::CustomResourceDefinition
             | Kind::Custom(_)

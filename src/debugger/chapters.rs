@@ -80,7 +80,7 @@ fn of_kind(kind: Kind) -> usize {
         Kind::PersistentVolume | Kind::PersistentVolumeClaim | Kind::StorageClass | Kind::VolumeAttachment => 11,
         Kind::CSIDriver | Kind::CSINode | Kind::ConfigMap | Kind::Secret => 11,
         Kind::Service | Kind::Endpoints | Kind::EndpointSlice | Kind::IPAddress | Kind::ServiceCIDR => 12,
-        Kind::NetworkPolicy => 12,
+        Kind::Ingress | Kind::IngressClass | Kind::NetworkPolicy => 12,
         Kind::Lease | Kind::PodDisruptionBudget => 13,
         Kind::Namespace => 14,
         Kind::ResourceQuota | Kind::LimitRange => 3,

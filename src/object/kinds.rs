@@ -218,6 +218,8 @@ kinds! {
     ControllerRevision: apps::ControllerRevision, "controllerrevisions", true, [];
     Job: batch::Job, "jobs", true, [];
     CronJob: batch::CronJob, "cronjobs", true, ["cj"];
+    Ingress: networking::Ingress, "ingresses", true, ["ing"];
+    IngressClass: networking::IngressClass, "ingressclasses", false, [];
     NetworkPolicy: networking::NetworkPolicy, "networkpolicies", true, ["netpol"];
     ResourceQuota: core::ResourceQuota, "resourcequotas", true, ["quota"];
     LimitRange: core::LimitRange, "limitranges", true, ["limits"];

@@ -4,6 +4,7 @@ mod auth;
 mod custom;
 mod drain;
 mod exec;
+mod ingress;
 mod logs;
 mod recordings;
 mod shell;

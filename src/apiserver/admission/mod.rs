@@ -23,7 +23,7 @@ use crate::object::{Kind, Object, Status};
 use super::request::{Binding, Request};
 
 pub mod claim_resize;
-pub mod default_storage_class;
+pub mod default_class;
 pub mod default_toleration_seconds;
 pub mod limit_ranger;
 pub mod namespace_lifecycle;
@@ -82,8 +82,9 @@ pub const MUTATING: &[(&str, Mutate)] = &[
     ("TaintNodesByCondition", taint_nodes_by_condition::admit),
     ("Priority", priority::admit),
     ("DefaultTolerationSeconds", default_toleration_seconds::admit),
-    ("DefaultStorageClass", default_storage_class::admit),
+    ("DefaultStorageClass", default_class::of_storage),
     ("StorageObjectInUseProtection", storage_protection::admit),
+    ("DefaultIngressClass", default_class::of_ingress),
     ("PodTopologyLabels", pod_topology_labels::admit),
 ];
 

@@ -46,7 +46,7 @@ const VIEW: &[Rule] = &[
     (READ, "autoscaling", "horizontalpodautoscalers,horizontalpodautoscalers/status"),
     (READ, "policy", "poddisruptionbudgets,poddisruptionbudgets/status"),
     (READ, "discovery.k8s.io", "endpointslices"),
-    (READ, "networking.k8s.io", "networkpolicies"),
+    (READ, "networking.k8s.io", "ingresses,ingresses/status,networkpolicies"),
 ];
 
 const EDIT: &[Rule] = &[
@@ -57,7 +57,7 @@ const EDIT: &[Rule] = &[
     (WRITE, "batch", BATCH_KINDS),
     (WRITE, "autoscaling", "horizontalpodautoscalers"),
     (WRITE, "policy", "poddisruptionbudgets"),
-    (WRITE, "networking.k8s.io", "networkpolicies"),
+    (WRITE, "networking.k8s.io", "ingresses,networkpolicies"),
     ("create,delete,deletecollection,get,list,patch,update,watch", "coordination.k8s.io", "leases"),
 ];
 

@@ -119,7 +119,7 @@ fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
 }
 
 /// Kinds without a status, or without an endpoint for it.
-const STATUSLESS: [&str; 17] = [
+const STATUSLESS: [&str; 18] = [
     "ConfigMap",
     "Secret",
     "ServiceAccount",
@@ -137,6 +137,7 @@ const STATUSLESS: [&str; 17] = [
     "StorageClass",
     "LimitRange",
     "NetworkPolicy",
+    "IngressClass",
 ];
 
 #[cfg(test)]

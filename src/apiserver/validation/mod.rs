@@ -33,7 +33,8 @@ pub mod endpoints;
 pub mod env;
 pub mod field;
 pub mod handler;
-pub mod job;
+pub mod ingress;
+mod job;
 pub mod limit_range;
 pub mod metadata;
 pub mod names;
@@ -93,6 +94,8 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::EndpointSlice(slice) => endpoints::endpoint_slice(&mut problems, slice),
         Object::IPAddress(address) => endpoints::ip_address(&mut problems, address),
         Object::ServiceCIDR(range) => endpoints::service_cidr(&mut problems, range),
+        Object::Ingress(there) => ingress::ingress(&mut problems, there),
+        Object::IngressClass(class) => ingress::ingress_class(&mut problems, class),
         Object::NetworkPolicy(policy) => network_policy::network_policy(&mut problems, policy),
         Object::PodDisruptionBudget(there) => budget::budget(&mut problems, there),
         Object::HorizontalPodAutoscaler(hpa) => autoscaling::autoscaler(&mut problems, hpa),
@@ -151,6 +154,10 @@ pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> 
         }
         (Object::IPAddress(new), Object::IPAddress(old)) => endpoints::ip_address_update(&mut problems, new, old),
         (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => endpoints::service_cidr_update(&mut problems, new, old),
+        (Object::Ingress(new), _) => ingress::ingress(&mut problems, new),
+        (Object::IngressClass(new), Object::IngressClass(old)) => {
+            ingress::ingress_class_update(&mut problems, new, old)
+        }
         (Object::NetworkPolicy(new), _) => network_policy::network_policy(&mut problems, new),
         (Object::PodDisruptionBudget(new), _) => budget::budget(&mut problems, new),
         (Object::HorizontalPodAutoscaler(new), _) => autoscaling::autoscaler(&mut problems, new),

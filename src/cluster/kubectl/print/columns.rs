@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::duration::{age, since};
 use super::fields::{at, flag, int, labels, list, map, or_none, plain, selector, text, text_or_none, time};
-use super::{jsonpath, pod, service, storage, workloads};
+use super::{ingress, jsonpath, pod, service, storage, workloads};
 use crate::object::{Discovery, Kind};
 
 /// How one kind shows in a table.
@@ -70,6 +70,10 @@ pub fn layout(kind: Kind, discovery: &Discovery) -> Layout<'_> {
             "Name" ALWAYS, "ParentRef" ALWAYS, "Age" ALWAYS),
         Kind::ServiceCIDR => layout!(|o, now| vec![name(o), service::ranges(o), created(o, now)],
             "Name" ALWAYS, "CIDRs" ALWAYS, "Age" ALWAYS),
+        Kind::Ingress => layout!(ingress::cells, "Name" ALWAYS, "Class" ALWAYS, "Hosts" ALWAYS, "Address" ALWAYS,
+            "Ports" ALWAYS, "Age" ALWAYS),
+        Kind::IngressClass => layout!(ingress::class_cells, "Name" ALWAYS, "Controller" ALWAYS, "Parameters" ALWAYS,
+            "Age" ALWAYS),
         Kind::NetworkPolicy => layout!(|o, now| vec![name(o), selector(o, "spec.podSelector"), created(o, now)],
             "Name" ALWAYS, "Pod-Selector" ALWAYS, "Age" ALWAYS),
         Kind::ResourceQuota => layout!(quota_cells, "Name" ALWAYS, "Request" ALWAYS, "Limit" ALWAYS, "Age" ALWAYS),

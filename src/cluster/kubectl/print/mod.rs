@@ -18,6 +18,7 @@ pub mod table;
 
 pub mod describe;
 
+pub mod ingress;
 pub mod jsonpath;
 
 mod workloads;

@@ -8,7 +8,9 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::describe::{Related, describe as page};
-use crate::cluster::kubectl::print::fields::{selector, text};
+use crate::cluster::kubectl::print::fields::{list, selector, text};
+use crate::cluster::kubectl::print::ingress;
+use crate::cluster::kubectl::print::service::ready_endpoints;
 use crate::object::Kind;
 
 /// `kubectl describe`.
@@ -58,6 +60,15 @@ async fn related(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Related, Fa
         let options = Options { label_selector, limit: 500, ..Options::default() };
         related.slices = cx.list(Kind::EndpointSlice, namespace, options).await?.items;
     }
+    if kind == Kind::Ingress {
+        for backend in ingress::backends(object) {
+            let named = ingress::service_of(backend);
+            if !named.is_empty() && !related.backends.contains_key(&named) {
+                let behind = behind(backend, namespace, cx).await?;
+                related.backends.insert(named, behind);
+            }
+        }
+    }
     if matches!(kind, Kind::ReplicaSet | Kind::ReplicationController | Kind::DaemonSet | Kind::StatefulSet) {
         related.pods = of_selector(Kind::Pod, object, cx).await?;
     }
@@ -75,6 +86,26 @@ async fn related(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Related, Fa
         related.replica_sets = of_selector(Kind::ReplicaSet, object, cx).await?;
     }
     Ok(related)
+}
+
+/// The endpoints behind a Service's port that an Ingress leads to. Mirrors `describeBackendV1`.
+async fn behind(backend: &Value, namespace: &str, cx: &Kubectl) -> Result<String, Failure> {
+    let name = text(backend, "service.name");
+    let label_selector = format!("kubernetes.io/service-name={name}");
+    let options = Options { label_selector, ..Options::default() };
+    let slices = cx.list(Kind::EndpointSlice, namespace, options).await?.items;
+    let service = match cx.get_once(Kind::Service, namespace, name).await {
+        Ok(service) => service,
+        Err(Failure::Server { status, .. }) => return Ok(format!("(<error: {}>)", status.message)),
+        Err(other) => return Err(other),
+    };
+    let meant = &backend["service"]["port"];
+    let is_meant = |port: &&Value| match &meant["number"] {
+        Value::Null => port["name"] == meant["name"],
+        number => port["port"] == *number,
+    };
+    let port = list(&service, "spec.ports").iter().find(is_meant).map_or("", |port| text(port, "name"));
+    Ok(format!("({})", ready_endpoints(&slices, port)))
 }
 
 async fn of_selector(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Vec<Value>, Failure> {

@@ -2,6 +2,7 @@
 
 mod autoscaler;
 mod containers;
+mod ingress;
 mod network_policy;
 mod node;
 mod pod;
@@ -39,6 +40,8 @@ pub struct Related {
     pub quotas: Vec<Value>,
     /// A Namespace's LimitRanges.
     pub limit_ranges: Vec<Value>,
+    /// The endpoints behind each `service:port` that an Ingress names, in brackets, or why they are not known.
+    pub backends: std::collections::BTreeMap<String, String>,
     /// A node's Lease.
     pub lease: Option<Value>,
 }
@@ -60,6 +63,7 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         Kind::Service => service::describe_service(&mut page, object, &related.slices),
         Kind::Endpoints => service::describe_endpoints(&mut page, object),
         Kind::EndpointSlice => service::describe_slice(&mut page, object),
+        Kind::Ingress => ingress::describe(&mut page, object, &related.backends),
         Kind::NetworkPolicy => network_policy::describe(&mut page, object),
         Kind::ResourceQuota => policy::describe_quota(&mut page, object),
         Kind::LimitRange => policy::describe_limit_range(&mut page, object),

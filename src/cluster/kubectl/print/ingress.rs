@@ -1,0 +1,69 @@
+//! How kubectl shows Ingresses. Mirrors `printIngress` of `pkg/printers/internalversion/printers.go`.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::columns::created;
+use super::fields::{list, or_none, text, text_or_none};
+
+/// So many hosts are shown, then their number.
+const HOSTS_MAX: usize = 3;
+
+/// The cells of an Ingress.
+pub fn cells(ingress: &Value, now: Timestamp) -> Vec<String> {
+    let tls = !list(ingress, "spec.tls").is_empty();
+    vec![
+        text(ingress, "metadata.name").to_owned(),
+        text_or_none(ingress, "spec.ingressClassName"),
+        hosts(list(ingress, "spec.rules")),
+        address(ingress),
+        if tls { "80, 443" } else { "80" }.to_owned(),
+        created(ingress, now),
+    ]
+}
+
+/// The cells of an IngressClass.
+pub fn class_cells(class: &Value, now: Timestamp) -> Vec<String> {
+    let [kind, group, name] = ["kind", "apiGroup", "name"].map(|part| text(class, &format!("spec.parameters.{part}")));
+    let kind = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+    let parameters = if name.is_empty() { String::new() } else { format!("{kind}/{name}") };
+    let controller = text(class, "spec.controller").to_owned();
+    vec![text(class, "metadata.name").to_owned(), controller, or_none(&parameters), created(class, now)]
+}
+
+/// Mirrors `formatHosts`.
+fn hosts(rules: &[Value]) -> String {
+    let all: Vec<&str> = rules.iter().map(|rule| text(rule, "host")).filter(|host| !host.is_empty()).collect();
+    match all.len() {
+        0 => "*".to_owned(),
+        ..=HOSTS_MAX => all.join(","),
+        more => format!("{} + {} more...", all[..HOSTS_MAX].join(","), more - HOSTS_MAX),
+    }
+}
+
+/// Where a controller says that it listens.
+pub fn address(ingress: &Value) -> String {
+    let of = |there: &Value| match text(there, "ip") {
+        "" => text(there, "hostname").to_owned(),
+        ip => ip.to_owned(),
+    };
+    let all: Vec<String> = list(ingress, "status.loadBalancer.ingress").iter().map(of).collect();
+    all.join(",")
+}
+
+/// All backends that an Ingress names, its default one first.
+pub fn backends(ingress: &Value) -> Vec<&Value> {
+    let paths = list(ingress, "spec.rules").iter().flat_map(|rule| list(rule, "http.paths"));
+    let paths = paths.filter_map(|path| path.get("backend"));
+    ingress.pointer("/spec/defaultBackend").into_iter().chain(paths).collect()
+}
+
+/// `web:80`, or `web:http`; empty if the backend is no Service.
+pub fn service_of(backend: &Value) -> String {
+    let name = text(backend, "service.name");
+    let port = match text(backend, "service.port.name") {
+        "" => backend.pointer("/service/port/number").map(Value::to_string).unwrap_or_default(),
+        port => port.to_owned(),
+    };
+    if name.is_empty() { String::new() } else { format!("{name}:{port}") }
+}
