@@ -39,8 +39,11 @@ fn about(left: &Left) -> String {
     };
     let commands = file.commands.unwrap_or_default();
     let step = commands.iter().rev().find_map(|typed| typed.came.as_ref()).map_or(file.steps, |came| came.step);
-    let last = commands.last().map_or(String::new(), |typed| format!(", last: {}", typed.line));
-    format!("{name}: {} commands, at step {step}{last}", commands.len())
+    // Enter alone says nothing of the session.
+    let last = commands.iter().rev().map(|typed| typed.line.trim()).find(|line| !line.is_empty());
+    let last = last.map_or(String::new(), |line| format!(", last: {line}"));
+    let count = commands.len();
+    format!("{name}: {count} command{}, at step {step}{last}", if count == 1 { "" } else { "s" })
 }
 
 /// Repeats what stands in a journal, and says where that led. What cannot be repeated is put aside, with the reason.

@@ -36,7 +36,7 @@ fn hosts(rules: &[Value]) -> String {
     let all: Vec<&str> = rules.iter().map(|rule| text(rule, "host")).filter(|host| !host.is_empty()).collect();
     match all.len() {
         0 => "*".to_owned(),
-        ..=HOSTS_MAX => all.join(","),
+        1..=HOSTS_MAX => all.join(","),
         more => format!("{} + {} more...", all[..HOSTS_MAX].join(","), more - HOSTS_MAX),
     }
 }

@@ -1,0 +1,190 @@
+//! `create`: one POST of a whole object, from a manifest or made from words and flags. A file for each kind that is made so.
+
+use serde_json::{Value, json};
+
+use super::apply::annotated;
+use crate::apiserver::request::{Body, Response, Subresource, Verb};
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::calls::{Failure, plain_options, timeout, write_options};
+use crate::cluster::kubectl::print::fields::text;
+use crate::object::Kind;
+
+mod budget;
+mod config;
+mod deployment;
+mod job;
+mod priority_class;
+mod quota;
+mod role;
+mod service;
+
+/// `kubectl create -f`, or one of its generators.
+pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    if !args.has("filename") {
+        return generate(args, cx).await;
+    }
+    let manifests = cx.some_manifests("create", args).await?;
+    let mut failed = manifests.unknown.into_iter().next().map_or(Ok(()), |unknown| Err(Failure::from(unknown)));
+    for manifest in manifests.known {
+        let object = if args.is_on("save-config") { annotated(&manifest.object) } else { manifest.object };
+        let namespace = text(&object, "metadata.namespace");
+        match cx.post(manifest.kind, namespace, &object, write_options("kubectl-create", args)?).await {
+            Ok(created) => {
+                cx.tell(if text(&created, "kind").is_empty() { &object } else { &created }, "created", args)?
+            }
+            Err(fault) => {
+                let fault = fault.while_doing("creating", &manifest.source.file);
+                if let Err(before) = std::mem::replace(&mut failed, Err(fault)) {
+                    cx.complain(before.to_string());
+                }
+            }
+        }
+    }
+    failed
+}
+
+async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let Some((what, names)) = args.words.split_first() else {
+        return Err(Failure::text("must specify one of -f and -k"));
+    };
+    let (what, names) = match what.as_str() {
+        "service" | "svc" => ("service", names.get(1..).unwrap_or_default()),
+        "secret" => match names.split_first() {
+            Some((sort, names)) if sort == "generic" => ("secret", names),
+            _ => return Err(Failure::text("only `create secret generic` is made without a manifest here; use -f")),
+        },
+        other => (other, names),
+    };
+    let [name] = names else {
+        return Err(Failure::text(format!("exactly one NAME is required, got {}", names.len())));
+    };
+    if what == "token" {
+        return token(name, args, cx).await;
+    }
+    let object = match what {
+        "deployment" | "deploy" => deployment::deployment(name, args)?,
+        "namespace" | "ns" => json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
+        "serviceaccount" | "sa" => json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}),
+        "configmap" | "cm" => config::config_map(name, args)?,
+        "service" => service::service(name, args)?,
+        "job" => job::job(name, args, cx).await?,
+        "cronjob" | "cj" => job::cron_job(name, args)?,
+        "quota" | "resourcequota" => quota::quota(name, args)?,
+        "poddisruptionbudget" | "pdb" => budget::budget(name, args)?,
+        "secret" => config::secret(name, args)?,
+        "role" => role::role("Role", name, args, cx).await?,
+        "clusterrole" => role::role("ClusterRole", name, args, cx).await?,
+        "rolebinding" => role::binding("RoleBinding", name, args)?,
+        "clusterrolebinding" => role::binding("ClusterRoleBinding", name, args)?,
+        "priorityclass" | "pc" => priority_class::priority_class(name, args)?,
+        other => {
+            let why = "`kubectl create --help` says what is made without a manifest here";
+            return Err(Failure::text(format!("cannot create a {other}: {why}; use -f")));
+        }
+    };
+    let made = post(object, "kubectl-create", "created", args, cx).await;
+    // Most generators put their own words before the server's.
+    made.map_err(|fault| match (&fault, what) {
+        (
+            Failure::Server { status, .. },
+            "deployment"
+            | "deploy"
+            | "configmap"
+            | "cm"
+            | "serviceaccount"
+            | "sa"
+            | "job"
+            | "cronjob"
+            | "cj"
+            | "poddisruptionbudget"
+            | "pdb"
+            | "secret"
+            | "role"
+            | "clusterrole"
+            | "rolebinding"
+            | "clusterrolebinding"
+            | "priorityclass"
+            | "pc",
+        ) => {
+            let what = Kind::from_word(what).map_or_else(|| what.to_owned(), |kind| kind.info().singular());
+            Failure::text(format!("failed to create {what}: {}", status.message))
+        }
+        (Failure::Server { status, .. }, "quota" | "resourcequota") => {
+            Failure::text(format!("failed to create quota: {}", status.message))
+        }
+        (Failure::Server { status, .. }, "service") => {
+            let kind = service::service_type(args).unwrap_or_default();
+            Failure::text(format!("failed to create {kind} service: {}", status.message))
+        }
+        _ => fault,
+    })
+}
+
+/// `kubectl create token ACCOUNT`: prints a token that lives for a while. Mirrors `create_token.go`.
+async fn token(account: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    const NO_KIND: &str = "--bound-object-name can only be set if --bound-object-kind is provided";
+    const NO_NAME: &str = "--bound-object-kind is set but --bound-object-name is not provided";
+    let [kind, name, uid] = ["kind", "name", "uid"].map(|part| args.value(&format!("bound-object-{part}")));
+    let pod = match (kind, name) {
+        ("", "") => None,
+        ("", _) => return Err(Failure::text(NO_KIND)),
+        ("Pod", "") => return Err(Failure::text(NO_NAME)),
+        ("Pod", name) => Some((name.to_owned(), uid.to_owned())),
+        (other, _) => {
+            return Err(Failure::text(format!("tokens are bound to a Pod or to nothing here, not to a {other}")));
+        }
+    };
+    // The server's default is an hour.
+    let expiration_seconds = timeout(args, "duration")?.map_or(3600, |duration| duration.as_secs() as i64);
+    let body = Body::Token { audiences: args.values("audience").to_vec(), expiration_seconds, pod };
+    let mut request = cx.request(Verb::Create, Kind::ServiceAccount, cx.namespace(args), account, body);
+    request.subresource = Some(Subresource::Token);
+    let issued = match cx.send(request).await {
+        Ok(Response::Token(issued)) => issued.status.and_then(|status| status.token),
+        Ok(_) => None,
+        Err(Failure::Server { status, .. }) => {
+            return Err(Failure::text(format!("failed to create token: {}", status.message)));
+        }
+        Err(other) => return Err(other),
+    };
+    let Some(issued) = issued else { return Err(Failure::text("failed to create token: no token in server response")) };
+    cx.line(issued);
+    Ok(())
+}
+
+/// Creates `object`, and says `how` it came to be.
+pub(super) async fn post(
+    mut object: Value,
+    manager: &str,
+    how: &str,
+    args: &Args,
+    cx: &Kubectl,
+) -> Result<(), Failure> {
+    let kind = crate::cluster::kubectl::print::kind_of(&object)
+        .ok_or_else(|| Failure::text("a kind that the cluster does not know"))?;
+    let namespace = cx.namespace(args);
+    let bare = bare(&object);
+    if kind.info().namespaced {
+        object["metadata"]["namespace"] = json!(namespace);
+    }
+    // What kubectl has made itself need not be checked for unknown fields.
+    let made = matches!(manager, "kubectl-run" | "kubectl-expose");
+    let options = if made { plain_options(manager, args)? } else { write_options(manager, args)? };
+    let only_here = options.only_here;
+    let made = cx.post(kind, namespace, &object, options).await?;
+    // What is not sent is shown without the namespace to which it would go.
+    let shown = if only_here && !args.has("namespace") { &bare } else { &made };
+    cx.tell(if text(shown, "kind").is_empty() { &object } else { shown }, how, args)
+}
+
+/// The object as a Go client prints it: with the status that it does not have yet.
+fn bare(object: &Value) -> Value {
+    let mut object = object.clone();
+    match text(&object, "kind") {
+        "Service" => object["status"] = json!({"loadBalancer": {}}),
+        "Deployment" | "Pod" | "Job" | "CronJob" | "Namespace" | "ResourceQuota" => object["status"] = json!({}),
+        _ => {}
+    }
+    object
+}
