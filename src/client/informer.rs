@@ -195,12 +195,15 @@ impl Informer {
         self.reflector.set(Reflector::Initial(watch, BTreeMap::new()));
     }
 
-    /// Closes the watch; what it had cached stays as it was.
-    pub fn stop(&self) {
+    /// Closes the watch and empties the cache. Gives the deletions that the watch had not yet told of, if all that was
+    /// cached is gone.
+    pub fn stop(&self) -> Vec<Change> {
         if let Reflector::Initial(watch, _) | Reflector::Watching(watch) = self.reflector.get() {
             self.hub.close_watch(watch);
         }
         self.reflector.set(Reflector::Idle);
+        let revision = self.cache.borrow().revision;
+        self.replace(BTreeMap::new(), revision)
     }
 
     /// Whether a wake to list again is for this informer.

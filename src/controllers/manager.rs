@@ -159,12 +159,13 @@ impl ControllerManager {
         let mut discovery = Discovery::default();
         discovery.note(definition, gone);
         let wanted: Option<Kind> = discovery.custom().next();
+        let mut vanished = Vec::new();
         let mut defined = self.defined.borrow_mut();
         let same = |kind: &Kind| kind.info().qualified_plural() == definition.name();
         defined.retain(|kind, informer| {
             let keep = !same(kind) || Some(*kind) == wanted;
             if !keep {
-                informer.stop();
+                vanished.extend(informer.stop());
             }
             keep
         });
@@ -174,6 +175,12 @@ impl ControllerManager {
             let informer = Informer::new(self.hub.clone(), self.actor, self.user.clone(), Selection::all(kind));
             informer.start();
             defined.insert(kind, informer);
+        }
+        drop(defined);
+        // A definition goes when its last object is gone, but its news may be ahead of theirs. In another version they
+        // are all still there.
+        for change in vanished.iter().filter(|_| gone) {
+            self.tell(change.kind(), change);
         }
     }
 

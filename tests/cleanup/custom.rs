@@ -218,3 +218,16 @@ fn an_operator_that_came_before_its_kind_works_on_it() {
     world.wait(5);
     assert_eq!(seen(&world), json!({"seen": 8, "observedGeneration": 2}));
 }
+
+/// The news that a definition is gone may be ahead of the news that its last object is.
+#[test]
+fn what_the_last_object_owned_goes_though_the_definition_is_gone_first() {
+    let scenario = Scenario::find("custom-resource").unwrap();
+    for seed in [0, 147] {
+        let mut cluster = Cluster::for_scenario(&Scenario { seed, ..scenario.clone() });
+        while !cluster.is_quiet() && cluster.step().is_some() {}
+        let said = cluster.kubectl.printed_since(0);
+        let (_, last) = said.rsplit_once("$ kubectl get configmaps").unwrap();
+        assert!(last.contains("kube-root-ca.crt") && !last.contains("orders-settings"), "seed {seed}: {last}");
+    }
+}

@@ -35,7 +35,8 @@
 //! # Left out
 //!
 //! - The two queues are one, whose keys begin with what is to be done.
-//! - It hears of a new kind from its definition, at once. The real one asks for all kinds every 30 seconds.
+//! - It hears of a new kind, and of one that goes, from the definition, at once. The real one asks for all kinds every 30
+//!   seconds, by which time the watch has told of the last objects.
 
 use std::rc::Rc;
 
