@@ -9,7 +9,8 @@
 //! It does no I/O and knows no clock but the one handed in.
 //!
 //! - [`request`]: what can be asked and answered.
-//! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`], [`reviews`]: the handlers.
+//! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`],
+//!   [`reviews`]: the handlers.
 //! - [`rest`]: the same over HTTP.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
@@ -19,8 +20,8 @@
 //! Must hold: nothing is stored that was not validated; a write that changes nothing stores nothing and tells nobody;
 //! an update made from an old version is refused; every watch sees each revision once, in order.
 //!
-//! Left out: aggregation (but for [`metrics`]), API priority and fairness, the audit log, encryption at rest, managedFields, expiry of
-//! Events after an hour.
+//! Left out: aggregation (but for [`metrics`]), API priority and fairness, the audit log, encryption at rest,
+//! managedFields, expiry of Events after an hour.
 
 use std::sync::Arc;
 

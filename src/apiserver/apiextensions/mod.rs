@@ -22,7 +22,7 @@ use std::sync::Arc;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionVersion, CustomResourceSubresourceScale,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::object::definition::{is_true, kind_of};
 use crate::object::status::Cause;
@@ -175,11 +175,7 @@ impl Version {
 
     /// Fills in what an object leaves out.
     pub(super) fn set_defaults(&self, object: &mut CustomObject) {
-        let mut content = Map::clone(&object.content);
-        coerce::default(&mut content, &self.schema);
-        if content != *object.content {
-            object.content = content.into();
-        }
+        coerce::default(&mut object.content, &self.schema);
     }
 
     /// Before a create: the status is its writer's.

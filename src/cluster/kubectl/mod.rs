@@ -6,7 +6,8 @@
 //! `set image`, `label` and `taint` are GET and a small PATCH. What it prints is what the real one prints.
 //!
 //! - [`client`]: whose it is, what it prints, the watches it follows. [`calls`]: requests, and errors as it words them.
-//! - [`usage`]: which commands and flags there are, and what `--help` says. [`args`]: the command line. [`mod@print`]: tables, describe pages and the other output formats.
+//! - [`usage`]: which commands and flags there are, and what `--help` says. [`args`]: the command line.
+//! - [`mod@print`]: tables, describe pages and the other output formats.
 //! - `verbs`: one file for each family of verbs.
 //!
 //! Left out: discovery and OpenAPI requests (kubectl caches them), server-side apply, and verbs that need a terminal or
@@ -80,8 +81,9 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     if let Some(why) = refused(verb) {
         return Err(Failure::text(format!("{verb} is not part of this cluster: {why}")));
     }
+    let unknown = || Failure::text(format!("unknown command \"{verb}\" for \"kubectl\""));
     if !usage::knows(verb) {
-        return Err(Failure::text(format!("unknown command \"{verb}\" for \"kubectl\"")));
+        return Err(unknown());
     }
     if line.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h") {
         cx.print(&usage::help(verb));
@@ -129,7 +131,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "api-versions" => verbs::about::api_versions(cx).await,
         "cluster-info" => verbs::about::cluster_info(cx).await,
         "version" => verbs::about::version(cx),
-        _ => Err(Failure::text(format!("unknown command \"{verb}\" for \"kubectl\""))),
+        _ => Err(unknown()),
     }
 }
 

@@ -133,7 +133,7 @@ const FLAGS: &[Flag] = &[
     valued("schedule", "when: \"*/5 * * * *\""),
     valued("scopes", "which Pods a quota counts: BestEffort"),
     short('l', valued("selector", "only what has these labels: app=web,tier!=db")),
-    alone("server-side", "true", "merge on the server; it is refused here"),
+    lone("server-side", "merge on the server; it is refused here"),
     valued("serviceaccount", "a ServiceAccount that is bound: NAMESPACE:NAME"),
     valued("session-affinity", "ClientIP, or None"),
     lone("show-events", "with the Events about it"),

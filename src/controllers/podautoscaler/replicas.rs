@@ -74,7 +74,7 @@ struct Measure {
     average: i64,
 }
 
-/// How many Pods the metric asks for, where `current` are asked for now. Mirrors `GetResourceReplicas` and
+/// How many Pods the metric asks for, where `current` are asked for. Mirrors `GetResourceReplicas` and
 /// `calcPlainMetricReplicas`.
 pub fn propose(question: &Question, current: i32, pods: &[Arc<Pod>], mut samples: Samples) -> Result<Proposal, String> {
     if pods.is_empty() {
