@@ -198,6 +198,24 @@ fn thirty_scenes_on_a_page_mount_when_they_are_looked_at() {
 }
 
 #[test]
+fn words_are_found_from_a_file() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(&format!("{SCENE}\n## Slow start\n\nTwo, four, eight.\n\n## Slow food\n\nA start.\n"));
+    file(&mut page, &project);
+    page.key("/");
+    page.until("document.activeElement.id === 'mdbook-searchbar'");
+    for letter in "slow eight".chars() {
+        page.key(&letter.to_string());
+    }
+    page.until("document.querySelectorAll('#mdbook-searchresults a').length > 0");
+    // Both words stand in one section only.
+    assert_eq!(page.text("document.querySelector('#mdbook-searchresults a').hash"), "#slow-start");
+    page.key("Enter");
+    page.until("location.hash === '#slow-start'");
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+#[test]
 fn a_scene_is_taken_over_and_given_back() {
     let Some(mut page) = Page::open() else { return };
     let project = project(SCENE);
