@@ -68,6 +68,8 @@
 
   /** `Pod default/web-1` as `Pod web-1`: in most scenes there is one namespace. */
   const short = (object) => object.replace(/ default\//, " ");
+  /** Without what nobody reads: uids and other long numbers are cut. Whole they stand in titles and details. */
+  const brief = (text) => text.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}/g, (number) => `${number.slice(0, 8)}…`);
   const seconds = (us) => `${(us / 1e6).toFixed(3)} s`;
 
   // ---- what is where after each step
@@ -137,6 +139,18 @@
       return [...arriving, ...never.filter((flight) => sent(flight.cause))];
     }
 
+    /** The places of the steps that led to a message, the nearest first. */
+    causes(message) {
+      const found = [];
+      for (let place = this.place.get(message.cause); place !== undefined; place = this.place.get(this.steps[place].cause)) found.push(place);
+      return found;
+    }
+
+    /** The places of the steps that a step set off. */
+    effects(number) {
+      return this.steps.flatMap((step, place) => (step.cause === number ? [place] : []));
+    }
+
     /** The changes of an object up to here: places of steps and patches. */
     history(object, count) {
       const found = [];
@@ -151,19 +165,17 @@
 
   /** Boxes for processes, and arrows between them. Shows a state; knows no steps. */
   class Map_ {
-    /** `chosen` is told of an object or a component that was clicked, `flight` of a message. */
-    constructor(nodes, actors, chosen, flight) {
+    /** `chosen` is told of an object, a component or a message that was clicked. */
+    constructor(nodes, actors, chosen) {
       this.chosen = chosen;
-      this.flight = flight;
       this.boxes = new Map();
       this.arrows = make("svg", { "class": "ks-arrows", "aria-hidden": "true" });
-      this.pill = make("button", { "class": "ks-pill", type: "button", hidden: true, click: () => this.flight(null) });
+      this.pill = make("button", { "class": "ks-pill", type: "button", hidden: true, click: () => this.chosen({ message: this.said }) });
       this.element = make("div", { "class": "ks-map" });
       const clients = make("div", { "class": "ks-row ks-clients" }, this.box("user", "user"),
         this.box("kube-controller-manager", "kube-controller-manager"), this.box("kube-scheduler", "kube-scheduler"));
       const hub = make("div", { "class": "ks-row" }, this.box("kube-apiserver", "kube-apiserver and etcd"));
-      const row = make("div", { "class": "ks-row ks-nodes" });
-      for (const node of nodes) row.append(this.box(`node/${node}`, node));
+      const row = nodes.length ? make("div", { "class": "ks-row ks-nodes" }, ...nodes.map((node) => this.box(`node/${node}`, node))) : "";
       // Whoever has no box by now shares one.
       this.others = [...new Set(actors.filter((actor) => !this.home(actor)).map((actor) => actor.split("/")[0]))];
       if (this.others.length) {
@@ -176,7 +188,7 @@
     box(name, title) {
       const inside = make("div", { "class": "ks-inside" });
       const parts = make("p", { "class": "ks-parts" });
-      const head = make("button", { type: "button", "class": "ks-name", click: () => this.chosen({ component: name }) }, title);
+      const head = make("button", { type: "button", "class": "ks-name", "data-like": name, click: () => this.chosen({ component: name }) }, title);
       const colour = name.startsWith("node/") ? "ks-kubelet" : component(name);
       const element = make("div", { "class": `ks-box ${colour}`, "data-box": name }, head, parts, inside);
       this.boxes.set(name, { element, inside, parts });
@@ -221,11 +233,11 @@
         if (!keys.length || !mine(queue)) continue;
         const marks = ["", "⚙ ", "", "⏱ "];
         lines.push(make("p", { "class": "ks-queue" }, make("span", {}, queue.replace(/-controller$/, "")),
-          " ", ...keys.map(({ key, how }) => make("code", { title: ["waits for a worker", "a worker has it", "", "later"][how] }, marks[how] + key))));
+          " ", ...keys.map(({ key, how }) => make("code", { title: `${key}: ${["waits for a worker", "a worker has it", "", "later"][how]}` }, marks[how] + brief(key)))));
       }
       const behind = stale(state, name);
       if (behind.length) {
-        lines.push(make("p", { "class": "ks-stale" }, `cache behind etcd: ${behind.map((one) => short(one.object)).join(", ")}`));
+        lines.push(make("p", { "class": "ks-stale" }, `cache behind etcd: ${behind.map((one) => brief(short(one.object))).join(", ")}`));
       }
       return lines;
     }
@@ -235,9 +247,9 @@
       const ready = (json.status?.conditions || []).find((one) => one.type === "Ready")?.status === "True";
       const text = object.startsWith("Pod ") ? phase || "Pending" : counts(json) || phase;
       return make("button", {
-        type: "button", "class": `ks-chip ks-${(phase || "none").toLowerCase()}${ready ? " ks-ready" : ""}`,
-        click: () => this.chosen({ object }),
-      }, make("span", {}, short(object)), text ? make("em", {}, text) : null);
+        type: "button", "class": `ks-chip ks-${(phase || "none").toLowerCase()}${ready ? " ks-ready" : ""}`, "data-like": object,
+        title: `${short(object)}: its YAML and its history`, click: () => this.chosen({ object }),
+      }, make("span", {}, brief(short(object))), text ? make("em", {}, text) : null);
     }
 
     /** Lines for what is under way, and the message that has just arrived. */
@@ -279,7 +291,10 @@
         seen.set(path, nth + 1);
         const t = Math.min(0.92, 0.3 + 0.16 * nth);
         if (!nth) drawn.push(make("path", { "class": `ks-flight ${component(flight.from)}`, d: path }));
-        drawn.push(make("circle", { "class": `ks-dot ${component(flight.from)}`, r: 4.5, cx: a.x + (b.x - a.x) * t, cy: a.y + (b.y - a.y) * t }));
+        const at = { cx: a.x + (b.x - a.x) * t, cy: a.y + (b.y - a.y) * t }, message = () => this.chosen({ message: flight });
+        // Fingers are wider than dots. Keys find the same messages in the list below.
+        drawn.push(make("g", { "class": "ks-message", click: message }, make("circle", { "class": "ks-reach", r: 11, ...at }),
+          make("circle", { "class": `ks-dot ${component(flight.from)}`, r: 4.5, ...at })));
       }
       const ends = step && line(step);
       if (ends) {
@@ -291,7 +306,7 @@
       this.say(step, this.words(step, ends, centre), frame, animate);
     }
 
-    /** Where the words of a step stand: below boxes of one row, else between the rows. They hide no box. */
+    /** Where the words of a step stand: below boxes of one row, else before the receiver's row. They hide no box. */
     words(step, ends, centre) {
       const from = step && this.home(step.from), to = step && this.home(step.to);
       if (!to) return null;
@@ -299,16 +314,22 @@
       const below = Math.max(a.y + a.h, b.y + b.h) + 17;
       const level = Math.abs(a.y - b.y) < Math.max(a.h, b.h);
       const [start, end] = ends || [{ x: b.x, y: below }, { x: b.x, y: below }];
-      const y = level ? below : (Math.min(a.y + a.h, b.y + b.h) + Math.max(a.y - a.h, b.y - b.h)) / 2;
-      return { start, x: (start.x + end.x) / 2, y };
+      if (level) return { start, x: (start.x + end.x) / 2, y: below };
+      // Who is not the API server may be beyond it.
+      const hub = this.boxes.get("kube-apiserver"), between = centre(from !== hub && to !== hub ? hub : from);
+      const y = b.y < between.y ? (b.y + b.h + between.y - between.h) / 2 : (b.y - b.h + between.y + between.h) / 2;
+      return { start, x: start.x + ((end.x - start.x) * (y - start.y)) / (end.y - start.y), y };
     }
 
     say(step, place, frame, animate) {
+      this.pill.getAnimations?.().forEach((running) => running.cancel());
+      this.said = step;
       this.pill.hidden = !place;
       if (!place) return;
-      this.pill.textContent = step.what.length > 60 ? `${step.what.slice(0, 59)}…` : step.what;
+      this.pill.textContent = brief(step.what);
       this.pill.className = `ks-pill ${component(step.from)}`;
-      this.pill.setAttribute("aria-label", `${step.what}: go to its cause`);
+      this.pill.setAttribute("aria-label", `${step.what}: why`);
+      this.pill.title = `${step.what}: why`;
       const half = this.pill.offsetWidth / 2;
       const x = Math.max(half + 2, Math.min(frame.width - half - 2, place.x));
       this.pill.style.transform = `translate(${x - half}px, ${place.y - 12}px)`;
@@ -351,7 +372,7 @@
       const used = new Set(actors.map((actor) => actor.split("/").slice(1).join("/")));
       for (const object of Object.values(this.course.state(steps.length).objects)) used.add(object.spec?.nodeName);
       const nodes = data.nodes.filter((node) => data.nodes.length <= 4 || used.has(node)).slice(0, 12);
-      this.map = new Map_(nodes, actors, (what) => this.inspect(what), () => this.toCause());
+      this.map = new Map_(nodes, actors, (what) => this.open(what));
       const icon = (d) => make("svg", { viewBox: "0 0 16 16", "class": "ks-icon", "aria-hidden": "true" }, make("path", { d }));
       this.icons = { play: () => icon("M4 2l9 6-9 6z"), pause: () => icon("M3 2h3.5v12H3zM9.5 2H13v12H9.5z") };
       const button = (name, label, text, act) => make("button", { type: "button", "class": `ks-${name}`, title: label, "aria-label": label, click: act }, text);
@@ -371,35 +392,49 @@
       this.now = make("div", { "class": "ks-now", "aria-live": "polite" });
       this.detail = make("div", { "class": "ks-detail" });
       this.panel = make("aside", { "class": "ks-panel", "aria-label": "Details", hidden: true });
-      const player = this.section.querySelector(".ks-player");
-      player.append(bar, this.now, this.map.element, this.detail, this.panel);
+      const player = this.root = this.section.querySelector(".ks-player");
+      player.append(bar, this.now, this.map.element, this.panel, this.detail);
       player.tabIndex = 0;
       player.setAttribute("role", "group");
-      player.setAttribute("aria-label", "Player. Arrow keys step, space plays, n goes to the next notification.");
+      player.setAttribute("aria-label", "Player. Arrow keys step, space plays, n goes to the next notification, w says why.");
       player.addEventListener("keydown", (event) => this.key(event));
       new ResizeObserver(() => this.redraw(false)).observe(this.map.element);
       this.section.classList.add("ks-mounted");
     }
 
     key(event) {
-      if (event.ctrlKey || event.altKey || event.metaKey || this.live) return;
+      if (event.ctrlKey || event.altKey || event.metaKey || (this.live && event.key !== "Escape")) return;
       const slides = event.target === this.range, pressed = event.target.closest("button, summary");
       const acts = {
         "ArrowRight": () => this.go(this.at + 1), "ArrowLeft": () => this.go(this.at - 1), "Home": () => this.go(1),
         "End": () => this.go(this.course.steps.length), "n": () => this.toNotification(),
-        " ": pressed ? null : () => this.toggle(), "Escape": () => this.inspect(null),
+        "w": () => this.open({ message: this.course.steps[this.at - 1] }),
+        " ": pressed ? null : () => this.toggle(), "Escape": this.panel.hidden ? null : () => this.close(),
       };
       const act = acts[event.key];
       // mdBook turns pages with the arrow keys.
       if (event.key.startsWith("Arrow")) event.stopPropagation();
-      if (!act || (slides && event.key !== "n" && event.key !== " ")) return;
+      if (!act || (slides && !["n", "w", " ", "Escape"].includes(event.key))) return;
       event.preventDefault();
       event.stopPropagation();
       act();
     }
 
+    /** Exchanges parts of the player. Whoever had the keyboard there has it in the same place after, or else in the player. */
+    exchange(act) {
+      const before = document.activeElement, like = before.dataset?.like, inside = this.root.contains(before);
+      act();
+      if (!inside || (before.isConnected && before.offsetParent)) return;
+      const same = like && [...this.root.querySelectorAll("[data-like]")].find((one) => one.dataset.like === like);
+      (same || this.root).focus({ preventScroll: true });
+    }
+
     /** Goes to the step with this place, from 1. */
     go(at, animate = true) {
+      this.exchange(() => this.show(at, animate));
+    }
+
+    show(at, animate) {
       const end = this.course.steps.length;
       const before = this.at;
       this.at = Math.max(1, Math.min(end, at));
@@ -428,14 +463,24 @@
       const place = this.course.place.get(step.cause);
       const cause = place === undefined ? null : this.course.steps[place];
       parts.push(make("p", { "class": "ks-why" }, "caused by ", cause
-        ? make("button", { type: "button", click: () => this.toCause() }, `step ${cause.number}: ${cause.what}`)
+        ? make("button", { type: "button", "data-like": "cause", click: () => this.toCause() }, `step ${cause.number}: ${cause.what}`)
         : "what was before this scene"));
       if (step.code) parts.push(code(step.code));
+      const flights = this.course.flights(this.at);
+      if (flights.length) parts.push(this.underWay(flights));
       this.detail.replaceChildren(...parts);
     }
 
+    /** What the dots on the map are, in words. */
+    underWay(flights) {
+      const items = flights.map((flight) => make("li", {}, make("button", { type: "button", click: () => this.open({ message: flight }) },
+        `${flight.from} → ${flight.to}: ${flight.what}`)));
+      const list = make("details", { "class": "ks-flights", open: this.listed, toggle: () => { this.listed = list.open; } },
+        make("summary", { "data-like": "flights" }, `In flight: ${flights.length}`), make("ul", {}, ...items));
+      return list;
+    }
+
     toCause() {
-      if (this.live) return this.live.send("why");
       const place = this.course.place.get(this.course.steps[this.at - 1].cause);
       if (place !== undefined) this.go(place + 1);
     }
@@ -472,26 +517,67 @@
       this.go(this.at, false);
     }
 
-    /** Opens the panel on an object or a component; closes it if there is nothing to show. */
+    /** Opens the panel because somebody asked for it, and leads the keyboard there. */
+    open(what) {
+      if (!this.panel.contains(document.activeElement)) this.asked = document.activeElement.dataset?.like;
+      this.inspect(what);
+      this.panel.querySelector(".ks-title")?.focus({ preventScroll: true });
+      this.panel.scrollIntoView?.({ block: "nearest", behavior: still.matches ? "auto" : "smooth" });
+    }
+
+    /** Closes it, and leads the keyboard back. */
+    close() {
+      const asked = this.asked && [...this.root.querySelectorAll("[data-like]")].find((one) => one.dataset.like === this.asked);
+      this.inspect(null);
+      (asked || this.root).focus({ preventScroll: true });
+    }
+
+    /** Shows an object, a component or a message; nothing, if there is nothing to show. */
     inspect(what) {
       if (this.live) return this.live.inspect(what);
       this.shown = what;
       this.panel.hidden = !what;
       if (!what) return;
       const state = this.course.state(this.at);
-      const close = make("button", { type: "button", "class": "ks-close", "aria-label": "Close details", click: () => { this.inspect(null); } }, "×");
-      this.panel.replaceChildren(close, ...(what.object ? this.object(what.object, state) : this.component(what.component, state)));
+      const parts = what.message ? this.message(what.message) : what.object ? this.object(what.object, state) : this.component(what.component, state);
+      this.panel.replaceChildren(this.closing(), ...parts);
+    }
+
+    closing() {
+      return make("button", { type: "button", "class": "ks-close", "aria-label": "Close details", title: "Close (Esc)", click: () => this.close() }, "×");
+    }
+
+    /** A line of a list of steps. */
+    line(place, ...more) {
+      const step = this.course.steps[place], here = place === this.at - 1;
+      const go = make("button", { type: "button", "aria-current": here && "step", "data-like": `step ${step.number}`, click: () => this.go(place + 1) }, `step ${step.number}`);
+      return make("li", {}, go, ` ${seconds(step.time)} · ${step.from} → ${step.to}: ${step.what}`, ...more);
+    }
+
+    /** Why a message was sent, back to where the scene begins, and what it set off. A flight has no number: it has yet to arrive. */
+    message(message) {
+      const causes = this.course.causes(message), arrived = message.number !== undefined && this.at > this.course.place.get(message.number);
+      const effects = arrived ? this.course.effects(message.number) : [];
+      const first = causes.length ? this.course.steps[causes[causes.length - 1]] : message;
+      const where = message.number === undefined ? "It arrives after the end of this scene."
+        : arrived ? `Step ${message.number}, at ${seconds(message.time)}.` : `It is on its way, and arrives in step ${message.number}.`;
+      return [
+        title(`${message.from} → ${message.to}: ${message.what}`),
+        make("p", {}, where),
+        make("p", { "class": "ks-label" }, "Because of"),
+        make("ol", { "class": "ks-chain" }, ...causes.map((place) => this.line(place)),
+          make("li", {}, first.cause ? `step ${first.cause}, before this scene` : "what was there at the start")),
+        ...(effects.length ? [make("p", { "class": "ks-label" }, "What it sets off in this scene"), make("ul", {}, ...effects.map((place) => this.line(place)))] : []),
+      ];
     }
 
     object(name, state) {
       const json = state.objects[name];
       const history = this.course.history(name, this.at).reverse();
-      const items = history.map(({ at, revision, patch }) => make("li", {},
-        make("button", { type: "button", click: () => this.go(at + 1) }, `step ${this.course.steps[at].number}`),
-        ` revision ${revision} `, make("details", {}, make("summary", {}, patch === null ? "deleted" : "what changed"),
-          patch === null ? null : make("pre", {}, yaml(patch)))));
+      const items = history.map(({ at, revision, patch }) => this.line(at, `, revision ${revision} `, patch === null ? "(it is gone)"
+        : make("details", {}, make("summary", {}, "what changed"), make("pre", { tabindex: 0 }, yaml(patch)))));
       return [
-        make("p", { "class": "ks-title" }, name),
+        title(name),
         make("pre", { tabindex: 0 }, json ? yaml(json) : "It is not there at this step.\n"),
         make("p", { "class": "ks-label" }, items.length ? "History in this scene" : "Unchanged so far in this scene"),
         make("ul", {}, ...items),
@@ -506,9 +592,12 @@
         return make("tr", { "class": revision === now ? "" : "ks-stale" }, make("td", {}, actor), make("td", {}, short(object)), make("td", {}, String(revision)), make("td", {}, verdict));
       }));
       const table = make("table", {}, make("thead", {}, make("tr", {}, ...["cache of", "object", "revision", ""].map((head) => make("th", {}, head)))), make("tbody", {}, ...rows));
-      return [make("p", { "class": "ks-title" }, name.replace(/^node\//, "")), rows.length ? table : make("p", {}, "Nothing has come into its caches in this scene so far.")];
+      return [title(name.replace(/^node\//, "")), rows.length ? table : make("p", {}, "Nothing has come into its caches in this scene so far.")];
     }
   }
+
+  /** What a panel is about. The keyboard is led to it. */
+  const title = (text) => make("p", { "class": "ks-title", tabindex: -1 }, text);
 
   /** Lines of source, and the one at which somebody waits. */
   function code({ excerpt: [file, first, line, texts], task, awaits }) {
@@ -627,14 +716,15 @@
       map.draw(this.stop ? this.stop.pending.filter((one) => !["timer", "clock"].includes(one.from)) : [], event, animate);
     }
 
-    /** An object to look at and to edit. */
+    /** An object to look at and to edit. What is on its way is delivered; what has arrived says why. */
     inspect(what) {
+      if (what?.message) return this.send(what.message.event ? `choose ${what.message.event}` : "why");
       const { panel } = this.player, json = what?.object && this.state.objects[what.object];
       panel.hidden = !what;
       if (!what) return;
-      const close = make("button", { type: "button", "class": "ks-close", "aria-label": "Close details", click: () => this.inspect(null) }, "×");
+      const close = this.player.closing();
       if (!json) {
-        panel.replaceChildren(close, make("p", { "class": "ks-title" }, what.component || what.object), make("p", {}, "Ask with a command: cache, queue, stack, pending, describe."));
+        panel.replaceChildren(close, title(what.component || what.object), make("p", {}, "Ask with a command: cache, queue, stack, pending, describe."));
         return;
       }
       const { status, ...rest } = json;
@@ -645,7 +735,7 @@
         this.socket.send(JSON.stringify({ file: text.value }));
         this.send("apply -f edit.yaml");
       } }, "Apply");
-      panel.replaceChildren(close, make("p", { "class": "ks-title" }, what.object), text, make("p", {}, apply, " types kubectl apply; step on to see what comes of it."),
+      panel.replaceChildren(close, title(what.object), text, make("p", {}, apply, " types kubectl apply; step on to see what comes of it."),
         make("details", {}, make("summary", {}, "Status"), make("pre", {}, yaml(status || {}))));
     }
 

@@ -18,14 +18,25 @@ pub fn text(text: &str) -> String {
     out
 }
 
-/// A paragraph in which `code` is marked as in Markdown.
+/// A paragraph in which `code` and *stress* are marked as in Markdown.
 pub fn prose(source: &str) -> String {
     let flat = source.split_whitespace().collect::<Vec<_>>().join(" ");
     let part = |(n, part): (usize, &str)| match n % 2 {
-        0 => text(part),
+        0 => stressed(&text(part)),
         _ => format!("<code>{}</code>", text(part)),
     };
     flat.split('`').enumerate().map(part).collect()
+}
+
+/// Stars that embrace words; a star alone stays one.
+fn stressed(text: &str) -> String {
+    let Some((before, rest)) = text.split_once('*') else { return text.to_owned() };
+    match rest.split_once('*') {
+        Some((inside, after)) if !inside.is_empty() && inside == inside.trim() => {
+            format!("{before}<em>{inside}</em>{}", stressed(after))
+        }
+        _ => format!("{before}*{}", stressed(rest)),
+    }
 }
 
 #[cfg(test)]
@@ -36,5 +47,11 @@ mod tests {
     fn nothing_ends_the_html_or_begins_a_tag() {
         assert_eq!(text("a < b\n\n& \"c\""), "a &lt; b&#10;&#10;&amp; &quot;c&quot;");
         assert_eq!(prose("The `<Pod>`\n is  there."), "The <code>&lt;Pod&gt;</code> is there.");
+    }
+
+    #[test]
+    fn stars_embrace_words() {
+        assert_eq!(prose("It is *not so*, and *n*."), "It is <em>not so</em>, and <em>n</em>.");
+        assert_eq!(prose("2 * 3 * 4, `a*b*c`, ** and *"), "2 * 3 * 4, <code>a*b*c</code>, ** and *");
     }
 }

@@ -51,7 +51,8 @@ fn head(name: &str) -> (String, String) {
     }
 }
 
-/// Who told whom what, row by row. Answers stand with their requests.
+/// Who told whom what, row by row. Answers stand with their requests. On a narrow screen the stylesheet shows the
+/// lifelines' part only (`--tall`), and draws the words back over it (`--back`).
 pub fn sequence(scene: &Scene) -> String {
     let rows: Vec<&Step> = scene.steps.iter().filter(|step| step.class != "response").collect();
     let mut lifelines: Vec<&str> = Vec::new();
@@ -66,7 +67,8 @@ pub fn sequence(scene: &Scene) -> String {
     let width = right + TEXT * 6 + 10;
     let mut out = format!(
         "<svg class=\"ks-sequence\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
-         aria-label=\"Sequence diagram: {}\">",
+         preserveAspectRatio=\"xMinYMin slice\" style=\"--tall:{height}px;--back:{}px\" aria-label=\"Sequence diagram: {}\">",
+        4 - right as i64,
         html::text(&scene.title)
     );
     for name in &lifelines {
@@ -89,7 +91,7 @@ pub fn sequence(scene: &Scene) -> String {
                 write!(out, "<path class=\"ks-arrow {class}\" d=\"M{from} {y}H{to}m{tip} -3l{} 3l{tip} 3\"/>", -tip)
             }
         };
-        let _ = write!(out, "<text x=\"{right}\" y=\"{}\">{}</text>", y + 4, html::text(&label(row)));
+        let _ = write!(out, "<text class=\"ks-what\" x=\"{right}\" y=\"{}\">{}</text>", y + 4, html::text(&label(row)));
     }
     out + "</svg>"
 }

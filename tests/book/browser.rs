@@ -117,6 +117,111 @@ fn objects_show_their_yaml_and_messages_their_cause() {
     assert_eq!(page.errors, Vec::<String>::new());
 }
 
+/// The text of the element that has the keyboard.
+const HELD: &str = "document.activeElement.textContent";
+
+#[test]
+fn a_message_says_why_it_was_sent() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    file(&mut page, &project);
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    let chain =
+        "[...document.querySelectorAll('.ks-chain button')].map((b) => parseInt(b.textContent.slice(5))).join(' ')";
+    let listed = |chain: String| -> Vec<u64> { chain.split(' ').filter_map(|number| number.parse().ok()).collect() };
+
+    // The message that has just arrived: its causes go back one by one, and each leads there.
+    page.eval("document.querySelector('.ks-end').click()");
+    page.eval("document.querySelector('.ks-pill').click()");
+    let title = page.text("document.querySelector('.ks-title').textContent");
+    assert!(title.contains("ADDED Pod"), "{title}");
+    let causes = listed(page.text(chain));
+    assert!(causes.len() > 4 && causes.is_sorted_by(|a, b| a > b), "{causes:?}");
+    page.eval("document.querySelector('.ks-chain button').click()");
+    let place = page.text("document.querySelector('.ks-where').textContent");
+    assert!(place.ends_with(&format!("step {}", causes[0])), "{place}");
+    assert_eq!(listed(page.text(chain)), causes, "the chain stays while it is walked");
+    assert_eq!(
+        page.text("document.querySelector('.ks-chain [aria-current]').textContent"),
+        format!("step {}", causes[0])
+    );
+
+    // One that is on its way: its dot and its line in the list say the same.
+    page.eval("document.querySelector('.ks-home').click()");
+    page.eval("for (let i = 0; i < 9 && !document.querySelector('.ks-message'); i++) document.querySelector('.ks-step').click()");
+    let dot = "document.querySelector('.ks-message').dispatchEvent(new MouseEvent('click', {bubbles: true}))";
+    page.eval(dot);
+    let panel = page.text("document.querySelector('.ks-panel').textContent");
+    assert!(panel.contains("It is on its way, and arrives in step "), "{panel}");
+    page.eval(
+        "document.querySelector('.ks-flights').open = true; document.querySelector('.ks-flights button').click()",
+    );
+    assert_eq!(page.text("document.querySelector('.ks-panel').textContent"), panel);
+    let dots = page.eval("document.querySelectorAll('.ks-message').length").as_u64().unwrap_or_default();
+    let lines = page.eval("document.querySelectorAll('.ks-flights li').length").as_u64().unwrap_or_default();
+    assert!(dots > 0 && dots <= lines, "{dots} dots, {lines} lines");
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+#[test]
+fn keys_alone_reach_everything_and_get_lost_nowhere() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    file(&mut page, &project);
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    page.eval(FOCUS);
+    page.key("End");
+    page.key("w");
+    let title = page.text(HELD);
+    assert!(
+        title.contains("ADDED Pod") && page.eval("document.activeElement.className") == json!("ks-title"),
+        "{title}"
+    );
+    // The next thing to reach is the nearest cause.
+    page.key("Tab");
+    let cause = page.text(HELD);
+    assert!(cause.starts_with("step "), "{cause}");
+    page.key("Enter");
+    assert!(page.text("document.querySelector('.ks-where').textContent").ends_with(&cause));
+    assert_eq!(page.text(HELD), cause, "what was pressed is there still");
+    page.key("Escape");
+    assert_eq!(page.eval("document.querySelector('.ks-panel').hidden"), json!(true));
+    assert_eq!(page.eval("document.activeElement.className"), json!("ks-player"));
+
+    // An object keeps the keyboard from step to step, and has it again when its details are closed.
+    page.eval("document.querySelector('[data-like^=\"Deployment\"]').focus()");
+    for _ in 0..3 {
+        page.key("ArrowLeft");
+    }
+    assert!(page.text(HELD).starts_with("Deployment web"), "{}", page.text(HELD));
+    page.key("Enter");
+    assert_eq!(page.text(HELD), "Deployment default/web");
+    page.key("Escape");
+    assert!(page.text(HELD).starts_with("Deployment web"), "{}", page.text(HELD));
+    // Before it was made the player has the keyboard: the arrows must not turn the page.
+    page.key("Home");
+    page.key("ArrowLeft");
+    assert_eq!(place(&mut page).0, 1);
+    assert_eq!(page.eval("document.activeElement.closest('.ks-player') !== null"), json!(true));
+    assert!(page.text("location.pathname").ends_with("a.html"));
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+#[test]
+fn the_words_of_a_message_stand_still_when_steps_go_fast() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    file(&mut page, &project);
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    page.eval("for (let i = 0; i < 5; i++) document.querySelector('.ks-bar .ks-step').click()");
+    page.eval("document.querySelector('.ks-bar .ks-back').click()");
+    assert_eq!(
+        page.eval("document.querySelector('.ks-pill').getAnimations().length"),
+        json!(0),
+        "only a step forward moves"
+    );
+}
+
 #[test]
 fn a_page_is_whole_without_a_script_and_on_paper() {
     let Some(mut page) = Page::open() else { return };

@@ -186,13 +186,15 @@ fn patch(old: &Value, new: &Value) -> Value {
 fn step(session: &Session, step: &engine::Step) -> Step {
     let engine = &session.cluster.engine;
     let (from, to) = (engine.name(step.event.from).to_owned(), engine.name(step.event.to).to_owned());
+    let what = describe::headline(engine, &step.event).what;
     let mut out = Step {
         number: step.id.0,
         t_us: session.time(step.time).0 / 1_000,
         class: Class::of(&step.event.what).name(),
         from,
         to,
-        what: describe::headline(engine, &step.event).what,
+        code: code(session, step, &what),
+        what,
         cause: step.event.cause.0,
         text: String::new(),
         effects: Vec::new(),
@@ -200,7 +202,6 @@ fn step(session: &Session, step: &engine::Step) -> Step {
         changes: Vec::new(),
         caches: Vec::new(),
         queues: Vec::new(),
-        code: code(session, step),
     };
     let mut answered = None;
     for note in &step.notes {
@@ -244,24 +245,30 @@ fn change(revision: u64, old: Option<&Object>, new: Option<&Object>) -> Option<C
     Some(Change { object: describe::name(object), revision, patch })
 }
 
-/// Where whoever acts has come to: the task that ran in this step; of a request, the one that sent it.
-fn code(session: &Session, step: &engine::Step) -> Option<Code> {
+/// Where whoever acts has come to: the task that ran in this step; of a request, the line that sent it.
+fn code(session: &Session, step: &engine::Step, what: &str) -> Option<Code> {
+    let background =
+        |code: &Code| session.cluster.engine.tasks().any(|task| task.is_background() && *task.label == *code.task);
     let sender = match &step.event.what {
         What::Request { .. } | What::Rpc { .. } => session.step(step.event.cause),
         _ => None,
     };
-    let waits = |step: &engine::Step| {
-        step.notes.iter().rev().find_map(|note| match note {
-            Note::Waits { task, at, awaits, .. } => Some(Code {
-                task: task.to_string(),
-                awaits: awaits.to_string(),
-                file: at.file.replace('\\', "/"),
-                line: at.line,
-            }),
-            _ => None,
-        })
-    };
-    waits(step).or_else(|| sender.and_then(waits))
+    let acts = waits(step).into_iter().rfind(|code| !background(code));
+    acts.or_else(|| waits(sender?).into_iter().rfind(|code| code.awaits == what))
+}
+
+/// The lines at which tasks stopped in a step.
+fn waits(step: &engine::Step) -> Vec<Code> {
+    let waits = step.notes.iter().filter_map(|note| match note {
+        Note::Waits { task, at, awaits, .. } => Some(Code {
+            task: task.to_string(),
+            awaits: awaits.to_string(),
+            file: at.file.replace('\\', "/"),
+            line: at.line,
+        }),
+        _ => None,
+    });
+    waits.collect()
 }
 
 /// What was sent in the scene and has not arrived.
@@ -320,5 +327,22 @@ mod tests {
         let mut patched = old;
         json_patch::merge(&mut patched, &patch);
         assert_eq!(patched, new);
+    }
+
+    #[test]
+    fn the_line_of_a_request_is_the_one_that_sent_it() {
+        let ask = Ask { scenario: "deployment".to_owned(), to: "condition=Ready:True".to_owned(), ..Ask::default() };
+        let scene = record(&ask).expect("the Pods become ready");
+        let sent = |step: &&Step| step.class == "request" && step.code.is_some();
+        let wrong: Vec<&Step> =
+            scene.steps.iter().filter(sent).filter(|s| s.code.as_ref().unwrap().awaits != s.what).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        let create =
+            scene.steps.iter().find(|step| step.what.starts_with("create pods default/")).expect("Pods are made");
+        let code = create.code.as_ref().expect("a reconcile waits");
+        assert!(
+            code.task.starts_with("replicaset-controller default/") && code.file.ends_with("controllers/pods.rs"),
+            "{code:?}"
+        );
     }
 }
