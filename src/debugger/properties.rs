@@ -26,7 +26,7 @@ mod sets;
 mod storage;
 
 /// One property.
-pub trait Property {
+pub trait Property: Copied {
     /// What must hold, in words.
     fn name(&self) -> &str;
     /// Looks at one step. An error says what broke it.
@@ -34,6 +34,18 @@ pub trait Property {
     /// Looks at the world when nothing is left to do.
     fn finish(&mut self, _: &Engine) -> Result<(), String> {
         Ok(())
+    }
+}
+
+/// What every property can do that can be cloned.
+pub trait Copied {
+    /// One that has seen the same.
+    fn copied(&self) -> Box<dyn Property>;
+}
+
+impl<P: Property + Clone + 'static> Copied for P {
+    fn copied(&self) -> Box<dyn Property> {
+        Box::new(self.clone())
     }
 }
 
@@ -95,7 +107,7 @@ pub fn named(word: &str) -> Result<Make, String> {
 
 /// No two live Pods have the same address. A Pod that is going keeps its address in its status for a while; so does one
 /// on a node that is gone.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct AddressesApart {
     /// Whose an address is: the Pod's uid and name.
     owners: BTreeMap<String, (String, String)>,
@@ -153,7 +165,7 @@ fn node_of(object: &Object) -> Option<&str> {
 }
 
 /// A Pod gets a node once, and keeps it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct BoundOnce {
     /// Nodes by the Pod's uid.
     bound: BTreeMap<String, String>,
@@ -178,6 +190,7 @@ impl Property for BoundOnce {
 }
 
 /// A kubelet's Pod informer sees only the Pods of its own node.
+#[derive(Clone)]
 struct OwnPodsOnly;
 
 impl Property for OwnPodsOnly {
@@ -198,7 +211,7 @@ impl Property for OwnPodsOnly {
 }
 
 /// Each change of the store has a revision above the last.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct RevisionsGrow {
     last: u64,
 }
@@ -220,7 +233,7 @@ impl Property for RevisionsGrow {
 }
 
 /// A watch is told of each revision once, and of lower ones first. The state with which it begins is in key order.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct WatchesInOrder {
     /// The last revision told, once the state so far was told.
     last: BTreeMap<WatchId, u64>,
@@ -247,6 +260,7 @@ impl Property for WatchesInOrder {
 }
 
 /// Whatever writes was set off by something: the step that sent the write is in the past.
+#[derive(Clone)]
 struct WritesHaveCauses;
 
 impl Property for WritesHaveCauses {
@@ -263,6 +277,7 @@ impl Property for WritesHaveCauses {
 }
 
 /// A Pod that has succeeded or failed stays so.
+#[derive(Clone)]
 struct PhasesEnd;
 
 impl Property for PhasesEnd {
@@ -287,6 +302,7 @@ impl Property for PhasesEnd {
 }
 
 /// Restarts are only ever counted up.
+#[derive(Clone)]
 struct RestartsGrow;
 
 impl Property for RestartsGrow {
@@ -314,7 +330,7 @@ impl Property for RestartsGrow {
 }
 
 /// A network plugin's ADD is undone by its DEL before the next ADD, and in the end unless the sandbox is still there.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct AddsAreUndone {
     /// The node's plugins, and of each run that counts: program, sandbox and interface.
     added: BTreeMap<(ActorId, String), (String, String)>,

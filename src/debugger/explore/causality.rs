@@ -9,13 +9,13 @@ use super::access::Access;
 pub const NEAR: usize = 128;
 
 /// The steps of one run so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Causality {
     nodes: Vec<Node>,
     places: BTreeMap<u64, Touched>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Node {
     past: u64,
     /// Bit n: the step n + 1 before this one had to come before it.
@@ -23,7 +23,7 @@ struct Node {
 }
 
 /// Who touched a place last.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Touched {
     writer: Option<usize>,
     readers: Vec<usize>,

@@ -54,6 +54,7 @@ use super::properties::Property;
 pub mod access;
 pub mod causality;
 pub mod fault;
+mod marks;
 mod names;
 pub mod plan;
 pub mod resume;
@@ -220,7 +221,7 @@ impl Search {
         std::thread::scope(|scope| {
             workers.start(scope, subject, bound, threads.max(1));
             while self.report.violation.is_none() && self.report.schedules < bound.schedules && progress(self) {
-                let batch = self.take((bound.schedules - self.report.schedules) as usize);
+                let batch = self.batch(bound);
                 if batch.is_empty() {
                     break;
                 }
@@ -232,9 +233,10 @@ impl Search {
         self.report.exhausted = self.waiting() == 0 && self.report.violation.is_none();
     }
 
-    /// The next schedules, all with the same number of deviations.
-    fn take(&mut self, most: usize) -> Vec<Schedule> {
+    /// The next schedules, all with the same number of deviations. None if there are no more, or enough were run.
+    pub fn batch(&mut self, bound: &Bound) -> Vec<Schedule> {
         let Some(mut first) = self.frontier.first_entry() else { return Vec::new() };
+        let most = bound.schedules.saturating_sub(self.report.schedules) as usize;
         let size = first.get().len().min(BATCH).min(most);
         let batch = first.get_mut().drain(..size).collect();
         if first.get().is_empty() {
@@ -243,7 +245,8 @@ impl Search {
         batch
     }
 
-    fn learn(&mut self, outcome: Outcome) {
+    /// Notes what came of a schedule. Those of one batch are noted in its order, so that threads decide nothing.
+    pub fn learn(&mut self, outcome: Outcome) {
         if self.report.violation.is_some() {
             return;
         }
@@ -324,15 +327,15 @@ fn walks(
 }
 
 /// Leaves out of a schedule what the violation does not need.
-fn shortened(runner: &mut Runner, mut schedule: Schedule) -> Option<Violation> {
-    let mut violation = runner.run(&mut Repeat::new(&schedule)).violation;
+pub fn shortened(runner: &mut Runner, mut schedule: Schedule) -> Option<Violation> {
+    let mut violation = runner.repeat(&schedule).violation;
     let mut size = schedule.len();
     while size > 0 {
         let mut at = 0;
         while at < schedule.len() {
             let mut shorter = schedule.clone();
             shorter.drain(at..schedule.len().min(at + size));
-            let again = runner.run(&mut Repeat::new(&shorter)).violation;
+            let again = runner.repeat(&shorter).violation;
             if again.is_some() && again.as_ref().map(|v| &v.property) == violation.as_ref().map(|v| &v.property) {
                 (schedule, violation) = (shorter, again);
             } else {
@@ -346,17 +349,17 @@ fn shortened(runner: &mut Runner, mut schedule: Schedule) -> Option<Violation> {
 
 /// Explores on this thread alone. Gives the same report as [`explore`].
 pub fn explore_here(subject: &Subject, bound: &Bound) -> Report {
-    explore_with(&mut Runner::new(subject, bound), bound)
-}
-
-/// The same on a cluster that is made already.
-pub fn explore_with(runner: &mut Runner, bound: &Bound) -> Report {
+    let mut runner = Runner::new(subject, bound);
     let mut search = Search::new();
-    while search.report.schedules < bound.schedules && search.waiting() > 0 {
-        for schedule in search.take((bound.schedules - search.report.schedules) as usize) {
-            search.learn(Job::Schedule(schedule.clone()).run(runner, bound));
+    loop {
+        let batch = search.batch(bound);
+        if batch.is_empty() {
+            break;
+        }
+        for schedule in batch {
+            search.learn(Job::Schedule(schedule.clone()).run(&mut runner, bound));
             if search.report.violation.is_some() {
-                search.report.violation = shortened(runner, schedule);
+                search.report.violation = shortened(&mut runner, schedule);
                 return search.report;
             }
         }
@@ -365,16 +368,16 @@ pub fn explore_with(runner: &mut Runner, bound: &Bound) -> Report {
     search.report
 }
 
-/// Whether the usual course is the same when it is run again. It is not if there is something in the cluster that goes
-/// back with nothing: code in a process of its own that keeps a state, or that looks at a clock.
+/// Runs the usual course twice: what came of it, if it went the same way. It does not if there is something in the cluster
+/// that goes back with nothing: code in a process of its own that keeps a state, or that looks at a clock.
 ///
 /// # Errors
 /// What the usual course breaks. It is not run again then.
-pub fn repeats(runner: &mut Runner) -> Result<bool, Violation> {
-    let mut run = || runner.run(&mut Repeat::new(&Schedule::new()));
-    let mut first = run();
-    match first.violation.take() {
-        Some(violation) => Err(violation),
-        None => Ok(run().went_as(&first)),
+pub fn repeats(runner: &mut Runner, bound: &Bound) -> Result<Option<Outcome>, Violation> {
+    let mut first = runner.run(&mut Repeat::new(&Schedule::new()));
+    if let Some(violation) = first.violation.take() {
+        return Err(violation);
     }
+    let again = runner.repeat(&Schedule::new());
+    Ok(again.went_as(&first).then(|| Outcome::of(again, Some(bound))))
 }

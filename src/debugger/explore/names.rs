@@ -8,6 +8,7 @@ use crate::engine::{EventId, Step};
 use super::causality::digest;
 
 /// Events by who they are. Their numbers depend on the order of delivery, their ancestry does not.
+#[derive(Clone)]
 pub(super) struct Names {
     /// Who an event is.
     pub by_event: BTreeMap<EventId, u64>,

@@ -9,6 +9,7 @@ use crate::apiserver::watch::WatchEvent;
 use crate::cluster::fault::Fault as Breaks;
 use crate::cluster::{Cluster, Saved};
 use crate::debugger::choice::Choice;
+use crate::debugger::properties::Property;
 use crate::engine::control::Hold;
 use crate::engine::{EventId, Pending, Step, What};
 use crate::object::Kind;
@@ -17,6 +18,7 @@ use crate::object::time::Instant;
 use super::access::Access;
 use super::causality::digest;
 use super::fault::{Fault, Watcher};
+use super::marks::Usual;
 use super::names::Names;
 use super::trace::{Taken, Trace};
 use super::{Bound, Breach, Subject, Violation};
@@ -99,6 +101,14 @@ pub struct Runner<'a> {
     bound: &'a Bound,
     cluster: Cluster,
     start: Saved,
+    /// The usual course, once it was run.
+    usual: Option<Usual>,
+}
+
+/// A run under way, with all that is known of it.
+pub(super) struct Running {
+    pub course: Course,
+    pub properties: Vec<Box<dyn Property>>,
 }
 
 impl<'a> Runner<'a> {
@@ -108,21 +118,53 @@ impl<'a> Runner<'a> {
         // What each check of a request says is for people.
         cluster.engine.api.keep_stages(false);
         let start = cluster.save().expect("exploring begins at a moment at which no task is in flight");
-        Runner { subject, bound, cluster, start }
+        Runner { subject, bound, cluster, start, usual: None }
     }
 
-    /// Runs one schedule to its end.
+    /// Runs one schedule to its end. What it has in common with the usual course is not run again.
+    pub fn repeat(&mut self, schedule: &Schedule) -> Trace {
+        if self.usual.is_none() {
+            let mut usual = Usual::default();
+            let running = self.begin();
+            let trace = self.go(running, &mut Repeat::new(&Schedule::new()), Some(&mut usual));
+            usual.ended(&trace);
+            self.usual = Some(usual);
+            if schedule.is_empty() {
+                return trace;
+            }
+        }
+        let running = match self.usual.as_ref().and_then(|usual| usual.mark_before(schedule)) {
+            Some(mark) => mark.back(&mut self.cluster),
+            None => self.begin(),
+        };
+        self.go(running, &mut Repeat::new(schedule), None)
+    }
+
+    /// Runs to the end from the beginning, as `policy` says.
     pub fn run(&mut self, policy: &mut dyn Policy) -> Trace {
+        let running = self.begin();
+        self.go(running, policy, None)
+    }
+
+    fn begin(&mut self) -> Running {
         self.cluster.restore(&self.start);
-        let mut course = Course {
+        let course = Course {
             names: Names::of(&self.cluster),
             watcher: Watcher::new(&self.cluster.engine),
             trace: Trace::default(),
             frozen: Vec::new(),
             held_since: Instant::default(),
         };
-        let mut properties = (self.subject.properties)();
+        Running { course, properties: (self.subject.properties)() }
+    }
+
+    /// Goes on to the end. Leaves marks in the usual course.
+    fn go(&mut self, running: Running, policy: &mut dyn Policy, mut usual: Option<&mut Usual>) -> Trace {
+        let Running { mut course, mut properties } = running;
         let broken = loop {
+            if let Some(usual) = &mut usual {
+                usual.mark(&self.cluster, &course, &properties);
+            }
             course.release_old(&mut self.cluster, self.bound.held);
             if self.cluster.is_quiet() && !course.release(&mut self.cluster) {
                 let engine = &self.cluster.engine;
@@ -155,11 +197,12 @@ fn stated(property: String, checked: Result<(), String>) -> Option<(Breach, Stri
     Some((Breach::Stated, property, checked.err()?))
 }
 
-/// A run under way.
-struct Course {
+/// What happened in a run under way.
+#[derive(Clone)]
+pub(super) struct Course {
     names: Names,
     watcher: Watcher,
-    trace: Trace,
+    pub trace: Trace,
     /// Watches whose list shows the past, and which say nothing more after it.
     frozen: Vec<(String, Kind)>,
     /// When something was held back last.

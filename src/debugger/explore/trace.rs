@@ -41,7 +41,7 @@ pub(super) struct Taken {
 }
 
 /// One run.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Trace {
     pub(super) steps: Vec<Taken>,
     pub(super) causality: Causality,

@@ -3,8 +3,8 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 
-use super::run::{Repeat, Runner, Schedule};
-use super::trace::Next;
+use super::run::{Runner, Schedule};
+use super::trace::{Next, Trace};
 use super::walk::Walk;
 use super::{Bound, Subject, Violation};
 
@@ -33,14 +33,18 @@ pub struct Outcome {
 impl Job {
     /// Runs it.
     pub fn run(&self, runner: &mut Runner, bound: &Bound) -> Outcome {
-        let trace = match self {
-            Job::Schedule(schedule) => runner.run(&mut Repeat::new(schedule)),
-            Job::Walk(walk) => runner.run(&mut walk.begin(bound)),
-        };
-        let next = match self {
-            Job::Schedule(_) if trace.violation.is_none() => trace.next(bound),
-            _ => Vec::new(),
-        };
+        match self {
+            Job::Schedule(schedule) => Outcome::of(runner.repeat(schedule), Some(bound)),
+            Job::Walk(walk) => Outcome::of(runner.run(&mut walk.begin(bound)), None),
+        }
+    }
+}
+
+impl Outcome {
+    /// Of a run. Within a bound there may be more that is worth running.
+    pub fn of(trace: Trace, bound: Option<&Bound>) -> Outcome {
+        let bound = bound.filter(|_| trace.violation.is_none());
+        let next = bound.map_or(Vec::new(), |bound| trace.next(bound));
         let (events, states, schedule) = (trace.events(), trace.states(), trace.schedule());
         Outcome { events, states, next, violation: trace.violation.map(|violation| (violation, schedule)) }
     }

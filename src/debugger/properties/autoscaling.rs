@@ -17,7 +17,7 @@ use crate::object::{Key, Kind, Object};
 const HEARD_OF: Duration = Duration::from_secs(5);
 
 /// What the autoscaler asks of a target lies within the bounds of the HorizontalPodAutoscaler that names it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct InBounds {
     /// When bounds were last changed.
     changed: BTreeMap<Key, Instant>,

@@ -16,7 +16,7 @@ use crate::object::{Kind, Object};
 use super::{Property, node_of, stored};
 
 /// No ReplicaSet ever has more Pods than it has ever asked for.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct NoMorePodsThanAsked {
     /// By the ReplicaSet's uid.
     asked: BTreeMap<String, i32>,
@@ -59,6 +59,7 @@ impl Property for NoMorePodsThanAsked {
 }
 
 /// A garbage collector deletes nothing whose owner is there.
+#[derive(Clone)]
 pub(super) struct OwnersAreGone;
 
 impl Property for OwnersAreGone {
@@ -84,6 +85,7 @@ impl Property for OwnersAreGone {
 }
 
 /// The ReplicaSet controller reads Pods from its cache alone.
+#[derive(Clone)]
 pub(super) struct NothingListed;
 
 impl Property for NothingListed {
@@ -102,7 +104,7 @@ impl Property for NothingListed {
 }
 
 /// No two nodes run containers of Pods of one name.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct OneAtATime {
     /// The nodes that run it, by Pod.
     running: BTreeMap<String, BTreeSet<String>>,
@@ -140,6 +142,7 @@ impl Property for OneAtATime {
 }
 
 /// A Pod is bound to nodes that are there.
+#[derive(Clone)]
 pub(super) struct NodesExist;
 
 impl Property for NodesExist {
@@ -161,6 +164,7 @@ impl Property for NodesExist {
 }
 
 /// No endpoint is in two slices of one Service.
+#[derive(Clone)]
 pub(super) struct OneSliceAnAddress;
 
 impl Property for OneSliceAnAddress {
@@ -192,6 +196,7 @@ fn addresses_of(slice: &Object) -> BTreeSet<&str> {
 }
 
 /// No connection is refused because a rule led to a process that has ended.
+#[derive(Clone)]
 pub(super) struct NothingSentToTheDead;
 
 impl Property for NothingSentToTheDead {

@@ -20,7 +20,7 @@ use crate::object::{Key, Kind, Object};
 const HEARD_OF: Duration = Duration::from_secs(5);
 
 /// After an eviction, as many Pods are healthy as its budget asks for.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct BudgetsHeld {
     /// Pods that ceased to be healthy otherwise, and when.
     ill: BTreeMap<Key, Instant>,

@@ -9,7 +9,7 @@ use crate::object::pod::has_ended;
 use crate::object::{Key, Kind, Object};
 
 /// A Job has never counted more ends than Pods of its have ended.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct CountedOnce {
     /// By the Job's uid, the uids of its Pods that ended or were deleted.
     ended: BTreeMap<String, BTreeSet<String>>,

@@ -11,6 +11,7 @@ use super::Property;
 ///
 /// Broken by a leader that hangs for longer than the Lease lasts and then goes on: it has ten seconds to find out. A clock
 /// that is wrong by any amount does not break it, since nobody compares clocks; one that runs slow would.
+#[derive(Clone)]
 pub struct OneLeader;
 
 impl Property for OneLeader {

@@ -23,7 +23,7 @@ const RULES_FOLLOW: Duration = Duration::from_millis(500);
 
 /// On a node with an agent, no connection to or from a Pod there is let through that no policy allows, once the agent has
 /// had the time to hear of what is stored. It is worked out anew for each connection, from what the API server has.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct PoliciesHold {
     /// When something that policies depend on was last stored.
     changed: Instant,

@@ -9,6 +9,7 @@ use crate::object::pod::has_ended;
 use crate::object::{Key, Kind, Object};
 
 /// Once all is quiet, every Deployment has what it asks for.
+#[derive(Clone)]
 pub(super) struct Settled;
 
 impl Property for Settled {
@@ -34,6 +35,7 @@ impl Property for Settled {
 }
 
 /// Once all is quiet, every ReplicaSet controls just as many Pods that count as it asks for.
+#[derive(Clone)]
 pub(super) struct PodsAsAsked;
 
 impl Property for PodsAsAsked {
@@ -67,6 +69,7 @@ impl Property for PodsAsAsked {
 }
 
 /// Once all is quiet, the garbage collector has nothing left to do.
+#[derive(Clone)]
 pub(super) struct OwnersExist;
 
 impl Property for OwnersExist {
@@ -93,6 +96,7 @@ impl Property for OwnersExist {
 }
 
 /// Once all is quiet, the namespace controller has left nothing behind.
+#[derive(Clone)]
 pub(super) struct NamespacesExist;
 
 impl Property for NamespacesExist {

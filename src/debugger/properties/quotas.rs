@@ -11,7 +11,7 @@ use crate::object::{Kind, Object};
 
 /// Whoever creates an object has paid for it in the same request, and no payment takes a quota's books above what it
 /// allows. Mirrors what the admission plugin promises, in any order of events.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct QuotaHeld;
 
 impl Property for QuotaHeld {
@@ -67,7 +67,7 @@ fn charged(quota: &ResourceQuota, step: &Step, object: &Object) -> Result<(), St
 ///
 /// It does not hold in every order of events, in Kubernetes neither: the quota's controller counts what its caches hold, and
 /// one that hears of a charge sooner than of the object counts that as free.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct QuotaKept;
 
 impl Property for QuotaKept {

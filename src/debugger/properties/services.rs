@@ -23,6 +23,7 @@ use crate::object::{Key, Kind, Object, Pod};
 
 /// Where an endpoint that a slice calls ready is said to be, a process listens. Looked at when the slice is written,
 /// unless the news that it is over is on its way; and of all slices when all is quiet.
+#[derive(Clone)]
 pub(super) struct ReadyAnswers;
 
 impl Property for ReadyAnswers {
@@ -143,7 +144,7 @@ const RULES_FOLLOW: Duration = MIN_SYNC_PERIOD.saturating_add(Duration::from_mil
 
 /// Once a node's proxy has heard that an address is no endpoint any more, and has had the time to write that down, no
 /// Service there leads to it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct NoneToTheGone {
     /// The slices of each Service, as the proxy of a node knows them, and the addresses to which it may lead.
     known: BTreeMap<(String, Key), Known>,
@@ -155,7 +156,7 @@ pub(super) struct NoneToTheGone {
     seen: BTreeMap<String, ConnectionId>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Known {
     slices: BTreeMap<Key, Arc<EndpointSlice>>,
     usable: BTreeSet<Ipv4Addr>,
@@ -269,7 +270,7 @@ fn service_name(slice: &EndpointSlice) -> Option<&str> {
 }
 
 /// No connection is sent to a Pod before it has been ready once.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct ReadyBeforeListed {
     /// Uids of Pods that have been ready.
     ready: BTreeSet<String>,

@@ -11,7 +11,7 @@ use crate::object::share::scaled;
 use crate::object::{Kind, Object};
 
 /// No DaemonSet that may not surge has two Pods on a node that have not ended.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct OneANode {
     /// DaemonSets that may have more Pods than nodes for a while, by uid.
     surging: BTreeSet<String>,

@@ -11,7 +11,7 @@ use crate::object::volume::{claim_uid, volume_name};
 use crate::object::{Kind, Object};
 
 /// A volume that is not shared is shown to pods of one node only. What a node showed is gone when its power is.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct PublishedOnce {
     /// Node halves of the driver and target paths, by volume.
     published: BTreeMap<String, BTreeSet<(ActorId, String)>>,
@@ -52,6 +52,7 @@ impl Property for PublishedOnce {
 }
 
 /// A claim is not said to be bound before its volume points back at it.
+#[derive(Clone)]
 pub(super) struct BoundBothWays;
 
 impl Property for BoundBothWays {

@@ -1,22 +1,17 @@
 //! Judging: each scenario of a plan is run in every order of delivery within its bound, with the learner's controller in
 //! the place of the cluster's own.
 
-use std::collections::BTreeMap;
-use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use super::Plan;
 use super::compare::{Compared, Findings, Parting};
 use super::guest::Duty;
 use super::partner::{Make, Partner};
+use super::threads::{self, Trial, Wrong};
 use crate::bugs;
 use crate::cluster::scenario::{Plugged, Scenario};
-use crate::debugger::explore::{
-    Bound, Breach, Subject, Violation, explore_here, explore_with, plan as wanted, repeats, run::Runner,
-};
+use crate::debugger::explore::{Bound, Breach, Subject, Violation, explore_here, plan as wanted};
 use crate::debugger::facts::{Class, Facts};
 use crate::debugger::{Session, describe, file};
 use crate::lab::{Failure, Replay};
@@ -37,63 +32,20 @@ const LINES: usize = 9;
 /// # Errors
 /// The first property that is broken, in the shortest run that was found.
 pub fn judge(exercise: &str, plan: &'static Plan, make: Make) -> Result<usize, Box<Failure>> {
-    // Threads take trials in their order, so all before one that fails are run to their end, and the first is the first.
-    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let n = next.fetch_add(1, Ordering::Relaxed);
-            if n >= plan.trials.len() || n > failed.load(Ordering::Relaxed) {
-                return done;
-            }
-            let result = judge_one(exercise, plan, plan.trials[n], make);
-            if result.is_err() {
-                failed.fetch_min(n, Ordering::Relaxed);
-            }
-            done.push((n, result));
-        }
-    };
-    let mut results: BTreeMap<usize, _> = std::thread::scope(|scope| {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(plan.trials.len());
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let ended = |thread: ScopedJoinHandle<_>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-        threads.into_iter().flat_map(ended).collect()
-    });
-    let mut schedules = 0;
-    while let Some((n, result)) = results.pop_first() {
-        schedules += result.map_err(|wrong| Box::new(wrong.failure(exercise, plan, plan.trials[n], make)))?;
-    }
-    Ok(schedules)
+    let begun: Vec<Trial> = plan.trials.iter().map(|(name, text)| begin(exercise, plan, name, text, make)).collect();
+    let orders = threads::run(&begun);
+    orders.map(|orders| orders.iter().sum()).map_err(|(n, wrong)| {
+        let failure = wrong.failure(exercise, plan, plan.trials[n], make);
+        Box::new(failure)
+    })
 }
 
-/// What is wrong in a trial.
-enum Wrong {
-    NotAgain,
-    TooMany,
-    Broken(Violation),
-}
-
-/// Runs one trial. Gives how many orders were run.
-fn judge_one(exercise: &str, plan: &'static Plan, (name, text): (&str, &str), make: Make) -> Result<usize, Wrong> {
+/// A trial that is ready to be run.
+fn begin(exercise: &str, plan: &'static Plan, name: &str, text: &str, make: Make) -> Trial {
     let scenario = trial(exercise, plan, name, text, make);
-    let (bound, stated) = (bound(&scenario), wanted::properties(&scenario, &[]));
+    let stated = wanted::properties(&scenario, &[]);
     let stated = stated.unwrap_or_else(|error| panic!("a shipped trial is whole: {name}: {error}"));
-    let subject = Subject {
-        cluster: &|| bugs::cluster(&scenario),
-        properties: &|| stated.iter().map(|stated| stated.begin()).collect(),
-    };
-    let mut runner = Runner::new(&subject, &bound);
-    match repeats(&mut runner) {
-        Ok(true) => {}
-        Ok(false) => return Err(Wrong::NotAgain),
-        Err(violation) => return Err(Wrong::Broken(violation)),
-    }
-    let report = explore_with(&mut runner, &bound);
-    match report.violation {
-        Some(violation) => Err(Wrong::Broken(violation)),
-        None if !report.exhausted => Err(Wrong::TooMany),
-        None => Ok(report.schedules as usize),
-    }
+    Trial { bound: bound(&scenario), stated, scenario }
 }
 
 impl Wrong {

@@ -1,0 +1,227 @@
+//! Runs trials on all cores. A thread begins the next trial; when all are begun it helps with one that is not ended, so a long
+//! one is not waited for alone. What threads find is noted in the order of the schedules, and the first trial that fails is
+//! the first of the list: which thread was faster decides nothing.
+
+use std::collections::VecDeque;
+use std::panic::resume_unwind;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::bugs;
+use crate::cluster::scenario::Scenario;
+use crate::debugger::explore::run::{Runner, Schedule};
+use crate::debugger::explore::workers::{Job, Outcome};
+use crate::debugger::explore::{Bound, Search, Subject, Violation, repeats, shortened};
+use crate::debugger::properties::own::Stated;
+
+/// A scenario to be run in every order within a bound.
+pub(super) struct Trial {
+    pub scenario: Scenario,
+    pub bound: Bound,
+    pub stated: Vec<Stated>,
+}
+
+/// What is wrong in a trial.
+pub(super) enum Wrong {
+    /// The usual course went otherwise when it was run again.
+    NotAgain,
+    /// There are more orders than are run.
+    TooMany,
+    /// A property does not hold.
+    Broken(Violation),
+}
+
+/// Runs them. Gives how many orders were run in each.
+///
+/// # Errors
+/// What is wrong in the first trial in which something is, and which that is.
+pub(super) fn run(trials: &[Trial]) -> Result<Vec<usize>, (usize, Wrong)> {
+    let board = Board::new(trials.len());
+    std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| board.work(trials))).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+    });
+    let stages = board.stages.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let ended = stages.into_iter().enumerate().map_while(|(n, stage)| Some((n, stage.ended?)));
+    ended.map(|(n, ended)| ended.map_err(|wrong| (n, wrong))).collect()
+}
+
+/// What a thread does next for a trial.
+enum Task {
+    /// Runs the usual course twice.
+    Repeat,
+    /// Runs the schedule of this number in the batch.
+    Run(usize, Schedule),
+    /// Leaves out what the violation does not need.
+    Shorten(Schedule),
+}
+
+/// What came of it.
+enum Done {
+    Repeated(Result<Option<Outcome>, Violation>),
+    Ran(usize, Outcome),
+    Shortened(Option<Violation>),
+}
+
+/// How far a trial is.
+struct Stage {
+    search: Search,
+    tasks: VecDeque<Task>,
+    /// How many tasks are under way.
+    open: usize,
+    /// The schedules that are run now, and what came of each.
+    batch: Vec<(Schedule, Option<Outcome>)>,
+    ended: Option<Result<usize, Wrong>>,
+}
+
+impl Stage {
+    fn new() -> Stage {
+        let tasks = VecDeque::from([Task::Repeat]);
+        Stage { search: Search::new(), tasks, open: 0, batch: Vec::new(), ended: None }
+    }
+
+    fn is_new(&self) -> bool {
+        matches!(self.tasks.front(), Some(Task::Repeat))
+    }
+
+    fn note(&mut self, done: Done, bound: &Bound) {
+        self.open -= 1;
+        match done {
+            Done::Repeated(Err(violation)) => self.ended = Some(Err(Wrong::Broken(violation))),
+            Done::Repeated(Ok(None)) => self.ended = Some(Err(Wrong::NotAgain)),
+            Done::Repeated(Ok(Some(outcome))) => {
+                // The usual course is the first schedule.
+                self.search.batch(bound);
+                self.search.learn(outcome);
+            }
+            Done::Ran(n, outcome) => {
+                if outcome.violation.is_some() {
+                    // No later one is the first.
+                    self.tasks.clear();
+                }
+                self.batch[n].1 = Some(outcome);
+            }
+            Done::Shortened(violation) => {
+                let found = violation.or(self.search.report.violation.take());
+                self.ended = found.map(|violation| Err(Wrong::Broken(violation)));
+            }
+        }
+        if self.tasks.is_empty() && self.open == 0 && self.ended.is_none() {
+            self.go_on(bound);
+        }
+    }
+
+    /// All of a batch were run.
+    fn go_on(&mut self, bound: &Bound) {
+        for (schedule, outcome) in std::mem::take(&mut self.batch) {
+            let Some(outcome) = outcome else { continue };
+            self.search.learn(outcome);
+            if self.search.report.violation.is_some() {
+                self.tasks.push_back(Task::Shorten(schedule));
+                return;
+            }
+        }
+        self.batch = self.search.batch(bound).into_iter().map(|schedule| (schedule, None)).collect();
+        let runs = self.batch.iter().enumerate().map(|(n, (schedule, _))| Task::Run(n, schedule.clone()));
+        self.tasks.extend(runs);
+        if self.tasks.is_empty() {
+            let all = self.search.waiting() == 0;
+            self.ended = Some(if all { Ok(self.search.report.schedules as usize) } else { Err(Wrong::TooMany) });
+        }
+    }
+}
+
+/// What all threads look at.
+struct Board {
+    stages: Mutex<Vec<Stage>>,
+    changed: Condvar,
+}
+
+/// A thread that panics leaves nobody waiting: it ends every trial.
+struct Watched<'a>(&'a Board);
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.lock().iter_mut().for_each(|stage| stage.ended = Some(Err(Wrong::TooMany)));
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+impl Board {
+    fn new(trials: usize) -> Board {
+        Board { stages: Mutex::new((0..trials).map(|_| Stage::new()).collect()), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Stage>> {
+        self.stages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self, trials: &[Trial]) {
+        let _watched = Watched(self);
+        while let Some((n, task)) = self.any_task() {
+            let trial = &trials[n];
+            let subject = Subject {
+                cluster: &|| bugs::cluster(&trial.scenario),
+                properties: &|| trial.stated.iter().map(Stated::begin).collect(),
+            };
+            let mut runner = Runner::new(&subject, &trial.bound);
+            let mut next = Some(task);
+            while let Some(task) = next {
+                let done = match task {
+                    Task::Repeat => Done::Repeated(repeats(&mut runner, &trial.bound)),
+                    Task::Run(n, schedule) => Done::Ran(n, Job::Schedule(schedule).run(&mut runner, &trial.bound)),
+                    Task::Shorten(schedule) => Done::Shortened(shortened(&mut runner, schedule)),
+                };
+                let mut stages = self.lock();
+                stages[n].note(done, &trial.bound);
+                self.changed.notify_all();
+                next = self.task_of(stages, n);
+            }
+        }
+    }
+
+    /// Something to do in any trial that matters; None once all have ended. Those that nobody works on come first.
+    fn any_task(&self) -> Option<(usize, Task)> {
+        let mut stages = self.lock();
+        loop {
+            let last = first_wrong(&stages);
+            let mut matter = stages[..last].iter().enumerate().filter(|(_, stage)| stage.ended.is_none());
+            matter.clone().next()?;
+            let found = matter.clone().find(|(_, stage)| stage.is_new());
+            if let Some((n, _)) = found.or_else(|| matter.find(|(_, stage)| !stage.tasks.is_empty())) {
+                return take(&mut stages[n]).map(|task| (n, task));
+            }
+            stages = self.changed.wait(stages).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The next thing to do in this trial. None once it has ended, or when others wait for somebody to begin with them.
+    fn task_of(&self, mut stages: MutexGuard<Vec<Stage>>, n: usize) -> Option<Task> {
+        loop {
+            let last = first_wrong(&stages);
+            if n >= last || stages[n].ended.is_some() {
+                return None;
+            }
+            if let Some(task) = take(&mut stages[n]) {
+                return Some(task);
+            }
+            if stages[..last].iter().any(|stage| stage.is_new() || !stage.tasks.is_empty()) {
+                return None;
+            }
+            stages = self.changed.wait(stages).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The first trial that has failed: no later one matters. Without one, how many there are.
+fn first_wrong(stages: &[Stage]) -> usize {
+    stages.iter().position(|stage| matches!(stage.ended, Some(Err(_)))).unwrap_or(stages.len())
+}
+
+fn take(stage: &mut Stage) -> Option<Task> {
+    let task = stage.tasks.pop_front()?;
+    stage.open += 1;
+    Some(task)
+}
