@@ -123,7 +123,8 @@ impl<'a> Runner<'a> {
 
     /// Runs one schedule to its end. What it has in common with the usual course is not run again.
     pub fn repeat(&mut self, schedule: &Schedule) -> Trace {
-        if self.usual.is_none() {
+        let deviates = self.bound.late > 0 || self.bound.faults > 0;
+        if self.usual.is_none() && deviates {
             let mut usual = Usual::default();
             let running = self.begin();
             let trace = self.go(running, &mut Repeat::new(&Schedule::new()), Some(&mut usual));

@@ -12,6 +12,7 @@ use super::Plan;
 use super::host::{Host, Read};
 use super::partner::Partner;
 use super::wire::{Ask, Request, Say};
+use crate::object::Object;
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +68,7 @@ impl Compared {
         Compared { learner, others: Vec::new(), make, last: None, findings }
     }
 
-    fn compare(&mut self, ask: &Ask, said: &Say) {
+    fn compare(&mut self, ask: &Ask<Object>, said: &Say) {
         let task = match ask {
             Ask::Reconcile { task, .. } | Ask::Reply { task, .. } => *task,
             _ => 0,
@@ -98,7 +99,7 @@ impl Compared {
 
 impl Other {
     /// What it would say; None once it has parted in this reconcile.
-    fn hear(&mut self, ask: &Ask) -> Option<Say> {
+    fn hear(&mut self, ask: &Ask<Object>) -> Option<Say> {
         let mut ask = ask.clone();
         match &mut ask {
             Ask::Reconcile { memory, .. } | Ask::Observe { memory, .. } => memory.clone_from(&self.memory),
@@ -119,7 +120,7 @@ impl Other {
 }
 
 impl Partner for Compared {
-    fn tell(&mut self, ask: Ask, read: &Read) -> Say {
+    fn tell(&mut self, ask: Ask<Object>, read: &Read) -> Say {
         if self.others.is_empty() {
             let other = |make: &fn(Read) -> Host| Other {
                 host: make(read.clone()),

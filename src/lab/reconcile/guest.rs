@@ -93,7 +93,7 @@ impl Guest {
     }
 
     /// Tells the code something. It is no answer that it cannot go on: then the controller's process has crashed.
-    fn tell(&self, ask: Ask) -> Say {
+    fn tell(&self, ask: Ask<Object>) -> Say {
         let said = self.partner.borrow_mut().tell(ask, &self.read());
         match said {
             // Not `panic!`: nothing is to be printed.
@@ -121,7 +121,7 @@ impl Guest {
         };
         let task = Task { number: self.next_task(), partner: self.partner.clone() };
         let memory = self.memory.get();
-        let mut said = self.tell(Ask::Reconcile { task: task.number, object: object.to_json(), memory });
+        let mut said = self.tell(Ask::Reconcile { task: task.number, object, memory });
         loop {
             match said {
                 Say::Call { request, at: (file, line), memory } => {
@@ -182,14 +182,11 @@ fn body(verb: Verb, asked: &wire::Request) -> Body {
     }
 }
 
-fn outcome(answer: Answer) -> Result<Value, wire::Status> {
+fn outcome(answer: Answer) -> Result<wire::Answer<Object>, wire::Status> {
     match answer.result {
-        Ok(Response::Object(object)) => Ok(object.to_json()),
-        Ok(Response::List { items, .. }) => {
-            let items: Vec<Value> = items.iter().map(Object::to_json).collect();
-            Ok(serde_json::json!({"items": items}))
-        }
-        Ok(_) => Ok(Value::Null),
+        Ok(Response::Object(object)) => Ok(wire::Answer::One(object)),
+        Ok(Response::List { items, .. }) => Ok(wire::Answer::Many(items)),
+        Ok(_) => Ok(wire::Answer::Nothing),
         Err(status) => {
             let reason = format!("{:?}", status.reason);
             Err(wire::Status { code: status.code, reason, message: status.message })
@@ -220,8 +217,7 @@ impl Controller for Guest {
             Change::Deleted(old) => (Some(old), None),
         };
         if self.duty.observes && change.kind() != self.duty.kind {
-            let json = |object: Option<&Object>| object.map_or(Value::Null, Object::to_json);
-            let told = Ask::Observe { old: json(old), new: json(new), memory: self.memory.get() };
+            let told = Ask::Observe { old: old.cloned(), new: new.cloned(), memory: self.memory.get() };
             let said = self.partner.borrow_mut().tell(told, &self.read());
             match said {
                 Say::Done { memory, .. } => self.memory.set(memory),

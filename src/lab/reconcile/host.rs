@@ -10,7 +10,7 @@ use std::task::{self, Poll, Waker};
 
 use serde_json::Value;
 
-use super::kube::{Action, Client, Context, Error, Link, Resource};
+use super::kube::{Action, Client, Context, Error, Link, Resource, typed};
 use super::wire::{Ask, Say};
 use crate::engine::LocalBoxFuture;
 use crate::object::{Kind, Object};
@@ -19,8 +19,8 @@ use crate::object::{Kind, Object};
 pub type Read = Rc<dyn Fn(Kind) -> Vec<Object>>;
 
 type Running = LocalBoxFuture<Result<Action, Error>>;
-type Start = Box<dyn Fn(Value, Arc<Context>) -> Result<Running, String>>;
-type Observe = Box<dyn Fn(Value, Value, &Context)>;
+type Start = Box<dyn Fn(&Object, Arc<Context>) -> Result<Running, String>>;
+type Observe = Box<dyn Fn(Option<&Object>, Option<&Object>, &Context)>;
 
 /// A controller's code, and its reconciles under way.
 pub struct Host {
@@ -37,25 +37,25 @@ impl Host {
         K: Resource,
         F: Future<Output = Result<Action, Error>> + 'static,
     {
-        let start = move |object: Value, context: Arc<Context>| -> Result<Running, String> {
-            let object = serde_json::from_value(object).map_err(|error| error.to_string())?;
-            Ok(Box::pin(reconcile(Arc::new(object), context)))
+        let start = move |object: &Object, context: Arc<Context>| -> Result<Running, String> {
+            let object = typed(object).map_err(|error| error.to_string())?;
+            Ok(Box::pin(reconcile(object, context)))
         };
         Host { start: Box::new(start), observe: None, running: BTreeMap::new(), read }
     }
 
     /// The same with a function that is told of each change of a kind that the controller watches.
     pub fn observing<K: Resource>(mut self, observe: impl Fn(Option<K>, Option<K>, &Context) + 'static) -> Host {
-        let one = |value: Value| serde_json::from_value::<Option<K>>(value).ok().flatten();
+        let one = |object: Option<&Object>| object.and_then(|object| typed(object).ok()).map(Arc::unwrap_or_clone);
         self.observe = Some(Box::new(move |old, new, context| observe(one(old), one(new), context)));
         self
     }
 
     /// Hears one thing and answers, unless there is nothing to say to it.
-    pub fn hear(&mut self, ask: Ask) -> Option<Say> {
+    pub fn hear(&mut self, ask: Ask<Object>) -> Option<Say> {
         match ask {
-            Ask::Reconcile { task, object, memory } => Some(self.begin(task, object, memory)),
-            Ask::Observe { old, new, memory } => Some(self.observed(old, new, memory)),
+            Ask::Reconcile { task, object, memory } => Some(self.begin(task, &object, memory)),
+            Ask::Observe { old, new, memory } => Some(self.observed(old.as_ref(), new.as_ref(), memory)),
             Ask::Reply { task, answer, memory } => {
                 if let Some((link, _)) = self.running.get(&task) {
                     link.answer.replace(Some(answer));
@@ -82,7 +82,7 @@ impl Host {
     }
 
     #[allow(clippy::arc_with_non_send_sync, reason = "kube-rs hands a reconcile its context so; here nothing is sent")]
-    fn begin(&mut self, task: u64, object: Value, memory: Value) -> Say {
+    fn begin(&mut self, task: u64, object: &Object, memory: Value) -> Say {
         let link = self.link(memory);
         let context = Arc::new(Context { client: Client(link.clone()) });
         match catch_unwind(AssertUnwindSafe(|| (self.start)(object, context))) {
@@ -95,7 +95,7 @@ impl Host {
         }
     }
 
-    fn observed(&self, old: Value, new: Value, memory: Value) -> Say {
+    fn observed(&self, old: Option<&Object>, new: Option<&Object>, memory: Value) -> Say {
         let link = self.link(memory);
         let context = Context { client: Client(link.clone()) };
         let told = catch_unwind(AssertUnwindSafe(|| {

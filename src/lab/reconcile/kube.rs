@@ -27,11 +27,14 @@ use crate::object::{Kind, Object};
 
 /// What a controller calls objects by: the types of `k8s-openapi`.
 pub trait Resource:
-    k8s_openapi::Metadata<Ty = ObjectMeta> + Serialize + DeserializeOwned + Send + Sync + 'static
+    k8s_openapi::Metadata<Ty = ObjectMeta> + Clone + Serialize + DeserializeOwned + Send + Sync + 'static
 {
 }
 
-impl<K: k8s_openapi::Metadata<Ty = ObjectMeta> + Serialize + DeserializeOwned + Send + Sync + 'static> Resource for K {}
+impl<K> Resource for K where
+    K: k8s_openapi::Metadata<Ty = ObjectMeta> + Clone + Serialize + DeserializeOwned + Send + Sync + 'static
+{
+}
 
 /// Why a call, or a reconcile, failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,12 +126,15 @@ pub struct Client(pub(super) Rc<Link>);
 /// A call, and the file and line that make it.
 pub(super) type Asked = (wire::Request, (String, u32));
 
+/// What the API server answers a call.
+pub(super) type Answered = Result<wire::Answer<Object>, Status>;
+
 /// What connects a reconcile with whoever runs it.
 pub(super) struct Link {
     /// A call that was made and not taken yet.
     pub call: RefCell<Option<Asked>>,
     /// The answer to it.
-    pub answer: RefCell<Option<Result<Value, Status>>>,
+    pub answer: RefCell<Option<Answered>>,
     /// What the controller remembers.
     pub memory: RefCell<Value>,
     /// Reads a cache.
@@ -146,17 +152,19 @@ impl<K: Resource> Store<K> {
     pub fn state(&self) -> Vec<Arc<K>> {
         let kind = Kind::from_manifest(K::API_VERSION, K::KIND);
         let objects = kind.map(|kind| (self.client.0.read)(kind)).unwrap_or_default();
-        objects.iter().filter_map(typed).collect()
+        objects.iter().filter_map(|object| typed(object).ok()).collect()
     }
 }
 
-/// An object as the type that the controller knows it by: a Pod has one more than the cluster's own.
-fn typed<K: Resource>(object: &Object) -> Option<Arc<K>> {
-    let own = object.as_any().downcast().ok();
-    own.or_else(|| {
-        let Object::Pod(pod) = object else { return None };
-        let pod: Arc<dyn Any + Send + Sync> = Arc::new(core::Pod::from((**pod).clone()));
-        pod.downcast().ok()
+/// An object as the type that the controller knows it by. The cluster has a type of its own for some kinds.
+pub(super) fn typed<K: Resource>(object: &Object) -> Result<Arc<K>, Error> {
+    let own: Result<Arc<K>, _> = object.as_any().downcast();
+    own.or_else(|_| match object {
+        Object::Pod(pod) => {
+            let pod: Arc<dyn Any + Send + Sync> = Arc::new(core::Pod::from((**pod).clone()));
+            pod.downcast().map_err(|_| Error::Other(format!("a Pod is no {}", K::KIND)))
+        }
+        other => serde_json::from_str(&other.to_text()).map(Arc::new).map_err(|error| Error::Other(error.to_string())),
     })
 }
 
@@ -256,8 +264,9 @@ impl<K: Resource> Api<K> {
         let mut call = self.call::<K>("list", "", Value::Null);
         call.request.labels = params.label_selector.clone().unwrap_or_default();
         call.reading(|answer| {
-            let mut list = answer.map_err(|status| Error::Api(Box::new(status)))?;
-            decoded(Ok(list["items"].take())).map(|items| ObjectList { items })
+            let wire::Answer::Many(items) = answered(answer)? else { return Err(Error::Other("no list".to_owned())) };
+            let items: Result<_, Error> = items.iter().map(|item| typed(item).map(Arc::unwrap_or_clone)).collect();
+            items.map(|items| ObjectList { items })
         })
     }
 
@@ -302,12 +311,11 @@ impl<K: Resource> Api<K> {
     /// Deletes one.
     #[track_caller]
     pub fn delete(&self, name: &str, params: &DeleteParams) -> Call<()> {
-        self.call::<K>("delete", name, json!({"uid": params.uid}))
-            .reading(|answer| answer.map(|_| ()).map_err(|status| Error::Api(Box::new(status))))
+        self.call::<K>("delete", name, json!({"uid": params.uid})).reading(|answer| answered(answer).map(drop))
     }
 
     #[track_caller]
-    fn call<T: DeserializeOwned>(&self, verb: &str, name: &str, body: Value) -> Call<T> {
+    fn call<T: Resource>(&self, verb: &str, name: &str, body: Value) -> Call<T> {
         let at = Location::caller();
         let request = wire::Request {
             verb: verb.to_owned(),
@@ -332,9 +340,15 @@ fn plural<K: Resource>() -> String {
     if K::GROUP.is_empty() { K::URL_PATH_SEGMENT.into() } else { format!("{}.{}", K::URL_PATH_SEGMENT, K::GROUP) }
 }
 
-fn decoded<T: DeserializeOwned>(answer: Result<Value, Status>) -> Result<T, Error> {
-    let value = answer.map_err(|status| Error::Api(Box::new(status)))?;
-    serde_json::from_value(value).map_err(|error| Error::Other(error.to_string()))
+fn answered(answer: Answered) -> Result<wire::Answer<Object>, Error> {
+    answer.map_err(|status| Error::Api(Box::new(status)))
+}
+
+fn decoded<K: Resource>(answer: Answered) -> Result<K, Error> {
+    match answered(answer)? {
+        wire::Answer::One(object) => typed(&object).map(Arc::unwrap_or_clone),
+        _ => Err(Error::Other("no object".to_owned())),
+    }
 }
 
 /// A call to the API server: the future of its answer.
@@ -344,7 +358,7 @@ pub struct Call<T> {
     request: wire::Request,
     at: (String, u32),
     asked: bool,
-    read: fn(Result<Value, Status>) -> Result<T, Error>,
+    read: fn(Answered) -> Result<T, Error>,
 }
 
 impl<T> Call<T> {
@@ -353,7 +367,7 @@ impl<T> Call<T> {
         self
     }
 
-    fn reading<U>(self, read: fn(Result<Value, Status>) -> Result<U, Error>) -> Call<U> {
+    fn reading<U>(self, read: fn(Answered) -> Result<U, Error>) -> Call<U> {
         Call { client: self.client, request: self.request, at: self.at, asked: self.asked, read }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin};
@@ -13,14 +14,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::host::{Host, Read};
-use super::wire::{Ask, Say};
+use super::wire::{Ask, Item, Receiver, Say, Sender};
 use crate::lab::process::{self, ANSWER, Pipe};
 use crate::object::{Key, Kind, Object};
 
 /// Somebody who reconciles.
 pub trait Partner {
     /// Is told something, and says what comes of it. Reads caches with `read`.
-    fn tell(&mut self, ask: Ask, read: &Read) -> Say;
+    fn tell(&mut self, ask: Ask<Object>, read: &Read) -> Say;
     /// A reconcile will not go on.
     fn forget(&mut self, task: u64);
 }
@@ -67,7 +68,9 @@ pub struct Process {
     input: Option<ChildStdin>,
     output: Option<Pipe>,
     errors: Option<Pipe>,
+    /// What it knows.
     sent: Sent,
+    versions: Sender,
     thought: Arc<Mutex<Thought>>,
 }
 
@@ -79,7 +82,7 @@ impl Process {
         self.output = child.stdout.take().map(process::follow);
         self.errors = child.stderr.take().map(process::read);
         self.child = Some(child);
-        self.sent.clear();
+        (self.sent, self.versions) = Default::default();
         Ok(())
     }
 
@@ -89,21 +92,22 @@ impl Process {
         let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
         let thought = Arc::<Mutex<Thought>>::default();
         Box::leak(Box::new(move || -> Box<dyn Partner> {
-            let (child, input, output, errors, sent) = Default::default();
+            let (child, input, output, errors, sent, versions) = Default::default();
             let (program, arguments, thought) = (program.clone(), arguments.clone(), thought.clone());
-            Box::new(Process { program, arguments, child, input, output, errors, sent, thought })
+            Box::new(Process { program, arguments, child, input, output, errors, sent, versions, thought })
         }))
     }
 
-    fn send(&mut self, ask: &Ask) -> bool {
-        let line = serde_json::to_string(ask).unwrap_or_else(|error| unreachable!("ours: {error}")) + "\n";
+    fn send(&mut self, ask: Ask<Object>) -> bool {
+        let Ok(ask) = ask.map(|object| Ok::<_, Infallible>(self.versions.item(&object)));
+        let line = serde_json::to_string(&ask).unwrap_or_else(|error| unreachable!("ours: {error}")) + "\n";
         self.input.as_mut().is_some_and(|input| input.write_all(line.as_bytes()).is_ok())
     }
 
     /// What it says to this. Caches that it reads in between take from the same time.
-    fn say(&mut self, mut ask: Ask, read: &Read, until: Instant) -> Option<Say> {
+    fn say(&mut self, mut ask: Ask<Object>, read: &Read, until: Instant) -> Option<Say> {
         loop {
-            if !self.send(&ask) {
+            if !self.send(ask) {
                 return None;
             }
             let line = self.output.as_mut()?.line_with(ANSWER, until)?;
@@ -136,10 +140,10 @@ impl Process {
 }
 
 /// What a cache shows now that it did not show before.
-fn news(sent: &mut BTreeMap<Key, Object>, now: Vec<Object>) -> Ask {
+fn news(sent: &mut BTreeMap<Key, Object>, now: Vec<Object>) -> Ask<Object> {
     let now: BTreeMap<Key, Object> = now.into_iter().map(|object| (Key::of(&object), object)).collect();
     let is_new = |(key, object): &(&Key, &Object)| sent.get(*key).is_none_or(|before| !before.same(object));
-    let changed = now.iter().filter(is_new).map(|(_, object)| object.to_json()).collect();
+    let changed = now.iter().filter(is_new).map(|(_, object)| object.clone()).collect();
     let gone = sent.keys().filter(|key| !now.contains_key(*key)).map(Key::to_string).collect();
     *sent = now;
     Ask::Cached { changed, gone }
@@ -147,7 +151,7 @@ fn news(sent: &mut BTreeMap<Key, Object>, now: Vec<Object>) -> Ask {
 
 impl Partner for Process {
     #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
-    fn tell(&mut self, ask: Ask, read: &Read) -> Say {
+    fn tell(&mut self, ask: Ask<Object>, read: &Read) -> Say {
         if self.child.is_none()
             && let Err(error) = self.start()
         {
@@ -162,7 +166,7 @@ impl Partner for Process {
     }
 
     fn forget(&mut self, task: u64) {
-        self.send(&Ask::Forget { task });
+        self.send(Ask::Forget { task });
     }
 }
 
@@ -179,29 +183,30 @@ impl Drop for Process {
 /// In the learner's process: answers with the controller that `host` makes until nobody asks any more.
 pub fn answer(host: impl FnOnce(Read) -> Host) {
     super::host::remember_panics();
-    let caches = RefCell::new(Sent::new());
+    let (caches, versions) = (RefCell::new(Sent::new()), Rc::<RefCell<Receiver>>::default());
+    let heard = versions.clone();
     let mut host = host(Rc::new(move |kind| {
         say(&Say::Read { kind: kind.info().qualified_plural() });
         let mut caches = caches.borrow_mut();
         let cache = caches.entry(kind).or_default();
-        if let Some(Ask::Cached { changed, gone }) = hear() {
+        if let Some(Ask::Cached { changed, gone }) = hear(&heard) {
             gone.iter().for_each(|key| drop(cache.remove(&Key::parse(key))));
-            let changed = changed.into_iter().filter_map(|value| kind.decode(value).ok());
-            cache.extend(changed.map(|object| (Key::of(&object), object)));
+            cache.extend(changed.into_iter().map(|object| (Key::of(&object), object)));
         }
         cache.values().cloned().collect()
     }));
-    while let Some(ask) = hear() {
+    while let Some(ask) = hear(&versions) {
         if let Some(said) = host.hear(ask) {
             say(&said);
         }
     }
 }
 
-fn hear() -> Option<Ask> {
+fn hear(versions: &RefCell<Receiver>) -> Option<Ask<Object>> {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).ok().filter(|count| *count > 0)?;
-    Some(serde_json::from_str(&line).expect("the grader speaks JSON"))
+    let ask: Ask<Item> = serde_json::from_str(&line).expect("the grader speaks JSON");
+    Some(ask.map(|item| versions.borrow_mut().object(item)).expect("the grader sends objects"))
 }
 
 fn say(said: &Say) {
@@ -223,7 +228,7 @@ impl Here {
 }
 
 impl Partner for Here {
-    fn tell(&mut self, ask: Ask, read: &Read) -> Say {
+    fn tell(&mut self, ask: Ask<Object>, read: &Read) -> Say {
         let host = self.host.get_or_insert_with(|| (self.make)(read.clone()));
         host.hear(ask).unwrap_or_else(|| Say::Broken("there is nothing to say".to_owned()))
     }

@@ -1,26 +1,34 @@
 //! What the cluster and the process that a learner's code runs in say to one another, one line of JSON each.
+//!
+//! Objects go as the text that the API prints, and each version once: after that it has a number ([`Item`]). In one run of the
+//! grader the same versions come about again and again, since every order of events begins in the same way.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-/// What the process is told.
+use crate::object::{Kind, Object};
+
+/// What the process is told. `O` is an object: itself where both are one process, otherwise what is sent of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Ask {
+pub enum Ask<O> {
     /// Begin to reconcile an object.
     Reconcile {
         /// The number of this reconcile.
         task: u64,
         /// The object, from the controller's cache.
-        object: Value,
+        object: O,
         /// What the controller remembers.
         memory: Value,
     },
     /// Something that the controller watches has changed.
     Observe {
-        /// As it was; null: it is new.
-        old: Value,
-        /// As it is; null: it is gone.
-        new: Value,
+        /// As it was; none: it is new.
+        old: Option<O>,
+        /// As it is; none: it is gone.
+        new: Option<O>,
         /// What the controller remembers.
         memory: Value,
     },
@@ -28,15 +36,15 @@ pub enum Ask {
     Reply {
         /// Of which one.
         task: u64,
-        /// The object, or the objects of a list as `items`; null for a deletion.
-        answer: Result<Value, Status>,
+        /// What the call returns.
+        answer: Result<Answer<O>, Status>,
         /// What the controller remembers by now.
         memory: Value,
     },
     /// What a cache that is read shows that it did not show when it was read last.
     Cached {
         /// The objects that are new in it, or have changed.
-        changed: Vec<Value>,
+        changed: Vec<O>,
         /// What is gone: `default/web`.
         gone: Vec<String>,
     },
@@ -45,6 +53,110 @@ pub enum Ask {
         /// Which one.
         task: u64,
     },
+}
+
+/// What a call returns that went well.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Answer<O> {
+    /// Of a deletion: nothing.
+    Nothing,
+    /// One object.
+    One(O),
+    /// The objects of a list.
+    Many(Vec<O>),
+}
+
+impl<O> Ask<O> {
+    /// The same with each object put in another way, in their order.
+    ///
+    /// # Errors
+    /// Of the first object that cannot be put so.
+    pub fn map<P, E>(self, mut put: impl FnMut(O) -> Result<P, E>) -> Result<Ask<P>, E> {
+        let mut all = |objects: Vec<O>| objects.into_iter().map(&mut put).collect::<Result<Vec<P>, E>>();
+        Ok(match self {
+            Ask::Reconcile { task, object, memory } => Ask::Reconcile { task, object: put(object)?, memory },
+            Ask::Observe { old, new, memory } => {
+                Ask::Observe { old: old.map(&mut put).transpose()?, new: new.map(&mut put).transpose()?, memory }
+            }
+            Ask::Reply { task, answer: Err(status), memory } => Ask::Reply { task, answer: Err(status), memory },
+            Ask::Reply { task, answer: Ok(answer), memory } => {
+                let answer = match answer {
+                    Answer::Nothing => Answer::Nothing,
+                    Answer::One(object) => Answer::One(put(object)?),
+                    Answer::Many(objects) => Answer::Many(all(objects)?),
+                };
+                Ask::Reply { task, answer: Ok(answer), memory }
+            }
+            Ask::Cached { changed, gone } => Ask::Cached { changed: all(changed)?, gone },
+            Ask::Forget { task } => Ask::Forget { task },
+        })
+    }
+}
+
+/// What is sent of an object.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Item {
+    /// A version that was sent before.
+    Known(u64),
+    /// One that was not.
+    New {
+        /// The number that it has from now on. With number 0 all numbers begin anew.
+        number: u64,
+        /// Of this kind: `replicasets.apps`.
+        kind: String,
+        /// The object, as the API prints it.
+        object: Box<RawValue>,
+    },
+}
+
+/// So many versions are known at most.
+const KNOWN: u64 = 4_096;
+
+/// Which versions were sent.
+#[derive(Default)]
+pub struct Sender(BTreeMap<(Kind, String), u64>);
+
+impl Sender {
+    /// What is to be sent of an object.
+    pub fn item(&mut self, object: &Object) -> Item {
+        let (kind, text) = (object.kind(), object.to_text());
+        let key = (kind, text);
+        if let Some(number) = self.0.get(&key) {
+            return Item::Known(*number);
+        }
+        if self.0.len() as u64 >= KNOWN {
+            self.0.clear();
+        }
+        let number = self.0.len() as u64;
+        let text = key.1.clone();
+        self.0.insert(key, number);
+        let object = RawValue::from_string(text).unwrap_or_else(|error| unreachable!("ours: {error}"));
+        Item::New { number, kind: kind.info().qualified_plural(), object }
+    }
+}
+
+/// The versions that have come, by their numbers.
+#[derive(Default)]
+pub struct Receiver(Vec<Object>);
+
+impl Receiver {
+    /// The object that was sent.
+    ///
+    /// # Errors
+    /// That it cannot be: both sides are of different builds.
+    pub fn object(&mut self, item: Item) -> Result<Object, String> {
+        match item {
+            Item::Known(number) => self.0.get(number as usize).cloned().ok_or_else(|| format!("no object {number}")),
+            Item::New { number, kind, object } => {
+                let kind = Kind::from_word(&kind).ok_or_else(|| format!("no kind {kind}"))?;
+                let mut text = serde_json::Deserializer::from_str(object.get());
+                let object = kind.deserialize(&mut text).map_err(|error| error.to_string())?;
+                self.0.truncate(number as usize);
+                self.0.push(object.clone());
+                Ok(object)
+            }
+        }
+    }
 }
 
 /// What the process says.
