@@ -34,6 +34,7 @@ pub mod admission;
 pub mod apiextensions;
 pub mod authentication;
 pub mod authorization;
+pub mod cel;
 pub mod continue_token;
 pub mod create;
 pub mod decode;

@@ -1,0 +1,83 @@
+//! CEL, the language of rules: in schemas of custom kinds and in admission policies.
+//!
+//! A rule is compiled once, when the object that carries it is written, and what cannot work is refused then: the text is
+//! parsed ([`parse`]), every part gets its type ([`check`], [`types`]). Evaluating it ([`eval`], [`value`]) reads
+//! nothing but the values it is given, and pays for each step out of a budget, so that no rule runs for long. The functions
+//! there are stand in [`library`].
+//!
+//! Mirrors `github.com/google/cel-go` as `k8s.io/apiserver/pkg/cel/environment` sets it up.
+//!
+//! Must hold: the same rule on the same values gives the same result in every run; no text and no value makes it panic.
+//!
+//! Left out: macros of two variables, `format` and named formats, `url`, `semver`, `sets`, `jsonpatch`, the `authorizer`,
+//! messages of protocol buffers. Costs are counted in cel-go's units but not always to the same number.
+
+pub mod check;
+pub mod eval;
+pub mod library;
+pub mod parse;
+pub mod types;
+pub mod value;
+
+#[cfg(test)]
+mod tests;
+
+use check::Names;
+use eval::{Activation, Budget, Run};
+use parse::{Is, Node};
+use types::Type;
+pub use value::Value;
+
+/// An expression that was found right.
+#[derive(Clone, Debug)]
+pub struct Program {
+    root: Node,
+    /// What it evaluates to.
+    pub gives: Type,
+}
+
+/// Why an expression came to no value. What the text is decides what the caller says around it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// `no such key: x`, `division by zero` …
+    #[error("{0}")]
+    Error(String),
+    /// The budget was spent.
+    #[error("operation cancelled: actual cost limit exceeded")]
+    Cost,
+}
+
+impl Program {
+    /// Compiles `source`, which may use `names`; the error is what cel-go prints, one or more `ERROR: <input>:…`.
+    pub fn compile(source: &str, names: &Names) -> Result<Program, String> {
+        let mut root = parse::parse(source)?;
+        match check::check(&mut root, names) {
+            Ok(gives) => Ok(Program { root, gives }),
+            Err(errors) => Err(parse::report(source, &errors)),
+        }
+    }
+
+    /// Its value.
+    pub fn evaluate(&self, activation: &Activation, budget: &mut Budget) -> Result<Value, Failure> {
+        budget.begin();
+        Run::new(activation, budget).value(&self.root)
+    }
+
+    /// Whether it uses a name anywhere.
+    pub fn uses(&self, name: &str) -> bool {
+        uses(&self.root, name)
+    }
+}
+
+fn uses(node: &Node, name: &str) -> bool {
+    let in_it = |node: &Node| uses(node, name);
+    match &node.is {
+        Is::Literal(_) => false,
+        Is::Name(there) => there == name,
+        Is::Select { of, .. } => in_it(of),
+        Is::Call { target, args, .. } => target.as_deref().is_some_and(in_it) || args.iter().any(in_it),
+        Is::List(items) => items.iter().any(|(item, _)| in_it(item)),
+        Is::Map(entries) => entries.iter().any(|(key, value, _)| in_it(key) || in_it(value)),
+        Is::Fold(fold) => [&fold.range, &fold.start, &fold.condition, &fold.step, &fold.end].into_iter().any(in_it),
+    }
+}
