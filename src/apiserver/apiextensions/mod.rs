@@ -6,6 +6,7 @@
 //!
 //! - [`definition`]: the definitions themselves; [`structural`]: their schemas.
 //! - [`schema`]: a schema, ready to be asked. [`coerce`]: pruning and defaults. [`value`], [`mod@format`]: validation.
+//! - [`rules`]: what schemas say in CEL.
 //! - [`decode`]: bytes to an object. [`scale`]: the replica count of one.
 //!
 //! Mirrors `k8s.io/apiextensions-apiserver`. Its controllers (naming, establishing, finalizing) are in
@@ -13,14 +14,14 @@
 //!
 //! Must hold: what is served follows from the store alone, so that it comes and goes with it.
 //!
-//! Left out: rules in CEL, conversion by webhook, OpenAPI documents, managedFields. A real server answers the first creates
+//! Left out: conversion by webhook, OpenAPI documents, managedFields. A real server answers the first creates
 //! two seconds late, for the sake of other API servers that have not heard of the kind yet.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinition, CustomResourceDefinitionVersion, CustomResourceSubresourceScale,
+    CustomResourceDefinition, CustomResourceDefinitionVersion, CustomResourceSubresourceScale, JSONSchemaProps,
 };
 use serde_json::Value;
 
@@ -36,6 +37,7 @@ pub mod coerce;
 pub mod decode;
 pub mod definition;
 pub mod format;
+pub mod rules;
 pub mod scale;
 pub mod schema;
 pub mod structural;
@@ -159,7 +161,7 @@ impl Version {
         });
         Version {
             kind,
-            schema: schema.map(Schema::of).unwrap_or_default(),
+            schema: schema.map(with_rules).unwrap_or_default(),
             has_status: subresources.is_some_and(|subresources| subresources.status.is_some()),
             scale: subresources.and_then(|subresources| subresources.scale.clone()),
             deprecation,
@@ -214,21 +216,30 @@ impl Version {
     }
 
     /// What is wrong with an object, apart from its metadata.
-    pub(super) fn validate(&self, problems: &mut Problems, object: &CustomObject) {
+    pub(super) fn validate(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
         problems.0.extend(value::validate_object(&object.content, &self.schema));
         scale::validate(problems, object, self.scale.as_ref());
         problems.0.extend(value::validate_lists_in(&object.content, &self.schema, ""));
+        problems.0.extend(rules::validate(&self.schema, object, old, &problems.0));
     }
 
     /// What is wrong with its status.
-    pub(super) fn validate_status(&self, problems: &mut Problems, object: &CustomObject) {
+    pub(super) fn validate_status(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
         let known = self.schema.properties.get(STATUS).zip(object.get(STATUS));
         if let Some((schema, status)) = known {
             problems.0.extend(value::validate(status, schema, STATUS));
             problems.0.extend(value::validate_lists(status, schema, STATUS));
         }
         scale::validate(problems, object, self.scale.as_ref());
+        problems.0.extend(rules::validate(&self.schema, object, old, &problems.0));
     }
+}
+
+/// The schema of a whole object with its rules.
+fn with_rules(props: &JSONSchemaProps) -> Schema {
+    let mut schema = Schema::of(props);
+    rules::compile(&mut schema, props, true);
+    schema
 }
 
 const STATUS: &str = "status";

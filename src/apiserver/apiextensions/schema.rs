@@ -11,6 +11,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use regex::Regex;
 use serde_json::Value;
 
+use super::rules::Rule;
+
 /// What is known of one value.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
@@ -34,6 +36,10 @@ pub struct Schema {
     pub list: ListType,
     /// What else must hold.
     pub checks: Checks,
+    /// Rules in CEL about this value.
+    pub rules: Vec<Rule>,
+    /// Whether there are rules about this value, or about any in it.
+    pub has_rules: bool,
 }
 
 /// `additionalProperties`.
@@ -83,7 +89,7 @@ pub struct Checks {
 }
 
 impl Schema {
-    /// The schema that `props` describes.
+    /// The schema that `props` describes, without its rules ([`super::rules::compile`]).
     pub fn of(props: &JSONSchemaProps) -> Schema {
         let all = |list: &Option<Vec<JSONSchemaProps>>| list.iter().flatten().map(Schema::of).collect();
         let types = match &props.type_ {
@@ -137,6 +143,8 @@ impl Schema {
                 one_of: all(&props.one_of),
                 not: props.not.as_deref().map(Schema::of).map(Box::new),
             },
+            rules: Vec::new(),
+            has_rules: false,
         }
     }
 

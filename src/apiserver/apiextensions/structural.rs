@@ -2,8 +2,6 @@
 //!
 //! Mirrors `pkg/apiserver/schema/validation.go` and `ValidateCustomResourceDefinitionOpenAPISchema` of
 //! apiextensions-apiserver. Problems come in the order of the schema, where the real server sorts some of them by their text.
-//!
-//! Left out: `x-kubernetes-validations`. Rules in CEL are refused rather than taken and not kept.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSON, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
@@ -13,7 +11,7 @@ use regex::Regex;
 use crate::apiserver::validation::field::{Json, Path, Problems};
 
 use super::schema::Schema;
-use super::{coerce, value};
+use super::{coerce, rules, value};
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
@@ -32,9 +30,10 @@ pub fn validate(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) 
         problems.forbidden(&path.child("nullable"), "nullable cannot be true at the root");
     }
     structure(problems, schema, path, Level::Root);
-    // A default is looked at with the schema, which has to be right for that.
+    // A default is looked at with the schema, and a rule knows its types from it, which has to be right for that.
     if problems.0.len() == before {
         defaults(problems, schema, path, None);
+        rules::definition::rules(problems, schema, path, true, None);
     }
 }
 
@@ -150,10 +149,7 @@ fn extensions(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {
         }
     }
     list_keys(problems, schema, path);
-    for (i, _) in schema.x_kubernetes_validations.iter().flatten().enumerate() {
-        let why = "rules in CEL are not part of this cluster; say it with pattern, enum, minimum, maximum and required";
-        problems.forbidden(&path.child("x-kubernetes-validations").index(i).child("rule"), why);
-    }
+    rules::definition::texts(problems, schema, path);
 }
 
 const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";

@@ -105,7 +105,7 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::CustomResourceDefinition(defined) => definition::validate(&mut problems, defined),
         Object::Custom(object) => {
             if let Some(version) = custom {
-                version.validate(&mut problems, object);
+                version.validate(&mut problems, object, None);
             }
         }
         Object::ServiceAccount(_) => {}
@@ -181,9 +181,9 @@ pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> 
         (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {
             definition::validate_update(&mut problems, new, old);
         }
-        (Object::Custom(new), _) => {
+        (Object::Custom(new), Object::Custom(old)) => {
             if let Some(version) = custom {
-                version.validate(&mut problems, new);
+                version.validate(&mut problems, new, Some(old));
             }
         }
         _ => {}
@@ -207,9 +207,9 @@ pub fn validate_status_update(new: &Object, old: &Object, custom: Option<&Versio
         (Object::ResourceQuota(new), _) => resource_quota::resource_quota_status(&mut problems, new),
         (Object::PodDisruptionBudget(new), _) => budget::budget_status(&mut problems, new),
         (Object::HorizontalPodAutoscaler(new), _) => autoscaling::autoscaler_status(&mut problems, new),
-        (Object::Custom(new), _) => {
+        (Object::Custom(new), Object::Custom(old)) => {
             if let Some(version) = custom {
-                version.validate_status(&mut problems, new);
+                version.validate_status(&mut problems, new, Some(old));
             }
         }
         _ => {}

@@ -20,6 +20,8 @@ mod quantity;
 mod strings;
 mod time;
 
+pub use time::parse_duration;
+
 /// One way to call a function.
 pub struct Overload {
     /// Whether it is a method; the target is the first that it takes.
