@@ -93,9 +93,11 @@ impl ApiServer {
             admit(&attributes, &object)?;
         }
         self.warn(handling, None, &object);
+        self.ask_policies(handling, None, Some(&object))?;
         self.charge_quotas(handling, None, &object)?;
         handling.stage("validating admission", || {
-            plugin_names(admission::VALIDATING.iter().map(|(name, _)| *name).chain([admission::resource_quota::NAME]))
+            let last = [admission::policy::NAME, admission::resource_quota::NAME];
+            plugin_names(admission::VALIDATING.iter().map(|(name, _)| *name).chain(last))
         });
         Ok(object)
     }

@@ -23,6 +23,7 @@ use crate::object::{Object, Pod};
 
 use super::apiextensions;
 
+mod admission;
 mod autoscaling;
 mod workloads;
 
@@ -55,6 +56,8 @@ pub fn set_defaults(object: &mut Object) {
         Object::CSIDriver(driver) => change(driver, driver_defaults),
         Object::LimitRange(range) => change(range, limit_range_defaults),
         Object::HorizontalPodAutoscaler(hpa) => change(hpa, autoscaling::autoscaler),
+        Object::ValidatingAdmissionPolicy(policy) => change(policy, admission::policy),
+        Object::ValidatingAdmissionPolicyBinding(binding) => change(binding, admission::binding),
         Object::CustomResourceDefinition(defined) => change(defined, apiextensions::definition::default),
         Object::RoleBinding(binding) if lacks_group(&binding.role_ref, binding.subjects.as_deref()) => {
             let binding = Arc::make_mut(binding);

@@ -53,6 +53,7 @@ impl ApiServer {
             };
             admit(&attributes)?;
         }
+        self.ask_policies(handling, Some(&object), None)?;
         handling.stage("validating admission", || "delete".into());
         let uid = object.meta().uid.clone().unwrap_or_default();
         let grace = grace_period(&object, options);

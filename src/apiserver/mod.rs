@@ -14,7 +14,7 @@
 //! - [`rest`]: the same over HTTP.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
-//! - [`apiextensions`]: kinds that users define.
+//! - [`apiextensions`]: kinds that users define. [`cel`]: the language of their rules, and of policies.
 //! - [`watch`]: who is told of which change.
 //!
 //! Must hold: nothing is stored that was not validated; a write that changes nothing stores nothing and tells nobody;
@@ -57,6 +57,7 @@ pub mod update;
 pub mod validation;
 pub mod watch;
 
+use admission::policy::Policies;
 use apiextensions::{Definitions, Version};
 use authorization::Authorizer;
 use request::{Answer, Request, Response, Subresource, Verb};
@@ -81,6 +82,7 @@ pub struct ApiServer {
     authorizer: Authorizer,
     addresses: ServiceAddresses,
     definitions: Definitions,
+    policies: Policies,
     random: Random,
     keep_stages: bool,
 }
@@ -134,6 +136,7 @@ impl ApiServer {
             authorizer: Authorizer::new(),
             addresses: ServiceAddresses::default(),
             definitions: Definitions::default(),
+            policies: Policies::default(),
             random: Random::new(seed ^ 0x6170_6973),
             keep_stages: true,
         }
@@ -259,6 +262,7 @@ impl ApiServer {
         if new.kind() == Kind::CustomResourceDefinition {
             self.definitions.changed(old, (!deleted).then_some(new));
         }
+        self.policies.changed(old, (!deleted).then_some(new));
         handling.stage("etcd", || format!("{} at revision {}", change.key, change.revision));
         handling.changes.push(change);
         self.store.keep_changes(CHANGES_KEPT);

@@ -53,6 +53,8 @@ pub fn prefix(kind: Kind) -> &'static str {
         LimitRange => "limitranges",
         PodDisruptionBudget => "poddisruptionbudgets",
         HorizontalPodAutoscaler => "horizontalpodautoscalers",
+        ValidatingAdmissionPolicy => "validatingadmissionpolicies",
+        ValidatingAdmissionPolicyBinding => "validatingadmissionpolicybindings",
         CustomResourceDefinition => "apiextensions.k8s.io/customresourcedefinitions",
     }
 }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyStatus;
 use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetStatus, DeploymentStatus, ReplicaSetStatus, StatefulSetStatus};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerStatus;
 use k8s_openapi::api::batch::v1::{CronJobStatus, JobStatus};
@@ -90,6 +91,9 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
         }
         Object::VolumeAttachment(attachment) => {
             Arc::make_mut(attachment).status = Some(VolumeAttachmentStatus::default());
+        }
+        Object::ValidatingAdmissionPolicy(policy) => {
+            Arc::make_mut(policy).status = Some(ValidatingAdmissionPolicyStatus::default());
         }
         Object::CustomResourceDefinition(defined) => definition::prepare_for_create(Arc::make_mut(defined)),
         Object::Custom(object) => {
@@ -217,6 +221,13 @@ pub fn prepare_for_update(new: &mut Object, old: &Object, custom: Option<&Versio
             new.spec != old.spec
         }
         (Object::IngressClass(new), Object::IngressClass(old)) => new.spec != old.spec,
+        (Object::ValidatingAdmissionPolicy(new), Object::ValidatingAdmissionPolicy(old)) => {
+            keep(new, |n| &mut n.status, &old.status);
+            new.spec != old.spec
+        }
+        (Object::ValidatingAdmissionPolicyBinding(new), Object::ValidatingAdmissionPolicyBinding(old)) => {
+            new.spec != old.spec
+        }
         (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => {
             keep(new, |n| &mut n.status, &old.status);
             new.spec != old.spec
@@ -281,6 +292,9 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
             keep(new, |n| &mut n.metadata, &old.metadata);
         }
         (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::ValidatingAdmissionPolicy(new), Object::ValidatingAdmissionPolicy(old)) => {
+            keep(new, |n| &mut n.spec, &old.spec);
+        }
         (Object::ResourceQuota(new), Object::ResourceQuota(old)) => keep(new, |n| &mut n.spec, &old.spec),
         (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {
             keep(new, |n| &mut n.spec, &old.spec);
@@ -376,6 +390,8 @@ fn counts_generations(kind: Kind) -> bool {
             | Kind::Ingress
             | Kind::IngressClass
             | Kind::PodDisruptionBudget
+            | Kind::ValidatingAdmissionPolicy
+            | Kind::ValidatingAdmissionPolicyBinding
             | Kind::CustomResourceDefinition
             | Kind::Custom(_)
     )
@@ -390,6 +406,8 @@ pub fn allow_unconditional_update(kind: Kind) -> bool {
             | Kind::CSINode
             | Kind::VolumeAttachment
             | Kind::PodDisruptionBudget
+            | Kind::ValidatingAdmissionPolicy
+            | Kind::ValidatingAdmissionPolicyBinding
             | Kind::CustomResourceDefinition
             | Kind::Custom(_)
     )

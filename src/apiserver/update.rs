@@ -75,6 +75,7 @@ impl ApiServer {
             admit(&attributes, &new)?;
         }
         self.warn(handling, Some(old), &new);
+        self.ask_policies(handling, Some(old), Some(&new))?;
         self.charge_quotas(handling, Some(old), &new)?;
         self.write_or_finish(handling, old, new)
     }

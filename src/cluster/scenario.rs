@@ -273,6 +273,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("network-policy", include_str!("../../scenarios/network-policy.yaml")),
     ("quota", include_str!("../../scenarios/quota.yaml")),
     ("limit-range", include_str!("../../scenarios/limit-range.yaml")),
+    ("policy", include_str!("../../scenarios/policy.yaml")),
     ("custom-resource", include_str!("../../scenarios/custom-resource.yaml")),
     ("missing-config", include_str!("../../scenarios/missing-config.yaml")),
     ("image-pull-backoff", include_str!("../../scenarios/image-pull-backoff.yaml")),

@@ -190,8 +190,8 @@ macro_rules! kinds {
 }
 
 use k8s_openapi::api::{
-    apps::v1 as apps, autoscaling::v2 as autoscaling, batch::v1 as batch, coordination::v1 as coordination,
-    core::v1 as core,
+    admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v2 as autoscaling, batch::v1 as batch,
+    coordination::v1 as coordination, core::v1 as core,
 };
 use k8s_openapi::api::{discovery::v1 as discovery, networking::v1 as networking, policy::v1 as policy};
 use k8s_openapi::api::{rbac::v1 as rbac, scheduling::v1 as scheduling, storage::v1 as storage};
@@ -237,6 +237,8 @@ kinds! {
     LimitRange: core::LimitRange, "limitranges", true, ["limits"];
     PodDisruptionBudget: policy::PodDisruptionBudget, "poddisruptionbudgets", true, ["pdb"];
     HorizontalPodAutoscaler: autoscaling::HorizontalPodAutoscaler, "horizontalpodautoscalers", true, ["hpa"];
+    ValidatingAdmissionPolicy: admission::ValidatingAdmissionPolicy, "validatingadmissionpolicies", false, [];
+    ValidatingAdmissionPolicyBinding: admission::ValidatingAdmissionPolicyBinding, "validatingadmissionpolicybindings", false, [];
     CustomResourceDefinition: apiextensions::CustomResourceDefinition, "customresourcedefinitions", false, ["crd", "crds"];
 }
 

@@ -6,7 +6,8 @@
 //! only refuse. Each row has a fixed order, that of `--enable-admission-plugins`, and the first refusal ends the
 //! request. Deletes and bindings pass plugins too ([`DELETING`], [`admit_binding`], [`admit_token`]).
 //!
-//! One plugin is no function of the rows, because it writes: [`resource_quota`], the last of all.
+//! Two plugins are no functions of the rows: [`policy`], since it asks what users have written, and the last of all,
+//! [`resource_quota`], because it writes.
 //!
 //! Must hold: a plugin reads nothing but the request, the stored objects and the seeded generator; admission comes
 //! before validation, so what a plugin adds is checked like what the user wrote; a plugin run twice on its own result
@@ -15,7 +16,7 @@
 //! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
 //! `pkg/kubeapiserver/options/plugins.go`.
 //!
-//! Left out: webhooks and admission policies, RuntimeClass, DefaultIngressClass.
+//! Left out: webhooks, policies that change objects, RuntimeClass.
 
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
@@ -30,6 +31,7 @@ pub mod namespace_lifecycle;
 pub mod node_restriction;
 pub mod pod_security;
 pub mod pod_topology_labels;
+pub mod policy;
 pub mod priority;
 pub mod resource_quota;
 pub mod service_account;

@@ -109,6 +109,13 @@ impl Definitions {
         Ok(version.clone())
     }
 
+    /// The kind that is served under these names, as manifests have them.
+    pub(super) fn named(&self, api_version: &str, name: &str) -> Option<Kind> {
+        let versions = self.0.values().flat_map(|served| served.versions.values());
+        let mut kinds = versions.map(|version| Kind::Custom(version.kind));
+        kinds.find(|kind| kind.info().api_version == api_version && kind.info().kind == name)
+    }
+
     /// The kind in which objects of this one are stored.
     pub(super) fn storage(&self, kind: Kind) -> Kind {
         match kind {

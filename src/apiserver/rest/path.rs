@@ -119,7 +119,7 @@ fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
 }
 
 /// Kinds without a status, or without an endpoint for it.
-const STATUSLESS: [&str; 18] = [
+const STATUSLESS: [&str; 19] = [
     "ConfigMap",
     "Secret",
     "ServiceAccount",
@@ -138,6 +138,7 @@ const STATUSLESS: [&str; 18] = [
     "LimitRange",
     "NetworkPolicy",
     "IngressClass",
+    "ValidatingAdmissionPolicyBinding",
 ];
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 //!   [`pod_update`], [`diff`]: what may change.
 //! - [`storage`]: volumes, claims, classes, attachments, drivers.
 //! - [`workload`], [`sets`], [`job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`],
-//!   [`resource_quota`], [`limit_range`], [`budget`], [`autoscaling`]: the other kinds.
+//!   [`resource_quota`], [`limit_range`], [`budget`], [`autoscaling`], [`admission_policy`]: the other kinds.
 //!
 //! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
 //!
@@ -23,6 +23,7 @@ use crate::object::status::Cause;
 
 use super::apiextensions::{Version, definition};
 
+pub mod admission_policy;
 pub mod autoscaling;
 pub mod budget;
 pub mod config;
@@ -102,6 +103,8 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::Namespace(there) => namespace::namespace(&mut problems, there),
         Object::ResourceQuota(quota) => resource_quota::resource_quota(&mut problems, quota),
         Object::LimitRange(range) => limit_range::limit_range(&mut problems, range),
+        Object::ValidatingAdmissionPolicy(there) => admission_policy::policy(&mut problems, there),
+        Object::ValidatingAdmissionPolicyBinding(there) => admission_policy::binding(&mut problems, there),
         Object::CustomResourceDefinition(defined) => definition::validate(&mut problems, defined),
         Object::Custom(object) => {
             if let Some(version) = custom {
@@ -178,6 +181,8 @@ pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> 
             resource_quota::resource_quota_update(&mut problems, new, old);
         }
         (Object::LimitRange(new), _) => limit_range::limit_range(&mut problems, new),
+        (Object::ValidatingAdmissionPolicy(new), _) => admission_policy::policy(&mut problems, new),
+        (Object::ValidatingAdmissionPolicyBinding(new), _) => admission_policy::binding(&mut problems, new),
         (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {
             definition::validate_update(&mut problems, new, old);
         }

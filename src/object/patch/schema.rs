@@ -68,6 +68,9 @@ impl<'a> Place<'a> {
                 _ => Lists::Atomic,
             },
             ("", "secrets") if info.kind == "ServiceAccount" => Lists::MergedBy("name"),
+            ("spec", "variables" | "matchConditions") if info.kind == "ValidatingAdmissionPolicy" => {
+                Lists::MergedBy("name")
+            }
             ("", "webhooks") => Lists::MergedBy("name"),
             ("spec", "drivers") if info.kind == "CSINode" => Lists::MergedBy("name"),
             _ => Lists::Atomic,

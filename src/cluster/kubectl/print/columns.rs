@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::duration::{age, since};
 use super::fields::{at, flag, int, labels, list, map, or_none, plain, selector, text, text_or_none, time};
-use super::{ingress, jsonpath, pod, service, storage, workloads};
+use super::{admission, ingress, jsonpath, pod, service, storage, workloads};
 use crate::object::{Discovery, Kind};
 
 /// How one kind shows in a table.
@@ -76,6 +76,10 @@ pub fn layout(kind: Kind, discovery: &Discovery) -> Layout<'_> {
             "Age" ALWAYS),
         Kind::NetworkPolicy => layout!(|o, now| vec![name(o), selector(o, "spec.podSelector"), created(o, now)],
             "Name" ALWAYS, "Pod-Selector" ALWAYS, "Age" ALWAYS),
+        Kind::ValidatingAdmissionPolicy => layout!(admission::policy_cells, "Name" ALWAYS, "Validations" ALWAYS,
+            "ParamKind" ALWAYS, "Age" ALWAYS),
+        Kind::ValidatingAdmissionPolicyBinding => layout!(admission::binding_cells, "Name" ALWAYS, "PolicyName" ALWAYS,
+            "ParamRef" ALWAYS, "Age" ALWAYS),
         Kind::ResourceQuota => layout!(quota_cells, "Name" ALWAYS, "Request" ALWAYS, "Limit" ALWAYS, "Age" ALWAYS),
         Kind::PodDisruptionBudget => layout!(budget_cells, "Name" ALWAYS, "Min Available" ALWAYS,
             "Max Unavailable" ALWAYS, "Allowed Disruptions" ALWAYS, "Age" ALWAYS),

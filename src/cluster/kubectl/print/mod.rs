@@ -7,6 +7,7 @@
 //! - [`table`]: tables of objects; [`describe`]: pages about one.
 //! - [`jsonpath`], [`yaml`]: the other output formats. [`tabs`], [`duration`], [`fields`]: what they are made of.
 
+mod admission;
 pub mod columns;
 
 pub mod pod;

@@ -1,0 +1,138 @@
+//! A request as policies see it: what can be matched, and the values that expressions use.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use crate::apiserver::apiextensions::Definitions;
+use crate::apiserver::cel::Value;
+use crate::apiserver::cel::eval::Activation;
+use crate::apiserver::request::{Request, Subresource, Verb};
+use crate::object::{Kind, Object};
+use crate::store::Store;
+
+use super::super::Reader;
+use super::compiled::Policy;
+
+/// One request, put to policies.
+pub struct Question<'a> {
+    pub request: &'a Request,
+    pub old: Option<&'a Object>,
+    pub new: Option<&'a Object>,
+    pub store: &'a Store,
+    pub definitions: &'a Definitions,
+    /// Made when the first policy needs them.
+    values: OnceCell<BTreeMap<String, Value>>,
+}
+
+impl<'a> Question<'a> {
+    pub fn new(
+        request: &'a Request,
+        old: Option<&'a Object>,
+        new: Option<&'a Object>,
+        store: &'a Store,
+        definitions: &'a Definitions,
+    ) -> Question<'a> {
+        Question { request, old, new, store, definitions, values: OnceCell::new() }
+    }
+
+    /// `CREATE`, `UPDATE` or `DELETE`: what the request comes to, which a PUT of an absent object shows.
+    pub fn operation(&self) -> &'static str {
+        match (self.old, self.new) {
+            (_, None) => "DELETE",
+            (None, Some(_)) => "CREATE",
+            (Some(_), Some(_)) => "UPDATE",
+        }
+    }
+
+    /// `status`, or nothing.
+    pub fn subresource(&self) -> &'static str {
+        self.request.subresource.map_or("", Subresource::as_str)
+    }
+
+    /// The name in the URL, or that of the object.
+    pub fn name(&self) -> &str {
+        match (self.request.name.as_str(), self.new) {
+            ("", Some(new)) => new.name(),
+            (name, _) => name,
+        }
+    }
+
+    /// The Namespace that the object lives in.
+    pub fn namespace(&self) -> Option<Object> {
+        let name = self.request.namespace.as_str();
+        if name.is_empty() || self.request.kind == Kind::Namespace {
+            return None;
+        }
+        Reader::get(self.store, Kind::Namespace, "", name)
+    }
+
+    /// What the expressions of a policy can use.
+    pub fn activation<'p>(&self, policy: &'p Policy, params: Value) -> Activation<'p> {
+        let mut values = self.values.get_or_init(|| self.make_values()).clone();
+        if policy.param_kind.is_some() {
+            values.insert("params".to_owned(), params);
+        }
+        Activation { values, variables: &policy.variables }
+    }
+
+    fn make_values(&self) -> BTreeMap<String, Value> {
+        let object = |object: Option<&Object>| object.map_or(Value::Null, value_of);
+        let values = [
+            ("object", object(self.new)),
+            ("oldObject", object(self.old)),
+            ("namespaceObject", self.namespace().as_ref().map_or(Value::Null, namespace_value)),
+            ("request", self.request_value()),
+        ];
+        values.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+
+    /// Mirrors `CreateAdmissionRequest`.
+    fn request_value(&self) -> Value {
+        let (request, info) = (self.request, self.request.kind.info());
+        let kind = json!({"group": info.group, "version": info.version, "kind": info.kind});
+        let resource = json!({"group": info.group, "version": info.version, "resource": info.plural});
+        let options = match request.verb {
+            Verb::Create => "CreateOptions",
+            Verb::Patch => "PatchOptions",
+            Verb::Delete | Verb::DeleteCollection => "DeleteOptions",
+            _ => "UpdateOptions",
+        };
+        let user = json!({"username": request.user.name, "groups": request.user.groups});
+        let mut value = json!({"kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource,
+            "name": self.name(), "operation": self.operation(), "userInfo": user, "dryRun": request.options.dry_run,
+            "options": {"kind": options, "apiVersion": "meta.k8s.io/v1"}});
+        // What Go leaves out when it is empty.
+        let subresource = self.subresource();
+        let optional = [
+            ("namespace", request.namespace.as_str()),
+            ("subResource", subresource),
+            ("requestSubResource", subresource),
+        ];
+        for (field, text) in optional.into_iter().filter(|(_, text)| !text.is_empty()) {
+            value[field] = text.into();
+        }
+        Value::of_json(&value)
+    }
+}
+
+/// An object as expressions see it.
+pub fn value_of(object: &Object) -> Value {
+    Value::of_json(&object.to_json())
+}
+
+/// A Namespace, whose times are times: this one has a type.
+fn namespace_value(namespace: &Object) -> Value {
+    let value = value_of(namespace);
+    let Some(Value::Map(metadata)) = value.field("metadata") else { return value };
+    let metadata = metadata.iter().map(|(key, value)| match value {
+        Value::String(text) if key.to_string().ends_with("Timestamp") => {
+            (key.to_string(), text.parse().map_or_else(|_| value.clone(), Value::Timestamp))
+        }
+        value => (key.to_string(), value.clone()),
+    });
+    let part = |name: &str| value.field(name).cloned().map(|value| (name.to_owned(), value));
+    let parts = [part("spec"), part("status"), Some(("metadata".to_owned(), Value::object(metadata)))];
+    Value::object(parts.into_iter().flatten())
+}
