@@ -236,9 +236,17 @@ fn a_page_is_whole_without_a_script_and_on_paper() {
     file(&mut page, &project);
     page.until("document.querySelectorAll('.ks-mounted').length === 1");
     assert_eq!(page.eval(&shown(".ks-figure svg")), json!(false), "the player is there instead");
+    // Paper is narrow and white, even if the screen was dark.
+    page.eval("localStorage.setItem('mdbook-theme', 'navy')");
+    page.size(700, 900);
+    file(&mut page, &project);
     page.ask("Emulation.setEmulatedMedia", json!({"media": "print"}));
     assert_eq!(page.eval(&shown(".ks-figure svg")), json!(true));
     assert_eq!(page.eval(&shown(".ks-player")), json!(false));
+    let colours = "(() => { const of = getComputedStyle(document.documentElement); return [of.backgroundColor, of.color].join(' '); })()";
+    assert_eq!(page.text(colours), "rgb(255, 255, 255) rgb(0, 0, 0)");
+    let words = "getComputedStyle(document.querySelector('.ks-what')).transform";
+    assert_eq!(page.text(words), "none", "the words of a diagram stand beside it");
 }
 
 /// axe-core is a file that `.ci/run` fetches and names in KUBESTEP_AXE.
