@@ -4,7 +4,7 @@
 (() => {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   // There if `kubestep book` serves the page, and nobody else has it.
-  const token = document.querySelector('meta[name="kubestep-live"]')?.content;
+  const server = document.querySelector('meta[name="kubestep-live"]'), token = server?.content;
   const PLAY_MS = 1400, TRAVEL_MS = 500;
 
   // ---- small tools
@@ -328,7 +328,7 @@
       if (!place) return;
       this.pill.textContent = brief(step.what);
       this.pill.className = `ks-pill ${component(step.from)}`;
-      this.pill.setAttribute("aria-label", `${step.what}: why`);
+      this.pill.setAttribute("aria-label", `${brief(step.what)}: why`);
       this.pill.title = `${step.what}: why`;
       const half = this.pill.offsetWidth / 2;
       const x = Math.max(half + 2, Math.min(frame.width - half - 2, place.x));
@@ -387,11 +387,11 @@
         button("next", "To the next informer notification (n)", "Notification", () => this.toNotification()),
         button("end", "Last step (End)", icon("M11 2h2v12h-2zM3 2l7 6-7 6z"), () => this.go(steps.length)),
         this.range, this.count);
-      if (token) bar.append(button("live", "Take over: go on from here on your own, with commands", "Take over", () => this.takeOver()));
+      if (token) bar.append(button("live", "Take over: go on from here on your own, with commands", "Take over", () => this.takeOver()), this.offer());
       this.bar = bar;
       this.now = make("div", { "class": "ks-now", "aria-live": "polite" });
       this.detail = make("div", { "class": "ks-detail" });
-      this.panel = make("aside", { "class": "ks-panel", "aria-label": "Details", hidden: true });
+      this.panel = make("aside", { "class": "ks-panel", "aria-label": `Details of ${this.section.getAttribute("aria-label")}`, hidden: true });
       const player = this.root = this.section.querySelector(".ks-player");
       player.append(bar, this.now, this.map.element, this.panel, this.detail);
       player.tabIndex = 0;
@@ -402,8 +402,17 @@
       this.section.classList.add("ks-mounted");
     }
 
+    /** The choice of whose code a live session runs with. */
+    offer() {
+      const { exercises, chosen } = server.dataset;
+      const option = (name) => make("option", { value: name, selected: name === chosen }, name ? `your ${name}` : "its own code");
+      this.whose = make("select", { "class": "ks-whose", "aria-label": "Whose code a live session runs with" }, ...["", ...exercises.split(" ")].map(option));
+      return this.whose;
+    }
+
     key(event) {
       if (event.ctrlKey || event.altKey || event.metaKey || (this.live && event.key !== "Escape")) return;
+      if (event.target === this.whose) return event.stopPropagation();
       const slides = event.target === this.range, pressed = event.target.closest("button, summary");
       const acts = {
         "ArrowRight": () => this.go(this.at + 1), "ArrowLeft": () => this.go(this.at - 1), "Home": () => this.go(1),
@@ -628,9 +637,12 @@
       this.question = `get ${[...kinds].join(",")} -o json`;
       this.number = player.course.steps[player.at - 1].number;
       this.build();
-      const query = new URLSearchParams({ token, scenario, seed });
+      // With other code the run is another one: its steps have other numbers.
+      const exercise = player.whose.value;
+      const query = new URLSearchParams({ token, scenario, seed, ...(exercise && { exercise }) });
+      if (exercise) this.say(`Your ${exercise} is compiled, and the run begins at its start with it.\n`);
       this.socket = new WebSocket(`ws://${location.host}/.kubestep/live?${query}`);
-      this.socket.addEventListener("open", () => this.send(`goto ${this.number}`));
+      this.socket.addEventListener("open", () => this.send(exercise ? "step" : `goto ${this.number}`));
       this.socket.addEventListener("message", (event) => this.take(JSON.parse(event.data)));
       this.socket.addEventListener("close", () => this.closed());
     }

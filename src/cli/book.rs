@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 
 use crate::book::build;
 use crate::book::preprocessor::{Directives, speak};
+use crate::lab::plug;
 use crate::serve::watch::{Built, Watch};
 use crate::serve::{self, Site, token};
 
@@ -24,6 +25,9 @@ pub struct Arguments {
     /// Open no browser.
     #[arg(long, conflicts_with = "build_only")]
     no_open: bool,
+    /// With your solution of this exercise in live sessions, unless a page says otherwise.
+    #[arg(long, value_name = "NAME", conflicts_with = "build_only")]
+    exercise: Option<String>,
     /// Write the pages into this folder; target/book unless given.
     #[arg(long, value_name = "DIR")]
     dest: Option<PathBuf>,
@@ -41,6 +45,9 @@ pub enum Question {
 
 /// `kubestep book`.
 pub(super) fn command(arguments: &Arguments) -> anyhow::Result<()> {
+    if let Some(name) = &arguments.exercise {
+        plug::controller(name).map_err(|error| anyhow!(error))?;
+    }
     let root = build::find()?;
     let dest = arguments.dest.clone().unwrap_or_else(|| root.join("../target/book"));
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
@@ -61,7 +68,8 @@ pub(super) fn command(arguments: &Arguments) -> anyhow::Result<()> {
     if !arguments.no_open {
         open(&format!("http://{address}/"));
     }
-    serve::run(listener, Site { folder: dest, program, token: token::new(), address, built })
+    let (project, exercise) = (project.canonicalize()?, arguments.exercise.clone());
+    serve::run(listener, Site { folder: dest, project, exercise, program, token: token::new(), address, built })
 }
 
 /// Opens an address with whatever this system opens addresses with. One that has nothing shows it on the terminal already.

@@ -1,6 +1,7 @@
 //! A live session: a page and a `kubestep step --json` that talk over a WebSocket.
 //!
-//! The page asks with `?token=…&scenario=…&seed=…`. Then each message of it is `{"line": "until create pods request"}`, a
+//! The page asks with `?token=…&scenario=…&seed=…`, and with `&exercise=…` for a learner's code in the place of the cluster's
+//! own part. A session that cannot begin, since that code does not compile, say, is one error, and the end. Else each message of it is `{"line": "until create pods request"}`, a
 //! command, or `{"file": "…"}`, the text of `edit.yaml` in the folder in which the session works. Each command is answered
 //! by one message, a line as `docs/json.md` says; a first one comes before.
 
@@ -20,6 +21,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::cluster::scenario::Scenario;
+use crate::lab::plug;
 
 use super::http::{self, Head, Status};
 use super::{Site, comes_from_us};
@@ -30,6 +32,9 @@ const SESSIONS_MAX: u32 = 16;
 const MESSAGE_MAX: usize = 256 * 1024;
 /// What a page has edited.
 const EDITED: &str = "edit.yaml";
+/// Where the program complains, and how much of it is told.
+const COMPLAINTS: &str = "complaints.txt";
+const COMPLAINTS_MAX: usize = 8 * 1024;
 
 /// How many run, and how many there were.
 static RUNNING: AtomicU32 = AtomicU32::new(0);
@@ -52,18 +57,19 @@ pub async fn answer(mut stream: TcpStream, head: &Head, site: &Site) -> io::Resu
         return http::refuse(&mut stream, Status::BAD, "A session runs over a WebSocket.").await;
     };
     let Some(arguments) = arguments(head) else {
-        return http::refuse(&mut stream, Status::NOT_FOUND, "There is no such scenario.").await;
+        return http::refuse(&mut stream, Status::NOT_FOUND, "There is no such scenario, or no such exercise.").await;
     };
     let Some(_place) = Place::take() else {
         return http::refuse(&mut stream, Status::BUSY, "Too many sessions run; close one of their pages.").await;
     };
-    let folder = Folder::new()?;
+    let folder = Folder::new(&site.project)?;
+    let complaints = std::fs::File::create(folder.0.join(COMPLAINTS))?;
     let child = Command::new(&site.program)
         .args(arguments)
         .current_dir(&folder.0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(complaints)
         .kill_on_drop(true)
         .spawn();
     let child = match child {
@@ -84,23 +90,36 @@ pub async fn answer(mut stream: TcpStream, head: &Head, site: &Site) -> io::Resu
     Ok(())
 }
 
-/// What the program is started with; none if there is no such scenario.
+/// What the program is started with; none if there is no such scenario, or no such exercise that runs in a cluster.
 fn arguments(head: &Head) -> Option<Vec<String>> {
     let name = head.query("scenario")?;
     let known = Scenario::shipped().into_iter().chain(Scenario::bugs()).any(|scenario| scenario.name == name);
     let seed: u64 = head.query("seed").map_or(Some(0), |seed| seed.parse().ok())?;
-    known.then(|| ["step", &name, "--json", "--seed", &seed.to_string()].map(str::to_owned).to_vec())
+    let mut arguments = ["step", &name, "--json", "--seed", &seed.to_string()].map(str::to_owned).to_vec();
+    if let Some(exercise) = head.query("exercise") {
+        plug::controllers().contains(&exercise.as_str()).then_some(())?;
+        arguments.extend(["--exercise".to_owned(), exercise]);
+    }
+    known.then_some(arguments)
 }
 
 /// Carries lines to and fro until either has had enough.
 async fn talk(mut socket: WebSocketStream<TcpStream>, mut child: Child, folder: &Path) -> Result<(), Error> {
     let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else { return Ok(()) };
     let mut lines = BufReader::new(output).lines();
+    let mut began = false;
     loop {
         tokio::select! {
             line = lines.next_line() => match line? {
-                Some(line) => socket.send(Message::text(line)).await?,
-                None => break,
+                Some(line) => {
+                    began = true;
+                    socket.send(Message::text(line)).await?;
+                }
+                None if began => break,
+                None => {
+                    socket.send(Message::text(complaint(folder))).await?;
+                    break;
+                }
             },
             message = socket.next() => match message.transpose()? {
                 Some(Message::Text(text)) => match serde_json::from_str(&text) {
@@ -120,6 +139,14 @@ async fn talk(mut socket: WebSocketStream<TcpStream>, mut child: Child, folder: 
     socket.close(None).await
 }
 
+/// Why a session did not begin, as the session itself would say it.
+fn complaint(folder: &Path) -> String {
+    let text = std::fs::read_to_string(folder.join(COMPLAINTS)).unwrap_or_default();
+    let text = text.trim().trim_start_matches("error: ");
+    let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= COMPLAINTS_MAX).unwrap_or(text.len());
+    serde_json::json!({"kind": "error", "command": "", "message": &text[..end]}).to_string()
+}
+
 /// A session's place among those that run.
 struct Place;
 
@@ -136,14 +163,14 @@ impl Drop for Place {
     }
 }
 
-/// A folder of a session's own, gone when it ends.
+/// A folder of a session's own within the project, gone when it ends.
 struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> io::Result<Folder> {
+    fn new(project: &Path) -> io::Result<Folder> {
         let number = COUNT.fetch_add(1, Ordering::SeqCst);
-        let path = std::env::temp_dir().join(format!("kubestep-live-{}-{number}", std::process::id()));
-        std::fs::create_dir(&path)?;
+        let path = project.join(format!("target/kubestep-live-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
         Ok(Folder(path))
     }
 }

@@ -33,6 +33,10 @@ use watch::Built;
 pub struct Site {
     /// The folder with the pages.
     pub folder: PathBuf,
+    /// The project's folder, where a learner's code is.
+    pub project: PathBuf,
+    /// The exercise that sessions run with, unless their page says otherwise.
+    pub exercise: Option<String>,
     /// This program, of which each live session is a run.
     pub program: PathBuf,
     /// What only pages of this run know.

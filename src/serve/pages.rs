@@ -1,9 +1,12 @@
-//! Files of the built book. Pages get the run's token, which their live sessions need.
+//! Files of the built book. Pages get the run's token, which their live sessions need, and the names of the exercises that
+//! a session can run with.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use tokio::net::TcpStream;
+
+use crate::lab::plug;
 
 use super::Site;
 use super::http::{self, Head, Status};
@@ -21,7 +24,8 @@ pub async fn answer(stream: &mut TcpStream, head: &Head, site: &Site) -> io::Res
         return http::refuse(stream, Status::NOT_FOUND, "There is no such page.").await;
     };
     let kind = kind(&file);
-    let bytes = if kind.starts_with("text/html") { with_token(bytes, &site.token) } else { bytes };
+    let bytes =
+        if kind.starts_with("text/html") { with_token(bytes, &site.token, site.exercise.as_deref()) } else { bytes };
     http::send(stream, Status::OK, kind, &bytes).await
 }
 
@@ -32,10 +36,13 @@ fn file(folder: &Path, path: &str) -> Option<PathBuf> {
     inside.then(|| folder.join(relative))
 }
 
-fn with_token(page: Vec<u8>, token: &str) -> Vec<u8> {
+fn with_token(page: Vec<u8>, token: &str, exercise: Option<&str>) -> Vec<u8> {
     match String::from_utf8(page) {
         Ok(text) => {
-            let meta = format!("<meta name=\"kubestep-live\" content=\"{token}\"></head>");
+            let (exercises, chosen) = (plug::controllers().join(" "), exercise.unwrap_or_default());
+            let meta = format!(
+                "<meta name=\"kubestep-live\" content=\"{token}\" data-exercises=\"{exercises}\" data-chosen=\"{chosen}\"></head>"
+            );
             text.replacen("</head>", &meta, 1).into_bytes()
         }
         Err(bytes) => bytes.into_bytes(),
@@ -72,7 +79,12 @@ mod tests {
 
     #[test]
     fn pages_know_the_token() {
-        let page = with_token(b"<head></head><body></head>".to_vec(), "t");
-        assert_eq!(page, b"<head><meta name=\"kubestep-live\" content=\"t\"></head><body></head>".to_vec());
+        let page = with_token(b"<head></head><body></head>".to_vec(), "t", Some("replicaset"));
+        let page = String::from_utf8(page).expect("it was text");
+        assert!(
+            page.starts_with("<head><meta name=\"kubestep-live\" content=\"t\" data-exercises=\"replicaset "),
+            "{page}"
+        );
+        assert!(page.ends_with(" data-chosen=\"replicaset\"></head><body></head>"), "{page}");
     }
 }

@@ -310,6 +310,32 @@ fn thirty_scenes_on_a_page_mount_when_they_are_looked_at() {
     assert_eq!(page.errors, Vec::<String>::new());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_page_offers_to_run_with_a_learners_code() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    crate::project::with_exercise(&project, "no Rust");
+    let server = Server::start_with(&project, &["--exercise", "replicaset"]);
+    page.go(&format!("http://{}/a.html", server.address));
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    let offered = page.text("[...document.querySelector('.ks-whose').options].map((one) => one.value).join(' ')");
+    assert_eq!(offered, " replicaset expectations deployment endpointslice finalizer operator");
+    assert_eq!(page.text("document.querySelector('.ks-whose').value"), "replicaset", "as the command said");
+    page.eval("document.querySelector('.ks-bar .ks-live').click()");
+    page.until("document.querySelector('.ks-log').textContent.includes('expected item')");
+    page.until("document.querySelector('.ks-log').textContent.includes('The session is over')");
+    let end = "[...document.querySelectorAll('.ks-live-bar button')].find((b) => b.textContent === 'End').click()";
+    page.eval(end);
+    // Mended, it runs from the start.
+    std::fs::write(project.0.join("exercises/06_replicaset/src/lib.rs"), "fn mended() {}").expect("it can be written");
+    page.eval("document.querySelector('.ks-bar .ks-live').click()");
+    page.until("document.querySelector('.ks-flights') !== null && document.querySelector('.ks-log').textContent.includes('(kubestep) step')");
+    page.eval(end);
+    page.until("document.querySelector('.ks-live-bar') === null");
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
 #[test]
 fn words_are_found_from_a_file() {
     let Some(mut page) = Page::open() else { return };

@@ -83,6 +83,38 @@ fn two_pages_are_two_sessions_that_take_commands() {
     assert_eq!(one.line()["kind"], "end");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_session_runs_with_a_learners_code_or_says_why_not() {
+    const WITH: &str = "deployment&exercise=replicaset";
+    let project = project(SCENE);
+    crate::project::with_exercise(&project, "no Rust");
+    let server = Server::start(&project);
+    let (token, origin) = (server.token(), format!("http://{}", server.address));
+    let session = |scenario: &str| server.session(&origin, &token, scenario);
+    for unknown in ["deployment&exercise=nothing", "deployment&exercise=fit", "deployment&exercise=--help"] {
+        assert!(session(unknown).err().unwrap_or_default().contains("404"), "{unknown}");
+    }
+    // What does not compile is told in the compiler's words.
+    let said = session(WITH).expect("there is such an exercise").line();
+    let message = said["message"].as_str().unwrap_or_default();
+    assert!(message.starts_with("replicaset does not compile:") && message.contains("expected item"), "{said}");
+    assert_eq!(said["kind"], "error");
+    // Without it the cluster has its own.
+    assert_eq!(session("deployment").expect("there is such a scenario").line()["kind"], "hello");
+
+    fs::write(project.0.join("exercises/06_replicaset/src/lib.rs"), "fn mended() {}").expect("a file can be written");
+    let mut live = session(WITH).expect("there is such an exercise");
+    assert_eq!(live.line()["kind"], "hello");
+    let stop = live.ask("until create pods request");
+    assert_eq!(stop["kind"], "stop", "{stop}");
+    // The lines at which the cluster's own waits are known; a learner's are in another process.
+    let own = |stop: &serde_json::Value| stop["waiting"].to_string().contains("src/controllers/replicaset");
+    assert!(!own(&stop), "{stop}");
+    let folders = fs::read_dir(project.0.join("target")).expect("sessions work there");
+    assert!(folders.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("kubestep-live-")));
+}
+
 #[test]
 fn pages_are_built_again_and_mistakes_are_told() {
     let project = project(SCENE);

@@ -49,6 +49,36 @@ pub fn project(chapter: &str) -> Scratch {
     scratch
 }
 
+/// A cargo that compiles nothing: it says whether the file is Rust, and gives the answer's program for it.
+const CARGO: &str = "#!/bin/sh
+if grep -q 'no Rust' exercises/06_replicaset/src/lib.rs; then
+  echo 'error: expected item' >&2
+  exit 101
+fi
+mkdir -p target/debug && cp 'PROGRAM' target/debug/exercise-06-replicaset
+";
+
+/// Gives a project the exercise `replicaset`, with this in its file.
+#[cfg(unix)]
+pub fn with_exercise(project: &Scratch, text: &str) {
+    use kubestep::lab::{TABLE, process, shelf};
+    use std::os::unix::fs::PermissionsExt;
+
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for exercise in TABLE {
+        let stub = root.join("exercises").join(exercise.folder).join("stub.rs");
+        let place = project.0.join("exercises").join(exercise.folder).join("stub.rs");
+        shelf::write(&place, &shelf::read(&stub).expect("it has a stub")).expect("a file can be written");
+        let solution = shelf::read(&shelf::solution(root, exercise)).expect("it has an answer");
+        shelf::write(&shelf::solution(&project.0, exercise), &solution).expect("a file can be written");
+    }
+    shelf::write(&project.0.join("exercises/06_replicaset/src/lib.rs"), text).expect("a file can be written");
+    let answer = process::build(root, "solution-06-replicaset").expect("the answer compiles");
+    let cargo = project.0.join("cargo");
+    shelf::write(&cargo, &CARGO.replace("PROGRAM", &answer.display().to_string())).expect("a file can be written");
+    fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).expect("it can be made a program");
+}
+
 /// Builds such a project's book into its `out`.
 pub fn built(project: &Scratch) -> anyhow::Result<PathBuf> {
     let out = project.0.join("out");

@@ -21,9 +21,17 @@ pub struct Server {
 
 impl Server {
     pub fn start(project: &Scratch) -> Server {
+        Server::start_with(project, &[])
+    }
+
+    /// With more arguments. If there is a `cargo` in the project, it is the one that builds.
+    pub fn start_with(project: &Scratch, arguments: &[&str]) -> Server {
         let mut child = Command::new(program())
             .args(["book", "--no-open", "--port", "0", "--dest", "out"])
+            .args(arguments)
             .current_dir(&project.0)
+            .env("CARGO", project.0.join("cargo"))
+            .env_remove("CARGO_TARGET_DIR")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
