@@ -233,34 +233,69 @@ fn a_scene_of_three_hundred_steps_weighs_under_sixty_kilobytes() {
     assert!(weight < 60_000, "{weight} bytes, with its words and its diagram");
 }
 
+/// What mdBook 0.5.4 sends to a preprocessor, as it was written down, but for the chapters' texts.
+fn sent_by_mdbook(root: &Path, content: &str, inner: &str) -> Value {
+    let config = json!({"book": {"title": "x", "authors": [], "description": null, "language": "en", "text-direction": null},
+        "preprocessor": {"kubestep": {"command": "cargo run --quiet -- preprocess"}}});
+    let context = json!({"root": root, "config": config, "renderer": "html", "mdbook_version": "0.5.4"});
+    let inner = json!({"Chapter": {"name": "B", "content": inner, "number": [1, 1], "sub_items": [], "path": "b.md",
+        "source_path": "b.md", "parent_names": ["A"]}});
+    let outer = json!({"Chapter": {"name": "A", "content": content, "number": [1], "sub_items": [inner], "path": "a.md",
+        "source_path": "a.md", "parent_names": []}});
+    json!([context, {"items": [outer, "Separator", {"PartTitle": "More"}]}])
+}
+
 #[test]
 fn a_stock_mdbook_is_served_over_pipes() {
-    let supports = |renderer: &str| {
-        let mut command = Command::new(program());
-        command.args(["preprocess", "supports", renderer]).stderr(Stdio::null());
-        command.status().expect("the program runs").success()
+    let ask = |arguments: &[&str], input: &str| {
+        let mut child = Command::new(program())
+            .arg("preprocess")
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        let _ = child.stdin.take().expect("it is piped").write_all(input.as_bytes());
+        child.wait_with_output().expect("it ends")
     };
-    assert!(supports("html") && !supports("latex"));
+    assert!(ask(&["supports", "html"], "").status.success());
+    assert!(!ask(&["supports", "latex"], "").status.success());
 
-    let project = project(ALL);
-    let chapter = json!({"name": "A", "content": ALL, "number": null, "sub_items": [], "path": "a.md",
-        "source_path": "a.md", "parent_names": []});
-    let context = json!({"root": project.0.join("book"), "config": {"book": {"src": "src"}}, "renderer": "html",
-        "mdbook_version": "0.5.4"});
-    let input = json!([context, {"items": [{"Chapter": chapter}]}]).to_string();
-    let mut child = Command::new(program())
-        .arg("preprocess")
-        .current_dir(&project.0)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the program runs");
-    child.stdin.take().expect("it is piped").write_all(input.as_bytes()).expect("it reads its input");
-    let output = child.wait_with_output().expect("it ends");
-    assert!(output.status.success());
-    let book: Value = serde_json::from_slice(&output.stdout).expect("nothing but the book is printed");
-    let content = book.pointer("/items/0/Chapter/content").and_then(Value::as_str).expect("the chapter is there");
-    assert!(content.contains("ks-scene") && !content.contains("```scene"), "{content:.200}");
+    let project = project("");
+    let input = sent_by_mdbook(
+        &project.0.join("book"),
+        ALL,
+        "# B\n\n```quiz\nquestion: Why\nanswers: [{text: a, right: true, why: b}, {text: c, why: d}]\n```\n",
+    );
+    let output = ask(&[], &input.to_string());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut book: Value = serde_json::from_slice(&output.stdout).expect("nothing but the book is printed");
+    let paths = ["/items/0/Chapter/content", "/items/0/Chapter/sub_items/0/Chapter/content"];
+    let made = paths.map(|path| book.pointer_mut(path).map(Value::take).expect("the chapter is there"));
+    let [outer, inner] = made.each_ref().map(|content| content.as_str().unwrap_or_default());
+    assert!(outer.contains("ks-scene") && inner.starts_with("# B\n\n") && inner.contains("ks-quiz"), "{inner}");
+    for directive in ["scene", "diagram", "code", "transcript", "quiz", "exercise"] {
+        assert!(!format!("{outer}{inner}").contains(&format!("```{directive}")), "{directive}");
+    }
+    // All else comes back as it was.
+    let mut sent = input[1].clone();
+    for path in paths {
+        *sent.pointer_mut(path).expect("the chapter is there") = Value::Null;
+    }
+    assert_eq!(book, sent);
+
+    let output = ask(&[], &sent_by_mdbook(&project.0.join("book"), "# A\n", "\n```scene nowhere\n```\n").to_string());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && output.stdout.is_empty() && said.contains("b.md:2: "), "{said}");
+}
+
+/// What `book.toml` tells mdBook to run is this program's part.
+#[test]
+fn the_book_names_its_preprocessor() {
+    let config = fs::read_to_string("book/book.toml").expect("it is there");
+    let command = config.split("[preprocessor.kubestep]\ncommand = \"").nth(1).and_then(|rest| rest.split('"').next());
+    assert_eq!(command, Some("cargo run --quiet -- preprocess"));
 }
 
 #[test]
