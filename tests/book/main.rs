@@ -1,6 +1,7 @@
 //! The course: what is built from its chapters, what is served, and what a browser makes of it.
 //!
 //! - `build`: pages, links, weights, mistakes with their lines.
+//! - `parts`: what every chapter has.
 //! - `live`: the server: who gets pages, who gets sessions.
 //! - `browser`: the player in a real Chromium; without one these say "skipped: needs chromium".
 #![cfg(feature = "book")]
@@ -9,5 +10,6 @@ mod browser;
 mod build;
 mod chromium;
 mod live;
+mod parts;
 mod project;
 mod server;

@@ -1,0 +1,100 @@
+//! What every numbered chapter has, as `book/README.md` lists it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use kubestep::book::block::{self, Block, Directive};
+
+/// How many words a reader has before them, code and sessions not counted.
+const WORDS: std::ops::RangeInclusive<usize> = 1_000..=2_500;
+
+/// What is wrong with a chapter; empty if it has all that it needs.
+fn missing(text: &str) -> Vec<&'static str> {
+    let mut missing = Vec::new();
+    let mut need = |holds: bool, what: &'static str| {
+        if !holds {
+            missing.push(what);
+        }
+    };
+    let blocks = block::find(text).unwrap_or_default();
+    let of = |directive: Directive| blocks.iter().filter(|block| block.directive == directive).collect::<Vec<_>>();
+    let (quizzes, scenes, code) = (of(Directive::Quiz), of(Directive::Scene), of(Directive::Code));
+
+    let outcomes = text.split("\n## ").next().unwrap_or_default().split("\nAfter this chapter you can\n").nth(1);
+    need(outcomes.is_some_and(|list| bullets(list) >= 2), "outcomes");
+    let question = quizzes.first().filter(|block| block.option("title") == Some("Predict before you read on"));
+    let told = scenes.iter().chain(&code).map(|block| block.line).min().unwrap_or_default();
+    need(question.is_some_and(|question| question.line < told), "a question to predict, before anything is shown");
+    need(!scenes.is_empty(), "a scene");
+    need(!code.is_empty(), "our code");
+    need(section(text, "What must always hold").is_some_and(|held| bullets(held) >= 3), "what must always hold");
+    let asks = |block: &&Block| block.body.matches("question: ").count() >= 3;
+    need(section(text, "Quiz").is_some() && quizzes.last().is_some_and(asks), "a quiz of three questions");
+    let exercise = section(text, "Exercise").or_else(|| section(text, "Exercises"));
+    need(exercise.is_some_and(|exercise| words(exercise) > 0), "an exercise");
+    need(section(text, "Left out").is_some_and(|left| words(left) >= 15), "what is left out");
+    let ends = ["What must always hold", "Quiz", "Exercise", "Left out"];
+    let places: Vec<_> = ends.iter().map(|end| text.find(&format!("\n## {end}"))).collect();
+    need(places.is_sorted(), "that order");
+
+    // What is not shown by the program is read: the text, and the quizzes.
+    let shown: usize =
+        blocks.iter().filter(|block| block.directive != Directive::Quiz).map(|block| words(&block.body)).sum();
+    need(WORDS.contains(&(words(text) - shown)), "1,000 to 2,500 words");
+    missing
+}
+
+/// The text under a heading of the second level.
+fn section<'a>(text: &'a str, heading: &str) -> Option<&'a str> {
+    let rest = text.split_once(&format!("\n## {heading}\n"))?.1;
+    Some(rest.split("\n## ").next().unwrap_or(rest))
+}
+
+fn bullets(text: &str) -> usize {
+    text.lines().filter(|line| line.starts_with("- ")).count()
+}
+
+fn words(text: &str) -> usize {
+    text.split_whitespace().count()
+}
+
+#[test]
+fn every_chapter_has_its_parts() {
+    let numbered = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.as_bytes().first().is_some_and(u8::is_ascii_digit)
+    };
+    let files =
+        fs::read_dir("book/src").expect("the chapters are there").map(|entry| entry.expect("it can be listed").path());
+    let mut chapters: Vec<PathBuf> = files.filter(numbered).collect();
+    chapters.sort();
+    assert_eq!(chapters.len(), 18);
+    let wrong: Vec<String> = chapters
+        .iter()
+        .map(|path| (path, missing(&fs::read_to_string(path).expect("a chapter is text"))))
+        .filter(|(_, missing)| !missing.is_empty())
+        .map(|(path, missing)| format!("{} lacks {}", path.display(), missing.join("; ")))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_a_chapter_lacks_is_noticed() {
+    let whole = fs::read_to_string("book/src/06-replicaset.md").expect("a chapter is text");
+    assert_eq!(missing(&whole), Vec::<&str>::new());
+    for (part, without, lacks) in [
+        ("After this chapter you can", "Soon", "outcomes"),
+        ("Predict before you read on", "Guess", "a question to predict, before anything is shown"),
+        ("```scene ", "```text ", "a scene"),
+        ("```code ", "```text ", "our code"),
+        ("## What must always hold", "## Rules", "what must always hold"),
+        ("## Quiz", "## Questions", "a quiz of three questions"),
+        ("## Exercises", "## Work", "an exercise"),
+        ("## Left out", "## More", "what is left out"),
+    ] {
+        assert!(whole.contains(part), "{part}");
+        let found = missing(&whole.replace(part, without));
+        assert!(found.contains(&lacks), "without {part}: {found:?}");
+    }
+    assert!(missing(&format!("{whole}{}", " word".repeat(2_500))).contains(&"1,000 to 2,500 words"));
+}
