@@ -293,7 +293,20 @@ fn nothing_is_wider_than_a_telephone() {
             e.getBoundingClientRect().right > document.querySelector('.ks-scene').getBoundingClientRect().right + 1)\
             .map((e) => e.className || e.tagName).join(' ')";
         assert_eq!(page.text(out), "", "at {width}");
+        // All that is drawn is there in words as well.
+        page.eval("document.querySelector('.ks-steps > summary').click()");
+        let words = "[...document.querySelectorAll('.ks-steps > ol > li')].filter((li) => li.offsetHeight && li.innerText).length";
+        assert_eq!(page.eval(words).as_u64(), Some(place(&mut page).1), "at {width}");
+        page.eval("document.querySelector('.ks-steps > summary').click()");
     }
+    // On a telephone what steps stays in sight while the cluster is looked at.
+    page.size(400, 400);
+    file(&mut page, &project);
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    let bar = "(() => { document.querySelector('.ks-nodes').scrollIntoView({block: 'center', behavior: 'instant'}); \
+        return Math.round(document.querySelector('.ks-step').getBoundingClientRect().top); })()";
+    let top = page.eval(bar).as_i64().unwrap_or(-1);
+    assert!((40..120).contains(&top), "at {top}");
 }
 
 #[test]
