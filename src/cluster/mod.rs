@@ -168,6 +168,7 @@ impl Cluster {
         }
         cluster.kubectl.files = Rc::new(scenario.files.clone());
         cluster.kubectl.namespace.clone_from(&scenario.namespace);
+        cluster.kubectl.config.set(kubectl::config::Config::new(&scenario.namespace));
         if let Some(folder) = &scenario.folder {
             cluster.kubectl.base.clone_from(folder);
         }

@@ -1,6 +1,7 @@
 //! kubectl: its requests and its output, beside a real kubectl's.
 
 mod auth;
+mod config;
 mod custom;
 mod drain;
 mod exec;

@@ -30,6 +30,7 @@ impl Shell {
         let mut shell = Shell { cluster, directory, namespace, variables: BTreeMap::new(), calls: Vec::new() };
         shell.line(&format!("kubectl create namespace {}", shell.namespace));
         shell.line("sleep 1");
+        shell.cluster.kubectl.config.set(kubectl::config::Config::new(&shell.namespace));
         shell.calls.clear();
         shell
     }
@@ -105,7 +106,7 @@ impl Shell {
     }
 
     fn kubectl(&mut self, line: &str, words: Vec<String>, stdin: &str) -> (String, String) {
-        let mut kubectl = self.cluster.kubectl.in_namespace(&self.namespace);
+        let mut kubectl = self.cluster.kubectl.clone();
         kubectl.base.clone_from(&self.directory);
         kubectl.stdin = stdin.to_owned();
         kubectl = kubectl.apart();

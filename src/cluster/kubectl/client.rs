@@ -17,6 +17,8 @@ use crate::object::Discovery;
 use crate::object::status::Reason;
 
 use super::args::Args;
+use super::calls::Failure;
+use super::config::Config;
 
 /// What commands print, as they go. Cloning shares it.
 pub type Output = Memory<String>;
@@ -54,7 +56,9 @@ pub struct Kubectl {
     pub output: Output,
     /// What they have printed to standard output alone: what a pipe or `$(…)` takes.
     pub stdout: Output,
-    /// The namespace of the context.
+    /// The kubeconfig.
+    pub config: Memory<Config>,
+    /// The namespace that lines work in which name none.
     pub namespace: String,
     /// Where relative file names start.
     pub base: PathBuf,
@@ -77,6 +81,7 @@ impl Kubectl {
             stdout: hub.memory(String::new()),
             journal: hub.memory(BTreeMap::new()),
             known: hub.memory(Discovery::default()),
+            config: hub.memory(Config::new("default")),
             client,
             feeds,
             namespace: "default".into(),
@@ -87,13 +92,9 @@ impl Kubectl {
         }
     }
 
-    /// The same in another namespace; empty keeps it.
-    pub fn in_namespace(&self, namespace: &str) -> Kubectl {
-        let mut other = self.clone();
-        if !namespace.is_empty() {
-            other.namespace = namespace.to_owned();
-        }
-        other
+    /// The same in the namespace of a context; an empty name means the current one.
+    pub fn in_context(&self, context: &str) -> Result<Kubectl, Failure> {
+        Ok(Kubectl { namespace: self.config.get().namespace(context)?, ..self.clone() })
     }
 
     /// The same, printing to a place of its own.

@@ -5,7 +5,7 @@
 //! been asked: `apply` is GET, then POST or a three-way PATCH; `rollout status` and `wait` are GET, LIST, WATCH; `scale`,
 //! `set image`, `label` and `taint` are GET and a small PATCH. What it prints is what the real one prints.
 //!
-//! - [`client`]: whose it is, what it prints, the watches it follows. [`calls`]: requests, and errors as it words them.
+//! - [`client`]: whose it is, what it prints, the watches it follows. [`config`]: the kubeconfig. [`calls`]: requests, and errors as it words them.
 //! - [`usage`]: which commands and flags there are, and what `--help` says. [`args`]: the command line.
 //! - [`mod@print`]: tables, describe pages and the other output formats.
 //! - `verbs`: one file for each family of verbs.
@@ -17,6 +17,7 @@
 pub mod args;
 pub mod calls;
 pub mod client;
+pub mod config;
 pub mod print;
 pub mod usage;
 
@@ -51,7 +52,11 @@ pub async fn run(line: &[String], cx: &Kubectl) -> u8 {
 
 /// Runs `curl`, `ping` or `nslookup` from a Pod, a node or outside. Returns the exit code.
 pub async fn run_from(words: &[String], from: &str, cx: &Kubectl) -> u8 {
-    match verbs::from::from(words, from, cx).await {
+    let done = match cx.in_context("") {
+        Ok(cx) => verbs::from::from(words, from, &cx).await,
+        Err(fault) => Err(fault),
+    };
+    match done {
         Ok(()) => 0,
         Err(fault) => {
             let text = fault.to_string();
@@ -96,6 +101,10 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         cx.with_client(cx.client.clone().acting_as(user))
     });
     let cx = somebody.as_ref().unwrap_or(cx);
+    if verb == "config" {
+        return verbs::config::config(&args, cx);
+    }
+    let cx = &cx.in_context(args.value("context"))?;
     let by_raw = [("get", "GET"), ("create", "POST"), ("replace", "PUT"), ("delete", "DELETE")];
     if let Some((_, method)) = by_raw.iter().find(|(name, _)| *name == verb && args.has("raw")) {
         return verbs::raw::raw(method, &args, cx).await;
@@ -140,7 +149,7 @@ fn refused(verb: &str) -> Option<&'static str> {
     Some(match verb {
         "attach" | "cp" | "port-forward" | "debug" => "containers here have no processes to talk to",
         "edit" => "it needs an editor; change the manifest and apply it, or use patch",
-        "proxy" | "config" | "plugin" | "completion" => "there is no kubeconfig and no network here",
+        "proxy" | "plugin" | "completion" => "there is no network and no shell here",
         "explain" => "the descriptions of fields are not part of the program",
         "kustomize" | "certificate" | "alpha" => "it was left out",
         _ => return None,

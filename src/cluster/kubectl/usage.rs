@@ -43,7 +43,7 @@ const fn short(short: char, flag: Flag) -> Flag {
 }
 
 /// Of every command.
-const GLOBAL: &[&str] = &["as", "as-group", "namespace", "request-timeout"];
+const GLOBAL: &[&str] = &["as", "as-group", "context", "namespace", "request-timeout"];
 /// Of every command that writes.
 const WRITE: &[&str] = &["dry-run", "output", "field-manager"];
 /// Of every command that reads manifests.
@@ -62,14 +62,17 @@ const FLAGS: &[Flag] = &[
     valued("bound-object-name", "its name"),
     valued("bound-object-uid", "its uid"),
     alone("cascade", "background", "what becomes of what it owns: background, foreground or orphan"),
+    valued("cluster", "the cluster of a context"),
     valued("cluster-ip", "the Service's address, or None"),
     valued("clusterip", "the Service's address, or None"),
     valued("clusterrole", "the ClusterRole that is bound"),
     lone("command", "the words after -- are the command, not its arguments"),
     short('c', valued("container", "which container of the Pod")),
     lone("containers", "each container in a row of its own"),
+    valued("context", "the context of the kubeconfig"),
     valued("cpu", "how busy Pods should be: 50%, or 500m"),
     valued("cpu-percent", "the older --cpu"),
+    lone("current", "the context that is used"),
     valued("current-replicas", "scale only if there are that many"),
     lone("delete-emptydir-data", "also Pods whose emptyDir is lost"),
     valued("description", "what it is for"),
@@ -102,6 +105,7 @@ const FLAGS: &[Flag] = &[
     valued("max-unavailable", "so many Pods may be missing: 1, or 20%"),
     valued("memory", "how much memory Pods should use"),
     valued("min", "at least so many Pods"),
+    lone("minify", "only what the current context uses"),
     valued("min-available", "so many Pods must be there: 2, or 80%"),
     valued("name", "the name of what is made"),
     short('n', valued("namespace", "the namespace, if not `default`")),
@@ -117,7 +121,7 @@ const FLAGS: &[Flag] = &[
     valued("preemption-policy", "PreemptLowerPriority, or Never"),
     short('p', lone("previous", "of the container that ran before this one")),
     valued("protocol", "TCP, UDP or SCTP"),
-    short('q', lone("quiet", "only what the command prints")),
+    short('q', lone("quiet", "say no more than is asked for; of can-i only the exit code")),
     valued("raw", "the path of a request that is sent as it is"),
     short('R', lone("recursive", "the folders in a folder too")),
     valued("replicas", "how many Pods"),
@@ -151,7 +155,7 @@ const FLAGS: &[Flag] = &[
     valued("to-revision", "back to this revision, not to the one before"),
     short('t', lone("tty", "in a terminal")),
     valued("type", "of which type"),
-    valued("user", "a user who is bound"),
+    valued("user", "a user who is bound, or the user of a context"),
     alone("validate", "strict", "what becomes of unknown fields: strict, warn or ignore"),
     valued("value", "the priority, a number"),
     valued("verb", "what a rule allows: get,list,watch"),
@@ -180,7 +184,7 @@ const COMMANDS: &[Command] = &[
         name: "auth",
         words: "can-i VERB TYPE [NAME] | can-i --list | whoami",
         about: "What one may do, and who one is.",
-        flags: &[&["all-namespaces", "list", "no-headers", "output", "subresource"]],
+        flags: &[&["all-namespaces", "list", "no-headers", "output", "quiet", "subresource"]],
     },
     Command {
         name: "autoscale",
@@ -189,6 +193,12 @@ const COMMANDS: &[Command] = &[
         flags: &[FILES, WRITE, &["min", "max", "cpu", "memory", "cpu-percent", "name"]],
     },
     Command { name: "cluster-info", words: "", about: "Where the API server is.", flags: &[] },
+    Command {
+        name: "config",
+        words: "view|get-contexts|current-context|use-context NAME|set-context NAME|--current",
+        about: "Which cluster, as whom, in which namespace.",
+        flags: &[&["cluster", "current", "minify", "no-headers", "output", "user"]],
+    },
     Command {
         name: "cordon",
         words: "NODE",

@@ -37,6 +37,8 @@ pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["can-i"] if args.is_on("list") => list(args, cx).await,
+        // Only the exit code tells.
+        ["can-i", verb, what] if args.is_on("quiet") => can_i(verb, what, args, &cx.apart()).await,
         ["can-i", verb, what] => can_i(verb, what, args, cx).await,
         ["can-i", ..] => {
             Err(Failure::text("you must specify two arguments: verb resource or verb resource/resourceName."))
@@ -106,7 +108,7 @@ fn warn(cx: &Kubectl, what: &str) {
 
 /// `kubectl auth can-i --list`.
 async fn list(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    if args.is_on("all-namespaces") || args.has("subresource") {
+    if args.is_on("quiet") || args.is_on("all-namespaces") || args.has("subresource") {
         const WHY: &str = "list option can't be specified with neither quiet, all-namespaces nor subresource options";
         return Err(Failure::text(WHY));
     }

@@ -5,6 +5,7 @@ pub mod apply;
 pub mod auth;
 pub mod autoscale;
 pub mod change;
+pub mod config;
 pub mod create;
 pub mod delete;
 pub mod describe;

@@ -1,0 +1,61 @@
+//! `config`: the kubeconfig, and the namespace that lines without one work in.
+
+use std::path::Path;
+
+use crate::shell::Shell;
+use crate::verbs::agrees;
+
+const SCRIPT: &[(&str, &str)] = &[
+    ("kubectl config current-context", "kubernetes-admin@kubernetes"),
+    (
+        "kubectl config get-contexts",
+        "CURRENT   NAME                          CLUSTER      AUTHINFO           NAMESPACE\n\
+         *         kubernetes-admin@kubernetes   kubernetes   kubernetes-admin   team",
+    ),
+    ("kubectl config get-clusters", "NAME\nkubernetes"),
+    ("kubectl config get-users", "NAME\nkubernetes-admin"),
+    (
+        "kubectl config view",
+        "apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data: DATA+OMITTED\n    server: https://172.18.0.2:6443\n  \
+         name: kubernetes\ncontexts:\n- context:\n    cluster: kubernetes\n    namespace: team\n    user: kubernetes-admin\n  name: \
+         kubernetes-admin@kubernetes\ncurrent-context: kubernetes-admin@kubernetes\nkind: Config\nusers:\n- name: kubernetes-admin\n  \
+         user:\n    client-certificate-data: DATA+OMITTED\n    client-key-data: DATA+OMITTED",
+    ),
+    ("kubectl config view --minify -o jsonpath={..namespace}", "team"),
+    ("kubectl create configmap here --from-literal=a=b", "configmap/here created"),
+    ("kubectl config set-context --current --namespace=default", "Context \"kubernetes-admin@kubernetes\" modified."),
+    ("kubectl get configmap here", "Error from server (NotFound): configmaps \"here\" not found"),
+    ("kubectl get configmap here -n team -o name", "configmap/here"),
+    ("kubectl config set-context ours --namespace=team", "Context \"ours\" created."),
+    ("kubectl get configmap here --context=ours -o name", "configmap/here"),
+    ("kubectl get configmap here --context=theirs", "error: context \"theirs\" does not exist"),
+    ("kubectl config use-context ours", "Switched to context \"ours\"."),
+    ("kubectl get configmap here -o name", "configmap/here"),
+    ("kubectl config get-contexts -o name", "kubernetes-admin@kubernetes\nours"),
+    ("kubectl config get-contexts ours --no-headers", "**     ours   kubernetes   kubernetes-admin   team"),
+    ("kubectl config get-contexts none -o name", "error: context none not found"),
+    ("kubectl config use-context theirs", "error: no context exists with the name: \"theirs\""),
+    ("kubectl config set-context ours --current", "error: you cannot specify both a context name and --current"),
+    ("kubectl config set-context", "error: you must specify a non-empty context name or --current"),
+    ("kubectl config set-context far --cluster=mars", "error: there is no cluster \"mars\" here, only \"kubernetes\""),
+    ("kubectl config rename-context ours mine", "Context \"ours\" renamed to \"mine\"."),
+    ("kubectl config current-context", "mine"),
+    ("kubectl config delete-context none", "error: cannot delete context none, not in /root/.kube/config"),
+    ("kubectl config delete-context kubernetes-admin@kubernetes", "deleted context kubernetes-admin@kubernetes from…"),
+    ("kubectl config set-clutser", "error: write: kubectl config view,…"),
+    ("kubectl auth can-i create pods --quiet", ""),
+    ("kubectl auth can-i create pods -q --as=ada", ""),
+];
+
+#[test]
+fn contexts_are_seen_and_changed() {
+    let mut shell = Shell::new(Path::new("."), "team");
+    let mut wrong = Vec::new();
+    for (line, want) in SCRIPT {
+        let shown = shell.line(line);
+        if !agrees(&shown, want) {
+            wrong.push(format!("$ {line}\n- {want}\n+ {shown}"));
+        }
+    }
+    assert!(wrong.is_empty(), "- wanted, + shown\n{}", wrong.join("\n"));
+}
