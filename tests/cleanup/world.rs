@@ -145,7 +145,7 @@ impl World {
     /// Runs one kubectl line to its end, and gives what it printed.
     pub fn kubectl(&mut self, line: &str) -> String {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let shell = self.cluster.kubectl.in_namespace("default");
+        let shell = self.cluster.kubectl.clone();
         shell.output.take();
         let shown = shell.output.clone();
         let done = Rc::new(RefCell::new(false));
