@@ -16,28 +16,26 @@ use kubestep::lab::trace::{Answers, Who};
 
 /// What happens on the way from one command to two Pods.
 pub fn answers() -> Answers {
-    // Take this line out when you have put your answers in the place of those below.
-    kubestep::lab::not_started();
-    // The six to choose from: Kubectl, ApiServer, DeploymentController, ReplicaSetController, Scheduler, Kubelet.
-    // The other questions: true is yes, false is no.
+    // Put an answer in the place of each `not_started()`. Who: one of these six, as in `Who::Kubectl`: Kubectl, ApiServer,
+    // DeploymentController, ReplicaSetController, Scheduler, Kubelet. The other questions: `true` is yes, `false` is no.
     Answers {
         // Who asks the API server to create the ReplicaSet?
-        creates_replica_set: Who::Kubectl,
+        creates_replica_set: kubestep::lab::not_started(),
         // Who asks it to create the Pods?
-        creates_pods: Who::Kubectl,
+        creates_pods: kubestep::lab::not_started(),
         // Is any update refused because it was made from an old version of the object?
-        write_refused: false,
+        write_refused: kubestep::lab::not_started(),
         // Does any kubelet hear of a Pod while the Pod has no node?
-        kubelets_hear_first: false,
+        kubelets_hear_first: kubestep::lab::not_started(),
         // Who decides on which node a Pod runs, and asks to have that written into it?
-        chooses_node: Who::Kubectl,
+        chooses_node: kubestep::lab::not_started(),
         // Who asks to have a Pod's address written into its status?
-        reports_address: Who::Kubectl,
+        reports_address: kubestep::lab::not_started(),
         // Is the first Pod stored as ready before its ReplicaSet counts one ready Pod?
-        pod_first: false,
+        pod_first: kubestep::lab::not_started(),
         // Who asks to have it written into the Deployment's status that two Pods are ready?
-        counts_ready: Who::Kubectl,
+        counts_ready: kubestep::lab::not_started(),
         // Does one of these six ever turn to another of them, past the API server?
-        past_api_server: false,
+        past_api_server: kubestep::lab::not_started(),
     }
 }

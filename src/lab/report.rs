@@ -12,7 +12,7 @@ pub fn line(exercise: &Exercise, verdict: &Verdict) -> String {
         Verdict::DoesNotCompile(_) => "FAILED: it does not compile".to_owned(),
         Verdict::Stopped(how) => format!("FAILED: {}", how.lines().next().unwrap_or_default()),
         Verdict::Fails(failure) => format!("FAILED: {}", failure.property),
-        Verdict::Passes(checks) => format!("ok, 0 of {checks} {} break it", exercise.judging.unit()),
+        Verdict::Passes(checks) => format!("ok, 0 of all {checks} {} break it", exercise.judging.unit()),
     }
 }
 
@@ -22,7 +22,7 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
     let file = file.strip_prefix(root).unwrap_or(&file).display().to_string();
     let mut text = format!("{} {}: {}\n", exercise.folder, exercise.title, line(exercise, verdict));
     match verdict {
-        Verdict::NotStarted => next(&mut text, &format!("write the function in {file}")),
+        Verdict::NotStarted => next(&mut text, &format!("{} in {file}", to_write(root, exercise))),
         Verdict::DoesNotCompile(words) => {
             text += &indented(words.trim_end());
             next(&mut text, &format!("mend {file}"));
@@ -44,6 +44,18 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
         Verdict::Passes(_) => {}
     }
     text
+}
+
+/// What is to be done with a file that is not started.
+fn to_write(root: &Path, exercise: &Exercise) -> String {
+    let open = |text: Result<String, String>| text.map_or(1, |text| shelf::left_open(&text));
+    match open(shelf::stub(root, exercise)) {
+        0 | 1 => "write the function".to_owned(),
+        all => {
+            let left = open(shelf::read(&shelf::file(root, exercise)));
+            format!("put something in the place of each not_started() ({left} of {all} are left)")
+        }
+    }
 }
 
 fn fails(failure: &Failure) -> String {

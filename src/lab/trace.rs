@@ -35,29 +35,6 @@ pub enum Who {
     Kubelet,
 }
 
-/// What happens on the way from one command to two Pods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answers {
-    /// Who asks for the ReplicaSet to be created.
-    pub creates_replica_set: Who,
-    /// Who asks for the Pods to be created.
-    pub creates_pods: Who,
-    /// Whether a write is refused because it was made from an old version of the object.
-    pub write_refused: bool,
-    /// Whether a kubelet hears of a Pod that has no node yet.
-    pub kubelets_hear_first: bool,
-    /// Who decides on which node a Pod runs, and asks to have that written into it.
-    pub chooses_node: Who,
-    /// Who asks to have a Pod's address written into its status.
-    pub reports_address: Who,
-    /// Whether a Pod is stored as ready before its ReplicaSet counts one that is.
-    pub pod_first: bool,
-    /// Who asks to have it written into the Deployment's status that two Pods are ready.
-    pub counts_ready: Who,
-    /// Whether one of these ever turns to another of them, past the API server.
-    pub past_api_server: bool,
-}
-
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "00_trace",
     title: "Who does what when a Deployment becomes Pods?",
@@ -114,81 +91,85 @@ struct Asked {
     mistake: &'static str,
 }
 
-/// In the order in which they are met on the way.
-const ASKED: [Asked; 9] = [
-    Asked {
-        question: "Who asks the API server to create the ReplicaSet?",
-        of: |answers| Answer::Who(answers.creates_replica_set),
+/// From one table: what a learner fills in, and what is asked.
+macro_rules! questions {
+    ($($question:literal => $field:ident: $what:ident $sort:ident {
+        look: $look:literal, property: $property:literal, believed: $believed:expr, mistake: $mistake:literal,
+    })*) => {
+        /// What happens on the way from one command to two Pods.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct Answers {
+            $(#[doc = $question] pub $field: $what,)*
+        }
+
+        /// In the order in which they are met on the way.
+        const ASKED: [Asked; [$($question),*].len()] = [$(Asked {
+            question: $question,
+            of: |answers| Answer::$sort(answers.$field),
+            look: $look,
+            property: $property,
+            believed: Answer::$sort($believed),
+            mistake: $mistake,
+        }),*];
+    };
+}
+
+questions! {
+    "Who asks the API server to create the ReplicaSet?" => creates_replica_set: Who Who {
         look: "until create replicasets request",
         property: "a command stores what it was given, and nothing else",
-        believed: Answer::Who(Who::Kubectl),
+        believed: Who::Kubectl,
         mistake: "kubectl makes the ReplicaSet; it only asks for the Deployment",
-    },
-    Asked {
-        question: "Who asks it to create the Pods?",
-        of: |answers| Answer::Who(answers.creates_pods),
+    }
+    "Who asks it to create the Pods?" => creates_pods: Who Who {
         look: "until create pods request",
         property: "each controller makes only what is right below it",
-        believed: Answer::Who(Who::DeploymentController),
+        believed: Who::DeploymentController,
         mistake: "the Deployment controller makes the Pods; it makes ReplicaSets only",
-    },
-    Asked {
-        question: "Is any update refused because it was made from an old version of the object?",
-        of: |answers| Answer::Is(answers.write_refused),
+    }
+    "Is any update refused because it was made from an old version of the object?" => write_refused: bool Is {
         look: "until deployment-controller 409",
         property: "an update that was made from an old version is refused, and tried again",
-        believed: Answer::Is(false),
+        believed: false,
         mistake: "no update is refused when nothing goes wrong; it is an everyday thing",
-    },
-    Asked {
-        question: "Does any kubelet hear of a Pod while the Pod has no node?",
-        of: |answers| Answer::Is(answers.kubelets_hear_first),
+    }
+    "Does any kubelet hear of a Pod while the Pod has no node?" => kubelets_hear_first: bool Is {
         look: "until notification pod to=kubelet/*",
         property: "a kubelet hears only of the Pods of its node",
-        believed: Answer::Is(true),
+        believed: true,
         mistake: "kubelets hear of Pods that have no node; each watches only its own",
-    },
-    Asked {
-        question: "Who decides on which node a Pod runs, and asks to have that written into it?",
-        of: |answers| Answer::Who(answers.chooses_node),
+    }
+    "Who decides on which node a Pod runs, and asks to have that written into it?" => chooses_node: Who Who {
         look: "until create pods/binding request",
         property: "one program chooses the nodes of all Pods",
-        believed: Answer::Who(Who::Kubelet),
+        believed: Who::Kubelet,
         mistake: "a kubelet takes Pods for itself; the scheduler gives them to it",
-    },
-    Asked {
-        question: "Who asks to have a Pod's address written into its status?",
-        of: |answers| Answer::Who(answers.reports_address),
+    }
+    "Who asks to have a Pod's address written into its status?" => reports_address: Who Who {
         look: "until pods/status request if new.status.podIP",
         property: "what is so on a node is reported from that node",
-        believed: Answer::Who(Who::ApiServer),
+        believed: Who::ApiServer,
         mistake: "the API server hands out the addresses of Pods; it stores what the node has found out",
-    },
-    Asked {
-        question: "Is the first Pod stored as ready before its ReplicaSet counts one ready Pod?",
-        of: |answers| Answer::Is(answers.pod_first),
+    }
+    "Is the first Pod stored as ready before its ReplicaSet counts one ready Pod?" => pod_first: bool Is {
         look: "until condition=Ready:True, then: until rs request if new.status.readyReplicas == 1",
         property: "news goes up: the Pod, its ReplicaSet, its Deployment",
-        believed: Answer::Is(false),
+        believed: false,
         mistake: "a ReplicaSet counts a Pod as ready before the Pod is; it counts what is stored",
-    },
-    Asked {
-        question: "Who asks to have it written into the Deployment's status that two Pods are ready?",
-        of: |answers| Answer::Who(answers.counts_ready),
+    }
+    "Who asks to have it written into the Deployment's status that two Pods are ready?" => counts_ready: Who Who {
         look: "until deploy request if new.status.readyReplicas == 2",
         property: "the status of an object is written by the one who works on it",
-        believed: Answer::Who(Who::Kubelet),
+        believed: Who::Kubelet,
         mistake: "the kubelet tells the Deployment that its Pods are ready; it speaks of Pods only",
-    },
-    Asked {
-        question: "Does one of these six ever turn to another of them, past the API server?",
-        of: |answers| Answer::Is(answers.past_api_server),
+    }
+    "Does one of these six ever turn to another of them, past the API server?" => past_api_server: bool Is {
         look: "tour, to its end; each line with an arrow says from whom and to whom",
         property: "whoever wants something asks the API server, and nobody else",
-        believed: Answer::Is(true),
+        believed: true,
         mistake: "the programs call one another; each talks to the API server only",
-    },
-];
+    }
+}
 
 struct Trace;
 
@@ -371,6 +352,19 @@ mod tests {
             assert!(function::judge::<Trace>(&vec![everywhere.to_owned(); ASKED.len()]).is_err(), "{everywhere}");
         }
         assert!(function::judge::<Trace>(&[]).is_err());
+    }
+
+    /// A learner reads the questions in the file, in this order, and none of them is answered there already.
+    #[test]
+    fn the_file_asks_all_questions_and_answers_none() {
+        let stub = include_str!("../../exercises/00_trace/stub.rs");
+        let mut lines = stub.split_once("    Answers {\n").unwrap().1.lines().map(str::trim);
+        for asked in ASKED {
+            assert_eq!(lines.next(), Some(&*format!("// {}", asked.question)));
+            let field = lines.next().unwrap();
+            assert!(field.ends_with(": kubestep::lab::not_started(),"), "{field}");
+        }
+        assert_eq!(lines.next(), Some("}"));
     }
 
     /// Each place to look at is one that a run comes to.

@@ -17,23 +17,14 @@ use kubestep::lab::trace::{Answers, Who};
 /// What happens on the way from one command to two Pods.
 pub fn answers() -> Answers {
     Answers {
-        // Who asks the API server to create the ReplicaSet?
         creates_replica_set: Who::DeploymentController,
-        // Who asks it to create the Pods?
         creates_pods: Who::ReplicaSetController,
-        // Is any update refused because it was made from an old version of the object?
         write_refused: true,
-        // Does any kubelet hear of a Pod while the Pod has no node?
         kubelets_hear_first: false,
-        // Who decides on which node a Pod runs, and asks to have that written into it?
         chooses_node: Who::Scheduler,
-        // Who asks to have a Pod's address written into its status?
         reports_address: Who::Kubelet,
-        // Is the first Pod stored as ready before its ReplicaSet counts one ready Pod?
         pod_first: true,
-        // Who asks to have it written into the Deployment's status that two Pods are ready?
         counts_ready: Who::DeploymentController,
-        // Does one of these six ever turn to another of them, past the API server?
         past_api_server: false,
     }
 }
