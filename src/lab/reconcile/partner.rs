@@ -6,7 +6,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin};
 use std::rc::Rc;
@@ -100,8 +99,8 @@ impl Process {
 
     fn send(&mut self, ask: Ask<Object>) -> bool {
         let Ok(ask) = ask.map(|object| Ok::<_, Infallible>(self.versions.item(&object)));
-        let line = serde_json::to_string(&ask).unwrap_or_else(|error| unreachable!("ours: {error}")) + "\n";
-        self.input.as_mut().is_some_and(|input| input.write_all(line.as_bytes()).is_ok())
+        let line = serde_json::to_string(&ask).unwrap_or_else(|error| unreachable!("ours: {error}"));
+        self.input.as_mut().is_some_and(|input| process::send_line(input, &line))
     }
 
     /// What it says to this. Caches that it reads in between take from the same time.
@@ -133,6 +132,14 @@ impl Process {
             true => format!("it takes too long: its answers together, more than {} s", SECONDS.as_secs()),
             false => format!("it does not come to an end: no answer within {} s", SECONDS.as_secs()),
         };
+        let given_up = self.thought.lock().unwrap_or_else(PoisonError::into_inner).given_up.clone();
+        if let Some(how) = given_up.filter(|_| waited >= GIVEN_UP) {
+            // What it has to say is known; its last words are not waited for again and again.
+            drop(child.kill());
+            process::end_group(&child);
+            drop(child.wait());
+            return Say::Broken(how);
+        }
         let how = process::obituary(&mut child, output, errors);
         let mut thought = self.thought.lock().unwrap_or_else(PoisonError::into_inner);
         Say::Broken(how.unwrap_or_else(|| thought.given_up.get_or_insert(too_long).clone()))

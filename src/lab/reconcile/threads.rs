@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::bugs;
@@ -30,20 +31,37 @@ pub(super) enum Wrong {
     Broken(Violation),
 }
 
-/// Runs them. Gives how many orders were run in each.
+/// Runs them. Gives how many orders there are in each: runs that differ in more than the order of independent steps.
 ///
 /// # Errors
 /// What is wrong in the first trial in which something is, and which that is.
 pub(super) fn run(trials: &[Trial]) -> Result<Vec<usize>, (usize, Wrong)> {
     let board = Board::new(trials.len());
     std::thread::scope(|scope| {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| board.work(trials))).collect();
+        let threads: Vec<_> = (0..cores()).map(|_| scope.spawn(|| board.work(trials))).collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
     });
     let stages = board.stages.into_inner().unwrap_or_else(PoisonError::into_inner);
     let ended = stages.into_iter().enumerate().map_while(|(n, stage)| Some((n, stage.ended?)));
     ended.map(|(n, ended)| ended.map_err(|wrong| (n, wrong))).collect()
+}
+
+/// Does something with each, on all cores. What comes of it must not depend on the order.
+pub(super) fn each<T: Sync>(all: &[T], what: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let work = || {
+            while let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+                what(one);
+            }
+        };
+        let threads: Vec<_> = (0..cores().min(all.len())).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+    });
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// What a thread does next for a trial.
@@ -126,7 +144,7 @@ impl Stage {
         self.tasks.extend(runs);
         if self.tasks.is_empty() {
             let all = self.search.waiting() == 0;
-            self.ended = Some(if all { Ok(self.search.report.schedules as usize) } else { Err(Wrong::TooMany) });
+            self.ended = Some(if all { Ok(self.search.report.orders as usize) } else { Err(Wrong::TooMany) });
         }
     }
 }

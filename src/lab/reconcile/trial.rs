@@ -27,7 +27,7 @@ const SCHEDULES: u64 = 2_000;
 /// So many lines of the run are shown.
 const LINES: usize = 9;
 
-/// Runs all trials of a plan with this partner. Gives how many orders were run.
+/// Runs all trials of a plan with this partner. Gives how many different orders there are within their bounds.
 ///
 /// # Errors
 /// The first property that is broken, in the shortest run that was found.
@@ -96,11 +96,11 @@ fn failure(
     let parting = heard_parting(&findings);
     // Several mistakes may do the same in this one run; what they do in others tells them apart. A panic is none of them.
     let others = if matches!(violation.breach, Breach::Panic(_)) { &[] } else { plan.trials };
-    for (name, text) in others {
+    threads::each(others, |(name, text)| {
         let scenario = trial(exercise, plan, name, text, compared);
         let bound = Bound { late: 0, faults: 0, steps: STEPS_COMPARED, ..bound(&scenario) };
         explore_here(&Subject { cluster: &|| bugs::cluster(&scenario), properties: &Vec::new }, &bound);
-    }
+    });
     let findings = findings.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let mut case = format!("{}\n", session.scenario().title);
     case += &story(plan, &session, violation);
