@@ -5,7 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kubestep::lab::{Exercise, Failure, TABLE, Verdict, process, report, shelf};
+use kubestep::bugs;
+use kubestep::cluster::scenario::{Plugged, Scenario};
+use kubestep::debugger::record::Record;
+use kubestep::lab::{Exercise, Failure, Judging, TABLE, Verdict, process, report, shelf};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -169,6 +172,36 @@ fn a_file_that_does_not_compile_stops_nothing_but_its_own_verdict() {
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
 }
 
+/// The scenario with this program in the place of a part of the cluster: its run to the end, and what crashed in it.
+fn run_with(program: &Path, exercise: &str, scenario: &str) -> (Vec<String>, Vec<String>) {
+    let mut scenario = Scenario::find(scenario).unwrap();
+    let Judging::Function { parts: Some(parts), .. } = Exercise::find(exercise).unwrap().judging else {
+        panic!("{exercise} has no place in the cluster");
+    };
+    scenario.plugged = Plugged((program != Path::new("")).then(|| parts(program)));
+    let mut cluster = bugs::cluster(&scenario);
+    let mut record = Record::new(cluster.engine.now(), &scenario.namespace);
+    let mut crashes = Vec::new();
+    while !cluster.is_quiet() && crashes.is_empty() {
+        let Some(step) = cluster.step() else { break };
+        record.add(&cluster.engine, &step);
+        crashes.extend(cluster.engine.take_crashes().into_iter().map(|(_, _, how)| how));
+    }
+    (record.trace.iter().map(ToString::to_string).collect(), crashes)
+}
+
+/// A right function in the place of the cluster's own part changes no step of a run, and a wrong one does.
+#[test]
+fn functions_take_their_place_in_the_cluster() {
+    for (name, scenario) in [("fit", "unschedulable"), ("fit", "placement"), ("score", "placement")] {
+        let exercise = Exercise::find(name).unwrap();
+        let solution = program(&format!("solution-{}", exercise.folder.replace('_', "-")));
+        let (own, learners) = (run_with(Path::new(""), name, scenario), run_with(&solution, name, scenario));
+        assert!(own.0.len() > 100 && own.1.is_empty());
+        assert!(own == learners, "{name} in {scenario}: {:?}", learners.1);
+    }
+}
+
 /// Programs that do to the grader what a learner's code may do; each is a script, so that nothing has to be built.
 #[cfg(unix)]
 mod containment {
@@ -176,11 +209,38 @@ mod containment {
 
     use super::*;
 
-    /// What the grader says of a program with this text.
-    fn verdict_on(name: &str, script: &str) -> String {
+    /// A program with this text.
+    fn script(name: &str, text: &str) -> PathBuf {
         let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// What it does in the cluster is said there, and ends nothing but its own component.
+    #[test]
+    fn a_function_in_the_cluster_is_contained() {
+        let cases = [
+            ("scheduler-exits", "exit 3", "it ends the process (exit status: 3)"),
+            ("scheduler-loops", "while :; do :; done", "no answer within 2 s"),
+            ("scheduler-talks", "while read -r line; do echo 'answer: {'; done", "{ is no answer"),
+        ];
+        for (name, text, says) in cases {
+            let (_, crashes) = run_with(&script(name, text), "fit", "pod");
+            assert!(crashes.len() == 1 && crashes[0].contains(says), "{name}: {crashes:?}");
+        }
+        let no = "while read -r line; do echo 'answer: [\"Insufficient patience\"]'; done";
+        let is_bound = |(run, crashes): (Vec<String>, Vec<String>)| {
+            assert!(crashes.is_empty(), "{crashes:?}");
+            run.iter().any(|line| line.contains("pods/binding"))
+        };
+        assert!(!is_bound(run_with(&script("scheduler-refuses", no), "fit", "pod")));
+        assert!(is_bound(run_with(Path::new(""), "fit", "pod")));
+    }
+
+    /// What the grader says of a program with this text.
+    fn verdict_on(name: &str, text: &str) -> String {
+        let path = script(name, text);
         let exercise = Exercise::find("ownership").unwrap();
         match process::grade_program(&path, &[], exercise) {
             Verdict::Stopped(how) => how,

@@ -47,12 +47,12 @@ pub struct Config {
 }
 
 /// The programs of a cluster that can be others than those that are shipped: a learner's own, or one with a known bug.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Parts {
     /// What kube-controller-manager runs.
     pub controllers: &'static [Registration],
     /// What runs as kube-scheduler.
-    pub scheduler: fn(Hub, ActorId, Limits) -> Rc<dyn Actor>,
+    pub scheduler: &'static (dyn Fn(Hub, ActorId, Limits) -> Rc<dyn Actor> + Sync),
     /// What runs beside: operators.
     pub programs: &'static [Program],
     /// Whether an informer's first list is the newest state, as with the WatchList feature of API server and clients.
@@ -72,6 +72,14 @@ pub struct Program {
     pub new: &'static (dyn Fn(Hub, ActorId) -> Rc<dyn Actor> + Sync),
 }
 
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Parts { controllers, scheduler: _, programs, watch_list } = self;
+        let controllers: Vec<&str> = controllers.iter().map(|row| row.name).collect();
+        write!(f, "{controllers:?} {programs:?} {watch_list}")
+    }
+}
+
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
@@ -83,7 +91,7 @@ impl Default for Parts {
     fn default() -> Parts {
         Parts {
             controllers: controllers::TABLE,
-            scheduler: |hub, actor, limits| Rc::new(KubeScheduler::new(hub, actor, limits)),
+            scheduler: &|hub, actor, limits| Rc::new(KubeScheduler::new(hub, actor, limits)),
             programs: &[],
             watch_list: true,
         }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::{Exercise, Judging, scheduling};
 use crate::object::quantity::Amount;
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -29,7 +29,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          pods\". Give all reasons. Overhead is part of what a Pod asks for.",
     ],
     minutes: 30,
-    judging: Judging::of::<Fit>(),
+    judging: Judging::of_part::<Fit>(scheduling::with_fit),
 };
 
 /// In the learner's process.
@@ -48,17 +48,17 @@ pub fn bytes(quantity: &Quantity) -> i64 {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Case {
-    pod: Pod,
-    node: Node,
-    running: Vec<Pod>,
+pub(super) struct Case {
+    pub pod: Pod,
+    pub node: Node,
+    pub running: Vec<Pod>,
 }
 
-struct Fit;
+pub(super) struct Fit;
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
+pub(super) enum Slip {
     Limits,
     Capacity,
     EmptyNode,

@@ -6,7 +6,7 @@
 //!
 //! - [`function`]: how an exercise that is one function is asked and judged.
 //! - [`reconcile`]: how one that is a controller runs in the cluster, in every order of events within a bound.
-//! - [`plug`]: a learner's controller in a cluster of one's own.
+//! - [`plug`]: a learner's part in a cluster of one's own; [`oracle`]: a function in it, [`scheduling`]: the scheduler's.
 //! - [`shelf`]: the files: what is handed out, what the learner has made of it.
 //! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words.
 //!
@@ -14,7 +14,12 @@
 //! package in `exercises/` with a `stub.rs`, one in `solutions/` with the answer, other right answers and mutants; both
 //! named in the workspace's members.
 //!
-//! Left out: functions do not take the place of the cluster's own yet; only controllers do.
+//! Left out: most functions are asked by the grader only. They are smaller than the cluster's own part, or know less than it;
+//! [`plug`] says of each where that part is seen at work.
+
+use std::path::Path;
+
+use crate::cluster::Parts;
 
 pub mod admission;
 pub mod cache;
@@ -29,6 +34,7 @@ pub mod function;
 pub mod heartbeat;
 pub mod job;
 pub mod operator;
+pub mod oracle;
 pub mod ownership;
 pub mod plug;
 pub mod process;
@@ -40,6 +46,7 @@ pub mod replicaset;
 pub mod report;
 pub mod restart;
 pub mod rollout;
+mod scheduling;
 pub mod score;
 pub mod shelf;
 pub mod sync;
@@ -72,6 +79,8 @@ pub enum Judging {
         questions: fn() -> Vec<String>,
         /// What the answers, one for each question, amount to.
         judge: fn(&[String]) -> Result<usize, Failure>,
+        /// A cluster in which this program has the place of what the function stands for, if it can be put there.
+        parts: Option<fn(&Path) -> Parts>,
     },
     /// It is a controller, and runs in the cluster.
     Controller(&'static reconcile::Plan),
@@ -82,13 +91,18 @@ impl Judging {
     pub fn unit(&self) -> &'static str {
         match self {
             Judging::Function { .. } => "cases",
-            Judging::Controller(_) => "delivery orders",
+            Judging::Controller(_) => "delivery orders within the bound",
         }
     }
 
     /// Of the exercise that is this function.
     pub const fn of<F: function::Function>() -> Judging {
-        Judging::Function { questions: function::questions::<F>, judge: function::judge::<F> }
+        Judging::Function { questions: function::questions::<F>, judge: function::judge::<F>, parts: None }
+    }
+
+    /// Of the exercise that is this function, which has a place in the cluster.
+    pub const fn of_part<F: function::Function>(parts: fn(&Path) -> Parts) -> Judging {
+        Judging::Function { questions: function::questions::<F>, judge: function::judge::<F>, parts: Some(parts) }
     }
 }
 

@@ -1,8 +1,10 @@
 //! A learner's part in a cluster of one's own: `kubestep step --exercise NAME`, and sessions that were saved with one.
 
-use super::reconcile::Plan;
+use std::path::Path;
+
 use super::reconcile::partner::Process;
 use super::{Exercise, Judging, TABLE, Verdict, process, shelf};
+use crate::cluster::Parts;
 use crate::cluster::scenario::{Plugged, Scenario};
 
 /// Puts the learner's solution of the exercise that the scenario names, if it names one, into the scenario's cluster.
@@ -11,7 +13,7 @@ use crate::cluster::scenario::{Plugged, Scenario};
 /// Says why there is nothing to put there: no such exercise, not started, does not compile.
 pub fn plug(scenario: &mut Scenario) -> Result<(), String> {
     let Some(name) = &scenario.exercise else { return Ok(()) };
-    let (exercise, plan) = controller(name)?;
+    let (exercise, parts) = part(name)?;
     let root = shelf::root()?;
     shelf::hand_out(&root)?;
     if !shelf::is_started(&root, exercise)? {
@@ -26,22 +28,23 @@ pub fn plug(scenario: &mut Scenario) -> Result<(), String> {
         Verdict::Stopped(how) => how,
         other => format!("{name} cannot be built: {other:?}"),
     })?;
-    scenario.plugged = Plugged(Some(plan.parts(Process::maker(&program, &[]))));
+    scenario.plugged = Plugged(Some(parts(&program)));
     Ok(())
 }
 
-/// The exercise of this name, which runs in a cluster.
+/// A cluster in which a program has the place of one of its own parts.
+pub type With = Box<dyn Fn(&Path) -> Parts>;
+
+/// The exercise of this name, and the cluster in which its program has a place.
 ///
 /// # Errors
-/// Says so if there is none, or if it is judged otherwise.
-pub fn controller(name: &str) -> Result<(&'static Exercise, &'static Plan), String> {
+/// If there is no such exercise, or it has no place in a cluster: then also where its like is seen.
+pub fn part(name: &str) -> Result<(&'static Exercise, With), String> {
     let exercise = Exercise::find(name)?;
     match exercise.judging {
-        Judging::Controller(plan) => Ok((exercise, plan)),
-        Judging::Function { .. } => Err(format!(
-            "{name} is a function, not a controller, so it does not run in the cluster; those that do are {}",
-            controllers().join(", ")
-        )),
+        Judging::Controller(plan) => Ok((exercise, Box::new(|program| plan.parts(Process::maker(program, &[]))))),
+        Judging::Function { parts: Some(parts), .. } => Ok((exercise, Box::new(parts))),
+        Judging::Function { parts: None, .. } => Err(instead(exercise)),
     }
 }
 
@@ -58,16 +61,75 @@ pub fn trial(exercise: &str, name: &str) -> Option<Scenario> {
 /// Says so if there is no such exercise, or if it is judged otherwise.
 pub fn trials(exercise: &str) -> Result<Vec<Scenario>, String> {
     let Judging::Controller(plan) = Exercise::find(exercise)?.judging else {
-        return Err(format!(
-            "{exercise} is a function, which has no schedules; those that have are {}",
-            controllers().join(", ")
-        ));
+        let controllers = names(|exercise| matches!(exercise.judging, Judging::Controller(_))).join(", ");
+        return Err(format!("{exercise} is a function, which has no schedules; those that have are {controllers}"));
     };
     plan.trials.iter().map(|(name, text)| Scenario::parse(name, text).map_err(|error| error.to_string())).collect()
 }
 
-/// The exercises that run in a cluster, by name.
-pub fn controllers() -> Vec<&'static str> {
-    let is = |exercise: &&Exercise| matches!(exercise.judging, Judging::Controller(_));
-    TABLE.iter().filter(is).map(Exercise::name).collect()
+/// The exercises that have a place in a cluster, by name.
+pub fn parts() -> Vec<&'static str> {
+    names(has_a_place)
+}
+
+fn names(is: fn(&Exercise) -> bool) -> Vec<&'static str> {
+    TABLE.iter().filter(|exercise| is(exercise)).map(Exercise::name).collect()
+}
+
+/// Whether a solution can take the place of the cluster's own part.
+fn has_a_place(exercise: &Exercise) -> bool {
+    matches!(exercise.judging, Judging::Controller(_) | Judging::Function { parts: Some(_), .. })
+}
+
+/// Where the cluster's own part is seen at work, if a solution cannot take its place: a scenario, and what to type there.
+const AT_WORK: &[(&str, &str, &str)] = &[
+    ("trace", "deployment", "tour"),
+    ("ownership", "self-heal", "until create pods request"),
+    ("update", "deployment", "until deployment-controller 409"),
+    ("cache", "deployment", "until notification pod to=kube-scheduler"),
+    ("queue", "deployment", "until replicaset-controller timer"),
+    ("admission", "limit-range", "until create pods request"),
+    ("rollout", "rolling-update", "until update replicasets request"),
+    ("sync", "pod", "until notification pod to=kubelet/*"),
+    ("restart", "probes", "until pods/status request if new.status.containerStatuses[0].restartCount == 1"),
+    ("cni", "cross-node", "until pods/status request if new.status.podIP"),
+    ("proxy", "service", "until notification endpointslice to=kube-proxy/*"),
+    ("collect", "delete-cascade", "until delete replicasets request"),
+    ("heartbeat", "node-deleted", "until update leases request"),
+    ("job", "job", "until create pods request"),
+];
+
+/// What to do with a function that has no place in the cluster.
+fn instead(exercise: &Exercise) -> String {
+    let name = exercise.name();
+    let at_work = AT_WORK.iter().find(|(of, ..)| *of == name);
+    let look = at_work.map_or(String::new(), |(_, scenario, moves)| {
+        format!("; the cluster's own part is at work in `cargo run -- step {scenario}`, then `{moves}`")
+    });
+    format!(
+        "{name} is a function that has no place in the cluster: `cargo run -- grade {name}` asks it all there is to ask{look}. \
+         Those that take a place there are {}",
+        parts().join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debugger::breakpoint::Breakpoints;
+    use crate::debugger::{Advance, Goal, Session};
+
+    /// Each exercise runs in the cluster, or says where its like is seen; and a run comes to that place.
+    #[test]
+    fn whoever_has_no_place_says_where_to_look() {
+        let without: Vec<&str> = TABLE.iter().filter(|one| !has_a_place(one)).map(Exercise::name).collect();
+        assert_eq!(without, AT_WORK.iter().map(|(name, ..)| *name).collect::<Vec<_>>());
+        for (name, scenario, moves) in AT_WORK {
+            let mut session = Session::of(Scenario::find(scenario).unwrap());
+            let Some(until) = moves.strip_prefix("until ") else { continue };
+            let mut condition = Breakpoints::default();
+            condition.add(until, true, &session.names()).unwrap();
+            assert_eq!(session.go(&mut Goal::Until(Box::new(condition)), 0), Advance::Stopped, "{name}: {until}");
+        }
+    }
 }

@@ -6,7 +6,7 @@
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,7 @@ pub fn grade_package(root: &Path, package: &str, arguments: &[&str], exercise: &
 /// Asks a program that is built.
 pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) -> Verdict {
     match exercise.judging {
-        Judging::Function { questions, judge } => match ask_twice(program, arguments, &questions()) {
+        Judging::Function { questions, judge, .. } => match ask_twice(program, arguments, &questions()) {
             Err(verdict) => verdict,
             Ok(answers) => judge(&answers).map_or_else(Verdict::Fails, Verdict::Passes),
         },
@@ -143,6 +143,11 @@ pub fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<V
         _ if answered > asked => Err(format!("it gives {answered} answers to {asked} questions")),
         _ => Ok(answers),
     }
+}
+
+/// Sends a line. False if nobody reads any more.
+pub(super) fn send_line(input: &mut ChildStdin, line: &str) -> bool {
+    input.write_all(line.as_bytes()).and_then(|()| input.write_all(b"\n")).is_ok()
 }
 
 /// Starts a program as the leader of a group, with all three pipes.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::{Exercise, Judging, scheduling};
 
 /// What the scheduler knows of a Pod.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          Score: 3 * taints + free.",
     ],
     minutes: 35,
-    judging: Judging::of::<Scoring>(),
+    judging: Judging::of_part::<Scoring>(scheduling::with_score),
 };
 
 /// In the learner's process.
@@ -69,16 +69,16 @@ pub fn answer(scores: fn(&Wanted, &[Candidate]) -> Vec<Option<i64>>) {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Case {
-    pod: Wanted,
-    nodes: Vec<Candidate>,
+pub(super) struct Case {
+    pub pod: Wanted,
+    pub nodes: Vec<Candidate>,
 }
 
-struct Scoring;
+pub(super) struct Scoring;
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
+pub(super) enum Slip {
     KeyOnly,
     ExistsByDefault,
     KeyNeeded,

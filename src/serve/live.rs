@@ -97,7 +97,7 @@ fn arguments(head: &Head) -> Option<Vec<String>> {
     let seed: u64 = head.query("seed").map_or(Some(0), |seed| seed.parse().ok())?;
     let mut arguments = ["step", &name, "--json", "--seed", &seed.to_string()].map(str::to_owned).to_vec();
     if let Some(exercise) = head.query("exercise") {
-        plug::controllers().contains(&exercise.as_str()).then_some(())?;
+        plug::parts().contains(&exercise.as_str()).then_some(())?;
         arguments.extend(["--exercise".to_owned(), exercise]);
     }
     known.then_some(arguments)

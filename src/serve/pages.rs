@@ -39,7 +39,7 @@ fn file(folder: &Path, path: &str) -> Option<PathBuf> {
 fn with_token(page: Vec<u8>, token: &str, exercise: Option<&str>) -> Vec<u8> {
     match String::from_utf8(page) {
         Ok(text) => {
-            let (exercises, chosen) = (plug::controllers().join(" "), exercise.unwrap_or_default());
+            let (exercises, chosen) = (plug::parts().join(" "), exercise.unwrap_or_default());
             let meta = format!(
                 "<meta name=\"kubestep-live\" content=\"{token}\" data-exercises=\"{exercises}\" data-chosen=\"{chosen}\"></head>"
             );

@@ -11,7 +11,8 @@ use crate::scheduler::node_info::{NodeId, NodeInfo};
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
 
-const REASON: &str = "node(s) had untolerated taint(s)";
+/// Why a node is turned down.
+pub const REASON: &str = "node(s) had untolerated taint(s)";
 
 /// The plugin.
 pub struct TaintToleration;

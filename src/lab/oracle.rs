@@ -1,0 +1,97 @@
+//! A learner's function in a cluster: its process is asked one question at a time, when the part of the cluster that it stands
+//! for has one. It is asked as the grader asks it, and limited in the same ways.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use super::function::Function;
+use super::process::{self, ANSWER, Pipe};
+
+/// So long may one answer take.
+const SECONDS: Duration = Duration::from_secs(2);
+
+/// The process that answers. It is no part of the world: what is the same is answered the same.
+#[derive(Clone)]
+pub struct Oracle(Rc<Inner>);
+
+struct Inner {
+    program: PathBuf,
+    process: RefCell<Option<Asked>>,
+}
+
+struct Asked {
+    child: Child,
+    input: ChildStdin,
+    output: Pipe,
+    errors: Pipe,
+}
+
+impl Oracle {
+    /// Of a program that was built. It is started with the first question.
+    pub fn new(program: &Path) -> Oracle {
+        Oracle(Rc::new(Inner { program: program.to_owned(), process: RefCell::default() }))
+    }
+
+    /// Asks one question.
+    ///
+    /// # Panics
+    /// If there is no answer: then the process that the function is a part of has crashed. The panic says how.
+    pub fn ask<F: Function>(&self, question: &F::Question) -> F::Answer {
+        let line = serde_json::to_string(question).unwrap_or_else(|error| unreachable!("ours: {error}"));
+        // Not `panic!`: nothing is to be printed.
+        self.try_ask(&line)
+            .and_then(|answer| serde_json::from_str(&answer).map_err(|error| format!("{answer} is no answer: {error}")))
+            .unwrap_or_else(|how| std::panic::resume_unwind(Box::new(how)))
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
+    fn try_ask(&self, question: &str) -> Result<String, String> {
+        let mut process = self.0.process.borrow_mut();
+        let mut asked = match process.take() {
+            Some(asked) => asked,
+            None => self.0.start()?,
+        };
+        let answer = match process::send_line(&mut asked.input, question) {
+            true => asked.output.line_with(ANSWER, Instant::now() + SECONDS),
+            false => None,
+        };
+        match answer {
+            Some(answer) => {
+                *process = Some(asked);
+                Ok(answer)
+            }
+            None => {
+                let Asked { mut child, input, output, errors } = asked;
+                drop(input);
+                let endless = || format!("it does not come to an end: no answer within {} s", SECONDS.as_secs());
+                Err(process::obituary(&mut child, output, errors).unwrap_or_else(endless))
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn start(&self) -> Result<Asked, String> {
+        let started = process::start(&self.program, &[]);
+        let mut child = started.map_err(|error| format!("{} cannot be started: {error}", self.program.display()))?;
+        match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
+            (Some(input), Some(output), Some(errors)) => {
+                Ok(Asked { child, input, output: process::follow(output), errors: process::read(errors) })
+            }
+            _ => Err("the process has no pipes".to_owned()),
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(mut asked) = self.process.borrow_mut().take() {
+            drop(asked.child.kill());
+            process::end_group(&asked.child);
+            drop(asked.child.wait());
+        }
+    }
+}
