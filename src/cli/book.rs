@@ -46,7 +46,7 @@ pub enum Question {
 /// `kubestep book`.
 pub(super) fn command(arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(name) = &arguments.exercise {
-        plug::part(name).map_err(|error| anyhow!(error))?;
+        drop(plug::part(name).map_err(|error| anyhow!(error))?);
     }
     let root = build::find()?;
     let dest = arguments.dest.clone().unwrap_or_else(|| root.join("../target/book"));

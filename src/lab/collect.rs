@@ -163,7 +163,7 @@ impl Function for Collecting {
                 }
             }
             // An object that cannot have an owner in a namespace.
-            if let [_] = owners.as_slice() {
+            if let [_] | [_, _] = owners.as_slice() {
                 let node = item("Node", None, "node-9", "uid-n", owners, &json!({}));
                 all.push(Case { all: [existing(), vec![node.clone()]].concat(), item: node });
             }

@@ -150,6 +150,8 @@ fn containers() -> Vec<Vec<Value>> {
         vec![container(amounts("500m", "512Mi"), json!({})), container(amounts("0.5", "512Mi"), json!({}))],
         vec![container(amounts("1500m", "2Gi"), json!({}))],
         vec![container(amounts("", "1Gi"), json!({}))],
+        // The least that one can ask for.
+        vec![container(amounts("1m", "1"), json!({}))],
         vec![container(amounts("250m", "128Mi"), json!({})), container(json!({}), amounts("2", "2Gi"))],
     ]
 }

@@ -103,6 +103,8 @@ impl Function for Restarting {
             }
             from = to;
         }
+        // The last second at which it still remembers, and the first at which it has forgotten.
+        histories.extend([600, 601].map(|seconds| vec![run(1, 1), run(1, seconds)]));
         for length in 5..=9 {
             histories.push(vec![run(1, 1); length]);
             histories.push([vec![run(1, 1); length], vec![run(1, 700)]].concat());

@@ -313,7 +313,7 @@ fn what_cannot_be_done_says_the_way_out() {
     let port = listener.local_addr().expect("it has one").port().to_string();
     let error = said(&["book", "--no-open", "--port", &port], &project.0);
     assert!(error.contains("is taken") && error.contains("--port 0"), "{error}");
-    for (name, why) in [("nothing", "there is no exercise"), ("fit", "is a function, not a controller")] {
+    for (name, why) in [("nothing", "there is no exercise"), ("queue", "has no place in the cluster")] {
         let error = said(&["book", "--no-open", "--port", "0", "--exercise", name], &project.0);
         assert!(error.contains(why) && error.contains("replicaset"), "{error}");
     }
