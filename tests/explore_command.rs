@@ -30,7 +30,9 @@ fn what_is_found_is_saved_and_can_be_opened_with_the_command_that_is_named() {
     let step = words.last().expect("it ends with the step");
     let opened = kubestep(&folder, &words);
     assert!(opened.status.success(), "{}", text(&opened.stderr));
-    assert!(text(&opened.stdout).contains(&format!("step {step} ")), "{}", text(&opened.stdout));
+    let shown = text(&opened.stdout);
+    assert!(shown.contains(&format!("step {step} ")), "{shown}");
+    assert!(shown.contains(&format!("at step {step} breaks: the server comes to have the size")), "{shown}");
 }
 
 #[test]

@@ -68,7 +68,8 @@ fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
         Some(path) => path.clone(),
         None => found_file(&scenario)?,
     };
-    std::fs::write(&path, file::save(&session)).with_context(|| format!("{} cannot be written", path.display()))?;
+    let text = file::save_found(&session, &violation.property, &violation.what);
+    std::fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
     let shown = shell_words::quote(&path.to_string_lossy()).into_owned();
     writeln!(
         out,

@@ -55,8 +55,9 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
 /// `kubestep step --replay FILE`: goes on with a saved session.
 fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let opened = File::read(&text).and_then(|file| Stepper::of_file(&file, arguments.at));
-    let mut stepper = opened.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
+    let refused = |error| anyhow::anyhow!("{}: {error}", path.display());
+    let file = File::read(&text).map_err(refused)?;
+    let mut stepper = Stepper::of_file(&file, arguments.at).map_err(refused)?;
     if arguments.all {
         stepper.stop = StopAt::Anything;
     }
@@ -66,7 +67,8 @@ fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> an
     let kept = stepper.keep_in(folder);
     let title = palette::here().apply_to(&stepper.session.scenario().title);
     let shown = if arguments.tui { String::new() } else { prompt::text(&stepper.shown(), &stepper.view()) };
-    let greeting = format!("{title}\n{kept}{shown}");
+    let breaks = file.breaks.map(|what| format!("at step {} breaks: {what}\n", file.steps)).unwrap_or_default();
+    let greeting = format!("{title}\n{breaks}{kept}{shown}");
     run(stepper, arguments, &kept, &greeting)
 }
 

@@ -36,6 +36,9 @@ pub struct File {
     pub steps: u64,
     /// Two hex digits a step.
     pub digest: String,
+    /// What breaks at its end, if it was found by a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breaks: Option<String>,
     /// Whether it stops at background traffic too.
     #[serde(default, skip_serializing_if = "is_false")]
     pub all: bool,
@@ -80,6 +83,11 @@ pub fn save(session: &Session) -> String {
     File::of(session).text()
 }
 
+/// The same for a session that stands where something breaks: a property, and what it came to.
+pub fn save_found(session: &Session, property: &str, what: &str) -> String {
+    File { breaks: Some(format!("{property}: {what}")), ..File::of(session) }.text()
+}
+
 /// A session that has made these choices, each after so many steps, and has come to step `end`.
 pub fn of_run(scenario: Scenario, choices: Vec<(u64, Choice)>, end: u64) -> Session {
     let mut session = Session::of(scenario);
@@ -114,6 +122,7 @@ impl File {
             breakpoints: session.breakpoints.commands(),
             steps: session.history().len() as u64,
             digest: lines.join("\n"),
+            breaks: None,
             all: false,
             quiz: false,
             commands: None,

@@ -109,11 +109,13 @@ fn failure(
         let at = parting.at.as_ref().map_or(String::new(), |(file, line)| format!(" ({file}:{line})"));
         case += &format!("yours did: {}{at}\nright was: {}\n", parting.did, parting.right);
     }
+    let property = property(violation);
+    let text = file::save_found(&session, &property, &then(violation));
     Failure {
-        property: property(violation),
+        property,
         case,
         mistake: findings.mistake(plan).filter(|_| !others.is_empty()),
-        replay: Some(Replay { text: file::save(&session), step: violation.step }),
+        replay: Some(Replay { text, step: violation.step }),
     }
 }
 
