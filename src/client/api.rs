@@ -14,7 +14,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use crate::apiserver::request::{
     Answer, Binding, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb,
 };
-use crate::engine::hub::{HubCall, Sleep};
+use crate::engine::call::{HubCall, Sleep};
 use crate::engine::{ActorId, Hub, Memory, Place};
 use crate::object::metrics::Metrics;
 use crate::object::time::Instant;

@@ -10,7 +10,7 @@ use crate::apiserver::admission::Reader;
 use crate::client::leader::{self, Candidate, Elected, UPDATES_UNTIL_LOST};
 use crate::controllers::ControllerManager;
 use crate::engine::Actor;
-use crate::engine::control::{Failing, Failure};
+use crate::engine::failing::{Failing, Failure};
 use crate::object::{Kind, Object};
 
 use super::Cluster;

@@ -10,10 +10,10 @@
 use std::time::Duration;
 
 use super::event::{APISERVER, ActorId, EventId, Pending, ReplyTo, What};
+use super::failing::{Failure, lost};
 use super::hub::Outgoing;
-use super::{Engine, Note, Step, Stream};
-use crate::apiserver::registry;
-use crate::apiserver::request::{Answer, Body, Request};
+use super::{Engine, Step, Stream};
+use crate::apiserver::request::{Answer, Request};
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::object::glob::matches;
 use crate::object::status::Reason;
@@ -40,38 +40,6 @@ pub struct Stale {
     pub kind: Kind,
     /// As of this revision.
     pub revision: u64,
-}
-
-/// How a call is to fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failing {
-    /// 409, as if somebody had changed the object.
-    Conflict,
-    /// 429.
-    TooManyRequests,
-    /// 500.
-    InternalError,
-    /// 503.
-    Unavailable,
-    /// The connection breaks before the request arrives.
-    Lost,
-    /// The request is carried out, and the connection breaks before the answer arrives.
-    LostAfter,
-}
-
-/// The next calls that are to fail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// Whose: a glob over processes and controllers.
-    pub component: String,
-    /// The verb; empty: any.
-    pub verb: String,
-    /// The kind, if it matters.
-    pub kind: Option<Kind>,
-    /// How.
-    pub how: Failing,
-    /// How many more.
-    pub times: u32,
 }
 
 /// All that was decided and still holds.
@@ -297,64 +265,6 @@ impl Engine {
         Some(self.controls.stale.remove(at).revision)
     }
 
-    /// The next calls that fit will fail.
-    pub fn fail(&mut self, failure: Failure) {
-        self.controls.failures.push(failure);
-    }
-
-    /// How a request is to fail, if it is.
-    pub(super) fn failing(&mut self, request: &Request, from: ActorId, watch: bool) -> Option<Failing> {
-        if self.controls.server_down {
-            return Some(Failing::Lost);
-        }
-        if self.controls.failures.is_empty() || watch {
-            return None;
-        }
-        let process = self.names[from.0 as usize].clone();
-        let fits = |failure: &&mut Failure| {
-            let whose = matches(&failure.component, &request.user.agent) || matches(&failure.component, &process);
-            let verb = failure.verb.is_empty() || failure.verb == request.verb.as_str();
-            whose && verb && failure.kind.is_none_or(|kind| kind == request.kind)
-        };
-        let failure = self.controls.failures.iter_mut().find(fits)?;
-        failure.times -= 1;
-        let how = failure.how;
-        self.controls.failures.retain(|failure| failure.times > 0);
-        Some(how)
-    }
-
-    /// Answers a request that is to fail without carrying it out.
-    pub(super) fn refuse(&mut self, event: &Pending, reply: ReplyTo, request: &Request, how: Failing) {
-        let answer = how.answer(request);
-        self.hub.note(|| Note::Stage { name: "fault", detail: how.name().to_owned() });
-        let what = match (reply, answer.result) {
-            (ReplyTo::Watch(watch), Err(status)) => What::Notification { watch, event: WatchEvent::Error(status) },
-            (ReplyTo::Call(call), result) => {
-                self.hub.note(|| super::answered(&Answer { result: result.clone(), ..answer }));
-                self.note_conflict(answer.code, request);
-                let answer = Box::new(Answer { code: answer.code, result, warnings: Vec::new(), wrote: false });
-                What::Response { call, about: request.line().into(), answer }
-            }
-            (ReplyTo::Watch(_), Ok(_)) => return,
-        };
-        let (background, idle) = (event.background, event.idle);
-        self.scratch.push(Outgoing { from: APISERVER, to: event.from, delay: Duration::ZERO, background, idle, what });
-    }
-
-    /// Notes what stands in the store, if a write was refused for a conflict with it.
-    pub(super) fn note_conflict(&self, code: u16, request: &Request) {
-        if code != 409 || !self.hub.recording() {
-            return;
-        }
-        let name = match &request.body {
-            Body::Object(object) => object.name(),
-            _ => &request.name,
-        };
-        if let Some(entry) = self.api.store.get(&registry::key(request.kind, &request.namespace, name)) {
-            self.hub.note(|| Note::Stands { object: entry.value.clone() });
-        }
-    }
-
     /// Lets time pass in which nothing happens: up to `until`, or to the next event. Returns how much has passed.
     pub fn pass(&mut self, until: Instant) -> Duration {
         let next = self.peek().map_or(until, |event| event.due);
@@ -432,57 +342,4 @@ impl Engine {
     pub(super) fn forget_held(&mut self, lost: impl Fn(&Pending) -> bool) {
         self.controls.held.retain(|event| !lost(event));
     }
-}
-
-impl Failing {
-    /// All, as they are typed.
-    pub const ALL: [(&'static str, Failing); 6] = [
-        ("409", Failing::Conflict),
-        ("429", Failing::TooManyRequests),
-        ("500", Failing::InternalError),
-        ("503", Failing::Unavailable),
-        ("lost", Failing::Lost),
-        ("lost-after", Failing::LostAfter),
-    ];
-
-    /// As it is typed.
-    pub fn name(self) -> &'static str {
-        Failing::ALL[self as usize].0
-    }
-
-    /// The answer that the client gets. A broken connection has no code.
-    pub(super) fn answer(self, request: &Request) -> Answer {
-        let status = self.status(request);
-        let code = if matches!(self, Failing::Lost | Failing::LostAfter) { 0 } else { status.code };
-        Answer { code, result: Err(status), warnings: Vec::new(), wrote: false }
-    }
-
-    fn status(self, request: &Request) -> Status {
-        let (plural, name) = (request.kind.info().plural, &request.name);
-        match self {
-            Failing::Conflict => Status::new(
-                Reason::Conflict,
-                format!(
-                    "Operation cannot be fulfilled on {plural} \"{name}\": the object has been modified; please apply \
-                     your changes to the latest version and try again"
-                ),
-            ),
-            Failing::TooManyRequests => Status::new(
-                Reason::TooManyRequests,
-                "the server has received too many requests and has asked us to try again later",
-            ),
-            Failing::InternalError => {
-                Status::new(Reason::InternalError, "Internal error occurred: etcdserver: request timed out")
-            }
-            Failing::Unavailable => {
-                Status::new(Reason::ServiceUnavailable, "the server is currently unable to handle the request")
-            }
-            Failing::Lost | Failing::LostAfter => lost(),
-        }
-    }
-}
-
-/// What a client sees when its connection breaks. No status of the API server's: Go's HTTP client says it.
-fn lost() -> Status {
-    Status::new(Reason::Unknown, "http2: client connection lost")
 }

@@ -6,13 +6,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::panic::Location;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::event::{ActorId, CallId, Message, ReplyTo, RpcError, StepId, What};
+use super::call::{Outcome, RpcResult};
+use super::event::{ActorId, CallId, Message, ReplyTo, StepId, What};
 use super::memory::{Memories, Memory, Remembers};
 use super::place::Place;
 use super::trace::Note;
@@ -86,17 +86,6 @@ pub(super) struct Waiting {
     pub call: CallId,
     pub at: Place,
     pub about: Rc<str>,
-}
-
-/// What a call came to.
-#[derive(Debug)]
-pub enum Outcome {
-    /// The API server answered.
-    Answer(Box<Answer>),
-    /// A part of the node answered.
-    Reply(Result<Rc<dyn Message>, RpcError>),
-    /// The time is over.
-    Elapsed,
 }
 
 impl Hub {
@@ -196,25 +185,6 @@ impl Hub {
         self.0.closed.borrow_mut().push(watch);
     }
 
-    /// Sends a request of the running task, `delay` later, and returns the future of its answer.
-    #[track_caller]
-    pub fn request(&self, request: Request, delay: Duration) -> HubCall {
-        let about: Rc<str> = if self.recording() { request.line().into() } else { Rc::from("") };
-        HubCall::new(self.clone(), about, Ask::Api(Box::new(request), delay))
-    }
-
-    /// The same for code that runs elsewhere: `at` is its line.
-    pub fn request_at(&self, at: Place, request: Request, delay: Duration) -> HubCall {
-        HubCall { at, ..self.request(request, delay) }
-    }
-
-    /// Calls another part of the node, and returns the future of its reply.
-    #[track_caller]
-    pub fn rpc(&self, to: ActorId, message: Rc<dyn Message>) -> RpcCall {
-        let about = message.method();
-        RpcCall(HubCall::new(self.clone(), about.into(), Ask::Rpc(to, message)))
-    }
-
     /// Tells another part of the node something; no reply is awaited.
     pub fn tell(&self, from: ActorId, to: ActorId, message: Rc<dyn Message>) {
         let call = self.next_call();
@@ -238,30 +208,17 @@ impl Hub {
         self.send(from, to, Duration::ZERO, false, What::Reply { call, method, result });
     }
 
-    /// Waits for `duration` of virtual time.
-    #[track_caller]
-    pub fn sleep(&self, duration: Duration) -> Sleep {
-        Sleep(HubCall::new(self.clone(), "time".into(), Ask::Sleep(duration)))
-    }
-
-    /// Waits until [`Hub::unpark`] is called for it. For a task that waits for its own process.
-    #[track_caller]
-    pub fn park(&self, about: &'static str) -> Park {
-        let call = self.next_call();
-        Park { hub: self.clone(), at: Location::caller(), about, call, waiting: false }
-    }
-
     /// Ends the wait of a parked task of `actor`.
     pub fn unpark(&self, actor: ActorId, call: CallId) {
         self.send(actor, actor, Duration::ZERO, false, What::Resume { call });
     }
 
-    fn send(&self, from: ActorId, to: ActorId, delay: Duration, background: bool, what: What) {
+    pub(super) fn send(&self, from: ActorId, to: ActorId, delay: Duration, background: bool, what: What) {
         let background = background || self.0.background.get();
         self.0.outbox.borrow_mut().push(Outgoing { from, to, delay, background, idle: background, what });
     }
 
-    fn next_call(&self) -> CallId {
+    pub(super) fn next_call(&self) -> CallId {
         let call = CallId(self.0.next_call.get());
         self.0.next_call.set(call.0 + 1);
         call
@@ -351,6 +308,10 @@ impl Hub {
         self.0.results.borrow_mut().insert(call, outcome);
     }
 
+    pub(super) fn take_result(&self, call: CallId) -> Option<Outcome> {
+        self.0.results.borrow_mut().remove(&call)
+    }
+
     pub(super) fn forget_result(&self, call: CallId) {
         self.0.results.borrow_mut().remove(&call);
     }
@@ -367,126 +328,20 @@ impl Hub {
         std::mem::take(&mut self.0.waiting.borrow_mut())
     }
 
+    /// The running actor.
+    pub(super) fn actor(&self) -> ActorId {
+        self.0.actor.get()
+    }
+
+    pub(super) fn wait(&self, waiting: Waiting) {
+        self.0.waiting.borrow_mut().push(waiting);
+    }
+
     pub(super) fn take_closed(&self) -> Vec<WatchId> {
         std::mem::take(&mut self.0.closed.borrow_mut())
     }
 
     pub(super) fn take_notes(&self) -> Vec<Note> {
         std::mem::take(&mut self.0.notes.borrow_mut())
-    }
-}
-
-/// What a reply to a call between parts of a node carries.
-pub type RpcResult = Result<Rc<dyn Message>, RpcError>;
-
-enum Ask {
-    Api(Box<Request>, Duration),
-    Rpc(ActorId, Rc<dyn Message>),
-    Sleep(Duration),
-    Asked(CallId),
-}
-
-/// The future of one call. It sends when first polled, and is ready when the engine has delivered the answer.
-pub struct HubCall {
-    hub: Hub,
-    at: Place,
-    about: Rc<str>,
-    ask: Ask,
-}
-
-impl HubCall {
-    #[track_caller]
-    fn new(hub: Hub, about: Rc<str>, ask: Ask) -> HubCall {
-        HubCall { hub, at: Location::caller().into(), about, ask }
-    }
-
-    fn poll_outcome(&mut self) -> Poll<Outcome> {
-        if let Ask::Asked(call) = self.ask {
-            return match self.hub.0.results.borrow_mut().remove(&call) {
-                Some(outcome) => Poll::Ready(outcome),
-                None => Poll::Pending,
-            };
-        }
-        let call = self.hub.next_call();
-        let me = self.hub.0.actor.get();
-        let (to, delay, what) = match std::mem::replace(&mut self.ask, Ask::Asked(call)) {
-            Ask::Api(request, delay) => {
-                (super::APISERVER, delay, What::Request { reply: ReplyTo::Call(call), request })
-            }
-            Ask::Rpc(to, message) => (to, Duration::ZERO, What::Rpc { call, message }),
-            Ask::Sleep(duration) => (me, duration, What::Resume { call }),
-            Ask::Asked(_) => unreachable!("handled above"),
-        };
-        self.hub.send(me, to, delay, false, what);
-        self.hub.0.waiting.borrow_mut().push(Waiting { call, at: self.at.clone(), about: self.about.clone() });
-        Poll::Pending
-    }
-}
-
-impl Future for HubCall {
-    type Output = Answer;
-
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Answer> {
-        self.poll_outcome().map(|outcome| match outcome {
-            Outcome::Answer(answer) => *answer,
-            other => unreachable!("an API call is answered by the API server, not by {other:?}"),
-        })
-    }
-}
-
-/// The future of a call to another part of the node.
-pub struct RpcCall(HubCall);
-
-impl Future for RpcCall {
-    type Output = RpcResult;
-
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<RpcResult> {
-        self.0.poll_outcome().map(|outcome| match outcome {
-            Outcome::Reply(result) => result,
-            other => unreachable!("a call between parts of a node is answered by a reply, not by {other:?}"),
-        })
-    }
-}
-
-/// The future of a wait for virtual time.
-pub struct Sleep(HubCall);
-
-impl Future for Sleep {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        self.0.poll_outcome().map(|_| ())
-    }
-}
-
-/// The future of a wait for one's own process.
-pub struct Park {
-    hub: Hub,
-    at: &'static Location<'static>,
-    about: &'static str,
-    call: CallId,
-    waiting: bool,
-}
-
-impl Park {
-    /// What to unpark.
-    pub fn call(&self) -> CallId {
-        self.call
-    }
-}
-
-impl Future for Park {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if self.hub.0.results.borrow_mut().remove(&self.call).is_some() {
-            return Poll::Ready(());
-        }
-        if !self.waiting {
-            self.waiting = true;
-            let waiting = Waiting { call: self.call, at: self.at.into(), about: self.about.into() };
-            self.hub.0.waiting.borrow_mut().push(waiting);
-        }
-        Poll::Pending
     }
 }

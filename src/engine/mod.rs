@@ -6,15 +6,19 @@
 //! it waits again, and turns what the actor sent into new pending events. Nothing else ever happens.
 //!
 //! Components are written as straight async code. A task is one reconcile, one pod sync or one command; each of its
-//! `.await`s on the API, the runtime or time is a place at which other actors may run. The executor below polls a
+//! `.await`s on the API, the runtime or time is a place at which other actors may run. The executor polls a
 //! task exactly when the answer it waits for is delivered.
 //!
 //! - [`event`]: what a pending event can be, as one closed enum.
-//! - [`control`]: what somebody outside decides: hold, delay, drop, fail.
+//! - [`actor`]: what runs here, and what it is handed.
+//! - [`call`]: what a task waits for.
+//! - [`control`]: what somebody outside decides: hold, delay, drop.
+//! - [`failing`]: calls that are to fail.
 //! - [`fault`]: what breaks, as a step.
 //! - [`hub`]: the handle by which components send, sleep, arm timers and spawn.
 //! - [`latency`]: how long each hop takes.
 //! - [`memory`]: what components remember.
+//! - [`serve`]: a request that has arrived.
 //! - [`task`]: the executor.
 //! - [`saved`]: how a world is saved and brought back.
 //! - [`trace`]: what a step leaves behind.
@@ -30,24 +34,28 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::apiserver::ApiServer;
-use crate::apiserver::request::{Answer, Request, Response};
-use crate::apiserver::watch::{WatchEvent, WatchId};
-use crate::object::Kind;
+use crate::apiserver::watch::WatchId;
 use crate::object::time::Instant;
 
+pub mod actor;
+pub mod call;
 pub mod control;
 pub mod event;
+pub mod failing;
 pub mod fault;
 pub mod hub;
 pub mod latency;
 pub mod memory;
 pub mod place;
 pub mod saved;
+mod serve;
 pub mod task;
 pub mod trace;
 
+pub use actor::{Actor, Delivery};
+pub use call::RpcResult;
 pub use event::{APISERVER, ActorId, CallId, EventId, Message, Pending, ReplyTo, RpcError, StepId, What};
-pub use hub::{Hub, LocalBoxFuture, RpcResult};
+pub use hub::{Hub, LocalBoxFuture};
 pub use latency::Latency;
 pub use memory::Memory;
 pub use place::Place;
@@ -55,52 +63,11 @@ pub use saved::Saved;
 pub use task::{Task, Wait};
 pub use trace::{Note, Queued, Step, Table};
 
-use control::Failing;
-use hub::{Outcome, Outgoing, Spawned};
+use call::Outcome;
+use hub::{Outgoing, Spawned};
 
 /// A timer at least this far ahead does not keep the cluster from being quiet: progress deadlines, long back-offs.
 const DISTANT: Duration = Duration::from_secs(60);
-
-/// What the engine hands to an actor.
-#[derive(Debug)]
-pub enum Delivery {
-    /// One of its watches says something.
-    Notification {
-        /// Which watch.
-        watch: WatchId,
-        /// What it says.
-        event: WatchEvent,
-    },
-    /// One of its timers went off.
-    Wake {
-        /// Which timer.
-        what: &'static str,
-        /// What it is about.
-        key: Rc<str>,
-    },
-    /// Another part of the node calls, or sends a packet.
-    Rpc {
-        /// To answer with [`Hub::reply`].
-        call: CallId,
-        /// Who calls.
-        from: ActorId,
-        /// What is asked.
-        message: Rc<dyn Message>,
-    },
-}
-
-/// A process of the cluster. It changes through shared references only: all it remembers sits in [`Memory`]s, so that
-/// the world can be saved.
-pub trait Actor {
-    /// `kube-scheduler`, `kubelet/node-1` …
-    fn name(&self) -> &str;
-    /// Called once, at the start of the run or when the process joins it.
-    fn start(&self) {}
-    /// Takes one delivery. What it sends goes through its [`Hub`].
-    fn deliver(&self, delivery: Delivery);
-    /// For whoever looks inside: the component's caches and queues, see [`Actor`]'s implementors.
-    fn as_any(&self) -> &dyn std::any::Any;
-}
 
 /// The engine and everything that runs on it.
 pub struct Engine {
@@ -329,64 +296,6 @@ impl Engine {
         }
     }
 
-    fn handle_request(&mut self, event: &Pending, reply: ReplyTo, request: &Request) {
-        let (from, background, idle) = (event.from, event.background, event.idle);
-        let watch = match reply {
-            ReplyTo::Watch(watch) => Some(watch),
-            ReplyTo::Call(_) => None,
-        };
-        let fault = self.failing(request, from, watch.is_some());
-        if let Some(how) = fault.filter(|how| *how != Failing::LostAfter) {
-            return self.refuse(event, reply, request, how);
-        }
-        if let Some(watch) = watch {
-            self.watches.insert(watch, Stream { actor: from, last_due: Instant::default() });
-        }
-        let mut of_the_past = None;
-        if let Some(revision) = watch.and_then(|_| self.stale_revision(request, from)) {
-            self.hub.note(|| Note::Stage { name: "fault", detail: format!("the watch cache is at {revision}") });
-            let past = of_the_past.insert(request.clone());
-            past.options.resource_version = revision.to_string();
-        }
-        let handled = self.api.handle(of_the_past.as_ref().unwrap_or(request), watch, self.now);
-        for (name, detail) in handled.stages {
-            self.hub.note(|| Note::Stage { name, detail });
-        }
-        for change in handled.changes {
-            let (old, new) = (change.old.map(|e| e.value), change.new.map(|e| e.value));
-            self.hub.note(|| Note::Stored { key: change.key, revision: change.revision, old, new });
-        }
-        self.hub.note(|| answered(&handled.answer));
-        self.note_conflict(handled.answer.code, request);
-        if let ReplyTo::Call(call) = reply {
-            let about: Rc<str> = if self.hub.recording() { request.line().into() } else { Rc::from("") };
-            let answer = fault.map_or(handled.answer, |how| how.answer(request));
-            let what = What::Response { call, about, answer: Box::new(answer) };
-            self.scratch.push(Outgoing { from: APISERVER, to: from, delay: Duration::ZERO, background, idle, what });
-        }
-        for (watch, said) in handled.fanout {
-            let Some(stream) = self.watches.get(&watch) else { continue };
-            let quiet = is_background(&said);
-            let what = What::Notification { watch, event: said };
-            let to = stream.actor;
-            self.scratch.push(Outgoing {
-                from: APISERVER,
-                to,
-                delay: Duration::ZERO,
-                background: quiet,
-                idle: quiet,
-                what,
-            });
-        }
-    }
-
-    /// A task of the background whose request was to be seen has left the background with it: so has what follows.
-    fn changed_something(&mut self, call: CallId, background: bool) {
-        if let Some(task) = self.calls.get(&call).and_then(|id| self.tasks.get_mut(id)) {
-            task.background &= background;
-        }
-    }
-
     /// Starts what was spawned and turns what was sent into pending events.
     fn settle(&mut self, sent: &mut Vec<EventId>) {
         loop {
@@ -461,24 +370,5 @@ impl Engine {
         let event = self.pending.remove(&key).expect("the key was just read from the pending events");
         self.foreground -= usize::from(!event.idle);
         event
-    }
-}
-
-fn answered(answer: &Answer) -> Note {
-    let (name, revision) = match &answer.result {
-        Ok(Response::Object(object)) => (object.name().to_owned(), object.revision()),
-        Ok(Response::List { revision, .. }) => (String::new(), *revision),
-        _ => (String::new(), 0),
-    };
-    let error = answer.result.as_ref().err().map(|status| status.message.clone());
-    Note::Answered { code: answer.code, name, revision, error }
-}
-
-/// Kinds whose changes are traffic that never stops.
-fn is_background(said: &WatchEvent) -> bool {
-    match said {
-        // The cache is filled now, which is what a controller waits for.
-        WatchEvent::Bookmark { kind, initial_events_end: true, .. } => matches!(kind, Kind::Event | Kind::Lease),
-        _ => matches!(said.kind(), None | Some(Kind::Event | Kind::Lease)),
     }
 }

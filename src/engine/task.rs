@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use super::call::Outcome;
 use super::event::{ActorId, CallId};
-use super::hub::Outcome;
 use super::place::Place;
 use super::trace::Note;
 use super::{Engine, LocalBoxFuture};

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::engine::control::{Failure, Hold, Stale};
+use crate::engine::control::{Hold, Stale};
+use crate::engine::failing::Failure;
 use crate::engine::fault::Breaking;
 use crate::engine::{APISERVER, ActorId, EventId, Message, Note, Step, What};
 use crate::node::kubelet::node_status::Shortage;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::engine::EventId;
-use crate::engine::control::{Failing, Failure, Hold, Stale};
+use crate::engine::control::{Hold, Stale};
+use crate::engine::failing::{Failing, Failure};
 use crate::node::kubelet::node_status::Shortage;
 use crate::object::metrics::Load;
 use crate::object::{Key, Kind};

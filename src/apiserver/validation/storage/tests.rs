@@ -1,0 +1,179 @@
+//! What bad volumes, claims, classes, attachments and drivers get.
+
+use serde_json::{Value, json};
+
+use super::super::{validate_create, validate_update};
+use crate::apiserver::defaults::set_defaults;
+use crate::object::{Kind, Object};
+
+fn object(kind: Kind, mut manifest: Value) -> Object {
+    let name =
+        if kind == Kind::PersistentVolumeClaim { json!({"name": "x", "namespace": "n"}) } else { json!({"name": "x"}) };
+    manifest["metadata"] = name;
+    let mut object = kind.decode(manifest).expect("the manifest decodes");
+    set_defaults(&mut object);
+    object
+}
+
+fn texts(causes: Vec<crate::object::status::Cause>) -> String {
+    let lines = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message));
+    lines.collect::<Vec<_>>().join("; ")
+}
+
+fn claim(more: Value) -> Value {
+    let mut spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
+    spec.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+    json!({"spec": spec})
+}
+
+fn volume(more: Value) -> Value {
+    let mut spec = json!({
+        "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/mnt/a"},
+    });
+    spec.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+    json!({"spec": spec})
+}
+
+#[test]
+fn new_objects_in_the_api_servers_words() {
+    use Kind::{PersistentVolume, PersistentVolumeClaim};
+    let modes = "supported values: \"ReadOnlyMany\", \"ReadWriteMany\", \"ReadWriteOnce\", \"ReadWriteOncePod\"";
+    let cases = [
+        (PersistentVolumeClaim, claim(json!({})), String::new()),
+        (
+            PersistentVolumeClaim,
+            claim(json!({"accessModes": []})),
+            "spec.accessModes: Required value: at least 1 access mode is required".into(),
+        ),
+        (
+            PersistentVolumeClaim,
+            claim(json!({"accessModes": ["ReadWrite"]})),
+            format!("spec.accessModes: Unsupported value: \"ReadWrite\": {modes}"),
+        ),
+        (
+            PersistentVolumeClaim,
+            claim(json!({"accessModes": ["ReadWriteOncePod", "ReadWriteOnce"]})),
+            "spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes".into(),
+        ),
+        (PersistentVolumeClaim, claim(json!({"resources": {}})), "spec.resources[storage]: Required value".into()),
+        (
+            PersistentVolumeClaim,
+            claim(json!({"resources": {"requests": {"storage": "0"}}})),
+            "spec.resources[storage]: Invalid value: \"0\": must be greater than zero".into(),
+        ),
+        (
+            PersistentVolumeClaim,
+            claim(json!({"volumeMode": "Tape"})),
+            "spec.volumeMode: Unsupported value: \"Tape\": supported values: \"Block\", \"Filesystem\"".into(),
+        ),
+        (PersistentVolume, volume(json!({})), String::new()),
+        (PersistentVolume, volume(json!({"capacity": {}})), "spec.capacity: Required value".into()),
+        (
+            PersistentVolume,
+            volume(json!({"hostPath": null})),
+            "spec: Required value: must specify a volume type".into(),
+        ),
+        (
+            PersistentVolume,
+            volume(json!({"csi": {"driver": "a.b", "volumeHandle": "v"}})),
+            "spec.hostPath: Forbidden: may not specify more than 1 volume type".into(),
+        ),
+        (
+            PersistentVolume,
+            volume(json!({"hostPath": null, "csi": {"driver": "a.b", "volumeHandle": ""}})),
+            "spec.csi.volumeHandle: Required value".into(),
+        ),
+        (
+            PersistentVolume,
+            volume(json!({"hostPath": null, "local": {"path": "/mnt"}})),
+            "spec.nodeAffinity: Required value: Local volume requires node affinity".into(),
+        ),
+        (
+            PersistentVolume,
+            volume(json!({"persistentVolumeReclaimPolicy": "Burn"})),
+            "spec.persistentVolumeReclaimPolicy: Unsupported value: \"Burn\": supported values: \"Delete\", \
+             \"Recycle\", \"Retain\""
+                .into(),
+        ),
+        (Kind::StorageClass, json!({"provisioner": ""}), "provisioner: Required value".into()),
+        (
+            Kind::StorageClass,
+            json!({"provisioner": "a.b/c", "volumeBindingMode": "Later"}),
+            "volumeBindingMode: Unsupported value: \"Later\": supported values: \"Immediate\", \
+             \"WaitForFirstConsumer\""
+                .into(),
+        ),
+        (
+            Kind::VolumeAttachment,
+            json!({"spec": {"attacher": "a.b", "nodeName": "", "source": {"persistentVolumeName": "pv"}}}),
+            "spec.nodeName: Required value".into(),
+        ),
+        (
+            Kind::CSINode,
+            json!({"spec": {"drivers": [{"name": "a.b", "nodeID": "1"}, {"name": "a.b", "nodeID": "2"}]}}),
+            "spec.drivers[1].name: Duplicate value: \"a.b\"".into(),
+        ),
+    ];
+    for (kind, manifest, want) in cases {
+        assert_eq!(texts(validate_create(&object(kind, manifest.clone()), None)), want, "{kind} {manifest}");
+    }
+}
+
+#[test]
+fn changes_in_the_api_servers_words() {
+    use Kind::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+    let size = |size: &str| json!({"resources": {"requests": {"storage": size}}});
+    let bound = |mut manifest: Value| {
+        manifest["status"] = json!({"phase": "Bound", "capacity": {"storage": "2Gi"}});
+        manifest
+    };
+    let class = |more: Value| {
+        let mut class = json!({"provisioner": "a.b", "parameters": {"type": "fast"}});
+        class.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+        class
+    };
+    const IMMUTABLE: &str = "spec: Forbidden: spec is immutable after creation except resources.requests and \
+        volumeAttributesClassName for bound claims\n";
+    let cases = [
+        (PersistentVolumeClaim, claim(json!({})), claim(json!({"volumeName": "pv"})), ""),
+        (PersistentVolumeClaim, claim(json!({"volumeName": "a"})), claim(json!({"volumeName": "b"})), IMMUTABLE),
+        (PersistentVolumeClaim, claim(json!({})), claim(json!({"storageClassName": "fast"})), ""),
+        (
+            PersistentVolumeClaim,
+            claim(json!({"storageClassName": "slow"})),
+            claim(json!({"storageClassName": "fast"})),
+            IMMUTABLE,
+        ),
+        (PersistentVolumeClaim, claim(json!({})), claim(size("2Gi")), IMMUTABLE),
+        (PersistentVolumeClaim, bound(claim(size("2Gi"))), claim(size("3Gi")), ""),
+        (
+            PersistentVolumeClaim,
+            bound(claim(size("2Gi"))),
+            claim(size("1Gi")),
+            "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity",
+        ),
+        (
+            PersistentVolume,
+            volume(json!({})),
+            volume(json!({"hostPath": {"path": "/mnt/b"}})),
+            "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n",
+        ),
+        (PersistentVolume, volume(json!({})), volume(json!({"persistentVolumeReclaimPolicy": "Delete"})), ""),
+        (
+            StorageClass,
+            class(json!({})),
+            class(json!({"parameters": {}})),
+            "parameters: Forbidden: updates to parameters are forbidden.",
+        ),
+        (
+            StorageClass,
+            class(json!({})),
+            class(json!({"volumeBindingMode": "WaitForFirstConsumer"})),
+            "volumeBindingMode: Invalid value: \"WaitForFirstConsumer\": field is immutable",
+        ),
+    ];
+    for (kind, old, new, want) in cases {
+        let text = texts(validate_update(&object(kind, new.clone()), &object(kind, old.clone()), None));
+        assert!(text.starts_with(want) && text.is_empty() == want.is_empty(), "{kind} {old} {new}: {text}");
+    }
+}

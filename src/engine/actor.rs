@@ -1,0 +1,47 @@
+//! What runs on the engine: processes, and what they are handed.
+
+use std::rc::Rc;
+
+use super::event::{ActorId, CallId, Message};
+use crate::apiserver::watch::{WatchEvent, WatchId};
+
+/// What the engine hands to an actor.
+#[derive(Debug)]
+pub enum Delivery {
+    /// One of its watches says something.
+    Notification {
+        /// Which watch.
+        watch: WatchId,
+        /// What it says.
+        event: WatchEvent,
+    },
+    /// One of its timers went off.
+    Wake {
+        /// Which timer.
+        what: &'static str,
+        /// What it is about.
+        key: Rc<str>,
+    },
+    /// Another part of the node calls, or sends a packet.
+    Rpc {
+        /// To answer with [`Hub::reply`].
+        call: CallId,
+        /// Who calls.
+        from: ActorId,
+        /// What is asked.
+        message: Rc<dyn Message>,
+    },
+}
+
+/// A process of the cluster. It changes through shared references only: all it remembers sits in [`Memory`]s, so that
+/// the world can be saved.
+pub trait Actor {
+    /// `kube-scheduler`, `kubelet/node-1` …
+    fn name(&self) -> &str;
+    /// Called once, at the start of the run or when the process joins it.
+    fn start(&self) {}
+    /// Takes one delivery. What it sends goes through its [`Hub`].
+    fn deliver(&self, delivery: Delivery);
+    /// For whoever looks inside: the component's caches and queues, see [`Actor`]'s implementors.
+    fn as_any(&self) -> &dyn std::any::Any;
+}

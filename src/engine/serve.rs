@@ -1,0 +1,92 @@
+//! A request that has arrived: the API server carries it out, and what comes of it is sent.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::event::{APISERVER, CallId, Pending, ReplyTo, What};
+use super::failing::Failing;
+use super::hub::Outgoing;
+use super::{Engine, Note, Stream};
+use crate::apiserver::request::{Answer, Request, Response};
+use crate::apiserver::watch::WatchEvent;
+use crate::object::Kind;
+use crate::object::time::Instant;
+
+impl Engine {
+    pub(super) fn handle_request(&mut self, event: &Pending, reply: ReplyTo, request: &Request) {
+        let (from, background, idle) = (event.from, event.background, event.idle);
+        let watch = match reply {
+            ReplyTo::Watch(watch) => Some(watch),
+            ReplyTo::Call(_) => None,
+        };
+        let fault = self.failing(request, from, watch.is_some());
+        if let Some(how) = fault.filter(|how| *how != Failing::LostAfter) {
+            return self.refuse(event, reply, request, how);
+        }
+        if let Some(watch) = watch {
+            self.watches.insert(watch, Stream { actor: from, last_due: Instant::default() });
+        }
+        let mut of_the_past = None;
+        if let Some(revision) = watch.and_then(|_| self.stale_revision(request, from)) {
+            self.hub.note(|| Note::Stage { name: "fault", detail: format!("the watch cache is at {revision}") });
+            let past = of_the_past.insert(request.clone());
+            past.options.resource_version = revision.to_string();
+        }
+        let handled = self.api.handle(of_the_past.as_ref().unwrap_or(request), watch, self.now);
+        for (name, detail) in handled.stages {
+            self.hub.note(|| Note::Stage { name, detail });
+        }
+        for change in handled.changes {
+            let (old, new) = (change.old.map(|e| e.value), change.new.map(|e| e.value));
+            self.hub.note(|| Note::Stored { key: change.key, revision: change.revision, old, new });
+        }
+        self.hub.note(|| answered(&handled.answer));
+        self.note_conflict(handled.answer.code, request);
+        if let ReplyTo::Call(call) = reply {
+            let about: Rc<str> = if self.hub.recording() { request.line().into() } else { Rc::from("") };
+            let answer = fault.map_or(handled.answer, |how| how.answer(request));
+            let what = What::Response { call, about, answer: Box::new(answer) };
+            self.scratch.push(Outgoing { from: APISERVER, to: from, delay: Duration::ZERO, background, idle, what });
+        }
+        for (watch, said) in handled.fanout {
+            let Some(stream) = self.watches.get(&watch) else { continue };
+            let quiet = is_background(&said);
+            let what = What::Notification { watch, event: said };
+            let to = stream.actor;
+            self.scratch.push(Outgoing {
+                from: APISERVER,
+                to,
+                delay: Duration::ZERO,
+                background: quiet,
+                idle: quiet,
+                what,
+            });
+        }
+    }
+
+    /// A task of the background whose request was to be seen has left the background with it: so has what follows.
+    pub(super) fn changed_something(&mut self, call: CallId, background: bool) {
+        if let Some(task) = self.calls.get(&call).and_then(|id| self.tasks.get_mut(id)) {
+            task.background &= background;
+        }
+    }
+}
+
+pub(super) fn answered(answer: &Answer) -> Note {
+    let (name, revision) = match &answer.result {
+        Ok(Response::Object(object)) => (object.name().to_owned(), object.revision()),
+        Ok(Response::List { revision, .. }) => (String::new(), *revision),
+        _ => (String::new(), 0),
+    };
+    let error = answer.result.as_ref().err().map(|status| status.message.clone());
+    Note::Answered { code: answer.code, name, revision, error }
+}
+
+/// Kinds whose changes are traffic that never stops.
+fn is_background(said: &WatchEvent) -> bool {
+    match said {
+        // The cache is filled now, which is what a controller waits for.
+        WatchEvent::Bookmark { kind, initial_events_end: true, .. } => matches!(kind, Kind::Event | Kind::Lease),
+        _ => matches!(said.kind(), None | Some(Kind::Event | Kind::Lease)),
+    }
+}
