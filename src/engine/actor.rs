@@ -24,7 +24,7 @@ pub enum Delivery {
     },
     /// Another part of the node calls, or sends a packet.
     Rpc {
-        /// To answer with [`Hub::reply`].
+        /// To answer with [`Hub::reply`](super::Hub::reply).
         call: CallId,
         /// Who calls.
         from: ActorId,
@@ -33,14 +33,14 @@ pub enum Delivery {
     },
 }
 
-/// A process of the cluster. It changes through shared references only: all it remembers sits in [`Memory`]s, so that
-/// the world can be saved.
+/// A process of the cluster. It changes through shared references only: all it remembers sits in a
+/// [`Memory`](super::Memory), so that the world can be saved.
 pub trait Actor {
     /// `kube-scheduler`, `kubelet/node-1` …
     fn name(&self) -> &str;
     /// Called once, at the start of the run or when the process joins it.
     fn start(&self) {}
-    /// Takes one delivery. What it sends goes through its [`Hub`].
+    /// Takes one delivery. What it sends goes through its [`Hub`](super::Hub).
     fn deliver(&self, delivery: Delivery);
     /// For whoever looks inside: the component's caches and queues, see [`Actor`]'s implementors.
     fn as_any(&self) -> &dyn std::any::Any;

@@ -110,7 +110,7 @@ fn failure(
         case += &format!("yours did: {}{at}\nright was: {}\n", parting.did, parting.right);
     }
     let property = property(violation);
-    let text = file::save_found(&session, &property, &then(violation));
+    let text = file::save_found(&session, &property, then(violation));
     Failure {
         property,
         case,
