@@ -57,6 +57,7 @@ static PLAN: Plan = Plan {
     trials: &[
         scenario!("endpointslice", "ready-and-not"),
         scenario!("endpointslice", "changes"),
+        scenario!("endpointslice", "other-port"),
         scenario!("endpointslice", "going"),
         scenario!("endpointslice", "ended"),
         scenario!("endpointslice", "none-left"),

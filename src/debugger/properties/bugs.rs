@@ -2,16 +2,18 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::apiserver::admission::Reader;
 use crate::apiserver::request::Verb;
-use crate::engine::{Engine, Step, What};
+use crate::engine::{Engine, Note, Step, What};
 use crate::node::cri::ContainerState;
 use crate::node::netfilter::packet::{Payload, Unreachable};
 use crate::node::network::frame::Frame;
 use crate::node::runtime::Runtime;
 use crate::object::meta::controller_of;
-use crate::object::{Kind, Object};
+use crate::object::time::Instant;
+use crate::object::{Key, Kind, Object};
 
 use super::{Property, node_of, stored};
 
@@ -99,6 +101,41 @@ impl Property for NothingListed {
         match reads && &*request.user.agent == "replicaset-controller" {
             true => Err(format!("it sends: {}", request.line())),
             false => Ok(()),
+        }
+    }
+}
+
+/// What has been the same for a while is not written once more as it is: by then every cache shows it. The API server stores
+/// nothing then, but it is asked each time.
+#[derive(Clone, Default)]
+pub(super) struct NothingWrittenInVain {
+    /// When each object was stored last.
+    stored: BTreeMap<(Kind, Key), Instant>,
+}
+
+/// After so long no cache is behind, if nothing is held back.
+const SEEN_AFTER: Duration = Duration::from_millis(500);
+
+impl Property for NothingWrittenInVain {
+    fn name(&self) -> &'static str {
+        "what is as it should be is not written again"
+    }
+
+    fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
+        for object in stored(step).filter_map(|(_, old, new)| new.or(old)) {
+            let key = Key::new(object.namespace(), object.name());
+            self.stored.insert((object.kind(), key), step.time);
+        }
+        let What::Request { request, .. } = &step.event.what else { return Ok(()) };
+        let writes = matches!(request.verb, Verb::Update | Verb::Patch);
+        let is_done = step.notes.iter().any(|note| matches!(note, Note::Answered { error: None, .. }));
+        if !writes || !is_done || engine.name(step.event.from) != "kube-controller-manager" {
+            return Ok(());
+        }
+        let key = (request.kind, Key::new(&request.namespace, &request.name));
+        match self.stored.get(&key) {
+            Some(last) if step.time >= *last + SEEN_AFTER => Err(format!("{} changes nothing", request.line())),
+            _ => Ok(()),
         }
     }
 }
