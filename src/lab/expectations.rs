@@ -60,6 +60,9 @@ static PLAN: Plan = Plan {
         scenario!("expectations", "two-sets"),
         scenario!("expectations", "broken-calls"),
         scenario!("expectations", "deleted"),
+        scenario!("expectations", "not-its-own"),
+        scenario!("expectations", "refused"),
+        scenario!("expectations", "one-call-fails"),
     ],
     reference: |read| host(read, None),
     mistakes: &[
