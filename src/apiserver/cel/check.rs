@@ -7,7 +7,8 @@
 //! values have no parameter.
 
 use super::library::{self, Overload};
-use super::parse::{Fold, Is, Node, Wrong};
+use super::report::Wrong;
+use super::tree::{Fold, Is, Node};
 use super::types::{Letters, Type};
 
 /// The names that an expression may use, with their types.
@@ -28,28 +29,24 @@ struct Checker {
 }
 
 impl Checker {
-    fn error(&mut self, id: u64, text: String) -> Type {
-        self.error_after(id, 0, text)
-    }
-
-    fn error_after(&mut self, id: u64, after: usize, text: String) -> Type {
-        self.errors.push(Wrong { id, after, text });
+    fn error(&mut self, at: usize, text: String) -> Type {
+        self.errors.push(Wrong { at, text });
         Type::Dyn
     }
 
     fn type_of(&mut self, node: &mut Node) -> Type {
-        let id = node.id;
+        let at = node.at;
         match &mut node.is {
             Is::Literal(value) => library::type_of(value),
             Is::Name(name) => match self.names.iter().rev().find(|(there, _)| there == name) {
                 Some((_, of)) => of.clone(),
                 None if library::is_type(name) => Type::Type,
-                None => self.error(id, undeclared(name)),
+                None => self.error(at, undeclared(name)),
             },
             Is::Select { of, field, test } => {
                 let field = field.clone();
                 let found = self.type_of(of);
-                let found = self.field(id, found, &field);
+                let found = self.field(at, found, &field);
                 if *test { Type::Bool } else { found }
             }
             Is::Call { .. } => self.call(node),
@@ -57,8 +54,8 @@ impl Checker {
                 let mut of = None;
                 for (item, optional) in items {
                     let found = self.type_of(item);
-                    let found = self.entry(item.id, found, *optional);
-                    of = Some(self.joined(item.id, of, found));
+                    let found = self.entry(item.at, found, *optional);
+                    of = Some(self.joined(item.at, of, found));
                 }
                 Type::list(of.unwrap_or(Type::Dyn))
             }
@@ -66,10 +63,10 @@ impl Checker {
                 let (mut keys, mut values) = (None, None);
                 for (key, value, optional) in entries {
                     let found = self.type_of(key);
-                    keys = Some(self.joined(key.id, keys, found));
+                    keys = Some(self.joined(key.at, keys, found));
                     let found = self.type_of(value);
-                    let found = self.entry(value.id, found, *optional);
-                    values = Some(self.joined(value.id, values, found));
+                    let found = self.entry(value.at, found, *optional);
+                    values = Some(self.joined(value.at, values, found));
                 }
                 Type::Map(Box::new(keys.unwrap_or(Type::Dyn)), Box::new(values.unwrap_or(Type::Dyn)))
             }
@@ -78,34 +75,34 @@ impl Checker {
     }
 
     /// The type of `.field` of a value.
-    fn field(&mut self, id: u64, of: Type, field: &str) -> Type {
+    fn field(&mut self, at: usize, of: Type, field: &str) -> Type {
         match of {
             Type::Map(_, value) => *value,
             Type::Object(object) => match object.fields.get(field) {
                 Some(found) => found.clone(),
-                None => self.error(id, format!("undefined field '{field}'")),
+                None => self.error(at, format!("undefined field '{field}'")),
             },
-            Type::Optional(of) => Type::Optional(Box::new(self.field(id, *of, field))),
+            Type::Optional(of) => Type::Optional(Box::new(self.field(at, *of, field))),
             Type::Dyn | Type::Param(_) => Type::Dyn,
-            other => self.error(id, format!("type '{other}' does not support field selection")),
+            other => self.error(at, format!("type '{other}' does not support field selection")),
         }
     }
 
     /// The type that an item of a list or map counts as.
-    fn entry(&mut self, id: u64, found: Type, optional: bool) -> Type {
+    fn entry(&mut self, at: usize, found: Type, optional: bool) -> Type {
         match found {
             Type::Optional(of) if optional => *of,
             Type::Dyn => Type::Dyn,
             other if optional => {
                 let text = format!("expected type 'optional_type({other})' but found '{other}'");
-                self.error(id, text)
+                self.error(at, text)
             }
             other => other,
         }
     }
 
     /// What two items of a list are together.
-    fn joined(&mut self, id: u64, before: Option<Type>, found: Type) -> Type {
+    fn joined(&mut self, at: usize, before: Option<Type>, found: Type) -> Type {
         let Some(before) = before else { return found };
         if found.fits(&before, &mut Letters::new()) {
             return if before == Type::Null || found == Type::Dyn { found } else { before };
@@ -113,7 +110,7 @@ impl Checker {
         if before.fits(&found, &mut Letters::new()) {
             return found;
         }
-        self.error(id, format!("expected type '{before}' but found '{found}'"))
+        self.error(at, format!("expected type '{before}' but found '{found}'"))
     }
 
     fn fold(&mut self, fold: &mut Fold) -> Type {
@@ -123,7 +120,7 @@ impl Checker {
             Type::Dyn | Type::Param(_) => Type::Dyn,
             other => {
                 const WHY: &str = "cannot be range of a comprehension (must be list, map, or dynamic)";
-                self.error(fold.range.id, format!("expression of type '{other}' {WHY}"))
+                self.error(fold.range.at, format!("expression of type '{other}' {WHY}"))
             }
         };
         let start = self.type_of(&mut fold.start);
@@ -131,7 +128,7 @@ impl Checker {
         self.names.push((fold.result.clone(), start.clone()));
         self.names.push((fold.item.clone(), item));
         let condition = self.type_of(&mut fold.condition);
-        self.must_be(fold.condition.id, &condition, &Type::Bool);
+        self.must_be(fold.condition.at, &condition, &Type::Bool);
         let step = self.type_of(&mut fold.step);
         // A list that is built is of what is put into it.
         let result = if let (Type::List(_), Type::List(_)) = (&start, &step) { step } else { start };
@@ -142,37 +139,35 @@ impl Checker {
         end
     }
 
-    fn must_be(&mut self, id: u64, found: &Type, wanted: &Type) {
+    fn must_be(&mut self, at: usize, found: &Type, wanted: &Type) {
         if !found.fits(wanted, &mut Letters::new()) {
-            self.error(id, format!("expected type '{wanted}' but found '{found}'"));
+            self.error(at, format!("expected type '{wanted}' but found '{found}'"));
         }
     }
 
     fn call(&mut self, node: &mut Node) -> Type {
-        let id = node.id;
+        let at = node.at;
         let Is::Call { name, target, args } = &mut node.is else { return Type::Dyn };
         let mut types: Vec<Type> = args.iter_mut().map(|arg| self.type_of(arg)).collect();
         if let ("_?._", [_, Node { is: Is::Literal(super::Value::String(field)), .. }]) = (name.as_str(), &args[..]) {
-            return match self.field(id, types.swap_remove(0), field) {
+            return match self.field(at, types.swap_remove(0), field) {
                 of @ Type::Optional(_) => of,
                 of => Type::Optional(Box::new(of)),
             };
         }
-        let qualified = target.as_ref().and_then(|target| dotted(target)).map(|before| format!("{before}.{name}"));
+        let qualified = target.as_ref().and_then(|target| target.dotted()).map(|before| format!("{before}.{name}"));
         if let Some(qualified) = qualified.filter(|name| !library::overloads(name).is_empty()) {
             (*name, *target) = (qualified, None);
         }
         if matches!(name.as_str(), "_&&_" | "_||_") {
-            args.iter().zip(&types).for_each(|(arg, found)| self.must_be(arg.id, found, &Type::Bool));
+            args.iter().zip(&types).for_each(|(arg, found)| self.must_be(arg.at, found, &Type::Bool));
             return Type::Bool;
         }
         let on = target.as_mut().map(|target| self.type_of(target));
         let (member, overloads) = (on.is_some(), library::overloads(name));
-        let plain = !member && name.starts_with(char::is_alphabetic);
-        let after = if plain { name.len() } else { 0 };
         if overloads.is_empty() {
             let text = undeclared(name);
-            return self.error_after(id, after, text);
+            return self.error(at, text);
         }
         let types: Vec<Type> = on.into_iter().chain(types).collect();
         match resolve(overloads, member, &types) {
@@ -180,7 +175,7 @@ impl Checker {
             None => {
                 let text = signature(member, &types);
                 let text = format!("found no matching overload for '{name}' applied to '{text}'");
-                self.error_after(id, after, text)
+                self.error(at, text)
             }
         }
     }
@@ -213,14 +208,5 @@ fn signature(member: bool, types: &[Type]) -> String {
     match texts.split_first() {
         Some((target, rest)) if member => format!("{target}.({})", rest.join(", ")),
         _ => format!("({})", texts.join(", ")),
-    }
-}
-
-/// `a.b.c`, if that is all it is.
-fn dotted(node: &Node) -> Option<String> {
-    match &node.is {
-        Is::Name(name) => Some(name.clone()),
-        Is::Select { of, field, test: false } => dotted(of).map(|of| format!("{of}.{field}")),
-        _ => None,
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::library;
-use super::parse::{Fold, Is, Node};
+use super::tree::{Fold, Is, Node};
 use super::value::{Key, Value};
 use super::{Failure, Program};
 

@@ -1,7 +1,8 @@
 //! CEL, the language of rules: in schemas of custom kinds and in admission policies.
 //!
 //! A rule is compiled once, when the object that carries it is written, and what cannot work is refused then: the text is
-//! parsed ([`parse`]), every part gets its type ([`check`], [`types`]). Evaluating it ([`eval`], [`value`]) reads
+//! parsed ([`lex`], [`parse`], [`macros`], [`tree`]), every part gets its type ([`check`], [`types`]), and what is wrong is
+//! shown where it stands ([`report`]). Evaluating it ([`eval`], [`value`]) reads
 //! nothing but the values it is given, and pays for each step out of a budget, so that no rule runs for long. The functions
 //! there are stand in [`library`].
 //!
@@ -14,8 +15,12 @@
 
 pub mod check;
 pub mod eval;
+pub mod lex;
 pub mod library;
+pub mod macros;
 pub mod parse;
+pub mod report;
+pub mod tree;
 pub mod types;
 pub mod value;
 
@@ -24,7 +29,7 @@ mod tests;
 
 use check::Names;
 use eval::{Activation, Budget, Run};
-use parse::{Is, Node};
+use tree::{Is, Node};
 use types::Type;
 pub use value::Value;
 
@@ -50,11 +55,11 @@ pub enum Failure {
 impl Program {
     /// Compiles `source`, which may use `names`; the error is what cel-go prints, one or more `ERROR: <input>:…`.
     pub fn compile(source: &str, names: &Names) -> Result<Program, String> {
-        let mut root = parse::parse(source)?;
-        match check::check(&mut root, names) {
-            Ok(gives) => Ok(Program { root, gives }),
-            Err(errors) => Err(parse::report(source, &errors)),
-        }
+        let checked = parse::parse(source).map_err(|wrong| vec![wrong]).and_then(|mut root| {
+            let gives = check::check(&mut root, names)?;
+            Ok(Program { root, gives })
+        });
+        checked.map_err(|errors| report::report(source, &errors))
     }
 
     /// Its value.

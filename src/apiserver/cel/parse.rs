@@ -1,223 +1,388 @@
-//! From text to a tree. The grammar, literals and macros are those of the crate `cel`; nothing else of it is used.
+//! From text to a tree. Mirrors `parser/gen/CEL.g4` and `parser/parser.go` of cel-go.
 //!
-//! The crate has an interpreter too. It is not used because the steps of two runs must be equal byte for byte, and it keeps
-//! maps in an order that differs between processes; because it has no types to check a rule by before it is kept; and
-//! because it counts no cost. Of its two parsers the hand-written one is used: the other needs 150 KB of stack for each
-//! bracket that is open.
+//! No crate does it: those there are keep maps in an order that differs between processes, abort where brackets lie deep
+//! in each other, or lead a parser generator with them for a page of grammar.
 //!
-//! Left out: the list of tokens that the real parser would have taken instead, which its errors name.
+//! Left out: after the first error of the grammar the real parser guesses and goes on, and may tell of more.
 
-use std::sync::Arc;
-
-use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue, SourceInfo};
-use cel::parser::{ParseErrors, PrattParser};
-
+use super::lex::{Lexeme, Token, tokens};
+use super::macros::{self, Expanded};
+use super::report::Wrong;
+use super::tree::{Is, Node};
 use super::value::Value;
 
-/// How many operators, points and brackets an expression may have, and how deep its parts may lie in each other. The real
-/// limits are higher; here a tree is gone through on the stack of whoever asks.
-const MARKS_MAX: usize = 1_000;
+/// How deep the parts of an expression may lie in each other: they are gone through on the stack of whoever asks. The real
+/// limit is 250.
 const DEPTH_MAX: usize = 120;
+/// How many characters an expression may have. Mirrors `expressionSizeCodePointLimit`.
+const CHARACTERS_MAX: usize = 100_000;
+/// With what an expression can begin, in the words of the real parser.
+const BEGINNINGS: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, \
+    STRING, BYTES, IDENTIFIER}";
+/// Names that are kept for later versions of the language.
+const RESERVED: &[&str] = &[
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "package",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+/// Operators with two sides, those that bind loosest first. All bind to the left.
+const BINARY: &[&[&str]] =
+    &[&["||"], &["&&"], &["<", "<=", ">=", ">", "==", "!=", "in"], &["+", "-"], &["*", "/", "%"]];
 
-/// One part of an expression.
-#[derive(Clone, Debug)]
-pub struct Node {
-    /// Its number, by which the parser knows where it stands.
-    pub id: u64,
-    /// What it is.
-    pub is: Is,
-}
-
-/// What a part of an expression is.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "they are named as in the language")]
-pub enum Is {
-    Literal(Value),
-    Name(String),
-    /// `of.field`; with `test`: `has(of.field)`.
-    Select {
-        of: Box<Node>,
-        field: String,
-        test: bool,
-    },
-    /// A function, an operator (`_+_`), or a method of `target`.
-    Call {
-        name: String,
-        target: Option<Box<Node>>,
-        args: Vec<Node>,
-    },
-    /// Items, and whether each is an optional one.
-    List(Vec<(Node, bool)>),
-    /// Keys, values, and whether each entry is an optional one.
-    Map(Vec<(Node, Node, bool)>),
-    Fold(Box<Fold>),
-}
-
-/// What `all`, `exists`, `map` and the like are: a loop that changes one result.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "they are named as in the language")]
-pub struct Fold {
-    pub range: Node,
-    pub item: String,
-    pub result: String,
-    pub start: Node,
-    pub condition: Node,
-    pub step: Node,
-    pub end: Node,
-}
-
-/// The tree of `source`, or what is wrong with it, as the compiler reports it.
-pub fn parse(source: &str) -> Result<Node, String> {
-    if marks(source) > MARKS_MAX {
-        return Err(error_at("", 1, 0, &format!("expression has more than {MARKS_MAX} operators")));
+/// The tree of `source`, or what is wrong with it.
+pub fn parse(source: &str) -> Result<Node, Wrong> {
+    let size = source.chars().count();
+    if size > CHARACTERS_MAX {
+        let text = format!("expression code point size exceeds limit: size: {size}, limit {CHARACTERS_MAX}");
+        return Err(Wrong { at: 0, text });
     }
-    let tree = parser().parse(source).map_err(|errors| syntax(source, &errors))?;
-    node(tree, 0)
-        .map_err(|id| report(source, &[Wrong { id, after: 0, text: "expression is nested too deeply".to_owned() }]))
+    let mut parser = Parser { source, tokens: tokens(source)?, next: 0, open: 0 };
+    let tree = parser.expression()?;
+    match parser.peek() {
+        Lexeme::End => Ok(tree.node),
+        _ => Err(parser.unexpected("<EOF>")),
+    }
 }
 
-fn parser() -> PrattParser {
-    PrattParser::default().enable_optional_syntax(true)
+/// A part, and how many parts lie in each other in it.
+struct Tree {
+    node: Node,
+    depth: usize,
 }
 
-/// How many characters outside of quotes may begin a part below another.
-fn marks(source: &str) -> usize {
-    let (mut count, mut rest) = (0, source);
-    while let Some(at) = rest.find(|c: char| c.is_ascii_punctuation() && c != '_' || c == 'i') {
-        let mark = &rest[at..=at];
-        let raw = rest[..at].ends_with(['r', 'R']);
-        rest = &rest[at + 1..];
-        match mark {
-            "i" if !rest.starts_with('n') => {}
-            "'" | "\"" => {
-                let triple = [mark, mark].concat();
-                let quote = if rest.starts_with(&triple) { mark.repeat(3) } else { mark.to_owned() };
-                rest = after_quote(&rest[quote.len() - 1..], &quote, raw);
+struct Parser<'t> {
+    source: &'t str,
+    tokens: Vec<Token>,
+    next: usize,
+    /// How many expressions are begun and not ended.
+    open: usize,
+}
+
+impl Parser<'_> {
+    fn token(&self) -> &Token {
+        // The last is the end of the text, and nothing goes beyond it.
+        &self.tokens[self.next.min(self.tokens.len() - 1)]
+    }
+
+    fn peek(&self) -> &Lexeme {
+        &self.token().is
+    }
+
+    fn at(&self) -> usize {
+        self.token().at
+    }
+
+    fn advance(&mut self) -> Token {
+        let token = self.token().clone();
+        self.next += 1;
+        token
+    }
+
+    /// Takes one of these marks, if it comes next.
+    fn take_any(&mut self, marks: &[&'static str]) -> Option<&'static str> {
+        match *self.peek() {
+            Lexeme::Mark(mark) if marks.contains(&mark) => {
+                self.next += 1;
+                Some(mark)
             }
-            _ => count += 1,
+            _ => None,
         }
     }
-    count
-}
 
-/// What follows the end of a text in quotes.
-fn after_quote<'t>(text: &'t str, quote: &str, raw: bool) -> &'t str {
-    let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
-        if c == '\\' && !raw {
-            chars.next();
-        } else if text[at..].starts_with(quote) {
-            return &text[at + quote.len()..];
-        }
+    fn take(&mut self, mark: &'static str) -> bool {
+        self.take_any(&[mark]).is_some()
     }
-    ""
-}
 
-fn syntax(source: &str, errors: &ParseErrors) -> String {
-    let one = |error: &cel::ParseError| {
-        let (line, column) = error.pos;
-        error_at(source, usize::try_from(line).unwrap_or(0), usize::try_from(column - 1).unwrap_or(0), &error.msg)
-    };
-    errors.errors.iter().map(one).collect::<Vec<_>>().join("\n")
-}
-
-/// Something that is wrong with a part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
-    /// The part.
-    pub id: u64,
-    /// How many bytes after its beginning: cel-go points at the bracket of a call, this parser at its name.
-    pub after: usize,
-    /// What is wrong.
-    pub text: String,
-}
-
-/// Errors of the type checker, in the order of their places. Mirrors `common.Errors.ToDisplayString`.
-pub fn report(source: &str, errors: &[Wrong]) -> String {
-    let places = places(source);
-    let at = |error: &Wrong| place(source, places.as_deref(), error);
-    let mut found: Vec<((usize, usize), &str)> = errors.iter().map(|error| (at(error), error.text.as_str())).collect();
-    found.sort();
-    let shown = found.into_iter().map(|((line, column), text)| error_at(source, line, column, text));
-    shown.collect::<Vec<_>>().join("\n")
-}
-
-/// Where the parts of `source` stand. The parser tells it only beside an error, so it is given one, on a line of its own.
-fn places(source: &str) -> Option<Arc<SourceInfo>> {
-    let errors = parser().parse(&format!("{source}\n)")).err()?;
-    errors.errors.into_iter().find_map(|error| error.source_info)
-}
-
-/// Line (from 1) and column (from 0, in characters) of a part.
-fn place(source: &str, places: Option<&SourceInfo>, wrong: &Wrong) -> (usize, usize) {
-    let start = places.and_then(|places| places.offset_for(wrong.id)).map_or(0, |(start, _)| start as usize);
-    let offset = start + wrong.after;
-    let before = source.get(..offset).unwrap_or(source);
-    let line = before.matches('\n').count() + 1;
-    (line, before.rsplit('\n').next().unwrap_or_default().chars().count())
-}
-
-/// One error with the line it is in. Mirrors `common.Error.ToDisplayString`.
-fn error_at(source: &str, line: usize, column: usize, text: &str) -> String {
-    let snippet = source.lines().nth(line.saturating_sub(1)).unwrap_or_default().replace('\t', " ");
-    let dots: String = snippet.chars().take(column).map(|c| if c.is_ascii() { '.' } else { '\u{ff0e}' }).collect();
-    format!("ERROR: <input>:{line}:{}: {text}\n | {snippet}\n | {dots}^", column + 1)
-}
-
-/// The crate's tree as ours; the error is the part that lies too deep.
-fn node(tree: IdedExpr, depth: usize) -> Result<Node, u64> {
-    let id = tree.id;
-    if depth > DEPTH_MAX {
-        return Err(id);
+    fn expect(&mut self, mark: &'static str) -> Result<(), Wrong> {
+        if self.take(mark) { Ok(()) } else { Err(self.unexpected(&format!("'{mark}'"))) }
     }
-    let below = |tree| node(tree, depth + 1);
-    let is = match tree.expr {
-        Expr::Literal(value) => Is::Literal(literal(&value)),
-        Expr::Ident(name) => Is::Name(name),
-        Expr::Select(select) => {
-            Is::Select { of: Box::new(below(*select.operand)?), field: select.field, test: select.test }
+
+    fn unexpected(&self, wanted: &str) -> Wrong {
+        let Token { at, end, .. } = *self.token();
+        let found = if at == end { "<EOF>" } else { &self.source[at..end] };
+        Wrong { at, text: format!("Syntax error: mismatched input '{found}' expecting {wanted}") }
+    }
+
+    /// `node` with the parts in it, if they do not lie too deep.
+    fn above(&self, node: Node, parts: impl IntoIterator<Item = usize>) -> Result<Tree, Wrong> {
+        let depth = 1 + parts.into_iter().max().unwrap_or(0);
+        if depth > DEPTH_MAX {
+            return Err(too_deep(node.at));
         }
-        Expr::Call(call) => Is::Call {
-            name: call.func_name,
-            target: call.target.map(|target| below(*target).map(Box::new)).transpose()?,
-            args: call.args.into_iter().map(below).collect::<Result<_, _>>()?,
-        },
-        Expr::List(list) => {
-            let optional = list.optional_indices;
-            let items = list.elements.into_iter().enumerate();
-            Is::List(items.map(|(i, item)| Ok((below(item)?, optional.contains(&i)))).collect::<Result<_, u64>>()?)
+        Ok(Tree { node, depth })
+    }
+
+    /// `condition ? yes : no`, or less.
+    fn expression(&mut self) -> Result<Tree, Wrong> {
+        if self.open == DEPTH_MAX {
+            return Err(too_deep(self.at()));
         }
-        Expr::Map(map) => {
-            let entry = |entry: EntryExpr| match entry {
-                EntryExpr::MapEntry(entry) => Ok((below(entry.key)?, below(entry.value)?, entry.optional)),
-                EntryExpr::StructField(_) => Err(id),
+        self.open += 1;
+        let condition = self.binary(0)?;
+        let at = self.at();
+        let tree = if self.take("?") {
+            let yes = self.binary(0)?;
+            self.expect(":")?;
+            let no = self.expression()?;
+            let depths = [condition.depth, yes.depth, no.depth];
+            self.above(Node::call(at, "_?_:_", vec![condition.node, yes.node, no.node]), depths)?
+        } else {
+            condition
+        };
+        self.open -= 1;
+        Ok(tree)
+    }
+
+    /// Operands, and the operators between them that bind at least as tightly as this level of [`BINARY`].
+    fn binary(&mut self, loosest: usize) -> Result<Tree, Wrong> {
+        let mut tree = self.unary()?;
+        while let Some(level) = self.level().filter(|level| *level >= loosest) {
+            let Token { at, is: Lexeme::Mark(operator), .. } = self.advance() else { break };
+            let right = self.binary(level + 1)?;
+            tree = match operator {
+                "||" => self.chain("_||_", level, at, vec![tree, right])?,
+                "&&" => self.chain("_&&_", level, at, vec![tree, right])?,
+                _ => {
+                    let name = if operator == "in" { "@in".to_owned() } else { format!("_{operator}_") };
+                    let depths = [tree.depth, right.depth];
+                    self.above(Node::call(at, &name, vec![tree.node, right.node]), depths)?
+                }
             };
-            Is::Map(map.entries.into_iter().map(|of| entry(of.expr)).collect::<Result<_, u64>>()?)
         }
-        Expr::Comprehension(of) => Is::Fold(Box::new(Fold {
-            range: below(of.iter_range)?,
-            item: of.iter_var,
-            result: of.accu_var,
-            start: below(of.accu_init)?,
-            condition: below(of.loop_cond)?,
-            step: below(of.loop_step)?,
-            end: below(of.result)?,
-        })),
-        // No type here can be written as `Type{field: value}`; the checker says so.
-        Expr::Struct(of) => Is::Call { name: of.type_name, target: None, args: Vec::new() },
-        Expr::Unspecified => return Err(id),
-    };
-    Ok(Node { id, is })
+        Ok(tree)
+    }
+
+    /// The level of the operator that comes next.
+    fn level(&self) -> Option<usize> {
+        let Lexeme::Mark(mark) = self.peek() else { return None };
+        BINARY.iter().position(|level| level.contains(mark))
+    }
+
+    /// The rest of `a && b && …`, or of the same with `||`.
+    fn chain(&mut self, name: &str, level: usize, at: usize, mut terms: Vec<Tree>) -> Result<Tree, Wrong> {
+        let mut at = vec![at];
+        while self.level() == Some(level) {
+            at.push(self.advance().at);
+            terms.push(self.binary(level + 1)?);
+        }
+        self.balanced(name, terms, &at)
+    }
+
+    /// `a && b && c && d` as `(a && b) && (c && d)`: it means the same, and its parts lie less deep. Mirrors `balancer`.
+    fn balanced(&self, name: &str, mut terms: Vec<Tree>, at: &[usize]) -> Result<Tree, Wrong> {
+        if at.is_empty() {
+            return terms.pop().ok_or_else(|| self.unexpected(BEGINNINGS));
+        }
+        let middle = at.len() / 2;
+        let right = terms.split_off(middle + 1);
+        let left = self.balanced(name, terms, &at[..middle])?;
+        let right = self.balanced(name, right, &at[middle + 1..])?;
+        let depths = [left.depth, right.depth];
+        self.above(Node::call(at[middle], name, vec![left.node, right.node]), depths)
+    }
+
+    /// `!x`, `-x`; twice the same is none.
+    fn unary(&mut self) -> Result<Tree, Wrong> {
+        let at = self.at();
+        let Some(operator) = self.take_any(&["!", "-"]) else { return self.member() };
+        if operator == "-"
+            && let Some(number) = negative(self.peek())
+        {
+            self.next += 1;
+            let number = self.above(Node::literal(at, number), [])?;
+            return self.members(number);
+        }
+        let mut odd = true;
+        while self.take(operator) {
+            odd = !odd;
+        }
+        let of = self.member()?;
+        if !odd {
+            return Ok(of);
+        }
+        let depth = of.depth;
+        self.above(Node::call(at, &format!("{operator}_"), vec![of.node]), [depth])
+    }
+
+    fn member(&mut self) -> Result<Tree, Wrong> {
+        let primary = self.primary()?;
+        self.members(primary)
+    }
+
+    /// What follows a value: `.field`, `.method(…)`, `[…]`.
+    fn members(&mut self, mut tree: Tree) -> Result<Tree, Wrong> {
+        loop {
+            let at = self.at();
+            tree = match self.take_any(&[".", "[", "{"]) {
+                Some(".") => self.field(at, tree)?,
+                Some("[") => {
+                    let name = if self.take("?") { "_[?_]" } else { "_[_]" };
+                    let key = self.expression()?;
+                    self.expect("]")?;
+                    let depths = [tree.depth, key.depth];
+                    self.above(Node::call(at, name, vec![tree.node, key.node]), depths)?
+                }
+                Some(_) => self.message(at, &tree)?,
+                None => return Ok(tree),
+            };
+        }
+    }
+
+    fn field(&mut self, at: usize, of: Tree) -> Result<Tree, Wrong> {
+        let optional = self.take("?");
+        let Token { is, at: place, .. } = self.token().clone();
+        let (name, quoted) = match is {
+            Lexeme::Name(name) => (name, false),
+            Lexeme::Quoted(name) => (name, true),
+            _ => return Err(self.unexpected("IDENTIFIER")),
+        };
+        self.next += 1;
+        let Tree { node, depth } = of;
+        if optional {
+            let field = Node::literal(place, Value::string(name));
+            return self.above(Node::call(at, "_?._", vec![node, field]), [depth]);
+        }
+        let open = self.at();
+        if !quoted && self.take("(") {
+            return self.call(open, name, Some(Tree { node, depth }));
+        }
+        self.above(Node { at, is: Is::Select { of: Box::new(node), field: name, test: false } }, [depth])
+    }
+
+    /// The arguments of a call, whose bracket is open.
+    fn call(&mut self, at: usize, name: String, target: Option<Tree>) -> Result<Tree, Wrong> {
+        let arguments = self.list(")", Parser::expression)?;
+        let depth = arguments.iter().map(|argument| argument.depth).max().unwrap_or(0);
+        let target_depth = target.as_ref().map_or(0, |target| target.depth);
+        let target = target.map(|target| Box::new(target.node));
+        let args = arguments.into_iter().map(|argument| argument.node).collect();
+        let Expanded { node, target_deeper, args_deeper } = macros::expand(at, name, target, args)?;
+        self.above(node, [depth + args_deeper, target_depth + target_deeper])
+    }
+
+    /// Items up to `end`, with commas between them; one may follow the last of a list or map.
+    fn list<T>(
+        &mut self,
+        end: &'static str,
+        mut item: impl FnMut(&mut Self) -> Result<T, Wrong>,
+    ) -> Result<Vec<T>, Wrong> {
+        let mut items = Vec::new();
+        while !self.take(end) {
+            items.push(item(self)?);
+            if !self.take(",") {
+                self.expect(end)?;
+                break;
+            }
+            if end == ")" && matches!(self.peek(), Lexeme::Mark(")")) {
+                return Err(self.unexpected(BEGINNINGS));
+            }
+        }
+        Ok(items)
+    }
+
+    fn primary(&mut self) -> Result<Tree, Wrong> {
+        let at = self.at();
+        match self.peek() {
+            Lexeme::Literal(value) => {
+                let node = Node::literal(at, value.clone());
+                self.next += 1;
+                self.above(node, [])
+            }
+            Lexeme::LeastInt => Err(Wrong { at, text: "invalid int literal".to_owned() }),
+            Lexeme::Name(_) => self.name(),
+            Lexeme::Mark("(") => {
+                self.next += 1;
+                let inner = self.expression()?;
+                self.expect(")")?;
+                Ok(inner)
+            }
+            Lexeme::Mark("[") => {
+                self.next += 1;
+                let items = self.list("]", |parser| Ok((parser.take("?"), parser.expression()?)))?;
+                let depth = items.iter().map(|(_, item)| item.depth).max();
+                let items = items.into_iter().map(|(optional, item)| (item.node, optional)).collect();
+                self.above(Node { at, is: Is::List(items) }, depth)
+            }
+            Lexeme::Mark("{") => {
+                self.next += 1;
+                let entries = self.list("}", |parser| {
+                    let (optional, key) = (parser.take("?"), parser.expression()?);
+                    parser.expect(":")?;
+                    Ok((key, parser.expression()?, optional))
+                })?;
+                let depth = entries.iter().map(|(key, value, _)| key.depth.max(value.depth)).max();
+                let entries = entries.into_iter().map(|(key, value, optional)| (key.node, value.node, optional));
+                let node = Node { at, is: Is::Map(entries.collect()) };
+                self.above(node, depth)
+            }
+            // A name from the root of all names, which is where those without a point are looked for too.
+            Lexeme::Mark(".") => {
+                self.next += 1;
+                self.name()
+            }
+            _ => Err(self.unexpected(BEGINNINGS)),
+        }
+    }
+
+    /// A name, or the call of a function.
+    fn name(&mut self) -> Result<Tree, Wrong> {
+        let at = self.at();
+        let Lexeme::Name(name) = self.peek().clone() else { return Err(self.unexpected("IDENTIFIER")) };
+        self.next += 1;
+        if RESERVED.contains(&name.as_str()) {
+            return Err(Wrong { at, text: format!("reserved identifier: {name}") });
+        }
+        let open = self.at();
+        if self.take("(") {
+            return self.call(open, name, None);
+        }
+        self.above(Node::name(at, &name), [])
+    }
+
+    /// `Type{field: value}`. No type here can be made so, which the checker says of a call with that name.
+    fn message(&mut self, at: usize, of: &Tree) -> Result<Tree, Wrong> {
+        let Some(name) = of.node.dotted() else {
+            self.next -= 1;
+            return Err(self.unexpected("<EOF>"));
+        };
+        self.list("}", |parser| {
+            parser.take("?");
+            if !matches!(parser.peek(), Lexeme::Name(_) | Lexeme::Quoted(_)) {
+                return Err(parser.unexpected("IDENTIFIER"));
+            }
+            parser.next += 1;
+            parser.expect(":")?;
+            parser.expression()
+        })?;
+        self.above(Node::call(at, &name, Vec::new()), [of.depth])
+    }
 }
 
-fn literal(value: &LiteralValue) -> Value {
-    match value {
-        LiteralValue::Boolean(value) => Value::Bool(*value.inner()),
-        LiteralValue::Bytes(value) => Value::Bytes(value.inner().into()),
-        LiteralValue::Double(value) => Value::Double(*value.inner()),
-        LiteralValue::Int(value) => Value::Int(*value.inner()),
-        LiteralValue::Null => Value::Null,
-        LiteralValue::String(value) => Value::String(value.inner().into()),
-        LiteralValue::UInt(value) => Value::Uint(*value.inner()),
+/// The number with a minus before it.
+fn negative(lexeme: &Lexeme) -> Option<Value> {
+    match lexeme {
+        Lexeme::LeastInt => Some(Value::Int(i64::MIN)),
+        Lexeme::Literal(Value::Int(value)) => Some(Value::Int(-value)),
+        Lexeme::Literal(Value::Double(value)) => Some(Value::Double(-value)),
+        _ => None,
     }
+}
+
+fn too_deep(at: usize) -> Wrong {
+    Wrong { at, text: format!("expression recursion limit exceeded: {DEPTH_MAX}") }
 }

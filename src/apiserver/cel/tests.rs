@@ -55,6 +55,13 @@ fn the_language() {
         "any.?a.?b[0].orValue(9) == 1 && any.?x.?b.orValue(5) == 5 && any[?'x'].hasValue() == false",
         "optional.of(1).value() == 1 && !optional.none().hasValue() && optional.none().or(optional.of(2)).value() == 2",
         "[?any.?none, ?any.?x].size() == 1 && {?'a': any.?x}.size() == 0",
+        "any.?a.optMap(a, a.b.size()).orValue(0) == 3 && any.?x.optFlatMap(x, x.?y).orValue(4) == 4",
+        // How it is written.
+        "-9223372036854775808 < 0 && -n == 0 - 7 && !!true && - -1 == 1 && .n == 7 && 2 - -1 == 3 && .5 == 5e-1",
+        r"'\x41\u00e9\U0001F600\101' == 'Aé😀A' && b'\xff\101' == b'\377A' && r'\' == '\\' && br'\x' == b'\\x'",
+        "'''a'b\nc''' == \"a'b\\nc\" && 0xFFu == 255u && {'a': 1,}.`a` == 1 && [1, 2,].size() == 2 // this is not read",
+        "true ? (false ? 1 == 2 : true) : 1 / 0 == 1",
+        "false ? false : false ? false : true",
     ]);
 }
 
@@ -131,6 +138,8 @@ fn what_is_refused_before_it_runs() {
     let one = |at: &str, text: &str, source: &str, dots: &str| {
         format!("ERROR: <input>:{at}: {text}\n | {source}\n | {dots}^")
     };
+    let ended = "Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', \
+        NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
     #[rustfmt::skip]
     let cases = [
         ("self.spec.replica > 1", "1:10", "undefined field 'replica'", "........."),
@@ -142,8 +151,16 @@ fn what_is_refused_before_it_runs() {
         ("[1, 'a'].size() > 0", "1:5", "expected type 'int' but found 'string'", "...."),
         ("n.all(x, true)", "1:1", "expression of type 'int' cannot be range of a comprehension (must be list, map, or dynamic)", ""),
         ("n && true", "1:1", "expected type 'bool' but found 'int'", ""),
-        ("1 +", "1:4", "Syntax error: mismatched input '<EOF>' expecting expression", "..."),
-        ("self.spec.replicas <", "1:21", "Syntax error: mismatched input '<EOF>' expecting expression", "...................."),
+        ("1 +", "1:4", ended, "..."),
+        ("self.spec.replicas <", "1:21", ended, "...................."),
+        ("(1", "1:3", "Syntax error: mismatched input '<EOF>' expecting ')'", ".."),
+        ("1 2", "1:3", "Syntax error: mismatched input '2' expecting <EOF>", ".."),
+        ("n > 'a", "1:5", "Syntax error: token recognition error at: ''a'", "...."),
+        ("n # 1", "1:3", "Syntax error: token recognition error at: '#'", ".."),
+        ("self.spec[1).a", "1:12", "Syntax error: mismatched input ')' expecting ']'", "..........."),
+        ("n > 9223372036854775808", "1:5", "invalid int literal", "...."),
+        ("for > 1", "1:1", "reserved identifier: for", ""),
+        ("T{a: 1}", "1:2", "undeclared reference to 'T' (in container '')", "."),
         ("x.all(1, true)", "1:7", "argument must be a simple name", "......"),
         ("has(self)", "1:5", "invalid argument to has() macro", "...."),
         ("'é' + n == ''", "1:5", "found no matching overload for '_+_' applied to '(string, int)'", ".．.."),
