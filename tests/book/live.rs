@@ -92,7 +92,7 @@ fn a_session_runs_with_a_learners_code_or_says_why_not() {
     let server = Server::start(&project);
     let (token, origin) = (server.token(), format!("http://{}", server.address));
     let session = |scenario: &str| server.session(&origin, &token, scenario);
-    for unknown in ["deployment&exercise=nothing", "deployment&exercise=fit", "deployment&exercise=--help"] {
+    for unknown in ["deployment&exercise=nothing", "deployment&exercise=queue", "deployment&exercise=--help"] {
         assert!(session(unknown).err().unwrap_or_default().contains("404"), "{unknown}");
     }
     // What does not compile is told in the compiler's words.
