@@ -19,13 +19,14 @@ const CHARACTERS_MAX: usize = 100_000;
 /// With what an expression can begin, in the words of the real parser.
 const BEGINNINGS: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, \
     STRING, BYTES, IDENTIFIER}";
-/// Names that are kept for later versions of the language.
-const RESERVED: &[&str] = &[
+/// Words that cannot be names: those of the language, and those that are kept for later versions of it.
+pub const RESERVED: &[&str] = &[
     "as",
     "break",
     "const",
     "continue",
     "else",
+    "false",
     "for",
     "function",
     "if",
@@ -34,8 +35,10 @@ const RESERVED: &[&str] = &[
     "let",
     "loop",
     "namespace",
+    "null",
     "package",
     "return",
+    "true",
     "var",
     "void",
     "while",

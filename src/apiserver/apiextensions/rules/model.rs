@@ -8,6 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::apiserver::cel::Value;
 use crate::apiserver::cel::library::parse_duration;
+use crate::apiserver::cel::parse::RESERVED;
 use crate::apiserver::cel::types::Type;
 use crate::object::{CustomObject, base64};
 
@@ -112,30 +113,6 @@ fn text_of(text: &str, format: &str) -> Value {
     };
     read.unwrap_or_else(|| Value::string(text))
 }
-
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 /// The name of a field in CEL; none if it can have none.
 pub fn escape(name: &str) -> Option<String> {
