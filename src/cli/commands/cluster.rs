@@ -116,14 +116,11 @@ pub const GROUP: Group = Group {
             usage: "kubectl …",
             about: "any of kubectl's commands",
             more: "kubectl --help lists them, kubectl get --help says what flags one has.\n",
-            run: Says(|stepper, line| match line.words()[1..].first().map(String::as_str) {
-                None => Err("write for example: kubectl get pods".to_owned()),
-                Some("edit") => Err(NO_EDITOR.to_owned()),
-                Some(
-                    "get" | "describe" | "logs" | "events" | "top" | "auth" | "api-resources" | "api-versions"
-                    | "version" | "cluster-info",
-                ) => look(stepper, &line.words()[1..]),
-                Some(_) => start(stepper, &line.words()[1..]),
+            run: Says(|stepper, line| match &line.words()[1..] {
+                [] => Err("write for example: kubectl get pods".to_owned()),
+                [verb, ..] if verb == "edit" => Err(NO_EDITOR.to_owned()),
+                words if only_looks(words) => look(stepper, words),
+                words => start(stepper, words),
             }),
         },
     ],
@@ -132,6 +129,27 @@ pub const GROUP: Group = Group {
 /// Whatever changes something becomes events to step through.
 pub fn change(stepper: &mut Stepper, line: &Line) -> Text {
     start(stepper, line.words())
+}
+
+/// Whether a line of kubectl's changes nothing, in the cluster or in the user's own configuration.
+fn only_looks(words: &[String]) -> bool {
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["config", what, ..] => matches!(what, "view" | "current-context") || what.starts_with("get-"),
+        [verb, ..] => matches!(
+            verb,
+            "get"
+                | "describe"
+                | "logs"
+                | "events"
+                | "top"
+                | "auth"
+                | "api-resources"
+                | "api-versions"
+                | "version"
+                | "cluster-info"
+        ),
+        [] => false,
+    }
 }
 
 /// What only looks takes no time, unless it is to go on looking.
