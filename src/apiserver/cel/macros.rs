@@ -26,41 +26,39 @@ pub fn expand(at: usize, name: String, target: Option<Box<Node>>, args: Vec<Node
     match (name.as_str(), target, args.len()) {
         ("has", None, 1) => plain(has(at, args)?),
         ("all", Some(range), 2) => {
-            let [item, predicate] = two(args);
+            let [item, predicate] = these(args);
             let going_on = Node::call(at, "@not_strictly_false", vec![result(at)]);
             let step = Node::call(at, "_&&_", vec![result(at), predicate]);
             made(fold(at, *range, &item, boolean(at, true), going_on, step, result(at))?)
         }
         ("exists", Some(range), 2) => {
-            let [item, predicate] = two(args);
+            let [item, predicate] = these(args);
             let going_on = Node::call(at, "@not_strictly_false", vec![Node::call(at, "!_", vec![result(at)])]);
             let step = Node::call(at, "_||_", vec![result(at), predicate]);
             made(fold(at, *range, &item, boolean(at, false), going_on, step, result(at))?)
         }
         ("exists_one" | "existsOne", Some(range), 2) => {
-            let [item, predicate] = two(args);
+            let [item, predicate] = these(args);
             let one = |name| Node::call(at, name, vec![result(at), Node::literal(at, Value::Int(1))]);
             let step = Node::call(at, "_?_:_", vec![predicate, one("_+_"), result(at)]);
             let start = Node::literal(at, Value::Int(0));
             made(fold(at, *range, &item, start, boolean(at, true), step, one("_==_"))?)
         }
         ("filter", Some(range), 2) => {
-            let [item, predicate] = two(args);
+            let [item, predicate] = these(args);
             let kept = item.clone();
             made(gathered(at, *range, &item, Some(predicate), kept)?)
         }
         ("map", Some(range), 2) => {
-            let [item, made_of_it] = two(args);
+            let [item, made_of_it] = these(args);
             made(gathered(at, *range, &item, None, made_of_it)?)
         }
         ("map", Some(range), 3) => {
-            let mut args = args;
-            let made_of_it = args.pop();
-            let [item, predicate] = two(args);
-            made(gathered(at, *range, &item, Some(predicate), made_of_it.unwrap_or_else(|| result(at)))?)
+            let [item, predicate, made_of_it] = these(args);
+            made(gathered(at, *range, &item, Some(predicate), made_of_it)?)
         }
         ("optMap" | "optFlatMap", Some(of), 2) => {
-            let [item, made_of_it] = two(args);
+            let [item, made_of_it] = these(args);
             let node = optional(at, name == "optFlatMap", *of, &item, made_of_it)?;
             Ok(Expanded { node, target_deeper: 2, args_deeper: 4 })
         }
@@ -81,9 +79,9 @@ fn has(at: usize, mut args: Vec<Node>) -> Result<Node, Wrong> {
     }
 }
 
-/// The arguments of a macro that has two.
-fn two(args: Vec<Node>) -> [Node; 2] {
-    <[Node; 2]>::try_from(args).unwrap_or_else(|_| unreachable!("the macro was chosen by how many it has"))
+/// The arguments of a macro that has so many.
+fn these<const N: usize>(args: Vec<Node>) -> [Node; N] {
+    <[Node; N]>::try_from(args).unwrap_or_else(|_| unreachable!("the macro was chosen by how many it has"))
 }
 
 fn result(at: usize) -> Node {

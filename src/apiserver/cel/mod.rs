@@ -33,6 +33,9 @@ use tree::{Is, Node};
 use types::Type;
 pub use value::Value;
 
+/// How long a message that an expression makes may be, in bytes. Mirrors `MaxEvaluatedMessageExpressionSizeBytes`.
+const MESSAGE_MAX: usize = 5 * 1024;
+
 /// An expression that was found right.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -66,6 +69,14 @@ impl Program {
     pub fn evaluate(&self, activation: &Activation, budget: &mut Budget) -> Result<Value, Failure> {
         budget.begin();
         Run::new(activation, budget).value(&self.root)
+    }
+
+    /// The text that it makes, if that will do as a message: something, on one line, that is not too long.
+    pub fn message(&self, activation: &Activation, budget: &mut Budget) -> Option<String> {
+        let Ok(Value::String(text)) = self.evaluate(activation, budget) else { return None };
+        let text = text.trim();
+        let will_do = !text.is_empty() && text.len() <= MESSAGE_MAX && !text.contains('\n');
+        will_do.then(|| text.to_owned())
     }
 
     /// Whether it uses a name anywhere.

@@ -9,9 +9,9 @@
 //! Mirrors `pkg/admission/plugin/policy/{generic,validating}` of apiserver.
 //!
 //! Left out: `auditAnnotations` and the action `Audit`, which write into an audit log that is not there; the `authorizer`;
-//! `status`, in which a controller tells of types that do not fit; bindings of Pods, their eviction and commands in them, which a
-//! policy does not see. A real server asks the policies that its informers have told it of; here one is asked from the write
-//! on that stores it.
+//! `status`, in which a controller tells of types that do not fit; bindings of Pods, their eviction and commands in them,
+//! which a policy does not see. A real server asks the policies that its informers have told it of; here one is asked
+//! from the write on that stores it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,9 +36,6 @@ use question::Question;
 
 /// The plugin's name.
 pub const NAME: &str = "ValidatingAdmissionPolicy";
-
-/// What a message that an expression makes may be long. Mirrors `MaxEvaluatedMessageExpressionSizeBytes`.
-const MESSAGE_MAX: usize = 5 * 1024;
 
 /// The policies and bindings that are stored, by name.
 #[derive(Clone, Default)]
@@ -183,8 +180,9 @@ fn asked(policy: &Policy, question: &Question, params: Value) -> Vec<Objection> 
         match validation.is.program.evaluate(&activation, &mut budget) {
             Ok(Value::Bool(true)) => {}
             Ok(_) => {
-                let made = validation.message.as_ref().map(|program| program.evaluate(&activation, &mut budget));
-                found.push(Objection { message: message(validation, made), reason: validation.reason });
+                let made = validation.message.as_ref().and_then(|program| program.message(&activation, &mut budget));
+                let message = made.unwrap_or_else(|| in_words(validation));
+                found.push(Objection { message, reason: validation.reason });
             }
             Err(failure) if budget.is_spent() => return fails(said(&validation.is.text, &failure, true)),
             Err(failure) => found.extend(fails(said(&validation.is.text, &failure, false))),
@@ -202,16 +200,8 @@ fn said(text: &str, failure: &Failure, spent: bool) -> String {
     format!("expression '{text}' resulted in error: {failure}")
 }
 
-/// What the sender is told of a validation that does not hold: what its expression made, if that will do as a message; or
-/// what it says; or itself.
-fn message(validation: &Validation, made: Option<Result<Value, Failure>>) -> String {
-    let made = match made {
-        Some(Ok(Value::String(text))) => text.trim().to_owned(),
-        _ => String::new(),
-    };
-    if !made.is_empty() && made.len() <= MESSAGE_MAX && !made.contains('\n') {
-        return made;
-    }
+/// What the sender is told of a validation that does not hold and makes no message of its own: what it says, or itself.
+fn in_words(validation: &Validation) -> String {
     match validation.says.trim() {
         "" => format!("failed expression: {}", validation.is.text.trim()),
         says => says.to_owned(),

@@ -13,7 +13,7 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool, ValidationRule,
 };
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::apiserver::cel::check::Names;
 use crate::apiserver::cel::eval::{Activation, Budget};
@@ -26,9 +26,6 @@ use super::schema::{Additional, ListType, Schema};
 
 pub mod definition;
 pub mod model;
-
-/// What a message that an expression makes may be long. Mirrors `MaxEvaluatedMessageExpressionSizeBytes`.
-const MESSAGE_MAX: usize = 5 * 1024;
 
 /// A rule, ready to be asked.
 #[derive(Clone, Debug)]
@@ -114,8 +111,11 @@ pub fn validate(schema: &Schema, new: &CustomObject, old: Option<&CustomObject>,
         return vec![cause("FieldValueInvalid", "", format!("Invalid value: null: {WHY}"))];
     }
     let mut asked = Asked { causes: Vec::new(), budget: Budget::new(Budget::ALL), goes_on: true };
-    let whole = |object: &CustomObject| Json::Object(model::whole(object));
-    asked.value(schema, "", &whole(new), old.map(whole).as_ref(), true);
+    if !schema.rules.is_empty() {
+        asked.rules(schema, "", &model::whole(new), old.map(model::whole).as_ref(), true);
+    }
+    asked.fields(schema, "", &model::common(new), old.map(model::common).as_ref());
+    asked.fields(schema, "", &new.content, old.map(|old| &*old.content));
     asked.causes
 }
 
@@ -133,35 +133,36 @@ struct Asked {
 
 impl Asked {
     /// All rules about a value, and about what is in it.
-    fn value(&mut self, schema: &Schema, path: &str, new: &Json, old: Option<&Json>, is_root: bool) {
+    fn value(&mut self, schema: &Schema, path: &str, new: &Json, old: Option<&Json>) {
         if !self.goes_on || !schema.has_rules || new.is_null() {
             return;
         }
         let old = old.filter(|old| !old.is_null());
-        self.rules(schema, path, new, old, is_root);
+        self.rules(schema, path, new, old, schema.embedded);
         match new {
             Json::Array(items) => {
                 let Some(of) = schema.items.as_deref() else { return };
                 let before = old.and_then(Json::as_array);
                 for (i, item) in items.iter().enumerate() {
                     let old = before.and_then(|before| counterpart(&schema.list, item, before));
-                    self.value(of, &format!("{path}[{i}]"), item, old, of.embedded);
+                    self.value(of, &format!("{path}[{i}]"), item, old);
                 }
             }
-            Json::Object(fields) => {
-                for (name, value) in fields {
-                    let old = old.and_then(|old| old.get(name));
-                    match (schema.properties.get(name), &schema.additional) {
-                        (Some(of), _) if path.is_empty() => self.value(of, name, value, old, of.embedded),
-                        (Some(of), _) => self.value(of, &format!("{path}.{name}"), value, old, of.embedded),
-                        (None, Some(Additional::Of(of))) => {
-                            self.value(of, &format!("{path}[{name}]"), value, old, of.embedded);
-                        }
-                        _ => {}
-                    }
-                }
-            }
+            Json::Object(fields) => self.fields(schema, path, fields, old.and_then(Json::as_object)),
             _ => {}
+        }
+    }
+
+    /// All rules about the fields of a value.
+    fn fields(&mut self, schema: &Schema, path: &str, new: &Map<String, Json>, old: Option<&Map<String, Json>>) {
+        for (name, value) in new {
+            let old = old.and_then(|old| old.get(name));
+            match (schema.properties.get(name), &schema.additional) {
+                (Some(of), _) if path.is_empty() => self.value(of, name, value, old),
+                (Some(of), _) => self.value(of, &format!("{path}.{name}"), value, old),
+                (None, Some(Additional::Of(of))) => self.value(of, &format!("{path}[{name}]"), value, old),
+                _ => {}
+            }
         }
     }
 
@@ -225,11 +226,7 @@ impl Asked {
 
     /// The rule does not hold.
     fn broken(&mut self, rule: &Rule, activation: &Activation, path: &str, new: &Json) {
-        let made = rule.message.as_ref().and_then(|message| message.evaluate(activation, &mut self.budget).ok());
-        let made = match made {
-            Some(Value::String(text)) => Some(text.trim().to_owned()).filter(|text| is_message(text)),
-            _ => None,
-        };
+        let made = rule.message.as_ref().and_then(|program| program.message(activation, &mut self.budget));
         let given = || rule.said.message.as_deref().filter(|text| !text.is_empty()).map(|text| text.trim().to_owned());
         let detail = made.or_else(given).unwrap_or_else(|| format!("failed rule: {}", rule.said.rule.trim()));
         let path = match (path, rule.at.as_str()) {
@@ -246,11 +243,6 @@ impl Asked {
         };
         self.causes.push(cause(reason, &path, message));
     }
-}
-
-/// Whether what an expression made will do as a message: something, on one line, that is not too long.
-fn is_message(text: &str) -> bool {
-    !text.is_empty() && text.len() <= MESSAGE_MAX && !text.contains('\n')
 }
 
 /// What an item of a list was before: only lists with keys know.

@@ -18,16 +18,23 @@ use super::super::schema::{Additional, Schema};
 const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
 const OBJECT_META: [&str; 2] = ["name", "generateName"];
 
-/// An object as rules at its root see it: of its metadata only the name.
-pub fn whole(object: &CustomObject) -> Map<String, Json> {
+/// An object as rules at its root see it.
+pub fn whole(object: &CustomObject) -> Json {
     let mut fields = (*object.content).clone();
+    fields.extend(common(object));
+    Json::Object(fields)
+}
+
+/// The fields that every object has: of its metadata a rule sees only the name.
+pub fn common(object: &CustomObject) -> Map<String, Json> {
     let info = object.kind().info();
     let meta = [("name", &object.metadata.name), ("generateName", &object.metadata.generate_name)];
     let meta = meta.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?.into())));
-    fields.insert("apiVersion".into(), info.api_version.into());
-    fields.insert("kind".into(), info.kind.into());
-    fields.insert("metadata".into(), Json::Object(meta.collect()));
-    fields
+    Map::from_iter([
+        ("apiVersion".to_owned(), info.api_version.into()),
+        ("kind".to_owned(), info.kind.into()),
+        ("metadata".to_owned(), Json::Object(meta.collect())),
+    ])
 }
 
 /// The type of a value, if a rule can see it; `name` is what errors call it.
