@@ -40,7 +40,7 @@ const SCRIPT: &[(&str, &str)] = &[
     ("kubectl config set-context far --cluster=mars", "error: there is no cluster \"mars\" here, only \"kubernetes\""),
     ("kubectl config rename-context ours mine", "Context \"ours\" renamed to \"mine\"."),
     ("kubectl config current-context", "mine"),
-    ("kubectl config delete-context none", "error: cannot delete context none, not in /root/.kube/config"),
+    ("kubectl config delete-context none", "error: cannot delete context none, not in ~/.kube/config"),
     ("kubectl config delete-context kubernetes-admin@kubernetes", "deleted context kubernetes-admin@kubernetes from…"),
     ("kubectl config set-clutser", "error: write: kubectl config view,…"),
     ("kubectl auth can-i create pods --quiet", ""),

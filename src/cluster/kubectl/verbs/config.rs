@@ -160,5 +160,5 @@ fn delete(name: &str, cx: &Kubectl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the real kubectl has it.
-const FILE: &str = "/root/.kube/config";
+/// Where a real kubectl has it; it writes the home directory out.
+const FILE: &str = "~/.kube/config";
