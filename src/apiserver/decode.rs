@@ -25,7 +25,8 @@ pub(super) mod typed;
 /// How many bytes of an unrecognisable body its error shows.
 const SUMMARY_LEN: usize = 30;
 
-/// Reads `body` as an object of `kind`; `custom` is what is known of it if a user has defined it. Also gives the warnings of mode `Warn`.
+/// Reads `body` as an object of `kind`; `custom` is what is known of it if a user has defined it. Also gives the
+/// warnings of mode `Warn`.
 pub fn decode(
     kind: Kind,
     custom: Option<&Version>,

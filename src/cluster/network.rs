@@ -1,8 +1,8 @@
 //! The network that nodes share, and what an installer puts into a cluster beside the control plane.
 //!
 //! A node's machine is plugged into a switch. When its Node gets a range for its Pods, the range goes into the machine's
-//! network configuration and becomes known to all others, which is what a network add-on does. With DNS, the cluster gets what kubeadm gives it: CoreDNS as a Deployment, with its account, role and
-//! Service.
+//! network configuration and becomes known to all others, which is what a network add-on does. With DNS, the cluster
+//! gets what kubeadm gives it: CoreDNS as a Deployment, with its account, role and Service.
 
 use std::net::Ipv4Addr;
 use std::rc::Rc;

@@ -6,7 +6,8 @@
 //! - [`Cluster::is_quiet`]: nothing but background traffic and timers far ahead is pending, and no command is under way.
 //! - [`Cluster::may_stir`]: something may come of those all the same. A heartbeat alone changes nothing as long as it comes:
 //!   so nothing can, if all that is due is heartbeats and those who listen to them, every Node has its kubelet and that the
-//!   right time, and nothing was broken lately or is broken still. That is told from what is pending, not by letting time pass.
+//!   right time, and nothing was broken lately or is broken still. That is told from what is pending, not by letting
+//!   time pass.
 //!
 //! Whoever wants to know what comes, if something may, has to let the cluster run: the debugger does, and goes back.
 

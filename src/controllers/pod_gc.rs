@@ -210,8 +210,8 @@ impl PodGc {
     }
 }
 
-/// Whether the Pod counts as terminated here: also with a phase that nobody knows. Mirrors `isPodTerminated`; it is wider than
-/// [`crate::object::pod::has_ended`].
+/// Whether the Pod counts as terminated here: also with a phase that nobody knows. Mirrors `isPodTerminated`; it is
+/// wider than [`crate::object::pod::has_ended`].
 fn is_terminated(pod: &Pod) -> bool {
     !matches!(phase(pod), "Pending" | "Running" | "Unknown")
 }

@@ -1,5 +1,5 @@
-//! Exercise 15: what the EndpointSlice controller does with one Service. Mirrors `syncService` of the real one, with one slice
-//! for each Service, whose name follows from the Service's.
+//! Exercise 15: what the EndpointSlice controller does with one Service. Mirrors `syncService` of the real one, with
+//! one slice for each Service, whose name follows from the Service's.
 //!
 //! Left out: more than a hundred endpoints, ports by name, `publishNotReadyAddresses`, zones and hints.
 

@@ -1,5 +1,5 @@
-//! A learner's function in a cluster: its process is asked one question at a time, when the part of the cluster that it stands
-//! for has one. It is asked as the grader asks it, and limited in the same ways.
+//! A learner's function in a cluster: its process is asked one question at a time, when the part of the cluster that it
+//! stands for has one. It is asked as the grader asks it, and limited in the same ways.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,8 @@
 //! Mirrors `k8s.io/cri-api/pkg/apis/runtime/v1`: the runtime service and the image service, with the fields that this
 //! cluster uses. The types travel as they are; they are printed as JSON only when somebody looks.
 //!
-//! Left out: streaming (attach, port-forward, and the streams of exec), metrics, checkpoints, user namespaces, resource updates.
+//! Left out: streaming (attach, port-forward, and the streams of exec), metrics, checkpoints, user namespaces, resource
+//! updates.
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,11 @@
 //! Objects: what a cluster stores and everybody talks about.
 //!
 //! A Kubernetes object is metadata (who it is), a spec (what should be) and a status (what was seen). Here the
-//! objects are the `k8s-openapi` structs themselves, the [`Pod`] apart. They are shared, never copied to look at: an [`Object`] is
-//! one reference-counted typed struct, and whoever changes one makes a new version of it.
+//! objects are the `k8s-openapi` structs themselves, the [`Pod`] apart. They are shared, never copied to look at: an
+//! [`Object`] is one reference-counted typed struct, and whoever changes one makes a new version of it.
 //!
-//! - [`kinds`]: the table of kinds; adding a kind to the cluster starts with one row there. [`custom`]: kinds that users define;
-//!   [`definition`], [`discovery`]: how they define them, and how clients learn of them.
+//! - [`kinds`]: the table of kinds; adding a kind to the cluster starts with one row there. [`custom`]: kinds that
+//!   users define; [`definition`], [`discovery`]: how they define them, and how clients learn of them.
 //! - [`meta`]: names, keys, owners, conditions.
 //! - [`status`]: errors as the API server gives them.
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.

@@ -1,9 +1,9 @@
 //! A live session: a page and a `kubestep step --json` that talk over a WebSocket.
 //!
 //! The page asks with `?token=…&scenario=…&seed=…`, and with `&exercise=…` for a learner's code in the place of the cluster's
-//! own part. A session that cannot begin, since that code does not compile, say, is one error, and the end. Else each message of it is `{"line": "until create pods request"}`, a
-//! command, or `{"file": "…"}`, the text of `edit.yaml` in the folder in which the session works. Each command is answered
-//! by one message, a line as `docs/json.md` says; a first one comes before.
+//! own part. A session that cannot begin, since that code does not compile, say, is one error, and the end. Else each message
+//! of it is `{"line": "until create pods request"}`, a command, or `{"file": "…"}`, the text of `edit.yaml` in the folder in
+//! which the session works. Each command is answered by one message, a line as `docs/json.md` says; a first one comes before.
 
 use std::io;
 use std::path::{Path, PathBuf};

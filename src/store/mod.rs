@@ -8,7 +8,8 @@
 //! Must hold: revisions only grow, one step a write; a refused transaction changes nothing; whatever lies before
 //! the compacted revision is gone and says so.
 //!
-//! Left out: leases on keys (so that Events, which a real API server has etcd forget after an hour, stay), multi-key transactions, members and raft.
+//! Left out: leases on keys (so that Events, which a real API server has etcd forget after an hour, stay), multi-key
+//! transactions, members and raft.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;

@@ -16,9 +16,9 @@
 //! Must hold: a decision costs what the user's own rules cost, not what the cluster holds; it follows every change of a
 //! role or binding at once; it depends on nothing but the request and the stored objects.
 //!
-//! Left out: webhooks, ABAC, who may impersonate whom (only the person at the keyboard does), non-resource URLs (the HTTP front end's
-//! discovery is open to all), aggregated ClusterRoles (admin, edit and view are written out), and the check that
-//! nobody grants what they do not have (`rbac/escalation_check.go`).
+//! Left out: webhooks, ABAC, who may impersonate whom (only the person at the keyboard does), non-resource URLs (the
+//! HTTP front end's discovery is open to all), aggregated ClusterRoles (admin, edit and view are written out), and the
+//! check that nobody grants what they do not have (`rbac/escalation_check.go`).
 
 use std::cell::RefCell;
 use std::fmt;

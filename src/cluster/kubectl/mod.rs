@@ -5,7 +5,8 @@
 //! been asked: `apply` is GET, then POST or a three-way PATCH; `rollout status` and `wait` are GET, LIST, WATCH; `scale`,
 //! `set image`, `label` and `taint` are GET and a small PATCH. What it prints is what the real one prints.
 //!
-//! - [`client`]: whose it is, what it prints, the watches it follows. [`config`]: the kubeconfig. [`calls`]: requests, and errors as it words them.
+//! - [`client`]: whose it is, what it prints, the watches it follows. [`config`]: the kubeconfig. [`calls`]: requests, and
+//!   errors as it words them.
 //! - [`usage`]: which commands and flags there are, and what `--help` says. [`args`]: the command line.
 //! - [`mod@print`]: tables, describe pages and the other output formats.
 //! - `verbs`: one file for each family of verbs.

@@ -1,7 +1,8 @@
 //! What is in a Namespace, and how it is deleted: for each kind one DELETE of the whole collection, and one LIST to see
 //! what is left of it. Mirrors `deletion/namespaced_resources_deleter.go`.
 //!
-//! Which kinds there are it reads from the definitions of custom ones, where the real controller asks for discovery documents.
+//! Which kinds there are it reads from the definitions of custom ones, where the real controller asks for discovery
+//! documents.
 //!
 //! The real controller takes the kinds after the Pods in the order of a Go map, which is another one each time; here it is
 //! the order of discovery.

@@ -12,7 +12,8 @@ use crate::object::pod::{phase, ready_condition};
 use crate::object::quantity::Amount;
 use crate::object::time::Instant;
 
-/// So long after its start a Pod's CPU counts only while it is ready. `--horizontal-pod-autoscaler-cpu-initialization-period`.
+/// So long after its start a Pod's CPU counts only while it is ready.
+/// `--horizontal-pod-autoscaler-cpu-initialization-period`.
 const CPU_INITIALIZATION: Duration = Duration::from_secs(300);
 /// So long after its start a Pod that has become unready is taken for one that never was ready.
 /// `--horizontal-pod-autoscaler-initial-readiness-delay`.

@@ -38,10 +38,11 @@
 //! counts as within it if the search comes to it that way: what a delay of any other length would show besides (a timer
 //! that goes off in between, three races turned at once) may need one late message more.
 //!
-//! Left out: traffic in the background is never late, though others may be so late that it overtakes them. Steps that lie more than [`causality::NEAR`] apart are not reordered.
-//! Generated names, uids, and resourceVersions of different kinds depend on the order of independent writes, and are taken
-//! to be of no consequence; so is the storage system that controller and nodes share behind CSI. A watch that is held
-//! is released when all else is done, or after six minutes, not earlier: a late message stands for a short hold.
+//! Left out: traffic in the background is never late, though others may be so late that it overtakes them. Steps that
+//! lie more than [`causality::NEAR`] apart are not reordered. Generated names, uids, and resourceVersions of different
+//! kinds depend on the order of independent writes, and are taken to be of no consequence; so is the storage system
+//! that controller and nodes share behind CSI. A watch that is held is released when all else is done, or after six
+//! minutes, not earlier: a late message stands for a short hold.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;

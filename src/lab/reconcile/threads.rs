@@ -1,6 +1,6 @@
-//! Runs trials on all cores. A thread begins the next trial; when all are begun it helps with one that is not ended, so a long
-//! one is not waited for alone. What threads find is noted in the order of the schedules, and the first trial that fails is
-//! the first of the list: which thread was faster decides nothing.
+//! Runs trials on all cores. A thread begins the next trial; when all are begun it helps with one that is not ended, so
+//! a long one is not waited for alone. What threads find is noted in the order of the schedules, and the first trial
+//! that fails is the first of the list: which thread was faster decides nothing.
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;

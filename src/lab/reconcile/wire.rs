@@ -1,7 +1,7 @@
 //! What the cluster and the process that a learner's code runs in say to one another, one line of JSON each.
 //!
-//! Objects go as the text that the API prints, and each version once: after that it has a number ([`Item`]). In one run of the
-//! grader the same versions come about again and again, since every order of events begins in the same way.
+//! Objects go as the text that the API prints, and each version once: after that it has a number ([`Item`]). In one run
+//! of the grader the same versions come about again and again, since every order of events begins in the same way.
 
 use std::collections::BTreeMap;
 
@@ -112,7 +112,7 @@ pub enum Item {
 /// So many versions are known at most.
 const KNOWN: u64 = 4_096;
 
-/// Which versions were sent.
+/// Which versions were sent, by what is in them: in another order of events the same resourceVersion is another version.
 #[derive(Default)]
 pub struct Sender(BTreeMap<(Kind, String), u64>);
 

@@ -1,8 +1,9 @@
 //! The Container Storage Interface: what Kubernetes asks of a storage system, and a storage system that answers.
 //!
 //! A driver has two halves. The controller half makes volumes and connects them to nodes; it runs once, and beside it
-//! run the sidecars that translate Kubernetes' objects into calls: [`provisioner`], [`attacher`] and [`resizer`]. The node half
-//! mounts volumes; it runs on each node and the kubelet calls it. A volume so goes through states, up and down again:
+//! run the sidecars that translate Kubernetes' objects into calls: [`provisioner`], [`attacher`] and [`resizer`]. The
+//! node half mounts volumes; it runs on each node and the kubelet calls it. A volume so goes through states, up and
+//! down again:
 //!
 //! ```text
 //! CreateVolume → ControllerPublishVolume → NodeStageVolume → NodePublishVolume

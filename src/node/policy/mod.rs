@@ -6,8 +6,8 @@
 //!
 //! ```text
 //! FORWARD -> KUBE-NETPOL: a packet of an open connection passes
-//!                      -> from a Pod here that is isolated for egress  -> KUBE-NP-OUT-x: what is allowed returns, all else dies
-//!                      -> to a Pod here that is isolated for ingress   -> KUBE-NP-IN-x:  the same
+//!                      -> from a Pod here that is isolated for egress  -> KUBE-NP-OUT-x: what is allowed returns, all
+//!                      else dies -> to a Pod here that is isolated for ingress   -> KUBE-NP-IN-x:  the same
 //! ```
 //!
 //! So a connection between nodes is asked about twice, by each end's node, and needs both to agree. What the node itself

@@ -1,4 +1,5 @@
-//! Table cells of DaemonSets, StatefulSets, Jobs, CronJobs and autoscalers. Mirrors `pkg/printers/internalversion/printers.go`.
+//! Table cells of DaemonSets, StatefulSets, Jobs, CronJobs and autoscalers. Mirrors
+//! `pkg/printers/internalversion/printers.go`.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! `rollout`: the past and progress of a Deployment; [`rollout_sets`] has that of others. Mirrors `k8s.io/kubectl/pkg/polymorphichelpers`.
+//! `rollout`: the past and progress of a Deployment; [`rollout_sets`] has that of others. Mirrors
+//! `k8s.io/kubectl/pkg/polymorphichelpers`.
 
 use std::collections::BTreeMap;
 
