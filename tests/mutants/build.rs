@@ -1,4 +1,5 @@
-//! Makes a module of each wrong solution (`solutions/*/mutants.yaml`) and of each other right one (`solutions/*/also`).
+//! Makes a module of each wrong solution (`solutions/*/mutants.yaml`) and of each other right one (`solutions/*/also`); or,
+//! if `KUBESTEP_MUTATIONS` names a folder, of each file in its folders, which have the names of exercises.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,9 @@ fn main() {
     let solutions = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo says it")).join("../../solutions");
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo says it"));
     println!("cargo::rerun-if-changed={}", solutions.display());
+    println!("cargo::rerun-if-env-changed=KUBESTEP_MUTATIONS");
+    let given = env::var_os("KUBESTEP_MUTATIONS").map(PathBuf::from);
+    given.iter().for_each(|given| println!("cargo::rerun-if-changed={}", given.display()));
     let (mut modules, mut arms) = (String::new(), String::new());
     for folder in sorted(&solutions) {
         let name = folder.file_name().and_then(|name| name.to_str()).expect("folders have names").to_owned();
@@ -21,7 +25,11 @@ fn main() {
         let call = main.lines().find_map(|line| line.trim().strip_suffix(");")).expect("it calls answer");
         let (answer, function) = call.split_once('(').expect("with a function");
         let names: Vec<&str> = function.split(", ").filter_map(|path| path.rsplit("::").next()).collect();
-        for (n, text) in texts(&folder).into_iter().enumerate() {
+        let texts = match &given {
+            Some(given) => files(&given.join(&name)),
+            None => texts(&folder),
+        };
+        for (n, text) in texts.into_iter().enumerate() {
             let module = format!("m{name}_{n}");
             fs::write(out.join(format!("{module}.rs")), text).expect("OUT_DIR can be written");
             let path = out.join(format!("{module}.rs"));
@@ -48,8 +56,13 @@ fn texts(folder: &Path) -> Vec<String> {
         assert_eq!(solution.matches(&mutant.find).count(), 1, "{}: {:?}", folder.display(), mutant.find);
         solution.replacen(&mutant.find, &mutant.replace, 1)
     });
-    let also = sorted(&folder.join("also"));
-    mutated.chain(also.iter().map(|path| fs::read_to_string(path).expect("it was just listed"))).collect()
+    mutated.chain(files(&folder.join("also"))).collect()
+}
+
+/// The files of a folder, if it is there.
+fn files(folder: &Path) -> Vec<String> {
+    let paths = if folder.exists() { sorted(folder) } else { Vec::new() };
+    paths.iter().map(|path| fs::read_to_string(path).expect("it was just listed")).collect()
 }
 
 fn sorted(folder: &Path) -> Vec<PathBuf> {
