@@ -3,7 +3,7 @@
 
 use super::block::{Block, Mistake};
 use super::html;
-use crate::lab::{Exercise, Judging};
+use crate::lab::{Exercise, Judging, plug};
 
 /// The block as HTML.
 pub fn render(block: &Block) -> Result<String, Mistake> {
@@ -32,14 +32,14 @@ fn judged(judging: &Judging) -> &'static str {
 
 /// What is typed, in order.
 fn commands(exercise: &Exercise) -> String {
-    let Exercise { folder, judging, .. } = exercise;
+    let folder = exercise.folder;
     let name = exercise.name();
     let mut lines = vec![
         ("cargo run -- learn".to_owned(), "hands it out"),
         (format!("$EDITOR exercises/{folder}/src/lib.rs"), "yours to write"),
         (format!("cargo run -- grade {name}"), "the verdict"),
     ];
-    if let Judging::Controller(_) = judging {
+    if plug::has_a_place(exercise) {
         lines.push((format!("cargo run -- step --exercise {name}"), "your code, one event at a time"));
     }
     let width = lines.iter().map(|(line, _)| line.len()).max().unwrap_or_default();

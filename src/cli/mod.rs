@@ -299,8 +299,10 @@ impl Source {
                 let trial = self.exercise.as_ref().and_then(|exercise| plug::trial(exercise, name));
                 trial.map_or_else(|| Scenario::find(name), Ok)?
             }
-            (None, []) if self.exercise.is_some() => Scenario::find("deployment")?,
-            (None, []) => return Ok(None),
+            (None, []) => match &self.exercise {
+                Some(exercise) => Scenario::find(plug::usual_scenario(exercise))?,
+                None => return Ok(None),
+            },
             (None, files) => of_manifests(files)?,
         };
         self.prepared(scenario).map(Some)

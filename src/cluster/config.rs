@@ -11,7 +11,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use crate::client::Registration;
 use crate::controllers;
 use crate::engine::{Actor, ActorId, Hub};
-use crate::node::kubelet;
+use crate::node::cni::plugins::host_local::Ipam;
+use crate::node::kubelet::{self, actions::Compute};
 use crate::node::network::Mode;
 use crate::scheduler::actor::KubeScheduler;
 
@@ -53,6 +54,10 @@ pub struct Parts {
     pub controllers: &'static [Registration],
     /// What runs as kube-scheduler.
     pub scheduler: &'static (dyn Fn(Hub, ActorId, Limits) -> Rc<dyn Actor> + Sync),
+    /// What says in a kubelet what a sync has to do to a Pod, if it is not the kubelet's own.
+    pub compute: Option<&'static (dyn Fn() -> Rc<Compute> + Sync)>,
+    /// What gives Pods their addresses on a node, if it is not host-local's own search.
+    pub ipam: Option<&'static (dyn Fn() -> Rc<Ipam> + Sync)>,
     /// What runs beside: operators.
     pub programs: &'static [Program],
     /// Whether an informer's first list is the newest state, as with the WatchList feature of API server and clients.
@@ -74,7 +79,7 @@ pub struct Program {
 
 impl fmt::Debug for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { controllers, scheduler: _, programs, watch_list } = self;
+        let Parts { controllers, scheduler: _, compute: _, ipam: _, programs, watch_list } = self;
         let controllers: Vec<&str> = controllers.iter().map(|row| row.name).collect();
         write!(f, "{controllers:?} {programs:?} {watch_list}")
     }
@@ -92,6 +97,8 @@ impl Default for Parts {
         Parts {
             controllers: controllers::TABLE,
             scheduler: &|hub, actor, limits| Rc::new(KubeScheduler::new(hub, actor, limits)),
+            compute: None,
+            ipam: None,
             programs: &[],
             watch_list: true,
         }

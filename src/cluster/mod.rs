@@ -303,7 +303,9 @@ impl Cluster {
         let host = Rc::new(Host::new(&hub, node.address(), disk.clone()));
         self.plug(node, host.clone());
         let id = self.engine.next_actor();
-        let cni = self.engine.add(Rc::new(Plugins::new(hub.clone(), id, &node.name, host.clone())));
+        let ipam = self.config.parts.ipam.map(|new| new());
+        let plugins = Plugins::new(hub.clone(), id, &node.name, host.clone()).with_ipam(ipam);
+        let cni = self.engine.add(Rc::new(plugins));
         let id = self.engine.next_actor();
         let runtime = self.engine.add(Rc::new(Runtime::new(hub.clone(), id, &node.name, host.clone(), cni)));
         let driver = self.storage.clone().map(|backend| {
@@ -320,6 +322,7 @@ impl Cluster {
         let kubelet = Kubelet::new(hub.clone(), id, node.for_kubelet(self.config.dns), disk, runtime, limits);
         driver.into_iter().for_each(|driver| kubelet.use_driver(driver));
         kubelet.use_kernel(kernel);
+        self.config.parts.compute.into_iter().for_each(|new| kubelet.use_compute(new()));
         self.engine.add(Rc::new(kubelet));
         if self.config.proxy {
             let id = self.engine.next_actor();

@@ -33,7 +33,7 @@ pub struct Claimer<'a, O> {
 
 /// What is to be done about one candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+pub enum Verdict {
     /// Another's, or none of our business.
     Ignore,
     /// Ours.
@@ -48,11 +48,20 @@ impl<O: Resource> Claimer<'_, O> {
     /// Those of `candidates` that the owner has after adoption and release. All are tried; the errors are told
     /// together. Mirrors `BaseControllerRefManager.ClaimObject`.
     pub async fn claim<T: Resource>(&self, candidates: Vec<Arc<T>>) -> Result<Vec<Arc<T>>, Error> {
+        self.claim_by(candidates, |candidate| verdict(self.owner.metadata(), self.selector, candidate.metadata())).await
+    }
+
+    /// The same by another rule.
+    pub async fn claim_by<T: Resource>(
+        &self,
+        candidates: Vec<Arc<T>>,
+        verdict: impl Fn(&T) -> Verdict,
+    ) -> Result<Vec<Arc<T>>, Error> {
         let mut claimed = Vec::with_capacity(candidates.len());
         let mut errors = Vec::new();
         let mut may_adopt = None;
         for candidate in candidates {
-            let kept = match verdict(self.owner.metadata(), self.selector, candidate.metadata()) {
+            let kept = match verdict(&candidate) {
                 Verdict::Ignore => Ok(false),
                 Verdict::Keep => Ok(true),
                 Verdict::Release => self.release(&*candidate).await.map(|()| false),
@@ -122,7 +131,8 @@ impl<O: Resource> Claimer<'_, O> {
     }
 }
 
-fn verdict(owner: &ObjectMeta, selector: &Selector, candidate: &ObjectMeta) -> Verdict {
+/// The rule of all controllers.
+pub fn verdict(owner: &ObjectMeta, selector: &Selector, candidate: &ObjectMeta) -> Verdict {
     let selected = selector.matches(candidate.labels.as_ref());
     let owner_deleted = owner.deletion_timestamp.is_some();
     match controller_of(candidate) {

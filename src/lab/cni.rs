@@ -11,7 +11,7 @@ use std::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::{Exercise, Judging, placing};
 
 /// The files in the network's folder, `/var/lib/cni/networks/NETWORK`: name and text.
 pub type Files = BTreeMap<String, String>;
@@ -66,7 +66,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          remove the files with that text. CHECK: an error if there is none.",
     ],
     minutes: 35,
-    judging: Judging::of::<Cni>(),
+    judging: Judging::of_part::<Cni>(placing::with_cni),
 };
 
 /// In the learner's process.
@@ -79,24 +79,24 @@ pub fn answer(run: fn(&Range, &mut Files, &Call) -> Result<Option<Ipv4Addr>, Str
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Case {
-    range: Range,
-    files: Files,
-    calls: Vec<Call>,
+pub(super) struct Case {
+    pub range: Range,
+    pub files: Files,
+    pub calls: Vec<Call>,
 }
 
 /// What each call has said, and the files after all of them.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Outcome {
-    said: Vec<Result<Option<Ipv4Addr>, String>>,
-    files: Files,
+pub(super) struct Outcome {
+    pub said: Vec<Result<Option<Ipv4Addr>, String>>,
+    pub files: Files,
 }
 
-struct Cni;
+pub(super) struct Cni;
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
+pub(super) enum Slip {
     FromStart,
     NoRound,
     NotLast,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::{Exercise, Judging, placing};
 use crate::object::pod::phase_of;
 
 /// What to do for a Job now.
@@ -45,7 +45,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          succeeded, and then just as many as are active; it is complete when none is active any more.",
     ],
     minutes: 25,
-    judging: Judging::of::<Running>(),
+    judging: Judging::of_part::<Running>(placing::with_job),
 };
 
 /// In the learner's process.
@@ -53,17 +53,17 @@ pub fn answer(sync: fn(&JobSpec, &[Pod]) -> Step) {
     function::answer::<Running>(|case| sync(&case.job, &case.pods));
 }
 
-struct Running;
+pub(super) struct Running;
 
 #[derive(Serialize, Deserialize)]
-struct Case {
-    job: JobSpec,
-    pods: Vec<Pod>,
+pub(super) struct Case {
+    pub job: JobSpec,
+    pub pods: Vec<Pod>,
 }
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
+pub(super) enum Slip {
     CountsEnded,
     CountsGoing,
     GoingIsFailed,
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn the_rule_is_that_of_the_controller() {
-        for case in Running::questions().into_iter().filter(|case| case.job.suspend.is_none()) {
+        for case in Running::questions() {
             let right = Running::rule(&case, None);
             let count = |of: fn(&Pod) -> bool| case.pods.iter().filter(|pod| of(pod)).count() as i32;
             let succeeded = count(|pod| phase(pod) == "Succeeded");

@@ -6,7 +6,8 @@
 //!
 //! - [`function`]: how an exercise that is one function is asked and judged.
 //! - [`reconcile`]: how one that is a controller runs in the cluster, in every order of events within a bound.
-//! - [`plug`]: a learner's part in a cluster of one's own; [`oracle`]: a function in it, [`scheduling`]: the scheduler's.
+//! - [`plug`]: a learner's part in a cluster of one's own; [`oracle`]: a function in it; [`scheduling`] and [`placing`]: where
+//!   it has its place.
 //! - [`shelf`]: the files: what is handed out, what the learner has made of it.
 //! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words.
 //!
@@ -14,7 +15,7 @@
 //! package in `exercises/` with a `stub.rs`, one in `solutions/` with the answer, other right answers and mutants; both
 //! named in the workspace's members.
 //!
-//! Left out: most functions are asked by the grader only. They are smaller than the cluster's own part, or know less than it;
+//! Left out: some functions are asked by the grader only. They are smaller than the cluster's own part, or know less than it;
 //! [`plug`] says of each where that part is seen at work.
 
 use std::path::Path;
@@ -36,6 +37,7 @@ pub mod job;
 pub mod operator;
 pub mod oracle;
 pub mod ownership;
+mod placing;
 pub mod plug;
 pub mod process;
 pub mod progress;

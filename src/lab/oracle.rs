@@ -40,15 +40,22 @@ impl Oracle {
     /// # Panics
     /// If there is no answer: then the process that the function is a part of has crashed. The panic says how.
     pub fn ask<F: Function>(&self, question: &F::Question) -> F::Answer {
-        let line = serde_json::to_string(question).unwrap_or_else(|error| unreachable!("ours: {error}"));
         // Not `panic!`: nothing is to be printed.
-        self.try_ask(&line)
-            .and_then(|answer| serde_json::from_str(&answer).map_err(|error| format!("{answer} is no answer: {error}")))
-            .unwrap_or_else(|how| std::panic::resume_unwind(Box::new(how)))
+        self.try_ask::<F>(question).unwrap_or_else(|how| std::panic::resume_unwind(Box::new(how)))
+    }
+
+    /// Asks one question.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub fn try_ask<F: Function>(&self, question: &F::Question) -> Result<F::Answer, String> {
+        let line = serde_json::to_string(question).unwrap_or_else(|error| unreachable!("ours: {error}"));
+        let answer = self.answer_to(&line)?;
+        serde_json::from_str(&answer).map_err(|error| format!("{answer} is no answer: {error}"))
     }
 
     #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
-    fn try_ask(&self, question: &str) -> Result<String, String> {
+    fn answer_to(&self, question: &str) -> Result<String, String> {
         let mut process = self.0.process.borrow_mut();
         let mut asked = match process.take() {
             Some(asked) => asked,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::{Exercise, Judging, placing};
 use crate::object::meta::controller_of;
 use crate::object::selector::selects;
 
@@ -39,7 +39,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          selected, in my namespace, and neither of us is being deleted.",
     ],
     minutes: 15,
-    judging: Judging::of::<Ownership>(),
+    judging: Judging::of_part::<Ownership>(placing::with_ownership),
 };
 
 /// In the learner's process.
@@ -47,7 +47,7 @@ pub fn answer(claim: fn(&ReplicaSet, &Pod) -> Claim) {
     function::answer::<Ownership>(|case| claim(&case.replica_set, &case.pod));
 }
 
-struct Ownership;
+pub(super) struct Ownership;
 
 impl Function for Ownership {
     type Question = Case;
@@ -86,9 +86,9 @@ impl Function for Ownership {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Case {
-    replica_set: ReplicaSet,
-    pod: Pod,
+pub(super) struct Case {
+    pub replica_set: ReplicaSet,
+    pub pod: Pod,
 }
 
 /// Simple things come first, so the first case that fails is a smallest one.
@@ -157,7 +157,7 @@ fn owner(name: &str, uid: &str, controller: bool) -> Value {
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
+pub(super) enum Slip {
     ByName,
     AnyOwner,
     FirstOwner,

@@ -77,11 +77,11 @@ fn names(is: fn(&Exercise) -> bool) -> Vec<&'static str> {
 }
 
 /// Whether a solution can take the place of the cluster's own part.
-fn has_a_place(exercise: &Exercise) -> bool {
+pub fn has_a_place(exercise: &Exercise) -> bool {
     matches!(exercise.judging, Judging::Controller(_) | Judging::Function { parts: Some(_), .. })
 }
 
-/// Where the cluster's own part is seen at work, if a solution cannot take its place: a scenario, and what to type there.
+/// Where the part of the cluster that a function stands for is at work: a scenario, and what to type there.
 const AT_WORK: &[(&str, &str, &str)] = &[
     ("trace", "deployment", "tour"),
     ("ownership", "self-heal", "until create pods request"),
@@ -90,6 +90,8 @@ const AT_WORK: &[(&str, &str, &str)] = &[
     ("queue", "deployment", "until replicaset-controller timer"),
     ("admission", "limit-range", "until create pods request"),
     ("rollout", "rolling-update", "until update replicasets request"),
+    ("fit", "placement", "until pods/binding request"),
+    ("score", "placement", "until pods/binding request"),
     ("sync", "pod", "until notification pod to=kubelet/*"),
     ("restart", "probes", "until pods/status request if new.status.containerStatuses[0].restartCount == 1"),
     ("cni", "cross-node", "until pods/status request if new.status.podIP"),
@@ -98,6 +100,12 @@ const AT_WORK: &[(&str, &str, &str)] = &[
     ("heartbeat", "node-deleted", "until update leases request"),
     ("job", "job", "until create pods request"),
 ];
+
+/// The scenario in which an exercise is looked at, unless another is asked for.
+pub fn usual_scenario(exercise: &str) -> &'static str {
+    let name = Exercise::find(exercise).map_or("", Exercise::name);
+    AT_WORK.iter().find(|(of, ..)| *of == name).map_or("deployment", |(_, scenario, _)| scenario)
+}
 
 /// What to do with a function that has no place in the cluster.
 fn instead(exercise: &Exercise) -> String {
@@ -119,11 +127,11 @@ mod tests {
     use crate::debugger::breakpoint::Breakpoints;
     use crate::debugger::{Advance, Goal, Session};
 
-    /// Each exercise runs in the cluster, or says where its like is seen; and a run comes to that place.
+    /// Of each function it is said where its like is seen; and a run comes to that place.
     #[test]
-    fn whoever_has_no_place_says_where_to_look() {
-        let without: Vec<&str> = TABLE.iter().filter(|one| !has_a_place(one)).map(Exercise::name).collect();
-        assert_eq!(without, AT_WORK.iter().map(|(name, ..)| *name).collect::<Vec<_>>());
+    fn each_function_is_at_work_somewhere() {
+        let functions: Vec<&str> = names(|one| matches!(one.judging, Judging::Function { .. }));
+        assert_eq!(functions, AT_WORK.iter().map(|(name, ..)| *name).collect::<Vec<_>>());
         for (name, scenario, moves) in AT_WORK {
             let mut session = Session::of(Scenario::find(scenario).unwrap());
             let Some(until) = moves.strip_prefix("until ") else { continue };

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::{Exercise, Judging, placing};
 use crate::controllers::deployment::arithmetic::{max_scaled_down, new_replicas};
 
 /// A Deployment in the middle of a rolling update, as one reconcile sees it.
@@ -58,7 +58,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          minimum.",
     ],
     minutes: 40,
-    judging: Judging::of::<Rolling>(),
+    judging: Judging::of_part::<Rolling>(placing::with_rollout),
 };
 
 /// In the learner's process.
@@ -66,11 +66,11 @@ pub fn answer(step: fn(&Rollout) -> Sizes) {
     function::answer::<Rolling>(step);
 }
 
-struct Rolling;
+pub(super) struct Rolling;
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
+pub(super) enum Slip {
     IgnoresSurge,
     CountsNewOnly,
     NeverShrinksNew,

@@ -15,8 +15,7 @@ use crate::scheduler::KubeScheduler;
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Code, Filter, Hint, Plugin, PreFilter, PreScore, Rejection, Score, Verdict};
 use crate::scheduler::node_info::{NodeId, NodeInfo};
-use crate::scheduler::plugins::node_resources_fit::NodeResourcesFit;
-use crate::scheduler::plugins::taint_toleration::{REASON, TaintToleration};
+use crate::scheduler::plugins::taint_toleration::REASON;
 use crate::scheduler::plugins::{Entry, default_profile};
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
@@ -24,7 +23,7 @@ use crate::scheduler::snapshot::Snapshot;
 /// A cluster whose scheduler asks `why_not` whether a Pod fits.
 pub(super) fn with_fit(program: &Path) -> Parts {
     with(program, |oracle, entry| match entry.plugin.name() {
-        "NodeResourcesFit" => Entry { plugin: Rc::new(YourFit(oracle.clone())), ..entry },
+        "NodeResourcesFit" => Entry { plugin: instead(entry.plugin, YourFit(oracle.clone())), ..entry },
         _ => entry,
     })
 }
@@ -32,9 +31,8 @@ pub(super) fn with_fit(program: &Path) -> Parts {
 /// A cluster whose scheduler asks `scores` where a Pod may go, and how good each node is.
 pub(super) fn with_score(program: &Path) -> Parts {
     with(program, |oracle, entry| match entry.plugin.name() {
-        "TaintToleration" => Entry { plugin: Rc::new(YourScores(oracle.clone())), weight: 1 },
-        // Its score is in the learner's already.
-        "NodeResourcesFit" => Entry { plugin: Rc::new(OnlyFilters), ..entry },
+        "TaintToleration" => Entry { plugin: instead(entry.plugin, YourScores(oracle.clone())), weight: 1 },
+        "NodeResourcesFit" => Entry { plugin: instead(entry.plugin, NoScore), ..entry },
         _ => entry,
     })
 }
@@ -54,28 +52,61 @@ fn plain(pod: &PodInfo) -> Pod {
     Pod::from((*pod.pod).clone())
 }
 
-/// NodeResourcesFit, but for its filter.
-struct YourFit(Oracle);
+/// A plugin with its questions to nodes exchanged.
+struct Instead<Y> {
+    of: Rc<dyn Plugin>,
+    yours: Y,
+}
 
-impl Plugin for YourFit {
+fn instead(of: Rc<dyn Plugin>, yours: impl Yours) -> Rc<dyn Plugin> {
+    Rc::new(Instead { of, yours })
+}
+
+/// What is exchanged of a plugin: nothing, unless a method says so.
+trait Yours: 'static {
+    fn pre_filter<'a>(&'a self, of: &'a dyn Plugin, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
+        of.pre_filter(pod, snapshot)
+    }
+
+    fn pre_score<'a>(
+        &'a self,
+        of: &'a dyn Plugin,
+        pod: &'a PodInfo,
+        snapshot: &'a Snapshot,
+        feasible: &[NodeId],
+    ) -> PreScore<'a> {
+        of.pre_score(pod, snapshot, feasible)
+    }
+}
+
+impl<Y: Yours> Plugin for Instead<Y> {
     fn name(&self) -> &'static str {
-        NodeResourcesFit.name()
+        self.of.name()
     }
 
     fn interests(&self) -> &'static [EventKind] {
-        NodeResourcesFit.interests()
+        self.of.interests()
     }
 
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent, snapshot: &Snapshot) -> Hint {
-        NodeResourcesFit.hint(pod, event, snapshot)
+        self.of.hint(pod, event, snapshot)
     }
 
-    fn pre_filter<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> PreFilter<'a> {
-        PreFilter::Ask(Box::new(Fits { oracle: &self.0, pod: plain(pod) }))
+    fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
+        self.yours.pre_filter(&*self.of, pod, snapshot)
     }
 
     fn pre_score<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot, feasible: &[NodeId]) -> PreScore<'a> {
-        NodeResourcesFit.pre_score(pod, snapshot, feasible)
+        self.yours.pre_score(&*self.of, pod, snapshot, feasible)
+    }
+}
+
+/// The filter of NodeResourcesFit.
+struct YourFit(Oracle);
+
+impl Yours for YourFit {
+    fn pre_filter<'a>(&'a self, _: &'a dyn Plugin, pod: &'a PodInfo, _: &'a Snapshot) -> PreFilter<'a> {
+        PreFilter::Ask(Box::new(Fits { oracle: &self.0, pod: plain(pod) }))
     }
 }
 
@@ -107,49 +138,30 @@ impl Filter for Fits<'_> {
     }
 }
 
-/// NodeResourcesFit without its score.
-struct OnlyFilters;
+/// The score of NodeResourcesFit, which is in the learner's already.
+struct NoScore;
 
-impl Plugin for OnlyFilters {
-    fn name(&self) -> &'static str {
-        NodeResourcesFit.name()
-    }
-
-    fn interests(&self) -> &'static [EventKind] {
-        NodeResourcesFit.interests()
-    }
-
-    fn hint(&self, pod: &PodInfo, event: &ClusterEvent, snapshot: &Snapshot) -> Hint {
-        NodeResourcesFit.hint(pod, event, snapshot)
-    }
-
-    fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
-        static FIT: NodeResourcesFit = NodeResourcesFit;
-        FIT.pre_filter(pod, snapshot)
+impl Yours for NoScore {
+    fn pre_score<'a>(&'a self, _: &'a dyn Plugin, _: &'a PodInfo, _: &'a Snapshot, _: &[NodeId]) -> PreScore<'a> {
+        PreScore::Skip
     }
 }
 
-/// TaintToleration, and LeastAllocated with it.
+/// All of TaintToleration, and LeastAllocated with it.
 struct YourScores(Oracle);
 
-impl Plugin for YourScores {
-    fn name(&self) -> &'static str {
-        TaintToleration.name()
-    }
-
-    fn interests(&self) -> &'static [EventKind] {
-        TaintToleration.interests()
-    }
-
-    fn hint(&self, pod: &PodInfo, event: &ClusterEvent, snapshot: &Snapshot) -> Hint {
-        TaintToleration.hint(pod, event, snapshot)
-    }
-
-    fn pre_filter<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> PreFilter<'a> {
+impl Yours for YourScores {
+    fn pre_filter<'a>(&'a self, _: &'a dyn Plugin, pod: &'a PodInfo, _: &'a Snapshot) -> PreFilter<'a> {
         PreFilter::Ask(Box::new(MayGo { oracle: &self.0, pod: wanted(pod) }))
     }
 
-    fn pre_score<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot, feasible: &[NodeId]) -> PreScore<'a> {
+    fn pre_score<'a>(
+        &'a self,
+        _: &'a dyn Plugin,
+        pod: &'a PodInfo,
+        snapshot: &'a Snapshot,
+        feasible: &[NodeId],
+    ) -> PreScore<'a> {
         let nodes = feasible.iter().map(|id| candidate(snapshot.node(*id))).collect();
         let scores = self.0.ask::<Scoring>(&score::Case { pod: wanted(pod), nodes });
         let by_node = feasible.iter().copied().zip(scores.into_iter().map(Option::unwrap_or_default)).collect();

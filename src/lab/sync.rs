@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::{Exercise, Judging, placing};
 
 /// What the runtime has of a Pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          kill_pod if nothing runs or starts.",
     ],
     minutes: 40,
-    judging: Judging::of::<Syncing>(),
+    judging: Judging::of_part::<Syncing>(placing::with_sync),
 };
 
 /// In the learner's process.
@@ -82,16 +82,16 @@ pub fn answer(sync: fn(&Pod, &Seen) -> Actions) {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Case {
-    pod: Pod,
-    seen: Seen,
+pub(super) struct Case {
+    pub pod: Pod,
+    pub seen: Seen,
 }
 
-struct Syncing;
+pub(super) struct Syncing;
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
+pub(super) enum Slip {
     IgnoresPolicy,
     OnlyFailed,
     OnFailureNever,

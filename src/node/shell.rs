@@ -79,7 +79,8 @@ mod tests {
         };
         let mut network = host.network.borrow_mut();
         network.named.entry("/var/run/netns/cni-a".into()).or_default();
-        let mut machine = Machine { disk: &host.disk, network: &mut network, random: &mut || 0x1a2b_3c4d, steps: None };
+        let mut machine =
+            Machine { disk: &host.disk, network: &mut network, random: &mut || 0x1a2b_3c4d, steps: None, ipam: None };
         main(&mut machine, &format!("{PLUGINS}/{plugin}"), &environment, stdin).unwrap();
     }
 

@@ -86,6 +86,8 @@ pub struct Deployments {
     deployments: Lister<Deployment>,
     replica_sets: Lister<ReplicaSet>,
     pods: Lister<Pod>,
+    /// The arithmetic of rolling updates, if it is not the one here.
+    sizes: Option<Rc<rolling::Arithmetic>>,
 }
 
 /// A Deployment's ReplicaSets.
@@ -126,7 +128,13 @@ impl Deployments {
             deployments: context.lister(),
             replica_sets: context.lister(),
             pods: context.lister(),
+            sizes: None,
         }
+    }
+
+    /// The controller with another arithmetic of rolling updates.
+    pub fn with_arithmetic(context: &ControllerContext, sizes: Rc<rolling::Arithmetic>) -> Deployments {
+        Deployments { sizes: Some(sizes), ..Deployments::new(context) }
     }
 
     /// One reconcile. Mirrors `syncDeployment`.

@@ -10,16 +10,39 @@ use crate::client::Error;
 use super::arithmetic::{available, max_replicas, max_scaled_down, min_available, new_replicas, size, wanted};
 use super::{Deployments, Sets, status};
 
+/// The sizes that one reconcile gives to ReplicaSets.
+pub struct Sizes {
+    /// That of the new one.
+    pub new: i32,
+    /// Those of the old ones, in their order.
+    pub old: Vec<i32>,
+}
+
+/// Works out how far a rolling update may go now, for a Deployment with these ReplicaSets, of which one is new.
+pub type Arithmetic = dyn Fn(&Deployment, &Sets, &ReplicaSet) -> Sizes;
+
 impl Deployments {
     /// One step of a rolling update: up, or else down, or else nothing but the status. Mirrors `rolloutRolling`.
     pub(super) async fn rollout_rolling(&self, d: &mut Deployment, owned: &[Arc<ReplicaSet>]) -> Result<(), Error> {
         let sets = self.sets(d, owned, true).await?;
         let Some(new) = &sets.new else { return Ok(()) };
-        let scaled = self.scale_up_new(d, &sets, new).await? || self.scale_down_old(d, &sets, new).await;
+        let scaled = match &self.sizes {
+            None => self.scale_up_new(d, &sets, new).await? || self.scale_down_old(d, &sets, new).await,
+            Some(sizes) => self.scale_to(d, &sets, new, sizes(d, &sets, new)).await?,
+        };
         if !scaled && status::is_complete(d, &d.status.clone().unwrap_or_default()) {
             self.clean_up(d, &sets).await?;
         }
         self.sync_rollout_status(d, &sets).await
+    }
+
+    /// Gives ReplicaSets their sizes, whoever worked them out. Whether any of them had another.
+    async fn scale_to(&self, d: &Deployment, sets: &Sets, new: &Arc<ReplicaSet>, to: Sizes) -> Result<bool, Error> {
+        let mut scaled = self.resize(d, new, to.new).await?.0;
+        for (rs, size) in sets.old.iter().zip(to.old) {
+            scaled |= self.resize(d, rs, size).await?.0;
+        }
+        Ok(scaled)
     }
 
     /// Mirrors `reconcileNewReplicaSet`.

@@ -27,12 +27,7 @@ const PREFIX_MAX: usize = 58;
 impl Jobs {
     /// One step towards the number of Pods that should run. The counts follow.
     pub(super) async fn manage(&self, sync: &mut Sync) -> Result<(), Error> {
-        let active = sync.counts.active;
-        if is_suspended(&sync.spec) {
-            let pods = self.superfluous(sync, active);
-            return self.delete_pods(sync, pods).await;
-        }
-        let wanted = wanted(&sync.spec, sync.counts.succeeded, active);
+        let (active, wanted) = (sync.counts.active, sync.wanted());
         let pods = self.superfluous(sync, (active - wanted).max(0));
         if !pods.is_empty() {
             return self.delete_pods(sync, pods).await;
@@ -172,6 +167,7 @@ fn settle_deletions(sync: &mut Sync, pods: &[Arc<Pod>], results: Vec<Result<(), 
 pub fn wanted(spec: &JobSpec, succeeded: i32, active: i32) -> i32 {
     let parallelism = spec.parallelism.unwrap_or(1);
     match spec.completions {
+        _ if is_suspended(spec) => 0,
         // One has seen the end of the work: the others may finish, and no more begin.
         None if succeeded > 0 => active,
         None => parallelism,

@@ -97,7 +97,23 @@ pub struct Jobs {
     removals: Memory<BTreeMap<Key, BTreeSet<String>>>,
     backoff: Memory<BTreeMap<Key, Backoff>>,
     consistency: Consistency,
+    /// What a Job still needs, if it is not counted here.
+    rule: Option<Rc<Rule>>,
 }
+
+/// What a Job still needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlook {
+    /// So many Pods should run now.
+    pub wanted: i32,
+    /// Too many have failed: the Job has.
+    pub failed: bool,
+    /// Enough have succeeded.
+    pub complete: bool,
+}
+
+/// Says of a Job and all its Pods what it still needs.
+pub type Rule = dyn Fn(&JobSpec, &[Arc<Pod>]) -> Outlook;
 
 impl Jobs {
     /// The controller, on these caches.
@@ -116,7 +132,13 @@ impl Jobs {
             removals: context.memory(BTreeMap::new()),
             backoff: context.memory(BTreeMap::new()),
             consistency: Consistency::new(context.client.hub()),
+            rule: None,
         }
+    }
+
+    /// The controller with another rule.
+    pub fn with_rule(context: &ControllerContext, rule: Rc<Rule>) -> Jobs {
+        Jobs { rule: Some(rule), ..Jobs::new(context) }
     }
 
     /// Works on the Job after `delay`, but not before a second has passed.

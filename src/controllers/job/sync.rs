@@ -17,10 +17,11 @@ use super::conditions::{
     self, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET, SUSPENDED, condition, ensure, failure, holding,
 };
 use super::indexes::{Indexes, index_of};
+use super::manage::wanted;
 use super::policy::{self, Verdict};
 use super::{
-    Jobs, TRACKING, is_indexed, is_suspended, is_tracked, per_index, replaces_failed_only, selector_of, time_left,
-    uid_of,
+    Jobs, Outlook, TRACKING, is_indexed, is_suspended, is_tracked, per_index, replaces_failed_only, selector_of,
+    time_left, uid_of,
 };
 
 /// What a reconcile knows of its Job, and makes of it.
@@ -44,6 +45,8 @@ pub(super) struct Sync {
     pub indexes_before: Indexes,
     pub succeeded_indexes: Indexes,
     pub failed_indexes: Option<Indexes>,
+    /// What another's rule makes of the Pods, if there is one.
+    pub told: Option<Outlook>,
 }
 
 /// How many Pods are in which state; what the status says, once all is counted.
@@ -71,6 +74,23 @@ impl Sync {
     /// Whether the Pod's end is still to be counted, as far as this controller knows.
     pub fn is_open(&self, pod: &Pod) -> bool {
         is_tracked(pod) && !self.released.contains(uid_of(pod))
+    }
+
+    /// How many Pods should run now.
+    pub fn wanted(&self) -> i32 {
+        self.told.map_or_else(|| wanted(&self.spec, self.counts.succeeded, self.counts.active), |told| told.wanted)
+    }
+
+    /// Whether the Job has failed because too many of its Pods have.
+    fn failed_too_often(&self) -> bool {
+        self.told.map_or(self.counts.failed > self.spec.backoff_limit.unwrap_or(6), |told| told.failed)
+    }
+
+    /// Whether enough has succeeded. Without a number of completions the first success tells that the work is done.
+    fn is_enough(&self) -> bool {
+        let succeeded = self.counts.succeeded;
+        let enough = self.spec.completions.map_or(succeeded > 0, |completions| succeeded >= completions);
+        self.told.map_or(enough, |told| told.complete)
     }
 
     /// The uids that the status holds until their finalizers are off.
@@ -156,7 +176,9 @@ impl Jobs {
             indexes_before: Indexes::default(),
             succeeded_indexes: Indexes::default(),
             failed_indexes: None,
+            told: None,
         };
+        sync.told = self.rule.as_ref().map(|rule| rule(&sync.spec, &sync.pods));
         let (noted_successes, noted_failures) = sync.uncounted();
         let succeeded = sync.newly(noted_successes, |pod| phase(pod) == "Succeeded");
         let failed = sync.newly(noted_failures, |pod| sync.has_failed(pod));
@@ -210,7 +232,7 @@ impl Jobs {
         }) {
             return Some(failure("PodFailurePolicy", &message, now));
         }
-        if sync.counts.failed > spec.backoff_limit.unwrap_or(6) || restarted_too_often(spec, &sync.pods) {
+        if sync.failed_too_often() || restarted_too_often(spec, &sync.pods) {
             return Some(failure("BackoffLimitExceeded", "Job has reached the specified backoff limit", now));
         }
         if is_suspended(spec) {
@@ -269,10 +291,7 @@ impl Jobs {
         }
         let manages = may_act && sync.job.metadata.deletion_timestamp.is_none();
         let result = if manages { self.manage(sync).await } else { Ok(()) };
-        let Counts { active, succeeded, .. } = sync.counts;
-        // Without a number of completions the first success tells that the work is done.
-        let enough = sync.spec.completions.map_or(succeeded > 0, |completions| succeeded >= completions);
-        if enough && active == 0 {
+        if sync.is_enough() && sync.counts.active == 0 {
             let message = "Reached expected number of succeeded pods";
             let met = condition(SUCCESS_CRITERIA_MET, "True", "CompletionsReached", message, self.client.now());
             sync.finish = Some(met);

@@ -51,7 +51,7 @@ use crate::object::pod::is_ready;
 use crate::object::selector::{Labels, Selector};
 use crate::object::{Key, Kind, Object, Pod};
 
-use super::claim::Claimer;
+use super::claim::{self, Claimer};
 use super::consistency::Consistency;
 use super::expectations::Expectations;
 use super::pods::{self, BY_CONTROLLER, PodControl, index_by_controller, orphans_of, owned_by};
@@ -93,11 +93,21 @@ pub struct ReplicaSets<T> {
     census: Census,
     expectations: Expectations,
     consistency: Consistency,
+    rule: Rc<Rule<T>>,
 }
+
+/// Whose a Pod is that is nobody's yet, or not selected any more.
+pub type Rule<T> = dyn Fn(&T, &Selector, &Pod) -> claim::Verdict;
 
 impl<T: Replicated> ReplicaSets<T> {
     /// The controller, on these caches.
     pub fn new(context: &ControllerContext) -> ReplicaSets<T> {
+        let rule = |rs: &T, selector: &Selector, pod: &Pod| claim::verdict(rs.metadata(), selector, &pod.metadata);
+        ReplicaSets::with_rule(context, Rc::new(rule))
+    }
+
+    /// One that claims Pods by a rule of its own.
+    pub fn with_rule(context: &ControllerContext, rule: Rc<Rule<T>>) -> ReplicaSets<T> {
         context.add_index::<Pod>(BY_CONTROLLER, index_by_controller);
         context.add_index::<T>(BY_CONTROLLER, index_by_controller);
         ReplicaSets {
@@ -109,6 +119,7 @@ impl<T: Replicated> ReplicaSets<T> {
             census: Census::new(context.client.hub(), T::kind()),
             expectations: Expectations::new(context.client.hub()),
             consistency: Consistency::new(context.client.hub()),
+            rule,
         }
     }
 
@@ -163,7 +174,7 @@ impl<T: Replicated> ReplicaSets<T> {
 
         let patched = |version: Option<&str>| self.wrote(key, Kind::Pod, version);
         let claimer = Claimer { client: &self.client, owner: rs, selector, finalizers: &[], patched: &patched };
-        let adopted = claimer.claim(candidates).await?;
+        let adopted = claimer.claim_by(candidates, |pod| (self.rule)(rs, selector, pod)).await?;
 
         let template = template_labels(rs.template());
         let mut survey = Survey::default();

@@ -39,6 +39,7 @@ pub mod plugins;
 pub mod result;
 
 use exec::{PluginExit, PluginRun};
+use plugins::host_local;
 
 /// The newest version of the specification that runtime and plugins understand.
 pub const VERSION: &str = "1.1.0";
@@ -49,12 +50,18 @@ pub struct Plugins {
     hub: Hub,
     actor: ActorId,
     host: Rc<Host>,
+    ipam: Option<Rc<host_local::Ipam>>,
 }
 
 impl Plugins {
     /// The plugins of `node`, which is the machine `host`.
     pub fn new(hub: Hub, actor: ActorId, node: &str, host: Rc<Host>) -> Plugins {
-        Plugins { name: format!("cni/{node}"), hub, actor, host }
+        Plugins { name: format!("cni/{node}"), hub, actor, host, ipam: None }
+    }
+
+    /// The same, with another way to give addresses.
+    pub fn with_ipam(self, ipam: Option<Rc<host_local::Ipam>>) -> Plugins {
+        Plugins { ipam, ..self }
     }
 
     /// The machine they work on.
@@ -76,6 +83,7 @@ impl Plugins {
                 network: &mut network,
                 random: &mut random,
                 steps: recording.then_some(&mut steps),
+                ipam: self.ipam.as_deref(),
             };
             plugins::main(&mut machine, &run.program, &run.environment, &run.stdin)
         };

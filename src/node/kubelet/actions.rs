@@ -46,6 +46,9 @@ pub struct Failed<'a> {
     pub started: &'a dyn Fn(&str, &str) -> bool,
 }
 
+/// Says what one sync has to do: [`compute`], or what stands in for it.
+pub type Compute = dyn Fn(&Pod, &RuntimePod, &Failed) -> Actions;
+
 impl Actions {
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {

@@ -34,6 +34,7 @@
 //! needs them is gone. A relist that would find nothing is not made; see [`pleg`].
 
 use std::any::Any;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
@@ -141,6 +142,8 @@ pub struct Shared {
     /// When the kubelet's one-second loops began to tick.
     started: Memory<Instant>,
     state: Memory<State>,
+    /// What says what a sync has to do, if it is not [`actions::compute`].
+    compute: OnceCell<Rc<actions::Compute>>,
 }
 
 /// All that changes. It can be lost: everything in it is found again in the API server and in the runtime.
@@ -199,6 +202,7 @@ impl Kubelet {
             disk,
             driver: hub.memory(None),
             kernel: hub.memory(None),
+            compute: OnceCell::new(),
             config,
         };
         Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node, services }
@@ -218,6 +222,12 @@ impl Kubelet {
     /// The machine that it runs on has a network.
     pub fn use_kernel(&self, kernel: Option<ActorId>) {
         self.shared.kernel.set(kernel);
+    }
+
+    /// Something else says what a sync has to do. It can be said once.
+    pub fn use_compute(&self, compute: Rc<actions::Compute>) {
+        // A second one changes nothing.
+        let _ = self.shared.compute.set(compute);
     }
 
     /// The machine becomes short of something; none: it has enough of everything again.

@@ -102,7 +102,11 @@ impl Shared {
         let worker = state.workers.get(uid)?;
         let probe = |id: &str| worker.failed_probe(id);
         let started = |name: &str, id: &str| worker.probed(name, id).started;
-        let actions = actions::compute(pod, &worker.runtime, &Failed { probe: &probe, started: &started });
+        let failed = Failed { probe: &probe, started: &started };
+        let actions = match self.compute.get() {
+            Some(compute) => compute(pod, &worker.runtime, &failed),
+            None => actions::compute(pod, &worker.runtime, &failed),
+        };
         Some((worker.runtime.clone(), actions))
     }
 

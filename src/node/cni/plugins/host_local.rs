@@ -9,6 +9,7 @@
 //!
 //! Left out: name servers from a `resolv.conf`.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::Deserialize;
@@ -40,7 +41,7 @@ struct Config {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
-struct Ipam {
+struct Section {
     #[serde(flatten)]
     range: Option<Range>,
     ranges: Vec<RangeSet>,
@@ -48,10 +49,37 @@ struct Ipam {
     data_dir: String,
 }
 
+/// Another way to give and take addresses of one range, for the command and the container's interface of this run: what it
+/// remembers are the network's files, by name. Gives the address, if the command is ADD.
+pub type Ipam = dyn Fn(&Run, &Range, &mut BTreeMap<String, String>) -> Result<Option<IpAddr>, String>;
+
+/// Asks what stands in for the search here, if there is such a thing. It knows networks with one range only.
+fn asked(machine: &mut Machine, run: &Run, config: &Config) -> Option<Result<Option<IpAddr>, String>> {
+    let (Some(ipam), [RangeSet(set)]) = (machine.ipam, config.ranges.as_slice()) else { return None };
+    let [range] = set.as_slice() else { return None };
+    let before = config.store.files(machine.disk);
+    let mut files = before.clone();
+    let said = ipam(run, range, &mut files);
+    for path in config.store.change(machine.disk, &before, &files) {
+        machine.did(format_args!("file {path} is written or removed"));
+    }
+    Some(said)
+}
+
 fn add(machine: &mut Machine, run: &Run) -> Result<CniResult, CniError> {
     let config = Config::load(run)?;
     let (id, ifname) = (&run.environment.container_id, &run.environment.ifname);
     config.store.open(machine.disk)?;
+    if let Some(said) = asked(machine, run, &config) {
+        let range = &config.ranges[0].0[0];
+        let prefix = range.subnet.map_or(0, |subnet| subnet.prefix);
+        let ip = |address| IpConfig { interface: None, address: IpNet { address, prefix }, gateway: range.gateway };
+        return Ok(CniResult {
+            ips: said?.into_iter().map(ip).collect(),
+            routes: config.routes,
+            ..CniResult::default()
+        });
+    }
     let mut requested = config.requested;
     let mut ips = Vec::new();
     for (at, set) in config.ranges.iter().enumerate() {
@@ -85,6 +113,9 @@ fn add(machine: &mut Machine, run: &Run) -> Result<CniResult, CniError> {
 fn del(machine: &mut Machine, run: &Run) -> Result<(), CniError> {
     let config = Config::load(run)?;
     config.store.open(machine.disk)?;
+    if let Some(said) = asked(machine, run, &config) {
+        return said.map(|_| ()).map_err(CniError::from);
+    }
     for path in config.store.release(machine.disk, &run.environment.container_id, &run.environment.ifname) {
         machine.did(format_args!("an address is given back: file {path} is removed"));
     }
@@ -94,6 +125,9 @@ fn del(machine: &mut Machine, run: &Run) -> Result<(), CniError> {
 fn check(machine: &mut Machine, run: &Run) -> Result<(), CniError> {
     let config = Config::load(run)?;
     let (id, ifname) = (&run.environment.container_id, &run.environment.ifname);
+    if let Some(said) = asked(machine, run, &config) {
+        return said.map(|_| ()).map_err(CniError::from);
+    }
     if config.store.held(machine.disk, id, ifname).is_empty() {
         return Err(format!("host-local: Failed to find address added by container {id}").into());
     }
@@ -105,7 +139,7 @@ impl Config {
     fn load(run: &Run) -> Result<Config, CniError> {
         let stdin = &run.stdin;
         let ipam = stdin.get("ipam").ok_or("IPAM config missing 'ipam' key")?;
-        let ipam: Ipam = Ipam::deserialize(ipam).map_err(|error| error.to_string())?;
+        let ipam = Section::deserialize(ipam).map_err(|error| error.to_string())?;
         let requested = requested(run)?;
         let own = ipam.range.filter(|range| range.subnet.is_some()).map(|range| RangeSet(vec![range]));
         let given = match stdin.pointer("/runtimeConfig/ipRanges") {

@@ -61,6 +61,8 @@ pub struct Machine<'a> {
     pub random: &'a mut dyn FnMut() -> u64,
     /// A line for each thing that the plugin does; None: nobody looks.
     pub steps: Option<&'a mut Vec<String>>,
+    /// What gives addresses in the place of host-local's own search.
+    pub ipam: Option<&'a host_local::Ipam>,
 }
 
 /// The environment and standard input of one run, looked through.

@@ -50,8 +50,13 @@ impl Bench {
             *drawn += 1;
             *drawn
         };
-        let mut machine =
-            Machine { disk: &self.disk, network: &mut self.network, random: &mut random, steps: Some(&mut self.steps) };
+        let mut machine = Machine {
+            disk: &self.disk,
+            network: &mut self.network,
+            random: &mut random,
+            steps: Some(&mut self.steps),
+            ipam: None,
+        };
         main(&mut machine, &format!("{PLUGINS}/{plugin}"), environment, stdin)
     }
 

@@ -1,5 +1,6 @@
 //! Which addresses are taken: one file for each. Mirrors `backend/disk` and `backend/allocator/allocator.go`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use crate::node::disk::Disk;
@@ -9,6 +10,9 @@ use super::ranges::RangeSet;
 
 /// Where networks have their directories, unless the configuration says `dataDir`.
 const DATA_DIR: &str = "/var/lib/cni/networks";
+
+/// The file that holds the lock.
+const LOCK: &str = "lock";
 
 /// One network's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +29,7 @@ impl Store {
 
     /// Makes the directory, and the file in it that holds the lock.
     pub fn open(&self, disk: &Disk) -> Result<(), String> {
-        let lock = format!("{}/lock", self.directory);
+        let lock = format!("{}/{LOCK}", self.directory);
         if disk.has(&lock) {
             return Ok(());
         }
@@ -35,6 +39,32 @@ impl Store {
     /// The file of an address.
     pub fn path(&self, address: IpAddr) -> String {
         format!("{}/{address}", self.directory)
+    }
+
+    /// All files, by name, but for the one that holds the lock.
+    pub fn files(&self, disk: &Disk) -> BTreeMap<String, String> {
+        let all = disk.visit(&self.directory, |name, text| Some((name.to_owned(), text.to_owned())));
+        all.into_iter().filter(|(name, _)| name != LOCK).collect()
+    }
+
+    /// Makes files what they are to be. Gives the paths of those that were others.
+    pub fn change(
+        &self,
+        disk: &Disk,
+        before: &BTreeMap<String, String>,
+        after: &BTreeMap<String, String>,
+    ) -> Vec<String> {
+        let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        let differ = names.into_iter().filter(|name| before.get(*name) != after.get(*name));
+        let changed = differ.filter_map(|name| {
+            let path = format!("{}/{name}", self.directory);
+            let done = match after.get(name) {
+                Some(text) => disk.put(&path, text),
+                None => disk.remove(&path),
+            };
+            done.is_ok().then_some(path)
+        });
+        changed.collect()
     }
 
     /// Takes an address for a container's interface: `wish`, or the next free one. `at` is the set's place in the
