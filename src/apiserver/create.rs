@@ -21,6 +21,7 @@ impl ApiServer {
         ApiServer::set_defaults(handling, &mut object);
         handling.stage("defaulting", String::new);
         self.admit_create(handling, &mut object)?;
+        self.check_escalation(handling, None, &object)?;
         let attempts = if object.name().is_empty() { NAME_ATTEMPTS } else { 1 };
         for _ in 0..attempts {
             let candidate = self.name_and_validate(handling, object.clone())?;

@@ -189,6 +189,11 @@ impl ApiServer {
         Ok(())
     }
 
+    /// Nobody grants what they do not have.
+    fn check_escalation(&self, handling: &Handling, old: Option<&Object>, new: &Object) -> Result<(), Status> {
+        self.authorizer.check_escalation(handling.request, old, new, &self.store)
+    }
+
     fn route(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
         if let Kind::Custom(kind) = request.kind {

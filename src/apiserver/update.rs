@@ -50,6 +50,7 @@ impl ApiServer {
             admit(&mut attributes, &mut new)?;
         }
         handling.stage("mutating admission", || plugin_names(admission::MUTATING.iter().map(|(name, _)| *name)));
+        self.check_escalation(handling, Some(old), &new)?;
         strategy::carry_over_metadata(&mut new, old);
         let causes = match request.subresource {
             Some(Subresource::Status) => {

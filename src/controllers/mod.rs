@@ -36,6 +36,7 @@ pub mod endpoint_slice_mirroring;
 pub mod endpoints;
 pub mod garbage_collector;
 
+pub mod clusterrole_aggregation;
 pub mod namespace;
 pub mod root_ca;
 pub mod service_account;
@@ -98,6 +99,7 @@ pub static TABLE: &[Registration] = &[
     attach_detach::REGISTRATION,
     volume_expand::REGISTRATION,
     storage_protection::VOLUMES,
+    clusterrole_aggregation::REGISTRATION,
     namespace::REGISTRATION,
     root_ca::REGISTRATION,
     service_account::REGISTRATION,

@@ -122,3 +122,111 @@ fn all_that_one_may() {
         "error: list option can't be specified with neither quiet, all-namespaces nor subresource options\n"
     );
 }
+
+#[test]
+fn nobody_grants_what_they_do_not_have() {
+    let mut shell = shell();
+    let kube = |shell: &mut Shell, line: &str| shell.line(&format!("kubectl {line}"));
+    // The lead has what `admin` has, which is to write roles too; `deputy` may only bind `view`, and `chief` anything.
+    for line in [
+        "create rolebinding lead --clusterrole=admin --user=lead",
+        "create role binder --verb=create --resource=rolebindings.rbac.authorization.k8s.io",
+        "create rolebinding binder --role=binder --user=deputy --user=chief",
+        "create clusterrole binds-view --verb=bind --resource=clusterroles.rbac.authorization.k8s.io --resource-name=view",
+        "create rolebinding binds-view --clusterrole=binds-view --user=deputy",
+        "create clusterrole roles --verb=create,escalate --resource=clusterroles.rbac.authorization.k8s.io",
+        "create clusterrolebinding roles --clusterrole=roles --user=chief",
+        "create clusterrole makes-roles --verb=create --resource=clusterroles.rbac.authorization.k8s.io",
+        "create clusterrolebinding makes-roles --clusterrole=makes-roles --user=lead",
+    ] {
+        let said = kube(&mut shell, line);
+        assert!(said.ends_with(" created\n"), "{line}: {said}");
+    }
+    let refused = |kind: &str, name: &str, user: &str, missing: &str| {
+        format!(
+            "error: failed to create {}: {kind}.rbac.authorization.k8s.io \"{name}\" is forbidden: user \"{user}\" \
+             (groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions not currently held:\n{missing}\n",
+            kind.trim_end_matches('s'),
+        )
+    };
+    let cases = [
+        (
+            "create role pods --verb=get,delete --resource=pods --as=lead",
+            "role.rbac.authorization.k8s.io/pods created\n".to_owned(),
+        ),
+        (
+            "create role nodes --verb=get,delete --resource=nodes --as=lead",
+            refused("roles", "nodes", "lead", "{APIGroups:[\"\"], Resources:[\"nodes\"], Verbs:[\"get\" \"delete\"]}"),
+        ),
+        (
+            "create clusterrole pods --verb=get --resource=pods --as=lead",
+            refused("clusterroles", "pods", "lead", "{APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"get\"]}"),
+        ),
+        (
+            "create clusterrole pods --verb=get --resource=pods --as=chief",
+            "clusterrole.rbac.authorization.k8s.io/pods created\n".to_owned(),
+        ),
+        (
+            "create rolebinding sees --clusterrole=view --user=guest --as=deputy",
+            "rolebinding.rbac.authorization.k8s.io/sees created\n".to_owned(),
+        ),
+        (
+            "create rolebinding gets --role=one --user=guest --as=deputy",
+            refused(
+                "rolebindings",
+                "gets",
+                "deputy",
+                "{APIGroups:[\"\"], Resources:[\"configmaps\"], ResourceNames:[\"settings\"], Verbs:[\"get\"]}",
+            ),
+        ),
+        (
+            "create rolebinding none --role=none --user=guest --as=deputy",
+            "error: failed to create rolebinding: roles.rbac.authorization.k8s.io \"none\" not found\n".to_owned(),
+        ),
+        (
+            "create clusterrole sums --aggregation-rule=team=a --as=lead",
+            "error: failed to create clusterrole: clusterroles.rbac.authorization.k8s.io \"sums\" is forbidden: must have \
+             cluster-admin privileges to use the aggregationRule\n"
+                .to_owned(),
+        ),
+    ];
+    for (line, said) in cases {
+        assert_eq!(kube(&mut shell, line), said, "{line}");
+    }
+}
+
+#[test]
+fn roles_gather_what_is_labelled_for_them() {
+    let mut shell = shell();
+    let may = |shell: &mut Shell| shell.line(&format!("kubectl auth can-i list gizmos.lab.example {VIEWER}"));
+    assert!(may(&mut shell).ends_with("no\n"));
+    let rules = |shell: &mut Shell, role: &str| {
+        shell.line(&format!("kubectl get clusterrole {role} -o jsonpath={{.rules[*].apiGroups[*]}}"))
+    };
+    let before = ["view", "edit", "admin"].map(|role| rules(&mut shell, role));
+    let role = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: gizmo-viewer
+  labels: {rbac.authorization.k8s.io/aggregate-to-view: 'true'}
+rules: [{apiGroups: [lab.example], resources: [gizmos], verbs: [get, list, watch]}]
+";
+    shell.cluster.kubectl.files = Rc::new(BTreeMap::from([("gizmos.yaml".to_owned(), role.to_owned())]));
+    shell.line("kubectl apply -f gizmos.yaml");
+    shell.line("sleep 1");
+    assert!(may(&mut shell).ends_with("yes\n"));
+    for (role, before) in ["view", "edit", "admin"].iter().zip(&before) {
+        let after = rules(&mut shell, role);
+        assert!(after.contains("lab.example") && !before.contains("lab.example"), "{role}: {after}");
+    }
+    shell.line("kubectl delete clusterrole gizmo-viewer");
+    shell.line("sleep 1");
+    assert_eq!(["view", "edit", "admin"].map(|role| rules(&mut shell, role)), before, "and forgets it");
+
+    let made = shell
+        .line("kubectl create clusterrole sums --aggregation-rule=rbac.authorization.k8s.io/aggregate-to-view=true");
+    assert_eq!(made, "clusterrole.rbac.authorization.k8s.io/sums created\n");
+    shell.line("sleep 1");
+    assert_eq!(rules(&mut shell, "sums"), before[0]);
+}

@@ -9,8 +9,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::api::rbac::v1::{
+    AggregationRule, ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use crate::object::Object;
 
@@ -72,9 +74,12 @@ type RoleRow = (&'static str, &'static [&'static [Rule]], &'static [(&'static st
 /// ClusterRoles of users and components, each with the subjects of the ClusterRoleBinding of the same name.
 const CLUSTER_ROLES: &[RoleRow] = &[
     ("cluster-admin", &[&[("*", "*", "*")]], &[("Group", "system:masters")]),
-    ("admin", &[VIEW, EDIT, ADMIN], &[]),
-    ("edit", &[VIEW, EDIT], &[]),
+    ("admin", &[EDIT, VIEW, ADMIN], &[]),
+    ("edit", &[EDIT, VIEW], &[]),
     ("view", &[VIEW], &[]),
+    ("system:aggregate-to-admin", &[ADMIN], &[]),
+    ("system:aggregate-to-edit", &[EDIT], &[]),
+    ("system:aggregate-to-view", &[VIEW], &[]),
     (
         "system:basic-user",
         &[&[
@@ -92,6 +97,22 @@ const CLUSTER_ROLES: &[RoleRow] = &[
     ("system:volume-scheduler", &[VOLUME_SCHEDULER], &[("User", "system:kube-scheduler")]),
     ("system:kube-controller-manager", &[CONTROLLER_MANAGER], &[("User", "system:kube-controller-manager")]),
     ("system:node-proxier", &[PROXY], &[("User", "system:kube-proxy")]),
+];
+
+/// Roles that gather the rules of others: of all that carry the label `AGGREGATE` and their name. What they have gathered
+/// from the bootstrap roles is written above; whatever else is labelled so the clusterrole-aggregation controller adds.
+const GATHERING: &[&str] = &["admin", "edit", "view"];
+
+/// The begin of these labels.
+const AGGREGATE: &str = "rbac.authorization.k8s.io/aggregate-to-";
+
+/// The bootstrap roles that are gathered, and by which.
+const GATHERED: &[(&str, &str)] = &[
+    ("edit", "admin"),
+    ("view", "edit"),
+    ("system:aggregate-to-admin", "admin"),
+    ("system:aggregate-to-edit", "edit"),
+    ("system:aggregate-to-view", "view"),
 ];
 
 const SCHEDULER: &[Rule] = &[
@@ -175,6 +196,7 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
             EVENTS,
         ],
     ),
+    ("clusterrole-aggregation-controller", &[("escalate,get,list,patch,update,watch", GROUP, "clusterroles")]),
     (
         "cronjob-controller",
         &[
@@ -386,7 +408,15 @@ fn cluster_roles() -> Vec<Object> {
 }
 
 fn cluster_role(name: &str, rules: Vec<PolicyRule>) -> Object {
-    Object::ClusterRole(Arc::new(ClusterRole { metadata: meta("", name), rules: Some(rules), ..Default::default() }))
+    let label = |of: &str| (format!("{AGGREGATE}{of}"), "true".to_owned());
+    let mut metadata = meta("", name);
+    let into = GATHERED.iter().filter(|(role, _)| *role == name).map(|(_, into)| label(into));
+    metadata.labels.get_or_insert_default().extend(into);
+    let aggregation_rule = GATHERING.contains(&name).then(|| {
+        let selector = LabelSelector { match_labels: Some(BTreeMap::from([label(name)])), match_expressions: None };
+        AggregationRule { cluster_role_selectors: Some(vec![selector]) }
+    });
+    Object::ClusterRole(Arc::new(ClusterRole { metadata, aggregation_rule, rules: Some(rules) }))
 }
 
 fn cluster_role_bindings() -> Vec<Object> {

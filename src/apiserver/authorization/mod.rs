@@ -10,6 +10,8 @@
 //!    role has a rule with this verb on this resource. A ClusterRoleBinding counts everywhere, a RoleBinding in its own
 //!    namespace. The roles that every cluster is born with are in [`bootstrap`].
 //!
+//! Who writes roles and bindings is asked once more, when it is known what is in them: [`escalation`].
+//!
 //! The request flows through [`Authorizer::authorize`]; what it returns names the rule that allowed it, which the
 //! stepper shows. Every write flows past [`Authorizer::object_changed`], so that decisions never lag behind the store.
 //!
@@ -17,8 +19,7 @@
 //! role or binding at once; it depends on nothing but the request and the stored objects.
 //!
 //! Left out: webhooks, ABAC, who may impersonate whom (only the person at the keyboard does), non-resource URLs (the
-//! HTTP front end's discovery is open to all), aggregated ClusterRoles (admin, edit and view are written out), and the
-//! check that nobody grants what they do not have (`rbac/escalation_check.go`).
+//! HTTP front end's discovery is open to all).
 
 use std::cell::RefCell;
 use std::fmt;
@@ -32,6 +33,7 @@ use super::admission::Reader;
 use super::request::{Body, Request, Subresource, User, Verb};
 
 pub mod bootstrap;
+pub mod escalation;
 pub mod node;
 pub mod rbac;
 

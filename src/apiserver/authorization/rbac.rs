@@ -212,7 +212,7 @@ fn describe(kind: &str, name: &str, role: &RoleRef, subject: &Subject, namespace
 pub fn rule_allows(rule: &PolicyRule, attributes: &Attributes) -> bool {
     has(&rule.verbs, attributes.verb)
         && has(rule.api_groups.as_deref().unwrap_or_default(), attributes.group)
-        && resource_matches(rule.resources.as_deref().unwrap_or_default(), &attributes.resource)
+        && matches_resource(rule.resources.as_deref().unwrap_or_default(), &attributes.resource)
         && name_matches(rule.resource_names.as_deref().unwrap_or_default(), attributes.name)
 }
 
@@ -221,7 +221,7 @@ fn has(list: &[String], wanted: &str) -> bool {
 }
 
 /// `*`, `pods`, `pods/status`, or `*/status`. A rule on `pods` says nothing about `pods/status`.
-fn resource_matches(resources: &[String], wanted: &str) -> bool {
+pub(super) fn matches_resource(resources: &[String], wanted: &str) -> bool {
     let any_parent = |resource: &String| {
         resource.strip_prefix("*/").is_some_and(|sub| wanted.split_once('/').is_some_and(|(_, of)| of == sub))
     };

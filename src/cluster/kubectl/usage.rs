@@ -53,6 +53,7 @@ const CHOICE: &[&str] = &["selector", "all", "all-namespaces"];
 
 /// All flags. A letter that two commands understand differently stands here twice.
 const FLAGS: &[Flag] = &[
+    valued("aggregation-rule", "labels of the ClusterRoles whose rules are gathered: key=value"),
     lone("all", "all objects of the kind"),
     short('A', lone("all-namespaces", "in every namespace")),
     valued("as", "as this user"),
@@ -219,7 +220,17 @@ const COMMANDS: &[Command] = &[
             &["tcp", "node-port", "clusterip", "external-name"],
             &["audience", "duration", "bound-object-kind", "bound-object-name", "bound-object-uid"],
             &["from", "schedule", "restart", "hard", "scopes", "selector", "min-available", "max-unavailable"],
-            &["verb", "resource", "resource-name", "role", "clusterrole", "user", "group", "serviceaccount"],
+            &[
+                "verb",
+                "resource",
+                "resource-name",
+                "aggregation-rule",
+                "role",
+                "clusterrole",
+                "user",
+                "group",
+                "serviceaccount",
+            ],
             &["value", "description", "global-default", "preemption-policy"],
         ],
     },

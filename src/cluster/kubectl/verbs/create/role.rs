@@ -1,6 +1,6 @@
 //! `create role`, `clusterrole`, `rolebinding` and `clusterrolebinding`. Mirrors `create_role.go` and its like.
 //!
-//! Left out: `--non-resource-url` and `--aggregation-rule`; sub-resources of a kind are written as `pods/log`, like there.
+//! Left out: `--non-resource-url`; sub-resources of a kind are written as `pods/log`, like there.
 
 use serde_json::{Value, json};
 
@@ -12,6 +12,9 @@ const API: &str = "rbac.authorization.k8s.io/v1";
 
 /// A Role or ClusterRole with one rule for each group of the kinds that `--resource` names.
 pub async fn role(kind: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
+    if args.has("aggregation-rule") {
+        return aggregated(name, args);
+    }
     let verbs = split(args.values("verb"));
     if verbs.is_empty() {
         return Err(Failure::text("at least one verb must be specified"));
@@ -40,6 +43,22 @@ pub async fn role(kind: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<V
     };
     let rules: Vec<Value> = groups.iter().map(rule).collect();
     Ok(json!({"apiVersion": API, "kind": kind, "metadata": {"name": name}, "rules": rules}))
+}
+
+/// A ClusterRole that gathers the rules of others.
+fn aggregated(name: &str, args: &Args) -> Result<Value, Failure> {
+    if ["verb", "resource", "resource-name"].iter().any(|flag| args.has(flag)) {
+        return Err(Failure::text("aggregation rule must be specified without verb and resource"));
+    }
+    let mut labels = serde_json::Map::new();
+    for pair in split(args.values("aggregation-rule")) {
+        let (key, value) =
+            pair.split_once('=').ok_or_else(|| Failure::text(format!("{pair} must be formatted as key=value")))?;
+        labels.insert(key.to_owned(), value.into());
+    }
+    let rule = json!({"clusterRoleSelectors": [{"matchLabels": labels}]});
+    let meta = json!({"name": name});
+    Ok(json!({"apiVersion": API, "kind": "ClusterRole", "metadata": meta, "aggregationRule": rule, "rules": []}))
 }
 
 /// A RoleBinding or ClusterRoleBinding of the users, groups and ServiceAccounts that are named.

@@ -1,0 +1,224 @@
+//! Nobody grants what they do not have.
+//!
+//! Whoever may write roles could otherwise give themselves everything. So a role is only written by a user who holds all its
+//! rules, or has the verb `escalate` on roles; and only bound by one who holds them, or has the verb `bind` on that role.
+//! Members of `system:masters` may do both.
+//!
+//! Mirrors `pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased`,
+//! `pkg/registry/rbac/escalation_check.go` and `pkg/registry/rbac/validation/rule.go`.
+
+use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef};
+
+use crate::apiserver::admission::Reader;
+use crate::apiserver::request::Request;
+use crate::object::{Kind, Object, Status};
+
+use super::rbac::matches_resource;
+use super::{Attributes, Authorizer, MASTERS};
+
+/// Kinds that give rights.
+const GRANTING: [Kind; 4] = [Kind::Role, Kind::ClusterRole, Kind::RoleBinding, Kind::ClusterRoleBinding];
+
+impl Authorizer {
+    /// Whether the user may store this role or binding, or the 403. All other kinds pass.
+    pub fn check_escalation(
+        &self,
+        request: &Request,
+        old: Option<&Object>,
+        new: &Object,
+        reader: &dyn Reader,
+    ) -> Result<(), Status> {
+        let is_master = || request.user.groups.iter().any(|group| group == MASTERS);
+        if !GRANTING.contains(&new.kind()) || is_master() || old.is_some_and(|old| only_let_go(old, new)) {
+            return Ok(());
+        }
+        let forbidden = |why: String| Status::forbidden(new.kind(), new.name(), &why);
+        let confirm = |rules: &[PolicyRule]| self.confirm(request, rules).map_err(forbidden);
+        match new {
+            Object::Role(role) => {
+                self.may_escalate(request, reader).or_else(|()| confirm(role.rules.as_deref().unwrap_or_default()))
+            }
+            Object::ClusterRole(role) => self.may_escalate(request, reader).or_else(|()| {
+                confirm(role.rules.as_deref().unwrap_or_default())?;
+                let gathers =
+                    |object: &Object| matches!(object, Object::ClusterRole(role) if role.aggregation_rule.is_some());
+                if !gathers(new) && !old.is_some_and(gathers) {
+                    return Ok(());
+                }
+                // What it will gather nobody knows yet.
+                const WHY: &str = "must have cluster-admin privileges to use the aggregationRule";
+                self.confirm(request, &everything()).map_err(|_| forbidden(WHY.to_owned()))
+            }),
+            Object::RoleBinding(binding) => self.may_bind(request, &binding.role_ref, reader, confirm),
+            Object::ClusterRoleBinding(binding) => self.may_bind(request, &binding.role_ref, reader, confirm),
+            _ => Ok(()),
+        }
+    }
+
+    /// The verb `escalate`.
+    fn may_escalate(&self, request: &Request, reader: &dyn Reader) -> Result<(), ()> {
+        let asked = Attributes { verb: "escalate", ..Attributes::of(request) };
+        self.decide(&asked, None, reader).map(|_| ()).map_err(|_| ())
+    }
+
+    /// The verb `bind` on the role, or its rules.
+    fn may_bind(
+        &self,
+        request: &Request,
+        role: &RoleRef,
+        reader: &dyn Reader,
+        confirm: impl Fn(&[PolicyRule]) -> Result<(), Status>,
+    ) -> Result<(), Status> {
+        let kind = if role.kind == "Role" { Kind::Role } else { Kind::ClusterRole };
+        let resource = kind.info().plural.into();
+        let asked = Attributes { verb: "bind", resource, name: &role.name, ..Attributes::of(request) };
+        if self.decide(&asked, None, reader).is_ok() {
+            return Ok(());
+        }
+        let namespace = if kind == Kind::Role { request.namespace.as_str() } else { "" };
+        let rules = match reader.get(kind, namespace, &role.name) {
+            Some(Object::Role(role)) => role.rules.clone(),
+            Some(Object::ClusterRole(role)) => role.rules.clone(),
+            _ => return Err(Status::not_found(kind, &role.name)),
+        };
+        confirm(&rules.unwrap_or_default())
+    }
+
+    /// Whether the user holds all these rules there, or what they are told. Mirrors `ConfirmNoEscalation`.
+    fn confirm(&self, request: &Request, wanted: &[PolicyRule]) -> Result<(), String> {
+        let user = &request.user;
+        let held = self.policy.borrow_mut().granted(user, &request.namespace);
+        let single = wanted.iter().flat_map(broken_down);
+        let missing: Vec<PolicyRule> = single.filter(|rule| !held.iter().any(|held| covers(held, rule))).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let mut lines: Vec<String> = compact(missing).iter().map(shown).collect();
+        lines.sort();
+        lines.dedup();
+        Err(format!(
+            "user {:?} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
+            user.name,
+            quoted(&user.groups),
+            lines.join("\n")
+        ))
+    }
+}
+
+/// An update that only takes away what keeps the object from being collected. Mirrors `IsOnlyMutatingGCFields`.
+fn only_let_go(old: &Object, new: &Object) -> bool {
+    let bare = |object: &Object| {
+        let mut object = object.clone();
+        let meta = object.meta_mut();
+        (meta.owner_references, meta.finalizers, meta.managed_fields) = (None, None, None);
+        object
+    };
+    bare(old) == bare(new)
+}
+
+/// What `cluster-admin` has.
+fn everything() -> Vec<PolicyRule> {
+    let any = || vec!["*".to_owned()];
+    vec![
+        PolicyRule { verbs: any(), api_groups: Some(any()), resources: Some(any()), ..PolicyRule::default() },
+        PolicyRule { verbs: any(), non_resource_urls: Some(any()), ..PolicyRule::default() },
+    ]
+}
+
+/// Rules of one verb on one thing each. Mirrors `BreakdownRule`.
+fn broken_down(rule: &PolicyRule) -> Vec<PolicyRule> {
+    let list = |of: &Option<Vec<String>>| of.clone().unwrap_or_default();
+    let one = |item: &String| Some(vec![item.clone()]);
+    let mut single = Vec::new();
+    for group in &list(&rule.api_groups) {
+        for resource in &list(&rule.resources) {
+            for verb in &rule.verbs {
+                let of = PolicyRule {
+                    api_groups: one(group),
+                    resources: one(resource),
+                    verbs: vec![verb.clone()],
+                    ..PolicyRule::default()
+                };
+                match &list(&rule.resource_names)[..] {
+                    [] => single.push(of),
+                    names => {
+                        single.extend(names.iter().map(|name| PolicyRule { resource_names: one(name), ..of.clone() }))
+                    }
+                }
+            }
+        }
+    }
+    for url in &list(&rule.non_resource_urls) {
+        let of = |verb: &String| PolicyRule {
+            non_resource_urls: one(url),
+            verbs: vec![verb.clone()],
+            ..PolicyRule::default()
+        };
+        single.extend(rule.verbs.iter().map(of));
+    }
+    single
+}
+
+/// Whether a rule gives all that a broken down one does. Mirrors `ruleCovers`.
+fn covers(held: &PolicyRule, wanted: &PolicyRule) -> bool {
+    fn list(of: &Option<Vec<String>>) -> &[String] {
+        of.as_deref().unwrap_or_default()
+    }
+    let all = |held: &[String], wanted: &[String]| {
+        held.iter().any(|item| item == "*") || wanted.iter().all(|item| held.contains(item))
+    };
+    let url = |wanted: &String| {
+        list(&held.non_resource_urls)
+            .iter()
+            .any(|held| held == wanted || held.strip_suffix('*').is_some_and(|begin| wanted.starts_with(begin)))
+    };
+    let names = list(&held.resource_names);
+    let wanted_names = list(&wanted.resource_names);
+    all(&held.verbs, &wanted.verbs)
+        && all(list(&held.api_groups), list(&wanted.api_groups))
+        && list(&wanted.resources).iter().all(|resource| matches_resource(list(&held.resources), resource))
+        && list(&wanted.non_resource_urls).iter().all(url)
+        && (names.is_empty() || !wanted_names.is_empty() && wanted_names.iter().all(|name| names.contains(name)))
+}
+
+/// Broken down rules about the same thing as one. Mirrors `CompactRules`.
+fn compact(rules: Vec<PolicyRule>) -> Vec<PolicyRule> {
+    let mut compact: Vec<PolicyRule> = Vec::new();
+    for rule in rules {
+        let about = |there: &&mut PolicyRule| {
+            rule.non_resource_urls.is_none()
+                && there.api_groups == rule.api_groups
+                && there.resources == rule.resources
+                && there.resource_names == rule.resource_names
+        };
+        match compact.iter_mut().find(about) {
+            Some(there) => there
+                .verbs
+                .extend(rule.verbs.into_iter().filter(|verb| !there.verbs.contains(verb)).collect::<Vec<_>>()),
+            None => compact.push(rule),
+        }
+    }
+    compact
+}
+
+/// `{APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}`. Mirrors `CompactString`.
+fn shown(rule: &PolicyRule) -> String {
+    let verbs = Some(rule.verbs.clone());
+    let parts = [
+        ("APIGroups", &rule.api_groups),
+        ("Resources", &rule.resources),
+        ("NonResourceURLs", &rule.non_resource_urls),
+        ("ResourceNames", &rule.resource_names),
+        ("Verbs", &verbs),
+    ];
+    let said = parts.iter().filter_map(|(name, list)| {
+        let list = list.as_deref().filter(|list| !list.is_empty())?;
+        Some(format!("{name}:{}", quoted(list)))
+    });
+    format!("{{{}}}", said.collect::<Vec<_>>().join(", "))
+}
+
+/// As Go's `%q` prints a list.
+fn quoted(list: &[String]) -> String {
+    format!("[{}]", list.iter().map(|item| format!("{item:?}")).collect::<Vec<_>>().join(" "))
+}

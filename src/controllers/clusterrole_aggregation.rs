@@ -1,0 +1,95 @@
+//! The clusterrole-aggregation controller: a ClusterRole with an `aggregationRule` has the rules of all ClusterRoles whose
+//! labels it selects.
+//!
+//! This is how `admin`, `edit` and `view` come to know kinds that users define: whoever brings a kind brings a small
+//! ClusterRole along, labelled `rbac.authorization.k8s.io/aggregate-to-edit: "true"`, and everybody who may edit may edit
+//! that too. What somebody writes into the rules of such a role by hand is lost at the next look.
+//!
+//! Any change of a ClusterRole may concern each that gathers, so all of those are looked at; there are few.
+//!
+//! Mirrors `pkg/controller/clusterroleaggregation`.
+//!
+//! Left out: the real one writes by server-side apply, and by update where that is not to be had, as here.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
+
+use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use crate::engine::LocalBoxFuture;
+use crate::object::{Key, Kind, Object, selector};
+
+/// The row of the clusterrole-aggregation controller.
+pub const REGISTRATION: Registration = Registration {
+    name: "clusterrole-aggregation-controller",
+    watches: &[Kind::ClusterRole],
+    workers: 5,
+    max_retries: None,
+    new: &|context| Rc::new(ClusterRoleAggregation::new(context)),
+};
+
+/// The index of the ClusterRoles that gather; they have one value in common, the empty one.
+const GATHERS: &str = "gathers";
+
+fn index_by_gathers(object: &Object) -> Vec<String> {
+    match object {
+        Object::ClusterRole(role) if role.aggregation_rule.is_some() => vec![String::new()],
+        _ => Vec::new(),
+    }
+}
+
+struct ClusterRoleAggregation {
+    client: Client,
+    queue: Queue,
+    roles: Lister<ClusterRole>,
+}
+
+impl ClusterRoleAggregation {
+    fn new(context: &ControllerContext) -> ClusterRoleAggregation {
+        context.add_index::<ClusterRole>(GATHERS, index_by_gathers);
+        ClusterRoleAggregation { client: context.client.clone(), queue: context.queue.clone(), roles: context.lister() }
+    }
+
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let Some(role) = self.roles.get(&key) else { return Ok(()) };
+        let rules = gathered(&role, &self.roles.list());
+        let has = role.rules.as_deref().unwrap_or_default();
+        if role.aggregation_rule.is_none() || rules == has {
+            return Ok(());
+        }
+        let mut new = (*role).clone();
+        new.rules = Some(rules);
+        self.client.update(new).await?;
+        Ok(())
+    }
+}
+
+/// The rules of all roles that `role` selects, in the order of its selectors and of their names, each once.
+fn gathered(role: &ClusterRole, all: &[Arc<ClusterRole>]) -> Vec<PolicyRule> {
+    let selectors = role.aggregation_rule.iter().flat_map(|rule| rule.cluster_role_selectors.iter().flatten());
+    let mut rules: Vec<PolicyRule> = Vec::new();
+    for selector in selectors {
+        let others = all.iter().filter(|other| {
+            other.metadata.name != role.metadata.name && selector::selects(selector, other.metadata.labels.as_ref())
+        });
+        for rule in others.flat_map(|other| other.rules.iter().flatten()) {
+            if !rules.contains(rule) {
+                rules.push(rule.clone());
+            }
+        }
+    }
+    rules
+}
+
+impl Controller for ClusterRoleAggregation {
+    fn on_change(&self, _change: &Change) {
+        for role in self.roles.by_index(GATHERS, "") {
+            self.queue.add(Key::of_meta(&role.metadata));
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}
