@@ -147,6 +147,16 @@ impl ApiServer {
         self.keep_stages = on;
     }
 
+    /// Draws uids and generated names from another lot, and gives back the one before.
+    pub fn draw_from(&mut self, lot: Random) -> Random {
+        std::mem::replace(&mut self.random, lot)
+    }
+
+    /// A lot that has nothing to do with the usual one, the same for the same seed.
+    pub fn lot_apart(&self) -> Random {
+        Random::new(self.random.clone().next_u64() ^ 0x626f_6f74)
+    }
+
     /// Handles one request at time `now`. `watch` names the watch that a watch request opens.
     pub fn handle(&mut self, request: &Request, watch: Option<WatchId>, now: Instant) -> Handled {
         let mut handling = Handling {
