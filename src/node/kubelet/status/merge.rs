@@ -2,7 +2,7 @@
 //!
 //! Mirrors `updateStatusInternal`, `mergePodStatus` and `TerminatePod` (`pkg/kubelet/status/status_manager.go`).
 
-use k8s_openapi::api::core::v1::{PodCondition, PodStatus};
+use k8s_openapi::api::core::v1::{ContainerStatus, PodCondition, PodSpec, PodStatus};
 
 use super::super::restart::is_sidecar;
 use super::conditions::{self, CONTAINERS_READY, OWNED, READY};
@@ -60,33 +60,48 @@ fn tell_why_ended(new: &PodStatus, merged: &mut PodStatus) {
     }
 }
 
-/// Marks a pod as torn down: what has no known end ended with 137, and the phase is terminal.
+/// Marks a pod as torn down: what ran and has no known end ended with 137, and the phase is terminal. Mirrors
+/// `TerminatePod`.
 pub fn finish(pod: &Pod, status: &mut PodStatus) {
-    const GONE: &str = "The container could not be located when the pod was terminated";
     let Some(spec) = &pod.spec else { return };
-    for status in status.container_statuses.iter_mut().flatten() {
-        if status.state.as_ref().is_none_or(|s| s.terminated.is_none()) {
-            status.state = Some(terminated(lost(GONE)));
-        }
+    if has_initialized(spec, status) {
+        end_unseen(status.container_statuses.iter_mut().flatten());
     }
-    // Init containers count only as far as they got: those after the first that did not finish never ran.
-    if containers_began(status) {
-        let sidecar = |name: &str| spec.init_containers.iter().flatten().any(|c| c.name == name && is_sidecar(c));
-        for status in status.init_container_statuses.iter_mut().flatten() {
-            if status.state.as_ref().is_none_or(|s| s.terminated.is_none()) && !sidecar(&status.name) {
-                status.state = Some(terminated(lost(GONE)));
-            }
-        }
-    }
+    // Init containers count only as far as they got: those behind the last that ever began never ran.
+    let inits = status.init_container_statuses.as_deref_mut().unwrap_or_default();
+    let got_to = inits.iter().rposition(has_begun).unwrap_or(0);
+    end_unseen(inits.iter_mut().take(got_to + 1));
     if !status.phase.as_deref().is_some_and(is_final) {
         status.phase = Some(phase::FAILED.into());
     }
 }
 
-/// Whether initialization is over.
-fn containers_began(status: &PodStatus) -> bool {
-    let initialized = status.conditions.iter().flatten().find(|c| c.type_ == conditions::INITIALIZED);
-    initialized.is_some_and(|c| c.status == "True")
+fn end_unseen<'a>(statuses: impl Iterator<Item = &'a mut ContainerStatus>) {
+    const GONE: &str = "The container could not be located when the pod was terminated";
+    for status in statuses.filter(|status| status.state.as_ref().is_none_or(|state| state.terminated.is_none())) {
+        status.state = Some(terminated(lost(GONE)));
+    }
+}
+
+/// Whether initialization is over, so that the containers of the pod were to run: one of them has, or the last init
+/// container got to its end. Mirrors `hasPodInitialized`.
+fn has_initialized(spec: &PodSpec, status: &PodStatus) -> bool {
+    let inits = spec.init_containers.as_deref().unwrap_or_default();
+    if inits.is_empty() || status.container_statuses.iter().flatten().any(has_begun) {
+        return true;
+    }
+    let Some(last) = status.init_container_statuses.iter().flatten().next_back() else { return false };
+    if inits.iter().any(|init| init.name == last.name && is_sidecar(init)) {
+        return last.started == Some(true) && last.state.as_ref().is_some_and(|state| state.running.is_some());
+    }
+    let mut ends = [&last.last_state, &last.state].into_iter().flatten().filter_map(|state| state.terminated.as_ref());
+    ends.any(|end| end.exit_code == 0)
+}
+
+/// Whether a container has ever been more than waited for.
+fn has_begun(status: &ContainerStatus) -> bool {
+    let ended = status.last_state.as_ref().is_some_and(|last| last.terminated.is_some());
+    ended || status.state.as_ref().is_none_or(|state| state.waiting.is_none())
 }
 
 /// Fields of the status that the scheduler or a resource driver writes.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::PodStatus;
+use k8s_openapi::api::core::v1::{ContainerStatus, PodStatus};
 
-use super::super::runtime_pod::RuntimePod;
+use super::super::runtime_pod::{RuntimeContainer, RuntimePod};
 use super::super::testing::{container, exited, pod, running, sandboxed};
 use super::*;
 use crate::object::Pod;
@@ -132,6 +132,25 @@ fn a_pod_deleted_before_it_ran_ends_as_failed_with_137() {
     assert_eq!(made.phase.as_deref(), Some("Failed"));
     let end = made.container_statuses.unwrap()[0].state.clone().unwrap().terminated.unwrap();
     assert_eq!((end.exit_code, end.reason.as_deref()), (137, Some("ContainerStatusUnknown")));
+}
+
+#[test]
+fn a_pod_that_never_got_past_its_init_containers_ends_without_an_end_of_the_others() {
+    let mut pod = pod(&["web"]);
+    let spec = pod.spec.as_mut().unwrap();
+    spec.init_containers = Some(vec![container("first"), container("second")]);
+    spec.restart_policy = Some("Never".into());
+    let ends = |inits: Vec<RuntimeContainer>| {
+        let none = Reasons::new();
+        let mut made = status(&pod, &sandboxed(inits), &PodStatus::default(), &none, true);
+        merge::finish(&pod, &mut made);
+        let all = made.init_container_statuses.into_iter().chain(made.container_statuses).flatten();
+        let end = |s: ContainerStatus| s.state.unwrap().terminated.map(|end| end.exit_code);
+        all.map(end).collect::<Vec<_>>()
+    };
+    assert_eq!(ends(vec![exited("first", 2)]), [Some(2), None, None]);
+    assert_eq!(ends(vec![]), [Some(137), None, None]);
+    assert_eq!(ends(vec![exited("first", 0), exited("second", 0)]), [Some(0), Some(0), Some(137)]);
 }
 
 #[test]
