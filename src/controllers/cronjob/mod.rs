@@ -95,7 +95,7 @@ impl CronJobs {
         }
         cleaned?;
         if let Some(delay) = result? {
-            self.queue.add_after(key, delay);
+            self.queue.add_after_background(key, delay);
         }
         Ok(())
     }
@@ -343,7 +343,7 @@ impl Controller for CronJobs {
                 let changed = times(old) != times(new);
                 match self.schedule_of_change(new).filter(|_| changed) {
                     // What was missed by another schedule is not made up for.
-                    Some(delay) => self.queue.add_after(change.key(), delay),
+                    Some(delay) => self.queue.add_after_background(change.key(), delay),
                     None => self.queue.add(change.key()),
                 }
             }
