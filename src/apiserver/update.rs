@@ -17,21 +17,34 @@ use super::{ApiServer, Handling, Outcome, decode, registry, strategy, validation
 impl ApiServer {
     pub(super) fn update(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
-        let old = match self.stored(request.kind, &request.namespace, &request.name) {
-            Ok(old) => old,
-            Err(_) if creates_instead(handling) => return self.create(handling),
-            Err(status) => return Err(status),
+        let old = self.stored(request.kind, &request.namespace, &request.name);
+        if old.is_err() && creates_instead(handling) {
+            return self.create(handling);
+        }
+        let (old, mut new) = match &request.body {
+            Body::Patch(patch) => {
+                let old = old?;
+                let new = self.patched(handling, &old, patch)?;
+                (old, self.addressed(handling, new)?)
+            }
+            // What was sent is looked at before what is stored.
+            _ => {
+                let new = self.incoming(handling)?;
+                let new = self.addressed(handling, new)?;
+                (old?, new)
+            }
         };
-        let mut new = match &request.body {
-            Body::Patch(patch) => self.patched(handling, &old, patch)?,
-            _ => self.incoming(handling)?,
-        };
-        place_in_namespace(&mut new, &request.namespace)?;
-        check_name(&new, &request.name)?;
         if !shares_spec(&new, &old) {
             ApiServer::set_defaults(handling, &mut new);
         }
         self.store_update(handling, &old, new).map(|stored| (200, Response::Object(stored)))
+    }
+
+    /// The new state, if it is for where the URL says.
+    fn addressed(&self, handling: &Handling, mut new: Object) -> Result<Object, Status> {
+        place_in_namespace(&mut new, &handling.request.namespace)?;
+        check_name(&new, &handling.request.name)?;
+        Ok(new)
     }
 
     /// The rest of every update: preconditions, admission, strategy, validation, and the transaction.

@@ -126,7 +126,8 @@ fn go_map(fields: &Map<String, Value>) -> String {
     format!("map[{}]", fields.join(" "))
 }
 
-fn go_type(value: &Value) -> &'static str {
+/// What Go calls the type of a JSON value.
+pub fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",

@@ -10,8 +10,11 @@ use super::options::{Query, cause, invalid_options};
 use super::path::Shape;
 use super::{HttpRequest, with_empty_details};
 use crate::apiserver::decode;
-use crate::apiserver::request::{Binding, Body, DeleteOptions, Options, Patch, Propagation, Subresource, Verb};
+use crate::apiserver::request::{
+    Binding, Body, DeleteOptions, FieldValidation, Options, Patch, Propagation, Subresource, Verb,
+};
 use crate::object::Status;
+use crate::object::patch::go_type;
 use crate::object::status::Reason;
 
 /// The largest body that is read.
@@ -31,15 +34,15 @@ pub fn parse(
         return Ok(Body::None);
     }
     if verb == Verb::Patch {
-        return patch(http).map(Body::Patch);
+        return patch(http, options.field_validation).map(Body::Patch);
     }
     let deletes = matches!(verb, Verb::Delete | Verb::DeleteCollection);
     let text = if deletes && http.body.is_empty() { "{}".to_owned() } else { json_text(http)? };
     match shape.subresource {
         _ if deletes => delete_options(decode::body("DeleteOptions", &text)?, query, options).map(Body::Delete),
-        Some(Subresource::Binding) => binding(&text).map(Body::Binding),
+        Some(Subresource::Binding) => binding(&text, &shape.name).map(Body::Binding),
         Some(Subresource::Token) => token(&text),
-        Some(Subresource::Eviction) => eviction(&text, query, options).map(Body::Delete),
+        Some(Subresource::Eviction) => eviction(&text, &shape.name, query, options).map(Body::Delete),
         _ => Ok(Body::Json(text)),
     }
 }
@@ -74,30 +77,75 @@ fn json_text(http: &HttpRequest) -> Result<String, Status> {
     Ok(text)
 }
 
-fn patch(http: &HttpRequest) -> Result<Patch, Status> {
-    let make: fn(Value) -> Patch = match media_type(http).as_str() {
+/// A patch. Unless it is told not to, the server first reads it looking for fields that are there twice, and it is then
+/// that it finds out what is no patch. Mirrors `applyJSPatch` and `strategicPatchObject`.
+fn patch(http: &HttpRequest, mode: FieldValidation) -> Result<Patch, Status> {
+    let media_type = media_type(http);
+    let make: fn(Value) -> Patch = match media_type.as_str() {
         "application/json-patch+json" => Patch::Json,
         "application/merge-patch+json" => Patch::Merge,
         "application/strategic-merge-patch+json" => Patch::Strategic,
         _ => return Err(with_empty_details(Reason::UnsupportedMediaType, "415: Unsupported Media Type")),
     };
     check_length(http.body)?;
+    let refuse = |why: String| {
+        Status::bad_request(match (media_type.as_str(), mode) {
+            ("application/strategic-merge-patch+json", _) => why,
+            ("application/merge-patch+json", FieldValidation::Ignore) => "Invalid JSON Patch".to_owned(),
+            (_, FieldValidation::Ignore) => why,
+            (_, FieldValidation::Warn | FieldValidation::Strict) => format!("error decoding patch: {why}"),
+        })
+    };
     // Go's words about the text; the value itself comes from the parser that everybody uses.
-    crate::object::json::parse(http.body).map_err(Status::bad_request)?;
-    let value: Value = serde_json::from_str(http.body).map_err(|why| Status::bad_request(why.to_string()))?;
-    if matches!(media_type(http).as_str(), "application/merge-patch+json") && !value.is_object() {
-        return Err(Status::bad_request("Invalid JSON Patch"));
+    crate::object::json::parse(http.body).map_err(refuse)?;
+    let value: Value = serde_json::from_str(http.body).map_err(|why| refuse(why.to_string()))?;
+    let wanted = match (media_type.as_str(), mode, &value) {
+        ("application/json-patch+json", FieldValidation::Warn | FieldValidation::Strict, Value::Array(_)) => None,
+        ("application/json-patch+json", FieldValidation::Warn | FieldValidation::Strict, _) => {
+            Some("[]handlers.jsonPatchOp")
+        }
+        ("application/merge-patch+json", _, Value::Object(_)) => None,
+        ("application/merge-patch+json", ..) => Some("map[string]interface {}"),
+        _ => None,
+    };
+    match wanted {
+        None => Ok(make(value)),
+        Some(wanted) => {
+            Err(refuse(format!("json: cannot unmarshal {} into Go value of type {wanted}", go_type(&value))))
+        }
     }
-    Ok(make(value))
 }
 
-fn binding(text: &str) -> Result<Binding, Status> {
+/// Mirrors `BindingREST.Create` and `ValidatePodBinding`, whose errors are none that the server knows: they become a 500.
+fn binding(text: &str, name: &str) -> Result<Binding, Status> {
     let binding: core::Binding = decode::body("Binding", text)?;
+    same_name(binding.metadata.name.as_deref(), name, "Binding")?;
+    let (kind, node) = (binding.target.kind.unwrap_or_default(), binding.target.name.unwrap_or_default());
+    let mut wrong = Vec::new();
+    if !matches!(kind.as_str(), "" | "Node") {
+        wrong.push(format!("target.kind: Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\""));
+    }
+    if node.is_empty() {
+        wrong.push("target.name: Required value".to_owned());
+    }
+    match wrong.as_slice() {
+        [] => {}
+        [only] => return Err(Status::new(Reason::Unknown, only.clone())),
+        all => return Err(Status::new(Reason::Unknown, format!("[{}]", all.join(", ")))),
+    }
     Ok(Binding {
         uid: binding.metadata.uid.filter(|uid| !uid.is_empty()),
-        node: binding.target.name.unwrap_or_default(),
+        node,
         labels: binding.metadata.labels.unwrap_or_default(),
     })
+}
+
+/// What is sent to a Pod's subresource says which Pod, as the URL does.
+fn same_name(sent: Option<&str>, name: &str, what: &str) -> Result<(), Status> {
+    if sent == Some(name) {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!("name in URL does not match name in {what} object")))
 }
 
 fn token(text: &str) -> Result<Body, Status> {
@@ -109,8 +157,9 @@ fn token(text: &str) -> Result<Body, Status> {
     Ok(Body::Token { audiences, expiration_seconds: spec.expiration_seconds.unwrap_or(3600), pod })
 }
 
-fn eviction(text: &str, query: &Query, options: &mut Options) -> Result<DeleteOptions, Status> {
+fn eviction(text: &str, name: &str, query: &Query, options: &mut Options) -> Result<DeleteOptions, Status> {
     let eviction: Eviction = decode::body("Eviction", text)?;
+    same_name(eviction.metadata.name.as_deref(), name, "Eviction")?;
     delete_options(eviction.delete_options.unwrap_or_default(), query, options)
 }
 

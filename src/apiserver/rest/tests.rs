@@ -108,3 +108,34 @@ fn wrong_credentials_end_everything() {
     let answer = call(&http, &Discovery::default()).unwrap_err();
     assert_eq!(answer.code, 401);
 }
+
+/// Method, path below the Pods, body and the answer. A patch's media type follows from what it is.
+const REFUSED: &str = r#"
+PUT | ghost | {"metadata":{"name":"x"},"spec":{"containers":[]}} | 400 the name of the object (x) does not match the name on the URL (ghost)
+POST | ghost/eviction | {"metadata":{"name":"x"}} | 400 name in URL does not match name in Eviction object
+POST | ghost/binding | {"metadata":{"name":"x"},"target":{"name":"n"}} | 400 name in URL does not match name in Binding object
+POST | ghost/binding | {"metadata":{"name":"ghost"},"target":{"kind":"Node"}} | 500 target.name: Required value
+POST | ghost/binding | {"metadata":{"name":"ghost"},"target":{"kind":"Pod"}} | 500 [target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>", target.name: Required value]
+MERGE | ghost | { | 400 error decoding patch: unexpected end of JSON input
+MERGE | ghost | [] | 400 error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}
+MERGE | ghost?fieldValidation=Ignore | [] | 400 Invalid JSON Patch
+JSON | ghost | {} | 400 error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp
+STRATEGIC | ghost | { | 400 unexpected end of JSON input
+"#;
+
+#[test]
+fn what_is_sent_is_looked_at_before_what_is_stored() {
+    let mut server = server_with_config_maps(0);
+    for line in REFUSED.trim().lines() {
+        let [method, target, body, wanted] = line.split(" | ").collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let (method, content_type) = match method {
+            "MERGE" => ("PATCH", "application/merge-patch+json"),
+            "JSON" => ("PATCH", "application/json-patch+json"),
+            "STRATEGIC" => ("PATCH", "application/strategic-merge-patch+json"),
+            method => (method, "application/json"),
+        };
+        let target = format!("/api/v1/namespaces/default/pods/{target}");
+        let (code, answer, _) = send(&mut server, method, &target, content_type, body);
+        assert_eq!(format!("{code} {}", answer["message"].as_str().unwrap_or_default()), wanted, "{line}");
+    }
+}

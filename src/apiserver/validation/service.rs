@@ -13,7 +13,7 @@ use super::container::PROTOCOLS;
 use super::field::{Json, Literal, Path, Problems};
 use super::handler::port_or_name;
 use super::metadata;
-use super::names::{check_dns_label, check_port};
+use super::names::{check_dns_label, check_ip, check_port};
 
 const SPEC: Path = Path::new("spec");
 const TYPES: &[&str] = &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
@@ -38,6 +38,7 @@ pub fn service(problems: &mut Problems, service: &Service) {
         "ExternalName" => external_name(problems, spec),
         _ => {}
     }
+    cluster_ips(problems, spec);
     ports(problems, list);
     metadata::labels(problems, &SPEC.child("selector"), spec.selector.as_ref());
     session_affinity(problems, spec);
@@ -63,6 +64,16 @@ pub fn service_update(problems: &mut Problems, new: &Service, old: &Service) {
         problems.invalid(&path.index(0), Json(&new.cluster_ips), "may not change once set");
     }
     service(problems, new);
+}
+
+/// Mirrors `ValidateServiceClusterIPsRelatedFields`.
+fn cluster_ips(problems: &mut Problems, spec: &ServiceSpec) {
+    let path = SPEC.child("clusterIPs");
+    for (i, ip) in spec.cluster_ips.iter().flatten().enumerate().filter(|(_, ip)| *ip != "None") {
+        if let Some(why) = check_ip(ip) {
+            problems.invalid(&path.index(i), ip.as_str(), why);
+        }
+    }
 }
 
 fn external_name(problems: &mut Problems, spec: &ServiceSpec) {
