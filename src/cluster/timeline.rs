@@ -53,8 +53,10 @@ pub fn parse(line: &str) -> Result<Line, String> {
         ["sleep", time] => sleep(time),
         [name, rest @ ..] if Fault::is_named(plain(name)) => {
             let words = [&[plain(name)], rest].concat();
-            // What stands in a variable is not known yet; the rest is to be right.
-            Fault::parse(&words, "").map(|_| Line::Fault(owned(&words)))
+            // What stands in a variable is not known yet: whether it is right shows when the line runs.
+            let known =
+                if words.iter().any(|word| word.contains('$')) { Ok(()) } else { Fault::parse(&words, "").map(drop) };
+            known.map(|()| Line::Fault(owned(&words)))
         }
         ["curl" | "ping" | "nslookup", ..] => network(&words),
         ["exec", rest @ ..] => Ok(Line::Pipe(vec![owned(&[&["kubectl", "exec"], rest].concat())])),
@@ -289,7 +291,8 @@ impl Runner {
         kubectl.stdout.take()
     }
 
-    /// `$victim`, `${victim}`, `${pods[1]}`.
+    /// `$victim`, `${victim}`, `${pods[1]}`, `${node#node-}` without what it begins with, and `$NS`, the namespace in
+    /// which commands work.
     fn expand(&self, word: &str) -> String {
         let mut out = String::new();
         let mut rest = word;
@@ -300,18 +303,26 @@ impl Runner {
                 Some((reference, after)) => (reference, after),
                 None => rest.split_at(rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())),
             };
+            let (reference, beginning) = reference.split_once('#').unwrap_or((reference, ""));
             let (name, index) =
                 reference.split_once('[').map_or((reference, "0"), |(n, i)| (n, i.trim_end_matches(']')));
-            match self.script.borrow().variables.get(name) {
-                Some(values) => {
-                    let index: usize = index.parse().unwrap_or(0);
-                    out.push_str(values.get(index).map_or("", String::as_str));
+            match self.value(name, index.parse().unwrap_or(0)) {
+                Some(value) => {
+                    out.push_str(value.strip_prefix(beginning).unwrap_or(&value));
                     rest = after;
                 }
                 None => out.push('$'),
             }
         }
         out + rest
+    }
+
+    fn value(&self, name: &str, index: usize) -> Option<String> {
+        let script = self.script.borrow();
+        match script.variables.get(name) {
+            Some(values) => Some(values.get(index).cloned().unwrap_or_default()),
+            None => (name == "NS").then(|| script.kubectl.namespace.clone()),
+        }
     }
 }
 
@@ -365,6 +376,7 @@ mod tests {
             ("fake-node start 5 --cpu 8", Line::Fault(owned(&["node", "start", "5", "--cpu", "8"]))),
             ("node node-1 cat /etc/hostname", Line::Fault(owned(&["node", "node-1", "cat", "/etc/hostname"]))),
             ("kill $victim", Line::Fault(owned(&["kill", "$victim"]))),
+            ("fake-node stop ${node#node-}", Line::Fault(owned(&["node", "stop", "${node#node-}"]))),
             ("crash kube-scheduler", Line::Fault(owned(&["crash", "kube-scheduler"]))),
             (
                 "victim=$(kubectl get pods -o name)",

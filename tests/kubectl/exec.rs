@@ -180,3 +180,15 @@ fn a_command_fails_as_a_real_one_does() {
         assert!(said.contains(&format!("Error from server: {expected}")), "{said}");
     }
 }
+
+#[test]
+fn lines_use_what_earlier_lines_have_kept() {
+    let (_, said) = after(&[
+        "kubectl get ns $NS -o name",
+        "node=$(kubectl get node node-1 -o name)",
+        "kubectl get ${node} -o name",
+        "kubectl taint node ${node#node/} a=b:NoSchedule",
+        "kubectl taint node ${node#node/} a=b:NoSchedule-",
+    ]);
+    assert_eq!(said, ["namespace/default", "", "node/node-1", "node/node-1 tainted", "node/node-1 untainted"]);
+}

@@ -161,7 +161,7 @@ fn marked(
     Ok((new, how))
 }
 
-/// `kubectl taint node NAME key=value:Effect key-`.
+/// `kubectl taint node NAME key=value:Effect key- key=value:Effect-`.
 pub async fn taint(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let is_change = |word: &String| word.contains([':', '=']) || (word.ends_with('-') && word.len() > 1);
     let first = args.words.iter().position(is_change).unwrap_or(args.words.len());
@@ -198,7 +198,9 @@ fn tainted(node: &Value, changes: &[String], args: &Args) -> Result<(Vec<Value>,
     };
     for change in changes {
         if let Some(removal) = change.strip_suffix('-') {
-            let (key, effect) = removal.split_once(':').unwrap_or((removal, ""));
+            let (pair, effect) = removal.split_once(':').unwrap_or((removal, ""));
+            // The value may be said; a taint is the one of its key and effect.
+            let key = pair.split('=').next().unwrap_or_default();
             let before = taints.len();
             taints.retain(|taint| !same(taint, key, effect));
             if taints.len() == before {
