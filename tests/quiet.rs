@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::{Nodes, Scenario};
 use kubestep::debugger::{Goal, Session};
 
@@ -32,6 +33,20 @@ fn nothing_comes_where_nothing_may() {
         told += usize::from(told_rightly(&mut session, &scenario.name));
     }
     assert!(told > scenarios.len(), "it is told in {told} places of {}", 2 * scenarios.len());
+}
+
+/// A schedule goes on for ever. Nobody waits for its next time, but that something will come of it is known.
+#[test]
+fn a_schedule_does_not_keep_the_cluster_busy() {
+    const TICK: &str = "title: tick\ntimeline:\n- kubectl create cronjob tick --image=nginx:1.27 --schedule='* * * * *' -- \
+                        sh -c 'sleep 2'\n- sleep 130\n";
+    let mut cluster = Cluster::for_scenario(&Scenario::parse("tick", TICK).expect("it is well formed"));
+    let start = cluster.engine.now();
+    while !cluster.is_quiet() && cluster.engine.now() - start < 10 * MINUTE {
+        cluster.step().expect("the schedule goes on");
+    }
+    assert!(cluster.engine.now() - start < 3 * MINUTE, "it came to rest only after {:?}", cluster.engine.now() - start);
+    assert!(cluster.may_stir(MINUTE));
 }
 
 /// Whatever is broken, or done to what the background looks after: it is not told too soon that nothing may come.
