@@ -81,6 +81,7 @@ static PLAN: Plan = Plan {
         slip!("it leaves the other ReplicaSets as large as they were", OthersStay),
         slip!("it gives all its ReplicaSets the number that is asked for", AllAlike),
         slip!("it does not change the number of a ReplicaSet that is there", NoFollow),
+        slip!("it writes the numbers of its ReplicaSets again, though they are right", AlwaysSize),
         slip!("it makes a ReplicaSet for a Deployment that is being deleted", IgnoresDeletion),
         slip!("it takes a failed call for done", SwallowsErrors),
     ],
@@ -100,6 +101,7 @@ enum Slip {
     OthersStay,
     AllAlike,
     NoFollow,
+    AlwaysSize,
     IgnoresDeletion,
     SwallowsErrors,
 }
@@ -144,7 +146,7 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
             continue;
         }
         let size = if is_of_today || is(Slip::AllAlike) { wanted } else { 0 };
-        if set.spec.as_ref().and_then(|spec| spec.replicas) != Some(size) {
+        if set.spec.as_ref().and_then(|spec| spec.replicas) != Some(size) || is(Slip::AlwaysSize) {
             let patch = Patch::Merge(json!({"spec": {"replicas": size}}));
             let name = set.metadata.name.as_deref().unwrap_or_default();
             match sets.patch(name, &PatchParams::default(), &patch).await {
