@@ -169,8 +169,8 @@ fn taints() -> Vec<Value> {
 
 /// The Pods of a node, by their tolerations: none, one, and some of each sort.
 fn pods() -> Vec<Vec<Value>> {
-    let exists =
-        |key: &str, seconds: Option<i64>| json!({"key": key, "operator": "Exists", "tolerationSeconds": seconds});
+    // As the API server gives them to every Pod: with the effect.
+    let exists = |key: &str, seconds: Option<i64>| json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds});
     let maintenance =
         |seconds: Option<i64>| json!({"key": "maintenance", "value": "soon", "tolerationSeconds": seconds});
     let usual = |seconds: i64| vec![exists(NOT_READY, Some(seconds)), exists(UNREACHABLE, Some(seconds))];

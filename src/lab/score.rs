@@ -136,6 +136,10 @@ impl Function for Scoring {
                     .map(|used| Case { pod: wanted(&json!([]), asked), nodes: vec![node(used)] }),
             );
         }
+        // So small that a single unit too many would show.
+        let all_used = Share { allocatable: 100, used: 100 };
+        let small = Candidate { milli_cpu: all_used, memory: all_used, ..candidate(&json!([]), 0, 1) };
+        all.push(Case { pod: wanted(&json!([]), 1), nodes: vec![small] });
         for pod in &tolerations {
             for one in &taints {
                 let case = |two| Case { pod: wanted(pod, 700), nodes: vec![candidate(one, 500, 2), two] };
