@@ -9,6 +9,7 @@
 //! - [`meta`]: names, keys, owners, conditions.
 //! - [`status`]: errors as the API server gives them.
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
+//! - [`explain`]: what fields there are, and what they mean.
 //! - [`cron`], [`zone`]: schedules, and the clocks they go by; [`share`]: a number or a percentage.
 //! - [`shared`]: parts that the versions of an object share.
 //! - [`pod`], [`volume`], [`budget`]: what statuses and specs say, in words that several components use.
@@ -25,6 +26,7 @@ pub mod cron;
 pub mod custom;
 pub mod definition;
 pub mod discovery;
+pub mod explain;
 pub mod glob;
 pub mod json;
 pub mod kinds;
