@@ -5,6 +5,7 @@ mod config;
 mod custom;
 mod drain;
 mod exec;
+mod explain;
 mod ingress;
 mod logs;
 mod recordings;

@@ -142,6 +142,7 @@ fn only_looks(words: &[String]) -> bool {
                 | "logs"
                 | "events"
                 | "top"
+                | "explain"
                 | "auth"
                 | "api-resources"
                 | "api-versions"

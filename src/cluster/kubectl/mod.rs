@@ -137,6 +137,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "wait" => verbs::wait::wait(&args, cx).await,
         "logs" => verbs::logs::logs(&args, cx).await,
         "exec" => verbs::exec::exec(&args, cx).await,
+        "explain" => verbs::explain::explain(&args, cx).await,
         "api-resources" => verbs::about::api_resources(cx).await,
         "api-versions" => verbs::about::api_versions(cx).await,
         "cluster-info" => verbs::about::cluster_info(cx).await,
@@ -151,7 +152,6 @@ fn refused(verb: &str) -> Option<&'static str> {
         "attach" | "cp" | "port-forward" | "debug" => "containers here have no processes to talk to",
         "edit" => "it needs an editor; change the manifest and apply it, or use patch",
         "proxy" | "plugin" | "completion" => "there is no network and no shell here",
-        "explain" => "the descriptions of fields are not part of the program",
         "kustomize" | "certificate" | "alpha" => "it was left out",
         _ => return None,
     })

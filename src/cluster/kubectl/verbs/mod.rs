@@ -12,6 +12,7 @@ pub mod describe;
 pub mod diff;
 pub mod drain;
 pub mod exec;
+pub mod explain;
 pub mod expose;
 pub mod from;
 pub mod get;
