@@ -1,10 +1,10 @@
-//! What Tab completes: a command's name, then names of components and objects.
+//! What Tab completes: a command's name, then names of components, objects and fields.
 //!
 //! Names are asked of the store by prefix, and only when Tab is pressed: a large cluster costs no more than a small one.
 
 use crate::apiserver::registry;
 use crate::debugger::Session;
-use crate::object::Kind;
+use crate::object::{Kind, explain};
 
 use super::commands;
 
@@ -27,6 +27,11 @@ fn last_word(session: &Session, head: &str, tail: &str) -> Option<String> {
     if tail.is_empty() {
         return None;
     }
+    if head.ends_with("explain")
+        && let Some(path) = field(tail)
+    {
+        return Some(path);
+    }
     let components = session.cluster.engine.actors().map(|(_, actor)| actor.name());
     if let Some(name) = components.into_iter().find(|name| name.starts_with(tail)) {
         return Some(name.to_owned());
@@ -34,6 +39,15 @@ fn last_word(session: &Session, head: &str, tail: &str) -> Option<String> {
     let kinds: Vec<Kind> = head.split(' ').filter_map(Kind::from_word).collect();
     let kinds = if kinds.is_empty() { Kind::ALL } else { kinds.as_slice() };
     kinds.iter().find_map(|kind| object(session, *kind, tail))
+}
+
+/// `deploy.spec.rep`: the first field that goes on like this.
+fn field(path: &str) -> Option<String> {
+    let (around, start) = path.rsplit_once('.')?;
+    let (kind, names) = around.split_once('.').unwrap_or((around, ""));
+    let names: Vec<&str> = names.split('.').filter(|name| !name.is_empty()).collect();
+    let place = explain::place(Kind::from_word(kind)?, None, &names)?;
+    place.fields.iter().find(|field| field.name.starts_with(start)).map(|field| format!("{around}.{}", field.name))
 }
 
 /// The first name of this kind with this prefix, in any namespace.
@@ -68,6 +82,9 @@ mod tests {
             ("get node ", None),
             ("get node zzz", None),
             ("get zzz/é", None),
+            ("explain deploy.spec.rep", Some("explain deploy.spec.replicas")),
+            ("kubectl explain pod.spec.containers.im", Some("kubectl explain pod.spec.containers.image")),
+            ("explain pod.zzz.", None),
         ] {
             assert_eq!(complete(&session, input).as_deref(), completed, "{input}");
         }

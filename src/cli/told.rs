@@ -13,7 +13,7 @@ use crate::debugger::stop::{self, How};
 use crate::debugger::target::{self, Target};
 use crate::debugger::{Session, causes, chapters, describe, explain, timeline};
 use crate::engine::{Pending, Step};
-use crate::object::Kind;
+use crate::object::explain::Field;
 use crate::scheduler::KubeScheduler;
 
 use super::Stepper;
@@ -120,16 +120,13 @@ fn who(session: &Session, line: &Line) -> Told {
 }
 
 fn explained(session: &Session, line: &Line) -> Told {
-    let word = line.one("explain pod.status.phase")?;
-    let (kind_word, path) = word.split_once('.').unwrap_or((word, ""));
-    let kind = Kind::from_word(kind_word).ok_or("there is no such kind")?;
-    let note = explain::find(kind, path);
-    let below: Vec<&str> = explain::below(kind, path).iter().map(|note| note.path).collect();
+    let explained = explain::explain(session, line.one("explain pod.status.phase")?)?;
+    let explain::Explained { kind, asked, path, type_name, about, writer, fields } = &explained;
+    let below = |field: &Field| if path.is_empty() { field.name.clone() } else { format!("{path}.{}", field.name) };
     Ok(json!({
-        "topic": "explain", "object": kind.to_string(), "path": path,
-        "text": note.map(|note| note.text), "writer": note.map(|note| note.writer),
-        "chapter": chapters::of(kind, path).file,
-        "below": below, "here": ask::values(session, kind, path),
+        "topic": "explain", "object": kind.to_string(), "path": path, "type": type_name,
+        "text": about.join(" "), "writer": writer, "chapter": chapters::of(*kind, path).file,
+        "below": fields.iter().map(below).collect::<Vec<_>>(), "here": ask::values(session, *kind, asked),
     }))
 }
 

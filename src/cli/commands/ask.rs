@@ -78,7 +78,7 @@ pub const GROUP: Group = Group {
             usage: "explain KIND[.field]",
             about: "what a field means, and who writes it",
             more: "  explain deploy.spec.replicas\n  explain pod.status\n",
-            run: Says(|stepper, line| explain(&stepper.session, line.one("explain pod.status.phase")?)),
+            run: Says(explain),
         },
         Command {
             names: &["where"],
@@ -244,26 +244,26 @@ fn who(stepper: &mut Stepper, line: &Line) -> Text {
     Ok(head + &stepper.view().table(&table))
 }
 
-fn explain(session: &Session, word: &str) -> Text {
-    let (kind_word, path) = word.split_once('.').unwrap_or((word, ""));
-    let kind = Kind::from_word(kind_word)
-        .ok_or_else(|| format!("there is no kind {kind_word:?}; write for example: explain pod.status.phase"))?;
-    let (mut out, below) = (String::new(), explain::below(kind, path));
-    match explain::find(kind, path) {
-        Some(note) => out += &format!("{kind}.{}\n  {}\n  written by {}\n", note.path, note.text, note.writer),
-        None if path.is_empty() || !below.is_empty() => {
-            out += &format!("{word}, of which these fields are explained:\n")
-        }
-        None => out += &format!("{kind}.{path} is not among the fields that are explained here\n"),
+fn explain(stepper: &mut Stepper, line: &Line) -> Text {
+    let explained = explain::explain(&stepper.session, line.one("explain pod.status.phase")?)?;
+    let explain::Explained { kind, asked, path, type_name, about, writer, fields } = &explained;
+    let mut out = match path.as_str() {
+        "" => format!("{kind}\n"),
+        path => format!("{kind}.{path} <{type_name}>\n"),
+    };
+    about.iter().for_each(|about| out += &format!("  {about}\n"));
+    if !writer.is_empty() {
+        out += &format!("  written by {writer}\n");
     }
-    for note in &below {
-        out += &format!("  .{}\n", note.path);
+    let wide = fields.iter().map(|field| field.name.len()).max().unwrap_or_default();
+    for field in fields {
+        out += &format!("{}\n", stepper.view().fit(format!("  .{:<wide$}  {}", field.name, field.about).trim_end()));
     }
-    let values = values(session, kind, path);
+    let values = values(&stepper.session, *kind, asked);
     if !values.is_empty() {
         out += &format!("here: {}\n", values.join(", "));
     }
-    Ok(out + &told_in(chapters::of(kind, path)))
+    Ok(out + &told_in(chapters::of(*kind, path)))
 }
 
 /// What some objects of this cluster have in that field.
