@@ -124,7 +124,7 @@ impl About<'_> {
     }
 }
 
-/// `replicas	<integer>`.
+/// A field's name and type, and whether it must be there.
 fn head(field: &Field) -> String {
     let required = if field.required { " -required-" } else { "" };
     format!("{}\t<{}>{required}", field.name, field.type_name)
