@@ -20,7 +20,7 @@
 //! Must hold: nothing is stored that was not validated; a write that changes nothing stores nothing and tells nobody;
 //! an update made from an old version is refused; every watch sees each revision once, in order.
 //!
-//! Left out: aggregation (but for [`metrics`]), API priority and fairness, the audit log, encryption at rest,
+//! Left out: aggregation (but for [`metrics`]), API priority and fairness, encryption at rest,
 //! managedFields, expiry of Events after an hour.
 
 use std::sync::Arc;

@@ -27,6 +27,7 @@ pub mod body;
 pub mod encode;
 pub mod options;
 pub mod path;
+pub mod uri;
 
 pub use encode::HttpAnswer;
 

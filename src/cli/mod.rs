@@ -157,7 +157,7 @@ struct Source {
 struct RunArguments {
     #[command(flatten)]
     source: Source,
-    /// Write calls.jsonl, events.jsonl, state.json, trace.jsonl and output.txt into this folder.
+    /// Write calls.jsonl, events.jsonl, state.json, audit.log, trace.jsonl and output.txt into this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

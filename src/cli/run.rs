@@ -70,6 +70,7 @@ fn write_all(folder: &Path, record: &Record, state: &Value, printed: &str) -> io
     let lines = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     std::fs::write(folder.join("calls.jsonl"), lines(&record.calls))?;
     std::fs::write(folder.join("events.jsonl"), lines(&record.events))?;
+    std::fs::write(folder.join("audit.log"), lines(&record.audit))?;
     std::fs::write(folder.join("trace.jsonl"), lines(&record.trace))?;
     std::fs::write(folder.join("state.json"), format!("{state:#}\n"))?;
     std::fs::write(folder.join("output.txt"), printed)

@@ -21,6 +21,7 @@
 //!
 //! Must hold: looking changes nothing; the same commands on the same scenario give the same stops.
 
+pub mod audit;
 pub mod breakpoint;
 pub mod causes;
 pub mod changes;

@@ -1,7 +1,7 @@
 //! A run as files: what each step, call and change was, one JSON object a line.
 //!
 //! `calls.jsonl`, `events.jsonl` and `state.json` have the shape of the recordings of real clusters, so that a run can
-//! be laid beside one; `trace.jsonl` holds every step and is what two runs are compared by.
+//! be laid beside one; `trace.jsonl` holds every step and is what two runs are compared by. `audit.log` is in [`audit`].
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::engine::{Engine, Note, Step, What};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
 
-use super::describe;
+use super::{audit, describe};
 
 /// Who asks when the API server asks itself.
 const APISERVER: &str = "kube-apiserver";
@@ -24,6 +24,8 @@ pub struct Record {
     pub events: Vec<String>,
     /// `trace.jsonl`.
     pub trace: Vec<String>,
+    /// `audit.log`.
+    pub audit: Vec<String>,
     origin: Instant,
     namespace: String,
 }
@@ -37,6 +39,7 @@ impl Record {
     /// Takes one step. Steps must keep notes.
     pub fn add(&mut self, engine: &Engine, step: &Step) {
         self.trace.push(self.trace_line(engine, step).to_string());
+        self.audit.extend(audit::event(engine, step).map(|event| event.to_string()));
         let What::Request { request, .. } = &step.event.what else { return };
         if !request.namespace.is_empty() && request.namespace != self.namespace {
             return;
@@ -124,7 +127,7 @@ impl Record {
             call.insert("request".into(), body);
         }
         if let Some(error) = error {
-            call.insert("error".into(), json!(error));
+            call.insert("error".into(), json!(error.message));
         }
         Some(Value::Object(call))
     }

@@ -278,7 +278,7 @@ fn fact(engine: &Engine, note: &Note, now: Instant) -> Option<Fact> {
             say("stage", format!("{name}: {detail}").trim_end_matches([' ', ':']).to_owned())
         }
         Note::Answered { code, error, .. } => {
-            let text = error.as_ref().map_or(String::new(), |error| format!(" {error}"));
+            let text = error.as_ref().map_or(String::new(), |error| format!(" {}", error.message));
             say("answer", format!("{code}{text}"))
         }
         Note::Finished { task, .. } => say("done", task.to_string()),

@@ -78,7 +78,7 @@ pub(super) fn answered(answer: &Answer) -> Note {
         Ok(Response::List { revision, .. }) => (String::new(), *revision),
         _ => (String::new(), 0),
     };
-    let error = answer.result.as_ref().err().map(|status| status.message.clone());
+    let error = answer.result.as_ref().err().cloned().map(Box::new);
     Note::Answered { code: answer.code, name, revision, error }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::event::{ActorId, EventId, Pending, StepId};
 use super::place::Place;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Status};
 
 /// One delivery and what came of it.
 #[derive(Debug)]
@@ -42,8 +42,8 @@ pub enum Note {
         name: String,
         /// The answer's resourceVersion; 0 if it has none.
         revision: u64,
-        /// The error's text.
-        error: Option<String>,
+        /// The error, if it is one.
+        error: Option<Box<Status>>,
     },
     /// The store changed.
     Stored {

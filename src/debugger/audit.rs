@@ -1,0 +1,231 @@
+//! The audit log: who asked the API server for what, and what became of it, one `audit.k8s.io/v1` Event a line.
+//!
+//! The same format as a real API server writes with `--audit-log-path`, so that whatever reads those reads this. The policy
+//! is that of the reference recordings: of writes the objects that were sent and answered (`RequestResponse`), of reads that
+//! they were made (`Metadata`); leases of leader election are left out. Only the stage `ResponseComplete`, and of a watch
+//! `ResponseStarted`, since it does not end.
+//!
+//! Mirrors `k8s.io/apiserver/pkg/apis/audit/v1` and `pkg/audit`.
+//!
+//! Left out: the commit in user agents; `user.uid` and `user.extra`; what kubelets send to patch a status, which is never text
+//! here; answers that are no objects.
+
+use serde_json::{Map, Value, json};
+
+use crate::apiserver::request::{Body, Patch, Request, Subresource, User, Verb};
+use crate::apiserver::rest::uri;
+use crate::cluster::API_SERVER_IP;
+use crate::engine::{Engine, Note, Step, What};
+use crate::object::random::Random;
+use crate::object::{Kind, Object, Status};
+
+/// Where people sit: the gateway of the nodes' network.
+const PERSON_IP: &str = "172.18.0.1";
+
+/// What a step says in the audit log; nothing, if it was no request.
+pub fn event(engine: &Engine, step: &Step) -> Option<Value> {
+    let What::Request { request, .. } = &step.event.what else { return None };
+    if is_leader_election(request) {
+        return None;
+    }
+    let (code, name, error) = step.notes.iter().find_map(|note| match note {
+        Note::Answered { code, name, error, .. } => Some((*code, name, error.as_deref())),
+        _ => None,
+    })?;
+    let stored = step.notes.iter().rev().find_map(|note| match note {
+        Note::Stored { old, new, .. } => new.as_ref().or(old.as_ref()).filter(|object| object.kind() == request.kind),
+        _ => None,
+    });
+    let received = serde_json::to_value(step.time.micro_time()).unwrap_or_default();
+    let mut event = json!({
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": if request.verb.writes() { "RequestResponse" } else { "Metadata" },
+        "auditID": Random::new(step.id.0).uid(),
+        "stage": if request.verb == Verb::Watch { "ResponseStarted" } else { "ResponseComplete" },
+        "requestURI": uri::of(request),
+        "verb": request.verb.as_str(),
+        "user": {"username": request.user.name, "groups": request.user.groups},
+        "sourceIPs": [source(engine, request)],
+        "userAgent": user_agent(&request.user),
+        "objectRef": object_ref(request, name, stored),
+        "responseStatus": response_status(code, error),
+        "requestReceivedTimestamp": received,
+        "stageTimestamp": received,
+        "annotations": annotations(step, error),
+    });
+    if request.verb.writes() {
+        let fields = event.as_object_mut().expect("the literal above is an object");
+        fields.extend(sent(&request.body).map(|body| ("requestObject".to_owned(), body)));
+        let answered = match (error, request.subresource) {
+            (Some(error), _) => Some(error.to_json()),
+            (None, Some(Subresource::Binding | Subresource::Eviction)) => Some(success(code)),
+            _ => stored.map(Object::to_json),
+        };
+        fields.extend(answered.map(|body| ("responseObject".to_owned(), body)));
+    }
+    Some(event)
+}
+
+/// The answer of requests that have nothing to show.
+fn success(code: u16) -> Value {
+    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": code})
+}
+
+fn is_leader_election(request: &Request) -> bool {
+    request.kind == Kind::Lease && request.namespace == "kube-system"
+}
+
+/// The address that the request came from.
+fn source(engine: &Engine, request: &Request) -> String {
+    let Some(node) = request.user.name.strip_prefix("system:node:") else {
+        return if request.user.agent.starts_with("user/") { PERSON_IP.into() } else { API_SERVER_IP.into() };
+    };
+    let address = |object: &Object| match object {
+        Object::Node(node) => {
+            let addresses = node.status.as_ref()?.addresses.as_ref()?;
+            Some(addresses.iter().find(|address| address.type_ == "InternalIP")?.address.clone())
+        }
+        _ => None,
+    };
+    let stored = engine.api.store.get(&crate::apiserver::registry::key(Kind::Node, "", node));
+    stored.and_then(|entry| address(&entry.value)).unwrap_or_else(|| API_SERVER_IP.into())
+}
+
+/// The program that asks, as client-go names it.
+fn user_agent(user: &User) -> String {
+    const SYSTEM: &str = "v1.36.2 (linux/amd64) kubernetes";
+    match user.name.as_str() {
+        name if name.starts_with("system:serviceaccount:kube-system:") => {
+            format!("kube-controller-manager/{SYSTEM}/{name}")
+        }
+        name if name.starts_with("system:node:") => format!("kubelet/{SYSTEM}"),
+        "system:apiserver" => format!("kube-apiserver/{SYSTEM}"),
+        name => match name.strip_prefix("system:") {
+            Some(program) => format!("{program}/{SYSTEM}"),
+            None => "kubectl/v1.32.4 (linux/amd64) kubernetes".to_owned(),
+        },
+    }
+}
+
+fn object_ref(request: &Request, answered: &str, stored: Option<&Object>) -> Value {
+    let info = request.kind.info();
+    let name = [request.name.as_str(), answered].into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+    let sent = match &request.body {
+        Body::Object(object) => object.meta().resource_version.clone().unwrap_or_default(),
+        _ => String::new(),
+    };
+    let uid = match (request.verb, stored) {
+        (Verb::Create, _) | (_, None) => String::new(),
+        (_, Some(object)) => object.meta().uid.clone().unwrap_or_default(),
+    };
+    let part = request.subresource.map_or("", |part| part.as_str());
+    let fields = [
+        ("resource", info.plural),
+        ("namespace", &request.namespace),
+        ("name", name),
+        ("uid", &uid),
+        ("apiGroup", info.group),
+        ("apiVersion", info.version),
+        ("resourceVersion", &sent),
+        ("subresource", part),
+    ];
+    let said = fields.into_iter().filter(|(_, value)| !value.is_empty());
+    Value::Object(said.map(|(name, value)| (name.to_owned(), value.into())).collect())
+}
+
+fn response_status(code: u16, error: Option<&Status>) -> Value {
+    let mut status = Map::new();
+    status.insert("metadata".into(), json!({}));
+    if let Some(Value::Object(said)) = error.map(Status::to_json) {
+        status.extend(said.into_iter().filter(|(field, _)| field != "kind" && field != "apiVersion"));
+    }
+    status.insert("code".into(), code.into());
+    Value::Object(status)
+}
+
+/// What authorization decided, and by which rule.
+fn annotations(step: &Step, error: Option<&Status>) -> Value {
+    let reason = step.notes.iter().find_map(|note| match note {
+        Note::Stage { name: "authorization", detail } => Some(detail.as_str()),
+        _ => None,
+    });
+    match reason {
+        Some(reason) => json!({
+            "authorization.k8s.io/decision": "allow",
+            // Of those who may everything there is no reason to tell.
+            "authorization.k8s.io/reason": if reason.starts_with("allowed:") { "" } else { reason },
+        }),
+        None if error.is_some_and(|error| error.code == 403) => json!({"authorization.k8s.io/decision": "forbid"}),
+        None => json!({}),
+    }
+}
+
+/// The body, as it came.
+fn sent(body: &Body) -> Option<Value> {
+    match body {
+        Body::Object(object) => Some(object.to_json()),
+        Body::Json(text) => serde_json::from_str(text).ok(),
+        Body::Patch(Patch::Json(patch) | Patch::Merge(patch) | Patch::Strategic(patch)) => Some(patch.clone()),
+        Body::Binding(binding) => Some(json!({
+            "kind": "Binding", "apiVersion": "v1", "metadata": {},
+            "target": {"kind": "Node", "name": binding.node},
+        })),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::scenario::Scenario;
+
+    fn log(scenario: &str) -> Vec<Value> {
+        let scenario = Scenario::find(scenario).expect("it is shipped");
+        let mut cluster = crate::bugs::cluster(&scenario);
+        let mut log = Vec::new();
+        while !cluster.is_quiet() {
+            let Some(step) = cluster.step() else { break };
+            log.extend(event(&cluster.engine, &step));
+        }
+        log
+    }
+
+    #[test]
+    fn every_request_is_told_by_whom_it_was_made_and_what_became_of_it() {
+        let log = log("deployment");
+        let find = |uri: &str, verb: &str| {
+            let here =
+                |event: &&Value| event["verb"] == verb && event["requestURI"].as_str().is_some_and(|u| u.contains(uri));
+            log.iter().find(here).unwrap_or_else(|| panic!("no {verb} {uri}"))
+        };
+        let missing = find("/apis/apps/v1/namespaces/default/deployments/web", "get");
+        assert_eq!(missing["level"], "Metadata");
+        assert_eq!(missing["responseStatus"]["reason"], "NotFound");
+        assert_eq!(missing["user"]["username"], "kubernetes-admin");
+
+        let created = find("/apis/apps/v1/namespaces/default/replicasets", "create");
+        assert_eq!(created["requestObject"]["kind"], "ReplicaSet");
+        assert!(created["responseObject"]["metadata"]["uid"].is_string());
+        assert_eq!(created["objectRef"]["name"], created["responseObject"]["metadata"]["name"]);
+        let why = created["annotations"]["authorization.k8s.io/reason"].as_str().expect("a rule allowed it");
+        assert!(why.starts_with("RBAC: allowed by ClusterRoleBinding"), "{why}");
+        let agent = created["userAgent"].as_str().expect("a program asked");
+        assert!(agent.ends_with("system:serviceaccount:kube-system:deployment-controller"), "{agent}");
+
+        let bound = find("/binding", "create");
+        assert_eq!(
+            (&bound["objectRef"]["subresource"], &bound["responseObject"]["kind"]),
+            (&json!("binding"), &json!("Status"))
+        );
+        let status = find("/status", "patch");
+        assert_eq!(status["sourceIPs"], json!(["172.18.0.10"]), "a kubelet asks from its node");
+    }
+
+    #[test]
+    fn ids_differ() {
+        let log = log("pod");
+        let ids: std::collections::BTreeSet<_> = log.iter().map(|event| event["auditID"].to_string()).collect();
+        assert_eq!(ids.len(), log.len());
+    }
+}
