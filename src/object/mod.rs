@@ -27,6 +27,7 @@ pub mod custom;
 pub mod definition;
 pub mod discovery;
 pub mod explain;
+pub mod fields;
 pub mod glob;
 pub mod json;
 pub mod kinds;
