@@ -4,6 +4,7 @@ use crate::object::status::{Cause, Reason};
 use crate::object::{Object, Status};
 
 use super::admission::{self, Attributes};
+use super::managed_fields::Written;
 use super::request::{Body, Response};
 use super::{ApiServer, Handling, Outcome, apiextensions, decode, strategy, validation};
 
@@ -15,17 +16,28 @@ const GENERATED_BASE_MAX: usize = 58;
 
 impl ApiServer {
     pub(super) fn create(&mut self, handling: &mut Handling) -> Outcome {
-        let mut object = self.incoming(handling)?;
+        let object = self.incoming(handling)?;
+        self.create_object(handling, object, None)
+    }
+
+    /// Creates an object. `written` says who manages what of it, if that is known already.
+    pub(super) fn create_object(
+        &mut self,
+        handling: &mut Handling,
+        mut object: Object,
+        written: Option<Written>,
+    ) -> Outcome {
         wipe_system_metadata(&mut object)?;
         place_in_namespace(&mut object, &handling.request.namespace)?;
         ApiServer::set_defaults(handling, &mut object);
         handling.stage("defaulting", String::new);
+        let written = written.unwrap_or_else(|| self.written_by_create(handling, &mut object));
         self.admit_create(handling, &mut object)?;
         self.check_escalation(handling, None, &object)?;
         let attempts = if object.name().is_empty() { NAME_ATTEMPTS } else { 1 };
         for _ in 0..attempts {
             let candidate = self.name_and_validate(handling, object.clone())?;
-            match self.put(handling, 0, candidate) {
+            match self.put_written(handling, 0, candidate, written.clone()) {
                 Ok(stored) => return Ok((201, Response::Object(stored))),
                 Err(_) if attempts > 1 => {}
                 Err(_) => return Err(self.exists(&object)),

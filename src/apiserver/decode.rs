@@ -109,6 +109,13 @@ pub fn decode_patched(
     Err(status)
 }
 
+/// The fields of an object that its kind has not: `spec.foo`, `spec.ports[0].foo`.
+pub fn unknown_fields(kind: Kind, custom: Option<&Version>, value: &Value) -> Result<Vec<String>, String> {
+    let (_, problems) = read(kind, custom, &Json::of(value))?;
+    let unknown = problems.iter().filter_map(|problem| problem.strip_prefix("unknown field "));
+    Ok(unknown.map(|field| serde_json::from_str(field).unwrap_or_else(|_| field.to_owned())).collect())
+}
+
 /// The `apiVersion` and `kind` of a body; both are empty when missing. Mirrors `SimpleMetaFactory.Interpret`.
 fn version_and_kind(json: &Json) -> Result<(String, String), String> {
     const WRONG: &str = "couldn't get version/kind; json parse error: json: cannot unmarshal";

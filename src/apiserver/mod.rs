@@ -12,6 +12,7 @@
 //! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`],
 //!   [`reviews`]: the handlers.
 //! - [`rest`]: the same over HTTP.
+//! - [`managed_fields`]: who wrote which field; server-side apply.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
 //! - [`apiextensions`]: kinds that users define. [`cel`]: the language of their rules, and of policies.
@@ -20,15 +21,16 @@
 //! Must hold: nothing is stored that was not validated; a write that changes nothing stores nothing and tells nobody;
 //! an update made from an old version is refused; every watch sees each revision once, in order.
 //!
-//! Left out: aggregation (but for [`metrics`]), API priority and fairness, encryption at rest,
-//! managedFields, expiry of Events after an hour.
+//! Left out: aggregation (but for [`metrics`]), API priority and fairness, encryption at rest, expiry of Events after an
+//! hour.
 
 use std::sync::Arc;
 
+use crate::object::fields::History;
 use crate::object::random::Random;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
-use crate::store::{Change, Store};
+use crate::store::{Change, Entry, Store};
 
 pub mod admission;
 pub mod apiextensions;
@@ -43,6 +45,7 @@ pub mod delete;
 pub mod eviction;
 pub mod ip_addresses;
 pub mod list;
+pub mod managed_fields;
 pub mod metrics;
 pub mod read;
 pub mod registry;
@@ -60,6 +63,8 @@ pub mod watch;
 use admission::policy::Policies;
 use apiextensions::{Definitions, Version};
 use authorization::Authorizer;
+use managed_fields::Written;
+use managed_fields::templates::Templates;
 use request::{Answer, Request, Response, Subresource, Verb};
 use service_addresses::ServiceAddresses;
 use watch::{WatchEvent, WatchId, Watchers};
@@ -83,6 +88,7 @@ pub struct ApiServer {
     addresses: ServiceAddresses,
     definitions: Definitions,
     policies: Policies,
+    templates: Templates,
     random: Random,
     keep_stages: bool,
 }
@@ -111,6 +117,8 @@ pub(crate) struct Handling<'a> {
     pub fanout: Vec<(WatchId, WatchEvent)>,
     pub stages: Option<Vec<(&'static str, String)>>,
     pub changes: Vec<Change>,
+    /// Who would have written what a dry run did not store.
+    pub tried: Option<History>,
 }
 
 impl Handling<'_> {
@@ -137,6 +145,7 @@ impl ApiServer {
             addresses: ServiceAddresses::default(),
             definitions: Definitions::default(),
             policies: Policies::default(),
+            templates: Templates::default(),
             random: Random::new(seed ^ 0x6170_6973),
             keep_stages: true,
         }
@@ -168,6 +177,7 @@ impl ApiServer {
             fanout: Vec::new(),
             stages: self.keep_stages.then(Vec::new),
             changes: Vec::new(),
+            tried: None,
         };
         if let Some(warning) = registry::deprecation(request.kind) {
             handling.warnings.push(warning.to_owned());
@@ -177,9 +187,13 @@ impl ApiServer {
             handling.fanout.push((watch, WatchEvent::Error(status.clone())));
         }
         let (code, result) = match outcome {
-            Ok((code, response)) => (code, Ok(response)),
+            Ok((code, mut response)) => {
+                self.show_managers(&mut handling, &mut response);
+                (code, Ok(response))
+            }
             Err(status) => (status.code, Err(status)),
         };
+        self.show_managers_in_events(&mut handling.fanout);
         let wrote = !handling.changes.is_empty();
         let answer = Answer { code, result, warnings: handling.warnings, wrote };
         let stages = handling.stages.unwrap_or_default();
@@ -234,16 +248,33 @@ impl ApiServer {
         }
     }
 
-    /// Stores `object` if its key is still at `expected`, and tells the watchers.
+    /// Stores what the server itself makes of an object: nobody manages that.
     pub(crate) fn put(&mut self, handling: &mut Handling, expected: u64, object: Object) -> Result<Object, Status> {
+        self.put_written(handling, expected, object, Written::ByNobody)
+    }
+
+    /// Stores `object` if its key is still at `expected`, and tells the watchers.
+    pub(crate) fn put_written(
+        &mut self,
+        handling: &mut Handling,
+        expected: u64,
+        object: Object,
+        written: Written,
+    ) -> Result<Object, Status> {
         let (kind, name) = (object.kind(), object.name().to_owned());
         let key = registry::key(kind, object.namespace(), &name);
+        let now = handling.now;
         if handling.request.options.dry_run {
+            let old = self.store.get(&key);
+            handling.tried = Some(managed_fields::after(&self.definitions, old, &object, written, now));
             return Ok(object);
         }
         self.claim_addresses(handling, expected, &object)?;
         let object = object.in_version(self.definitions.storage(kind));
-        let change = self.store.put(&key, expected, object).map_err(|_| Status::modified(kind, &name))?.clone();
+        let definitions = &self.definitions;
+        let history = |old: Option<&Entry>, new: &Object| managed_fields::after(definitions, old, new, written, now);
+        let change =
+            self.store.put(&key, expected, object, history).map_err(|_| Status::modified(kind, &name))?.clone();
         let new = change.new.as_ref().expect("a put leaves a value").value.clone();
         let old = change.old.as_ref().map(|entry| entry.value.clone());
         self.publish(handling, change, &new, false);

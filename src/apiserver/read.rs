@@ -128,5 +128,6 @@ pub(super) fn watcher_for(request: &Request) -> Result<Watcher, Status> {
         name: request.name.clone(),
         labels: Selector::parse(&options.label_selector).map_err(Status::bad_request)?,
         fields: FieldSelector::parse(request.kind, &options.field_selector).map_err(Status::bad_request)?,
+        managed_fields: options.managed_fields,
     })
 }

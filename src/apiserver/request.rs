@@ -316,6 +316,8 @@ pub enum Patch {
     Merge(Value),
     /// `application/strategic-merge-patch+json`.
     Strategic(Value),
+    /// `application/apply-patch+yaml`: all that its author wants.
+    Apply(Value),
     /// What a node agent sends as a strategic merge patch of a status, kept typed on its way.
     Status(Box<StatusPatch>),
 }
@@ -403,6 +405,10 @@ pub struct Options {
     pub dry_run: bool,
     /// Who manages the fields written.
     pub field_manager: String,
+    /// An apply patch takes fields from others.
+    pub force: bool,
+    /// The answer tells who manages which fields. Components throw that away, so they need not ask.
+    pub managed_fields: bool,
     /// Page size of a list; 0 means all.
     pub limit: u64,
     /// Where the next page starts.

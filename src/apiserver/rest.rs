@@ -12,7 +12,7 @@
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
 //!
-//! Left out: discovery and OpenAPI documents, tables, protobuf, server-side apply, aggregation. A request that is
+//! Left out: discovery and OpenAPI documents, tables, protobuf, aggregation. A request that is
 //! refused here for its media type is refused before it is authorised, the other way round than in a real server.
 
 use std::rc::Rc;

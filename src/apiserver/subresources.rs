@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
 use k8s_openapi::api::core::v1::PodCondition;
+use serde_json::{Value, json};
 
 use crate::object::meta::scale_metadata;
 use crate::object::patch;
@@ -73,6 +74,12 @@ impl ApiServer {
         if request.verb == Verb::Get {
             return Ok((200, Response::Scale(Box::new(scale))));
         }
+        if let Body::Patch(Patch::Apply(config)) = &request.body {
+            let path = paths.map_or(".spec.replicas", |paths| &paths.spec_replicas_path);
+            let (new, written) = self.applied(handling, &parent, &parent_config(request.kind, config, path))?;
+            let stored = self.store_update(handling, &parent, new, Some(written))?;
+            return Ok((200, Response::Scale(Box::new(scale_of(&stored)?))));
+        }
         let (replicas, version) = wanted_scale(&scale, &request.body)?;
         if version.is_some_and(|v| !v.is_empty() && Some(v) != parent.meta().resource_version) {
             return Err(Status::modified(request.kind, &request.name));
@@ -84,7 +91,7 @@ impl ApiServer {
             }
             (new, _) => set_replicas(new, replicas),
         }
-        let stored = self.store_update(handling, &parent, new)?;
+        let stored = self.store_update(handling, &parent, new, None)?;
         Ok((200, Response::Scale(Box::new(scale_of(&stored)?))))
     }
 }
@@ -174,7 +181,24 @@ fn wanted_scale(scale: &Scale, body: &Body) -> Result<(i32, Option<String>), Sta
     Ok((wanted.spec.and_then(|s| s.replicas).unwrap_or(0), version))
 }
 
-fn to_json(scale: &Scale) -> Result<serde_json::Value, Status> {
+/// What applying a Scale says of the object that it is the scale of. Mirrors `managedfields.ScaleHandler`.
+fn parent_config(kind: Kind, scale: &Value, path: &str) -> Value {
+    let info = kind.info();
+    let version = scale.pointer("/metadata/resourceVersion").cloned().unwrap_or_default();
+    let mut config = json!({"apiVersion": info.api_version, "kind": info.kind});
+    if !version.is_null() {
+        config["metadata"] = json!({"resourceVersion": version});
+    }
+    if let Some(replicas) = scale.pointer("/spec/replicas") {
+        let steps = path.trim_start_matches('.').rsplit('.');
+        let fields = steps.fold(replicas.clone(), |value, name| json!({name: value}));
+        patch::merge(config, &fields)
+    } else {
+        config
+    }
+}
+
+fn to_json(scale: &Scale) -> Result<Value, Status> {
     serde_json::to_value(scale).map_err(|e| Status::internal(&e.to_string()))
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, NodeCondition, PodCondition};
+use serde_json::Value;
 
 use crate::object::patch;
 use crate::object::status::{Cause, Reason};
@@ -11,6 +12,7 @@ use crate::object::{Kind, Object, Pod, Status};
 
 use super::admission::{self, Attributes};
 use super::create::{place_in_namespace, plugin_names};
+use super::managed_fields::Written;
 use super::request::{Body, Patch, Response, StatusPatch, Subresource, Verb};
 use super::{ApiServer, Handling, Outcome, decode, registry, strategy, validation};
 
@@ -21,23 +23,31 @@ impl ApiServer {
         if old.is_err() && creates_instead(handling) {
             return self.create(handling);
         }
-        let (old, mut new) = match &request.body {
+        let (old, mut new, written) = match &request.body {
+            Body::Patch(Patch::Apply(config)) if old.is_err() && request.subresource.is_none() => {
+                return self.apply_new(handling, config);
+            }
+            Body::Patch(Patch::Apply(config)) => {
+                let old = old?;
+                let (new, written) = self.applied(handling, &old, config)?;
+                (old, self.addressed(handling, new)?, Some(written))
+            }
             Body::Patch(patch) => {
                 let old = old?;
                 let new = self.patched(handling, &old, patch)?;
-                (old, self.addressed(handling, new)?)
+                (old, self.addressed(handling, new)?, None)
             }
             // What was sent is looked at before what is stored.
             _ => {
                 let new = self.incoming(handling)?;
                 let new = self.addressed(handling, new)?;
-                (old?, new)
+                (old?, new, None)
             }
         };
         if !shares_spec(&new, &old) {
             ApiServer::set_defaults(handling, &mut new);
         }
-        self.store_update(handling, &old, new).map(|stored| (200, Response::Object(stored)))
+        self.store_update(handling, &old, new, written).map(|stored| (200, Response::Object(stored)))
     }
 
     /// The new state, if it is for where the URL says.
@@ -47,13 +57,16 @@ impl ApiServer {
         Ok(new)
     }
 
-    /// The rest of every update: preconditions, admission, strategy, validation, and the transaction.
+    /// The rest of every update: preconditions, admission, strategy, validation, and the transaction. `written` says who
+    /// manages what then, if that is known already.
     pub(super) fn store_update(
         &mut self,
         handling: &mut Handling,
         old: &Object,
         mut new: Object,
+        written: Option<Written>,
     ) -> Result<Object, Status> {
+        let written = written.unwrap_or_else(|| self.written_by_update(handling, old, &mut new));
         let request = handling.request;
         let version = handling.custom.clone();
         let custom = version.as_deref();
@@ -91,15 +104,22 @@ impl ApiServer {
         self.warn(handling, Some(old), &new);
         self.ask_policies(handling, Some(old), Some(&new))?;
         self.charge_quotas(handling, Some(old), &new)?;
-        self.write_or_finish(handling, old, new)
+        self.write_or_finish(handling, old, new, written)
     }
 
     /// Stores the new state, unless nothing changed, or nothing holds a deleted object any more.
-    fn write_or_finish(&mut self, handling: &mut Handling, old: &Object, mut new: Object) -> Result<Object, Status> {
+    fn write_or_finish(
+        &mut self,
+        handling: &mut Handling,
+        old: &Object,
+        mut new: Object,
+        written: Written,
+    ) -> Result<Object, Status> {
         if new.meta().resource_version != old.meta().resource_version {
             new.meta_mut().resource_version.clone_from(&old.meta().resource_version);
         }
-        if new == *old {
+        let other_managers = matches!(&written, Written::Known(managers) if !managers.same(&self.managers_now(old)));
+        if new == *old && !other_managers {
             handling.stage("etcd", || "nothing changed: no write".into());
             return Ok(old.clone());
         }
@@ -111,7 +131,7 @@ impl ApiServer {
             self.remove(handling, old.clone())?;
             return Ok(new);
         }
-        self.put(handling, old.revision(), new)
+        self.put_written(handling, old.revision(), new, written)
     }
 
     /// `old` with the patch applied, still unchecked.
@@ -120,6 +140,8 @@ impl ApiServer {
         handling.stage("patch", || patch_name(patch).into());
         let value = match patch {
             Patch::Status(patch) => return apply_status(old, patch),
+            Patch::Apply(_) => unreachable!("an apply patch goes its own way"),
+            Patch::Json(patch) if names_managers(patch) => patch::json(self.with_managers(old).to_json(), patch)?,
             Patch::Json(patch) => patch::json(old.to_json(), patch)?,
             Patch::Merge(patch) => patch::merge(old.to_json(), patch),
             Patch::Strategic(_) if matches!(kind, Kind::Custom(_)) => return Err(no_strategic_merge()),
@@ -141,10 +163,17 @@ fn no_strategic_merge() -> Status {
     Status::new(Reason::UnsupportedMediaType, TEXT)
 }
 
+/// Whether a JSON patch is about managedFields.
+fn names_managers(patch: &Value) -> bool {
+    let paths = patch.as_array().into_iter().flatten().filter_map(|operation| operation.get("path")?.as_str());
+    { paths }.any(|path| path.starts_with("/metadata/managedFields"))
+}
+
 fn patch_name(patch: &Patch) -> &'static str {
     match patch {
         Patch::Json(_) => "JSON patch",
         Patch::Merge(_) => "merge patch",
+        Patch::Apply(_) => "apply patch",
         Patch::Strategic(_) | Patch::Status(_) => "strategic merge patch",
     }
 }
@@ -166,7 +195,7 @@ fn shares_spec(new: &Object, old: &Object) -> bool {
     }
 }
 
-fn check_name(new: &Object, name: &str) -> Result<(), Status> {
+pub(super) fn check_name(new: &Object, name: &str) -> Result<(), Status> {
     if new.name() == name {
         return Ok(());
     }

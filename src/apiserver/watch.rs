@@ -76,6 +76,8 @@ pub struct Watcher {
     pub labels: Selector,
     /// Which fields.
     pub fields: FieldSelector,
+    /// Whether it is told who manages which fields.
+    pub managed_fields: bool,
 }
 
 impl Watcher {
@@ -142,6 +144,11 @@ impl Watchers {
             Some(node) => self.by_node.entry(node.to_owned()).or_default(),
             None => self.wide.entry(watcher.kind).or_default(),
         }
+    }
+
+    /// Whether a watch is told who manages which fields.
+    pub fn shows_managers(&self, id: WatchId) -> bool {
+        self.all.get(&id).is_some_and(|watcher| watcher.managed_fields)
     }
 
     /// The open watches and what they asked for.

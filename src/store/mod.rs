@@ -16,6 +16,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use crate::object::Object;
+use crate::object::fields::History;
 
 /// A value with etcd's bookkeeping.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,8 @@ pub struct Entry {
     pub version: u64,
     /// The object, carrying its resourceVersion already.
     pub value: Object,
+    /// Who wrote it. In etcd this is part of the object.
+    pub history: History,
 }
 
 /// One change in the log.
@@ -103,6 +106,16 @@ impl Store {
         self.keys.get(key)
     }
 
+    /// Who wrote the version of `key` that `revision` made, or that was there when it was deleted; none if it is forgotten.
+    pub fn history_at(&self, key: &str, revision: u64) -> Option<History> {
+        if let Some(entry) = self.get(key).filter(|entry| entry.mod_revision == revision) {
+            return Some(entry.history.clone());
+        }
+        let at = self.log.partition_point(|change| change.revision < revision);
+        let change = self.log.get(at).filter(|change| change.revision == revision && change.key == key)?;
+        change.new.as_ref().or(change.old.as_ref()).map(|entry| entry.history.clone())
+    }
+
     /// All entries whose key starts with `prefix`, in key order.
     pub fn prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
         self.keys
@@ -134,15 +147,22 @@ impl Store {
     }
 
     /// Transaction: if `key` is at `expected` (0: absent), put `value` there. The value's resourceVersion becomes
-    /// the new revision. Returns the change.
-    pub fn put(&mut self, key: &str, expected: u64, mut value: Object) -> Result<&Change, Error> {
+    /// the new revision, and `history` says who wrote it over what. Returns the change.
+    pub fn put(
+        &mut self,
+        key: &str,
+        expected: u64,
+        mut value: Object,
+        history: impl FnOnce(Option<&Entry>, &Object) -> History,
+    ) -> Result<&Change, Error> {
         self.compare(key, expected)?;
         self.revision += 1;
         value.meta_mut().resource_version = Some(self.revision.to_string());
         let old = self.keys.get(key).cloned();
         let (create_revision, version) =
             old.as_ref().map_or((self.revision, 1), |o| (o.create_revision, o.version + 1));
-        let new = Entry { create_revision, mod_revision: self.revision, version, value };
+        let history = history(old.as_ref(), &value);
+        let new = Entry { create_revision, mod_revision: self.revision, version, value, history };
         self.keys.insert(key.to_owned(), new.clone());
         Ok(self.append(Change { revision: self.revision, key: key.to_owned(), old, new: Some(new) }))
     }
@@ -209,12 +229,16 @@ mod tests {
         object
     }
 
+    fn put<'a>(store: &'a mut Store, key: &str, expected: u64, name: &str) -> Result<&'a Change, Error> {
+        store.put(key, expected, value(name), |_, _| History::default())
+    }
+
     #[test]
     fn a_key_counts_its_revisions() {
         let mut store = Store::default();
-        store.put("/a", 0, value("one")).unwrap();
-        store.put("/b", 0, value("b")).unwrap();
-        store.put("/a", 2, value("two")).unwrap();
+        put(&mut store, "/a", 0, "one").unwrap();
+        put(&mut store, "/b", 0, "b").unwrap();
+        put(&mut store, "/a", 2, "two").unwrap();
         let entry = store.get("/a").unwrap();
         assert_eq!((entry.create_revision, entry.mod_revision, entry.version), (2, 4, 2));
         assert_eq!(entry.value.revision(), 4);
@@ -223,8 +247,8 @@ mod tests {
     #[test]
     fn a_failed_comparison_changes_nothing() {
         let mut store = Store::default();
-        store.put("/a", 0, value("one")).unwrap();
-        assert_eq!(store.put("/a", 0, value("x")).unwrap_err(), Error::Compare { expected: 0, actual: 2 });
+        put(&mut store, "/a", 0, "one").unwrap();
+        assert_eq!(put(&mut store, "/a", 0, "x").unwrap_err(), Error::Compare { expected: 0, actual: 2 });
         assert_eq!(store.delete("/a", 9).unwrap_err(), Error::Compare { expected: 9, actual: 2 });
         assert_eq!(store.revision(), 2);
     }
@@ -232,8 +256,8 @@ mod tests {
     #[test]
     fn the_past_can_be_read_until_it_is_compacted() {
         let mut store = Store::default();
-        store.put("/a", 0, value("one")).unwrap();
-        store.put("/a", 2, value("two")).unwrap();
+        put(&mut store, "/a", 0, "one").unwrap();
+        put(&mut store, "/a", 2, "two").unwrap();
         store.delete("/a", 3).unwrap();
         assert_eq!(store.prefix_at("/", 2).unwrap()["/a"].value.name(), "one");
         assert_eq!(store.prefix_at("/", 3).unwrap()["/a"].value.name(), "two");

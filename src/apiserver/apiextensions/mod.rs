@@ -36,6 +36,7 @@ use super::validation::field::Problems;
 pub mod coerce;
 pub mod decode;
 pub mod definition;
+pub mod fields;
 pub mod format;
 pub mod rules;
 pub mod scale;
@@ -92,6 +93,11 @@ impl Definitions {
         let info = kind.info();
         let served = self.served(kind)?;
         served.versions.get(info.version).filter(|version| version.kind == kind)
+    }
+
+    /// What is known of a kind, if a user has defined it.
+    pub(super) fn of(&self, kind: Kind) -> Option<&Arc<Version>> {
+        if let Kind::Custom(kind) = kind { self.version(kind) } else { None }
     }
 
     /// The version that a request is about, or why it cannot be.

@@ -32,6 +32,8 @@ pub struct Schema {
     pub preserves_unknown: bool,
     /// Whether it is a whole object with metadata of its own.
     pub embedded: bool,
+    /// Whether the object has one owner, whatever is in it.
+    pub atomic: bool,
     /// Which items of the list are the same.
     pub list: ListType,
     /// What else must hold.
@@ -113,6 +115,7 @@ impl Schema {
             default: props.default.as_ref().map(|JSON(value)| value.clone()),
             preserves_unknown: props.x_kubernetes_preserve_unknown_fields == Some(true),
             embedded: props.x_kubernetes_embedded_resource == Some(true),
+            atomic: props.x_kubernetes_map_type.as_deref() == Some("atomic"),
             list: match props.x_kubernetes_list_type.as_deref() {
                 Some("set") => ListType::Set,
                 Some("map") => ListType::Map(props.x_kubernetes_list_map_keys.clone().unwrap_or_default()),

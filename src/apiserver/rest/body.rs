@@ -34,6 +34,7 @@ pub fn parse(
         return Ok(Body::None);
     }
     if verb == Verb::Patch {
+        check_patch_options(http, query)?;
         return patch(http, options.field_validation).map(Body::Patch);
     }
     let deletes = matches!(verb, Verb::Delete | Verb::DeleteCollection);
@@ -77,11 +78,33 @@ fn json_text(http: &HttpRequest) -> Result<String, Status> {
     Ok(text)
 }
 
+const APPLY_PATCH: &str = "application/apply-patch+yaml";
+
+/// Who applies must say who they are, and nobody else can force anything. Mirrors `ValidatePatchOptions`.
+fn check_patch_options(http: &HttpRequest, query: &Query) -> Result<(), Status> {
+    let said = |name: &str| query.get(name).is_some_and(|value| !value.is_empty());
+    let cause = match media_type(http) == APPLY_PATCH {
+        true if !said("fieldManager") => cause("fieldManager", "Required value", "is required for apply patch"),
+        false if said("force") => cause("force", "Forbidden", "may not be specified for non-apply patch"),
+        _ => return Ok(()),
+    };
+    Err(invalid_options("PatchOptions", vec![cause]))
+}
+
+fn configuration(http: &HttpRequest) -> Result<Patch, Status> {
+    check_length(http.body)?;
+    let config = serde_yaml::from_str(http.body);
+    config.map(Patch::Apply).map_err(|why| {
+        Status::bad_request(format!("error decoding YAML: error converting YAML to JSON: yaml: {why}"))
+    })
+}
+
 /// A patch. Unless it is told not to, the server first reads it looking for fields that are there twice, and it is then
 /// that it finds out what is no patch. Mirrors `applyJSPatch` and `strategicPatchObject`.
 fn patch(http: &HttpRequest, mode: FieldValidation) -> Result<Patch, Status> {
     let media_type = media_type(http);
     let make: fn(Value) -> Patch = match media_type.as_str() {
+        APPLY_PATCH => return configuration(http),
         "application/json-patch+json" => Patch::Json,
         "application/merge-patch+json" => Patch::Merge,
         "application/strategic-merge-patch+json" => Patch::Strategic,

@@ -63,6 +63,8 @@ pub fn parse(query: &Query, verb: Verb) -> Result<Options, Status> {
         },
         dry_run: query.get("dryRun").is_some_and(|value| !value.is_empty()),
         field_manager: query.text("fieldManager"),
+        force: query.flag("force"),
+        managed_fields: true,
         limit: integer(query, "limit")?.max(0).unsigned_abs(),
         continue_token: query.text("continue"),
         send_initial_events: query.flag("sendInitialEvents"),
@@ -161,6 +163,7 @@ pub fn cause(field: &str, what: &str, detail: &str) -> Cause {
         "Forbidden" => "FieldValueForbidden",
         "Unsupported value" => "FieldValueNotSupported",
         "Too long" => "FieldValueTooLong",
+        "Required value" => "FieldValueRequired",
         _ => "FieldValueInvalid",
     };
     Cause { reason: reason.into(), message: format!("{what}: {detail}"), field: field.into() }

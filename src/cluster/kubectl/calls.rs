@@ -10,13 +10,13 @@ use super::Kubectl;
 use super::args::{Args, Target, are_built_in, targets};
 use super::client::Stream;
 use super::print::fields::text;
-use super::print::{Output, client_view, duration, print, qualified_name};
+use super::print::{Output, duration, print, qualified_name};
 use crate::apiserver::request::{
     Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, User, Verb,
 };
 use crate::cluster::manifest::ManifestError;
 use crate::object::status::Reason;
-use crate::object::{Discovery, Kind, Status, patch};
+use crate::object::{Discovery, Kind, Object, Status, patch};
 
 /// Why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +146,8 @@ impl Kubectl {
     }
 
     /// Sends a request and prints the warnings that come with the answer.
-    pub async fn send(&self, request: Request) -> Result<Response, Failure> {
+    pub async fn send(&self, mut request: Request) -> Result<Response, Failure> {
+        request.options.managed_fields = self.managed_fields;
         let answer: Answer = self.client.request(request).await?;
         for warning in &answer.warnings {
             self.complain(format!("Warning: {warning}"));
@@ -156,7 +157,7 @@ impl Kubectl {
 
     async fn send_for_object(&self, request: Request) -> Result<Value, Failure> {
         match self.send(request).await? {
-            Response::Object(object) => Ok(client_view(&object)),
+            Response::Object(object) => Ok(object.to_json()),
             _ => Ok(Value::Null),
         }
     }
@@ -187,7 +188,7 @@ impl Kubectl {
         loop {
             match self.send(request.clone()).await? {
                 Response::List { items, revision, continue_token, .. } => {
-                    listed.items.extend(items.iter().map(client_view));
+                    listed.items.extend(items.iter().map(Object::to_json));
                     listed.revision = revision;
                     if continue_token.is_empty() {
                         return Ok(listed);
@@ -258,7 +259,7 @@ impl Kubectl {
                 Patch::Json(patch) => patch::json(object.clone(), patch)?,
                 Patch::Merge(patch) => patch::merge(object.clone(), patch),
                 Patch::Strategic(patch) => patch::strategic(kind, object.clone(), patch)?,
-                Patch::Status(_) => object.clone(),
+                Patch::Status(_) | Patch::Apply(_) => object.clone(),
             });
         }
         let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
@@ -321,6 +322,7 @@ pub fn plain_options(manager: &str, args: &Args) -> Result<Query, Failure> {
         let why = "Must be \"none\", \"server\", or \"client\".";
         return Err(Failure::text(format!("Invalid dry-run value ({dry_run}). {why}")));
     }
+    let manager = Some(args.value("field-manager")).filter(|manager| !manager.is_empty()).unwrap_or(manager);
     let options = Options { field_manager: manager.to_owned(), dry_run: dry_run == "server", ..Options::default() };
     // Without a value the flag means the client, as it did when it was a boolean.
     Ok(Query { options, only_here: matches!(dry_run, "client" | "unchanged") })

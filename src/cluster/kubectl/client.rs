@@ -66,6 +66,8 @@ pub struct Kubectl {
     pub files: Rc<BTreeMap<String, String>>,
     /// What containers have printed.
     pub journal: Journal,
+    /// Whether it is told who manages which fields.
+    pub managed_fields: bool,
     /// What `-f -` reads.
     pub stdin: String,
     /// The way to the nodes, for commands that run there.
@@ -87,6 +89,7 @@ impl Kubectl {
             namespace: "default".into(),
             base: PathBuf::from("."),
             files: Rc::default(),
+            managed_fields: false,
             stdin: String::new(),
             fabric,
         }
@@ -106,6 +109,11 @@ impl Kubectl {
     /// The same, sending through another client.
     pub fn with_client(&self, client: Client) -> Kubectl {
         Kubectl { client, ..self.clone() }
+    }
+
+    /// The same, told who manages which fields, or not.
+    pub fn with_managed_fields(&self, on: bool) -> Kubectl {
+        Kubectl { managed_fields: on, ..self.clone() }
     }
 
     /// How much has been printed so far.

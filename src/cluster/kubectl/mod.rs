@@ -11,7 +11,7 @@
 //! - [`mod@print`]: tables, describe pages and the other output formats.
 //! - `verbs`: one file for each family of verbs.
 //!
-//! Left out: discovery and OpenAPI requests (kubectl caches them), server-side apply, and verbs that need a terminal or
+//! Left out: discovery and OpenAPI requests (kubectl caches them), and verbs that need a terminal or
 //! a stream into a container (`attach`, `port-forward`, `edit`). Each of these says so. `exec` runs one command and prints
 //! what it printed.
 
@@ -105,7 +105,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     if verb == "config" {
         return verbs::config::config(&args, cx);
     }
-    let cx = &cx.in_context(args.value("context"))?;
+    let cx = &cx.in_context(args.value("context"))?.with_managed_fields(args.is_on("show-managed-fields"));
     let by_raw = [("get", "GET"), ("create", "POST"), ("replace", "PUT"), ("delete", "DELETE")];
     if let Some((_, method)) = by_raw.iter().find(|(name, _)| *name == verb && args.has("raw")) {
         return verbs::raw::raw(method, &args, cx).await;

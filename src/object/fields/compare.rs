@@ -87,7 +87,8 @@ impl Walk {
             match (old.get(step).unwrap_or(&none).as_slice(), new.get(step).unwrap_or(&none).as_slice()) {
                 // An item that is there twice is taken whole.
                 (old, new) if old.len() > 1 || new.len() > 1 => {
-                    let whole = |items: &[&Value]| (!items.is_empty()).then(|| items.iter().copied().cloned().collect());
+                    let whole =
+                        |items: &[&Value]| (!items.is_empty()).then(|| items.iter().copied().cloned().collect());
                     let (old, new): (Option<Value>, Option<Value>) = (whole(old), whole(new));
                     self.leaf(old.as_ref(), new.as_ref());
                 }

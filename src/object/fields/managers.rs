@@ -163,7 +163,6 @@ impl Managers {
         force: bool,
     ) -> Result<(Value, Managers), Refused> {
         let wanted = set_of(schema, config).map_err(Refused::Config)?.without(write.ignored);
-        let wanted = wanted.difference(&Set::of_fields(&NOBODYS));
         let last = self.fields_of(write.by).cloned().unwrap_or_default();
         let mut after = self.clone();
         after.set(write.by, Some(write.at.clone()), wanted);
@@ -175,6 +174,10 @@ impl Managers {
             return Err(Refused::Conflicts(conflicts));
         }
         after.lose(&changes, Some(write.by));
+        // Only now: that the configuration has a name keeps the rest of the metadata.
+        if let Some(wanted) = after.fields_of(write.by).map(|wanted| wanted.difference(&Set::of_fields(&NOBODYS))) {
+            after.set(write.by, Some(write.at.clone()), wanted);
+        }
         after.merge_ancient();
         Ok((new, after))
     }
@@ -207,7 +210,8 @@ impl Managers {
         let (all, last) = (fields(&merged), last.with_structs(schema));
         let pruned = remove(schema, merged.clone(), &last);
         // What others manage comes back, and with it what it stands in.
-        let managed = self.0.iter().fold(Set::default(), |all, managed| all.union(&managed.fields)).with_structs(schema);
+        let managed =
+            self.0.iter().fold(Set::default(), |all, managed| all.union(&managed.fields)).with_structs(schema);
         let pruned = remove(schema, merged.clone(), &all.difference(&fields(&pruned).union(&managed)));
         // So does what this manager never had, though it stood in what it had.
         remove(schema, merged, &all.difference(&fields(&pruned)).intersection(&last))
@@ -228,8 +232,12 @@ impl Managers {
                 return;
             }
             let version = managed.by.api_version.clone();
-            let bucket =
-                Writer { manager: ANCIENT.into(), subresource: "".into(), operation: Operation::Update, api_version: version };
+            let bucket = Writer {
+                manager: ANCIENT.into(),
+                subresource: "".into(),
+                operation: Operation::Update,
+                api_version: version,
+            };
             let Some(one) = first.iter().find(|one| one.by.api_version == managed.by.api_version).cloned() else {
                 first.push(managed);
                 continue;

@@ -115,13 +115,21 @@ mod tests {
 
     #[test]
     fn items_are_merged_in_order() {
-        let named = |names: &str| -> Value { names.chars().map(|c| json!({"name": c.to_string()})).collect::<Vec<_>>().into() };
+        let named =
+            |names: &str| -> Value { names.chars().map(|c| json!({"name": c.to_string()})).collect::<Vec<_>>().into() };
         let of = |containers: Value| json!({"spec": {"containers": containers}});
-        for (live, config, want) in
-            [("", "ab", "ab"), ("ab", "", "ab"), ("abc", "b", "abc"), ("ab", "ba", "ba"), ("axb", "bc", "axbc"), ("ab", "cb", "acb"), ("a", "ba", "ba")]
-        {
+        for (live, config, want) in [
+            ("", "ab", "ab"),
+            ("ab", "", "ab"),
+            ("abc", "b", "abc"),
+            ("ab", "ba", "ba"),
+            ("axb", "bc", "axbc"),
+            ("ab", "cb", "acb"),
+            ("a", "ba", "ba"),
+        ] {
             let merged = merge(&BuiltIn::new(Kind::Pod), Some(of(named(live))), &of(named(config)));
-            let names: String = merged["spec"]["containers"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+            let names: String =
+                merged["spec"]["containers"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
             assert_eq!(names, want, "{live} and {config}");
         }
     }
@@ -138,7 +146,8 @@ mod tests {
     #[test]
     fn fields_are_removed_and_what_is_empty_with_them() {
         let gone = Set::from_json(&json!({"f:metadata": {"f:labels": {"f:a": {}}}, "f:spec": {"f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {}}}})).unwrap();
-        let live = json!({"metadata": {"name": "x", "labels": {"a": "1"}}, "spec": {"ports": [{"port": 80}, {"port": 81}]}});
+        let live =
+            json!({"metadata": {"name": "x", "labels": {"a": "1"}}, "spec": {"ports": [{"port": 80}, {"port": 81}]}});
         let want = json!({"metadata": {"name": "x", "labels": null}, "spec": {"ports": [{"port": 81}]}});
         assert_eq!(remove(&BuiltIn::new(Kind::Service), live, &gone), want);
     }

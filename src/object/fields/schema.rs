@@ -188,7 +188,8 @@ mod tests {
         let step = step_to(&ports, &json!({"port": 80, "name": "http"})).unwrap();
         assert_eq!(step.to_string(), "[port=80,protocol=\"TCP\"]");
         let why = step_to(&ports, &json!({"protocol": "UDP"})).unwrap_err();
-        const WANT: &str = "associative list with keys has an element that omits key field \"port\" (and doesn't have default value)";
+        const WANT: &str =
+            "associative list with keys has an element that omits key field \"port\" (and doesn't have default value)";
         assert_eq!(why, WANT);
     }
 }

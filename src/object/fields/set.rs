@@ -38,9 +38,9 @@ impl Step {
 
     fn is_known(text: &str) -> bool {
         text.starts_with("f:")
-            || ["k:", "v:", "i:"].iter().any(|prefix| {
-                text.strip_prefix(prefix).is_some_and(|rest| serde_json::from_str::<Value>(rest).is_ok())
-            })
+            || ["k:", "v:", "i:"]
+                .iter()
+                .any(|prefix| text.strip_prefix(prefix).is_some_and(|rest| serde_json::from_str::<Value>(rest).is_ok()))
     }
 }
 
@@ -181,9 +181,10 @@ impl Set {
     /// The paths as messages name them: those that end here first, then what is below, step by step.
     pub fn paths(&self) -> Vec<String> {
         let ends = self.0.iter().filter(|(_, node)| node.member).map(|(step, _)| step.to_string());
-        let below = self.0.iter().flat_map(|(step, node)| {
-            node.below.paths().into_iter().map(move |path| format!("{step}{path}"))
-        });
+        let below = self
+            .0
+            .iter()
+            .flat_map(|(step, node)| node.below.paths().into_iter().map(move |path| format!("{step}{path}")));
         ends.chain(below).collect()
     }
 

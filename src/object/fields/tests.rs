@@ -50,7 +50,12 @@ impl Bench {
         let entries = self.managers.entries();
         let line = |entry: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry| {
             let set = Set::from_json(&entry.fields_v1.as_ref().unwrap().0).unwrap();
-            format!("{} {}: {}", entry.operation.as_ref().unwrap(), entry.manager.as_ref().unwrap(), set.paths().join(" "))
+            format!(
+                "{} {}: {}",
+                entry.operation.as_ref().unwrap(),
+                entry.manager.as_ref().unwrap(),
+                set.paths().join(" ")
+            )
         };
         entries.iter().map(line).collect()
     }

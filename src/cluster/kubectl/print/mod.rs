@@ -35,7 +35,7 @@ pub mod fields;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::object::{Kind, Object};
+use crate::object::Kind;
 
 /// How to print objects: `-o`.
 #[derive(Clone, Debug)]
@@ -109,15 +109,6 @@ pub fn json_text(value: &Value) -> String {
     }
     out.push(b'\n');
     String::from_utf8(out).unwrap_or_default()
-}
-
-/// An object as a client gets it, without the fields' managers.
-pub fn client_view(object: &Object) -> Value {
-    let mut value = object.to_json();
-    if let Some(meta) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-        meta.remove("managedFields");
-    }
-    value
 }
 
 /// The kind of a JSON object, if the cluster knows it.

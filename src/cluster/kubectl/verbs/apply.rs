@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use super::server_side;
 use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -22,9 +23,7 @@ const RETRIES: usize = 5;
 
 /// `kubectl apply -f`.
 pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    if args.is_on("server-side") {
-        return Err(Failure::text("server-side apply is not part of this cluster; leave out --server-side"));
-    }
+    server_side::check(args)?;
     if let Some(word) = args.words.first() {
         return Err(Failure::text(format!("Unexpected args: [{word}]\nSee 'kubectl apply -h' for help and examples")));
     }
@@ -46,6 +45,9 @@ pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 
 /// The object as it is then, and what was done to it.
 async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Value, &'static str), Failure> {
+    if args.is_on("server-side") {
+        return Ok((server_side::apply_one(manifest, args, cx).await?, "serverside-applied"));
+    }
     let (kind, file) = (manifest.kind, &manifest.source.file);
     let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
     if name.is_empty() {

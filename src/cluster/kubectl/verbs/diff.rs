@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::apply::{annotated, last_applied, three_way};
+use super::server_side;
 use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -20,7 +21,7 @@ const CONTEXT: usize = 3;
 pub async fn diff(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let mut differs = false;
     for manifest in cx.manifests("diff", args).await? {
-        let (live, merged) = versions(&manifest, cx).await?;
+        let (live, merged) = versions(&manifest, args, cx).await?;
         let [live, merged] = [live, merged].map(|object| object.map(|object| yaml::print(&object)).unwrap_or_default());
         let hunks = unified(&live, &merged);
         if hunks.is_empty() {
@@ -40,12 +41,19 @@ pub async fn diff(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 }
 
 /// The object as it is, and as it would be.
-async fn versions(manifest: &Manifest, cx: &Kubectl) -> Result<(Option<Value>, Option<Value>), Failure> {
+async fn versions(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Option<Value>, Option<Value>), Failure> {
     let (kind, modified) = (manifest.kind, annotated(&manifest.object));
     let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
     let options =
         Options { dry_run: true, field_manager: "kubectl-client-side-apply".to_owned(), ..Options::default() };
     let query = Query { options, only_here: false };
+    if args.is_on("server-side") {
+        let live = match cx.get(kind, namespace, name).await {
+            Err(fault) if fault.is_not_found() => None,
+            live => Some(live?),
+        };
+        return Ok((live, Some(server_side::tried(manifest, args, cx).await?)));
+    }
     let live = match cx.get(kind, namespace, name).await {
         Err(fault) if fault.is_not_found() => {
             return Ok((None, Some(cx.post(kind, namespace, &modified, query).await?)));

@@ -23,6 +23,7 @@ pub mod replace;
 pub mod rollout;
 mod rollout_sets;
 pub mod run;
+pub mod server_side;
 pub mod set;
 pub mod top;
 pub mod wait;

@@ -14,7 +14,7 @@ use crate::cluster::kubectl::calls::{Failure, plain_options, timeout};
 use crate::cluster::kubectl::client::Stream;
 use crate::cluster::kubectl::print::describe::{template_of, template_page};
 use crate::cluster::kubectl::print::fields::{at, flag, int, list, or_none, selector, text};
-use crate::cluster::kubectl::print::{client_view, qualified_name, tabs};
+use crate::cluster::kubectl::print::{qualified_name, tabs};
 use crate::object::Kind;
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
@@ -91,7 +91,7 @@ async fn status(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Result
 async fn next_state(events: &Stream) -> Result<Value, Failure> {
     loop {
         match events.next().await {
-            Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => return Ok(client_view(&object)),
+            Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => return Ok(object.to_json()),
             Some(WatchEvent::Deleted(_)) => return Err(Failure::text("object has been deleted")),
             Some(WatchEvent::Error(status)) => return Err(status.into()),
             Some(WatchEvent::Bookmark { .. }) => {}

@@ -10,7 +10,7 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, timeout};
 use crate::cluster::kubectl::print::fields::{at, int, list, text};
-use crate::cluster::kubectl::print::{client_view, jsonpath, qualified_singular};
+use crate::cluster::kubectl::print::{jsonpath, qualified_singular};
 use crate::object::Kind;
 
 /// Mirrors the flag's default.
@@ -121,7 +121,7 @@ async fn wait_for(
             }
             Some(WatchEvent::Error(status)) => return Err(status.into()),
             Some(event) => {
-                if event.object().is_some_and(|object| goal.is_met(&client_view(object))) {
+                if event.object().is_some_and(|object| goal.is_met(&object.to_json())) {
                     break;
                 }
             }

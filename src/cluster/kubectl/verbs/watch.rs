@@ -14,7 +14,7 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, timeout};
 use crate::cluster::kubectl::print::table::{Look, lines};
-use crate::cluster::kubectl::print::{Output, client_view, print, tabs};
+use crate::cluster::kubectl::print::{Output, print, tabs};
 use crate::object::Kind;
 
 /// So long without a change, and nobody looks any more.
@@ -58,7 +58,7 @@ pub async fn watch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Some(WatchEvent::Error(status)) => return Err(status.into()),
             Some(event) => {
                 if let Some(object) = event.object() {
-                    screen.show(event.type_str(), &client_view(object), cx)?;
+                    screen.show(event.type_str(), &object.to_json(), cx)?;
                 }
             }
             None => return Ok(()),

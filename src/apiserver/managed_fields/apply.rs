@@ -1,0 +1,231 @@
+//! Apply patches: `PATCH` with `application/apply-patch+yaml`.
+//!
+//! Mirrors `applyPatcher` of `endpoints/handlers/patch.go`, and of the managers in `managedfields/internal` those that know
+//! kubectl: `lastapplied.go`, `lastappliedupdater.go`, `skipnonapplied.go`.
+
+use serde_json::{Map, Value, json};
+
+use crate::apiserver::apiextensions::fields::Custom;
+use crate::apiserver::request::{Request, Verb};
+use crate::apiserver::{ApiServer, Handling, Outcome, decode};
+use crate::object::fields::compare::{compare, set_of};
+use crate::object::fields::schema::step_to;
+use crate::object::fields::{BuiltIn, Managers, Operation, Refused, Schema, Set, Write, Writer};
+use crate::object::status::{Cause, Details, Reason};
+use crate::object::{Kind, Object, Status};
+
+use super::{Written, shapes};
+
+/// Where `kubectl apply` without `--server-side` keeps what it applied last.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// The manager for which the server looks after that annotation.
+const KUBECTL: &str = "kubectl";
+/// Whoever wrote an object that has no managers when somebody applies to it.
+const BEFORE: &str = "before-first-apply";
+
+impl ApiServer {
+    /// What `old` becomes when `config` is applied to it, and who manages what then.
+    pub(in crate::apiserver) fn applied(
+        &mut self,
+        handling: &mut Handling,
+        old: &Object,
+        config: &Value,
+    ) -> Result<(Object, Written), Status> {
+        let live = old.to_json();
+        let mut managers = Managers::clone(&self.managers_now(old));
+        if managers.is_empty() {
+            let by = Writer { manager: BEFORE.into(), ..Request::writer(handling.request, Operation::Update) };
+            let write = Write { by: &by, at: handling.now.time(), ignored: &Set::default() };
+            let nothing = shapes::whole(old.kind(), None);
+            managers = super::update(&self.definitions, &managers, old.kind(), (&nothing, &live), &write);
+        }
+        self.apply_to(handling, &managers, live, config)
+    }
+
+    /// An object that is not there yet is created by applying it.
+    pub(in crate::apiserver) fn apply_new(&mut self, handling: &mut Handling, config: &Value) -> Outcome {
+        let create = Request { verb: Verb::Create, ..handling.request.clone() };
+        self.authorizer.authorize(&create, &self.store)?;
+        let nothing = Value::Object(Map::new());
+        let (object, written) = self.apply_to(handling, &Managers::default(), nothing, config)?;
+        super::super::update::check_name(&object, &handling.request.name)?;
+        self.create_object(handling, object, Some(written))
+    }
+
+    fn apply_to(
+        &mut self,
+        handling: &mut Handling,
+        managers: &Managers,
+        live: Value,
+        config: &Value,
+    ) -> Result<(Object, Written), Status> {
+        handling.stage("patch", || "apply patch".into());
+        let version = handling.custom.clone();
+        let kind = handling.request.kind;
+        match kind {
+            Kind::Custom(_) => {
+                let schema = Custom::new(kind, version.as_ref().map(|version| &version.schema));
+                Applying { handling, schema: &schema, managers, live, config }.run()
+            }
+            _ => Applying { handling, schema: &BuiltIn::new(kind), managers, live, config }.run(),
+        }
+    }
+}
+
+/// One configuration on its way into an object.
+struct Applying<'a, 'h, 'r, S> {
+    handling: &'h mut Handling<'r>,
+    schema: &'a S,
+    managers: &'a Managers,
+    live: Value,
+    config: &'a Value,
+}
+
+impl<S: Schema> Applying<'_, '_, '_, S> {
+    fn run(self) -> Result<(Object, Written), Status> {
+        let (request, custom) = (self.handling.request, self.handling.custom.clone());
+        check_config(request.kind, self.config)?;
+        self.check_fields()?;
+        let by = request.writer(Operation::Apply);
+        let has_status = custom.as_ref().is_none_or(|version| version.has_status);
+        let ignored = shapes::reset_fields(request.kind, &by.subresource, has_status);
+        let write = Write { by: &by, at: self.handling.now.time(), ignored: &ignored };
+        let force = request.options.force;
+        let apply = |force| self.managers.apply(self.schema, &self.live, self.config, &write, force);
+        let applied = match apply(force) {
+            Err(Refused::Conflicts(all)) if by.manager == KUBECTL => {
+                let others = self.not_from_last_apply(all);
+                if others.is_empty() { apply(true) } else { Err(Refused::Conflicts(others)) }
+            }
+            applied => applied,
+        };
+        let (mut new, managers) = applied.map_err(|refused| match refused {
+            Refused::Config(why) => self.no_typed_patch(&why),
+            Refused::Conflicts(all) => conflict(all),
+        })?;
+        if by.manager == KUBECTL {
+            self.note_last_applied(&mut new);
+        }
+        let mode = request.options.field_validation;
+        let (object, warnings) =
+            decode::decode_patched(request.kind, custom.as_deref(), &new, || new.to_string(), mode)?;
+        self.handling.warnings.extend(warnings);
+        Ok((object, Written::Known(managers)))
+    }
+
+    /// A configuration has no fields that the kind has not.
+    fn check_fields(&self) -> Result<(), Status> {
+        let (kind, custom) = (self.handling.request.kind, self.handling.custom.as_deref());
+        let unknown = decode::unknown_fields(kind, custom, self.config).map_err(|why| self.no_typed_patch(&why))?;
+        let lines: Vec<String> = unknown
+            .iter()
+            .map(|path| format!("{}: field not declared in schema", with_keys(self.schema, self.config, path)))
+            .collect();
+        match lines.as_slice() {
+            [] => Ok(()),
+            [one] => Err(self.no_typed_patch(one)),
+            many => Err(self.no_typed_patch(&format!("errors:\n  {}", many.join("\n  ")))),
+        }
+    }
+
+    fn no_typed_patch(&self, why: &str) -> Status {
+        let info = self.handling.request.kind.info();
+        let text = |field: &str| self.config.pointer(field).and_then(Value::as_str).unwrap_or_default();
+        let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+        let what = format!("{namespace}/{name}; {}/{}, Kind={}", info.group, info.version, info.kind);
+        Status::new(Reason::Unknown, format!("failed to create typed patch object ({what}): {why}"))
+    }
+
+    /// The conflicts but for those about values that `kubectl apply` itself has written without `--server-side`, as its
+    /// annotation tells. Mirrors `lastAppliedManager`.
+    fn not_from_last_apply(&self, conflicts: Vec<(Writer, Set)>) -> Vec<(Writer, Set)> {
+        let annotations = self.live.pointer("/metadata/annotations");
+        let text = annotations.and_then(|all| all.get(LAST_APPLIED)).and_then(Value::as_str).unwrap_or_default();
+        let last: Value = serde_json::from_str(text).unwrap_or_default();
+        let Ok(own) = set_of(self.schema, &last) else { return conflicts };
+        if last.get("apiVersion") != self.config.get("apiVersion") {
+            return conflicts;
+        }
+        let since = compare(self.schema, &last, &self.live);
+        let own = own.difference(&since.written()).difference(&since.removed);
+        let others = conflicts.into_iter().map(|(with, fields)| (with, fields.difference(&own)));
+        others.filter(|(_, fields)| !fields.is_empty()).collect()
+    }
+
+    /// Keeps that annotation up to date where it is, for a kubectl that applies without `--server-side` again.
+    fn note_last_applied(&self, new: &mut Value) {
+        let Some(kept) = new.pointer_mut("/metadata/annotations").and_then(|all| all.get_mut(LAST_APPLIED)) else {
+            return;
+        };
+        let mut config = self.config.clone();
+        if let Some(all) = config.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+            all.remove(LAST_APPLIED);
+        }
+        *kept = json!(format!("{config}\n"));
+    }
+}
+
+fn check_config(kind: Kind, config: &Value) -> Result<(), Status> {
+    let info = kind.info();
+    let text = |field: &str| config.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (version, name) = (text("apiVersion"), text("kind"));
+    if version != info.api_version {
+        const WHAT: &str = "Incorrect version specified in apply patch. Specified patch version";
+        return Err(Status::bad_request(format!("{WHAT}: {version}, expected: {}", info.api_version)));
+    }
+    if name != info.kind {
+        let gvk = |kind: &str| format!("{}/{}, Kind={kind}", info.group, info.version);
+        let (got, want) = (gvk(name), gvk(info.kind));
+        return Err(Status::bad_request(format!("invalid object type: expected: {want}, got: {got}")));
+    }
+    if config.pointer("/metadata/managedFields").is_some_and(|entries| !entries.is_null()) {
+        return Err(Status::bad_request("metadata.managedFields must be nil"));
+    }
+    Ok(())
+}
+
+/// `spec.ports[0].foo` as `.spec.ports[port=80,protocol="TCP"].foo`.
+fn with_keys<S: Schema>(schema: &S, config: &Value, path: &str) -> String {
+    let (mut place, mut value, mut shown) = (schema.clone(), Some(config), String::new());
+    for name in path.split('.') {
+        let (name, indices) = name.split_once('[').unwrap_or((name, ""));
+        (place, value) = (place.field(name), value.and_then(|value| value.get(name)));
+        shown += &format!(".{name}");
+        for index in indices.split('[').map(|index| index.trim_end_matches(']')).filter(|index| !index.is_empty()) {
+            let item = index.parse::<usize>().ok().and_then(|index| value?.get(index));
+            let step = item.and_then(|item| step_to(&place, item).ok());
+            shown += &step.map_or_else(|| format!("[{index}]"), |step| step.to_string());
+            (place, value) = (place.item(), item);
+        }
+    }
+    shown
+}
+
+/// 409: others manage what would change. Mirrors `NewConflictError`.
+fn conflict(mut all: Vec<(Writer, Set)>) -> Status {
+    all.sort_by(|(a, _), (b, _)| {
+        (&a.manager, a.operation, &a.subresource).cmp(&(&b.manager, b.operation, &b.subresource))
+    });
+    let paths: Vec<(String, Vec<String>)> = all.iter().map(|(with, set)| (with.to_string(), set.paths())).collect();
+    let causes: Vec<Cause> = paths
+        .iter()
+        .flat_map(|(with, paths)| paths.iter().map(move |path| (with, path)))
+        .map(|(with, path)| Cause {
+            reason: "FieldManagerConflict".into(),
+            message: format!("conflict with {with}"),
+            field: path.clone(),
+        })
+        .collect();
+    let message = match causes.as_slice() {
+        [only] => format!("Apply failed with 1 conflict: {}: {}", only.message, only.field),
+        many => {
+            let lines = paths.iter().map(|(with, paths)| {
+                let fields: String = paths.iter().map(|path| format!("\n- {path}")).collect();
+                format!("conflicts with {with}:{fields}")
+            });
+            format!("Apply failed with {} conflicts: {}", many.len(), lines.collect::<Vec<_>>().join("\n"))
+        }
+    };
+    let details = Details { causes, ..Details::default() };
+    Status { details: Some(Box::new(details)), ..Status::new(Reason::Conflict, message) }
+}

@@ -1,0 +1,222 @@
+//! `metadata.managedFields`: who wrote which field, kept with every version and shown to those who ask.
+//!
+//! What is stored has no managedFields in it. Each entry of the store has a [`History`] beside its object, which says who
+//! wrote it; what follows from that is worked out only when an answer shows it, or when somebody applies.
+//!
+//! - [`apply`]: apply patches.
+//! - [`shapes`]: what each kind lets through where, and which of its structs are always there.
+//! - [`templates`]: Pods of one owner are written alike.
+//!
+//! Mirrors `k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager`. A write manages what was sent, before admission and the
+//! kind's strategy had their say: what a plugin fills in is nobody's. Bindings, deletions and evictions change no manager.
+//!
+//! Left out: of an update the state that was stored is taken for the one that was sent, so what the server fills in (a node
+//! port) is the updater's; the fields of a configuration are not compared with the types that they have in OpenAPI.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+use serde_json::Value;
+
+use crate::object::fields::history::Run;
+use crate::object::fields::{BuiltIn, History, Managed, Managers, Operation, Set, Write, Writer};
+use crate::object::time::Instant;
+use crate::object::{Kind, Object};
+use crate::store::Entry;
+
+use super::apiextensions::Definitions;
+use super::apiextensions::fields::Custom;
+use super::request::{Request, Response, User};
+use super::watch::{WatchEvent, WatchId};
+use super::{ApiServer, Handling, registry};
+
+pub mod apply;
+pub mod shapes;
+pub mod templates;
+
+/// What a write says of who manages what.
+#[derive(Clone)]
+pub(crate) enum Written {
+    /// Nothing: the server does it.
+    ByNobody,
+    /// This writer sent this, or what is stored then.
+    By(Writer, Option<Object>),
+    /// This writer sent a new object with these fields.
+    Fields(Writer, Rc<Set>),
+    /// It has been worked out.
+    Known(Managers),
+}
+
+impl Request {
+    /// In whose name it is written.
+    pub(super) fn writer(&self, operation: Operation) -> Writer {
+        let manager = match self.options.field_manager.as_str() {
+            "" => program(&self.user),
+            named => Cow::Owned(named.to_owned()),
+        };
+        let subresource = self.subresource.map_or("", |subresource| subresource.as_str());
+        Writer { manager, operation, api_version: self.kind.info().api_version.into(), subresource: subresource.into() }
+    }
+}
+
+/// The program that a client says it is, which is the first part of its `User-Agent`. The controllers are one program.
+fn program(user: &User) -> Cow<'static, str> {
+    let is_controller = user.name.starts_with("system:serviceaccount:kube-system:")
+        && !user.groups.iter().any(|group| group == "system:masters");
+    match user.name.as_str() {
+        "system:kube-controller-manager" => "kube-controller-manager".into(),
+        "system:kube-scheduler" if &*user.agent == "kube-scheduler" => "kube-scheduler".into(),
+        "system:apiserver" => "kube-apiserver".into(),
+        _ if is_controller => "kube-controller-manager".into(),
+        name if name.starts_with("system:node:") => "kubelet".into(),
+        _ => {
+            let agent = user.agent.strip_prefix("user/").unwrap_or(&user.agent);
+            agent.split('/').next().filter(|name| !name.is_empty()).unwrap_or("unknown").to_owned().into()
+        }
+    }
+}
+
+/// The history of an object after a write of it.
+pub(super) fn after(
+    definitions: &Definitions,
+    old: Option<&Entry>,
+    new: &Object,
+    written: Written,
+    now: Instant,
+) -> History {
+    let before = old.map(|entry| entry.history.clone()).unwrap_or_default();
+    match written {
+        Written::ByNobody => before,
+        Written::Known(managers) => History::known(managers),
+        Written::Fields(by, fields) => History::known(Managers(vec![Managed { by, at: Some(now.time()), fields }])),
+        Written::By(by, sent) => {
+            let new = sent.unwrap_or_else(|| new.clone());
+            let run = Run { by, at: now, old: old.map(|entry| entry.value.clone()), new };
+            before.and(run, &|managers, run| play(definitions, managers, run))
+        }
+    }
+}
+
+/// What a row of writes makes of who manages what.
+fn play(definitions: &Definitions, managers: &Managers, run: &Run) -> Managers {
+    let kind = run.new.kind();
+    let has_status = definitions.of(kind).is_none_or(|version| version.has_status);
+    let ignored = shapes::reset_fields(kind, &run.by.subresource, has_status);
+    let write = Write { by: &run.by, at: run.at.time(), ignored: &ignored };
+    let (old, new) = (shapes::whole(kind, run.old.as_ref()), shapes::whole(kind, Some(&run.new)));
+    update(definitions, managers, kind, (&old, &new), &write)
+}
+
+fn update(
+    definitions: &Definitions,
+    managers: &Managers,
+    kind: Kind,
+    (old, new): (&Value, &Value),
+    write: &Write,
+) -> Managers {
+    match kind {
+        Kind::Custom(_) => {
+            managers.update(&Custom::new(kind, definitions.of(kind).map(|v| &v.schema)), old, new, write)
+        }
+        kind => managers.update(&BuiltIn::new(kind), old, new, write),
+    }
+}
+
+impl ApiServer {
+    /// Who manages what of a stored version.
+    pub(super) fn managers(&self, history: &History) -> Rc<Managers> {
+        history.managers(&|managers, run| play(&self.definitions, managers, run))
+    }
+
+    /// Who manages what of the version that is stored now.
+    pub(super) fn managers_now(&self, object: &Object) -> Rc<Managers> {
+        let key = registry::key(object.kind(), object.namespace(), object.name());
+        self.store.get(&key).map_or_else(Rc::default, |entry| self.managers(&entry.history))
+    }
+
+    /// What an update says of who manages what, where it brings managedFields itself: they count if they make sense, and a
+    /// list with one empty entry takes away all of them. Mirrors `decodeLiveOrNew`.
+    pub(super) fn written_by_update(&self, handling: &Handling, old: &Object, new: &mut Object) -> Written {
+        let by = handling.request.writer(Operation::Update);
+        if new.meta().managed_fields.is_none() {
+            return Written::By(by, None);
+        }
+        let entries = new.meta_mut().managed_fields.take().unwrap_or_default();
+        let sent = if by.subresource.is_empty() { sent_managers(&entries) } else { None };
+        let Some(managers) = sent else { return Written::By(by, None) };
+        let run = Run { by, at: handling.now, old: Some(old.clone()), new: new.clone() };
+        Written::Known(play(&self.definitions, &managers, &run))
+    }
+
+    /// What a creation says of who manages what; to be asked before anybody changes what was sent.
+    pub(super) fn written_by_create(&mut self, handling: &Handling, object: &mut Object) -> Written {
+        let by = handling.request.writer(Operation::Update);
+        let entries = match object.meta().managed_fields {
+            Some(_) => object.meta_mut().managed_fields.take().unwrap_or_default(),
+            None => Vec::new(),
+        };
+        if let Some(managers) = sent_managers(&entries).filter(|managers| !managers.is_empty()) {
+            let run = Run { by, at: handling.now, old: None, new: object.clone() };
+            return Written::Known(play(&self.definitions, &managers, &run));
+        }
+        if let Object::Pod(pod) = &*object
+            && let Some(fields) = self.templates.fields_of(pod)
+        {
+            return Written::Fields(by, fields);
+        }
+        let sent = shapes::is_filled_in(object.kind()).then(|| object.clone());
+        Written::By(by, sent)
+    }
+
+    /// Puts the managedFields into the objects of an answer, for a client that wants to see them.
+    pub(super) fn show_managers(&self, handling: &mut Handling, response: &mut Response) {
+        if !handling.request.options.managed_fields {
+            return;
+        }
+        match response {
+            Response::Object(object) => {
+                let tried = handling.tried.take();
+                self.show_in(object, tried.as_ref());
+            }
+            Response::List { items, .. } => items.iter_mut().for_each(|object| self.show_in(object, None)),
+            _ => {}
+        }
+    }
+
+    /// The same for the events of watches that want to see them.
+    pub(super) fn show_managers_in_events(&self, events: &mut [(WatchId, WatchEvent)]) {
+        for (id, event) in events {
+            if let WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) = event
+                && self.watchers.shows_managers(*id)
+            {
+                self.show_in(object, None);
+            }
+        }
+    }
+
+    /// A stored object with its managedFields.
+    pub(super) fn with_managers(&self, object: &Object) -> Object {
+        let mut object = object.clone();
+        self.show_in(&mut object, None);
+        object
+    }
+
+    fn show_in(&self, object: &mut Object, tried: Option<&History>) {
+        let key = registry::key(object.kind(), object.namespace(), object.name());
+        let history = tried.cloned().or_else(|| self.store.history_at(&key, object.revision()));
+        let entries = self.managers(&history.unwrap_or_default()).entries();
+        object.meta_mut().managed_fields = (!entries.is_empty()).then_some(entries);
+    }
+}
+
+/// The managers that somebody sent; none if they are no word on it.
+fn sent_managers(entries: &[ManagedFieldsEntry]) -> Option<Managers> {
+    match entries {
+        [only] if *only == ManagedFieldsEntry::default() => Some(Managers::default()),
+        entries => Managers::of_entries(entries).filter(|managers| !managers.is_empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
