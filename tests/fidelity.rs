@@ -10,10 +10,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+use kubestep::apiserver::request::{Body, Request, Response, User, Verb};
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::record::Record;
+use kubestep::object::{Kind, Object};
 use serde_json::Value;
 
 /// The share of a recording's writes, and of its Events, that a run must repeat.
@@ -31,14 +35,7 @@ struct Writes {
 
 #[test]
 fn runs_are_like_recordings() {
-    let mut scenarios: Vec<PathBuf> = fs::read_dir("tests/reference")
-        .expect("the recordings are there")
-        .map(|e| e.expect("readable").path())
-        .collect();
-    scenarios.retain(|path| path.extension().is_some_and(|e| e == "yaml") && recordings(path).next().is_some());
-    scenarios.sort();
-    assert!(!scenarios.is_empty(), "no recording was found");
-    for path in scenarios {
+    for path in scenarios() {
         let run = Writes::of_run(&path);
         let best = |score: fn(&Writes, &Writes) -> f64| {
             recordings(&path).map(|recorded| score(&Writes::read(&recorded), &run)).fold(0.0, f64::max)
@@ -53,6 +50,61 @@ fn runs_are_like_recordings() {
     }
 }
 
+/// `NN-name/managers.txt` has a line for each set of managers that an object's fields had at any time. Nodes are left out:
+/// the recorded ones are older than the recording.
+#[test]
+fn fields_have_the_managers_that_they_had() {
+    let mut wrong = Vec::new();
+    for path in scenarios() {
+        let recorded = fs::read_to_string(path.with_extension("").join("managers.txt")).expect("a recording tells it");
+        let recorded: BTreeSet<String> = recorded.lines().map(str::to_owned).collect();
+        let run = managers_of_run(&path);
+        let name = path.display();
+        wrong.extend(recorded.difference(&run).map(|line| format!("{name}: - {line}")));
+        wrong.extend(run.difference(&recorded).map(|line| format!("{name}: + {line}")));
+    }
+    assert!(wrong.is_empty(), "- recorded, + run\n{}", wrong.join("\n"));
+}
+
+/// Who managed what at any time of a run: `Pod web-*-* kube-controller-manager:Update kubelet/status:Update`.
+fn managers_of_run(path: &Path) -> BTreeSet<String> {
+    let scenario = Scenario::find(&path.to_string_lossy()).expect("the scenario is well formed");
+    let mut cluster = Cluster::for_scenario(&scenario);
+    let (mut seen, mut revision) = (BTreeSet::new(), cluster.engine.api.store.revision());
+    while !cluster.is_quiet() && cluster.step().is_some() {
+        let changes = cluster.engine.api.store.changes_after(revision).expect("a step is shorter than the log");
+        let written: Vec<Object> = changes.filter_map(|change| Some(change.new.as_ref()?.value.clone())).collect();
+        revision = cluster.engine.api.store.revision();
+        for object in written {
+            let (kind, name) = (object.kind(), object.name());
+            let background = matches!(kind, Kind::Lease | Kind::Event | Kind::IPAddress | Kind::Node | Kind::CSINode);
+            if background || object.namespace().starts_with("kube-") {
+                continue;
+            }
+            let user = Rc::new(User::admin());
+            let mut get = Request::new(user, Verb::Get, kind, object.namespace(), name, Body::None);
+            get.options.managed_fields = true;
+            let now = cluster.engine.now();
+            let Ok(Response::Object(shown)) = cluster.engine.api.handle(&get, None, now).answer.result else {
+                continue;
+            };
+            let entries = shown.meta().managed_fields.clone().unwrap_or_default();
+            let mut managers: Vec<String> = entries.iter().map(manager).collect();
+            managers.sort();
+            if !managers.is_empty() {
+                seen.insert(format!("{kind} {} {}", stem(name), managers.join(" ")));
+            }
+        }
+    }
+    seen
+}
+
+fn manager(entry: &ManagedFieldsEntry) -> String {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let part = entry.subresource.as_ref().map_or(String::new(), |part| format!("/{part}"));
+    format!("{}{part}:{}", text(&entry.manager), text(&entry.operation))
+}
+
 #[test]
 fn a_difference_lowers_the_score() {
     let recorded = Writes::read(Path::new("tests/reference/01-single-pod/writes.txt"));
@@ -62,6 +114,15 @@ fn a_difference_lowers_the_score() {
     assert!(recorded.alike(&other) < ALIKE_MIN);
     other.events.clear();
     assert!(recorded.events_alike(&other) < ALIKE_MIN);
+}
+
+fn scenarios() -> Vec<PathBuf> {
+    let files = fs::read_dir("tests/reference").expect("the recordings are there");
+    let mut scenarios: Vec<PathBuf> = files.map(|e| e.expect("readable").path()).collect();
+    scenarios.retain(|path| path.extension().is_some_and(|e| e == "yaml") && recordings(path).next().is_some());
+    scenarios.sort();
+    assert!(!scenarios.is_empty(), "no recording was found");
+    scenarios
 }
 
 fn recordings(scenario: &Path) -> impl Iterator<Item = PathBuf> {

@@ -24,6 +24,7 @@ use crate::object::status::{Cause, Details, Reason};
 use crate::object::{Kind, Object, Pod, Status};
 
 use super::admission::Reader;
+use super::managed_fields::Written;
 use super::request::{Body, DeleteOptions, Response};
 use super::subresources::set_condition;
 use super::{ApiServer, Handling, Outcome, delete};
@@ -74,7 +75,8 @@ impl ApiServer {
         status.disrupted_pods.get_or_insert_default().insert(name, handling.now.time());
         handling.stage("eviction", || format!("{} allows {left} more", name_of(&there)));
         let object = Object::PodDisruptionBudget(there);
-        self.put(handling, object.revision(), object).map(|_| ())
+        let written = Written::by_server(Kind::PodDisruptionBudget, "status");
+        self.put_written(handling, object.revision(), object, written).map(|_| ())
     }
 
     /// The budgets that cover a Pod.

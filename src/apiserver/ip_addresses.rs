@@ -15,6 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::{Kind, Object, Status};
 
+use super::managed_fields::Written;
 use super::{ApiServer, Handling, registry};
 
 impl ApiServer {
@@ -38,7 +39,7 @@ impl ApiServer {
             meta.uid = Some(self.random.uid());
             meta.creation_timestamp = Some(handling.now.time());
             meta.generation = Some(1);
-            self.put(handling, 0, address)?;
+            self.put_written(handling, 0, address, Written::by_server(Kind::IPAddress, ""))?;
         }
         Ok(())
     }

@@ -274,6 +274,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("quota", include_str!("../../scenarios/quota.yaml")),
     ("limit-range", include_str!("../../scenarios/limit-range.yaml")),
     ("policy", include_str!("../../scenarios/policy.yaml")),
+    ("server-side-apply", include_str!("../../scenarios/server-side-apply.yaml")),
     ("custom-resource", include_str!("../../scenarios/custom-resource.yaml")),
     ("missing-config", include_str!("../../scenarios/missing-config.yaml")),
     ("image-pull-backoff", include_str!("../../scenarios/image-pull-backoff.yaml")),

@@ -10,6 +10,7 @@
 //! - [`status`]: errors as the API server gives them.
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
 //! - [`explain`]: what fields there are, and what they mean.
+//! - [`fields`]: who manages which field, and what applying a configuration does.
 //! - [`cron`], [`zone`]: schedules, and the clocks they go by; [`share`]: a number or a percentage.
 //! - [`shared`]: parts that the versions of an object share.
 //! - [`pod`], [`volume`], [`budget`]: what statuses and specs say, in words that several components use.

@@ -9,6 +9,7 @@ mod explain;
 mod ingress;
 mod logs;
 mod recordings;
+mod server_side;
 mod shell;
 mod verbs;
 mod watch;

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ResourceQuota;
 
+use crate::apiserver::managed_fields::Written;
 use crate::apiserver::{ApiServer, Handling};
 use crate::object::quantity::Amount;
 use crate::object::quota::{self, hard, matching, shown, used};
@@ -51,7 +52,8 @@ impl ApiServer {
         for quota in charged {
             let quota = Object::ResourceQuota(Arc::new(quota));
             handling.stage("quota", || format!("{} charged", quota.name()));
-            self.put(handling, quota.revision(), quota)?;
+            let written = Written::by_server(Kind::ResourceQuota, "status");
+            self.put_written(handling, quota.revision(), quota, written)?;
         }
         Ok(())
     }

@@ -48,6 +48,17 @@ pub(crate) enum Written {
     Known(Managers),
 }
 
+impl Written {
+    /// The server writes through a client of its own, as anybody would.
+    pub(crate) fn by_server(kind: Kind, subresource: &'static str) -> Written {
+        let (manager, api_version) = ("kube-apiserver".into(), kind.info().api_version.into());
+        Written::By(
+            Writer { manager, operation: Operation::Update, api_version, subresource: subresource.into() },
+            None,
+        )
+    }
+}
+
 impl Request {
     /// In whose name it is written.
     pub(super) fn writer(&self, operation: Operation) -> Writer {

@@ -9,6 +9,7 @@ use crate::object::{Kind, Object};
 pub fn reset_fields(kind: Kind, subresource: &str, has_status: bool) -> Set {
     let paths: &[&str] = match (kind, subresource) {
         (Kind::Custom(_), "status") => &["apiVersion", "kind", "metadata", "spec"],
+        (Kind::Namespace, "") => &["status", "spec.finalizers"],
         (_, "") if has_status => &["status"],
         (Kind::Pod, "status") => &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
         (Kind::Deployment, "status") => &["spec", "metadata.labels"],
@@ -25,7 +26,6 @@ pub fn is_filled_in(kind: Kind) -> bool {
         Kind::Pod
             | Kind::Node
             | Kind::Service
-            | Kind::Namespace
             | Kind::PersistentVolume
             | Kind::PersistentVolumeClaim
             | Kind::Job

@@ -17,9 +17,8 @@ const OWNERS_MAX: usize = 256;
 
 /// The last new Pod of each owner, as it was sent. Nothing is decided by what is in it: it only saves work.
 #[derive(Clone, Default)]
-pub struct Templates(BTreeMap<String, Template>);
+pub struct Templates(Rc<BTreeMap<String, Rc<Template>>>);
 
-#[derive(Clone)]
 struct Template {
     pod: Pod,
     fields: OnceCell<Rc<Set>>,
@@ -34,10 +33,12 @@ impl Templates {
         {
             return Some(template.fields.get_or_init(|| Rc::new(fields(&template.pod))).clone());
         }
-        if self.0.len() >= OWNERS_MAX {
-            self.0.clear();
+        // Whoever has saved the server goes on with the templates of then.
+        let templates = Rc::make_mut(&mut self.0);
+        if templates.len() >= OWNERS_MAX {
+            templates.clear();
         }
-        self.0.insert(owner.uid.clone(), Template { pod: pod.clone(), fields: OnceCell::new() });
+        templates.insert(owner.uid.clone(), Rc::new(Template { pod: pod.clone(), fields: OnceCell::new() }));
         None
     }
 }
