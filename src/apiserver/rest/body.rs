@@ -94,9 +94,9 @@ fn check_patch_options(http: &HttpRequest, query: &Query) -> Result<(), Status> 
 fn configuration(http: &HttpRequest) -> Result<Patch, Status> {
     check_length(http.body)?;
     let config = serde_yaml::from_str(http.body);
-    config.map(Patch::Apply).map_err(|why| {
-        Status::bad_request(format!("error decoding YAML: error converting YAML to JSON: yaml: {why}"))
-    })
+    config
+        .map(Patch::Apply)
+        .map_err(|why| Status::bad_request(format!("error decoding YAML: error converting YAML to JSON: yaml: {why}")))
 }
 
 /// A patch. Unless it is told not to, the server first reads it looking for fields that are there twice, and it is then
