@@ -100,7 +100,7 @@ mod tests {
             if is_plain || types.contains_key(&name) {
                 continue;
             }
-            ways.extend(place.fields.iter().map(|field| [way.as_slice(), &[field.name.clone()]].concat()));
+            ways.extend(place.fields.iter().map(|field| [way.as_slice(), std::slice::from_ref(&field.name)].concat()));
             types.insert(name, place);
         }
         types
