@@ -21,6 +21,15 @@ fn digests(session: &Session) -> Vec<u64> {
     session.history().iter().map(digest).collect()
 }
 
+/// Fails at the first step that is not as expected.
+#[track_caller]
+fn same(session: &Session, expected: &[u64], what: &str) {
+    let now = digests(session);
+    let differs = now.iter().zip(expected).position(|(a, b)| a != b);
+    assert_eq!(differs, None, "{what}: the first step, from 0, that differs");
+    assert_eq!(now.len(), expected.len(), "{what}: how many steps");
+}
+
 #[test]
 fn any_way_leads_to_the_same_end() {
     for scenario in Scenario::shipped() {
@@ -32,10 +41,10 @@ fn any_way_leads_to_the_same_end() {
         for _ in 0..6 {
             let step = random.below(end + 1);
             assert_eq!(wandering.goto(step), step, "{}", scenario.name);
-            assert_eq!(digests(&wandering), expected[..step as usize], "{} at step {step}", scenario.name);
+            same(&wandering, &expected[..step as usize], &format!("{} at step {step}", scenario.name));
         }
         wandering.go(&mut Goal::Quiet, 0);
-        assert_eq!(digests(&wandering), expected, "{}", scenario.name);
+        same(&wandering, &expected, &scenario.name);
     }
 }
 
@@ -80,21 +89,40 @@ fn any_way_leads_to_the_same_end_of_any_course() {
         for (choices, expected) in &courses {
             let choices = choices.iter().map(|chosen| (chosen.after, chosen.choice.clone())).collect();
             let straight = file::of_run(scenario.clone(), choices, expected.len() as u64);
-            assert_eq!(digests(&straight), *expected, "seed {seed}");
+            same(&straight, expected, &format!("seed {seed}"));
         }
         let expected = &courses.last().expect("there are three").1;
         for _ in 0..4 {
             let step = random.below(expected.len() as u64 + 1);
             assert_eq!(session.goto(step), step, "seed {seed}");
-            assert_eq!(digests(&session), expected[..step as usize], "seed {seed}, back to step {step}");
+            same(&session, &expected[..step as usize], &format!("seed {seed}, back to step {step}"));
         }
         session.go(&mut Goal::Quiet, 20_000);
-        assert_eq!(digests(&session), *expected, "seed {seed}");
+        same(&session, expected, &format!("seed {seed}"));
         for branch in 0..session.branches().len() {
             session.switch(branch);
             session.switch(branch);
-            assert_eq!(digests(&session), *expected, "seed {seed}, to branch {branch} and back");
+            same(&session, expected, &format!("seed {seed}, to branch {branch} and back"));
         }
+    }
+}
+
+/// What was saved on a course that was left is not come back to.
+#[test]
+fn a_new_course_keeps_nothing_of_the_old_one() {
+    let scenario = Scenario::find("scale").expect("it is shipped");
+    let mut session = session(&scenario);
+    session.go(&mut Goal::Quiet, 0);
+    let old = digests(&session);
+    session.goto(40);
+    session.act("crash kube-scheduler").expect("it runs");
+    session.go(&mut Goal::Quiet, 0);
+    let new = digests(&session);
+    assert_ne!(old, new);
+    for step in (40..new.len() as u64).step_by(100) {
+        session.goto(step);
+        session.go(&mut Goal::Quiet, 0);
+        same(&session, &new, &format!("back to step {step}, and on"));
     }
 }
 
@@ -107,7 +135,7 @@ fn a_large_cluster_goes_back_to_its_beginning() {
     let expected = digests(&session);
     for step in [0, 150] {
         session.goto(step);
-        assert_eq!(digests(&session), expected[..step as usize], "back to step {step}");
+        same(&session, &expected[..step as usize], &format!("back to step {step}"));
     }
 }
 
@@ -125,7 +153,7 @@ fn choices_are_made_again_on_the_way_forward() {
     let (expected, end) = (digests(&session), session.furthest());
     for step in [75, 60, 20, 91, 90, 0] {
         session.goto(step);
-        assert_eq!(digests(&session), expected[..step as usize], "back to step {step}");
+        same(&session, &expected[..step as usize], &format!("back to step {step}"));
     }
     session.goto(end);
     assert_eq!(digests(&session), expected);

@@ -94,6 +94,8 @@ impl Past {
         if self.next < self.choices.len() || self.furthest > steps {
             self.left.push(Branch { choices: self.choices.clone(), steps: self.furthest });
         }
+        // What was saved further on belongs to the course that is left.
+        self.saves.retain(|saved| saved.steps() <= steps);
         self.choices.truncate(self.next);
         self.choices.push(Chosen { after: steps, choice });
         self.next = self.choices.len();
