@@ -333,7 +333,10 @@ fn a_page_offers_to_run_with_a_learners_code() {
     page.go(&format!("http://{}/a.html", server.address));
     page.until("document.querySelectorAll('.ks-mounted').length === 1");
     let offered = page.text("[...document.querySelector('.ks-whose').options].map((one) => one.value).join(' ')");
-    assert_eq!(offered, " replicaset expectations deployment fit score endpointslice finalizer operator");
+    assert_eq!(
+        offered,
+        " ownership replicaset expectations deployment rollout fit score sync cni endpointslice job finalizer operator"
+    );
     assert_eq!(page.text("document.querySelector('.ks-whose').value"), "replicaset", "as the command said");
     page.eval("document.querySelector('.ks-bar .ks-live').click()");
     page.until("document.querySelector('.ks-log').textContent.includes('expected item')");
