@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::autoscaling::v1::Scale;
 use k8s_openapi::api::core::v1::Namespace;
+use serde_json::Value;
 
 use crate::apiserver::request::{
     Answer, Binding, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb,
@@ -126,6 +127,14 @@ impl Client {
     #[track_caller]
     pub fn patch<T: Resource>(&self, namespace: &str, name: &str, patch: Patch) -> Call<Arc<T>> {
         self.object_call(self.parts::<T>(Verb::Patch, namespace, name, Body::Patch(patch)))
+    }
+
+    /// Server-side apply of what `manager` wants of an object, whoever managed that before.
+    #[track_caller]
+    pub fn apply<T: Resource>(&self, namespace: &str, name: &str, wanted: Value, manager: &str) -> Call<Arc<T>> {
+        let mut request = self.parts::<T>(Verb::Patch, namespace, name, Body::Patch(Patch::Apply(wanted)));
+        (request.options.field_manager, request.options.force) = (manager.to_owned(), true);
+        self.object_call(request)
     }
 
     /// PATCH of the status alone.

@@ -7,14 +7,15 @@
 //!
 //! Any change of a ClusterRole may concern each that gathers, so all of those are looked at; there are few.
 //!
-//! Mirrors `pkg/controller/clusterroleaggregation`.
+//! It applies the rules by server-side apply, and so says that they are its own.
 //!
-//! Left out: the real one writes by server-side apply, and by update where that is not to be had, as here.
+//! Mirrors `pkg/controller/clusterroleaggregation`.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
+use serde_json::json;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::LocalBoxFuture;
@@ -58,9 +59,11 @@ impl ClusterRoleAggregation {
         if role.aggregation_rule.is_none() || rules == has {
             return Ok(());
         }
-        let mut new = (*role).clone();
-        new.rules = Some(rules);
-        self.client.update(new).await?;
+        let wanted = json!({
+            "apiVersion": Kind::ClusterRole.info().api_version, "kind": Kind::ClusterRole.info().kind,
+            "metadata": {"name": key.name()}, "rules": rules,
+        });
+        self.client.apply::<ClusterRole>("", key.name(), wanted, REGISTRATION.name).await?;
         Ok(())
     }
 }
