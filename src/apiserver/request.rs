@@ -122,6 +122,9 @@ impl Subresource {
     }
 }
 
+/// Members may do everything. Mirrors `user.SystemPrivilegedGroup`.
+pub const MASTERS: &str = "system:masters";
+
 /// Who asks: the identity that authentication finds behind a certificate or a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
@@ -153,7 +156,7 @@ impl User {
 
     /// An operator by its service account's token. As most that are installed by hand, it may do everything.
     pub fn operator(account: &str, agent: &str) -> User {
-        User::new(format!("system:serviceaccount:kube-system:{account}"), &["system:masters"], agent)
+        User::new(format!("system:serviceaccount:kube-system:{account}"), &[MASTERS], agent)
     }
 
     /// A kubelet by its client certificate.
@@ -168,7 +171,7 @@ impl User {
 
     /// One of the controllers that the API server has in its own process.
     pub fn part_of_server(agent: &str) -> User {
-        User::new("system:apiserver".to_owned(), &["system:masters"], agent)
+        User::new("system:apiserver".to_owned(), &[MASTERS], agent)
     }
 
     /// Somebody whom the person at the keyboard acts as: `kubectl --as`. A service account is in the groups of its like.
@@ -185,7 +188,32 @@ impl User {
 
     /// The person at the keyboard, who may do everything.
     pub fn admin() -> User {
-        User::new("kubernetes-admin".to_owned(), &["system:masters"], "user/kubectl")
+        User::new("kubernetes-admin".to_owned(), &[MASTERS], "user/kubectl")
+    }
+
+    /// Whether they may do everything.
+    pub fn is_master(&self) -> bool {
+        self.groups.iter().any(|group| group == MASTERS)
+    }
+
+    /// Whether this is one of the controllers that are one program, each with its own account.
+    pub fn is_controller(&self) -> bool {
+        self.name.starts_with("system:serviceaccount:kube-system:") && !self.is_master()
+    }
+
+    /// The program that a client says it is, which is the first part of its `User-Agent`.
+    pub fn program(&self) -> &str {
+        match self.name.as_str() {
+            "system:kube-controller-manager" => "kube-controller-manager",
+            "system:kube-scheduler" if &*self.agent == "kube-scheduler" => "kube-scheduler",
+            "system:apiserver" => "kube-apiserver",
+            _ if self.is_controller() => "kube-controller-manager",
+            name if name.starts_with("system:node:") => "kubelet",
+            _ => {
+                let agent = self.agent.strip_prefix("user/").unwrap_or(&self.agent);
+                agent.split('/').next().filter(|name| !name.is_empty()).unwrap_or("unknown")
+            }
+        }
     }
 }
 
@@ -208,6 +236,18 @@ pub struct Request {
     pub body: Body,
     /// Query parameters.
     pub options: Options,
+}
+
+impl Patch {
+    /// What is sent, if it is sent as text.
+    pub fn document(&self) -> Option<&Value> {
+        match self {
+            Patch::Json(document) | Patch::Merge(document) | Patch::Strategic(document) | Patch::Apply(document) => {
+                Some(document)
+            }
+            Patch::Status(_) => None,
+        }
+    }
 }
 
 impl Request {

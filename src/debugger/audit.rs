@@ -12,7 +12,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::request::{Body, Patch, Request, Subresource, User, Verb};
+use crate::apiserver::request::{Body, Request, Subresource, User, Verb};
 use crate::apiserver::rest::uri;
 use crate::cluster::API_SERVER_IP;
 use crate::engine::{Engine, Note, Step, What};
@@ -94,18 +94,9 @@ fn source(engine: &Engine, request: &Request) -> String {
 
 /// The program that asks, as client-go names it.
 fn user_agent(user: &User) -> String {
-    const SYSTEM: &str = "v1.36.2 (linux/amd64) kubernetes";
-    match user.name.as_str() {
-        name if name.starts_with("system:serviceaccount:kube-system:") => {
-            format!("kube-controller-manager/{SYSTEM}/{name}")
-        }
-        name if name.starts_with("system:node:") => format!("kubelet/{SYSTEM}"),
-        "system:apiserver" => format!("kube-apiserver/{SYSTEM}"),
-        name => match name.strip_prefix("system:") {
-            Some(program) => format!("{program}/{SYSTEM}"),
-            None => "kubectl/v1.32.4 (linux/amd64) kubernetes".to_owned(),
-        },
-    }
+    let version = if user.program() == "kubectl" { "v1.32.4" } else { "v1.36.2" };
+    let agent = format!("{}/{version} (linux/amd64) kubernetes", user.program());
+    if user.is_controller() { format!("{agent}/{}", user.name) } else { agent }
 }
 
 fn object_ref(request: &Request, answered: &str, stored: Option<&Object>) -> Value {
@@ -166,7 +157,7 @@ fn sent(body: &Body) -> Option<Value> {
     match body {
         Body::Object(object) => Some(object.to_json()),
         Body::Json(text) => serde_json::from_str(text).ok(),
-        Body::Patch(Patch::Json(patch) | Patch::Merge(patch) | Patch::Strategic(patch)) => Some(patch.clone()),
+        Body::Patch(patch) => patch.document().cloned(),
         Body::Binding(binding) => Some(json!({
             "kind": "Binding", "apiVersion": "v1", "metadata": {},
             "target": {"kind": "Node", "name": binding.node},

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::request::{Body, Patch, Request, name_in};
+use crate::apiserver::request::{Body, Request, name_in};
 use crate::engine::{Engine, Note, Step, What};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
@@ -201,7 +201,7 @@ fn event_of(request: &Request, step: &Step) -> Option<Value> {
 /// The body of patches, deletes and bindings.
 fn sent_body(body: &Body) -> Option<Value> {
     match body {
-        Body::Patch(Patch::Json(patch) | Patch::Merge(patch) | Patch::Strategic(patch)) => Some(patch.clone()),
+        Body::Patch(patch) => patch.document().cloned(),
         Body::Binding(binding) => Some(json!({"target": {"kind": "Node", "name": binding.node}})),
         Body::Delete(options) if options.grace_period_seconds.is_some() || options.uid.is_some() => {
             Some(json!({"gracePeriodSeconds": options.grace_period_seconds, "preconditions": {"uid": options.uid}}))

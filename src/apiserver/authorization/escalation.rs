@@ -14,7 +14,7 @@ use crate::apiserver::request::Request;
 use crate::object::{Kind, Object, Status};
 
 use super::rbac::matches_resource;
-use super::{Attributes, Authorizer, MASTERS};
+use super::{Attributes, Authorizer, everything};
 
 /// Kinds that give rights.
 const GRANTING: [Kind; 4] = [Kind::Role, Kind::ClusterRole, Kind::RoleBinding, Kind::ClusterRoleBinding];
@@ -28,8 +28,8 @@ impl Authorizer {
         new: &Object,
         reader: &dyn Reader,
     ) -> Result<(), Status> {
-        let is_master = || request.user.groups.iter().any(|group| group == MASTERS);
-        if !GRANTING.contains(&new.kind()) || is_master() || old.is_some_and(|old| only_let_go(old, new)) {
+        let freed = |old| only_let_go(old, new);
+        if !GRANTING.contains(&new.kind()) || request.user.is_master() || old.is_some_and(freed) {
             return Ok(());
         }
         let forbidden = |why: String| Status::forbidden(new.kind(), new.name(), &why);
@@ -75,13 +75,9 @@ impl Authorizer {
         if self.decide(&asked, None, reader).is_ok() {
             return Ok(());
         }
-        let namespace = if kind == Kind::Role { request.namespace.as_str() } else { "" };
-        let rules = match reader.get(kind, namespace, &role.name) {
-            Some(Object::Role(role)) => role.rules.clone(),
-            Some(Object::ClusterRole(role)) => role.rules.clone(),
-            _ => return Err(Status::not_found(kind, &role.name)),
-        };
-        confirm(&rules.unwrap_or_default())
+        let role =
+            self.policy.borrow().role(&request.namespace, role).map_err(|_| Status::not_found(kind, &role.name))?;
+        confirm(role.rules())
     }
 
     /// Whether the user holds all these rules there, or what they are told. Mirrors `ConfirmNoEscalation`.
@@ -114,15 +110,6 @@ fn only_let_go(old: &Object, new: &Object) -> bool {
         object
     };
     bare(old) == bare(new)
-}
-
-/// What `cluster-admin` has.
-fn everything() -> Vec<PolicyRule> {
-    let any = || vec!["*".to_owned()];
-    vec![
-        PolicyRule { verbs: any(), api_groups: Some(any()), resources: Some(any()), ..PolicyRule::default() },
-        PolicyRule { verbs: any(), non_resource_urls: Some(any()), ..PolicyRule::default() },
-    ]
 }
 
 /// Rules of one verb on one thing each. Mirrors `BreakdownRule`.
@@ -192,9 +179,13 @@ fn compact(rules: Vec<PolicyRule>) -> Vec<PolicyRule> {
                 && there.resource_names == rule.resource_names
         };
         match compact.iter_mut().find(about) {
-            Some(there) => there
-                .verbs
-                .extend(rule.verbs.into_iter().filter(|verb| !there.verbs.contains(verb)).collect::<Vec<_>>()),
+            Some(there) => {
+                for verb in rule.verbs {
+                    if !there.verbs.contains(&verb) {
+                        there.verbs.push(verb);
+                    }
+                }
+            }
             None => compact.push(rule),
         }
     }

@@ -30,7 +30,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use crate::object::{Kind, Object, Status, metrics};
 
 use super::admission::Reader;
-use super::request::{Body, Request, Subresource, User, Verb};
+use super::request::{Body, MASTERS, Request, Subresource, User, Verb};
 
 pub mod bootstrap;
 pub mod escalation;
@@ -39,9 +39,6 @@ pub mod rbac;
 
 use node::{NodeGraph, Opinion};
 use rbac::{Grant, Policy};
-
-/// Members may do everything. Mirrors `user.SystemPrivilegedGroup`.
-const MASTERS: &str = "system:masters";
 
 /// Who may do what.
 #[derive(Clone, Default)]
@@ -141,7 +138,7 @@ impl Authorizer {
         request: Option<&Request>,
         reader: &dyn Reader,
     ) -> Result<Allowed, Vec<String>> {
-        if attributes.user.groups.iter().any(|group| group == MASTERS) {
+        if attributes.user.is_master() {
             return Ok(Allowed::Masters);
         }
         let mut reasons: Vec<String> = Vec::new();
@@ -161,13 +158,7 @@ impl Authorizer {
 
     /// All that the user may do in a namespace, as far as rules say so. Mirrors `RulesFor`.
     pub fn rules_of(&self, user: &User, namespace: &str) -> Vec<PolicyRule> {
-        let mut rules = Vec::new();
-        if user.groups.iter().any(|group| group == MASTERS) {
-            let any = || vec!["*".to_owned()];
-            let (api_groups, resources) = (Some(any()), Some(any()));
-            rules.push(PolicyRule { verbs: any(), api_groups, resources, ..PolicyRule::default() });
-            rules.push(PolicyRule { verbs: any(), non_resource_urls: Some(any()), ..PolicyRule::default() });
-        }
+        let mut rules = if user.is_master() { everything() } else { Vec::new() };
         rules.extend(self.policy.borrow_mut().granted(user, namespace));
         rules
     }
@@ -182,6 +173,16 @@ impl Authorizer {
             _ => {}
         }
     }
+}
+
+/// The rules of those who may do everything, as `cluster-admin` has them.
+fn everything() -> Vec<PolicyRule> {
+    let any = || vec!["*".to_owned()];
+    let (api_groups, resources) = (Some(any()), Some(any()));
+    vec![
+        PolicyRule { verbs: any(), api_groups, resources, ..PolicyRule::default() },
+        PolicyRule { verbs: any(), non_resource_urls: Some(any()), ..PolicyRule::default() },
+    ]
 }
 
 /// The 403. Mirrors `responsewriters.Forbidden`.

@@ -33,13 +33,13 @@ impl fmt::Display for Grant {
 
 /// A role of either kind; its rules are shared with the stored object.
 #[derive(Clone, Debug)]
-enum RoleRules {
+pub(super) enum RoleRules {
     Namespaced(Arc<Role>),
     Cluster(Arc<ClusterRole>),
 }
 
 impl RoleRules {
-    fn rules(&self) -> &[PolicyRule] {
+    pub fn rules(&self) -> &[PolicyRule] {
         let rules = match self {
             RoleRules::Namespaced(role) => &role.rules,
             RoleRules::Cluster(role) => &role.rules,
@@ -148,7 +148,7 @@ impl Policy {
     }
 
     /// The role that a binding in `namespace` points to.
-    fn role(&self, namespace: &str, reference: &RoleRef) -> Result<RoleRules, String> {
+    pub fn role(&self, namespace: &str, reference: &RoleRef) -> Result<RoleRules, String> {
         let name = &reference.name;
         let found = match reference.kind.as_str() {
             "Role" => self.roles.get(&(namespace.to_owned(), name.clone())).cloned().map(RoleRules::Namespaced),

@@ -27,7 +27,7 @@ use crate::store::Entry;
 
 use super::apiextensions::Definitions;
 use super::apiextensions::fields::Custom;
-use super::request::{Request, Response, User};
+use super::request::{Request, Response};
 use super::watch::{WatchEvent, WatchId};
 use super::{ApiServer, Handling, registry};
 
@@ -63,28 +63,11 @@ impl Request {
     /// In whose name it is written.
     pub(super) fn writer(&self, operation: Operation) -> Writer {
         let manager = match self.options.field_manager.as_str() {
-            "" => program(&self.user),
+            "" => self.user.program().to_owned().into(),
             named => Cow::Owned(named.to_owned()),
         };
         let subresource = self.subresource.map_or("", |subresource| subresource.as_str());
         Writer { manager, operation, api_version: self.kind.info().api_version.into(), subresource: subresource.into() }
-    }
-}
-
-/// The program that a client says it is, which is the first part of its `User-Agent`. The controllers are one program.
-fn program(user: &User) -> Cow<'static, str> {
-    let is_controller = user.name.starts_with("system:serviceaccount:kube-system:")
-        && !user.groups.iter().any(|group| group == "system:masters");
-    match user.name.as_str() {
-        "system:kube-controller-manager" => "kube-controller-manager".into(),
-        "system:kube-scheduler" if &*user.agent == "kube-scheduler" => "kube-scheduler".into(),
-        "system:apiserver" => "kube-apiserver".into(),
-        _ if is_controller => "kube-controller-manager".into(),
-        name if name.starts_with("system:node:") => "kubelet".into(),
-        _ => {
-            let agent = user.agent.strip_prefix("user/").unwrap_or(&user.agent);
-            agent.split('/').next().filter(|name| !name.is_empty()).unwrap_or("unknown").to_owned().into()
-        }
     }
 }
 

@@ -60,6 +60,7 @@ fn query(request: &Request) -> String {
         ("fieldManager", &options.field_manager),
         ("fieldSelector", &options.field_selector),
         ("fieldValidation", if request.verb.writes() { validation } else { "" }),
+        ("force", flag(options.force)),
         ("labelSelector", &options.label_selector),
         ("limit", &limit),
         ("resourceVersion", &options.resource_version),
@@ -92,7 +93,7 @@ mod tests {
     use super::super::options::{self, Query};
     use super::super::path::Shape;
     use super::*;
-    use crate::apiserver::request::{Options, User};
+    use crate::apiserver::request::{Options, Patch, User};
     use crate::object::Discovery;
 
     #[test]
@@ -137,5 +138,12 @@ mod tests {
         let read = options::parse(&query, Verb::Watch).expect("they are right");
         assert_eq!(read.field_selector, request.options.field_selector);
         assert_eq!(read.label_selector, request.options.label_selector);
+
+        let user = Rc::new(User::admin());
+        let config = Body::Patch(Patch::Apply(serde_json::json!({})));
+        let mut request = Request::new(user, Verb::Patch, Kind::ConfigMap, "default", "web", config);
+        request.options = Options { force: true, field_manager: "kubectl".into(), ..Options::default() };
+        let url = of(&request);
+        assert!(url.ends_with("/configmaps/web?fieldManager=kubectl&force=true"), "{url}");
     }
 }

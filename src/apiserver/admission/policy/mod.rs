@@ -8,7 +8,7 @@
 //!
 //! Mirrors `pkg/admission/plugin/policy/{generic,validating}` of apiserver.
 //!
-//! Left out: `auditAnnotations` and the action `Audit`, which write into an audit log that is not there; the `authorizer`;
+//! Left out: `auditAnnotations` and the action `Audit`, which add to the audit log; the `authorizer`;
 //! `status`, in which a controller tells of types that do not fit; bindings of Pods, their eviction and commands in them,
 //! which a policy does not see. A real server asks the policies that its informers have told it of; here one is asked
 //! from the write on that stores it.

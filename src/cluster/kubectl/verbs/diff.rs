@@ -42,27 +42,27 @@ pub async fn diff(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 
 /// The object as it is, and as it would be.
 async fn versions(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Option<Value>, Option<Value>), Failure> {
-    let (kind, modified) = (manifest.kind, annotated(&manifest.object));
+    let kind = manifest.kind;
     let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+    let live = match cx.get(kind, namespace, name).await {
+        Err(fault) if fault.is_not_found() => None,
+        live => Some(live?),
+    };
+    if args.is_on("server-side") {
+        return Ok((live, Some(server_side::tried(manifest, args, cx).await?)));
+    }
+    let modified = annotated(&manifest.object);
     let options =
         Options { dry_run: true, field_manager: "kubectl-client-side-apply".to_owned(), ..Options::default() };
     let query = Query { options, only_here: false };
-    if args.is_on("server-side") {
-        let live = match cx.get(kind, namespace, name).await {
-            Err(fault) if fault.is_not_found() => None,
-            live => Some(live?),
-        };
-        return Ok((live, Some(server_side::tried(manifest, args, cx).await?)));
-    }
-    let live = match cx.get(kind, namespace, name).await {
-        Err(fault) if fault.is_not_found() => {
-            return Ok((None, Some(cx.post(kind, namespace, &modified, query).await?)));
+    let merged = match &live {
+        None => cx.post(kind, namespace, &modified, query).await?,
+        Some(live) => {
+            let patch = three_way(kind, &last_applied(live, manifest, cx), live, &modified);
+            cx.patch(kind, live, patch, None, query).await?
         }
-        live => live?,
     };
-    let patch = three_way(kind, &last_applied(&live, manifest, cx), &live, &modified);
-    let merged = cx.patch(kind, &live, patch, None, query).await?;
-    Ok((Some(live), Some(merged)))
+    Ok((live, Some(merged)))
 }
 
 /// A line of both texts, or of one.
