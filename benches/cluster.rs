@@ -11,15 +11,15 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::apps::v1::Deployment;
-use kubestep::apiserver::request::{Body, Patch, StatusPatch};
+use kubestep::apiserver::request::{Body, Patch, Request, StatusPatch, Verb};
 use kubestep::bugs;
 use kubestep::cluster::scenario::{Nodes, Scenario};
 use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::debugger::explore::{Bound, Mode, Subject, explore, plan};
 use kubestep::debugger::{Goal, Session, properties};
 use kubestep::engine::{Step, What};
-use kubestep::object::{Object, Pod, Resource};
-use serde_json::json;
+use kubestep::object::{Kind, Object, Pod, Resource};
+use serde_json::{Value, json};
 
 /// A row's name, and what it runs with that name.
 type Row = (&'static str, fn(&str));
@@ -39,6 +39,7 @@ fn main() {
         ("explore deployment", explore_deployment),
         ("explore bugs", explore_bugs),
         ("10000 Pods on 500 nodes", |name| deployment(name, 500, 10_000, RAISED, false)),
+        ("virtual day of 370 workloads", virtual_day),
     ];
     if let [row] = wanted.as_slice()
         && let Some((name, run)) = rows.iter().find(|(name, _)| name == row)
@@ -180,24 +181,81 @@ fn deployment(name: &str, nodes: usize, pods: usize, client_limits: Option<(u32,
 }
 
 fn web(replicas: usize) -> Deployment {
-    serde_json::from_value(json!({
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": {"app": "web"}},
-            "template": {
-                "metadata": {"labels": {"app": "web"}},
-                "spec": {"containers": [{
-                    "name": "nginx",
-                    "image": "nginx:1.27",
-                    "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}},
-                }]},
-            },
-        },
-    }))
-    .expect("the manifest above is a Deployment")
+    serde_json::from_value(workload("Deployment", "web", json!({"replicas": replicas})))
+        .expect("the manifest is a Deployment")
+}
+
+/// The manifest of a workload of apps/v1 that runs nginx.
+fn workload(kind: &str, name: &str, mut spec: Value) -> Value {
+    spec["selector"] = json!({"matchLabels": {"app": name}});
+    spec["template"] = json!({
+        "metadata": {"labels": {"app": name}},
+        "spec": {"containers": [{
+            "name": "nginx",
+            "image": "nginx:1.27",
+            "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}},
+        }]},
+    });
+    json!({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": "default"}, "spec": spec})
+}
+
+/// A CronJob that runs for a moment every hour.
+fn hourly(name: &str, minute: usize) -> Value {
+    let pod = json!({
+        "restartPolicy": "Never",
+        "containers": [{"name": "work", "image": "busybox:1.36", "command": ["true"]}],
+    });
+    json!({
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"schedule": format!("{minute} * * * *"), "jobTemplate": {"spec": {"template": {"spec": pod}}}},
+    })
+}
+
+/// 200 Deployments and 50 StatefulSets of two Pods each, 20 DaemonSets on ten nodes and 100 CronJobs, from their creation
+/// to the same time of the next day.
+fn virtual_day(name: &str) {
+    let two = || json!({"replicas": 2});
+    let deployments = (0..200).map(|i| (Kind::Deployment, workload("Deployment", &format!("web-{i}"), two())));
+    let sets = (0..50).map(|i| {
+        let spec = json!({"replicas": 2, "serviceName": format!("db-{i}")});
+        (Kind::StatefulSet, workload("StatefulSet", &format!("db-{i}"), spec))
+    });
+    let daemons = (0..20).map(|i| (Kind::DaemonSet, workload("DaemonSet", &format!("agent-{i}"), json!({}))));
+    let jobs = (0..100).map(|i| (Kind::CronJob, hourly(&format!("report-{i}"), i % 60)));
+    let all = deployments.chain(sets).chain(daemons).chain(jobs);
+    let objects: Vec<Object> = all.map(|(kind, manifest)| kind.decode(manifest).expect("it is of that kind")).collect();
+
+    let nodes = (1..=10).map(NodeConfig::numbered).collect();
+    let mut cluster = Cluster::start(Config { nodes, ..Config::default() });
+    cluster.engine.keep_notes(false);
+    let (memory, steps, revision) = (resident(), cluster.engine.steps(), cluster.engine.api.store.revision());
+    let (begin, cpu) = (Instant::now(), cpu_time());
+    let refused = Rc::new(Cell::new(0));
+    let (count, client) = (refused.clone(), cluster.user.clone());
+    cluster.run_command("create all", async move {
+        for object in objects {
+            let (user, kind) = (client.user().clone(), object.kind());
+            let request = Request::new(user, Verb::Create, kind, "default", "", Body::Object(object));
+            count.set(count.get() + usize::from(client.request(request).await.is_err()));
+        }
+    });
+    let end = cluster.engine.now() + Duration::from_hours(24);
+    while cluster.engine.now() < end && cluster.step().is_some() {}
+    let (wall, cpu, steps) = (begin.elapsed(), cpu_time() - cpu, cluster.engine.steps() - steps);
+    println!(
+        "{name}: {} Running, {steps} events, {} writes, {:.1} s, {:.1} s of CPU, {:.0} events a CPU second, peak {:.0} MiB, \
+         {:.0} MiB more in the end, {} refused",
+        count_running(&cluster),
+        cluster.engine.api.store.revision() - revision,
+        wall.as_secs_f64(),
+        cpu.as_secs_f64(),
+        steps as f64 / cpu.as_secs_f64(),
+        peak() as f64 / 1024.0,
+        resident().saturating_sub(memory) as f64 / 1024.0,
+        refused.get(),
+    );
 }
 
 /// Whether a kubelet tells the API server that a Pod runs now.
