@@ -9,6 +9,8 @@
 //!
 //! Left out: duplicates of a nested struct are not merged, the last one counts.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use crate::object::json::{self, Json};
@@ -24,6 +26,24 @@ pub(super) mod typed;
 
 /// How many bytes of an unrecognisable body its error shows.
 const SUMMARY_LEN: usize = 30;
+
+/// What is wrong with a field of which nothing is taken over, with the path to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// The kind has no such field.
+    Unknown(String),
+    /// It has been there before.
+    Duplicate(String),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Unknown(path) => write!(f, "unknown field {path:?}"),
+            Problem::Duplicate(path) => write!(f, "duplicate field {path:?}"),
+        }
+    }
+}
 
 /// Reads `body` as an object of `kind`; `custom` is what is known of it if a user has defined it. Also gives the
 /// warnings of mode `Warn`.
@@ -56,16 +76,21 @@ pub fn decode(
         let from = format!("{}.{sent}", sent.info().version);
         return Err(refused(format!("converting ({from}) to ({}.{kind}): unknown conversion", internal_package(kind))));
     }
+    Ok((object, told(&problems, mode).map_err(refused)?))
+}
+
+/// The warnings that these problems are, or why they are an error.
+fn told(problems: &[Problem], mode: FieldValidation) -> Result<Vec<String>, String> {
+    let told: Vec<String> = problems.iter().map(Problem::to_string).collect();
     match mode {
-        FieldValidation::Ignore => Ok((object, Vec::new())),
-        FieldValidation::Warn => Ok((object, problems)),
-        FieldValidation::Strict if problems.is_empty() => Ok((object, problems)),
-        FieldValidation::Strict => Err(refused(format!("strict decoding error: {}", problems.join(", ")))),
+        FieldValidation::Ignore => Ok(Vec::new()),
+        FieldValidation::Strict if !told.is_empty() => Err(format!("strict decoding error: {}", told.join(", "))),
+        FieldValidation::Warn | FieldValidation::Strict => Ok(told),
     }
 }
 
-/// The object in `json`, and its unknown and duplicate fields as sentences.
-fn read(kind: Kind, custom: Option<&Version>, json: &Json) -> Result<(Object, Vec<String>), String> {
+/// The object in `json`, and its unknown and duplicate fields.
+fn read(kind: Kind, custom: Option<&Version>, json: &Json) -> Result<(Object, Vec<Problem>), String> {
     match custom {
         Some(version) => apiextensions::decode::object(version, json),
         None => typed::object(kind, json),
@@ -94,12 +119,9 @@ pub fn decode_patched(
     mode: FieldValidation,
 ) -> Result<(Object, Vec<String>), Status> {
     let json = Json::of(patched);
-    let why = match read(kind, custom, &json) {
-        Ok((object, _)) if mode == FieldValidation::Ignore => return Ok((object, Vec::new())),
-        Ok((object, problems)) if mode == FieldValidation::Warn || problems.is_empty() => {
-            return Ok((object, problems));
-        }
-        Ok((_, problems)) => format!("strict decoding error: {}", problems.join(", ")),
+    let read = read(kind, custom, &json).and_then(|(object, problems)| Ok((object, told(&problems, mode)?)));
+    let why = match read {
+        Ok(read) => return Ok(read),
         Err(why) => why,
     };
     let message = format!("Invalid value: {:?}: {why}", shown());
@@ -112,8 +134,11 @@ pub fn decode_patched(
 /// The fields of an object that its kind has not: `spec.foo`, `spec.ports[0].foo`.
 pub fn unknown_fields(kind: Kind, custom: Option<&Version>, value: &Value) -> Result<Vec<String>, String> {
     let (_, problems) = read(kind, custom, &Json::of(value))?;
-    let unknown = problems.iter().filter_map(|problem| problem.strip_prefix("unknown field "));
-    Ok(unknown.map(|field| serde_json::from_str(field).unwrap_or_else(|_| field.to_owned())).collect())
+    let unknown = |problem| match problem {
+        Problem::Unknown(path) => Some(path),
+        Problem::Duplicate(_) => None,
+    };
+    Ok(problems.into_iter().filter_map(unknown).collect())
 }
 
 /// The `apiVersion` and `kind` of a body; both are empty when missing. Mirrors `SimpleMetaFactory.Interpret`.

@@ -7,14 +7,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::apiserver::decode::typed;
+use crate::apiserver::decode::{Problem, typed};
 use crate::object::json::{Json, go_number};
-use crate::object::{CustomObject, Kind, Object};
+use crate::object::{CustomObject, Object};
 
 use super::{Version, coerce};
 
-/// The object in `json`, and its unknown and duplicate fields as sentences.
-pub fn object(version: &Version, json: &Json) -> Result<(Object, Vec<String>), String> {
+/// The object in `json`, and its unknown and duplicate fields.
+pub fn object(version: &Version, json: &Json) -> Result<(Object, Vec<Problem>), String> {
     let mut problems = Vec::new();
     let mut content = match plain(json, "", &mut problems) {
         Value::Object(content) => content,
@@ -22,9 +22,9 @@ pub fn object(version: &Version, json: &Json) -> Result<(Object, Vec<String>), S
     };
     content.remove("metadata");
     let (metadata, of_metadata) = typed::value::<Envelope>(&only_metadata(json))?;
-    problems.extend(of_metadata.into_iter().filter(|problem| problem.starts_with("unknown")));
+    problems.extend(of_metadata.into_iter().filter(|problem| matches!(problem, Problem::Unknown(_))));
     let unknown = coerce::prune(&mut content, &version.schema);
-    problems.extend(unknown.into_iter().map(|field| format!("unknown field {field:?}")));
+    problems.extend(unknown.into_iter().map(Problem::Unknown));
     let object = CustomObject::new(version.kind, metadata.metadata.unwrap_or_default(), content);
     Ok((Object::Custom(object.into()), problems))
 }
@@ -35,7 +35,7 @@ pub fn coerced(version: &Version, object: Object) -> Object {
     let mut content = Map::clone(&object.content);
     coerce::prune(&mut content, &version.schema);
     let metadata = object.metadata.clone();
-    if content == *object.content && Kind::Custom(version.kind) == Kind::Custom(object.kind()) {
+    if content == *object.content && version.kind == object.kind() {
         return Object::Custom(object);
     }
     Object::Custom(CustomObject::new(version.kind, metadata, content).into())
@@ -52,7 +52,7 @@ fn only_metadata(json: &Json) -> Json {
 }
 
 /// The value that Go's decoder makes of a text; of a key that is given twice the last counts.
-fn plain(json: &Json, path: &str, problems: &mut Vec<String>) -> Value {
+fn plain(json: &Json, path: &str, problems: &mut Vec<Problem>) -> Value {
     match json {
         Json::Null => Value::Null,
         Json::Bool(value) => Value::Bool(*value),
@@ -72,7 +72,7 @@ fn plain(json: &Json, path: &str, problems: &mut Vec<String>) -> Value {
                 let below = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
                 let value = plain(value, &below, problems);
                 if map.insert(name.clone(), value).is_some() {
-                    problems.push(format!("duplicate field {below:?}"));
+                    problems.push(Problem::Duplicate(below));
                 }
             }
             Value::Object(map)

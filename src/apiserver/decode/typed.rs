@@ -10,7 +10,7 @@ use std::fmt;
 use serde::de::value::StringDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
-use super::{omit, text};
+use super::{Problem, omit, text};
 use crate::object::json::Json;
 use crate::object::quantity::Amount;
 use crate::object::{Kind, Object};
@@ -20,20 +20,20 @@ mod go_type;
 /// After so many unknown and duplicate fields the decoder stops to collect them.
 const PROBLEMS_MAX: usize = 100;
 
-/// The object in `json`, and its unknown and duplicate fields as sentences.
-pub fn object(kind: Kind, json: &Json) -> Result<(Object, Vec<String>), String> {
+/// The object in `json`, and its unknown and duplicate fields.
+pub fn object(kind: Kind, json: &Json) -> Result<(Object, Vec<Problem>), String> {
     read(json, |node| kind.deserialize(node))
 }
 
 /// The same for any type that is read from JSON.
-pub fn value<T: serde::de::DeserializeOwned>(json: &Json) -> Result<(T, Vec<String>), String> {
+pub fn value<T: serde::de::DeserializeOwned>(json: &Json) -> Result<(T, Vec<Problem>), String> {
     read(json, |node| T::deserialize(node))
 }
 
 fn read<'a, T>(
     json: &'a Json,
     read: impl FnOnce(Node<'a, '_>) -> Result<T, Error>,
-) -> Result<(T, Vec<String>), String> {
+) -> Result<(T, Vec<Problem>), String> {
     let context = RefCell::new(Context::default());
     let value = read(Node { json, context: &context }).map_err(|error| error.0)?;
     Ok((value, context.into_inner().problems))
@@ -63,7 +63,7 @@ struct Context<'a> {
     path: Vec<Step<'a>>,
     /// The structs around, innermost last.
     structs: Vec<&'static str>,
-    problems: Vec<String>,
+    problems: Vec<Problem>,
 }
 
 #[derive(Clone, Copy)]
@@ -77,7 +77,7 @@ enum Step<'a> {
 }
 
 impl Context<'_> {
-    fn note(&mut self, what: &str, field: &str) {
+    fn note(&mut self, problem: fn(String) -> Problem, field: &str) {
         let mut path = String::new();
         for step in self.path.iter().copied().chain([Step::Field(field)]) {
             match step {
@@ -86,7 +86,7 @@ impl Context<'_> {
                 Step::Index(i) => path += &format!("[{i}]"),
             }
         }
-        let problem = format!("{what} field {path:?}");
+        let problem = problem(path);
         if self.problems.len() < PROBLEMS_MAX && !self.problems.contains(&problem) {
             self.problems.push(problem);
         }
@@ -338,11 +338,11 @@ impl<'de> MapAccess<'de> for Fields<'_, '_> {
             self.read += 1;
             let mut context = self.context.borrow_mut();
             if self.known.is_some_and(|known| !known.contains(&name.as_str())) {
-                context.note("unknown", name);
+                context.note(Problem::Unknown, name);
                 continue;
             }
             if self.fields[..self.read - 1].iter().any(|(earlier, _)| earlier == name) {
-                context.note("duplicate", name);
+                context.note(Problem::Duplicate, name);
             }
             let at_top = context.path.is_empty() && self.known.is_some();
             // The caller has resolved the kind, and may have filled it in.
