@@ -160,7 +160,7 @@ fn an_object_is_changed_in_an_editor() {
     let script = "if grep -q 'replicas: 5' $1; then sed -i 's/replicas: 5/replicas: -1/' $1\n\
         else sed -i '/^#/!s/replicas: [0-9].*/replicas: 5/' $1; fi\n";
     std::fs::write(&editor, script).expect("it can be written");
-    let script = format!("EDITOR='sh {}' KUBESTEP step deployment", editor.display());
+    let script = format!("TMPDIR={} EDITOR='sh {}' KUBESTEP step deployment", folder.display(), editor.display());
     let script = script.replace("KUBESTEP", "env KUBESTEP");
     let Some(terminal) = Terminal::start("edit", &script) else { return };
     terminal.shows("(kubestep)");
@@ -171,6 +171,7 @@ fn an_object_is_changed_in_an_editor() {
     terminal.keys(&["run", "Enter"]);
     terminal.shows("deployment.apps/web patched");
     terminal.keys(&["edit deployment web", "Enter"]);
+    terminal.shows("A copy of your changes has been stored to");
     terminal.shows("Edit cancelled, no valid changes were saved.");
     terminal.keys(&["edit configmap kube-root-ca.crt", "Enter"]);
     terminal.shows("Edit cancelled, no changes made.");
@@ -178,6 +179,34 @@ fn an_object_is_changed_in_an_editor() {
     terminal.shows("deployments.apps \"nobody\" not found");
     terminal.keys(&["choices", "Enter"]);
     terminal.shows("type kubectl patch deployment web");
+    terminal.keys(&["quit", "Enter"]);
+    terminal.shows("ended with 0");
+}
+
+#[test]
+fn the_full_screen_is_lent_to_an_editor_and_taken_back() {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("edit-tui");
+    std::fs::create_dir_all(&folder).expect("there is room");
+    let editor = folder.join("editor.sh");
+    // Waits for a key on a terminal that is its own, in lines.
+    let script =
+        "head -n 3 $1; echo which number; read number; sed -i \"/^#/!s/replicas: [0-9].*/replicas: $number/\" $1\n";
+    std::fs::write(&editor, script).expect("it can be written");
+    let script = format!("KUBE_EDITOR='sh {}' EDITOR=false KUBESTEP step deployment --tui", editor.display());
+    let script = script.replace("KUBESTEP", "env KUBESTEP");
+    let Some(terminal) = Terminal::start("edit-tui", &script) else { return };
+    terminal.shows("F1menu");
+    terminal.keys(&["run", "Enter"]);
+    terminal.shows("nothing is left to do");
+    terminal.keys(&["edit deployment web", "Enter"]);
+    terminal.shows("which number");
+    terminal.keys(&["7", "Enter"]);
+    terminal.shows("F1menu");
+    terminal.shows("kubectl patch deployment web -p");
+    terminal.keys(&["run", "Enter"]);
+    terminal.shows("deployment.apps/web patched");
+    terminal.keys(&["get deployment web", "Enter"]);
+    terminal.shows("7/7");
     terminal.keys(&["quit", "Enter"]);
     terminal.shows("ended with 0");
 }

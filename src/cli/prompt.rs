@@ -47,11 +47,11 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
         if line.trim_start().starts_with('#') {
             continue;
         }
-        let edited = if somebody { edit::instead(&mut stepper, &line) } else { None };
-        let line = match edited {
+        let edits = edit::asks(&line).filter(|_| somebody);
+        let line = match edits.map(|words| edit::instead(&mut stepper, &words)) {
             None => line,
             Some(Ok(instead)) => {
-                print(&format!("what was changed is sent as: {instead}\n"))?;
+                print(&format!("{}{instead}\n", edit::SENT))?;
                 instead
             }
             Some(Err(why)) => {

@@ -8,7 +8,7 @@ use super::{Answer, Command, Group, Line, Text};
 use crate::debugger::Choice;
 
 /// What is said where no editor can be opened.
-const NO_EDITOR: &str = "edit opens an editor, which it can at the prompt of a terminal only. Here write what is to change: \
+const NO_EDITOR: &str = "edit opens an editor, which it can at a terminal only. Here write what is to change: \
     patch deployment web -p '{\"spec\":{\"replicas\":5}}', or scale, set image, label, or apply -f with a changed file";
 
 /// Commands of kubectl's. The word `kubectl` may be left out.
@@ -60,7 +60,8 @@ pub const GROUP: Group = Group {
             names: &["edit"],
             usage: "edit KIND NAME",
             about: "change it in your editor: $EDITOR, or vi",
-            more: "At the prompt of a terminal. What was changed is sent as a patch, which is kept among the choices.\n",
+            more: "At a terminal, in lines or on the full screen; KUBE_EDITOR comes before EDITOR. What was changed is sent as a\n\
+                patch, which is kept among the choices: a session that is repeated opens no editor.\n",
             run: Says(|_, _| Err(NO_EDITOR.to_owned())),
         },
         Command {

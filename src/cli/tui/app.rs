@@ -9,7 +9,7 @@ use crate::debugger::Stop;
 
 use super::super::commands::{self, Answer};
 use super::super::complete::complete;
-use super::super::{Stepper, palette, prompt};
+use super::super::{Stepper, edit, palette, prompt};
 use super::panes::{self, Row};
 
 /// The parts of the screen that show something.
@@ -73,6 +73,8 @@ pub struct App {
     pub areas: Vec<(Rect, Target)>,
     /// How many columns and lines panes had when they were drawn last; what stands in them depends on it.
     pub sizes: BTreeMap<Pane, (usize, usize)>,
+    /// What is to be edited, in words. Whoever has the terminal opens the editor on it and says what came of it.
+    pub editing: Option<Vec<String>>,
     output: Vec<String>,
     typed: Vec<String>,
     recalled: Option<usize>,
@@ -105,6 +107,7 @@ impl App {
             menu: None,
             areas: Vec::new(),
             sizes: BTreeMap::new(),
+            editing: None,
             output: Vec::new(),
             recalled: None,
         };
@@ -130,12 +133,30 @@ impl App {
             self.typed.push(line.to_owned());
         }
         self.recalled = None;
+        self.editing = edit::asks(line);
+        if self.editing.is_some() {
+            return;
+        }
         self.stepper.columns = Some(self.size_of(Pane::Output).0.max(20));
         match self.stepper.answer(line) {
             Ok(answer) => self.show(answer),
             Err(error) => self.say(&palette::error().apply_to(error).to_string()),
         }
         self.refresh();
+    }
+
+    /// The editor was left: types what is to be typed instead, or says why nothing is.
+    pub fn edited(&mut self, instead: Result<String, String>) {
+        match instead {
+            Ok(line) => {
+                self.say(&format!("{}{line}", edit::SENT));
+                self.command(&line);
+            }
+            Err(why) => {
+                self.say(&why);
+                self.refresh();
+            }
+        }
     }
 
     /// An answer's stop goes into the panes, the rest to the output.

@@ -8,8 +8,12 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ratatui::DefaultTerminal;
+use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{DisableMouseCapture, EnableMouseCapture};
 use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
 
 /// Runs `body` on the whole screen. An error of the outer kind says that there is none.
 pub fn with_terminal<T>(body: impl FnOnce(DefaultTerminal) -> T) -> io::Result<T> {
@@ -24,6 +28,16 @@ pub fn with_terminal<T>(body: impl FnOnce(DefaultTerminal) -> T) -> io::Result<T
         Ok(result) => result,
         Err(message) => Err(io::Error::other(message)),
     }
+}
+
+/// Runs `body` with the terminal as it was, in the middle of [`with_terminal`]: another program has it meanwhile.
+pub fn without_terminal<T>(body: impl FnOnce() -> T) -> io::Result<T> {
+    execute!(io::stdout(), DisableMouseCapture, LeaveAlternateScreen, Show)?;
+    disable_raw_mode()?;
+    let result = body();
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnterAlternateScreen, Clear(ClearType::All), EnableMouseCapture)?;
+    Ok(result)
 }
 
 /// Runs `body` and then `restore`, whatever happens. An error is what a panic said.

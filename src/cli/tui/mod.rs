@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use crate::debugger::quiz::Quiz;
 
-use super::Stepper;
 use super::watch::Signals;
+use super::{Stepper, edit};
 use app::App;
 use screen::{Moves, Screen};
 
@@ -64,6 +64,11 @@ fn show(app: &mut App, screen: &Rc<RefCell<Screen>>) -> io::Result<()> {
                 Some(event) => app.handle(event),
                 None if taken == 0 => return Ok(()),
                 None => break,
+            }
+            if let Some(words) = app.editing.take() {
+                let instead = guard::without_terminal(|| edit::instead(&mut app.stepper, &words))?;
+                screen.borrow_mut().forget()?;
+                app.edited(instead);
             }
             if app.stepper.done {
                 break;

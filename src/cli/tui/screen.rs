@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ratatui::DefaultTerminal;
+use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::layout::Rect;
@@ -45,6 +46,13 @@ impl Screen {
     pub fn draw(&mut self, app: &mut App) -> io::Result<()> {
         let frame = self.terminal.draw(|frame| draw::draw(app, frame))?;
         self.shown.clone_from(frame.buffer);
+        Ok(())
+    }
+
+    /// Forgets what was drawn: another program had the terminal. (`Terminal::clear` would ask it where its cursor is, which not
+    /// every one answers.)
+    pub fn forget(&mut self) -> io::Result<()> {
+        self.terminal = DefaultTerminal::new(CrosstermBackend::new(io::stdout()))?;
         Ok(())
     }
 
