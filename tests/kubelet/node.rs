@@ -143,6 +143,29 @@ fn a_pod_that_ends_by_itself_is_terminal_a_tick_later() {
 }
 
 #[test]
+fn a_pod_whose_time_is_over_is_stopped_and_has_failed() {
+    let mut harness = Harness::new();
+    let mut spec = spec("web", "nginx:1.27");
+    spec.active_deadline_seconds = Some(4);
+    harness.create_pod("web", spec);
+    harness.run(9_000);
+    let expected = [
+        "event Started",
+        // The status is Failed, and is not told as long as something runs.
+        "get pods default/web",
+        "event DeadlineExceeded",
+        "patch Running TTFFT running gen=1",
+    ];
+    assert_eq!(harness.lines()[11..15], expected, "{:#?}", harness.calls);
+    let status = harness.pod("web").status.clone().unwrap();
+    let said = [&status.phase, &status.reason, &status.message].map(|text| text.as_deref().unwrap_or_default());
+    let message = "Pod was active on the node longer than the specified deadline";
+    assert_eq!(said, ["Failed", "DeadlineExceeded", message]);
+    let killed = harness.calls.iter().filter(|line| line.contains("Killing"));
+    assert_eq!(killed.count(), 1, "it is not started again: {:#?}", harness.calls);
+}
+
+#[test]
 fn readiness_follows_the_probe() {
     let mut harness = Harness::new();
     let mut spec = spec("web", "nginx:1.27");

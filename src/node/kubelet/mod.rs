@@ -17,7 +17,8 @@
 //!    and Ready.
 //!
 //! A container that ends is noticed by the next relist, and the same loop decides whether it starts again
-//! ([`restart`], [`actions`]). A pod that is deleted goes through [`teardown`]: stop, report, and at last the DELETE
+//! ([`restart`], [`actions`]), unless the pod has been active for longer than it may ([`active_deadline`]). A pod that is
+//! deleted goes through [`teardown`]: stop, report, and at last the DELETE
 //! that removes the object. Beside all that the kubelet registers its node, renews its lease and reports its status
 //! ([`agent`], [`node_status`]), probes containers ([`probes`], [`prober`], [`dial`]), and runs commands in them for
 //! whoever may ask ([`server`]).
@@ -28,7 +29,7 @@
 //! API server, and to nothing else.
 //!
 //! Left out: static and mirror pods, cgroups and QoS enforcement, eviction for anything but memory ([`eviction`]), node
-//! shutdown, device and resource managers, active deadlines, in-place resize, ephemeral containers, image and disk
+//! shutdown, device and resource managers, in-place resize, ephemeral containers, image and disk
 //! garbage collection, credentials of registries, Services as environment variables, the periodic resync of pods in
 //! which nothing has changed (once a minute, `syncFrequency`). Watches of ConfigMaps stay open when the last pod that
 //! needs them is gone. A relist that would find nothing is not made; see [`pleg`].
@@ -52,6 +53,7 @@ use crate::object::time::Instant;
 use crate::object::{Key, Kind};
 
 pub mod actions;
+pub mod active_deadline;
 pub mod admission;
 pub mod agent;
 pub mod backoff;
@@ -104,6 +106,8 @@ const MOUNT: &str = "volume manager";
 pub const REMOUNT: &str = "volume refresh";
 /// Wake: ask the runtime how it is.
 const RUNTIME_UP: &str = "runtime up";
+/// Wake: a pod's `activeDeadlineSeconds` may be over. The key is its uid.
+const DEADLINE: &str = "active deadline";
 /// Wake: look whether there is enough memory.
 const EVICTION: &str = "eviction manager";
 /// Wake: a probe's period is over. The key is uid, container, kind and timer.
@@ -311,6 +315,7 @@ impl Actor for Kubelet {
             Delivery::Wake { what: NODE_STATUS, .. } => me.node_status_tick(),
             Delivery::Wake { what: RUNTIME_UP, .. } => me.runtime_tick(),
             Delivery::Wake { what: EVICTION, .. } => me.eviction_tick(),
+            Delivery::Wake { what: DEADLINE, key } => me.deadline_due(&key),
             Delivery::Wake { what: PROBE, key } => me.probe_tick(&key),
             Delivery::Wake { what: MOUNT, key } => me.mount_due(&key),
             Delivery::Wake { what: REMOUNT, key } => me.remount_due(&key),

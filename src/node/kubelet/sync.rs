@@ -19,7 +19,7 @@ use super::probes::Kind;
 use super::runtime_pod::RuntimePod;
 use super::status::{self, Inputs, Probed, Reasons, conditions};
 use super::workers::{End, Stage, Worker};
-use super::{Shared, eviction};
+use super::{Shared, active_deadline, eviction};
 use crate::client::recorder::EventType;
 use crate::object::Pod;
 use crate::object::pod::is_final;
@@ -30,6 +30,7 @@ impl Shared {
         let Some((pod, status)) = self.generate(uid, false) else { return End::Done };
         let ended = status.phase.as_deref().is_some_and(is_final);
         self.set_status(&pod, status);
+        self.arm_deadline(uid);
         if ended {
             return End::Terminal;
         }
@@ -83,6 +84,7 @@ impl Shared {
                 old,
                 reasons: &worker.reasons,
                 terminal,
+                overdue: active_deadline::is_over(&worker.pod, old, self.hub.now()),
                 host_ip: &self.config.ip,
                 probed: &probed,
             });
@@ -91,6 +93,7 @@ impl Shared {
             }
             (worker.pod.clone(), status)
         };
+        self.tell_deadline(&made.0, &made.1);
         for name in unready.into_inner() {
             self.probe_out_of_turn(uid, &name);
         }

@@ -58,6 +58,8 @@ pub struct Worker {
     pub grace: Option<i64>,
     /// When the kubelet has evicted it.
     pub evicted: Option<Instant>,
+    /// When its `activeDeadlineSeconds` are over, as far as a timer is armed for that.
+    pub deadline: Option<Instant>,
     /// The object is gone from the API server.
     pub removed: bool,
     /// When to sync it again, set by the last sync (the work queue).
@@ -107,6 +109,7 @@ impl Worker {
             reasons: Reasons::new(),
             grace: None,
             evicted: None,
+            deadline: None,
             removed: false,
             retry: None,
             probes: BTreeMap::new(),

@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{ContainerStatus, HostIP, PodIP, PodSpec, PodStatus, ResourceRequirements};
 
+use super::active_deadline;
 use super::restart::is_sidecar;
 use super::runtime_pod::RuntimePod;
 use crate::object::Pod;
@@ -62,6 +63,8 @@ pub struct Inputs<'a> {
     pub reasons: &'a Reasons,
     /// The pod is being torn down: no container will be started again.
     pub terminal: bool,
+    /// It has been active for longer than it may.
+    pub overdue: bool,
     /// The node's address.
     pub host_ip: &'a str,
     /// The probes' opinion of the running container with that name and id.
@@ -109,6 +112,13 @@ fn set_phase(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
         status.message = inputs.old.message.clone();
     }
     status.phase = Some(phase.to_owned());
+    // A container that ends well when it is stopped for that does not make it a success.
+    let by_itself = sticky.is_some() && inputs.old.reason.as_deref() != Some(active_deadline::REASON);
+    if inputs.overdue && !by_itself {
+        status.phase = Some(phase::FAILED.to_owned());
+        status.reason = Some(active_deadline::REASON.to_owned());
+        status.message = Some(active_deadline::MESSAGE.to_owned());
+    }
 }
 
 /// Fills in `started` and `ready` (`prober_manager.go` `UpdatePodStatus`).

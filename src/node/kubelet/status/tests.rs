@@ -12,7 +12,8 @@ use crate::object::time::Instant;
 
 fn status(pod: &Pod, runtime: &RuntimePod, old: &PodStatus, reasons: &Reasons, terminal: bool) -> PodStatus {
     let probed = |_: &str, _: &str| Probed { started: true, ready: true };
-    generate(&Inputs { pod, runtime, old, reasons, terminal, host_ip: "172.18.0.11", probed: &probed })
+    let overdue = false;
+    generate(&Inputs { pod, runtime, old, reasons, terminal, overdue, host_ip: "172.18.0.11", probed: &probed })
 }
 
 /// Phase, then `type=status/reason` of each condition, then the first container's state.
@@ -87,6 +88,26 @@ fn phases_follow_the_restart_policy() {
         let made = status(&pod, &runtime, &PodStatus::default(), &Reasons::new(), terminal);
         assert_eq!(made.phase.as_deref(), Some(phase), "{policy} terminal={terminal} {containers:?}");
     }
+}
+
+#[test]
+fn a_pod_that_was_active_for_too_long_has_failed_and_stays_so() {
+    let pod = pod(&["work"]);
+    let generate = |containers: Vec<RuntimeContainer>, old: &PodStatus, terminal: bool| {
+        let probed = |_: &str, _: &str| Probed { started: true, ready: true };
+        let (runtime, reasons, host_ip) = (sandboxed(containers), Reasons::new(), "172.18.0.11");
+        let (runtime, reasons, probed) = (&runtime, &reasons, &probed);
+        super::generate(&Inputs { pod: &pod, runtime, old, reasons, terminal, overdue: true, host_ip, probed })
+    };
+    let said = |status: &PodStatus| [&status.phase, &status.reason].map(|text| text.clone().unwrap_or_default());
+    let first = generate(vec![running("work")], &PodStatus::default(), false);
+    assert_eq!(said(&first), ["Failed", "DeadlineExceeded"]);
+    assert_eq!(first.message.as_deref(), Some("Pod was active on the node longer than the specified deadline"));
+    assert!(summary(&first).contains("Ready=False/PodFailed"), "{}", summary(&first));
+    let stopped = generate(vec![exited("work", 0)], &first, true);
+    assert_eq!(said(&stopped), ["Failed", "DeadlineExceeded"], "though its container ended well when it was stopped");
+    let done = PodStatus { phase: Some("Succeeded".into()), ..PodStatus::default() };
+    assert_eq!(said(&generate(vec![exited("work", 0)], &done, true)), ["Succeeded", ""], "it was in time");
 }
 
 #[test]
