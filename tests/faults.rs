@@ -96,6 +96,7 @@ const HEALED: &[&[&str]] = &[
     &["node stop 2", "node start 2"],
     &["full node-1 disk"],
     &["full node-1 memory"],
+    &["full node-1 disk", "relieve node-1"],
     &["full node-2 pids", "relieve node-2"],
     &["skew node-2 3600"],
     &["disconnect kube-scheduler nodes"],
@@ -243,6 +244,85 @@ timeline:
         "node.kubernetes.io/memory-pressure:NoSchedule",
         "Warning EvictionThresholdMet",
         "needed 1/1 Running",
+    ] {
+        assert!(narrow.contains(part), "{part}\n-- is not in\n{said}");
+    }
+}
+
+/// A Pod that writes more than its node's disk holds makes it short: the node says so, and the kubelet ends the one that has
+/// written the most beyond what it asked for. That frees the disk. One that writes more than it may goes by itself.
+#[test]
+fn a_node_without_disk_evicts_and_so_does_a_limit() {
+    let text = "\
+title: t
+nodes: 2
+files:
+  pods.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: asks}
+    spec: {nodeName: node-1, containers: [{name: c, image: 'nginx:1.27', resources: {requests: {ephemeral-storage: 40Gi}}}]}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: hog}
+    spec: {nodeName: node-1, containers: [{name: c, image: 'nginx:1.27'}]}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: limited}
+    spec:
+      nodeName: node-1
+      containers: [{name: c, image: 'nginx:1.27'}]
+      volumes: [{name: cache, emptyDir: {sizeLimit: 100Mi}}]
+timeline:
+  - kubectl apply -f pods.yaml
+  - kubectl wait --for=condition=Ready pod/asks pod/hog pod/limited --timeout=60s
+  - fill limited 100Mi volume=cache
+  - fill asks 30Gi
+  - sleep 15
+  - kubectl get pods
+  - fill limited 101Mi volume=cache
+  - fill hog 62Gi
+  - sleep 12
+  - kubectl describe node node-1
+  - kubectl get pod limited -o jsonpath='{.status.reason} {.status.message}{.status.conditions[*].type}'
+  - sleep 12
+  - kubectl get pod hog -o jsonpath='{.status.reason} {.status.message}'
+  - sleep 30
+  - kubectl get node node-1 -o jsonpath='taints {.spec.taints}.'
+  - kubectl get pods
+  - fill nobody 1Gi
+  - fill asks 1Gi volume=cache
+  - fill asks 1Gi d
+";
+    let scenario = Scenario::parse("disk", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut properties = properties::all();
+    while !cluster.is_quiet() {
+        let Some(step) = cluster.step() else { break };
+        for property in &mut properties {
+            property.check(&cluster.engine, &step).unwrap_or_else(|what| panic!("{}: {what}", property.name()));
+        }
+    }
+    let said = cluster.kubectl.printed_since(0);
+    let narrow: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "asks 1/1 Running 0 15s hog 1/1 Running 0 15s limited 1/1 Running",
+        "DiskPressure True",
+        "KubeletHasDiskPressure kubelet has disk pressure",
+        "node.kubernetes.io/disk-pressure:NoSchedule",
+        "Evicted Usage of EmptyDir volume \"cache\" exceeds the limit \"100Mi\". PodReadyToStartContainers",
+        "Evicted The node was low on resource: ephemeral-storage. Threshold quantity: 10737418400, available: 8Gi. \
+         Container c was using 65011748Ki, request is 0, has larger consumption of ephemeral-storage.",
+        "Warning EvictionThresholdMet",
+        "Attempting to reclaim ephemeral-storage",
+        "taints .",
+        "asks 1/1 Running",
+        "hog 0/1 Evicted",
+        "default/nobody runs nowhere",
+        "default/asks has no emptyDir volume \"cache\"; it has none",
+        "default/asks has no container \"d\"; it has c",
     ] {
         assert!(narrow.contains(part), "{part}\n-- is not in\n{said}");
     }

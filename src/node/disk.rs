@@ -2,7 +2,8 @@
 //!
 //! The kubelet, the storage drivers and the container runtime of one node share this disk, as they share the mount
 //! table of a real machine. Paths are absolute. Below a mount point the mounted tree shows, the longest mount point
-//! first. Left out: permissions, owners, links and sizes; a file is its text.
+//! first. Left out: permissions, owners and links; a file is its text. What is large is so because somebody says so
+//! ([`Disk::fill`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -109,6 +110,8 @@ pub struct Disk(Memory<State>);
 struct State {
     entries: BTreeMap<String, Entry>,
     mounts: BTreeMap<String, Rc<dyn Contents>>,
+    /// Bytes that are taken, by path.
+    taken: BTreeMap<String, u64>,
 }
 
 impl Disk {
@@ -120,7 +123,7 @@ impl Disk {
         entries.insert("/dev/null".into(), Entry::CharDevice);
         entries.insert("/dev/sda".into(), Entry::BlockDevice);
         entries.insert("/run/containerd.sock".into(), Entry::Socket);
-        Disk(hub.memory(State { entries, mounts: BTreeMap::new() }))
+        Disk(hub.memory(State { entries, mounts: BTreeMap::new(), taken: BTreeMap::new() }))
     }
 
     /// Mounts something at a path, over whatever was there.
@@ -285,6 +288,28 @@ impl Disk {
         }
     }
 
+    /// From now on so many bytes are taken at a path.
+    pub fn fill(&self, path: &str, bytes: u64) {
+        let taken = &mut self.0.borrow_mut().taken;
+        match bytes {
+            0 => taken.remove(path),
+            _ => taken.insert(path.to_owned(), bytes),
+        };
+    }
+
+    /// How many bytes are taken at a path and below it; of an empty one: in all.
+    pub fn used(&self, path: &str) -> u64 {
+        let state = self.0.borrow();
+        let from = state.taken.range::<str, _>((Bound::Included(path), Bound::Unbounded));
+        let below = from.take_while(|(there, _)| there.starts_with(path)).filter(|(there, _)| is_within(there, path));
+        below.fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+
+    /// What is taken at a path and below it is so no more.
+    pub fn free(&self, path: &str) {
+        self.0.borrow_mut().taken.retain(|there, _| !is_within(there, path));
+    }
+
     /// The power is off: files stay, mounts go.
     pub fn power_cut(&self) {
         self.0.borrow_mut().mounts.clear();
@@ -335,6 +360,11 @@ fn tidy(path: &str) -> &str {
         "" => "/",
         path => path,
     }
+}
+
+/// Whether the path is the other one or lies below it.
+fn is_within(path: &str, other: &str) -> bool {
+    path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[cfg(test)]

@@ -157,8 +157,17 @@ pub const FAULTS: Group = Group {
             usage: "full NODE memory|disk|pids, relieve NODE",
             about: "it takes no Pod more, or again",
             more: "Its status says MemoryPressure, DiskPressure or PIDPressure soon, which becomes a taint that the scheduler heeds.\nUntil \
-                then Pods still come, and are refused. Without memory it evicts the Pods that run, one every ten seconds,\n\
-                those first that ask for no memory; with a full disk it leaves them alone.\n",
+                then Pods still come, and are refused. Without memory or disk it evicts the Pods that run, one every ten\n\
+                seconds, those first that use more than they ask for.\n",
+            run: Stops(step),
+        },
+        Command {
+            names: &["fill"],
+            usage: "fill POD SIZE [CONTAINER]",
+            about: "it has written so much to its node's disk",
+            more: "Or volume=NAME instead of the container, for an emptyDir. More than the Pod's limits allow and it is evicted;\nmore \
+                than the node's disk holds, and its node says DiskPressure and evicts whoever takes most.\n  \
+                fill web-1 90Gi\n  fill web-1 600Mi volume=cache\n",
             run: Stops(step),
         },
         Command {

@@ -16,6 +16,7 @@ use crate::engine::control::{Hold, Stale};
 use crate::engine::failing::Failure;
 use crate::engine::fault::Breaking;
 use crate::engine::{APISERVER, ActorId, EventId, Message, Note, Step, What};
+use crate::node::kubelet::eviction::usage::Place;
 use crate::node::kubelet::node_status::Shortage;
 use crate::object::glob::matches;
 use crate::object::metrics::Load;
@@ -102,6 +103,15 @@ pub enum Fault {
         node: String,
         /// What it is short of; none: nothing any more.
         of: Option<Shortage>,
+    },
+    /// `fill web-1 3Gi`, `fill web-1 3Gi nginx`, `fill web-1 600Mi volume=cache`: what a Pod has written to its node's disk.
+    Fill {
+        /// The Pod.
+        pod: Key,
+        /// How many bytes.
+        bytes: u64,
+        /// Where.
+        place: Place,
     },
     /// `skew node-1 -40`: a node's clock is so many milliseconds fast; slow if negative.
     Skew {
@@ -195,6 +205,7 @@ impl Cluster {
             Fault::Kill { pod, .. } | Fault::File { pod, .. } | Fault::Answer { pod, .. } => self.runtime_of(pod),
             Fault::StartNode { number, .. } | Fault::StopNode(number) => on("kubelet", &format!("node-{number}")),
             Fault::OnNode { node, .. } => on("containerd", node),
+            Fault::Fill { pod, .. } => on("kubelet", &self.node_of(pod)?),
             Fault::Full { node, .. } | Fault::Skew { node, .. } => on("kubelet", node),
             Fault::Compact | Fault::Load(_) => Some(APISERVER),
             Fault::Release(None) => {

@@ -3,8 +3,10 @@
 use std::rc::Rc;
 
 use crate::node::kubelet::Kubelet;
+use crate::node::kubelet::eviction::usage::Place;
 use crate::node::kubelet::node_status::Shortage;
 use crate::object::Key;
+use crate::object::quantity::Amount;
 
 use super::super::{Cluster, NodeConfig, Program};
 
@@ -109,17 +111,31 @@ impl Cluster {
         self.with_runtime(runtime, kill).unwrap_or(false)
     }
 
-    /// A node's disk fills up, or it runs out of process numbers; none: it has enough again.
+    /// A node runs out of memory, disk or process numbers; none: it has enough again.
     pub fn shorten(&mut self, node: &str, shortage: Option<Shortage>) -> Result<String, String> {
         self.with_kubelet(node, |kubelet| kubelet.be_short_of(shortage))?;
         Ok(match shortage {
             Some(Shortage::Memory) => {
                 format!("something on {node} has taken its memory: it will say so, and evict a Pod every ten seconds")
             }
-            Some(Shortage::Disk) => format!("the disk of {node} is full: it takes no Pod, and will say so"),
+            Some(Shortage::Disk) => {
+                format!("something has filled the disk of {node}: it will say so, and evict a Pod every ten seconds")
+            },
             Some(Shortage::Pids) => format!("{node} can start no process more: it takes no Pod, and will say so"),
             None => format!("{node} has enough of everything again"),
         })
+    }
+
+    /// A Pod has written so much to the disk of its node.
+    pub(super) fn fill(&mut self, pod: &Key, bytes: u64, place: &Place) -> Result<String, String> {
+        let node = self.node_of(pod).ok_or_else(|| format!("{pod} runs nowhere"))?;
+        self.with_kubelet(&node, |kubelet| kubelet.fill(pod, place, bytes))??;
+        let what = match place {
+            Place::Container(_) => "has written".to_owned(),
+            Place::Volume(name) => format!("has in its volume {name}"),
+        };
+        let size = Amount::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
+        Ok(format!("{pod} {what} {size}; its kubelet will see that at its next look, every ten seconds"))
     }
 
     /// A node's clock goes wrong.
@@ -136,7 +152,7 @@ impl Cluster {
         Ok(format!("the clock of {node} is {seconds} s off, which its Lease will say; {follows}"))
     }
 
-    fn with_kubelet(&mut self, node: &str, change: impl FnOnce(&Kubelet)) -> Result<(), String> {
+    fn with_kubelet<T>(&mut self, node: &str, change: impl FnOnce(&Kubelet) -> T) -> Result<T, String> {
         let id = self.engine.find(&format!("kubelet/{node}")).ok_or_else(|| format!("no kubelet runs on {node:?}"))?;
         let done = self.engine.with_actor(id, |actor| actor.as_any().downcast_ref::<Kubelet>().map(change)).flatten();
         done.ok_or_else(|| format!("no kubelet runs on {node:?}"))

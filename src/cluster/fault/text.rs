@@ -6,8 +6,10 @@ use std::time::Duration;
 use crate::engine::EventId;
 use crate::engine::control::{Hold, Stale};
 use crate::engine::failing::{Failing, Failure};
+use crate::node::kubelet::eviction::usage::Place;
 use crate::node::kubelet::node_status::Shortage;
 use crate::object::metrics::Load;
+use crate::object::quantity::Amount;
 use crate::object::{Key, Kind};
 
 use super::Fault;
@@ -34,6 +36,7 @@ pub const USAGE: &[(&str, &str)] = &[
     ("slow", "slow IMAGE SECONDS, as in: slow nginx 30"),
     ("full", "full NODE memory|disk|pids, as in: full node-1 memory"),
     ("relieve", "relieve NODE, as in: relieve node-1"),
+    ("fill", "fill POD SIZE [CONTAINER], or: fill POD SIZE volume=NAME; as in: fill web-1 3Gi"),
     ("skew", "skew NODE SECONDS, as in: skew node-1 -40; up to a day either way"),
     ("leader-change", "leader-change [COMPONENT], as in: leader-change kube-scheduler"),
     (
@@ -103,6 +106,16 @@ impl Fault {
                 Ok(Fault::Full { node: (*node).to_owned(), of: Some(of.ok_or_else(usage)?) })
             }
             ("relieve", [node]) => Ok(Fault::Full { node: (*node).to_owned(), of: None }),
+            ("fill", [pod, size, place @ ..]) if place.len() <= 1 => {
+                let bytes = Amount::parse(size).ok().and_then(|size| u64::try_from(size.value()).ok());
+                let bytes = bytes.ok_or_else(|| format!("{size:?} is no size; {}", usage()))?;
+                let place = place.first().copied().unwrap_or_default();
+                let place = match place.strip_prefix("volume=") {
+                    Some(volume) => Place::Volume(volume.to_owned()),
+                    None => Place::Container(place.to_owned()),
+                };
+                Ok(Fault::Fill { pod: pod_key(pod, namespace), bytes, place })
+            }
             ("skew", [node, time]) => {
                 let size = seconds(time.trim_start_matches('-')).map_err(|_| usage())?.as_millis() as i64;
                 let milliseconds = if time.starts_with('-') { -size } else { size };
@@ -150,6 +163,7 @@ impl Fault {
             Fault::Slow { .. } => "slow",
             Fault::Full { of: Some(_), .. } => "full",
             Fault::Full { of: None, .. } => "relieve",
+            Fault::Fill { .. } => "fill",
             Fault::Skew { .. } => "skew",
             Fault::LeaderChange(_) => "leader-change",
             Fault::Load(_) => "busy",
@@ -202,6 +216,14 @@ impl fmt::Display for Fault {
             Fault::Full { node, of: Some(of) } => {
                 let word = SHORTAGES.iter().find(|(_, there)| there == of).map_or("", |(word, _)| word);
                 write!(f, " {node} {word}")
+            }
+            Fault::Fill { pod, bytes, place } => {
+                write!(f, " {pod} {}", Amount::bytes(i64::try_from(*bytes).unwrap_or(i64::MAX)))?;
+                match place {
+                    Place::Container(name) if name.is_empty() => Ok(()),
+                    Place::Container(name) => write!(f, " {name}"),
+                    Place::Volume(name) => write!(f, " volume={name}"),
+                }
             }
             Fault::Load(load) => write!(f, " {load}"),
             Fault::Skew { node, milliseconds } => write!(f, " {node} {}", *milliseconds as f64 / 1e3),

@@ -47,6 +47,8 @@ pub struct Agent {
     runtime_version: String,
     /// How well the machine is: of its network, what the runtime last said (`runtimeState`).
     pub health: Health,
+    /// Something that is no pod has filled the disk.
+    pub disk_is_full: bool,
     /// By how many nanoseconds the machine's clock is fast; slow if negative.
     skew: i64,
     /// A timer for the next question to the runtime is armed.
@@ -282,15 +284,15 @@ impl Shared {
     /// next status, and the eviction manager sees it at its next look.
     pub(super) fn be_short_of(&self, shortage: Option<Shortage>) {
         {
-            let short_of = &mut self.state.borrow_mut().agent.health.short_of;
+            let agent = &mut self.state.borrow_mut().agent;
             match shortage {
-                Some(shortage) if !short_of.contains(&shortage) => short_of.push(shortage),
-                Some(_) => {}
-                None => short_of.clear(),
+                Some(shortage) => _ = agent.health.turn(shortage, true),
+                None => agent.health.short_of.clear(),
             }
+            agent.disk_is_full = agent.health.short_of.contains(&Shortage::Disk);
         }
         self.status_changed();
-        if shortage == Some(Shortage::Memory) {
+        if matches!(shortage, Some(Shortage::Memory | Shortage::Disk)) {
             self.arm_eviction();
         }
     }

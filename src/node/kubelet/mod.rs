@@ -28,7 +28,7 @@
 //! container can run; the kubelet speaks to the runtime by CRI messages and to the rest of the cluster through the
 //! API server, and to nothing else.
 //!
-//! Left out: static and mirror pods, cgroups and QoS enforcement, eviction for anything but memory ([`eviction`]), node
+//! Left out: static and mirror pods, cgroups and QoS enforcement, eviction for anything but memory and disk ([`eviction`]), node
 //! shutdown, device and resource managers, in-place resize, ephemeral containers, image and disk
 //! garbage collection, credentials of registries, Services as environment variables, the periodic resync of pods in
 //! which nothing has changed (once a minute, `syncFrequency`). Watches of ConfigMaps stay open when the last pod that
@@ -59,6 +59,7 @@ pub mod agent;
 pub mod backoff;
 pub mod dial;
 pub mod dns;
+pub mod ending;
 pub mod eviction;
 pub mod images;
 pub mod node_status;
@@ -108,7 +109,7 @@ pub const REMOUNT: &str = "volume refresh";
 const RUNTIME_UP: &str = "runtime up";
 /// Wake: a pod's `activeDeadlineSeconds` may be over. The key is its uid.
 const DEADLINE: &str = "active deadline";
-/// Wake: look whether there is enough memory.
+/// Wake: look whether there is enough memory and disk.
 const EVICTION: &str = "eviction manager";
 /// Wake: a probe's period is over. The key is uid, container, kind and timer.
 const PROBE: &str = "probe";
@@ -237,6 +238,11 @@ impl Kubelet {
     /// The machine becomes short of something; none: it has enough of everything again.
     pub fn be_short_of(&self, shortage: Option<node_status::Shortage>) {
         self.shared.be_short_of(shortage);
+    }
+
+    /// A pod that runs here has written so many bytes. The error says why that cannot be.
+    pub fn fill(&self, pod: &Key, place: &eviction::usage::Place, bytes: u64) -> Result<(), String> {
+        self.shared.fill(pod, place, bytes)
     }
 
     /// Whether the machine's clock says what others say.

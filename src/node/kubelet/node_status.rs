@@ -52,7 +52,7 @@ impl NodeConfig {
 pub enum Shortage {
     /// Less than 100Mi of its memory is free.
     Memory,
-    /// Less than a tenth of its disk is free.
+    /// Too little of its disk is free.
     Disk,
     /// It can start no more processes.
     Pids,
@@ -68,6 +68,18 @@ pub struct Health {
 }
 
 impl Health {
+    /// It becomes short of something, or no longer is. Says whether that is news.
+    pub fn turn(&mut self, shortage: Shortage, is_short: bool) -> bool {
+        if self.short_of.contains(&shortage) == is_short {
+            return false;
+        }
+        match is_short {
+            true => self.short_of.push(shortage),
+            false => self.short_of.retain(|there| *there != shortage),
+        }
+        true
+    }
+
     /// The conditions that say so: `DiskPressure`.
     pub fn pressures(&self) -> impl Iterator<Item = &'static str> {
         self.short_of.iter().map(|shortage| match shortage {

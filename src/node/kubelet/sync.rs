@@ -19,7 +19,7 @@ use super::probes::Kind;
 use super::runtime_pod::RuntimePod;
 use super::status::{self, Inputs, Probed, Reasons, conditions};
 use super::workers::{End, Stage, Worker};
-use super::{Shared, active_deadline, eviction};
+use super::{Shared, active_deadline};
 use crate::client::recorder::EventType;
 use crate::object::Pod;
 use crate::object::pod::is_final;
@@ -88,8 +88,8 @@ impl Shared {
                 host_ip: &self.config.ip,
                 probed: &probed,
             });
-            if let Some(since) = worker.evicted {
-                eviction::evicted(&mut status, &worker.pod, since);
+            if let Some(ending) = &worker.ending {
+                ending.tell(&mut status, &worker.pod);
             }
             (worker.pod.clone(), status)
         };

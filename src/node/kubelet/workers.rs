@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::ending::Ending;
 use super::params::{BACK_OFF_PERIOD, CARRIED_BACK_OFF_MAX, GRACE_SECONDS, GRACE_SECONDS_MIN, RELIST_PERIOD};
 use super::probes::{Kind, Probe};
 use super::runtime_pod::RuntimePod;
@@ -56,8 +57,8 @@ pub struct Worker {
     pub reasons: Reasons,
     /// The grace period in force once it is terminating. It only shrinks.
     pub grace: Option<i64>,
-    /// When the kubelet has evicted it.
-    pub evicted: Option<Instant>,
+    /// Why the kubelet ends it, if it does of its own accord.
+    pub ending: Option<Rc<Ending>>,
     /// When its `activeDeadlineSeconds` are over, as far as a timer is armed for that.
     pub deadline: Option<Instant>,
     /// The object is gone from the API server.
@@ -108,7 +109,7 @@ impl Worker {
             runtime,
             reasons: Reasons::new(),
             grace: None,
-            evicted: None,
+            ending: None,
             deadline: None,
             removed: false,
             retry: None,

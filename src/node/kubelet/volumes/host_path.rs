@@ -6,6 +6,16 @@ use k8s_openapi::api::core::v1::{HostPathVolumeSource, Volume};
 
 use crate::node::disk::{Disk, Entry};
 
+/// The directory in which the kubelet keeps what belongs to a pod.
+pub fn of_pod(uid: &str) -> String {
+    format!("/var/lib/kubelet/pods/{uid}")
+}
+
+/// The place at which it is counted what a container has written into its own layer and log.
+pub fn of_container(uid: &str, name: &str) -> String {
+    format!("{}/containers/{name}", of_pod(uid))
+}
+
 /// The directory of a volume: for hostPath the path itself, else one below the pod's.
 pub fn of_volume(uid: &str, volume: &Volume) -> String {
     if let Some(host) = &volume.host_path {
@@ -18,7 +28,7 @@ pub fn of_volume(uid: &str, volume: &Volume) -> String {
         Volume { projected: Some(_), .. } => "projected",
         _ => "empty-dir",
     };
-    format!("/var/lib/kubelet/pods/{uid}/volumes/kubernetes.io~{plugin}/{}", volume.name)
+    format!("{}/volumes/kubernetes.io~{plugin}/{}", of_pod(uid), volume.name)
 }
 
 /// Sees that the path is of the type that is asked for, or makes it so. The error is why it is not.

@@ -12,7 +12,8 @@
 //! - [`host_path`]: where volumes are on the node's disk.
 //! - [`refresh`]: tokens are renewed, files follow their ConfigMap. [`grow`]: a file system follows its volume.
 //!
-//! Left out: sub-paths are paths within the volume, and so they do follow updates; image volumes; sizes.
+//! Left out: sub-paths are paths within the volume, and so they do follow updates; image volumes; what a container
+//! has written goes with its pod's volumes, rather than when the container is collected.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -285,6 +286,7 @@ impl Shared {
         for volume in volumes_of(&pod).iter().filter(|volume| volume.host_path.is_none()) {
             self.disk.unmount(&host_path::of_volume(uid, volume));
         }
+        self.disk.free(&host_path::of_pod(uid));
     }
 
     /// A container's variables. Those that it takes from ConfigMaps and Secrets must be there, or it waits with

@@ -1,0 +1,64 @@
+//! A pod that the kubelet ends although it was to run on: it is evicted, or its node goes down.
+//!
+//! From that moment its status says why, whatever its containers come to. Mirrors `killPodNow` and the status functions that
+//! its callers hand over.
+
+use std::rc::Rc;
+
+use k8s_openapi::api::core::v1::{PodCondition, PodStatus};
+
+use super::Shared;
+use super::status::phase;
+use super::workers::Stage;
+use crate::object::Pod;
+use crate::object::budget::DISRUPTION_TARGET;
+use crate::object::time::Instant;
+
+/// Why the kubelet ends a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// The reason of its status.
+    pub reason: &'static str,
+    /// The message.
+    pub message: String,
+    /// When that was decided.
+    pub since: Instant,
+    /// It is not the pod's own fault, and a condition says so.
+    pub is_disruption: bool,
+}
+
+impl Ending {
+    /// Writes it into a status.
+    pub fn tell(&self, status: &mut PodStatus, pod: &Pod) {
+        status.phase = Some(phase::FAILED.into());
+        status.reason = Some(self.reason.into());
+        status.message = Some(self.message.clone());
+        if !self.is_disruption {
+            return;
+        }
+        let conditions = status.conditions.get_or_insert_default();
+        conditions.retain(|condition| condition.type_ != DISRUPTION_TARGET);
+        conditions.push(PodCondition {
+            type_: DISRUPTION_TARGET.into(),
+            status: "True".into(),
+            reason: Some("TerminationByKubelet".into()),
+            message: Some(self.message.clone()),
+            last_transition_time: Some(self.since.time()),
+            observed_generation: pod.metadata.generation,
+            ..PodCondition::default()
+        });
+    }
+}
+
+impl Shared {
+    /// Ends a pod that runs. Its containers get so many seconds.
+    pub(super) fn end_pod(self: &Rc<Self>, pod: &Pod, ending: Ending, grace: i64) {
+        let uid = pod.metadata.uid.clone().unwrap_or_default();
+        if let Some(worker) = self.state.borrow_mut().workers.get_mut(&uid) {
+            worker.ending = Some(Rc::new(ending));
+            worker.stage = Stage::Terminating;
+            worker.grace = Some(grace);
+        }
+        self.mark(&uid);
+    }
+}

@@ -1,0 +1,120 @@
+//! Eviction under pressure: the kubelet ends a pod to save the others.
+//!
+//! A node whose memory runs out does not slow down, it kills: the kernel ends whichever process it likes. One whose disk is
+//! full can start nothing and log nothing. Before it comes to that the kubelet ends pods of its own choice. Every ten seconds
+//! it looks:
+//!
+//! 1. A pod that has written more than it may goes at once, full disk or not ([`limits`], [`usage`]).
+//! 2. Else it compares what is free with its thresholds ([`threshold`]). If less is free, it says so in the node's condition
+//!    and takes no more pods (of memory: none that ask for nothing).
+//! 3. It evicts *one* pod, that which the order puts first ([`rank`]). Then it looks again, for one may have been enough.
+//!
+//! What is evicted is Failed and stays, to be looked at; its controller makes another, and the taint that follows from the
+//! condition keeps it away from here.
+//!
+//! This is not the eviction that a PodDisruptionBudget has a say in: nobody is asked.
+//!
+//! Mirrors `pkg/kubelet/eviction`.
+//!
+//! Left out: how much memory pods use is not measured, so a pod that asks for none is taken to use more than it asks for, and
+//! any other to keep within it, and the message names no container; soft thresholds; eviction for inodes and process numbers;
+//! dead containers and unused images, which a real kubelet removes before it evicts for want of disk; the five minutes for
+//! which a real kubelet keeps the condition when it has enough again.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::ending::Ending;
+use super::node_status::Shortage;
+use super::params::{EVICTION_MONITOR_PERIOD, GRACE_SECONDS_MIN};
+use super::workers::Stage;
+use super::{EVICTION, Shared};
+use crate::client::recorder::EventType;
+use crate::object::Pod;
+
+pub mod limits;
+pub mod rank;
+pub mod threshold;
+pub mod usage;
+
+use threshold::Threshold;
+use usage::DiskUse;
+
+/// The reason of status and Event.
+pub const REASON: &str = "Evicted";
+/// Priorities from here up are the system's own. Mirrors `scheduling.SystemCriticalPriority`.
+const SYSTEM_CRITICAL: i32 = 2_000_000_000;
+
+impl Shared {
+    /// The next look at what is left is due.
+    pub(super) fn arm_eviction(&self) {
+        self.hub.wake(self.actor, EVICTION, "", EVICTION_MONITOR_PERIOD);
+    }
+
+    /// One round of the eviction manager (`synchronize`).
+    pub(super) fn eviction_tick(self: &Rc<Self>) {
+        let (of_memory, of_disk) = self.thresholds();
+        if self.state.borrow_mut().agent.health.turn(Shortage::Disk, of_disk.is_some()) {
+            self.status_changed();
+        }
+        if self.evict_over_limit() {
+            return self.arm_eviction();
+        }
+        // Memory before disk.
+        let Some(threshold) = of_memory.or(of_disk) else { return };
+        self.warn_node("EvictionThresholdMet", &format!("Attempting to reclaim {}", threshold.resource));
+        match self.victim(&threshold) {
+            Some(pod) => {
+                let message = threshold.message(&pod, &DiskUse::of(&self.disk, &pod));
+                self.evict(&pod, message, true);
+                self.arm_eviction();
+            }
+            // There is nothing to take; whoever comes later is looked at then.
+            None => self.hub.wake_background(self.actor, EVICTION, "", EVICTION_MONITOR_PERIOD),
+        }
+    }
+
+    /// Whether the node has too little memory, and whether too little disk.
+    fn thresholds(&self) -> (Option<Threshold>, Option<Threshold>) {
+        let state = self.state.borrow();
+        let of_memory = state.agent.health.short_of.contains(&Shortage::Memory).then(threshold::memory);
+        (of_memory, threshold::disk(&self.config.capacity, self.disk.used(""), state.agent.disk_is_full))
+    }
+
+    /// Evicts every pod that has written more than it may. Says whether there was one.
+    fn evict_over_limit(self: &Rc<Self>) -> bool {
+        let over = |pod: Arc<Pod>| limits::exceeded(&pod, &DiskUse::of(&self.disk, &pod)).map(|message| (pod, message));
+        let over: Vec<(Arc<Pod>, String)> = self.candidates().into_iter().filter_map(over).collect();
+        for (pod, message) in &over {
+            self.evict(pod, message.clone(), false);
+        }
+        !over.is_empty()
+    }
+
+    fn victim(&self, threshold: &Threshold) -> Option<Arc<Pod>> {
+        let order = |pod: &Arc<Pod>| match threshold.is_of_disk() {
+            true => rank::for_disk(pod, &DiskUse::of(&self.disk, pod)),
+            false => rank::for_memory(pod),
+        };
+        self.candidates().into_iter().min_by_key(order)
+    }
+
+    /// The pods that run and that the system can do without.
+    fn candidates(&self) -> Vec<Arc<Pod>> {
+        let state = self.state.borrow();
+        let pods = state.workers.values().filter(|worker| worker.stage == Stage::Sync).map(|worker| &worker.pod);
+        pods.filter(|pod| !is_critical(pod)).cloned().collect()
+    }
+
+    /// `evictPod`: its containers get a second to end.
+    fn evict(self: &Rc<Self>, pod: &Pod, message: String, is_disruption: bool) {
+        self.recorder.event(pod, EventType::Warning, REASON, message.clone());
+        let ending = Ending { reason: REASON, message, since: self.hub.now(), is_disruption };
+        self.end_pod(pod, ending, GRACE_SECONDS_MIN);
+    }
+}
+
+/// Whether the system needs the pod. Mirrors `IsCriticalPod`.
+pub fn is_critical(pod: &Pod) -> bool {
+    pod.spec.as_ref().and_then(|spec| spec.priority).is_some_and(|priority| priority >= SYSTEM_CRITICAL)
+}

@@ -1,0 +1,116 @@
+//! What a pod has written to its node's disk: into its containers' own layers and logs, and into its emptyDir volumes.
+//!
+//! A real kubelet has this measured by cAdvisor and by walking directories. Here the files are small texts; what is large is
+//! what somebody says: `fill POD SIZE`. It is kept with the node's files, so a kubelet that restarts finds it again, and goes
+//! with the pod.
+
+use k8s_openapi::api::core::v1::Volume;
+
+use super::super::Shared;
+use super::super::volumes::host_path;
+use super::super::workers::Stage;
+use crate::node::disk::Disk;
+use crate::object::{Key, Pod};
+
+/// What a container takes that has written nothing: directories of its layer, its hosts file, the first lines of its log.
+const LEAST: u64 = 36 * 1024;
+
+/// Where a pod writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A container's own layer; of the first, if the name is empty.
+    Container(String),
+    /// An emptyDir volume.
+    Volume(String),
+}
+
+/// What a pod takes of the disk, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiskUse {
+    /// By container.
+    containers: Vec<(String, u64)>,
+    /// By emptyDir volume. One in memory has a size, and takes nothing of the disk.
+    volumes: Vec<(String, u64, bool)>,
+}
+
+impl DiskUse {
+    /// What a pod takes now.
+    pub fn of(disk: &Disk, pod: &Pod) -> DiskUse {
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let Some(spec) = &pod.spec else { return DiskUse::default() };
+        let containers = spec.containers.iter().map(|container| {
+            let written = disk.used(&host_path::of_container(uid, &container.name));
+            (container.name.clone(), written + LEAST)
+        });
+        let volumes = empty_dirs(pod).map(|volume| {
+            let in_memory = volume.empty_dir.as_ref().is_some_and(|source| source.medium.as_deref() == Some("Memory"));
+            (volume.name.clone(), disk.used(&host_path::of_volume(uid, volume)), in_memory)
+        });
+        DiskUse { containers: containers.collect(), volumes: volumes.collect() }
+    }
+
+    /// Of one container.
+    pub fn of_container(&self, name: &str) -> i64 {
+        signed(self.containers.iter().filter(|(there, _)| there == name).map(|(_, bytes)| bytes).sum())
+    }
+
+    /// Of one emptyDir volume.
+    pub fn of_volume(&self, name: &str) -> i64 {
+        signed(self.volumes.iter().filter(|(there, ..)| there == name).map(|(_, bytes, _)| bytes).sum())
+    }
+
+    /// All of it that is on the disk.
+    pub fn total(&self) -> i64 {
+        let containers: u64 = self.containers.iter().map(|(_, bytes)| bytes).sum();
+        let volumes: u64 = self.volumes.iter().filter(|(.., in_memory)| !in_memory).map(|(_, bytes, _)| bytes).sum();
+        signed(containers + volumes)
+    }
+
+    #[cfg(test)]
+    pub fn for_test(containers: &[(&str, u64)], volumes: &[(&str, u64, bool)]) -> DiskUse {
+        let containers = containers.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();
+        let volumes = volumes.iter().map(|(name, bytes, memory)| ((*name).to_owned(), *bytes, *memory)).collect();
+        DiskUse { containers, volumes }
+    }
+}
+
+impl Shared {
+    /// A pod that runs here has written so much at a place. The eviction manager sees it at its next look.
+    pub(in super::super) fn fill(&self, pod: &Key, place: &Place, bytes: u64) -> Result<(), String> {
+        let of_key = |pod: &Key| {
+            let state = self.state.borrow();
+            let mut running = state.workers.values().filter(|worker| worker.stage == Stage::Sync);
+            running.find(|worker| Key::of_meta(&worker.pod.metadata) == *pod).map(|worker| worker.pod.clone())
+        };
+        let there = of_key(pod).ok_or_else(|| format!("{pod} does not run on {}", self.config.name))?;
+        let uid = there.metadata.uid.as_deref().unwrap_or_default();
+        let path = match place {
+            Place::Container(name) => {
+                let mut names = there.spec.iter().flat_map(|spec| &spec.containers).map(|container| &container.name);
+                let found = names.clone().find(|there| name.is_empty() || *there == name);
+                let all = names.by_ref().map(String::as_str).collect::<Vec<_>>().join(", ");
+                let found = found.ok_or_else(|| format!("{pod} has no container {name:?}; it has {all}"))?;
+                host_path::of_container(uid, found)
+            }
+            Place::Volume(name) => {
+                let all = empty_dirs(&there).map(|volume| volume.name.as_str()).collect::<Vec<_>>().join(", ");
+                let all = if all.is_empty() { "none" } else { &all };
+                let found = empty_dirs(&there).find(|volume| volume.name == *name);
+                let found = found.ok_or_else(|| format!("{pod} has no emptyDir volume {name:?}; it has {all}"))?;
+                host_path::of_volume(uid, found)
+            }
+        };
+        self.disk.fill(&path, bytes);
+        self.arm_eviction();
+        Ok(())
+    }
+}
+
+fn empty_dirs(pod: &Pod) -> impl Iterator<Item = &Volume> {
+    let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
+    volumes.filter(|volume| volume.empty_dir.is_some())
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
