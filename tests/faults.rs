@@ -94,6 +94,7 @@ const HEALED: &[&[&str]] = &[
     &["slow nginx 20"],
     &["node stop 1"],
     &["node stop 2", "node start 2"],
+    &["node shutdown 1"],
     &["full node-1 disk"],
     &["full node-1 memory"],
     &["full node-1 disk", "relieve node-1"],
@@ -285,10 +286,10 @@ timeline:
   - fill limited 101Mi volume=cache
   - fill hog 62Gi
   - sleep 12
-  - kubectl describe node node-1
   - kubectl get pod limited -o jsonpath='{.status.reason} {.status.message}{.status.conditions[*].type}'
   - sleep 12
-  - kubectl get pod hog -o jsonpath='{.status.reason} {.status.message}'
+  - kubectl describe node node-1
+  - kubectl get pod hog -o jsonpath='{.status.phase} {.status.reason} {.status.message}'
   - sleep 30
   - kubectl get node node-1 -o jsonpath='taints {.spec.taints}.'
   - kubectl get pods
@@ -308,21 +309,114 @@ timeline:
     let said = cluster.kubectl.printed_since(0);
     let narrow: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "asks 1/1 Running 0 15s hog 1/1 Running 0 15s limited 1/1 Running",
+        "limited 1/1 Running 0",
         "DiskPressure True",
         "KubeletHasDiskPressure kubelet has disk pressure",
         "node.kubernetes.io/disk-pressure:NoSchedule",
         "Evicted Usage of EmptyDir volume \"cache\" exceeds the limit \"100Mi\". PodReadyToStartContainers",
-        "Evicted The node was low on resource: ephemeral-storage. Threshold quantity: 10737418400, available: 8Gi. \
+        "Failed Evicted The node was low on resource: ephemeral-storage. Threshold quantity: 10737418400, available: 8Gi. \
          Container c was using 65011748Ki, request is 0, has larger consumption of ephemeral-storage.",
         "Warning EvictionThresholdMet",
         "Attempting to reclaim ephemeral-storage",
         "taints .",
         "asks 1/1 Running",
-        "hog 0/1 Evicted",
         "default/nobody runs nowhere",
         "default/asks has no emptyDir volume \"cache\"; it has none",
         "default/asks has no container \"d\"; it has c",
+    ] {
+        assert!(narrow.contains(part), "{part}\n-- is not in\n{said}");
+    }
+}
+
+/// A machine that is to be switched off waits for its kubelet: ordinary Pods end first, then critical ones, each Failed with
+/// the reason. Others are made elsewhere, and the node comes back.
+#[test]
+fn a_node_that_is_shut_down_ends_its_pods() {
+    let text = "\
+title: t
+nodes: 2
+files:
+  pods.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: quick}
+    spec: {nodeName: node-1, containers: [{name: c, image: 'nginx:1.27'}]}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: slow}
+    spec:
+      nodeName: node-1
+      terminationGracePeriodSeconds: 60
+      containers: [{name: c, image: 'nginx:1.27', lifecycle: {preStop: {sleep: {seconds: 50}}}}]
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: critical}
+    spec: {nodeName: node-1, priorityClassName: system-node-critical, containers: [{name: c, image: 'nginx:1.27'}]}
+  late.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: late}
+    spec: {nodeName: node-1, tolerations: [{operator: Exists}], containers: [{name: c, image: 'nginx:1.27'}]}
+timeline:
+  - kubectl create deployment web --image=nginx:1.27 --replicas=2
+  - kubectl rollout status deployment web --timeout=60s
+  - kubectl apply -f pods.yaml
+  - kubectl wait --for=condition=Ready pod/quick pod/slow pod/critical --timeout=60s
+  - node shutdown 1
+  - sleep 5
+  - kubectl get nodes
+  - kubectl describe node node-1
+  - kubectl apply -f late.yaml
+  - sleep 60
+  - kubectl get pods
+  - kubectl get pod critical -o jsonpath='{.status.phase} {.status.reason} {.status.message} {.status.conditions[*].reason}'
+  - kubectl get pod late -o jsonpath='{.status.reason} {.status.message}'
+  - node start 1
+  - sleep 40
+  - kubectl get nodes
+";
+    let scenario = Scenario::parse("shutdown", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut properties = properties::all();
+    let (mut ended, mut off) = (Vec::new(), None);
+    while !cluster.is_quiet() {
+        let Some(step) = cluster.step() else { break };
+        for property in &mut properties {
+            property.check(&cluster.engine, &step).unwrap_or_else(|what| panic!("{}: {what}", property.name()));
+        }
+        if describes(&step, "node stop 1") {
+            off = Some(step.time);
+        }
+        for note in &step.notes {
+            let Note::Stored { old: Some(Object::Pod(old)), new: Some(Object::Pod(new)), .. } = note else { continue };
+            let reason = new.status.as_ref().and_then(|status| status.reason.as_deref());
+            if !has_ended(old) && has_ended(new) && reason == Some("Terminated") {
+                ended.push((step.time, new.metadata.name.clone().unwrap_or_default()));
+            }
+        }
+    }
+    let said = cluster.kubectl.printed_since(0);
+    let at = |wanted: &str| {
+        let found = ended.iter().find(|(_, name)| name.starts_with(wanted));
+        found.unwrap_or_else(|| panic!("{wanted}: {ended:?}\n{said}")).0
+    };
+    let (quick, slow, critical) = (at("quick"), at("slow"), at("critical"));
+    assert!(at("web") - quick < Duration::from_secs(1), "ordinary Pods end side by side: {ended:?}");
+    assert!((19..=21).contains(&(slow - quick).as_secs()), "it is cut short after 20 s: {ended:?}");
+    assert!((19..=21).contains(&(critical - quick).as_secs()), "critical ones come then: {ended:?}");
+    let off = off.expect("the kubelet has let go");
+    assert!((off - critical).as_secs() <= 3, "nothing is waited for any more: {off} {ended:?}");
+    let narrow: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "node-1 NotReady",
+        "KubeletNotReady node is shutting down",
+        "Shutdown manager detected shutdown event",
+        "Failed Terminated Pod was terminated in response to imminent node shutdown. ",
+        "TerminationByKubelet",
+        "NodeShutdown Pod was rejected: Pod was rejected as the node is shutting down.",
+        "node-1 Ready",
     ] {
         assert!(narrow.contains(part), "{part}\n-- is not in\n{said}");
     }
@@ -449,6 +543,7 @@ const KINDS: &[&str] = &[
     "relieve node-2",
     "skew node-2 -40",
     "node node-2 rm /etc/cni/net.d/10-kubestep.conflist",
+    "node shutdown 3 --grace 20 --critical 5",
 ];
 
 /// Each is a step: it has a number, is caused by who typed it, causes what follows, and is there again on any way back.

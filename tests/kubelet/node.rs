@@ -151,9 +151,9 @@ fn a_pod_whose_time_is_over_is_stopped_and_has_failed() {
     harness.run(9_000);
     let expected = [
         "event Started",
+        "event DeadlineExceeded",
         // The status is Failed, and is not told as long as something runs.
         "get pods default/web",
-        "event DeadlineExceeded",
         "patch Running TTFFT running gen=1",
     ];
     assert_eq!(harness.lines()[11..15], expected, "{:#?}", harness.calls);

@@ -80,6 +80,7 @@ pub const GROUP: Group = Group {
             usage: "node NODE cat|ls|ip|bridge|iptables-save|conntrack|nft …",
             about: "an admin on a node",
             more: "node stop 1, node start 4             cut a machine off the power, or switch one on\n\
+                node shutdown 1                       switch it off, but let its kubelet end its Pods first\n\
                    node node-1 cat /etc/cni/net.d/10-kubestep.conflist\n\
                    node node-1 ls /var/lib/cni/networks/kubestep\n\
                    node node-1 ip addr, ip route, ip link, ip netns, ip -n NAME addr\n\
@@ -90,7 +91,9 @@ pub const GROUP: Group = Group {
                    node node-1 cp FILE PATH      a file of the scenario, or one beside it\n\
                    node node-1 rm PATH\n",
             run: Stops(|stepper, line| match line.words()[1..].split_first() {
-                Some((word, [_, ..])) if word == "stop" || word == "start" => super::decide::step(stepper, line),
+                Some((word, [_, ..])) if ["start", "stop", "shutdown"].iter().any(|known| word == known) => {
+                    super::decide::step(stepper, line)
+                }
                 Some((_, command)) if command.first().is_some_and(|word| word == "cp" || word == "rm") => {
                     super::decide::step(stepper, line)
                 }

@@ -18,6 +18,7 @@ use crate::engine::fault::Breaking;
 use crate::engine::{APISERVER, ActorId, EventId, Message, Note, Step, What};
 use crate::node::kubelet::eviction::usage::Place;
 use crate::node::kubelet::node_status::Shortage;
+use crate::node::kubelet::shutdown::GracePeriods;
 use crate::object::glob::matches;
 use crate::object::metrics::Load;
 use crate::object::{Key, Kind};
@@ -65,6 +66,13 @@ pub enum Fault {
     },
     /// `node stop node-2`: it is cut off the power.
     StopNode(usize),
+    /// `node shutdown 2 --grace 30 --critical 10`: it is to be switched off, and waits so long for its kubelet to end its Pods.
+    ShutDown {
+        /// Its number.
+        number: usize,
+        /// How long.
+        periods: GracePeriods,
+    },
     /// `node node-1 rm PATH`: an admin types something there.
     OnNode {
         /// The node.
@@ -203,7 +211,9 @@ impl Cluster {
             | Fault::Crash(name) => self.process_of(name),
             Fault::LeaderChange(component) => self.process_of(&format!("{component}*")),
             Fault::Kill { pod, .. } | Fault::File { pod, .. } | Fault::Answer { pod, .. } => self.runtime_of(pod),
-            Fault::StartNode { number, .. } | Fault::StopNode(number) => on("kubelet", &format!("node-{number}")),
+            Fault::StartNode { number, .. } | Fault::ShutDown { number, .. } | Fault::StopNode(number) => {
+                on("kubelet", &format!("node-{number}"))
+            }
             Fault::OnNode { node, .. } => on("containerd", node),
             Fault::Fill { pod, .. } => on("kubelet", &self.node_of(pod)?),
             Fault::Full { node, .. } | Fault::Skew { node, .. } => on("kubelet", node),

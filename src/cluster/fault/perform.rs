@@ -1,5 +1,6 @@
 //! What each fault does, and what is said of it.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::client::Informer;
@@ -7,6 +8,7 @@ use crate::controllers::manager::account_of;
 use crate::controllers::{ControllerManager, apiextensions};
 use crate::engine::control::Hold;
 use crate::node::kubelet::Kubelet;
+use crate::node::kubelet::shutdown::GracePeriods;
 use crate::node::proxy::KubeProxy;
 use crate::object::Key;
 use crate::object::glob::matches;
@@ -72,6 +74,7 @@ impl Cluster {
             },
             Fault::StartNode { number, cpu, memory_gi } => self.switch_on(*number, *cpu, *memory_gi),
             Fault::StopNode(number) => self.switch_off(*number),
+            Fault::ShutDown { number, periods } => self.shut_down(*number, *periods),
             Fault::OnNode { node, command } => self.on_node(node, command),
             Fault::File { present, pod, path } => self.set_file(pod, path, *present),
             Fault::Answer { pod, status } => self.set_answer(pod, *status),
@@ -104,6 +107,21 @@ impl Cluster {
         }
         self.stop_node(&name);
         Ok(format!("{name} is cut off the power"))
+    }
+
+    /// The kubelet switches the node off when its Pods have ended.
+    fn shut_down(&mut self, number: usize, periods: GracePeriods) -> Result<String, String> {
+        let name = NodeConfig::numbered(number).name;
+        if !self.is_on(&name) {
+            return Err(format!("{name} is off already"));
+        }
+        let off = Rc::new(Fault::StopNode(number));
+        self.with_kubelet(&name, |kubelet| kubelet.shut_down(periods, off))??;
+        let GracePeriods { all, critical } = periods;
+        let ordinary = all.saturating_sub(critical);
+        Ok(format!(
+            "{name} is to be switched off: its Pods have {ordinary} s to end, then the critical ones {critical} s"
+        ))
     }
 
     fn is_on(&self, node: &str) -> bool {

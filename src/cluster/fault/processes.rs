@@ -120,7 +120,7 @@ impl Cluster {
             }
             Some(Shortage::Disk) => {
                 format!("something has filled the disk of {node}: it will say so, and evict a Pod every ten seconds")
-            },
+            }
             Some(Shortage::Pids) => format!("{node} can start no process more: it takes no Pod, and will say so"),
             None => format!("{node} has enough of everything again"),
         })
@@ -152,7 +152,7 @@ impl Cluster {
         Ok(format!("the clock of {node} is {seconds} s off, which its Lease will say; {follows}"))
     }
 
-    fn with_kubelet<T>(&mut self, node: &str, change: impl FnOnce(&Kubelet) -> T) -> Result<T, String> {
+    pub(super) fn with_kubelet<T>(&mut self, node: &str, change: impl FnOnce(&Kubelet) -> T) -> Result<T, String> {
         let id = self.engine.find(&format!("kubelet/{node}")).ok_or_else(|| format!("no kubelet runs on {node:?}"))?;
         let done = self.engine.with_actor(id, |actor| actor.as_any().downcast_ref::<Kubelet>().map(change)).flatten();
         done.ok_or_else(|| format!("no kubelet runs on {node:?}"))

@@ -8,6 +8,7 @@ use crate::engine::control::{Hold, Stale};
 use crate::engine::failing::{Failing, Failure};
 use crate::node::kubelet::eviction::usage::Place;
 use crate::node::kubelet::node_status::Shortage;
+use crate::node::kubelet::shutdown::GracePeriods;
 use crate::object::metrics::Load;
 use crate::object::quantity::Amount;
 use crate::object::{Key, Kind};
@@ -27,7 +28,11 @@ pub const USAGE: &[(&str, &str)] = &[
     ("crash", "crash COMPONENT, as in: crash kube-controller-manager"),
     ("kill", "kill POD [CONTAINER]"),
     ("oom", "oom POD [CONTAINER]"),
-    ("node", "node start NUMBER [--cpu N] [--memory-gi N], node stop NUMBER, or: node NODE COMMAND"),
+    (
+        "node",
+        "node start NUMBER [--cpu N] [--memory-gi N], node stop NUMBER, \
+         node shutdown NUMBER [--grace SECONDS] [--critical SECONDS], or: node NODE COMMAND",
+    ),
     ("file", "file on POD PATH, or: file off POD PATH"),
     ("answer", "answer POD CODE, an HTTP status from 100 to 599"),
     ("cut", "cut NODE, as in: cut node-1"),
@@ -86,7 +91,11 @@ impl Fault {
                 Ok(Fault::StartNode { number: node_number(number).ok_or_else(usage)?, cpu, memory_gi })
             }
             ("node", ["stop", number]) => node_number(number).map(Fault::StopNode).ok_or_else(usage),
-            ("node", [node, command @ ..]) if *node != "stop" && !command.is_empty() => {
+            ("node", ["shutdown", number, flags @ ..]) => {
+                let periods = grace_periods(flags).map_err(|error| format!("{error}; {}", usage()))?;
+                Ok(Fault::ShutDown { number: node_number(number).ok_or_else(usage)?, periods })
+            }
+            ("node", [node, command @ ..]) if !["stop", "shutdown"].contains(node) && !command.is_empty() => {
                 let command = command.iter().map(|word| (*word).to_owned()).collect();
                 Ok(Fault::OnNode { node: (*node).to_owned(), command })
             }
@@ -156,7 +165,7 @@ impl Fault {
             Fault::Crash(_) => "crash",
             Fault::Kill { oom: false, .. } => "kill",
             Fault::Kill { oom: true, .. } => "oom",
-            Fault::StartNode { .. } | Fault::StopNode(_) | Fault::OnNode { .. } => "node",
+            Fault::StartNode { .. } | Fault::StopNode(_) | Fault::ShutDown { .. } | Fault::OnNode { .. } => "node",
             Fault::File { .. } => "file",
             Fault::Answer { .. } => "answer",
             Fault::Compact => "compact",
@@ -206,6 +215,10 @@ impl fmt::Display for Fault {
                 memory_gi.map_or(Ok(()), |memory| write!(f, " --memory-gi {memory}"))
             }
             Fault::StopNode(number) => write!(f, " stop {number}"),
+            Fault::ShutDown { number, periods } => {
+                let GracePeriods { all, critical } = periods;
+                write!(f, " shutdown {number} --grace {all} --critical {critical}")
+            }
             Fault::OnNode { node, command } => write!(f, " {node} {}", shell_words::join(command)),
             Fault::File { present, pod, path } => {
                 write!(f, " {} {pod} {}", if *present { "on" } else { "off" }, shell_words::quote(path))
@@ -304,6 +317,22 @@ fn sizes(flags: &[&str]) -> Result<(Option<u32>, Option<u32>), String> {
         }
     }
     Ok((cpu, memory_gi))
+}
+
+fn grace_periods(flags: &[&str]) -> Result<GracePeriods, String> {
+    let mut periods = GracePeriods::default();
+    for pair in flags.chunks(2) {
+        let value = pair.get(1).and_then(|value| value.parse::<u32>().ok()).filter(|seconds| *seconds <= 86_400);
+        match (pair[0], value) {
+            ("--grace", Some(value)) => periods.all = value,
+            ("--critical", Some(value)) => periods.critical = value,
+            (flag, _) => return Err(format!("{flag:?} is not understood")),
+        }
+    }
+    if periods.critical > periods.all {
+        return Err("critical Pods have a part of the grace period".to_owned());
+    }
+    Ok(periods)
 }
 
 fn fail(words: &[&str]) -> Result<Failure, String> {

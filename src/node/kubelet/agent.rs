@@ -25,6 +25,7 @@ use super::params::{
     LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD, REGISTER_PAUSE,
     REGISTER_PAUSE_MAX, RUNTIME_PERIOD,
 };
+use super::shutdown::Waiting;
 use super::{LEASE, NODE_STATUS, RUNTIME_UP, Shared};
 use crate::apiserver::request::{Patch, StatusPatch};
 use crate::client::recorder::EventType;
@@ -47,8 +48,12 @@ pub struct Agent {
     runtime_version: String,
     /// How well the machine is: of its network, what the runtime last said (`runtimeState`).
     pub health: Health,
+    /// The eviction manager's next look is due some time.
+    pub looks_at_evictions: bool,
     /// Something that is no pod has filled the disk.
     pub disk_is_full: bool,
+    /// The machine goes down, and waits for pods to end.
+    pub shutdown: Option<Waiting>,
     /// By how many nanoseconds the machine's clock is fast; slow if negative.
     skew: i64,
     /// A timer for the next question to the runtime is armed.
@@ -173,7 +178,7 @@ impl Shared {
     }
 
     /// `updateNodeStatus`: up to five tries, the first against the cached Node.
-    async fn report_status(self: &Rc<Self>) {
+    pub(super) async fn report_status(self: &Rc<Self>) {
         for attempt in 0..5 {
             if self.try_report_status(attempt).await.is_ok() {
                 return;
@@ -311,7 +316,7 @@ impl Shared {
         self.tell_node(event, &format!("Node {} status is now: {event}", self.config.name));
     }
 
-    fn tell_node(&self, reason: &str, message: &str) {
+    pub(super) fn tell_node(&self, reason: &str, message: &str) {
         self.event_of_node(EventType::Normal, reason, message);
     }
 

@@ -28,8 +28,8 @@
 //! container can run; the kubelet speaks to the runtime by CRI messages and to the rest of the cluster through the
 //! API server, and to nothing else.
 //!
-//! Left out: static and mirror pods, cgroups and QoS enforcement, eviction for anything but memory and disk ([`eviction`]), node
-//! shutdown, device and resource managers, in-place resize, ephemeral containers, image and disk
+//! Left out: static and mirror pods, cgroups and QoS enforcement, eviction for anything but memory and disk ([`eviction`]),
+//! device and resource managers, in-place resize, ephemeral containers, image and disk
 //! garbage collection, credentials of registries, Services as environment variables, the periodic resync of pods in
 //! which nothing has changed (once a minute, `syncFrequency`). Watches of ConfigMaps stay open when the last pod that
 //! needs them is gone. A relist that would find nothing is not made; see [`pleg`].
@@ -46,7 +46,7 @@ use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::{Client, Informer, Lister, Recorder, Selection};
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory};
+use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message};
 use crate::node::cri::ConditionsMayDiffer;
 use crate::node::disk::Disk;
 use crate::object::time::Instant;
@@ -72,6 +72,7 @@ pub mod restart;
 pub mod runtime_client;
 pub mod runtime_pod;
 pub mod server;
+pub mod shutdown;
 pub mod start;
 pub mod status;
 pub mod status_loop;
@@ -109,6 +110,8 @@ pub const REMOUNT: &str = "volume refresh";
 const RUNTIME_UP: &str = "runtime up";
 /// Wake: a pod's `activeDeadlineSeconds` may be over. The key is its uid.
 const DEADLINE: &str = "active deadline";
+/// Wake: the machine waits no longer for a group of pods to end. The key is the group.
+const SHUTDOWN: &str = "node shutdown";
 /// Wake: look whether there is enough memory and disk.
 const EVICTION: &str = "eviction manager";
 /// Wake: a probe's period is over. The key is uid, container, kind and timer.
@@ -240,6 +243,11 @@ impl Kubelet {
         self.shared.be_short_of(shortage);
     }
 
+    /// The machine is to be switched off, by `power_off` when the kubelet lets go. The error says why that cannot be.
+    pub fn shut_down(&self, periods: shutdown::GracePeriods, power_off: Rc<dyn Message>) -> Result<(), String> {
+        self.shared.shut_down(periods, power_off)
+    }
+
     /// A pod that runs here has written so many bytes. The error says why that cannot be.
     pub fn fill(&self, pod: &Key, place: &eviction::usage::Place, bytes: u64) -> Result<(), String> {
         self.shared.fill(pod, place, bytes)
@@ -321,6 +329,7 @@ impl Actor for Kubelet {
             Delivery::Wake { what: NODE_STATUS, .. } => me.node_status_tick(),
             Delivery::Wake { what: RUNTIME_UP, .. } => me.runtime_tick(),
             Delivery::Wake { what: EVICTION, .. } => me.eviction_tick(),
+            Delivery::Wake { what: SHUTDOWN, key } => me.shutdown_overdue(&key),
             Delivery::Wake { what: DEADLINE, key } => me.deadline_due(&key),
             Delivery::Wake { what: PROBE, key } => me.probe_tick(&key),
             Delivery::Wake { what: MOUNT, key } => me.mount_due(&key),

@@ -4,6 +4,7 @@
 //! kubelet makes its Node already Ready; that nothing is scheduled on it at once is the doing of the admission
 //! plugin TaintNodesByCondition, whose taint the node-lifecycle controller takes away.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
@@ -65,9 +66,22 @@ pub struct Health {
     pub network: Option<String>,
     /// What it is short of.
     pub short_of: Vec<Shortage>,
+    /// It is to be switched off.
+    pub is_shutting_down: bool,
 }
 
 impl Health {
+    /// Why the node is not Ready, if it is not: one reason, or a list of them as Go prints it.
+    fn trouble(&self) -> Option<Cow<'_, str>> {
+        const SHUTDOWN: &str = "node is shutting down";
+        match (self.network.as_deref(), self.is_shutting_down) {
+            (None, false) => None,
+            (Some(error), false) => Some(error.into()),
+            (None, true) => Some(SHUTDOWN.into()),
+            (Some(error), true) => Some(format!("[{error}, {SHUTDOWN}]").into()),
+        }
+    }
+
     /// It becomes short of something, or no longer is. Says whether that is news.
     pub fn turn(&mut self, shortage: Shortage, is_short: bool) -> bool {
         if self.short_of.contains(&shortage) == is_short {
@@ -144,13 +158,13 @@ const DECLARED_FEATURES: [&str; 4] = [
 ];
 
 /// A condition: type, status, reason, message, and the Event that says that it has turned to this.
-struct Wanted<'a>(&'a str, &'a str, &'a str, &'a str, &'static str);
+struct Wanted<'a>(&'static str, &'static str, &'static str, Cow<'a, str>, &'static str);
 
 /// The conditions of a node, in the kubelet's order.
 fn wanted(health: &Health) -> [Wanted<'_>; 4] {
-    let ready = match &health.network {
-        None => Wanted("Ready", "True", "KubeletReady", "kubelet is posting ready status", "NodeReady"),
-        Some(error) => Wanted("Ready", "False", "KubeletNotReady", error, "NodeNotReady"),
+    let ready = match health.trouble() {
+        None => Wanted("Ready", "True", "KubeletReady", "kubelet is posting ready status".into(), "NodeReady"),
+        Some(trouble) => Wanted("Ready", "False", "KubeletNotReady", trouble, "NodeNotReady"),
     };
     [
         match health.short_of.contains(&Shortage::Memory) {
@@ -158,14 +172,14 @@ fn wanted(health: &Health) -> [Wanted<'_>; 4] {
                 "MemoryPressure",
                 "False",
                 "KubeletHasSufficientMemory",
-                "kubelet has sufficient memory available",
+                "kubelet has sufficient memory available".into(),
                 "NodeHasSufficientMemory",
             ),
             true => Wanted(
                 "MemoryPressure",
                 "True",
                 "KubeletHasInsufficientMemory",
-                "kubelet has insufficient memory available",
+                "kubelet has insufficient memory available".into(),
                 "NodeHasInsufficientMemory",
             ),
         },
@@ -174,14 +188,14 @@ fn wanted(health: &Health) -> [Wanted<'_>; 4] {
                 "DiskPressure",
                 "False",
                 "KubeletHasNoDiskPressure",
-                "kubelet has no disk pressure",
+                "kubelet has no disk pressure".into(),
                 "NodeHasNoDiskPressure",
             ),
             true => Wanted(
                 "DiskPressure",
                 "True",
                 "KubeletHasDiskPressure",
-                "kubelet has disk pressure",
+                "kubelet has disk pressure".into(),
                 "NodeHasDiskPressure",
             ),
         },
@@ -190,14 +204,14 @@ fn wanted(health: &Health) -> [Wanted<'_>; 4] {
                 "PIDPressure",
                 "False",
                 "KubeletHasSufficientPID",
-                "kubelet has sufficient PID available",
+                "kubelet has sufficient PID available".into(),
                 "NodeHasSufficientPID",
             ),
             true => Wanted(
                 "PIDPressure",
                 "True",
                 "KubeletHasInsufficientPID",
-                "kubelet has insufficient PID available",
+                "kubelet has insufficient PID available".into(),
                 "NodeHasInsufficientPID",
             ),
         },
@@ -208,13 +222,13 @@ fn wanted(health: &Health) -> [Wanted<'_>; 4] {
 fn conditions(old: Option<&NodeStatus>, health: &Health, now: Instant) -> Vec<NodeCondition> {
     let old = old.and_then(|o| o.conditions.as_deref()).unwrap_or_default();
     let wanted = wanted(health);
-    let condition = |&Wanted(type_, status, reason, message, _): &Wanted| {
-        let before = old.iter().find(|c| c.type_ == type_ && c.status == status);
+    let condition = |Wanted(type_, status, reason, message, _): &Wanted| {
+        let before = old.iter().find(|c| c.type_ == *type_ && c.status == *status);
         NodeCondition {
-            type_: type_.into(),
-            status: status.into(),
-            reason: Some(reason.into()),
-            message: Some(message.into()),
+            type_: (*type_).into(),
+            status: (*status).into(),
+            reason: Some((*reason).into()),
+            message: Some(message.clone().into_owned()),
             last_heartbeat_time: Some(now.time()),
             last_transition_time: before.and_then(|c| c.last_transition_time.clone()).or_else(|| Some(now.time())),
         }
@@ -291,5 +305,9 @@ mod tests {
         assert_eq!((ready.status.as_str(), ready.message.as_deref()), ("False", Some("broken")));
         assert_eq!(turned(Some(&after), &Health::default()), ["NodeReady"]);
         assert_eq!(turned(None, &Health::default()).len(), 4);
+        let going_down = Health { is_shutting_down: true, ..Health::default() };
+        assert_eq!(going_down.trouble().as_deref(), Some("node is shutting down"));
+        let both = Health { is_shutting_down: true, ..broken };
+        assert_eq!(both.trouble().as_deref(), Some("[broken, node is shutting down]"));
     }
 }

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::PodStatus;
 
-use super::Shared;
 use super::admission::{self, Rejection};
 use super::status::phase;
 use super::workers::{Stage, Worker};
+use super::{Shared, shutdown};
 use crate::client::informer::Change;
 use crate::client::recorder::EventType;
 use crate::object::pod::has_ended;
@@ -86,6 +86,7 @@ impl Shared {
         let Some(node) = self.nodes.get(&Key::new("", &self.config.name)) else { return Ok(()) };
         let state = self.state.borrow();
         admission::under_pressure(&state.agent.health, pod)?;
+        shutdown::refuse(state.agent.health.is_shutting_down)?;
         let others = state.workers.values().filter(|w| w.stage < Stage::Terminated).map(|w| &*w.pod);
         admission::admit(&node, others, pod)
     }

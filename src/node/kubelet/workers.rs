@@ -222,6 +222,7 @@ impl Shared {
             _ => stage,
         };
         worker.pending |= next > worker.stage;
+        let ended = next >= Stage::Terminated && worker.stage < next;
         worker.stage = worker.stage.max(next);
         if worker.stage > Stage::Sync {
             let pod = worker.pod.clone();
@@ -239,6 +240,9 @@ impl Shared {
         if failed {
             // Whatever it did before it failed, the next relist will see.
             self.arm_relist();
+        }
+        if ended {
+            self.shutdown_goes_on();
         }
         if finished {
             self.forget_pod(uid);

@@ -21,9 +21,8 @@ fn volume(pod: &Pod, taken: &DiskUse) -> Option<String> {
     let limit = |volume: &Volume| Some(Amount::of(volume.empty_dir.as_ref()?.size_limit.as_ref()?));
     let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
     let mut limited = volumes.filter_map(|volume| Some((&volume.name, limit(volume)?)));
-    let over = |(name, limit): &(&String, Amount)| {
-        *limit > Amount::ZERO && Amount::bytes(taken.of_volume(name)) > *limit
-    };
+    let over =
+        |(name, limit): &(&String, Amount)| *limit > Amount::ZERO && Amount::bytes(taken.of_volume(name)) > *limit;
     let (name, limit) = limited.find(over)?;
     Some(format!("Usage of EmptyDir volume \"{name}\" exceeds the limit \"{limit}\". "))
 }
@@ -37,14 +36,11 @@ fn whole_pod(pod: &Pod, taken: &DiskUse) -> Option<String> {
 
 /// `containerEphemeralStorageLimitEviction`.
 fn container(pod: &Pod, taken: &DiskUse) -> Option<String> {
-    let limit = |container: &Container| {
-        Some(Amount::of(container.resources.as_ref()?.limits.as_ref()?.get(STORAGE)?))
-    };
+    let limit = |container: &Container| Some(Amount::of(container.resources.as_ref()?.limits.as_ref()?.get(STORAGE)?));
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let mut limited = containers.filter_map(|container| Some((&container.name, limit(container)?)));
-    let over = |(name, limit): &(&String, Amount)| {
-        *limit > Amount::ZERO && Amount::bytes(taken.of_container(name)) > *limit
-    };
+    let over =
+        |(name, limit): &(&String, Amount)| *limit > Amount::ZERO && Amount::bytes(taken.of_container(name)) > *limit;
     let (name, limit) = limited.find(over)?;
     Some(format!("Container {name} exceeded its local ephemeral storage limit \"{limit}\". "))
 }
@@ -83,11 +79,7 @@ mod tests {
                 "Pod ephemeral local storage usage exceeds the total limit of containers 150Mi. ",
             ),
             (&[("a", 90), ("b", 40)], &[("fast", 21, true)], ""),
-            (
-                &[("a", 151)],
-                &[],
-                "Pod ephemeral local storage usage exceeds the total limit of containers 150Mi. ",
-            ),
+            (&[("a", 151)], &[], "Pod ephemeral local storage usage exceeds the total limit of containers 150Mi. "),
             (&[("a", 101)], &[], "Container a exceeded its local ephemeral storage limit \"100Mi\". "),
         ];
         for (containers, volumes, message) in table {

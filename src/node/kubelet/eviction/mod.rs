@@ -46,13 +46,16 @@ pub const REASON: &str = "Evicted";
 const SYSTEM_CRITICAL: i32 = 2_000_000_000;
 
 impl Shared {
-    /// The next look at what is left is due.
+    /// There will be a look at what is left, unless one is due already.
     pub(super) fn arm_eviction(&self) {
-        self.hub.wake(self.actor, EVICTION, "", EVICTION_MONITOR_PERIOD);
+        if !std::mem::replace(&mut self.state.borrow_mut().agent.looks_at_evictions, true) {
+            self.hub.wake(self.actor, EVICTION, "", EVICTION_MONITOR_PERIOD);
+        }
     }
 
     /// One round of the eviction manager (`synchronize`).
     pub(super) fn eviction_tick(self: &Rc<Self>) {
+        self.state.borrow_mut().agent.looks_at_evictions = false;
         let (of_memory, of_disk) = self.thresholds();
         if self.state.borrow_mut().agent.health.turn(Shortage::Disk, of_disk.is_some()) {
             self.status_changed();
@@ -70,7 +73,10 @@ impl Shared {
                 self.arm_eviction();
             }
             // There is nothing to take; whoever comes later is looked at then.
-            None => self.hub.wake_background(self.actor, EVICTION, "", EVICTION_MONITOR_PERIOD),
+            None => {
+                self.state.borrow_mut().agent.looks_at_evictions = true;
+                self.hub.wake_background(self.actor, EVICTION, "", EVICTION_MONITOR_PERIOD);
+            }
         }
     }
 

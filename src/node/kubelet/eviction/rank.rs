@@ -96,14 +96,8 @@ mod tests {
             pod("much", STORAGE, "5Gi", 0),
         ];
         pods.sort_by_key(|pod| for_disk(pod, &taken(pod)));
-        let want = [
-            "much",
-            "little-beyond",
-            "has-written-nothing",
-            "important",
-            "asks-and-has-written-nothing",
-            "within",
-        ];
+        let want =
+            ["much", "little-beyond", "has-written-nothing", "important", "asks-and-has-written-nothing", "within"];
         assert_eq!(names(&pods), want);
     }
 }

@@ -66,6 +66,7 @@ impl DiskUse {
         signed(containers + volumes)
     }
 
+    /// For tables: by container, and by volume with whether it is in memory.
     #[cfg(test)]
     pub fn for_test(containers: &[(&str, u64)], volumes: &[(&str, u64, bool)]) -> DiskUse {
         let containers = containers.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();

@@ -106,7 +106,7 @@ fn set_phase(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
     let api = inputs.pod.status.as_deref();
     let earlier = [Some(inputs.old), api].into_iter().flatten().filter_map(|s| s.phase.as_deref());
     let sticky = earlier.into_iter().find(|p| is_final(p));
-    let phase = if is_final(computed) { computed } else { sticky.unwrap_or(computed) };
+    let phase = sticky.unwrap_or(computed);
     if inputs.old.phase.as_deref() == Some(phase) {
         status.reason = inputs.old.reason.clone();
         status.message = inputs.old.message.clone();
