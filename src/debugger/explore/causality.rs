@@ -55,6 +55,8 @@ impl Causality {
                 touched.readers.push(at);
             }
         }
+        // One step may touch a place twice: it does not wait for itself.
+        needs.retain(|step| *step < at);
         needs.sort_unstable();
         needs.dedup();
         let sum = needs.iter().fold(0_u64, |sum, step| sum.wrapping_add(self.nodes[*step].past));
@@ -122,6 +124,15 @@ mod tests {
         assert_eq!(run.add(5, &writes(2), Some(3)).races, [1]);
         assert!(run.add(6, &writes(2), Some(4)).races.is_empty(), "its cause came right before it");
         assert!(run.had_to(0, 3) && run.had_to(1, 4) && !run.had_to(1, 3));
+    }
+
+    #[test]
+    fn a_step_does_not_wait_for_itself() {
+        let mut run = Causality::default();
+        run.add(1, &writes(1), None);
+        let twice = run.add(2, &Access(vec![(1, true), (1, false), (1, true)]), None);
+        assert_eq!((twice.needs, twice.races), (vec![0], vec![0]));
+        assert_eq!(run.add(3, &writes(1), None).needs, [1]);
     }
 
     #[test]
