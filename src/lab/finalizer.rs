@@ -58,6 +58,9 @@ static PLAN: Plan = Plan {
         scenario!("finalizer", "deleted-while-down"),
         scenario!("finalizer", "others-finalizer"),
         scenario!("finalizer", "others-write-too"),
+        scenario!("finalizer", "let-go"),
+        scenario!("finalizer", "public-comes-later"),
+        scenario!("finalizer", "one-call-fails"),
         scenario!("finalizer", "broken-calls"),
     ],
     reference: |read| host(read, None),
@@ -73,6 +76,9 @@ static PLAN: Plan = Plan {
         slip!("it makes a copy of an object that is being deleted", CopiesTheGoing),
         slip!("it does not change a copy that is there", NeverChanges),
         slip!("it copies what nobody has asked it to", CopiesAll),
+        slip!("it takes a copy that could not be made for made", SwallowsCreation),
+        slip!("it takes a copy that could not be changed for changed", SwallowsChange),
+        slip!("it goes on with an object after its finalizer is off", NeverLetsGo),
     ],
 };
 
@@ -90,6 +96,9 @@ enum Slip {
     CopiesTheGoing,
     NeverChanges,
     CopiesAll,
+    SwallowsCreation,
+    SwallowsChange,
+    NeverLetsGo,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -104,7 +113,7 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip
     let wants_copy = is_asked || is(Slip::CopiesAll) && namespace == "default";
     let is_held = map.metadata.finalizers.iter().flatten().any(|one| one == FINALIZER);
     let is_going = map.metadata.deletion_timestamp.is_some();
-    if is_going && is_held {
+    if is_going && (is_held || is(Slip::NeverLetsGo)) {
         if is(Slip::ReleasesFirst) {
             hold(&context, &map, false, slip).await?;
         }
@@ -154,14 +163,19 @@ async fn write_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> R
         None => {
             let metadata = ObjectMeta { name: Some(name), ..ObjectMeta::default() };
             let copy = ConfigMap { metadata, data: map.data.clone(), ..ConfigMap::default() };
-            copies.create(&PostParams::default(), &copy).await.map(drop)
+            unless(slip == Some(Slip::SwallowsCreation), copies.create(&PostParams::default(), &copy).await)
         }
         Some(copy) if copy.data != map.data && slip != Some(Slip::NeverChanges) => {
             let copy = ConfigMap { data: map.data.clone(), ..copy };
-            copies.replace(&name, &PostParams::default(), &copy).await.map(drop)
+            unless(slip == Some(Slip::SwallowsChange), copies.replace(&name, &PostParams::default(), &copy).await)
         }
         Some(_) => Ok(()),
     }
+}
+
+/// What came of a call, unless nobody looks at it.
+fn unless(swallowed: bool, written: Result<ConfigMap, Error>) -> Result<(), Error> {
+    if swallowed { Ok(()) } else { written.map(drop) }
 }
 
 fn name_of_copy(map: &ConfigMap) -> String {

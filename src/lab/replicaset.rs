@@ -59,6 +59,7 @@ static PLAN: Plan = Plan {
         scenario!("replicaset", "deleted"),
         scenario!("replicaset", "other-conditions"),
         scenario!("replicaset", "refused"),
+        scenario!("replicaset", "no-more"),
         scenario!("replicaset", "one-call-fails"),
         scenario!("replicaset", "broken-calls"),
     ],
@@ -80,7 +81,8 @@ static PLAN: Plan = Plan {
         slip!("it writes the status each time, and so calls itself for ever", AlwaysStatus),
         slip!("it writes the status again, though it is the same", SameStatus),
         slip!("it takes a failed write of its status for done", SwallowsStatus),
-        slip!("it takes a failed call for done", SwallowsErrors),
+        slip!("it takes a Pod that could not be created for created", SwallowsCreations),
+        slip!("it takes a Pod that could not be deleted for deleted", SwallowsDeletions),
         slip!("the Pods that it creates do not have the labels of the template", NoLabels),
     ],
 };
@@ -104,7 +106,8 @@ enum Slip {
     AlwaysStatus,
     SameStatus,
     SwallowsStatus,
-    SwallowsErrors,
+    SwallowsCreations,
+    SwallowsDeletions,
     NoLabels,
 }
 
@@ -132,7 +135,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     let missing = if is(Slip::CreatesAll) && mine.len() < wanted { wanted } else { wanted.saturating_sub(mine.len()) };
     for _ in 0..missing {
         match pods.create(&PostParams::default(), &pod_of(&set, slip)).await {
-            Err(_) if is(Slip::SwallowsErrors) => {}
+            Err(_) if is(Slip::SwallowsCreations) => {}
             other => drop(other?),
         }
     }
@@ -141,7 +144,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     for pod in &mine[..too_many] {
         let name = pod.metadata.name.as_deref().unwrap_or_default();
         match pods.delete(name, &DeleteParams::default()).await {
-            Err(error) if !error.is_not_found() && !is(Slip::SwallowsErrors) => return Err(error),
+            Err(error) if !error.is_not_found() && !is(Slip::SwallowsDeletions) => return Err(error),
             _ => {}
         }
     }
@@ -157,7 +160,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         }
         let name = set.metadata.name.as_deref().unwrap_or_default();
         match sets.patch_status(name, &PatchParams::default(), &Patch::Merge(patch)).await {
-            Err(error) if !is(Slip::SwallowsErrors) && !is(Slip::SwallowsStatus) => return Err(error),
+            Err(error) if !is(Slip::SwallowsStatus) => return Err(error),
             _ => {}
         }
     }

@@ -4,7 +4,8 @@
 //! Owner references do not reach into another namespace, so the garbage collector will not delete the copy. You do:
 //!
 //! - while a ConfigMap is there, so is its copy, with the same data;
-//! - when it is deleted, its copy is deleted first. Your finalizer, `FINALIZER`, keeps it until then;
+//! - when it is deleted, its copy is deleted first. Your finalizer, `FINALIZER`, keeps it until then. Once that is off,
+//!   you are done with it, even if others keep it longer;
 //! - the finalizers of others are none of your business. They may come and go while you work;
 //! - nothing is copied that has no label, and nothing that is being deleted. Labels do not change here.
 //!
