@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
+use kubestep::debugger::timeline::{self, About};
 use kubestep::debugger::{Advance, Goal, Session, causes, file, properties};
 use kubestep::engine::{Note, Step, StepId, What};
 use kubestep::object::pod::has_ended;
@@ -35,6 +36,13 @@ fn settle(session: &mut Session) {
         session.go(&mut Goal::Time(end), 100_000);
     }
     session.go(&mut Goal::Quiet, 100_000);
+}
+
+/// A node without power, or without a connection, is given up only after five minutes.
+fn give_up_nodes(session: &mut Session) {
+    let end = session.cluster.engine.now() + Duration::from_secs(400);
+    session.go(&mut Goal::Time(end), 200_000);
+    settle(session);
 }
 
 /// How many Pods of the Deployment are available, as its status says.
@@ -121,11 +129,8 @@ fn comes_through(fault: &[&str]) {
         let mut session = session(seed);
         let typed = inflict(&mut session, fault, seed);
         settle(&mut session);
-        // A node without power is given up only after five minutes.
         if fault == ["node stop 1"] {
-            let end = session.cluster.engine.now() + Duration::from_secs(400);
-            session.go(&mut Goal::Time(end), 200_000);
-            settle(&mut session);
+            give_up_nodes(&mut session);
         }
         assert_eq!(available(&session), 2, "{typed:?}");
         assert!(session.crashes().is_empty(), "{typed:?}: {:?}", session.crashes());
@@ -174,6 +179,58 @@ fn what_lasts_has_a_name() {
         settle(&mut session);
         assert_eq!(available(&session), 2, "it finds them when it comes back");
     }
+}
+
+/// Whoever is cut off or hangs, and stays so: the cluster comes through without it, or stops where it is needed. Then what
+/// it was not told stands among the events that are held back, and with a release all goes on.
+#[test]
+fn what_is_held_for_good_has_a_name() {
+    let cases = [
+        ("cut node-1", "kubelet/node-1"),
+        ("cut node-2", "kubelet/node-2"),
+        ("hold link kubelet/node-2 kube-apiserver", "kubelet/node-2"),
+        ("hold kubelet/node-1", "kubelet/node-1"),
+        ("hold kube-scheduler pods", "kube-scheduler"),
+        ("hold kube-scheduler", "kube-scheduler"),
+        ("hold kube-controller-manager pods", "kube-controller-manager"),
+        ("hold kube-controller-manager", "kube-controller-manager"),
+    ];
+    for ((fault, who), seed) in cases.into_iter().flat_map(|case| (1..=seeds()).map(move |seed| (case, seed))) {
+        let mut session = session(seed);
+        let typed = inflict(&mut session, &[fault], seed);
+        settle(&mut session);
+        give_up_nodes(&mut session);
+        assert!(session.crashes().is_empty(), "{typed:?}: {:?}", session.crashes());
+        match who.strip_prefix("kubelet/") {
+            Some(node) => {
+                assert_eq!((ready(&session, node).as_str(), available(&session)), ("Unknown", 2), "{typed:?}");
+                assert!(pods(&session).iter().all(|pod| is_lost(pod, node)), "{typed:?}: {:?}", pods(&session));
+            }
+            None => {
+                let engine = &session.cluster.engine;
+                let untold = engine.held().filter(|event| engine.name(event.to) == who).count();
+                assert!(available(&session) == 2 || untold > 0, "{typed:?}: nobody can say why");
+            }
+        }
+        if fault == "hold kube-scheduler pods" {
+            let waiting = pods(&session).iter().filter(|pod| pod["spec"]["nodeName"].is_null()).count();
+            assert_eq!(available(&session) + waiting as i32, 2, "{typed:?}: those that it has not heard of wait");
+        }
+        session.act("release").expect("something is held");
+        settle(&mut session);
+        assert_eq!(available(&session), 2, "{typed:?}, release");
+    }
+}
+
+/// The Pods of the Deployment.
+fn pods(session: &Session) -> Vec<serde_json::Value> {
+    let pods = session.cluster.engine.api.store.prefix("/registry/pods/default/");
+    pods.map(|(_, entry)| entry.value.to_json()).collect()
+}
+
+/// Whether a Pod is elsewhere, or is to go: only the kubelet of its node could say that it has.
+fn is_lost(pod: &serde_json::Value, node: &str) -> bool {
+    pod["spec"]["nodeName"] != node || !pod["metadata"]["deletionTimestamp"].is_null()
 }
 
 /// A node whose memory runs out says so, and its kubelet ends one Pod after the other, those that ask for nothing first. They
@@ -559,6 +616,15 @@ fn a_fault_is_a_step() {
         let (chain, typed) = causes::chain(&session, StepId(before + 1));
         assert_eq!((chain.len(), typed.as_deref()), (1, Some(*text)));
         session.goto(before + 40);
+    }
+    let lost = session.cluster.engine.pending().find(|event| can_get_lost(&event.what)).map(|event| event.id);
+    let lost = format!("drop {}", lost.expect("somebody always says something"));
+    session.act(&lost).expect("it can get lost");
+    assert_eq!(session.stop().expect("there was a step").event.what, lost);
+    session.goto(session.cluster.engine.steps() + 40);
+    let rows = timeline::rows(&session, &About::Everything);
+    for text in KINDS.iter().copied().chain([lost.as_str()]) {
+        assert!(rows.iter().any(|row| row.text.contains(text)), "{text} is not in the timeline");
     }
     let (end, expected) = (session.cluster.engine.steps(), session.digest());
     let crash = session.history().iter().find(|step| describes(step, "crash kube-controller-manager")).expect("it ran");
