@@ -195,31 +195,39 @@ fn what_is_held_for_good_has_a_name() {
         ("hold kube-controller-manager pods", "kube-controller-manager"),
         ("hold kube-controller-manager", "kube-controller-manager"),
     ];
-    for ((fault, who), seed) in cases.into_iter().flat_map(|case| (1..=seeds()).map(move |seed| (case, seed))) {
-        let mut session = session(seed);
-        let typed = inflict(&mut session, &[fault], seed);
-        settle(&mut session);
-        give_up_nodes(&mut session);
-        assert!(session.crashes().is_empty(), "{typed:?}: {:?}", session.crashes());
-        match who.strip_prefix("kubelet/") {
-            Some(node) => {
-                assert_eq!((ready(&session, node).as_str(), available(&session)), ("Unknown", 2), "{typed:?}");
-                assert!(pods(&session).iter().all(|pod| is_lost(pod, node)), "{typed:?}: {:?}", pods(&session));
-            }
-            None => {
-                let engine = &session.cluster.engine;
-                let untold = engine.held().filter(|event| engine.name(event.to) == who).count();
-                assert!(available(&session) == 2 || untold > 0, "{typed:?}: nobody can say why");
-            }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let cases = cases.into_iter().skip(thread).step_by(threads);
+            scope.spawn(move || cases.for_each(|(fault, who)| (1..=seeds()).for_each(|seed| lasts(fault, who, seed))));
         }
-        if fault == "hold kube-scheduler pods" {
-            let waiting = pods(&session).iter().filter(|pod| pod["spec"]["nodeName"].is_null()).count();
-            assert_eq!(available(&session) + waiting as i32, 2, "{typed:?}: those that it has not heard of wait");
+    });
+}
+
+fn lasts(fault: &str, who: &str, seed: u64) {
+    let mut session = session(seed);
+    let typed = inflict(&mut session, &[fault], seed);
+    settle(&mut session);
+    give_up_nodes(&mut session);
+    assert!(session.crashes().is_empty(), "{typed:?}: {:?}", session.crashes());
+    match who.strip_prefix("kubelet/") {
+        Some(node) => {
+            assert_eq!((ready(&session, node).as_str(), available(&session)), ("Unknown", 2), "{typed:?}");
+            assert!(pods(&session).iter().all(|pod| is_lost(pod, node)), "{typed:?}: {:?}", pods(&session));
         }
-        session.act("release").expect("something is held");
-        settle(&mut session);
-        assert_eq!(available(&session), 2, "{typed:?}, release");
+        None => {
+            let engine = &session.cluster.engine;
+            let untold = engine.held().filter(|event| engine.name(event.to) == who).count();
+            assert!(available(&session) == 2 || untold > 0, "{typed:?}: nobody can say why");
+        }
     }
+    if fault == "hold kube-scheduler pods" {
+        let waiting = pods(&session).iter().filter(|pod| pod["spec"]["nodeName"].is_null()).count();
+        assert_eq!(available(&session) + waiting as i32, 2, "{typed:?}: those that it has not heard of wait");
+    }
+    session.act("release").expect("something is held");
+    settle(&mut session);
+    assert_eq!(available(&session), 2, "{typed:?}, release");
 }
 
 /// The Pods of the Deployment.
