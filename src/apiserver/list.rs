@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::object::status::{Cause, Details, Reason};
+use crate::object::status::Reason;
 use crate::object::{Object, Status};
 use crate::store::Entry;
 
+use super::cache::{Cache, too_large};
 use super::read::{parse_version, watcher_for};
-use super::request::{Request, Response};
+use super::request::{Options, Request, Response};
 use super::watch::Watcher;
 use super::{ApiServer, Handling, Outcome, continue_token, registry};
 
@@ -24,7 +25,7 @@ impl ApiServer {
         let request = handling.request;
         let prefix = registry::list_prefix(request.kind, &request.namespace);
         let watcher = watcher_for(request)?;
-        let snapshot = self.snapshot(request, &prefix)?;
+        let snapshot = self.snapshot(handling, &prefix)?;
         let revision = snapshot.revision.unwrap_or(self.store.revision());
         let page = match snapshot.revision {
             None => Page::take(self.store.prefix(&prefix), &prefix, &snapshot.start, &watcher, request),
@@ -40,8 +41,8 @@ impl ApiServer {
     }
 
     /// Which state the options ask for.
-    fn snapshot(&self, request: &Request, prefix: &str) -> Result<Snapshot, Status> {
-        let options = &request.options;
+    fn snapshot(&self, handling: &Handling, prefix: &str) -> Result<Snapshot, Status> {
+        let options = &handling.request.options;
         let version = options.resource_version.as_str();
         if !options.continue_token.is_empty() {
             if !matches!(version, "" | "0") {
@@ -52,13 +53,12 @@ impl ApiServer {
             return Ok(Snapshot { revision: Some(revision), start: format!("{prefix}{start}") });
         }
         self.check_not_future(version)?;
-        let exact = match options.resource_version_match.as_str() {
-            "Exact" => true,
-            // A page of a named version is of just that version.
-            "" => options.limit > 0 && !matches!(version, "" | "0"),
-            _ => false,
+        let revision = match handling.cache {
+            _ if is_exact(options) => Some(parse_version(version)?),
+            // A list that is to be of the newest state does not fail for a cache that lags behind: etcd answers it.
+            Some(Cache { missed: Some(_), .. }) if version.is_empty() => None,
+            _ => handling.cached()?,
         };
-        let revision = if exact { Some(parse_version(version)?) } else { None };
         Ok(Snapshot { revision, start: String::new() })
     }
 
@@ -78,17 +78,17 @@ impl ApiServer {
             return Ok(());
         }
         let (wanted, current) = (parse_version(version)?, self.store.revision());
-        if wanted <= current {
-            return Ok(());
-        }
-        let cause = Cause {
-            reason: "ResourceVersionTooLarge".into(),
-            message: "Too large resource version".into(),
-            ..Cause::default()
-        };
-        let details = Details { causes: vec![cause], retry_after_seconds: 1, ..Details::default() };
-        let text = format!("Timeout: Too large resource version: {wanted}, current: {current}");
-        Err(Status { details: Some(Box::new(details)), ..Status::new(Reason::Timeout, text) })
+        if wanted <= current { Ok(()) } else { Err(too_large(wanted, current)) }
+    }
+}
+
+/// Whether a list is to be of just the revision that it names. That is for etcd to answer.
+pub(super) fn is_exact(options: &Options) -> bool {
+    match options.resource_version_match.as_str() {
+        "Exact" => true,
+        // A page of a named version is of just that version.
+        "" => options.limit > 0 && !matches!(options.resource_version.as_str(), "" | "0"),
+        _ => false,
     }
 }
 

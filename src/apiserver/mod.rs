@@ -16,7 +16,7 @@
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
 //! - [`apiextensions`]: kinds that users define. [`cel`]: the language of their rules, and of policies.
-//! - [`watch`]: who is told of which change.
+//! - [`watch`]: who is told of which change. [`cache`]: what one of several API servers knows of the store.
 //!
 //! Must hold: nothing is stored that was not validated; a write that changes nothing stores nothing and tells nobody;
 //! an update made from an old version is refused; every watch sees each revision once, in order.
@@ -36,6 +36,7 @@ pub mod admission;
 pub mod apiextensions;
 pub mod authentication;
 pub mod authorization;
+pub mod cache;
 pub mod cel;
 pub mod continue_token;
 pub mod create;
@@ -63,6 +64,7 @@ pub mod watch;
 use admission::policy::Policies;
 use apiextensions::{Definitions, Version};
 use authorization::Authorizer;
+use cache::Cache;
 use managed_fields::Written;
 use managed_fields::templates::Templates;
 use request::{Answer, Request, Response, Subresource, Verb};
@@ -82,6 +84,9 @@ pub struct ApiServer {
     pub watchers: Watchers,
     /// Whether a watch that begins with the state so far begins with the newest. Mirrors the feature gate WatchList.
     pub watch_list: bool,
+    /// Whether several servers stand before the store. Then a change is not told by whoever wrote it, but by each server
+    /// when its own watch of etcd has brought it: see [`cache`].
+    pub several: bool,
     /// The aggregated API `metrics.k8s.io`.
     pub metrics: metrics::MetricsApi,
     authorizer: Authorizer,
@@ -113,6 +118,8 @@ pub(crate) struct Handling<'a> {
     /// What the server knows of the kind, if a user has defined it.
     pub custom: Option<Arc<Version>>,
     pub watch: Option<WatchId>,
+    /// What the server's watch cache has come to, if that is not the newest state.
+    pub cache: Option<Cache>,
     pub warnings: Vec<String>,
     pub fanout: Vec<(WatchId, WatchEvent)>,
     pub stages: Option<Vec<(&'static str, String)>>,
@@ -140,6 +147,7 @@ impl ApiServer {
             store: Store::default(),
             watchers: Watchers::default(),
             watch_list: true,
+            several: false,
             metrics: metrics::MetricsApi::default(),
             authorizer: Authorizer::new(),
             addresses: ServiceAddresses::default(),
@@ -168,11 +176,23 @@ impl ApiServer {
 
     /// Handles one request at time `now`. `watch` names the watch that a watch request opens.
     pub fn handle(&mut self, request: &Request, watch: Option<WatchId>, now: Instant) -> Handled {
+        self.handle_with(None, request, watch, now)
+    }
+
+    /// The same on a server whose watch cache lags behind the store.
+    pub fn handle_with(
+        &mut self,
+        cache: Option<Cache>,
+        request: &Request,
+        watch: Option<WatchId>,
+        now: Instant,
+    ) -> Handled {
         let mut handling = Handling {
             request,
             now,
             custom: None,
             watch,
+            cache,
             warnings: Vec::new(),
             fanout: Vec::new(),
             stages: self.keep_stages.then(Vec::new),
@@ -304,7 +324,9 @@ impl ApiServer {
         let old = change.old.as_ref().map(|entry| &entry.value);
         self.authorizer.object_changed(new.kind(), old, (!deleted).then_some(new));
         self.addresses.changed(old, (!deleted).then_some(new));
-        self.tell_watchers(old, new, deleted, &mut handling.fanout);
+        if !self.several {
+            self.tell_watchers(old, new, deleted, &mut handling.fanout);
+        }
         if new.kind() == Kind::CustomResourceDefinition {
             self.definitions.changed(old, (!deleted).then_some(new));
         }

@@ -12,8 +12,19 @@ use super::{ApiServer, Handling, Outcome, registry};
 impl ApiServer {
     pub(super) fn get(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
-        let object = self.stored(request.kind, &request.namespace, &request.name)?;
+        let object = match handling.cached()? {
+            Some(revision) if !request.options.resource_version.is_empty() => self.stored_at(request, revision)?,
+            _ => self.stored(request.kind, &request.namespace, &request.name)?,
+        };
         Ok((200, Response::Object(object)))
+    }
+
+    /// What was stored under this name as of a revision, or the 404.
+    fn stored_at(&self, request: &Request, revision: u64) -> Result<Object, Status> {
+        let key = registry::key(request.kind, &request.namespace, &request.name);
+        let mut then = self.store.prefix_at(&key, revision).unwrap_or_default();
+        let entry = then.remove(&key).ok_or_else(|| Status::not_found(request.kind, &request.name))?;
+        Ok(entry.value.in_version(request.kind))
     }
 
     /// All objects that the request's namespace and selectors choose, in key order.
@@ -30,14 +41,14 @@ impl ApiServer {
             return Err(Status::bad_request("a watch needs a connection to send its events on"));
         };
         let watcher = watcher_for(request)?;
-        match request.options.resource_version.as_str() {
-            version if request.options.send_initial_events && !version.is_empty() && !self.watch_list => {
-                let revision = parse_version(version)?;
-                self.send_cached(handling, id, &watcher, revision)?;
+        let version = request.options.resource_version.as_str();
+        if request.options.send_initial_events || matches!(version, "" | "0") {
+            match handling.cached()? {
+                Some(revision) => self.send_cached(handling, id, &watcher, revision)?,
+                None => self.send_initial(handling, id, &watcher),
             }
-            _ if request.options.send_initial_events => self.send_initial(handling, id, &watcher),
-            "" | "0" => self.send_initial(handling, id, &watcher),
-            version => self.send_missed(handling, id, &watcher, version)?,
+        } else {
+            self.send_missed(handling, id, &watcher, parse_version(version)?)?;
         }
         self.watchers.open(id, watcher);
         Ok((200, Response::Watching))
@@ -72,18 +83,17 @@ impl ApiServer {
         }
         let bookmark = WatchEvent::Bookmark { kind: watcher.kind, revision, initial_events_end: true };
         handling.fanout.push((id, bookmark));
-        self.send_missed(handling, id, watcher, &revision.to_string())
+        self.send_missed(handling, id, watcher, revision)
     }
 
-    /// What happened since the revision that the client saw last.
+    /// What happened since the revision that the client saw last, as far as the watch cache has heard of it.
     fn send_missed(
         &mut self,
         handling: &mut Handling,
         id: WatchId,
         watcher: &Watcher,
-        version: &str,
+        revision: u64,
     ) -> Result<(), Status> {
-        let revision = parse_version(version)?;
         let Ok(changes) = self.store.changes_after(revision) else {
             let oldest = self.store.compacted();
             // Events are served from etcd itself, without a watch cache in between.
@@ -93,16 +103,12 @@ impl ApiServer {
             };
             return Err(Status::new(Reason::Expired, text));
         };
-        for change in changes {
-            let old = change.old.as_ref().map(|entry| &entry.value);
-            let Some(last) = change.new.as_ref().map(|entry| &entry.value).or(old) else { continue };
-            if last.kind() != watcher.kind {
+        let heard = handling.cache.map_or(u64::MAX, |cache| cache.heard);
+        for change in changes.take_while(|change| change.revision <= heard) {
+            if change.latest().is_none_or(|object| object.kind() != watcher.kind) {
                 continue;
             }
-            let mut last = last.clone();
-            if change.new.is_none() {
-                last.meta_mut().resource_version = Some(change.revision.to_string());
-            }
+            let Some((old, last)) = change.seen() else { continue };
             if let Some(event) = watcher.see(old, &last, change.new.is_none()) {
                 handling.fanout.push((id, event));
             }

@@ -180,9 +180,11 @@ impl Informer {
         matches!(&*self.reflector.borrow(), Reflector::Initial(w, _) | Reflector::Watching(w) if *w == watch)
     }
 
-    /// Opens the watch: the state so far first, then every change.
+    /// Opens the watch: the state so far first, not older than what was seen before, then every change.
     pub fn start(&self) {
+        let seen = self.cache.borrow().revision;
         let options = Options {
+            resource_version: if seen > 0 { seen.to_string() } else { String::new() },
             field_selector: self.selection.field_selector.clone(),
             label_selector: self.selection.label_selector.clone(),
             send_initial_events: true,

@@ -45,6 +45,8 @@ pub struct Config {
     pub managers: u16,
     /// The same of schedulers.
     pub schedulers: u16,
+    /// How many API servers there are, each with a watch cache of its own; 0: one.
+    pub api_servers: u16,
 }
 
 /// The programs of a cluster that can be others than those that are shipped: a learner's own, or one with a known bug.
@@ -179,6 +181,7 @@ impl Default for Config {
             policies: false,
             managers: 0,
             schedulers: 0,
+            api_servers: 0,
         }
     }
 }

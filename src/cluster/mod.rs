@@ -92,7 +92,7 @@ impl Saved {
 impl Cluster {
     /// A cluster that has come up: nodes are Ready and nothing is going on.
     pub fn start(config: Config) -> Cluster {
-        let mut engine = Engine::new(ApiServer::new(config.seed), config.seed);
+        let mut engine = Engine::with_servers(ApiServer::new(config.seed), config.seed, config.api_servers);
         engine.keep_notes(false);
         engine.api.watch_list = config.parts.watch_list;
         bootstrap(&mut engine);
@@ -160,6 +160,7 @@ impl Cluster {
             policies: scenario.policies,
             managers: scenario.managers,
             schedulers: scenario.schedulers,
+            api_servers: scenario.api_servers,
             ..Config::default()
         };
         let mut cluster = Cluster::start(config);

@@ -51,7 +51,7 @@ impl Cluster {
     pub fn may_stir(&self, within: Duration) -> bool {
         let end = self.engine.now() + within;
         let controls = self.engine.controls();
-        let broken = controls.server_down || !controls.holds.is_empty() || !controls.failures.is_empty();
+        let broken = !controls.servers_down.is_empty() || !controls.holds.is_empty() || !controls.failures.is_empty();
         broken
             || self.disturbed.get().is_some_and(|at| self.engine.now() - at < NOTICED)
             || self.engine.pending().take_while(|event| event.due <= end).any(|event| !is_heartbeat(event))

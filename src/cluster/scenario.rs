@@ -72,6 +72,9 @@ pub struct Scenario {
     /// The same of schedulers.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub schedulers: u16,
+    /// How many API servers there are, each with a watch cache of its own; none: one.
+    #[serde(default, rename = "apiServers", skip_serializing_if = "is_zero")]
+    pub api_servers: u16,
     /// Where commands work if they name no namespace. It is there from the start.
     #[serde(default = "default_namespace")]
     pub namespace: String,

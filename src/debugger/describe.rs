@@ -37,7 +37,8 @@ pub fn headline(engine: &Engine, event: &Pending) -> Headline {
             to: waiting_for(engine, event).unwrap_or(to),
         },
         What::Notification { event: said, .. } => {
-            let informer = said.kind().map_or(String::new(), |kind| format!("{} informer in ", kind.info().singular()));
+            let what = if engine.is_server(event.to) { "cache" } else { "informer" };
+            let informer = said.kind().map_or(String::new(), |kind| format!("{} {what} in ", kind.info().singular()));
             Headline { from, what: notification(said), to: format!("{informer}{to}") }
         }
         What::Wake { what, key } => {

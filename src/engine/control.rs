@@ -7,9 +7,10 @@
 //! Left out: a connection that is held does not time out. Requests in it wait until it is released, where a real client
 //! gives up after half a minute or so and tries again.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::event::{APISERVER, ActorId, EventId, Pending, ReplyTo, What};
+use super::event::{ActorId, EventId, Pending, ReplyTo, What};
 use super::failing::{Failure, lost};
 use super::hub::Outgoing;
 use super::{Engine, Step, Stream};
@@ -51,8 +52,8 @@ pub struct Controls {
     pub failures: Vec<Failure>,
     /// Whose next list shows the past.
     pub stale: Vec<Stale>,
-    /// The API server does not answer at all.
-    pub server_down: bool,
+    /// The API servers that do not answer at all.
+    pub servers_down: BTreeSet<ActorId>,
     held: Vec<Pending>,
 }
 
@@ -97,20 +98,20 @@ impl Engine {
     }
 
     fn is_held(&self, event: &Pending) -> bool {
-        let name = |id: ActorId| self.name(id);
+        // The word for the API server stands for all of several.
+        let is =
+            |glob: &str, id: ActorId| matches(glob, self.name(id)) || glob == "kube-apiserver" && self.is_server(id);
+        let (from, to) = (event.from, event.to);
         self.controls.holds.iter().any(|hold| match hold {
-            Hold::Component(component) => matches(component, name(event.to)),
-            Hold::Link(a, b) => {
-                let (from, to) = (name(event.from), name(event.to));
-                from != to && (matches(a, from) && matches(b, to) || matches(b, from) && matches(a, to))
-            }
+            Hold::Component(component) => is(component, to),
+            Hold::Link(a, b) => from != to && (is(a, from) && is(b, to) || is(b, from) && is(a, to)),
             Hold::Watch(component, kind) => match &event.what {
                 What::Notification { event: said, .. } => {
                     let of = match said {
                         WatchEvent::Bookmark { kind, .. } => Some(*kind),
                         other => other.kind(),
                     };
-                    of == Some(*kind) && matches(component, name(event.to))
+                    of == Some(*kind) && is(component, to)
                 }
                 _ => false,
             },
@@ -182,6 +183,9 @@ impl Engine {
     pub fn drop_event(&mut self, id: EventId) -> Result<String, String> {
         let event = self.in_flight(id).ok_or_else(|| self.not_pending(id))?;
         let refused = match &event.what {
+            What::Notification { .. } if self.is_server(event.to) => {
+                Some("etcd's watches lose nothing in between; hold it, or crash the API server")
+            }
             What::Request { .. } | What::Response { .. } | What::Notification { .. } | What::Packet { .. } => None,
             What::Fault { .. } => Some("what breaks is no message"),
             What::Wake { .. } | What::Resume { .. } => Some("a timer is inside its process and cannot get lost"),
@@ -195,16 +199,16 @@ impl Engine {
         let event = self.take_pending((event.due, id));
         Ok(match event.what {
             What::Request { reply: ReplyTo::Watch(watch), .. } => {
-                self.break_watch(watch, event.from, &lost());
+                self.refuse_watch(watch, &event, &lost());
                 "the watch was never opened; its client tries again".to_owned()
             }
             What::Request { reply: ReplyTo::Call(call), request } => {
                 let about = request.line();
-                self.answer_lost(event.from, call, &about);
+                self.answer_lost(event.to, event.from, call, &about);
                 format!("{about} never arrives; {} sees a lost connection", request.user.agent)
             }
             What::Response { call, about, answer } => {
-                self.answer_lost(event.to, call, &about);
+                self.answer_lost(event.from, event.to, call, &about);
                 let done =
                     if answer.wrote { "was carried out, but its client" } else { "was answered, but its client" };
                 format!("{about} {done} sees a lost connection")
@@ -215,9 +219,9 @@ impl Engine {
         })
     }
 
-    fn answer_lost(&mut self, to: ActorId, call: super::CallId, about: &str) {
+    fn answer_lost(&mut self, server: ActorId, to: ActorId, call: super::CallId, about: &str) {
         let answer = Box::new(Answer { code: 0, result: Err(lost()), warnings: Vec::new(), wrote: false });
-        self.send_now(APISERVER, to, What::Response { call, about: about.into(), answer });
+        self.send_now(server, to, What::Response { call, about: about.into(), answer });
     }
 
     fn send_now(&mut self, from: ActorId, to: ActorId, what: What) {
@@ -236,8 +240,8 @@ impl Engine {
         let whose = |watch: WatchId| Some((watch, self.watches.get(&watch)?.actor));
         let of: Vec<(WatchId, ActorId)> =
             open.filter_map(whose).filter(|(_, actor)| matches(component, self.name(*actor))).collect();
-        for (watch, actor) in &of {
-            self.break_watch(*watch, *actor, &lost());
+        for (watch, _) in &of {
+            self.break_watch(*watch, &lost());
         }
         of.len()
     }
@@ -288,23 +292,25 @@ impl Engine {
         }
         let expired = Status::new(Reason::Expired, "The resourceVersion for the provided watch is too old.");
         for watch in &watches {
-            if let Some(Stream { actor, .. }) = self.watches.get(watch) {
-                let actor = *actor;
-                self.break_watch(*watch, actor, &expired);
+            let Some(actor) = self.watches.get(watch).map(|stream| stream.actor) else { continue };
+            match self.followed_by(actor, *watch) {
+                Some(kind) => self.list_anew(actor, kind),
+                None => self.break_watch(*watch, &expired),
             }
         }
         watches.len()
     }
 
-    /// The API server stops: what it was asked and what it was about to say is lost, and every watch breaks. Its store
+    /// An API server stops: what it was asked and what it was about to say is lost, and every watch breaks. The store
     /// is etcd's and stays.
-    pub fn stop_server(&mut self) {
-        self.controls.server_down = true;
-        let watches: Vec<(WatchId, ActorId)> = self.watches.iter().map(|(watch, s)| (*watch, s.actor)).collect();
-        for (watch, actor) in watches {
-            self.break_watch(watch, actor, &lost());
+    pub fn stop_server(&mut self, server: ActorId) {
+        self.controls.servers_down.insert(server);
+        self.forget_server(server);
+        for watch in self.watches_at(server) {
+            self.break_watch(watch, &lost());
         }
-        let with_server = |event: &Pending| event.to == APISERVER || matches!(event.what, What::Response { .. });
+        let with_server =
+            |event: &Pending| event.to == server || event.from == server && matches!(event.what, What::Response { .. });
         let keys: Vec<_> = self.pending.iter().filter(|(_, event)| with_server(event)).map(|(key, _)| *key).collect();
         let (gone, held) = std::mem::take(&mut self.controls.held).into_iter().partition(with_server);
         self.controls.held = held;
@@ -313,24 +319,31 @@ impl Engine {
         for event in gone {
             match event.what {
                 What::Request { reply: ReplyTo::Call(call), request } => {
-                    self.answer_lost(event.from, call, &request.line());
+                    self.answer_lost(server, event.from, call, &request.line());
                 }
-                What::Request { reply: ReplyTo::Watch(watch), .. } => self.break_watch(watch, event.from, &lost()),
-                What::Response { call, about, .. } => self.answer_lost(event.to, call, &about),
+                What::Request { reply: ReplyTo::Watch(watch), .. } => self.refuse_watch(watch, &event, &lost()),
+                What::Response { call, about, .. } => self.answer_lost(server, event.to, call, &about),
                 _ => {}
             }
         }
     }
 
-    /// The API server answers again.
-    pub fn start_server(&mut self) {
-        self.controls.server_down = false;
+    /// An API server answers again.
+    pub fn start_server(&mut self, server: ActorId) {
+        self.controls.servers_down.remove(&server);
     }
 
     /// Ends a watch: what was under way is lost, and its client is told why.
-    fn break_watch(&mut self, watch: WatchId, actor: ActorId, why: &Status) {
+    pub(super) fn break_watch(&mut self, watch: WatchId, why: &Status) {
+        let Some(Stream { actor, server, .. }) = self.watches.get(&watch).cloned() else { return };
         self.close_watch(watch);
-        self.send_now(APISERVER, actor, What::Notification { watch, event: WatchEvent::Error(why.clone()) });
+        self.send_now(server, actor, What::Notification { watch, event: WatchEvent::Error(why.clone()) });
+    }
+
+    /// The same with a watch that was about to be opened.
+    fn refuse_watch(&mut self, watch: WatchId, request: &Pending, why: &Status) {
+        let (server, actor) = (request.to, request.from);
+        self.send_now(server, actor, What::Notification { watch, event: WatchEvent::Error(why.clone()) });
     }
 
     /// From now on hops vary as with this seed.

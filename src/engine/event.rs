@@ -10,11 +10,12 @@ use crate::apiserver::request::{Answer, Request};
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::object::time::Instant;
 
-/// An actor: the API server is 0, the others follow in the order in which they were added.
+/// An actor: the API server is 0, the others follow in the order in which they were added. Of several API servers, the
+/// first is 0, and etcd comes after the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ActorId(pub u32);
 
-/// The API server's place among the actors.
+/// The API server's place among the actors. What a client sends there goes to the server to which it is connected.
 pub const APISERVER: ActorId = ActorId(0);
 
 /// A pending event, numbered in the order in which events were sent.

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::event::{APISERVER, ActorId, Pending, ReplyTo, What};
+use super::event::{Pending, ReplyTo, What};
 use super::hub::Outgoing;
 use super::{Engine, Note};
 use crate::apiserver::registry;
@@ -53,14 +53,14 @@ impl Engine {
     }
 
     /// How a request is to fail, if it is.
-    pub(super) fn failing(&mut self, request: &Request, from: ActorId, watch: bool) -> Option<Failing> {
-        if self.controls.server_down {
+    pub(super) fn failing(&mut self, event: &Pending, request: &Request, watch: bool) -> Option<Failing> {
+        if self.controls.servers_down.contains(&event.to) {
             return Some(Failing::Lost);
         }
         if self.controls.failures.is_empty() || watch {
             return None;
         }
-        let process = self.names[from.0 as usize].clone();
+        let process = self.names[event.from.0 as usize].clone();
         let fits = |failure: &&mut Failure| {
             let whose = matches(&failure.component, &request.user.agent) || matches(&failure.component, &process);
             let verb = failure.verb.is_empty() || failure.verb == request.verb.as_str();
@@ -88,7 +88,8 @@ impl Engine {
             (ReplyTo::Watch(_), Ok(_)) => return,
         };
         let (background, idle) = (event.background, event.idle);
-        self.scratch.push(Outgoing { from: APISERVER, to: event.from, delay: Duration::ZERO, background, idle, what });
+        let (from, to) = (event.to, event.from);
+        self.scratch.push(Outgoing { from, to, delay: Duration::ZERO, background, idle, what });
     }
 
     /// Notes what stands in the store, if a write was refused for a conflict with it.

@@ -45,8 +45,8 @@ impl Engine {
 
     /// Ends it. `at` is whom it concerned.
     pub fn end_fault(&mut self, breaking: Breaking, at: ActorId) -> Step {
-        self.settle(&mut Vec::new());
-        let sent = (breaking.first..self.next_event).map(EventId).filter(|_| self.hub.recording()).collect();
+        self.settle();
+        let sent = self.sent_since(breaking.first);
         let event = Pending { to: at, ..breaking.event };
         Step { id: StepId(self.steps), time: self.now, event, notes: self.hub.take_notes(), sent }
     }

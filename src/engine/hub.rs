@@ -173,10 +173,15 @@ impl Hub {
 
     /// Opens a watch; its events come to `actor` as notifications. A refusal comes as an error event.
     pub fn watch(&self, actor: ActorId, request: Request) -> WatchId {
-        let watch = WatchId(self.0.next_watch.get());
-        self.0.next_watch.set(watch.0 + 1);
+        let watch = self.new_watch();
         let reply = ReplyTo::Watch(watch);
         self.send(actor, super::APISERVER, Duration::ZERO, false, What::Request { reply, request: Box::new(request) });
+        watch
+    }
+
+    pub(super) fn new_watch(&self) -> WatchId {
+        let watch = WatchId(self.0.next_watch.get());
+        self.0.next_watch.set(watch.0 + 1);
         watch
     }
 

@@ -20,6 +20,8 @@ pub struct Latency {
     pub write_response: Duration,
     /// API server to a watching informer.
     pub notification: Duration,
+    /// etcd to an API server that follows it, where there are several.
+    pub etcd: Duration,
     /// Between two events of one watch: a client decodes them one by one.
     pub between_notifications: Duration,
     /// A worker is told that its queue holds a key.
@@ -39,6 +41,7 @@ impl Latency {
             read_response: Duration::from_micros(500),
             write_response: Duration::from_micros(2_500),
             notification: Duration::from_micros(3_000),
+            etcd: Duration::from_micros(500),
             between_notifications: Duration::from_micros(200),
             wake: Duration::from_micros(100),
             rpc: Duration::from_micros(200),
@@ -64,6 +67,15 @@ impl Latency {
             What::Rpc { .. } | What::Reply { .. } => self.rpc,
             What::Packet { .. } => self.packet,
         };
+        self.varied(base)
+    }
+
+    /// How long what etcd tells an API server is under way.
+    pub fn of_etcd(&mut self) -> Duration {
+        self.varied(self.etcd)
+    }
+
+    fn varied(&mut self, base: Duration) -> Duration {
         match &mut self.jitter {
             None => base,
             Some(random) => base / 2 + Duration::from_nanos(random.below(base.as_nanos() as u64 + 1)),

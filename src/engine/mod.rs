@@ -18,7 +18,7 @@
 //! - [`hub`]: the handle by which components send, sleep, arm timers and spawn.
 //! - [`latency`]: how long each hop takes.
 //! - [`memory`]: what components remember.
-//! - [`serve`]: a request that has arrived.
+//! - [`serve`]: a request that has arrived. [`servers`]: several API servers.
 //! - [`task`]: the executor.
 //! - [`saved`]: how a world is saved and brought back.
 //! - [`trace`]: what a step leaves behind.
@@ -49,6 +49,7 @@ pub mod memory;
 pub mod place;
 pub mod saved;
 mod serve;
+mod servers;
 pub mod task;
 pub mod trace;
 
@@ -89,24 +90,36 @@ pub struct Engine {
     crashes: Vec<(ActorId, Rc<str>, String)>,
     scratch: Vec<Outgoing>,
     controls: control::Controls,
+    servers: servers::Servers,
 }
 
 /// A watch's connection: whose it is, and when its last event is due, so that events stay in order.
 #[derive(Clone)]
 struct Stream {
     actor: ActorId,
+    /// Who tells.
+    server: ActorId,
+    /// Its client knows already what happened up to this revision.
+    after: u64,
     last_due: Instant,
 }
 
 impl Engine {
     /// An engine with its API server and nothing else. `seed` 0 gives every hop its plain length.
     pub fn new(api: ApiServer, seed: u64) -> Engine {
+        Engine::with_servers(api, seed, 1)
+    }
+
+    /// The same with so many API servers.
+    pub fn with_servers(mut api: ApiServer, seed: u64, count: u16) -> Engine {
+        let servers = servers::Servers::new(count);
+        api.several = servers.places() > 1;
         Engine {
             api,
             hub: Hub::new(seed ^ 0x6b75_6265),
             latency: Latency::new(seed),
-            actors: vec![None],
-            names: vec!["kube-apiserver".into()],
+            actors: vec![None; servers.places()],
+            names: servers.names(),
             pending: BTreeMap::new(),
             watches: BTreeMap::new(),
             tasks: BTreeMap::new(),
@@ -119,6 +132,7 @@ impl Engine {
             crashes: Vec::new(),
             scratch: Vec::new(),
             controls: control::Controls::default(),
+            servers,
         }
     }
 
@@ -168,6 +182,7 @@ impl Engine {
     /// Stops a process: its watches break, its tasks end where they stand, its timers never go off.
     pub fn remove(&mut self, id: ActorId) -> Option<Rc<dyn Actor>> {
         let actor = self.actors.get_mut(id.0 as usize)?.take()?;
+        self.servers.left(id);
         self.tasks.retain(|_, task| task.actor != id);
         self.calls.retain(|_, task| self.tasks.contains_key(task));
         let gone: Vec<WatchId> = self.watches.iter().filter(|(_, s)| s.actor == id).map(|(w, _)| *w).collect();
@@ -192,7 +207,7 @@ impl Engine {
     pub fn find(&self, name: &str) -> Option<ActorId> {
         (0..self.actors.len())
             .rev()
-            .find(|&i| &*self.names[i] == name && (i == 0 || self.actors[i].is_some()))
+            .find(|&i| &*self.names[i] == name && (i < self.servers.places() || self.actors[i].is_some()))
             .map(|i| ActorId(i as u32))
     }
 
@@ -201,7 +216,7 @@ impl Engine {
         self.actors.get(id.0 as usize)?.as_deref()
     }
 
-    /// All processes that run, without the API server.
+    /// All processes that run, without the API servers.
     pub fn actors(&self) -> impl Iterator<Item = (ActorId, &dyn Actor)> {
         self.actors.iter().enumerate().filter_map(|(i, a)| Some((ActorId(i as u32), a.as_deref()?)))
     }
@@ -235,7 +250,7 @@ impl Engine {
     pub fn outside<T>(&mut self, actor: ActorId, change: impl FnOnce(&mut Engine) -> T) -> T {
         self.hub.enter(self.now, StepId(self.steps), actor, false);
         let result = change(self);
-        self.settle(&mut Vec::new());
+        self.settle();
         result
     }
 
@@ -255,12 +270,16 @@ impl Engine {
         let mut event = self.take_pending(key);
         self.now = self.now.max(event.due);
         self.steps += 1;
-        let id = StepId(self.steps);
+        let (id, first) = (StepId(self.steps), self.next_event);
         self.hub.enter(self.now, id, event.to, event.background);
         self.dispatch(&mut event);
-        let mut sent = Vec::new();
-        self.settle(&mut sent);
-        Step { id, time: self.now, event, notes: self.hub.take_notes(), sent }
+        self.settle();
+        Step { id, time: self.now, event, notes: self.hub.take_notes(), sent: self.sent_since(first) }
+    }
+
+    /// What was sent from this number on; nothing unless notes are kept.
+    fn sent_since(&self, first: u64) -> Vec<EventId> {
+        (first..self.next_event).map(EventId).filter(|_| self.hub.recording()).collect()
     }
 
     /// The one place that says what each kind of event does.
@@ -273,6 +292,7 @@ impl Engine {
             }
             What::Resume { call } => self.resume(*call, Outcome::Elapsed),
             What::Reply { call, result, .. } => self.resume(*call, Outcome::Reply(result.clone())),
+            What::Notification { event: said, .. } if self.is_server(event.to) => self.hear(event.to, said),
             What::Notification { watch, event: said } => {
                 self.hand_over(event.to, Delivery::Notification { watch: *watch, event: said.clone() });
             }
@@ -297,7 +317,7 @@ impl Engine {
     }
 
     /// Starts what was spawned and turns what was sent into pending events.
-    fn settle(&mut self, sent: &mut Vec<EventId>) {
+    fn settle(&mut self) {
         loop {
             let spawned = self.hub.take_spawned();
             if spawned.is_empty() {
@@ -315,10 +335,7 @@ impl Engine {
         let mut outgoing = std::mem::take(&mut self.scratch);
         self.hub.take_outbox(&mut outgoing);
         for out in outgoing.drain(..) {
-            let id = self.enqueue(out);
-            if self.hub.recording() {
-                sent.push(id);
-            }
+            self.enqueue(out);
         }
         self.scratch = outgoing;
     }
@@ -337,10 +354,11 @@ impl Engine {
         self.forget_held(of_watch);
     }
 
-    fn enqueue(&mut self, out: Outgoing) -> EventId {
+    fn enqueue(&mut self, out: Outgoing) {
         let id = EventId(self.next_event);
         self.next_event += 1;
-        let mut due = self.now + out.delay + self.latency.of(&out.what);
+        let hop = if self.is_etcd(out.from) { self.latency.of_etcd() } else { self.latency.of(&out.what) };
+        let mut due = self.now + out.delay + hop;
         let (mut background, mut idle) = (out.background, out.idle);
         match &out.what {
             What::Notification { watch, .. } => {
@@ -355,10 +373,10 @@ impl Engine {
             What::Request { request, .. } => background |= request.is_background(),
             _ => {}
         }
+        let to = if matches!(out.what, What::Request { .. }) { self.server_of(out.from) } else { out.to };
         let cause = StepId(self.steps);
         idle |= out.delay >= DISTANT && matches!(out.what, What::Wake { .. });
-        self.put_or_hold(Pending { id, due, cause, from: out.from, to: out.to, background, idle, what: out.what });
-        id
+        self.put_or_hold(Pending { id, due, cause, from: out.from, to, background, idle, what: out.what });
     }
 
     fn put(&mut self, event: Pending) {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::event::{EventId, Pending};
 use super::hub::SavedHub;
 use super::latency::Latency;
-use super::{Actor, Engine, Stream, control};
+use super::{Actor, Engine, Stream, control, servers};
 use crate::apiserver::ApiServer;
 use crate::apiserver::watch::WatchId;
 use crate::object::time::Instant;
@@ -26,6 +26,7 @@ pub struct Saved {
     now: Instant,
     foreground: usize,
     controls: control::Controls,
+    servers: servers::Servers,
 }
 
 impl Saved {
@@ -52,6 +53,7 @@ impl Engine {
             now: self.now,
             foreground: self.foreground,
             controls: self.controls.clone(),
+            servers: self.servers.clone(),
         })
     }
 
@@ -73,6 +75,7 @@ impl Engine {
         self.now = saved.now;
         self.foreground = saved.foreground;
         self.controls = saved.controls.clone();
+        self.servers = saved.servers.clone();
         self.crashes.clear();
         self.scratch.clear();
     }

@@ -3,36 +3,38 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::event::{APISERVER, CallId, Pending, ReplyTo, What};
+use super::event::{CallId, Pending, ReplyTo, What};
 use super::failing::Failing;
 use super::hub::Outgoing;
+use super::servers::Waits;
 use super::{Engine, Note, Stream};
+use crate::apiserver::cache::Cache;
 use crate::apiserver::request::{Answer, Request, Response};
-use crate::apiserver::watch::WatchEvent;
+use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::object::Kind;
 use crate::object::time::Instant;
 
 impl Engine {
     pub(super) fn handle_request(&mut self, event: &Pending, reply: ReplyTo, request: &Request) {
-        let (from, background, idle) = (event.from, event.background, event.idle);
+        let (from, server, background, idle) = (event.from, event.to, event.background, event.idle);
         let watch = match reply {
             ReplyTo::Watch(watch) => Some(watch),
             ReplyTo::Call(_) => None,
         };
-        let fault = self.failing(request, from, watch.is_some());
+        let fault = self.failing(event, request, watch.is_some());
         if let Some(how) = fault.filter(|how| *how != Failing::LostAfter) {
             return self.refuse(event, reply, request, how);
         }
+        let Ok(cache) = self.cache_for(event, request, watch) else { return };
         if let Some(watch) = watch {
-            self.watches.insert(watch, Stream { actor: from, last_due: Instant::default() });
+            let known = request.options.resource_version.parse().unwrap_or(0);
+            let after = if request.options.send_initial_events { 0 } else { known };
+            self.watches.insert(watch, Stream { actor: from, server, after, last_due: Instant::default() });
         }
-        let mut of_the_past = None;
-        if let Some(revision) = watch.and_then(|_| self.stale_revision(request, from)) {
-            self.hub.note(|| Note::Stage { name: "fault", detail: format!("the watch cache is at {revision}") });
-            let past = of_the_past.insert(request.clone());
-            past.options.resource_version = revision.to_string();
+        let handled = self.api.handle_with(cache, request, watch, self.now);
+        if self.api.several {
+            handled.changes.iter().for_each(|change| self.etcd_tells(change));
         }
-        let handled = self.api.handle(of_the_past.as_ref().unwrap_or(request), watch, self.now);
         for (name, detail) in handled.stages {
             self.hub.note(|| Note::Stage { name, detail });
         }
@@ -46,22 +48,33 @@ impl Engine {
             let about: Rc<str> = if self.hub.recording() { request.line().into() } else { Rc::from("") };
             let answer = fault.map_or(handled.answer, |how| how.answer(request));
             let what = What::Response { call, about, answer: Box::new(answer) };
-            self.scratch.push(Outgoing { from: APISERVER, to: from, delay: Duration::ZERO, background, idle, what });
+            self.scratch.push(Outgoing { from: server, to: from, delay: Duration::ZERO, background, idle, what });
         }
         for (watch, said) in handled.fanout {
-            let Some(stream) = self.watches.get(&watch) else { continue };
-            let quiet = is_background(&said);
-            let what = What::Notification { watch, event: said };
-            let to = stream.actor;
-            self.scratch.push(Outgoing {
-                from: APISERVER,
-                to,
-                delay: Duration::ZERO,
-                background: quiet,
-                idle: quiet,
-                what,
-            });
+            self.notify(watch, said);
         }
+    }
+
+    /// What the server's watch cache has come to, if it lags behind. An error: the request waits for it.
+    fn cache_for(
+        &mut self,
+        event: &Pending,
+        request: &Request,
+        watch: Option<WatchId>,
+    ) -> Result<Option<Cache>, Waits> {
+        if let Some(revision) = watch.and_then(|_| self.stale_revision(request, event.from)) {
+            self.hub.note(|| Note::Stage { name: "fault", detail: format!("the watch cache is at {revision}") });
+            return Ok(Some(Cache { revision, heard: u64::MAX, missed: None }));
+        }
+        self.look_into_cache(event, request)
+    }
+
+    /// Sends what a watch is told.
+    pub(super) fn notify(&mut self, watch: WatchId, said: WatchEvent) {
+        let Some(stream) = self.watches.get(&watch) else { return };
+        let (from, to, quiet) = (stream.server, stream.actor, is_background(&said));
+        let what = What::Notification { watch, event: said };
+        self.scratch.push(Outgoing { from, to, delay: Duration::ZERO, background: quiet, idle: quiet, what });
     }
 
     /// A task of the background whose request was to be seen has left the background with it: so has what follows.

@@ -46,6 +46,22 @@ pub struct Change {
     pub new: Option<Entry>,
 }
 
+impl Change {
+    /// The object as it is now, or was last.
+    pub fn latest(&self) -> Option<&Object> {
+        self.new.as_ref().or(self.old.as_ref()).map(|entry| &entry.value)
+    }
+
+    /// What a watch sees of it: what was there, and what is there now or was last, then with the revision of the deletion.
+    pub fn seen(&self) -> Option<(Option<&Object>, Object)> {
+        let mut last = self.latest()?.clone();
+        if self.new.is_none() {
+            last.meta_mut().resource_version = Some(self.revision.to_string());
+        }
+        Some((self.old.as_ref().map(|entry| &entry.value), last))
+    }
+}
+
 /// Why a transaction or a read was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -111,9 +127,14 @@ impl Store {
         if let Some(entry) = self.get(key).filter(|entry| entry.mod_revision == revision) {
             return Some(entry.history.clone());
         }
-        let at = self.log.partition_point(|change| change.revision < revision);
-        let change = self.log.get(at).filter(|change| change.revision == revision && change.key == key)?;
+        let change = self.change_at(revision).filter(|change| change.key == key)?;
         change.new.as_ref().or(change.old.as_ref()).map(|entry| entry.history.clone())
+    }
+
+    /// The change that made a revision; none if it is forgotten.
+    pub fn change_at(&self, revision: u64) -> Option<&Change> {
+        let at = self.log.partition_point(|change| change.revision < revision);
+        self.log.get(at).map(|change| &**change).filter(|change| change.revision == revision)
     }
 
     /// All entries whose key starts with `prefix`, in key order.

@@ -230,7 +230,7 @@ impl Cluster {
     fn process_of(&self, glob: &str) -> Option<ActorId> {
         let first = |glob: &str| self.engine.actors().find(|(_, actor)| matches(glob, actor.name())).map(|(id, _)| id);
         let in_manager = || self.component_names().iter().any(|name| matches(glob, name));
-        let server = (glob == "kube-apiserver").then_some(APISERVER);
-        server.or_else(|| first(glob)).or_else(|| in_manager().then(|| first("kube-controller-manager*"))?)
+        let server = || self.api_server(glob).or_else(|| (glob == "kube-apiserver").then_some(APISERVER));
+        server().or_else(|| first(glob)).or_else(|| in_manager().then(|| first("kube-controller-manager*"))?)
     }
 }

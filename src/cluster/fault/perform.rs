@@ -180,7 +180,8 @@ impl Cluster {
         let processes = self.engine.actors().map(|(_, actor)| actor.name().to_owned());
         let controllers = self.config.parts.controllers.iter().chain(apiextensions::TABLE);
         let controllers = controllers.flat_map(|row| [row.name, account_of(row.name)]).map(str::to_owned);
-        let mut names: Vec<String> = ["kube-apiserver".to_owned()].into_iter().chain(processes).collect();
+        let servers = self.engine.servers().map(|(_, name)| name.to_owned());
+        let mut names: Vec<String> = servers.chain(processes).collect();
         for name in controllers {
             if !names.contains(&name) {
                 names.push(name);
@@ -230,7 +231,8 @@ impl Cluster {
                     None => self.engine.watched_by(id).contains(kind),
                 };
                 let mut processes = self.engine.actors().map(|(id, actor)| (id, actor.name()));
-                match processes.any(|(id, name)| matches(glob, name) && watches(id, name)) {
+                let follows_etcd = self.engine.has_several_servers() && self.api_server(glob).is_some();
+                match follows_etcd || processes.any(|(id, name)| matches(glob, name) && watches(id, name)) {
                     true => Ok(()),
                     false => Err(format!("{glob} watches no {}; who OBJECT shows who does", kind.info().plural)),
                 }

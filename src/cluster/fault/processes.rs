@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::engine::ActorId;
 use crate::node::kubelet::Kubelet;
 use crate::node::kubelet::eviction::usage::Place;
 use crate::node::kubelet::node_status::Shortage;
@@ -13,12 +14,15 @@ use super::super::{Cluster, NodeConfig, Program};
 impl Cluster {
     /// Stops a process as a crash does: caches and queues are lost, its watches break, calls under way are forgotten.
     pub fn stop_process(&mut self, name: &str) -> Result<String, String> {
-        if name == "kube-apiserver" {
-            if self.engine.controls().server_down {
-                return Err("kube-apiserver does not run; start kube-apiserver".to_owned());
+        if let Some(server) = self.api_server(name) {
+            if self.engine.controls().servers_down.contains(&server) {
+                return Err(format!("{name} does not run; start {name}"));
             }
-            self.engine.stop_server();
-            return Ok("kube-apiserver has stopped: every watch breaks, every call finds nobody".to_owned());
+            self.engine.stop_server(server);
+            return Ok(match self.engine.has_several_servers() {
+                true => format!("{name} has stopped: every watch there breaks, and its clients turn to another"),
+                false => format!("{name} has stopped: every watch breaks, every call finds nobody"),
+            });
         }
         self.known(name)?;
         let id = self.engine.find(name).ok_or_else(|| format!("{name} does not run; start {name}"))?;
@@ -29,12 +33,12 @@ impl Cluster {
 
     /// Starts a process that was stopped. It knows nothing, and lists everything anew.
     pub fn start_process(&mut self, name: &str) -> Result<String, String> {
-        if name == "kube-apiserver" {
-            if !self.engine.controls().server_down {
-                return Err("kube-apiserver runs already".to_owned());
+        if let Some(server) = self.api_server(name) {
+            if !self.engine.controls().servers_down.contains(&server) {
+                return Err(format!("{name} runs already"));
             }
-            self.engine.start_server();
-            return Ok("kube-apiserver answers again".to_owned());
+            self.engine.start_server(server);
+            return Ok(format!("{name} answers again"));
         }
         self.known(name)?;
         if self.engine.find(name).is_some() {
@@ -78,7 +82,12 @@ impl Cluster {
 
     /// Whether this process runs and can crash by itself.
     pub fn can_crash(&self, name: &str) -> bool {
-        name != "kube-apiserver" && self.known(name).is_ok() && self.engine.find(name).is_some()
+        self.api_server(name).is_none() && self.known(name).is_ok() && self.engine.find(name).is_some()
+    }
+
+    /// The API server of this name.
+    pub(super) fn api_server(&self, name: &str) -> Option<ActorId> {
+        self.engine.find(name).filter(|id| self.engine.is_server(*id))
     }
 
     /// That a process of this name can be stopped and started.
@@ -94,11 +103,10 @@ impl Cluster {
         let runtime = name.starts_with("containerd/") || name.starts_with("cni/");
         let why =
             if runtime { ": what it knows of containers would have to be found again, which is left out" } else { "" };
-        let control_plane = control_plane.join(", ");
-        Err(format!(
-            "{name:?} cannot be stopped or started by itself{why}; what can is kube-apiserver, {control_plane}, \
-             kubelet/NODE"
-        ))
+        let servers = self.engine.servers().filter(|(id, _)| self.engine.is_server(*id)).map(|(_, name)| name);
+        let can: Vec<&str> = servers.chain(control_plane.iter().map(String::as_str)).collect();
+        let can = can.join(", ");
+        Err(format!("{name:?} cannot be stopped or started by itself{why}; what can is {can}, kubelet/NODE"))
     }
 
     /// Kills the process of a Pod's container, or lets the kernel do it for its memory. False if none runs.

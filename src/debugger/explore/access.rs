@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::apiserver::registry;
 use crate::apiserver::request::{Body, Request, Subresource, Verb};
-use crate::engine::{APISERVER, Engine, Pending, What};
+use crate::engine::{Engine, Pending, What};
 use crate::object::Kind;
 
 /// What one step touches: places, and whether each may change.
@@ -44,14 +44,18 @@ impl Access {
     /// What the delivery of an event touches.
     pub fn of(engine: &Engine, event: &Pending) -> Access {
         match &event.what {
-            What::Request { request, .. } if event.to == APISERVER => {
+            What::Request { request, .. } if engine.is_server(event.to) => {
                 let mut access = Access::of_request(request);
+                if engine.has_several_servers() {
+                    // What its cache has come to.
+                    access.reads(&Place::Component(engine.name(event.to)));
+                }
                 if is_charged(engine, request) {
                     access.writes(&Place::Kind(Kind::ResourceQuota));
                 }
                 access
             }
-            What::Fault { .. } if event.to == APISERVER => Access::of_all(),
+            What::Fault { .. } if engine.is_server(event.to) => Access::of_all(),
             _ => Access::of_component(engine.name(event.to)),
         }
     }

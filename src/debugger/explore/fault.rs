@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 use crate::cluster::fault::Fault as Breaks;
 use crate::engine::control::{Hold, Stale};
 use crate::engine::failing::{Failing, Failure};
-use crate::engine::{APISERVER, Engine, Note, Pending, ReplyTo, Step, What};
+use crate::engine::{Engine, Note, Pending, ReplyTo, Step, What};
 use crate::object::Kind;
 use crate::object::glob::matches;
 
@@ -125,7 +125,7 @@ impl Watcher {
 
     /// A step ran.
     pub fn saw(&mut self, engine: &Engine, step: &Step) {
-        if step.event.to != APISERVER && !step.sent.is_empty() && !step.event.background {
+        if !engine.is_server(step.event.to) && !step.sent.is_empty() && !step.event.background {
             self.has_sent.insert(engine.name(step.event.to).to_owned(), true);
         }
         for note in &step.notes {
@@ -148,12 +148,12 @@ impl Watcher {
         let allows = |name: &str, kind| places.is_empty() || places.iter().any(|place| place.allows(name, kind));
         let to = engine.name(event.to);
         match &event.what {
-            What::Notification { event: said, .. } => {
+            What::Notification { event: said, .. } if !engine.is_server(event.to) => {
                 if let Some(kind) = said.kind().filter(|kind| allows(to, Some(*kind))) {
                     faults.extend(kinds.iter().filter_map(|fault| of_watch(*fault, to, kind, said)));
                 }
             }
-            What::Request { request, reply } if event.to == APISERVER => {
+            What::Request { request, reply } if engine.is_server(event.to) => {
                 let from = engine.name(event.from);
                 let ours = allows(&request.user.agent, Some(request.kind)) || allows(from, Some(request.kind));
                 if ours && from != "user/kubectl" {
@@ -172,7 +172,7 @@ impl Watcher {
         }
         let crashes = [FaultKind::Crash, FaultKind::Rewind].iter().any(|kind| kinds.contains(kind));
         if crashes
-            && event.to != APISERVER
+            && !engine.is_server(event.to)
             && allows(to, None)
             && cluster.can_crash(to)
             && self.has_sent.insert(to.to_owned(), false).unwrap_or(true)
