@@ -269,6 +269,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("placement", include_str!("../../scenarios/placement.yaml")),
     ("preemption", include_str!("../../scenarios/preemption.yaml")),
     ("leader-change", include_str!("../../scenarios/leader-change.yaml")),
+    ("api-servers", include_str!("../../scenarios/api-servers.yaml")),
     ("node-deleted", include_str!("../../scenarios/node-deleted.yaml")),
     ("drain", include_str!("../../scenarios/drain.yaml")),
     ("node-pressure", include_str!("../../scenarios/node-pressure.yaml")),
