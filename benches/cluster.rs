@@ -241,7 +241,7 @@ fn virtual_day(name: &str) {
             count.set(count.get() + usize::from(client.request(request).await.is_err()));
         }
     });
-    let end = cluster.engine.now() + Duration::from_hours(24);
+    let end = cluster.engine.now() + Duration::from_secs(86_400);
     while cluster.engine.now() < end && cluster.step().is_some() {}
     let (wall, cpu, steps) = (begin.elapsed(), cpu_time() - cpu, cluster.engine.steps() - steps);
     println!(
