@@ -177,7 +177,11 @@ const LONGEST: usize = 20_000;
 
 /// The scenario with this program in the place of a part of the cluster: its run to the end, and what crashed in it.
 fn run_with(program: &Path, exercise: &str, scenario: &str) -> (Vec<String>, Vec<String>) {
-    let mut scenario = Scenario::find(scenario).unwrap();
+    let mut scenario = match scenario {
+        "crashes" => Scenario::parse(scenario, CRASHES).unwrap(),
+        "node-lost" => Scenario::parse(scenario, NODE_LOST).unwrap(),
+        shipped => Scenario::find(shipped).unwrap(),
+    };
     let Judging::Function { parts: Some(parts), .. } = Exercise::find(exercise).unwrap().judging else {
         panic!("{exercise} has no place in the cluster");
     };
@@ -194,6 +198,33 @@ fn run_with(program: &Path, exercise: &str, scenario: &str) -> (Vec<String>, Vec
     (record.trace.iter().map(ToString::to_string).collect(), crashes)
 }
 
+/// A container that crashes again and again, so that each restart waits longer.
+const CRASHES: &str = "
+title: t
+timeline:
+  - kubectl run web --image=nginx:1.27
+  - sleep 5
+  - kill web
+  - sleep 5
+  - kill web
+  - sleep 15
+  - kill web
+  - sleep 30
+  - kill web
+  - sleep 60
+";
+
+/// A node that is silent for so long that its Pods go.
+const NODE_LOST: &str = "
+title: t
+nodes: 2
+timeline:
+  - kubectl create deployment web --image=nginx:1.27 --replicas=2
+  - sleep 5
+  - node stop 1
+  - sleep 400
+";
+
 /// A right function in the place of the cluster's own part changes no step of a run, and a wrong one does.
 #[test]
 fn functions_take_their_place_in_the_cluster() {
@@ -208,13 +239,20 @@ fn functions_take_their_place_in_the_cluster() {
         ("sync", "image-pull-backoff"),
         ("cni", "cross-node"),
         ("job", "job"),
+        ("admission", "limit-range"),
+        ("restart", "crashes"),
+        ("proxy", "service"),
+        ("proxy", "nodeport"),
+        ("collect", "delete-cascade"),
+        ("heartbeat", "node-lost"),
     ];
     for (name, scenario) in places {
         let exercise = Exercise::find(name).unwrap();
         let solution = program(&format!("solution-{}", exercise.folder.replace('_', "-")));
         let (own, learners) = (run_with(Path::new(""), name, scenario), run_with(&solution, name, scenario));
         assert!(own.0.len() > 100 && own.1.is_empty());
-        assert!(own == learners, "{name} in {scenario}: {:?}", learners.1);
+        let parts = own.0.iter().zip(&learners.0).find(|(own, learners)| own != learners);
+        assert!(own == learners, "{name} in {scenario}: {parts:?}, {:?}", learners.1);
         // It was asked: without it the run is another.
         assert!(run_with(Path::new("nobody"), name, scenario) != own, "{name} in {scenario} is not asked");
     }

@@ -1,7 +1,7 @@
 //! POST: a new object. Mirrors `endpoints/handlers/create.go` and `registry/generic/registry/store.go`.
 
 use crate::object::status::{Cause, Reason};
-use crate::object::{Object, Status};
+use crate::object::{Object, Pod, Status};
 
 use super::admission::{self, Attributes};
 use super::managed_fields::Written;
@@ -29,10 +29,11 @@ impl ApiServer {
     ) -> Outcome {
         wipe_system_metadata(&mut object)?;
         place_in_namespace(&mut object, &handling.request.namespace)?;
+        let came = self.for_pod_plugin(handling, &object);
         ApiServer::set_defaults(handling, &mut object);
         handling.stage("defaulting", String::new);
         let written = written.unwrap_or_else(|| self.written_by_create(handling, &mut object));
-        self.admit_create(handling, &mut object)?;
+        self.admit_create(handling, &mut object, came.as_deref())?;
         self.check_escalation(handling, None, &object)?;
         let attempts = if object.name().is_empty() { NAME_ATTEMPTS } else { 1 };
         for _ in 0..attempts {
@@ -67,11 +68,21 @@ impl ApiServer {
         }
     }
 
-    fn admit_create(&mut self, handling: &mut Handling, object: &mut Object) -> Result<(), Status> {
+    fn admit_create(
+        &mut self,
+        handling: &mut Handling,
+        object: &mut Object,
+        for_plugin: Option<&Pod>,
+    ) -> Result<(), Status> {
         if let Some(version) = &handling.custom {
             version.admit_create(handling.request, object)?;
         }
-        for (_, admit) in admission::MUTATING {
+        for (name, admit) in admission::MUTATING {
+            match (for_plugin, *name) {
+                (Some(came), "ServiceAccount") => self.ask_pod_plugin(handling, came, object)?,
+                (Some(_), "DefaultTolerationSeconds") => continue,
+                _ => {}
+            }
             let mut attributes =
                 Attributes { request: handling.request, old: None, reader: &self.store, random: &mut self.random };
             admit(&mut attributes, object)?;

@@ -24,6 +24,7 @@
 //! Left out: aggregation (but for [`metrics`]), API priority and fairness, encryption at rest, expiry of Events after an
 //! hour.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::object::fields::History;
@@ -61,6 +62,7 @@ pub mod update;
 pub mod validation;
 pub mod watch;
 
+use admission::elsewhere::PodPlugin;
 use admission::policy::Policies;
 use apiextensions::{Definitions, Version};
 use authorization::Authorizer;
@@ -94,6 +96,8 @@ pub struct ApiServer {
     definitions: Definitions,
     policies: Policies,
     templates: Templates,
+    /// Who admits new Pods, if it is not the shipped plugins.
+    pod_plugin: Option<Rc<PodPlugin>>,
     random: Random,
     keep_stages: bool,
 }
@@ -154,6 +158,7 @@ impl ApiServer {
             definitions: Definitions::default(),
             policies: Policies::default(),
             templates: Templates::default(),
+            pod_plugin: None,
             random: Random::new(seed ^ 0x6170_6973),
             keep_stages: true,
         }

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use crate::apiserver::admission::elsewhere::PodPlugin;
 use crate::client::Registration;
 use crate::controllers;
 use crate::engine::{Actor, ActorId, Hub};
 use crate::node::cni::plugins::host_local::Ipam;
-use crate::node::kubelet::{self, actions::Compute};
+use crate::node::kubelet::{self, actions::Compute, restart::Restarts};
 use crate::node::network::Mode;
+use crate::node::proxy::chooser::Chooser;
 use crate::scheduler::actor::KubeScheduler;
 
 use super::network;
@@ -56,8 +58,14 @@ pub struct Parts {
     pub controllers: &'static [Registration],
     /// What runs as kube-scheduler.
     pub scheduler: &'static (dyn Fn(Hub, ActorId, Limits) -> Rc<dyn Actor> + Sync),
+    /// What the API server admits new Pods by, if it is not its own plugins.
+    pub pod_plugin: Option<&'static (dyn Fn() -> Rc<PodPlugin> + Sync)>,
     /// What says in a kubelet what a sync has to do to a Pod, if it is not the kubelet's own.
     pub compute: Option<&'static (dyn Fn() -> Rc<Compute> + Sync)>,
+    /// What says in a kubelet when a container is started again, if it is not the kubelet's own.
+    pub restarts: Option<&'static (dyn Fn() -> Rc<Restarts> + Sync)>,
+    /// What chooses in a kube-proxy among the endpoints of a Service, if it is not its own.
+    pub chooser: Option<&'static (dyn Fn() -> Rc<Chooser> + Sync)>,
     /// What gives Pods their addresses on a node, if it is not host-local's own search.
     pub ipam: Option<&'static (dyn Fn() -> Rc<Ipam> + Sync)>,
     /// What runs beside: operators.
@@ -81,7 +89,17 @@ pub struct Program {
 
 impl fmt::Debug for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { controllers, scheduler: _, compute: _, ipam: _, programs, watch_list } = self;
+        let Parts {
+            controllers,
+            scheduler: _,
+            pod_plugin: _,
+            compute: _,
+            restarts: _,
+            chooser: _,
+            ipam: _,
+            programs,
+            watch_list,
+        } = self;
         let controllers: Vec<&str> = controllers.iter().map(|row| row.name).collect();
         write!(f, "{controllers:?} {programs:?} {watch_list}")
     }
@@ -99,7 +117,10 @@ impl Default for Parts {
         Parts {
             controllers: controllers::TABLE,
             scheduler: &|hub, actor, limits| Rc::new(KubeScheduler::new(hub, actor, limits)),
+            pod_plugin: None,
             compute: None,
+            restarts: None,
+            chooser: None,
             ipam: None,
             programs: &[],
             watch_list: true,

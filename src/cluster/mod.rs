@@ -95,6 +95,7 @@ impl Cluster {
         let mut engine = Engine::with_servers(ApiServer::new(config.seed), config.seed, config.api_servers);
         engine.keep_notes(false);
         engine.api.watch_list = config.parts.watch_list;
+        config.parts.pod_plugin.into_iter().for_each(|new| engine.api.use_pod_plugin(new()));
         bootstrap(&mut engine);
         let (hub, id) = (engine.hub().clone(), engine.next_actor());
         let feeds: Feeds = hub.memory(BTreeMap::new());
@@ -324,10 +325,13 @@ impl Cluster {
         driver.into_iter().for_each(|driver| kubelet.use_driver(driver));
         kubelet.use_kernel(kernel);
         self.config.parts.compute.into_iter().for_each(|new| kubelet.use_compute(new()));
+        self.config.parts.restarts.into_iter().for_each(|new| kubelet.use_restarts(new()));
         self.engine.add(Rc::new(kubelet));
         if self.config.proxy {
             let id = self.engine.next_actor();
-            self.engine.add(Rc::new(KubeProxy::new(hub.clone(), id, &node.name, host.clone(), limits)));
+            let proxy = KubeProxy::new(hub.clone(), id, &node.name, host.clone(), limits);
+            self.config.parts.chooser.into_iter().for_each(|new| proxy.use_chooser(new()));
+            self.engine.add(Rc::new(proxy));
         }
         if self.config.policies {
             let id = self.engine.next_actor();

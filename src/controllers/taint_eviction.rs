@@ -70,6 +70,16 @@ struct TaintEviction {
     nodes: Lister<Node>,
     pods: Lister<Pod>,
     state: Memory<State>,
+    /// Who says how long a Pod bears taints, if it is not [`bears`].
+    rule: Option<Rc<Rule>>,
+}
+
+/// Says how long a Pod bears these taints with the effect NoExecute.
+pub type Rule = dyn Fn(&[Taint], &Pod) -> Bears;
+
+/// The controller with another rule.
+pub fn with_rule(context: &ControllerContext, rule: Rc<Rule>) -> Rc<dyn Controller> {
+    Rc::new(TaintEviction { rule: Some(rule), ..TaintEviction::new(context) })
 }
 
 #[derive(Clone, Default)]
@@ -89,6 +99,7 @@ impl TaintEviction {
             nodes: context.lister(),
             pods: context.lister(),
             state: context.memory(State::default()),
+            rule: None,
         }
     }
 
@@ -142,7 +153,8 @@ impl TaintEviction {
     fn judge(&self, pod: &Arc<Pod>, taints: &[Taint]) {
         let key = Key::of_meta(&pod.metadata);
         let tolerations = pod.spec.as_ref().and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
-        match bears(taints, tolerations) {
+        let borne = self.rule.as_ref().map_or_else(|| bears(taints, tolerations), |rule| rule(taints, pod));
+        match borne {
             Bears::Not => {
                 self.cancel(&key);
                 self.arrange(key, Duration::ZERO);

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::{Exercise, Judging, admitting};
 
 /// What the API server looks at beside the Pod.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          Exists, effect NoExecute, 300 seconds, unless one of the Pod's covers that taint with that effect.",
     ],
     minutes: 40,
-    judging: Judging::of::<Admission>(),
+    judging: Judging::of_part::<Admission>(admitting::with_admission),
 };
 
 /// In the learner's process.
@@ -50,19 +50,19 @@ pub fn answer(admit: fn(&mut Pod, &Cluster) -> Result<(), String>) {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Case {
-    pod: Pod,
-    cluster: Cluster,
+pub(super) struct Case {
+    pub pod: Pod,
+    pub cluster: Cluster,
 }
 
 /// The part of the Pod that is looked at.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Admitted {
-    pull_policies: Vec<Option<String>>,
-    account: Option<String>,
-    class: Option<String>,
-    priority: Option<i32>,
-    tolerations: Vec<Toleration>,
+pub(super) struct Admitted {
+    pub pull_policies: Vec<Option<String>>,
+    pub account: Option<String>,
+    pub class: Option<String>,
+    pub priority: Option<i32>,
+    pub tolerations: Vec<Toleration>,
 }
 
 fn admitted(pod: &Pod) -> Admitted {
@@ -77,11 +77,11 @@ fn admitted(pod: &Pod) -> Admitted {
     }
 }
 
-struct Admission;
+pub(super) struct Admission;
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
+pub(super) enum Slip {
     NoTagIsOld,
     OverwritesPolicy,
     LatestSomewhere,

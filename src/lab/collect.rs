@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::{Exercise, Judging, controlling};
 use crate::controllers::garbage_collector::graph::{has_finalizer, owners_of};
 use crate::controllers::garbage_collector::{FOREGROUND, ORPHAN};
+use crate::object::Kind;
 
 /// An object of the cluster, without what the collector does not look at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,7 +51,7 @@ pub enum Propagation {
 
 /// Whether objects of this kind live in namespaces.
 pub fn is_namespaced(kind: &str) -> bool {
-    !["Namespace", "Node", "PersistentVolume"].contains(&kind)
+    Kind::ALL.iter().find(|known| known.info().kind == kind).is_none_or(|known| known.info().namespaced)
 }
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -69,7 +70,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          else Background.",
     ],
     minutes: 40,
-    judging: Judging::of::<Collecting>(),
+    judging: Judging::of_part::<Collecting>(controlling::with_collect),
 };
 
 /// In the learner's process.
@@ -84,16 +85,16 @@ pub fn answer(attempt: fn(&Item, &[Item]) -> Action) {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Case {
-    item: Item,
-    all: Vec<Item>,
+pub(super) struct Case {
+    pub item: Item,
+    pub all: Vec<Item>,
 }
 
-struct Collecting;
+pub(super) struct Collecting;
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
+pub(super) enum Slip {
     OrphansDie,
     ByName,
     ByUid,
@@ -351,8 +352,7 @@ mod tests {
     use crate::controllers::garbage_collector::attempt_to_delete::{Owners, Verdict, policy_of, waits_for_dependents};
     use crate::controllers::garbage_collector::graph::Graph;
     use crate::controllers::garbage_collector::requests::claimed_owner;
-    use crate::object::Discovery;
-    use crate::object::{Kind, Object};
+    use crate::object::{Discovery, Object};
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::{Exercise, Judging, controlling};
 use crate::controllers::node_lifecycle::health::GRACE;
 use crate::controllers::node_taints::{self, NOT_READY, UNREACHABLE};
 
@@ -46,7 +46,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          toleration_seconds of those that it needed; if none of them has one: Stays. A negative number is 0.",
     ],
     minutes: 25,
-    judging: Judging::of::<Looking>(),
+    judging: Judging::of_part::<Looking>(controlling::with_heartbeat),
 };
 
 /// In the learner's process.
@@ -59,18 +59,18 @@ pub fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
     node_taints::tolerates(toleration, taint)
 }
 
-struct Looking;
+pub(super) struct Looking;
 
 #[derive(Serialize, Deserialize)]
-struct Case {
-    node: Node,
-    silent: u64,
-    pods: Vec<Pod>,
+pub(super) struct Case {
+    pub node: Node,
+    pub silent: u64,
+    pub pods: Vec<Pod>,
 }
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
+pub(super) enum Slip {
     TooSoon,
     AtGrace,
     Believes,

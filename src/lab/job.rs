@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging, placing};
+use super::{Exercise, Judging, controlling};
 use crate::object::pod::phase_of;
 
 /// What to do for a Job now.
@@ -45,7 +45,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          succeeded, and then just as many as are active; it is complete when none is active any more.",
     ],
     minutes: 25,
-    judging: Judging::of_part::<Running>(placing::with_job),
+    judging: Judging::of_part::<Running>(controlling::with_job),
 };
 
 /// In the learner's process.

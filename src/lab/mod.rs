@@ -6,8 +6,8 @@
 //!
 //! - [`function`]: how an exercise that is one function is asked and judged.
 //! - [`reconcile`]: how one that is a controller runs in the cluster, in every order of events within a bound.
-//! - [`plug`]: a learner's part in a cluster of one's own; [`oracle`]: a function in it; [`scheduling`] and [`placing`]: where
-//!   it has its place.
+//! - [`plug`]: a learner's part in a cluster of one's own; [`oracle`]: a function in it; [`admitting`], [`controlling`],
+//!   [`scheduling`] and [`placing`]: where it has its place.
 //! - [`shelf`]: the files: what is handed out, what the learner has made of it.
 //! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words.
 //!
@@ -23,9 +23,11 @@ use std::path::Path;
 use crate::cluster::Parts;
 
 pub mod admission;
+mod admitting;
 pub mod cache;
 pub mod cni;
 pub mod collect;
+mod controlling;
 pub mod deployment;
 pub mod endpointslice;
 pub mod expectations;

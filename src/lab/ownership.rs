@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging, placing};
+use super::{Exercise, Judging, controlling};
 use crate::object::meta::controller_of;
 use crate::object::selector::selects;
 
@@ -39,7 +39,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          selected, in my namespace, and neither of us is being deleted.",
     ],
     minutes: 15,
-    judging: Judging::of_part::<Ownership>(placing::with_ownership),
+    judging: Judging::of_part::<Ownership>(controlling::with_ownership),
 };
 
 /// In the learner's process.

@@ -1,106 +1,33 @@
-//! Functions in the places of what they stand for, elsewhere than in the scheduler: exercises 01, 09 and 19 in
-//! kube-controller-manager, 12 in the kubelets, 14 in the nodes' network plugins.
+//! Functions in the places of what they stand for on the nodes: exercises 12 and 13 in the kubelets, 14 in the network
+//! plugins, 16 in the kube-proxies.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddrV4};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
-use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
-use k8s_openapi::api::batch::v1::JobSpec;
-use k8s_openapi::api::core::v1::{Container, Pod};
+use k8s_openapi::api::core::v1::{Container, Pod, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use super::cni::{self, Cni};
-use super::job::{self, End, Running};
+use super::controlling::seconds_begun;
 use super::oracle::Oracle;
-use super::ownership::{self, Claim, Ownership};
-use super::rollout::{Rolling, Rollout, Set};
+use super::proxy::{self, From, Proxy, Visit};
+use super::restart::{self, Restart, Restarting};
 use super::sync::{self, Sandbox, Seen, State, Syncing};
-use crate::client::{Controller, ControllerContext, Registration};
 use crate::cluster::Parts;
-use crate::controllers::claim::Verdict;
-use crate::controllers::deployment::arithmetic::{available, fenceposts, size, wanted};
-use crate::controllers::deployment::rolling::Sizes;
-use crate::controllers::deployment::{self, Deployments, Sets};
-use crate::controllers::job::{Jobs, Outlook};
-use crate::controllers::pods::is_active;
-use crate::controllers::replicaset::ReplicaSets;
-use crate::controllers::{self, replicaset};
 use crate::node::cni::exec::Command;
 use crate::node::cni::plugins::Run;
 use crate::node::cni::plugins::host_local::Ipam;
 use crate::node::cni::plugins::host_local::ranges::Range;
 use crate::node::kubelet::actions::{self, Actions, Compute, Failed};
+use crate::node::kubelet::restart::{self as kubelet, Restarts};
 use crate::node::kubelet::runtime_pod::{RunState, RuntimePod};
+use crate::node::proxy::chooser::{Chooser, Chosen};
+use crate::node::proxy::portal::{Backend, Location, Portal};
 use crate::object::Pod as SharedPod;
-
-/// A cluster with this controller made otherwise: with a function that asks the program.
-fn with_controller(
-    program: &Path,
-    of: Registration,
-    new: fn(&ControllerContext, Oracle) -> Rc<dyn Controller>,
-) -> Parts {
-    let program = program.to_owned();
-    let new = Box::leak(Box::new(move |context: &ControllerContext| new(context, Oracle::new(&program))));
-    let row = Registration { new, ..of };
-    let table = controllers::TABLE.iter().map(|shipped| if shipped.name == row.name { row } else { *shipped });
-    Parts { controllers: table.collect::<Vec<_>>().leak(), ..Parts::default() }
-}
-
-/// A cluster whose ReplicaSets ask `claim` about Pods that nobody controls, or that they do not select any more.
-pub(super) fn with_ownership(program: &Path) -> Parts {
-    with_controller(program, replicaset::REGISTRATION, |context, oracle| {
-        let rule = move |replica_set: &ReplicaSet, _: &_, pod: &SharedPod| {
-            let case = ownership::Case { replica_set: replica_set.clone(), pod: Pod::from(pod.clone()) };
-            match oracle.ask::<Ownership>(&case) {
-                Claim::Keep => Verdict::Keep,
-                Claim::Adopt => Verdict::Adopt,
-                Claim::Release => Verdict::Release,
-                Claim::Leave => Verdict::Ignore,
-            }
-        };
-        Rc::new(ReplicaSets::<ReplicaSet>::with_rule(context, Rc::new(rule)))
-    })
-}
-
-/// A cluster whose Deployments ask `step` how far a rolling update may go.
-pub(super) fn with_rollout(program: &Path) -> Parts {
-    with_controller(program, deployment::REGISTRATION, |context, oracle| {
-        let set = |rs: &ReplicaSet| Set { size: size(rs), available: available(rs) };
-        let sizes = move |d: &Deployment, sets: &Sets, new: &ReplicaSet| {
-            let fenceposts = fenceposts(d);
-            let rollout = Rollout {
-                replicas: wanted(d),
-                max_surge: fenceposts.max_surge,
-                max_unavailable: fenceposts.max_unavailable,
-                new: set(new),
-                old: sets.old.iter().map(|rs| set(rs)).collect(),
-            };
-            let sizes = oracle.ask::<Rolling>(&rollout);
-            Sizes { new: sizes.new, old: sizes.old }
-        };
-        Rc::new(Deployments::with_arithmetic(context, Rc::new(sizes)))
-    })
-}
-
-/// A cluster whose Jobs ask `sync` what they still need.
-pub(super) fn with_job(program: &Path) -> Parts {
-    with_controller(program, controllers::job::REGISTRATION, |context, oracle| {
-        let rule = move |spec: &JobSpec, pods: &[Arc<SharedPod>]| {
-            let active = pods.iter().filter(|pod| is_active(pod)).count() as i32;
-            let pods = pods.iter().map(|pod| Pod::from((**pod).clone())).collect();
-            let case = job::Case { job: spec.clone(), pods };
-            let step = oracle.ask::<Running>(&case);
-            Outlook {
-                wanted: active + step.create as i32 - step.delete as i32,
-                failed: step.end == Some(End::Failed),
-                complete: step.end == Some(End::Complete),
-            }
-        };
-        Rc::new(Jobs::with_rule(context, Rc::new(rule)))
-    })
-}
 
 /// A cluster whose kubelets ask `sync` what to do to a Pod, if it is one of those that the exercise knows.
 pub(super) fn with_sync(program: &Path) -> Parts {
@@ -193,4 +120,99 @@ fn call(run: &Run, range: &Range) -> Option<(cni::Range, cni::Call)> {
     let environment = run.environment;
     let (container, ifname) = (environment.container_id.clone(), environment.ifname.clone());
     Some((range, cni::Call { command, container, ifname }))
+}
+
+/// A cluster whose kubelets ask `restart` how long a container waits that is to be started again.
+pub(super) fn with_restart(program: &Path) -> Parts {
+    let program = program.to_owned();
+    let restarts = Box::leak(Box::new(move || -> Rc<Restarts> {
+        let oracle = Oracle::new(&program);
+        Rc::new(move |pod: &SharedPod, container: &Container, runs: &[kubelet::Run]| {
+            let run = |run: &kubelet::Run| restart::Run { exit_code: run.exit_code, seconds: seconds_begun(run.time) };
+            let case =
+                restart::Case { policy: policy(pod, container).to_owned(), runs: runs.iter().map(run).collect() };
+            match oracle.ask::<Restarting>(&case) {
+                Restart::Never => None,
+                Restart::After(seconds) => Some(Duration::from_secs(seconds)),
+            }
+        })
+    }));
+    Parts { restarts: Some(restarts), ..Parts::default() }
+}
+
+/// The restart policy of a container. One with rules of its own is to be started again if the kubelet asks when.
+fn policy<'a>(pod: &'a SharedPod, container: &'a Container) -> &'a str {
+    let of_pod = pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref()).unwrap_or("Always");
+    match container.restart_policy_rules {
+        Some(_) => "Always",
+        None => container.restart_policy.as_deref().unwrap_or(of_pod),
+    }
+}
+
+/// A cluster whose kube-proxies ask `backends` whom they choose from.
+pub(super) fn with_proxy(program: &Path) -> Parts {
+    let program = program.to_owned();
+    let chooser = Box::leak(Box::new(move || -> Rc<Chooser> {
+        let oracle = Oracle::new(&program);
+        Rc::new(move |service: &Service, slices: &[Arc<EndpointSlice>], portal: &Portal, here: &Location| {
+            // The exercise knows no other ways in, and no hints.
+            let hinted = |backend: &Backend| !backend.for_zones.is_empty() || !backend.for_nodes.is_empty();
+            let is_known = portal.external_ips.is_empty() && portal.load_balancer_ips.is_empty();
+            if !is_known || portal.endpoints.iter().any(hinted) {
+                return Ok(None);
+            }
+            let slices: Vec<EndpointSlice> = slices.iter().map(|slice| nameless(slice)).collect();
+            let ask = |service: &Service, from: From, port: u16| -> Result<Vec<Backend>, String> {
+                let protocol = portal.name.protocol.as_str().to_ascii_uppercase();
+                let visit = Visit { from, protocol, port: i32::from(port), node: here.node.clone() };
+                let case = proxy::Case { service: service.clone(), slices: slices.clone(), visit };
+                let texts = oracle.try_ask::<Proxy>(&case)?;
+                Ok(texts.iter().filter_map(|text| backend(portal, text)).collect())
+            };
+            chosen(service, portal, &ask).map(Some)
+        })
+    }));
+    Parts { chooser: Some(chooser), ..Parts::default() }
+}
+
+/// A slice as the exercise knows it, where a port without a name has none; in the cluster its name is empty.
+fn nameless(slice: &EndpointSlice) -> EndpointSlice {
+    let mut slice = slice.clone();
+    for port in slice.ports.iter_mut().flatten() {
+        port.name = port.name.take().filter(|name| !name.is_empty());
+    }
+    slice
+}
+
+/// Asks for the endpoints of a Service, for a client at this place who asks for this port.
+type Ask<'a> = dyn Fn(&Service, From, u16) -> Result<Vec<Backend>, String> + 'a;
+
+/// Whom a node chooses from under each policy. Clients inside and outside have the same rules where both may go anywhere.
+fn chosen(service: &Service, portal: &Portal, ask: &Ask) -> Result<Chosen, String> {
+    let mut open = service.clone();
+    if let Some(spec) = &mut open.spec {
+        (spec.internal_traffic_policy, spec.external_traffic_policy) = (None, None);
+    }
+    let inside = ask(service, From::Inside, portal.port)?;
+    let outside = portal.node_port.map(|port| ask(service, From::Outside, port)).transpose()?;
+    let everywhere = if portal.uses_local() { ask(&open, From::Inside, portal.port)? } else { Vec::new() };
+    let any = !inside.is_empty() || !everywhere.is_empty();
+    let (cluster, local) = match (portal.internal_local, portal.external_local, outside) {
+        (false, true, Some(outside)) => (inside, outside),
+        (false, ..) => (inside, Vec::new()),
+        (true, false, Some(outside)) => (outside, inside),
+        (true, true, Some(_)) => (everywhere, inside),
+        (true, _, None) => (Vec::new(), inside),
+    };
+    Ok(Chosen { cluster, local, any })
+}
+
+/// The endpoint with this address, `10.244.1.2:8080`; one that leads nowhere, if there is none.
+fn backend(portal: &Portal, text: &str) -> Option<Backend> {
+    let known = portal.endpoints.iter().find(|backend| backend.to_string() == text).cloned();
+    known.or_else(|| {
+        let address: SocketAddrV4 = text.parse().ok()?;
+        let (ip, port, for_zones, for_nodes) = (*address.ip(), address.port(), Vec::new(), Vec::new());
+        Some(Backend { ip, port, ready: true, serving: true, terminating: false, local: false, for_zones, for_nodes })
+    })
 }

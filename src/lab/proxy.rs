@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::{Exercise, Judging, placing};
 
 /// A new connection to a Service, as a node sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          terminating and still serving; with Local, both among this node's only.",
     ],
     minutes: 40,
-    judging: Judging::of::<Proxy>(),
+    judging: Judging::of_part::<Proxy>(placing::with_proxy),
 };
 
 /// In the learner's process. The order of what is found does not matter.
@@ -63,17 +63,17 @@ pub fn answer(backends: fn(&Service, &[EndpointSlice], &Visit) -> Vec<String>) {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Case {
-    service: Service,
-    slices: Vec<EndpointSlice>,
-    visit: Visit,
+pub(super) struct Case {
+    pub service: Service,
+    pub slices: Vec<EndpointSlice>,
+    pub visit: Visit,
 }
 
-struct Proxy;
+pub(super) struct Proxy;
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
+pub(super) enum Slip {
     AllReady,
     OnlySaidReady,
     NoLastResort,

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::{Exercise, Judging, placing};
 
 /// One run of a container that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          600 s, the restart is immediate and the delay becomes 10; else it waits the delay, which then doubles, up to 300.",
     ],
     minutes: 20,
-    judging: Judging::of::<Restarting>(),
+    judging: Judging::of_part::<Restarting>(placing::with_restart),
 };
 
 /// In the learner's process.
@@ -46,17 +46,17 @@ pub fn answer(restart: fn(&str, &[Run]) -> Restart) {
     function::answer::<Restarting>(|case| restart(&case.policy, &case.runs));
 }
 
-struct Restarting;
+pub(super) struct Restarting;
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Case {
-    policy: String,
-    runs: Vec<Run>,
+pub(super) struct Case {
+    pub policy: String,
+    pub runs: Vec<Run>,
 }
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
+pub(super) enum Slip {
     IgnoresPolicy,
     OnFailureIsAlways,
     NeverIsOnFailure,

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging, placing};
+use super::{Exercise, Judging, controlling};
 use crate::controllers::deployment::arithmetic::{max_scaled_down, new_replicas};
 
 /// A Deployment in the middle of a rolling update, as one reconcile sees it.
@@ -58,7 +58,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          minimum.",
     ],
     minutes: 40,
-    judging: Judging::of_part::<Rolling>(placing::with_rollout),
+    judging: Judging::of_part::<Rolling>(controlling::with_rollout),
 };
 
 /// In the learner's process.

@@ -82,7 +82,9 @@ mod tests {
         let page = with_token(b"<head></head><body></head>".to_vec(), "t", Some("replicaset"));
         let page = String::from_utf8(page).expect("it was text");
         assert!(
-            page.starts_with("<head><meta name=\"kubestep-live\" content=\"t\" data-exercises=\"ownership replicaset "),
+            page.starts_with(
+                "<head><meta name=\"kubestep-live\" content=\"t\" data-exercises=\"ownership admission replicaset "
+            ),
             "{page}"
         );
         assert!(page.ends_with(" data-chosen=\"replicaset\"></head><body></head>"), "{page}");

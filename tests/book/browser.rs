@@ -335,7 +335,8 @@ fn a_page_offers_to_run_with_a_learners_code() {
     let offered = page.text("[...document.querySelector('.ks-whose').options].map((one) => one.value).join(' ')");
     assert_eq!(
         offered,
-        " ownership replicaset expectations deployment rollout fit score sync cni endpointslice job finalizer operator"
+        " ownership admission replicaset expectations deployment rollout fit score sync restart cni endpointslice proxy \
+         collect heartbeat job finalizer operator"
     );
     assert_eq!(page.text("document.querySelector('.ks-whose').value"), "replicaset", "as the command said");
     page.eval("document.querySelector('.ks-bar .ks-live').click()");

@@ -26,6 +26,7 @@ use super::request::{Binding, Request};
 pub mod claim_resize;
 pub mod default_class;
 pub mod default_toleration_seconds;
+pub mod elsewhere;
 pub mod limit_ranger;
 pub mod namespace_lifecycle;
 pub mod node_restriction;

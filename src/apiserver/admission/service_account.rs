@@ -30,7 +30,7 @@ const VOLUME_PREFIX: &str = "kube-api-access-";
 const TOKEN_EXPIRATION_SECONDS: i64 = 60 * 60 + 7;
 
 /// A Pod that stands for a file on its node, and has no account.
-const MIRROR: &str = "kubernetes.io/config.mirror";
+pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// Gives a new Pod its account, the volume with the token, and the account's pull secrets.
 pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Status> {

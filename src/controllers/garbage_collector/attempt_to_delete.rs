@@ -86,6 +86,9 @@ impl GarbageCollector {
             return Ok(());
         };
         let (_, deleting_dependents) = self.deletion_of(identity);
+        if let Some(decision) = self.decided_elsewhere(identity, &live, deleting_dependents).await? {
+            return self.carry_through(identity, &live, decision, deleting_dependents).await;
+        }
         if deleting_dependents {
             return self.wait_for_dependents(identity).await;
         }
@@ -104,19 +107,20 @@ impl GarbageCollector {
 
     /// The object's foreground deletion ends when nothing blocks it. Mirrors `processDeletingDependentsItem`; what is
     /// being deleted already is not queued for nothing.
-    async fn wait_for_dependents(&self, identity: &Identity) -> Result<(), Error> {
-        let waits_for: Option<Vec<Rc<Identity>>> = {
-            let graph = self.graph.borrow();
-            let node = graph.get(&identity.uid).filter(|node| !node.is_unblocked());
-            node.map(|node| node.undeleted().filter_map(|uid| Some(graph.get(uid)?.identity.clone())).collect())
-        };
-        match waits_for {
-            None => self.remove_finalizer(identity, FOREGROUND).await,
-            Some(blocking) => {
-                blocking.iter().for_each(|dependent| self.queue.add(key(DELETE, dependent)));
-                Ok(())
-            }
+    pub(super) async fn wait_for_dependents(&self, identity: &Identity) -> Result<(), Error> {
+        let is_blocked = self.graph.borrow().get(&identity.uid).is_some_and(|node| !node.is_unblocked());
+        if !is_blocked {
+            return self.remove_finalizer(identity, FOREGROUND).await;
         }
+        self.hurry_dependents(identity);
+        Ok(())
+    }
+
+    /// Queues what holds up the object's foreground deletion.
+    pub(super) fn hurry_dependents(&self, identity: &Identity) {
+        let graph = self.graph.borrow();
+        let undeleted = graph.get(&identity.uid).into_iter().flat_map(|node| node.undeleted());
+        undeleted.filter_map(|uid| graph.get(uid)).for_each(|node| self.queue.add(key(DELETE, &node.identity)));
     }
 
     /// What has become of each owner. None: one of them can never be, so the object is left alone.
@@ -138,7 +142,7 @@ impl GarbageCollector {
 
     /// Whether an owner is there: from memory if it is known to be absent, else from the API server.
     /// Mirrors `isDangling`.
-    async fn look_up(&self, owner: &Identity) -> Result<Lookup, Error> {
+    pub(super) async fn look_up(&self, owner: &Identity) -> Result<Lookup, Error> {
         if self.graph.borrow_mut().absent.contains(owner) {
             return Ok(Lookup::Absent);
         }
@@ -178,7 +182,7 @@ impl GarbageCollector {
 
     /// If a dependent waits for its own dependents, it may be waiting, in a circle, for this object: which therefore
     /// stops blocking its owners.
-    async fn break_circle(&self, identity: &Identity, live: &Object) -> Result<(), Error> {
+    pub(super) async fn break_circle(&self, identity: &Identity, live: &Object) -> Result<(), Error> {
         let circle = {
             let graph = self.graph.borrow();
             let waits = |uid: &Uid| graph.get(uid).is_some_and(|dependent| dependent.deleting_dependents);
@@ -200,7 +204,7 @@ impl GarbageCollector {
 }
 
 /// What is found of an owner.
-enum Lookup {
+pub(super) enum Lookup {
     There(Object),
     Absent,
     Impossible,

@@ -110,6 +110,11 @@ impl Node {
         }
     }
 
+    /// The object, as last seen.
+    pub fn object(&self) -> Option<&Object> {
+        self.object.as_ref()
+    }
+
     /// Whether an informer has told of it.
     pub fn is_observed(&self) -> bool {
         self.object.is_some()

@@ -49,6 +49,7 @@ use crate::object::{Discovery, Key, Kind};
 pub mod absent;
 pub mod attempt_to_delete;
 pub mod attempt_to_orphan;
+pub mod elsewhere;
 pub mod graph;
 pub mod outline;
 pub mod requests;
@@ -93,6 +94,8 @@ pub struct GarbageCollector {
     graph: Memory<Graph>,
     /// The kinds there are.
     discovery: Memory<Discovery>,
+    /// Who decides about an object, if it is not [`attempt_to_delete`].
+    rule: Option<Rc<elsewhere::Rule>>,
 }
 
 /// What a key of the queue asks for.
@@ -115,7 +118,13 @@ impl GarbageCollector {
             queue: context.queue.clone(),
             graph: context.memory(Graph::default()),
             discovery: context.memory(Discovery::default()),
+            rule: None,
         }
+    }
+
+    /// The collector with another rule.
+    pub fn with_rule(context: &ControllerContext, rule: Rc<elsewhere::Rule>) -> GarbageCollector {
+        GarbageCollector { rule: Some(rule), ..GarbageCollector::new(context) }
     }
 
     /// Puts into the queue what a change of the graph makes necessary.

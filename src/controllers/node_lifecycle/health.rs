@@ -16,6 +16,19 @@ pub const STARTUP_GRACE: Duration = Duration::from_secs(60);
 /// The conditions that nobody can vouch for when the kubelet is silent.
 const KUBELET_CONDITIONS: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
+/// What follows from how long nothing was heard of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Nobody knows how it is.
+    pub is_unknown: bool,
+    /// The key of the NoExecute taint that it has for it.
+    pub taint: Option<String>,
+}
+
+/// Says what follows for a node of which nothing was heard for this time, in place of [`NodeHealth::is_silent`] and of
+/// what the controller makes of it. None: it is for the controller to say.
+pub type Rule = dyn Fn(&Node, Duration) -> Option<Finding>;
+
 /// What is remembered of a node between looks.
 ///
 /// Two clocks are never compared: not what the heartbeats *say* counts, but when they were last seen to *change*, on the

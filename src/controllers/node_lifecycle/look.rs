@@ -10,9 +10,9 @@ use crate::client::{EventType, join_all};
 use crate::controllers::node_taints::{self, BY_NODE, NOT_READY, UNREACHABLE, taint};
 use crate::object::{Key, Status};
 
+use super::Monitor;
 use super::health::{self, NodeHealth};
 use super::zones::{self, Disruption};
-use super::{Monitor, no_execute_taints};
 
 /// How many nodes are worked on at once. Mirrors `scheduler.UpdateWorkerSize`.
 const AT_ONCE: usize = 8;
@@ -104,6 +104,7 @@ impl Monitor {
         let silent = seen.is_silent(now);
         let current = seen.ready().map(str::to_owned);
         self.state.borrow_mut().health.insert(name(node).to_owned(), seen);
+        let silent = self.found_elsewhere(node).map_or(silent, |found| found.is_unknown);
         // A node that never told counts as Unknown.
         let observed = current.clone().unwrap_or_else(|| "Unknown".to_owned());
         if silent {
@@ -138,7 +139,7 @@ impl Monitor {
 
     /// Mirrors `processTaintBaseEviction`. What fails is tried again at the next look.
     async fn taint_or_clear(&self, node: &Node, ready: &str) {
-        let Some((add, opposite)) = no_execute_taints(Some(ready)) else {
+        let Some((add, opposite)) = self.no_execute_taints(node, Some(ready)) else {
             self.reachable(node).await;
             return;
         };

@@ -65,6 +65,11 @@ const MONITOR_PERIOD: Duration = Duration::from_secs(5);
 /// `scheduler.NodeEvictionPeriod`: how often the queues of nodes to be tainted are looked at.
 const TAINT_PERIOD: Duration = Duration::from_millis(100);
 
+/// The controller with another rule.
+pub fn with_rule(context: &ControllerContext, rule: Rc<health::Rule>) -> Rc<dyn Controller> {
+    Rc::new(Monitor { rule: Some(rule), ..Monitor::new(context) })
+}
+
 /// The controller. Its keys are nodes, Pods, and two for what recurs: no namespace is called `*`.
 struct Monitor {
     client: Client,
@@ -74,6 +79,8 @@ struct Monitor {
     leases: Lister<Lease>,
     pods: Lister<Pod>,
     state: Memory<State>,
+    /// Who says what follows from silence, if it is not the controller.
+    rule: Option<Rc<health::Rule>>,
 }
 
 /// What is remembered between reconciles.
@@ -100,6 +107,31 @@ impl Monitor {
             leases: context.lister(),
             pods: context.lister(),
             state: context.memory(State::default()),
+            rule: None,
+        }
+    }
+
+    /// What the other rule says of a node that has told its condition, if there is one.
+    fn found_elsewhere(&self, node: &Node) -> Option<health::Finding> {
+        let rule = self.rule.as_ref()?;
+        let silent = {
+            let state = self.state.borrow();
+            let health = state.health.get(node.metadata.name.as_deref()?)?;
+            health.ready()?;
+            self.client.now() - health.probe
+        };
+        rule(node, silent)
+    }
+
+    /// The NoExecute taint that the node is to have with this Ready status, and the one that it rules out.
+    fn no_execute_taints(&self, node: &Node, ready: Option<&str>) -> Option<(Taint, Taint)> {
+        match self.found_elsewhere(node) {
+            Some(found) => {
+                let key = found.taint?;
+                let other = if key == UNREACHABLE { NOT_READY } else { UNREACHABLE };
+                Some((taint(&key, "NoExecute"), taint(other, "NoExecute")))
+            }
+            None => no_execute_taints(ready),
         }
     }
 
@@ -145,7 +177,7 @@ impl Monitor {
             while let Some(name) = self.with_zone(&zone, |zone, now| zone.take(now)).flatten() {
                 let Some(node) = self.nodes.get(&Key::new("", &name)) else { continue };
                 let ready = health::condition(&node, "Ready").map(|condition| condition.status.as_str());
-                let Some((add, opposite)) = no_execute_taints(ready) else { continue };
+                let Some((add, opposite)) = self.no_execute_taints(&node, ready) else { continue };
                 if node_taints::swap(&self.client, &node, vec![add], &[opposite]).await.is_err() {
                     self.with_zone(&zone, |zone, _| zone.put_back(name));
                     break;

@@ -152,6 +152,8 @@ pub struct Shared {
     state: Memory<State>,
     /// What says what a sync has to do, if it is not [`actions::compute`].
     compute: OnceCell<Rc<actions::Compute>>,
+    /// What says when a container is started again, if it is not [`backoff`].
+    restarts: OnceCell<Rc<restart::Restarts>>,
 }
 
 /// All that changes. It can be lost: everything in it is found again in the API server and in the runtime.
@@ -163,6 +165,8 @@ struct State {
     pleg: Pleg,
     /// Restarts of containers.
     crashes: Backoff,
+    /// The runs of containers that have ended, by the same keys: if something else than [`backoff`] asks for them.
+    runs: BTreeMap<String, Vec<restart::Run>>,
     /// Pulls of images.
     pulls: Backoff,
     /// The error of the last failed pull, by the key of its back-off.
@@ -211,6 +215,7 @@ impl Kubelet {
             driver: hub.memory(None),
             kernel: hub.memory(None),
             compute: OnceCell::new(),
+            restarts: OnceCell::new(),
             config,
         };
         Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node, services }
@@ -236,6 +241,12 @@ impl Kubelet {
     pub fn use_compute(&self, compute: Rc<actions::Compute>) {
         // A second one changes nothing.
         let _ = self.shared.compute.set(compute);
+    }
+
+    /// Something else says when a container is started again. It can be said once.
+    pub fn use_restarts(&self, restarts: Rc<restart::Restarts>) {
+        // A second one changes nothing.
+        let _ = self.shared.restarts.set(restarts);
     }
 
     /// The machine becomes short of something; none: it has enough of everything again.

@@ -159,6 +159,7 @@ impl Shared {
             let mut state = self.state.borrow_mut();
             state.status.forget(uid);
             state.crashes.forget(uid);
+            state.runs.retain(|key, _| !key.starts_with(uid));
             state.pulls.forget(uid);
             state.pull_errors.retain(|key, _| !key.starts_with(uid));
             state.pleg.forget(uid);

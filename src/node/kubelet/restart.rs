@@ -3,10 +3,27 @@
 //! Mirrors `kubecontainer.ShouldContainerBeRestarted` (`pkg/kubelet/container/helpers.go`): a container's own
 //! `restartPolicyRules`, then its own `restartPolicy`, then the pod's.
 
+use std::time::Duration;
+
 use k8s_openapi::api::core::v1::Container;
 
 use super::runtime_pod::{RunState, RuntimePod};
 use crate::object::Pod;
+
+/// A run of a container that has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// The runtime's id.
+    pub id: String,
+    /// 0: all went well.
+    pub exit_code: i32,
+    /// How long it ran.
+    pub time: Duration,
+}
+
+/// Says how long after the end of its last run a container of a Pod is started again, with all its runs, in place of
+/// [`super::backoff`]; None: it is not.
+pub type Restarts = dyn Fn(&Pod, &Container, &[Run]) -> Option<Duration>;
 
 /// Whether the next sync should start this container (again).
 pub fn should_start(pod: &Pod, container: &Container, runtime: &RuntimePod) -> bool {

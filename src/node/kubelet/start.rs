@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Container;
 use serde_json::{Value, json};
@@ -12,7 +13,8 @@ use serde_json::{Value, json};
 use super::Shared;
 use super::backoff::go_duration;
 use super::images::{self, Plan};
-use super::runtime_pod::{RunState, RuntimePod};
+use super::restart::Run;
+use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
 use super::status::WaitingReason;
 use crate::client::recorder::EventType;
 use crate::engine::{CallId, Message};
@@ -117,19 +119,41 @@ impl Shared {
         let Some(last) = dead.next() else { return Ok(()) };
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let key = format!("{uid}_{}_{}", container.name, container.image.as_deref().unwrap_or_default());
-        let now = self.hub.now();
         let (name, pod_text) = (&container.name, pod_text(pod));
-        let mut state = self.state.borrow_mut();
-        let Some(until) = state.crashes.wait_since(&key, last.finished_at, now) else {
-            state.crashes.next(&key, last.finished_at, now);
-            return Ok(());
-        };
-        let delay = go_duration(state.crashes.get(&key));
-        drop(state);
+        let Some((until, delay)) = self.crash_wait(pod, container, &key, last) else { return Ok(()) };
+        let delay = go_duration(delay);
         let told = format!("Back-off restarting failed container {name} in pod {pod_text}");
         self.recorder.event_at(&**pod, field, EventType::Warning, "BackOff", told);
         let message = format!("back-off {delay} restarting failed container={name} pod={pod_text}");
-        Err(NotStarted { until: Some(until), ..NotStarted::because("CrashLoopBackOff", message) })
+        Err(NotStarted { until, ..NotStarted::because("CrashLoopBackOff", message) })
+    }
+
+    /// How long a container waits that has ended, and until when: no time, if it is never started again. None if its wait is
+    /// over, which is written down.
+    fn crash_wait(
+        &self,
+        pod: &Pod,
+        container: &Container,
+        key: &str,
+        last: &RuntimeContainer,
+    ) -> Option<(Option<Instant>, Duration)> {
+        let (now, mut state) = (self.hub.now(), self.state.borrow_mut());
+        let Some(restarts) = self.restarts.get() else {
+            let Some(until) = state.crashes.wait_since(key, last.finished_at, now) else {
+                state.crashes.next(key, last.finished_at, now);
+                return None;
+            };
+            return Some((Some(until), state.crashes.get(key)));
+        };
+        let runs = state.runs.entry(key.to_owned()).or_default();
+        if runs.last().is_none_or(|run| run.id != last.id) {
+            let time = last.finished_at - last.started_at;
+            runs.push(Run { id: last.id.clone(), exit_code: last.exit_code, time });
+        }
+        match restarts(pod, container, runs) {
+            None => Some((None, Duration::ZERO)),
+            Some(wait) => Some((Some(last.finished_at + wait), wait)).filter(|_| now < last.finished_at + wait),
+        }
     }
 
     /// `EnsureImageExists`.

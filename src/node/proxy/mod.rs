@@ -28,6 +28,7 @@
 //! and not as a Pod of a DaemonSet.
 
 use std::any::Any;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -44,6 +45,7 @@ use crate::node::host::Host;
 use crate::node::netfilter::{Cidr, Netfilter, RulesetError};
 use crate::object::{Key, Kind, Object};
 
+pub mod chooser;
 pub mod iptables;
 pub mod names;
 pub mod nft_list;
@@ -54,7 +56,9 @@ pub mod runner;
 #[cfg(test)]
 mod tests;
 
+use chooser::{Chooser, Chosen};
 use iptables::{Contribution, Style};
+use names::PortName;
 use portal::{Location, Portal};
 use runner::Runner;
 
@@ -85,6 +89,8 @@ pub struct KubeProxy {
     recorder: Recorder,
     informers: Vec<Informer>,
     state: Memory<State>,
+    /// Who chooses among endpoints, if it is not [`portal`].
+    chooser: OnceCell<Rc<Chooser>>,
 }
 
 /// All that it knows. It can be lost: the API server has it all.
@@ -116,8 +122,15 @@ impl KubeProxy {
             recorder: Recorder::new(client, "kube-proxy", ""),
             informers: selections.into_iter().map(informer).collect(),
             state: hub.memory(state),
+            chooser: OnceCell::new(),
             hub,
         }
+    }
+
+    /// Something else chooses among endpoints. It can be said once.
+    pub fn use_chooser(&self, chooser: Rc<Chooser>) {
+        // A second one changes nothing.
+        let _ = self.chooser.set(chooser);
     }
 
     /// Its informers.
@@ -164,6 +177,13 @@ impl KubeProxy {
         let mut state = self.state.borrow_mut();
         if !state.runner.run(self.hub.now()) {
             return;
+        }
+        if let Some(chooser) = self.chooser.get()
+            && let Err(how) = state.proxier.ask(chooser.as_ref())
+        {
+            // Nothing else runs outside of a task, and the engine catches what breaks in tasks.
+            let crash = async move { std::panic::resume_unwind(Box::new(how)) };
+            return self.hub.spawn(self.actor, "choose endpoints".to_owned(), crash);
         }
         let mut network = self.host.network.borrow_mut();
         if state.proxier.sync(&mut network.root.netfilter).is_err() {
@@ -226,6 +246,8 @@ pub struct Proxier {
     slices: BTreeMap<Key, BTreeMap<String, Arc<EndpointSlice>>>,
     /// Services with a change that is not written yet.
     changed: BTreeSet<Key>,
+    /// What somebody else has chosen, by Service and by the names of its ports.
+    chosen: BTreeMap<Key, BTreeMap<PortName, Chosen>>,
     /// What is written, by Service.
     written: BTreeMap<Key, Rc<Written>>,
     /// How many endpoints that makes.
@@ -350,12 +372,21 @@ impl Proxier {
         Ok(())
     }
 
-    /// Works a Service out anew; returns the chains that it had before.
-    fn work_out(&mut self, key: &Key) -> Vec<String> {
+    /// A Service's portals, as far as they are not written yet.
+    fn portals_of(&self, key: &Key) -> Vec<Portal> {
         let none = BTreeMap::new();
         let slices = self.slices.get(key).unwrap_or(&none);
         let service = self.services.get(key);
-        let portals = service.map(|service| portal::portals(service, slices, &self.here)).unwrap_or_default();
+        let mut portals = service.map(|service| portal::portals(service, slices, &self.here)).unwrap_or_default();
+        if let Some(chosen) = self.chosen.get(key) {
+            portals.iter_mut().for_each(|portal| portal.chosen = chosen.get(&portal.name).cloned());
+        }
+        portals
+    }
+
+    /// Works a Service out anew; returns the chains that it had before.
+    fn work_out(&mut self, key: &Key) -> Vec<String> {
+        let portals = self.portals_of(key);
         let style = Style { pods: PODS, comments: self.endpoints <= LARGE_CLUSTER };
         let contributions = portals.iter().map(|portal| iptables::contribute(portal, &self.here, style)).collect();
         let written = Written { portals, contributions };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
+use super::chooser::Chosen;
 use super::names::PortName;
 use crate::node::netfilter::{Cidr, Protocol};
 
@@ -39,6 +40,8 @@ pub struct Portal {
     pub external_local: bool,
     /// All of them, in the order of their text.
     pub endpoints: Vec<Backend>,
+    /// Which of them were chosen, if it was not [`Portal::choose`] who did.
+    pub chosen: Option<Chosen>,
 }
 
 /// One endpoint of a portal.
@@ -109,6 +112,7 @@ fn portal(
     let ingress = service.status.iter().filter_map(|status| status.load_balancer.as_ref()?.ingress.as_ref()).flatten();
     Some(Portal {
         endpoints: backends(&name, slices, here),
+        chosen: None,
         name,
         cluster_ip,
         port: u16::try_from(port.port).ok()?,
@@ -192,6 +196,9 @@ impl Portal {
 
     /// Chooses: ready endpoints that are meant for this place; if there are none, those that are going but still answer.
     pub fn choose(&self, here: &Location) -> Choice<'_> {
+        if let Some(chosen) = &self.chosen {
+            return chosen.choice();
+        }
         let all = || self.endpoints.iter();
         let dying = |backend: &&Backend| !backend.ready && backend.serving && backend.terminating;
         let near = self.nearness(here);
@@ -264,6 +271,7 @@ mod tests {
             internal_local: false,
             external_local: false,
             endpoints,
+            chosen: None,
         }
     }
 
