@@ -40,6 +40,11 @@ pub fn questions<F: Function>() -> Vec<String> {
     F::questions().into_iter().map(text).collect()
 }
 
+/// The question of this number, for a person.
+pub fn show<F: Function>(n: usize) -> String {
+    F::questions().get(n).map(F::show).unwrap_or_default()
+}
+
 /// In the learner's process: answers the questions on standard input, one a line, with a function.
 pub fn answer<F: Function>(function: impl Fn(&F::Question) -> F::Answer) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {

@@ -83,6 +83,8 @@ pub enum Judging {
         questions: fn() -> Vec<String>,
         /// What the answers, one for each question, amount to.
         judge: fn(&[String]) -> Result<usize, Failure>,
+        /// The question of this number, counted from 0, for a person.
+        show: fn(usize) -> String,
         /// A cluster in which this program has the place of what the function stands for, if it can be put there.
         parts: Option<fn(&Path) -> Parts>,
     },
@@ -101,12 +103,17 @@ impl Judging {
 
     /// Of the exercise that is this function.
     pub const fn of<F: function::Function>() -> Judging {
-        Judging::Function { questions: function::questions::<F>, judge: function::judge::<F>, parts: None }
+        Judging::function::<F>(None)
     }
 
     /// Of the exercise that is this function, which has a place in the cluster.
     pub const fn of_part<F: function::Function>(parts: fn(&Path) -> Parts) -> Judging {
-        Judging::Function { questions: function::questions::<F>, judge: function::judge::<F>, parts: Some(parts) }
+        Judging::function::<F>(Some(parts))
+    }
+
+    const fn function<F: function::Function>(parts: Option<fn(&Path) -> Parts>) -> Judging {
+        let (questions, judge, show) = (function::questions::<F>, function::judge::<F>, function::show::<F>);
+        Judging::Function { questions, judge, show, parts }
     }
 }
 
@@ -177,13 +184,13 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The same question gets another answer when it is asked again.
-    fn not_again(question: &str) -> Failure {
+    /// The same gets another answer when it is asked again.
+    fn not_again(case: &str) -> Failure {
         Failure {
             property: "what is the same is answered the same, whatever came before".to_owned(),
             case: format!(
-                "{question}\nwas asked again, and went otherwise: something is kept in a static, or a clock or chance is \
-                 asked"
+                "{case}\nthis was asked twice, and went otherwise the second time: is something kept in a static between two \
+                 calls, or is a clock or chance asked?"
             ),
             mistake: None,
             replay: None,

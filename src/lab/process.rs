@@ -61,7 +61,7 @@ pub fn grade_package(root: &Path, package: &str, arguments: &[&str], exercise: &
 /// Asks a program that is built.
 pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) -> Verdict {
     match exercise.judging {
-        Judging::Function { questions, judge, .. } => match ask_twice(program, arguments, &questions()) {
+        Judging::Function { questions, judge, show, .. } => match ask_twice(program, arguments, &questions(), show) {
             Err(verdict) => verdict,
             Ok(answers) => judge(&answers).map_or_else(Verdict::Fails, Verdict::Passes),
         },
@@ -98,31 +98,41 @@ pub fn build(root: &Path, package: &str) -> Result<PathBuf, Verdict> {
 
 /// Runs a program on the questions, and another time the other way round: a function gives the same answers. What is kept
 /// in a static shows so.
-fn ask_twice(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<String>, Verdict> {
+fn ask_twice(
+    program: &Path,
+    arguments: &[&str],
+    questions: &[String],
+    show: fn(usize) -> String,
+) -> Result<Vec<String>, Verdict> {
     let turned: Vec<String> = questions.iter().rev().cloned().collect();
     let (first, second) = std::thread::scope(|scope| {
         let second = scope.spawn(|| ask(program, arguments, &turned));
         (ask(program, arguments, questions), second.join())
     });
-    let answers = first.map_err(Verdict::Stopped)?;
-    let second =
-        second.unwrap_or_else(|_| Err("the grader's thread has ended".to_owned())).map_err(Verdict::Stopped)?;
+    let stopped = |how: String, n: usize| match questions.len() {
+        all if n < all => Verdict::Stopped(format!("{how}\nit was asked:\n{}", show(n))),
+        _ => Verdict::Stopped(how),
+    };
+    let answers = first.map_err(|(how, n)| stopped(how, n))?;
+    let second = second.unwrap_or_else(|_| Err(("the grader's thread has ended".to_owned(), usize::MAX)));
+    let second = second.map_err(|(how, n)| stopped(how, questions.len().wrapping_sub(n.saturating_add(1))))?;
     match (0..answers.len()).find(|n| answers[*n] != second[answers.len() - 1 - n]) {
         None => Ok(answers),
-        Some(n) => Err(Verdict::Fails(Failure::not_again(&questions[n]))),
+        Some(n) => Err(Verdict::Fails(Failure::not_again(&show(n)))),
     }
 }
 
 /// Runs a program on the questions and returns its answers, as many as questions.
 ///
 /// # Errors
-/// In words, the way in which it did not answer them all.
-pub fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<String>, String> {
-    let mut child =
-        start(program, arguments).map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
+/// In words, the way in which it did not answer them all, and at which question it was.
+fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<String>, (String, usize)> {
+    let none = questions.len();
+    let mut child = start(program, arguments)
+        .map_err(|error| (format!("{} cannot be started: {error}", program.display()), none))?;
     let (Some(mut input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return Err("the process has no pipes".to_owned());
+        return Err(("the process has no pipes".to_owned(), none));
     };
     let asked = questions.join("\n") + "\n";
     // A process that does not read its questions must not hold up the grader: all three pipes have their own thread.
@@ -135,12 +145,17 @@ pub fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<V
     let (answered, asked) = (answers.len(), questions.len());
     let at = format!(" at question {} of {asked}", answered + 1);
     if let Some(how) = how_it_ended(output.len().max(errors.len()), &errors, &at) {
-        return Err(how);
+        return Err((how, answered));
     }
     match ended {
-        None => Err(format!("it does not come to an end: no answer{at} within {} s", SECONDS.as_secs())),
-        Some(status) if !status.success() || answered < asked => Err(format!("it ends the process ({status}){at}")),
-        _ if answered > asked => Err(format!("it gives {answered} answers to {asked} questions")),
+        None => {
+            let all = format!("within {} s, the time that there is for all of them", SECONDS.as_secs());
+            Err((format!("it does not come to an end: no answer{at} {all}"), answered))
+        }
+        Some(status) if !status.success() || answered < asked => {
+            Err((format!("it ends the process ({status}){at}"), answered))
+        }
+        _ if answered > asked => Err((format!("it gives {answered} answers to {asked} questions"), none)),
         _ => Ok(answers),
     }
 }
@@ -284,7 +299,9 @@ fn how_it_ended(printed: usize, errors: &str, at: &str) -> Option<String> {
         return Some(format!("it asks for more than {} GiB of memory{at}", MEMORY_KIB >> 20));
     }
     if let Some(panic) = errors.find("panicked at") {
-        return Some(format!("it panics{at}: {}", errors[panic..].trim()));
+        // How to get a backtrace is no news: here nobody can.
+        let said: Vec<&str> = errors[panic..].lines().filter(|line| !line.starts_with("note: ")).collect();
+        return Some(format!("it panics{at}: {}", said.join("\n").trim()));
     }
     errors.contains("has overflowed its stack").then(|| format!("it calls itself without end{at}"))
 }

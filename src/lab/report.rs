@@ -28,7 +28,8 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
             next(&mut text, &format!("mend {file}"));
         }
         Verdict::Stopped(how) => {
-            text += &indented(how);
+            // The first line is said already.
+            text += &indented(how.split_once('\n').map_or("", |(_, rest)| rest));
             next(&mut text, &format!("mend {file}"));
         }
         Verdict::Fails(failure) => {
