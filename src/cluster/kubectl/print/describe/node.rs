@@ -7,7 +7,9 @@ use super::super::duration::age;
 use super::super::fields::{at, flag, list, long_time, map, plain, text};
 use super::super::pod::is_finished;
 use super::{Page, Related};
+use crate::object::Pod;
 use crate::object::quantity::Amount;
+use crate::object::resources::{pod_limits, pod_requests};
 
 pub(super) fn describe(page: &mut Page, node: &Value, related: &Related) {
     page.name(node);
@@ -83,11 +85,11 @@ fn describe_system(page: &mut Page, node: &Value) {
     }
 }
 
-/// Requests and limits, each of cpu and memory.
-type Sums = [Vec<Amount>; 4];
+/// The resources of which there are sums.
+const SHOWN: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
-const RESOURCES: [(&str, &str); 4] =
-    [("requests", "cpu"), ("limits", "cpu"), ("requests", "memory"), ("limits", "memory")];
+/// Of each, what Pods ask for and what they are limited to.
+type Sums = [[Vec<Amount>; 2]; 3];
 
 /// Mirrors `describeNodeResource`.
 fn describe_pods(page: &mut Page, node: &Value, pods: &[Value]) {
@@ -97,28 +99,27 @@ fn describe_pods(page: &mut Page, node: &Value, pods: &[Value]) {
     page.line("  ---------\t----\t\t------------\t----------\t---------------\t-------------\t---");
     let mut all = Sums::default();
     for pod in running {
-        let cells = RESOURCES.map(|(group, name)| {
-            let amounts = amounts_of(pod, group, name);
-            let slot = RESOURCES.iter().position(|r| *r == (group, name)).unwrap_or_default();
-            let shown = share(node, name, &amounts);
-            all[slot].extend(amounts);
-            shown
-        });
+        let Ok(typed) = serde_json::from_value::<Pod>(pod.clone()) else { continue };
+        let asked = [pod_requests(&typed), pod_limits(&typed)];
+        let mut cells = Vec::new();
+        for (name, sums) in SHOWN.into_iter().zip(&mut all) {
+            for (amounts, sum) in asked.iter().zip(sums) {
+                let amount = amounts.get(name).copied();
+                cells.push(share(node, name, amount.as_slice()));
+                sum.extend(amount);
+            }
+        }
+        // There is no column for the disk.
+        cells.truncate(4);
         let (namespace, name) = (text(pod, "metadata.namespace"), text(pod, "metadata.name"));
         let age = age(page.now, pod, "metadata.creationTimestamp");
         page.line(format!("  {namespace}\t{name}\t\t{}\t{age}", cells.join("\t")));
     }
     page.line("Allocated resources:\n  (Total limits may be over 100 percent, i.e., overcommitted.)");
     page.line("  Resource\tRequests\tLimits\n  --------\t--------\t------");
-    for (i, name) in [(0, "cpu"), (2, "memory")] {
-        page.line(format!("  {name}\t{}\t{}", share(node, name, &all[i]), share(node, name, &all[i + 1])));
+    for (name, [requests, limits]) in SHOWN.into_iter().zip(&all) {
+        page.line(format!("  {name}\t{}\t{}", share(node, name, requests), share(node, name, limits)));
     }
-    page.line("  ephemeral-storage\t0 (0%)\t0 (0%)");
-}
-
-fn amounts_of(pod: &Value, group: &str, name: &str) -> Vec<Amount> {
-    let of = |container: &Value| Amount::parse(text(at(at(container, "resources"), group), name)).ok();
-    list(pod, "spec.containers").iter().filter_map(of).collect()
 }
 
 /// `250m (6%)`: the sum, and its share of what the node has.
