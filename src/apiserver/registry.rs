@@ -56,6 +56,7 @@ pub fn prefix(kind: Kind) -> &'static str {
         ValidatingAdmissionPolicy => "validatingadmissionpolicies",
         ValidatingAdmissionPolicyBinding => "validatingadmissionpolicybindings",
         CustomResourceDefinition => "apiextensions.k8s.io/customresourcedefinitions",
+        RuntimeClass => "runtimeclasses",
     }
 }
 

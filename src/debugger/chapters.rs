@@ -76,7 +76,7 @@ fn of_kind(kind: Kind) -> usize {
         Kind::DaemonSet | Kind::StatefulSet | Kind::ControllerRevision | Kind::Job | Kind::CronJob => 16,
         Kind::HorizontalPodAutoscaler => 16,
         Kind::PriorityClass => 8,
-        Kind::Pod | Kind::Node => 9,
+        Kind::Pod | Kind::Node | Kind::RuntimeClass => 9,
         Kind::PersistentVolume | Kind::PersistentVolumeClaim | Kind::StorageClass | Kind::VolumeAttachment => 11,
         Kind::CSIDriver | Kind::CSINode | Kind::ConfigMap | Kind::Secret => 11,
         Kind::Service | Kind::Endpoints | Kind::EndpointSlice | Kind::IPAddress | Kind::ServiceCIDR => 12,

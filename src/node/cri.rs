@@ -36,6 +36,9 @@ pub struct PodSandboxConfig {
     pub port_mappings: Vec<(i32, i32, String)>,
     /// Its `/etc/resolv.conf`.
     pub dns: DnsConfig,
+    /// The way to run it, of `RunPodSandboxRequest`; empty: the usual one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub runtime_handler: String,
 }
 
 /// `DNSConfig`: what a Pod's `/etc/resolv.conf` says.

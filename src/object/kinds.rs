@@ -191,7 +191,7 @@ macro_rules! kinds {
 
 use k8s_openapi::api::{
     admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v2 as autoscaling, batch::v1 as batch,
-    coordination::v1 as coordination, core::v1 as core,
+    coordination::v1 as coordination, core::v1 as core, node::v1 as node,
 };
 use k8s_openapi::api::{discovery::v1 as discovery, networking::v1 as networking, policy::v1 as policy};
 use k8s_openapi::api::{rbac::v1 as rbac, scheduling::v1 as scheduling, storage::v1 as storage};
@@ -240,6 +240,7 @@ kinds! {
     ValidatingAdmissionPolicy: admission::ValidatingAdmissionPolicy, "validatingadmissionpolicies", false, [];
     ValidatingAdmissionPolicyBinding: admission::ValidatingAdmissionPolicyBinding, "validatingadmissionpolicybindings", false, [];
     CustomResourceDefinition: apiextensions::CustomResourceDefinition, "customresourcedefinitions", false, ["crd", "crds"];
+    RuntimeClass: node::RuntimeClass, "runtimeclasses", false, [];
 }
 
 impl Object {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::request::{Body, DeleteOptions, Options, Patch, Request, StatusPatch, User, Verb};
+use kubestep::cluster::scenario::Scenario;
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::What;
 use kubestep::node::runtime::Runtime;
@@ -233,5 +234,69 @@ fn a_node_comes_back_and_its_pods_with_it() {
         let there = pod.spec.as_ref().and_then(|s| s.node_name.as_ref()) == Some(&node);
         assert_eq!(restarts(&pod), i32::from(there), "{:#?}", world.calls);
         assert_eq!(pod.status.as_ref().and_then(|s| s.phase.as_deref()), Some("Running"));
+    }
+}
+
+/// A RuntimeClass says what it costs and where it can be had; its handler is for the node's runtime to know.
+#[test]
+fn a_runtime_class_is_filled_in_and_looked_up() {
+    let text = "\
+title: t
+nodes: 2
+files:
+  all.yaml: |
+    apiVersion: node.k8s.io/v1
+    kind: RuntimeClass
+    metadata: {name: vm}
+    handler: kata
+    overhead: {podFixed: {cpu: 250m, memory: 128Mi}}
+    scheduling: {nodeSelector: {kubernetes.io/hostname: node-2}}
+    ---
+    apiVersion: node.k8s.io/v1
+    kind: RuntimeClass
+    metadata: {name: unknown}
+    handler: firecracker
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: works}
+    spec: {runtimeClassName: vm, containers: [{name: c, image: 'nginx:1.27', resources: {requests: {cpu: '1'}}}]}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: does-not}
+    spec: {runtimeClassName: unknown, containers: [{name: c, image: 'nginx:1.27'}]}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: refused}
+    spec: {runtimeClassName: nobody, containers: [{name: c, image: 'nginx:1.27'}]}
+timeline:
+  - kubectl apply -f all.yaml
+  - kubectl wait --for=condition=Ready pod/works --timeout=60s
+  - kubectl get runtimeclasses
+  - kubectl get pods -o wide
+  - kubectl get pod works -o jsonpath='{.spec.overhead}'
+  - kubectl describe node node-2
+  - kubectl get events --field-selector reason=FailedCreatePodSandBox
+  - kubectl patch runtimeclass vm -p '{\"handler\":\"other\"}'
+";
+    let scenario = Scenario::parse("classes", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut cluster = Cluster::for_scenario(&scenario);
+    cluster.settle(Duration::from_secs(60));
+    let said = cluster.kubectl.printed_since(0);
+    let narrow: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "runtimeclass.node.k8s.io/vm created",
+        "pods \"refused\" is forbidden: pod rejected: RuntimeClass \"nobody\" not found",
+        "NAME HANDLER AGE unknown firecracker",
+        "vm kata",
+        "{\"cpu\":\"250m\",\"memory\":\"128Mi\"}",
+        "default works 1250m (31%)",
+        "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for \
+         \"firecracker\" is configured",
+        "handler: Invalid value: \"other\": field is immutable",
+    ] {
+        assert!(narrow.contains(part), "{part}\n-- is not in\n{said}");
     }
 }

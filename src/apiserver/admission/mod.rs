@@ -16,7 +16,7 @@
 //! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
 //! `pkg/kubeapiserver/options/plugins.go`.
 //!
-//! Left out: webhooks, policies that change objects, RuntimeClass.
+//! Left out: webhooks, policies that change objects.
 
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
@@ -35,6 +35,7 @@ pub mod pod_topology_labels;
 pub mod policy;
 pub mod priority;
 pub mod resource_quota;
+pub mod runtime_class;
 pub mod service_account;
 pub mod storage_protection;
 pub mod taint_nodes_by_condition;
@@ -87,6 +88,7 @@ pub const MUTATING: &[(&str, Mutate)] = &[
     ("DefaultTolerationSeconds", default_toleration_seconds::admit),
     ("DefaultStorageClass", default_class::of_storage),
     ("StorageObjectInUseProtection", storage_protection::admit),
+    ("RuntimeClass", runtime_class::admit),
     ("DefaultIngressClass", default_class::of_ingress),
     ("PodTopologyLabels", pod_topology_labels::admit),
 ];
@@ -98,6 +100,7 @@ pub const VALIDATING: &[(&str, Validate)] = &[
     ("PodSecurity", pod_security::validate),
     ("Priority", priority::validate),
     ("PersistentVolumeClaimResize", claim_resize::validate),
+    ("RuntimeClass", runtime_class::validate),
 ];
 
 /// Plugins that warn of what was admitted.

@@ -57,6 +57,7 @@ impl NodeGraph {
             }
             Kind::CSINode => own_drivers(node, request),
             Kind::CSIDriver if is_read(request.verb) => Opinion::Allow("kubelets read CSIDrivers"),
+            Kind::RuntimeClass if is_read(request.verb) => Opinion::Allow("kubelets read RuntimeClasses"),
             Kind::Service if is_read(request.verb) => Opinion::Allow("kubelets read Services"),
             Kind::Event if matches!(request.verb, Verb::Create | Verb::Patch | Verb::Update) => {
                 Opinion::Allow("kubelets report Events")

@@ -119,13 +119,14 @@ fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
 }
 
 /// Kinds without a status, or without an endpoint for it.
-const STATUSLESS: [&str; 19] = [
+const STATUSLESS: [&str; 20] = [
     "ConfigMap",
     "Secret",
     "ServiceAccount",
     "Event",
     "Lease",
     "PriorityClass",
+    "RuntimeClass",
     "Role",
     "RoleBinding",
     "ClusterRole",

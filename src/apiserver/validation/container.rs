@@ -258,7 +258,7 @@ pub(super) fn descending_path(problems: &mut Problems, path: &Path, text: &str) 
 }
 
 /// Mirrors `ValidateContainerResourceRequirements`.
-fn resources(problems: &mut Problems, path: &Path, requirements: &ResourceRequirements) {
+pub(super) fn resources(problems: &mut Problems, path: &Path, requirements: &ResourceRequirements) {
     let empty = BTreeMap::new();
     let limits = requirements.limits.as_ref().unwrap_or(&empty);
     let requests = requirements.requests.as_ref().unwrap_or(&empty);

@@ -46,6 +46,7 @@ pub mod pod;
 pub mod pod_update;
 pub mod rbac;
 pub mod resource_quota;
+pub mod runtime_class;
 pub mod scheduling;
 pub mod security;
 pub mod service;
@@ -82,6 +83,7 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::Lease(lease) => config::lease(&mut problems, lease),
         Object::Event(event) => config::event(&mut problems, event),
         Object::PriorityClass(class) => config::priority_class(&mut problems, class),
+        Object::RuntimeClass(class) => runtime_class::runtime_class(&mut problems, class),
         Object::Role(_) | Object::ClusterRole(_) | Object::RoleBinding(_) | Object::ClusterRoleBinding(_) => {
             rbac_object(&mut problems, object);
         }
@@ -142,6 +144,9 @@ pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> 
         (Object::Event(new), Object::Event(_)) => config::event(&mut problems, new),
         (Object::PriorityClass(new), Object::PriorityClass(old)) => {
             config::priority_class_update(&mut problems, new, old);
+        }
+        (Object::RuntimeClass(new), Object::RuntimeClass(old)) => {
+            runtime_class::runtime_class_update(&mut problems, new, old);
         }
         (Object::RoleBinding(sent), Object::RoleBinding(old)) => {
             rbac_object(&mut problems, new);

@@ -103,7 +103,7 @@ impl Access {
             access.reads(&Place::Object(Kind::Namespace, "", namespace));
             access.reads(&Place::Each(Kind::Namespace));
             let looked_up: &[Kind] = match kind {
-                Kind::Pod => &[Kind::ServiceAccount, Kind::PriorityClass, Kind::LimitRange],
+                Kind::Pod => &[Kind::ServiceAccount, Kind::PriorityClass, Kind::RuntimeClass, Kind::LimitRange],
                 Kind::PersistentVolumeClaim => &[Kind::StorageClass, Kind::LimitRange],
                 _ => &[],
             };

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, VolumeMount};
+use k8s_openapi::api::node::v1::RuntimeClass;
 
 use super::Shared;
 use super::dns::{ClusterDns, resolver};
@@ -50,8 +51,20 @@ impl Shared {
     }
 
     /// RunPodSandbox.
-    pub(super) async fn run_sandbox(&self, pod: &Pod, attempt: u32) -> Result<String, RpcError> {
-        id(self.cri(CriRequest::RunPodSandbox(sandbox_config(pod, attempt, self.config.cluster_dns.as_ref()))).await?)
+    pub(super) async fn run_sandbox(&self, pod: &Pod, attempt: u32) -> Result<String, String> {
+        let runtime_handler = self.runtime_handler(pod).await?;
+        let config = sandbox_config(pod, attempt, self.config.cluster_dns.as_ref());
+        let request = CriRequest::RunPodSandbox(PodSandboxConfig { runtime_handler, ..config });
+        self.cri(request).await.and_then(id).map_err(|error| error.to_string())
+    }
+
+    /// What the runtime calls the way that the pod wants to be run. A real kubelet reads RuntimeClasses from a cache
+    /// (`LookupRuntimeHandler`).
+    async fn runtime_handler(&self, pod: &Pod) -> Result<String, String> {
+        let name = pod.spec.as_ref().and_then(|spec| spec.runtime_class_name.as_deref());
+        let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(String::new()) };
+        let class = self.client.get::<RuntimeClass>("", name).await;
+        class.map(|class| class.handler.clone()).map_err(|status| status.message)
     }
 
     /// PodSandboxStatus.
@@ -241,6 +254,7 @@ fn sandbox_config(pod: &Pod, attempt: u32, dns: Option<&ClusterDns>) -> PodSandb
         labels: pod.metadata.labels.clone().unwrap_or_default(),
         port_mappings: ports.map(port).collect(),
         dns: resolver(pod, dns),
+        runtime_handler: String::new(),
     }
 }
 

@@ -45,6 +45,9 @@ use exec::Unknown;
 use network::Networks;
 use state::{Container, State};
 
+/// Ways to run a Pod that the runtime is configured for: in namespaces of the node's kernel, under gVisor, in a virtual
+/// machine. RuntimeClasses name them; here nothing but the name is different.
+const HANDLERS: &[&str] = &["runc", "runsc", "kata"];
 /// Making a sandbox takes this long, the network included.
 pub const SANDBOX: Duration = Duration::from_millis(150);
 /// Pulling an image takes this long.
@@ -285,6 +288,11 @@ impl Inner {
 
     /// Namespace, network, pause container. Mirrors containerd's `RunPodSandbox`.
     async fn run_sandbox(&self, config: PodSandboxConfig) -> Result<CriResponse, RpcError> {
+        let handler = &config.runtime_handler;
+        if !handler.is_empty() && !HANDLERS.contains(&handler.as_str()) {
+            let why = format!("failed to get sandbox runtime: no runtime for \"{handler}\" is configured");
+            return Err(cri::error("Unknown", why));
+        }
         let id = self.new_id();
         self.hub.sleep(SANDBOX).await;
         let ip = if config.host_network { String::new() } else { self.connect(&id, &config).await? };

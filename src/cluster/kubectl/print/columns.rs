@@ -95,6 +95,8 @@ pub fn layout(kind: Kind, discovery: &Discovery) -> Layout<'_> {
             "Subobject" WIDE, "Source" WIDE, "Message" ALWAYS, "First Seen" WIDE, "Count" WIDE, "Name" WIDE),
         Kind::Lease => layout!(|o, now| vec![name(o), text(o, "spec.holderIdentity").to_owned(), created(o, now)],
             "Name" ALWAYS, "Holder" ALWAYS, "Age" ALWAYS),
+        Kind::RuntimeClass => layout!(|o, now| vec![name(o), text(o, "handler").to_owned(), created(o, now)],
+            "Name" ALWAYS, "Handler" ALWAYS, "Age" ALWAYS),
         Kind::PriorityClass => layout!(priority_class_cells, "Name" ALWAYS, "Value" ALWAYS, "Global-Default" ALWAYS,
             "Age" ALWAYS, "PreemptionPolicy" ALWAYS),
         Kind::LimitRange | Kind::Role | Kind::ClusterRole | Kind::CustomResourceDefinition => layout!(|o, _| vec![name(o), text(o, "metadata.creationTimestamp").to_owned()],
