@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyStatus;
-use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetStatus, DeploymentStatus, ReplicaSetStatus, StatefulSetStatus};
+use k8s_openapi::api::apps::v1::{
+    DaemonSet, DaemonSetStatus, DeploymentStatus, ReplicaSetStatus, StatefulSet, StatefulSetStatus,
+};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerStatus;
 use k8s_openapi::api::batch::v1::{CronJobStatus, JobStatus};
 use k8s_openapi::api::core::v1::{
@@ -52,7 +54,9 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
         Object::StatefulSet(set) => {
             // Go prints this count even when it is zero.
             let status = StatefulSetStatus { available_replicas: Some(0), ..StatefulSetStatus::default() };
-            Arc::make_mut(set).status = Some(status);
+            let set = Arc::make_mut(set);
+            set.status = Some(status);
+            drop_max_unavailable(set);
         }
         Object::Job(job) => {
             let job = Arc::make_mut(job);
@@ -133,6 +137,15 @@ fn new_pod_status(pod: &Pod) -> PodStatus {
     }
 }
 
+/// A field behind a gate that is off by default, MaxUnavailableStatefulSet, is not stored: there is one at a time. Mirrors
+/// `dropStatefulSetDisabledFields`.
+fn drop_max_unavailable(set: &mut StatefulSet) {
+    let strategy = set.spec.as_mut().and_then(|spec| spec.update_strategy.as_mut());
+    if let Some(rolling) = strategy.and_then(|strategy| strategy.rolling_update.as_mut()) {
+        rolling.max_unavailable = None;
+    }
+}
+
 /// Before an update of the main resource: the status stays, a change of what is asked for counts as a generation.
 pub fn prepare_for_update(new: &mut Object, old: &Object, custom: Option<&Version>) {
     let changed = match (&mut *new, old) {
@@ -161,6 +174,7 @@ pub fn prepare_for_update(new: &mut Object, old: &Object, custom: Option<&Versio
         }
         (Object::StatefulSet(new), Object::StatefulSet(old)) => {
             keep(new, |n| &mut n.status, &old.status);
+            drop_max_unavailable(Arc::make_mut(new));
             new.spec != old.spec
         }
         (Object::Job(new), Object::Job(old)) => {
@@ -402,6 +416,7 @@ pub fn allow_unconditional_update(kind: Kind) -> bool {
     !matches!(
         kind,
         Kind::Lease
+            | Kind::RuntimeClass
             | Kind::CSIDriver
             | Kind::CSINode
             | Kind::VolumeAttachment
