@@ -8,9 +8,15 @@ use std::io::BufRead;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::Failure;
 use super::process::ANSWER;
+
+/// Answers that take more characters, both together, are shown by what differs.
+const LONG: usize = 200;
+/// More differences than these are shown as a whole.
+const MOST: usize = 3;
 
 /// A function of the machine.
 pub trait Function {
@@ -65,13 +71,42 @@ pub fn judge<F: Function>(answers: &[String]) -> Result<usize, Failure> {
     let is_right = |n: usize| given.get(n).is_some_and(|given| given.as_ref() == Some(&right[n]));
     let Some(n) = (0..questions.len()).find(|n| !is_right(*n)) else { return Ok(questions.len()) };
     let first = given.get(n).and_then(Option::as_ref);
-    let answered = first.map_or("nothing that is an answer".to_owned(), |answer| format!("{answer:?}"));
     Err(Failure {
         property: F::property(&questions[n], first).to_owned(),
-        case: format!("{}\nanswered {answered}\nright is {:?}", F::show(&questions[n]), right[n]),
+        case: format!("{}\n{}", F::show(&questions[n]), apart(first, &right[n])),
         mistake: nearest::<F>(&questions, &given, &right),
         replay: None,
     })
+}
+
+/// What was answered, and what is right: all of it, or, of answers that are long, what differs.
+fn apart<A: Debug + Serialize>(given: Option<&A>, right: &A) -> String {
+    let answered = given.map_or("nothing that is an answer".to_owned(), |answer| format!("{answer:?}"));
+    let all = format!("answered {answered}\nright is {right:?}");
+    let json = |answer: &A| serde_json::to_value(answer).unwrap_or_default();
+    let mut found = Vec::new();
+    if all.len() > LONG && given.is_some() {
+        differences("", &given.map(json).unwrap_or_default(), &json(right), &mut found);
+    }
+    if found.is_empty() || found.len() > MOST { all } else { found.join("\n") }
+}
+
+/// Where two answers differ, place by place.
+fn differences(place: &str, given: &Value, right: &Value, found: &mut Vec<String>) {
+    match (given, right) {
+        (Value::Object(one), Value::Object(other)) if one.keys().eq(other.keys()) => {
+            one.iter().for_each(|(name, value)| differences(&format!("{place}.{name}"), value, &other[name], found));
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            let each = one.iter().zip(other).enumerate();
+            each.for_each(|(n, (one, other))| differences(&format!("{place}[{n}]"), one, other, found));
+        }
+        _ if given != right => {
+            let place = place.trim_start_matches(".Ok").trim_start_matches('.');
+            found.push(format!("answered {given} in {place}\nright is {right}"));
+        }
+        _ => {}
+    }
 }
 
 /// The mistake that answers most like this. One that agrees no more than the right answer does explains nothing.
@@ -109,4 +144,17 @@ pub(super) fn check<F: Function>() {
         assert!(judge::<F>(&vec![answer; questions.len()]).is_err());
     }
     assert!(judge::<F>(&[]).is_err() && judge::<F>(&answers(None)[1..]).is_err());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_long_answers_what_differs_is_shown() {
+        let answer = |second: &str| Ok::<_, String>(vec!["a".repeat(100), second.to_owned()]);
+        assert_eq!(apart(Some(&answer("b")), &answer("c")), "answered \"b\" in [1]\nright is \"c\"");
+        assert_eq!(apart(Some(&1), &2), "answered 1\nright is 2");
+        assert_eq!(apart(None, &2), "answered nothing that is an answer\nright is 2");
+    }
 }
