@@ -77,18 +77,7 @@ impl ApiServer {
         if let Some(version) = &handling.custom {
             version.admit_create(handling.request, object)?;
         }
-        for (name, admit) in admission::MUTATING {
-            match (for_plugin, *name) {
-                (Some(came), "ServiceAccount") => self.ask_pod_plugin(handling, came, object)?,
-                (Some(_), "DefaultTolerationSeconds") => continue,
-                _ => {}
-            }
-            let mut attributes =
-                Attributes { request: handling.request, old: None, reader: &self.store, random: &mut self.random };
-            admit(&mut attributes, object)?;
-        }
-        handling.stage("mutating admission", || plugin_names(admission::MUTATING.iter().map(|(name, _)| *name)));
-        Ok(())
+        self.mutate(handling, None, object, for_plugin)
     }
 
     /// Fills in what only the server knows, runs the strategy and every check of a new object.
@@ -118,6 +107,7 @@ impl ApiServer {
         }
         self.warn(handling, None, &object);
         self.ask_policies(handling, None, Some(&object))?;
+        self.ask_validating(handling, None, Some(&object))?;
         self.charge_quotas(handling, None, &object)?;
         handling.stage("validating admission", || {
             let last = [admission::policy::NAME, admission::resource_quota::NAME];

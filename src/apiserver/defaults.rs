@@ -58,6 +58,8 @@ pub fn set_defaults(object: &mut Object) {
         Object::HorizontalPodAutoscaler(hpa) => change(hpa, autoscaling::autoscaler),
         Object::ValidatingAdmissionPolicy(policy) => change(policy, admission::policy),
         Object::ValidatingAdmissionPolicyBinding(binding) => change(binding, admission::binding),
+        Object::MutatingWebhookConfiguration(of) => change(of, admission::mutating_webhooks),
+        Object::ValidatingWebhookConfiguration(of) => change(of, admission::validating_webhooks),
         Object::CustomResourceDefinition(defined) => change(defined, apiextensions::definition::default),
         Object::RoleBinding(binding) if lacks_group(&binding.role_ref, binding.subjects.as_deref()) => {
             let binding = Arc::make_mut(binding);

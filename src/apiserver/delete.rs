@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::object::pod::has_ended;
 use crate::object::{Kind, Object, Status};
 
+use super::admission::webhook::waiting;
 use super::admission::{self, Attributes};
 use super::request::{Body, DeleteOptions, Propagation, Response};
 use super::{ApiServer, Handling, Outcome, strategy};
@@ -28,10 +29,22 @@ impl ApiServer {
         let default = DeleteOptions::default();
         let options = if let Body::Delete(options) = &request.body { options } else { &default };
         let revision = self.store.revision();
+        self.ask_webhooks_of_all(handling, &matching)?;
         for object in &matching {
             self.delete_object(handling, object.clone(), options)?;
         }
         Ok((200, Response::List { items: matching, revision, continue_token: String::new(), remaining: None }))
+    }
+
+    /// Asks the webhooks about all that is to go before the first goes: nothing is half done while they are waited for.
+    fn ask_webhooks_of_all(&self, handling: &mut Handling, all: &[Object]) -> Result<(), Status> {
+        for object in all {
+            // What one refuses is refused in its turn.
+            let _ = self
+                .ask_mutating_of_delete(handling, object)
+                .and_then(|()| self.ask_validating(handling, Some(object), None));
+        }
+        if handling.calls.is_empty() { Ok(()) } else { Err(waiting()) }
     }
 
     pub(super) fn delete_object(
@@ -53,7 +66,9 @@ impl ApiServer {
             };
             admit(&attributes)?;
         }
+        self.ask_mutating_of_delete(handling, &object)?;
         self.ask_policies(handling, Some(&object), None)?;
+        self.ask_validating(handling, Some(&object), None)?;
         handling.stage("validating admission", || "delete".into());
         let uid = object.meta().uid.clone().unwrap_or_default();
         let grace = grace_period(&object, options);

@@ -64,6 +64,7 @@ pub mod watch;
 
 use admission::elsewhere::PodPlugin;
 use admission::policy::Policies;
+use admission::webhook::{Call, Reviews, Waits, Webhooks};
 use apiextensions::{Definitions, Version};
 use authorization::Authorizer;
 use cache::Cache;
@@ -95,6 +96,7 @@ pub struct ApiServer {
     addresses: ServiceAddresses,
     definitions: Definitions,
     policies: Policies,
+    webhooks: Webhooks,
     templates: Templates,
     /// Who admits new Pods, if it is not the shipped plugins.
     pod_plugin: Option<Rc<PodPlugin>>,
@@ -113,6 +115,8 @@ pub struct Handled {
     pub stages: Vec<(&'static str, String)>,
     /// What the store did, in order.
     pub changes: Vec<Change>,
+    /// Admission webhooks have to be asked first. Nothing has been done then, and the answer says no more than that.
+    pub waits: Option<Box<Waits>>,
 }
 
 /// One request on its way through the stages.
@@ -130,6 +134,10 @@ pub(crate) struct Handling<'a> {
     pub changes: Vec<Change>,
     /// Who would have written what a dry run did not store.
     pub tried: Option<History>,
+    /// What admission webhooks have said so far, if any may be about it.
+    pub reviews: Option<Reviews>,
+    /// What they are still to be asked.
+    pub calls: Vec<Call>,
 }
 
 impl Handling<'_> {
@@ -157,6 +165,7 @@ impl ApiServer {
             addresses: ServiceAddresses::default(),
             definitions: Definitions::default(),
             policies: Policies::default(),
+            webhooks: Webhooks::default(),
             templates: Templates::default(),
             pod_plugin: None,
             random: Random::new(seed ^ 0x6170_6973),
@@ -192,6 +201,29 @@ impl ApiServer {
         watch: Option<WatchId>,
         now: Instant,
     ) -> Handled {
+        if !self.webhooks.concern(request) {
+            return self.go_through(cache, request, watch, now, None);
+        }
+        let lot = Random::new(self.random.next_u64());
+        self.resume(cache, request, Reviews::new(lot, now))
+    }
+
+    /// Handles a request again, for which webhooks had to be asked.
+    pub fn resume(&mut self, cache: Option<Cache>, request: &Request, reviews: Reviews) -> Handled {
+        let usual = self.draw_from(reviews.lot.clone());
+        let handled = self.go_through(cache, request, None, reviews.now, Some(reviews));
+        self.draw_from(usual);
+        handled
+    }
+
+    fn go_through(
+        &mut self,
+        cache: Option<Cache>,
+        request: &Request,
+        watch: Option<WatchId>,
+        now: Instant,
+        reviews: Option<Reviews>,
+    ) -> Handled {
         let mut handling = Handling {
             request,
             now,
@@ -203,6 +235,8 @@ impl ApiServer {
             stages: self.keep_stages.then(Vec::new),
             changes: Vec::new(),
             tried: None,
+            reviews,
+            calls: Vec::new(),
         };
         if let Some(warning) = registry::deprecation(request.kind) {
             handling.warnings.push(warning.to_owned());
@@ -220,9 +254,12 @@ impl ApiServer {
         };
         self.show_managers_in_events(&mut handling.fanout);
         let wrote = !handling.changes.is_empty();
+        let reviews = handling.reviews.filter(|_| !handling.calls.is_empty());
+        let waits = reviews.map(|reviews| Box::new(Waits { calls: handling.calls, reviews }));
+        assert!(waits.is_none() || !wrote, "a request that waits for webhooks has changed nothing");
         let answer = Answer { code, result, warnings: handling.warnings, wrote };
         let stages = handling.stages.unwrap_or_default();
-        Handled { answer, fanout: handling.fanout, stages, changes: handling.changes }
+        Handled { answer, fanout: handling.fanout, stages, changes: handling.changes, waits }
     }
 
     /// A watch's connection broke.
@@ -336,6 +373,7 @@ impl ApiServer {
             self.definitions.changed(old, (!deleted).then_some(new));
         }
         self.policies.changed(old, (!deleted).then_some(new));
+        self.webhooks.changed(old, (!deleted).then_some(new));
         handling.stage("etcd", || format!("{} at revision {}", change.key, change.revision));
         handling.changes.push(change);
         self.store.keep_changes(CHANGES_KEPT);

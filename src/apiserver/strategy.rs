@@ -242,6 +242,12 @@ pub fn prepare_for_update(new: &mut Object, old: &Object, custom: Option<&Versio
         (Object::ValidatingAdmissionPolicyBinding(new), Object::ValidatingAdmissionPolicyBinding(old)) => {
             new.spec != old.spec
         }
+        (Object::MutatingWebhookConfiguration(new), Object::MutatingWebhookConfiguration(old)) => {
+            new.webhooks != old.webhooks
+        }
+        (Object::ValidatingWebhookConfiguration(new), Object::ValidatingWebhookConfiguration(old)) => {
+            new.webhooks != old.webhooks
+        }
         (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => {
             keep(new, |n| &mut n.status, &old.status);
             new.spec != old.spec
@@ -406,6 +412,8 @@ fn counts_generations(kind: Kind) -> bool {
             | Kind::PodDisruptionBudget
             | Kind::ValidatingAdmissionPolicy
             | Kind::ValidatingAdmissionPolicyBinding
+            | Kind::MutatingWebhookConfiguration
+            | Kind::ValidatingWebhookConfiguration
             | Kind::CustomResourceDefinition
             | Kind::Custom(_)
     )
@@ -423,6 +431,8 @@ pub fn allow_unconditional_update(kind: Kind) -> bool {
             | Kind::PodDisruptionBudget
             | Kind::ValidatingAdmissionPolicy
             | Kind::ValidatingAdmissionPolicyBinding
+            | Kind::MutatingWebhookConfiguration
+            | Kind::ValidatingWebhookConfiguration
             | Kind::CustomResourceDefinition
             | Kind::Custom(_)
     )

@@ -11,7 +11,7 @@ use crate::object::status::{Cause, Reason};
 use crate::object::{Kind, Object, Pod, Status};
 
 use super::admission::{self, Attributes};
-use super::create::{place_in_namespace, plugin_names};
+use super::create::place_in_namespace;
 use super::managed_fields::Written;
 use super::request::{Body, Patch, Response, StatusPatch, Subresource, Verb};
 use super::{ApiServer, Handling, Outcome, decode, registry, strategy, validation};
@@ -71,11 +71,7 @@ impl ApiServer {
         let version = handling.custom.clone();
         let custom = version.as_deref();
         check_preconditions(old, &new)?;
-        for (_, admit) in admission::MUTATING {
-            let mut attributes = Attributes { request, old: Some(old), reader: &self.store, random: &mut self.random };
-            admit(&mut attributes, &mut new)?;
-        }
-        handling.stage("mutating admission", || plugin_names(admission::MUTATING.iter().map(|(name, _)| *name)));
+        self.mutate(handling, Some(old), &mut new, None)?;
         self.check_escalation(handling, Some(old), &new)?;
         strategy::carry_over_metadata(&mut new, old);
         let causes = match request.subresource {
@@ -103,6 +99,7 @@ impl ApiServer {
         }
         self.warn(handling, Some(old), &new);
         self.ask_policies(handling, Some(old), Some(&new))?;
+        self.ask_validating(handling, Some(old), Some(&new))?;
         self.charge_quotas(handling, Some(old), &new)?;
         self.write_or_finish(handling, old, new, written)
     }

@@ -16,6 +16,7 @@ pub mod quiet;
 pub mod scenario;
 pub mod timeline;
 mod user;
+pub mod webhook;
 
 pub use bootstrap::API_SERVER_IP;
 pub use config::{Config, Limits, NodeConfig, Parts, Program};
@@ -165,6 +166,12 @@ impl Cluster {
             ..Config::default()
         };
         let mut cluster = Cluster::start(config);
+        for webhook in &scenario.webhooks {
+            let (hub, id) = (cluster.engine.hub().clone(), cluster.engine.next_actor());
+            let server = webhook::WebhookServer::new(hub, id, webhook, cluster.fabric.clone());
+            cluster.engine.add(Rc::new(server));
+            cluster.engine.listen(&webhook.at, id);
+        }
         if scenario.metrics {
             cluster.engine.api.metrics.install();
         }

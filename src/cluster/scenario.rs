@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::node::runtime::state::ImageScript;
 
+use super::webhook::{self, Webhook};
 use super::{NodeConfig, Parts};
 use crate::node::network::Mode;
 
@@ -66,6 +67,9 @@ pub struct Scenario {
     /// Whether somebody measures what Pods use: `metrics.k8s.io`. A line `busy …` switches it on as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub metrics: bool,
+    /// Who answers as admission webhook, and what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub webhooks: Vec<Webhook>,
     /// How many controller managers there are, of which one leads; none: one, without leader election.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub managers: u16,
@@ -281,6 +285,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("quota", include_str!("../../scenarios/quota.yaml")),
     ("limit-range", include_str!("../../scenarios/limit-range.yaml")),
     ("policy", include_str!("../../scenarios/policy.yaml")),
+    ("webhook", include_str!("../../scenarios/webhook.yaml")),
     ("server-side-apply", include_str!("../../scenarios/server-side-apply.yaml")),
     ("custom-resource", include_str!("../../scenarios/custom-resource.yaml")),
     ("missing-config", include_str!("../../scenarios/missing-config.yaml")),
@@ -343,6 +348,14 @@ pub enum ScenarioError {
         /// Why, with line and column.
         error: serde_yaml::Error,
     },
+    /// A webhook of it makes no sense.
+    #[error("{path}: {message}")]
+    Webhook {
+        /// The file.
+        path: String,
+        /// Which, and what is wrong with it.
+        message: String,
+    },
     /// A line of the timeline makes no sense.
     #[error("{path}: timeline line {number}: {message}")]
     Line {
@@ -403,6 +416,8 @@ impl Scenario {
         let mut scenario: Scenario =
             serde_yaml::from_str(text).map_err(|error| ScenarioError::Malformed { path: path.to_owned(), error })?;
         scenario.name = path.to_owned();
+        webhook::check(&scenario.webhooks)
+            .map_err(|message| ScenarioError::Webhook { path: path.to_owned(), message })?;
         for (number, line) in (1..).zip(&scenario.timeline) {
             super::timeline::parse(line).map_err(|message| ScenarioError::Line {
                 path: path.to_owned(),

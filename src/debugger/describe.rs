@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::apiserver::request::Request;
 use crate::apiserver::watch::WatchEvent;
+use crate::engine::webhook::REVIEW;
 use crate::engine::{Engine, Note, Pending, Step, What};
 use crate::node::network::frame::Frame;
 use crate::object::{Key, Object};
@@ -54,6 +55,7 @@ pub fn headline(engine: &Engine, event: &Pending) -> Headline {
         }
         What::Reply { method, result, .. } => {
             let what = match result {
+                Ok(message) if engine.is_server(event.to) => message.line(),
                 Ok(_) => format!("{method} done"),
                 Err(error) => format!("{method} failed: {error}"),
             };
@@ -90,9 +92,9 @@ pub fn name(object: &Object) -> String {
     format!("{} {}", object.kind(), Key::of(object))
 }
 
-/// Whether the step delivered an informer notification about an object, or a packet, that is not background traffic, or
-/// broke something. The
-/// packets of probes are, even of a first one for which the cluster waits.
+/// Whether the step delivered an informer notification about an object, a packet, or a word of an admission webhook's or to
+/// one, that is not background traffic, or broke something. The packets of probes are, even of a first one for which the
+/// cluster waits.
 pub fn is_notification(step: &Step) -> bool {
     let shown = match &step.event.what {
         What::Notification { event, .. } => event.object().is_some(),
@@ -101,6 +103,8 @@ pub fn is_notification(step: &Step) -> bool {
             any.downcast_ref::<Frame>().is_none_or(|frame| !frame.packet.probes)
         }
         What::Fault { .. } => true,
+        What::Rpc { message, .. } => message.method() == REVIEW,
+        What::Reply { method, .. } => *method == REVIEW,
         _ => false,
     };
     shown && !step.event.background

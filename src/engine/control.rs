@@ -186,8 +186,13 @@ impl Engine {
             What::Notification { .. } if self.is_server(event.to) => {
                 Some("etcd's watches lose nothing in between; hold it, or crash the API server")
             }
+            What::Request { .. } if self.is_server(event.from) => {
+                Some("it has arrived, and goes on inside the API server")
+            }
             What::Request { .. } | What::Response { .. } | What::Notification { .. } | What::Packet { .. } => None,
             What::Fault { .. } => Some("what breaks is no message"),
+            // To a webhook, and back.
+            What::Rpc { .. } | What::Reply { .. } if self.is_server(event.from) || self.is_server(event.to) => None,
             What::Wake { .. } | What::Resume { .. } => Some("a timer is inside its process and cannot get lost"),
             What::Rpc { .. } | What::Reply { .. } => {
                 Some("a call on one machine goes through a socket file and cannot get lost; stop the process instead")
@@ -214,6 +219,9 @@ impl Engine {
                 format!("{about} {done} sees a lost connection")
             }
             What::Packet { .. } => "the packet is lost; nobody is told".to_owned(),
+            What::Rpc { .. } | What::Reply { .. } => {
+                "the call is lost; the API server waits for its answer until the webhook's time is over".to_owned()
+            }
             _ => "the watch goes on without this event, as with a faulty watch cache; its informer cannot know"
                 .to_owned(),
         })
@@ -316,8 +324,13 @@ impl Engine {
         self.controls.held = held;
         let mut gone: Vec<Pending> = gone;
         gone.extend(keys.into_iter().map(|key| self.take_pending(key)));
+        for (client, call, about) in self.give_up_parked(server) {
+            self.answer_lost(server, client, call, &about);
+        }
         for event in gone {
             match event.what {
+                // One that has waited for webhooks, which was given up just now.
+                What::Request { .. } if event.from == server => {}
                 What::Request { reply: ReplyTo::Call(call), request } => {
                     self.answer_lost(server, event.from, call, &request.line());
                 }

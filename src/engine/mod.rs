@@ -22,6 +22,7 @@
 //! - [`task`]: the executor.
 //! - [`saved`]: how a world is saved and brought back.
 //! - [`trace`]: what a step leaves behind.
+//! - [`webhook`]: requests that wait for admission webhooks.
 //!
 //! Must hold: the same actors, seed and choices give the same steps, byte for byte; the work per event does not
 //! grow with the number of objects; only the engine owns time and chance; events of one watch stay in order.
@@ -52,6 +53,7 @@ mod serve;
 mod servers;
 pub mod task;
 pub mod trace;
+pub mod webhook;
 
 pub use actor::{Actor, Delivery};
 pub use call::RpcResult;
@@ -91,6 +93,7 @@ pub struct Engine {
     scratch: Vec<Outgoing>,
     controls: control::Controls,
     servers: servers::Servers,
+    webhooks: webhook::Webhooks,
 }
 
 /// A watch's connection: whose it is, and when its last event is due, so that events stay in order.
@@ -133,6 +136,7 @@ impl Engine {
             scratch: Vec::new(),
             controls: control::Controls::default(),
             servers,
+            webhooks: webhook::Webhooks::default(),
         }
     }
 
@@ -290,6 +294,8 @@ impl Engine {
                 self.changed_something(*call, event.background);
                 self.resume(*call, Outcome::Answer(answer.clone()));
             }
+            What::Resume { call } if self.is_server(event.to) => self.heard(*call, None),
+            What::Reply { call, result, .. } if self.is_server(event.to) => self.heard(*call, Some(result)),
             What::Resume { call } => self.resume(*call, Outcome::Elapsed),
             What::Reply { call, result, .. } => self.resume(*call, Outcome::Reply(result.clone())),
             What::Notification { event: said, .. } if self.is_server(event.to) => self.hear(event.to, said),
@@ -357,7 +363,13 @@ impl Engine {
     fn enqueue(&mut self, out: Outgoing) {
         let id = EventId(self.next_event);
         self.next_event += 1;
-        let hop = if self.is_etcd(out.from) { self.latency.of_etcd() } else { self.latency.of(&out.what) };
+        // What goes on inside an API server is on no way.
+        let inside = out.from == out.to && self.is_server(out.to);
+        let hop = match out.from {
+            _ if inside => Duration::ZERO,
+            from if self.is_etcd(from) => self.latency.of_etcd(),
+            _ => self.latency.of(&out.what),
+        };
         let mut due = self.now + out.delay + hop;
         let (mut background, mut idle) = (out.background, out.idle);
         match &out.what {
@@ -373,7 +385,8 @@ impl Engine {
             What::Request { request, .. } => background |= request.is_background(),
             _ => {}
         }
-        let to = if matches!(out.what, What::Request { .. }) { self.server_of(out.from) } else { out.to };
+        let asks = matches!(out.what, What::Request { .. }) && !inside;
+        let to = if asks { self.server_of(out.from) } else { out.to };
         let cause = StepId(self.steps);
         idle |= out.delay >= DISTANT && matches!(out.what, What::Wake { .. });
         self.put_or_hold(Pending { id, due, cause, from: out.from, to, background, idle, what: out.what });

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::event::{EventId, Pending};
 use super::hub::SavedHub;
 use super::latency::Latency;
-use super::{Actor, Engine, Stream, control, servers};
+use super::{Actor, Engine, Stream, control, servers, webhook};
 use crate::apiserver::ApiServer;
 use crate::apiserver::watch::WatchId;
 use crate::object::time::Instant;
@@ -27,6 +27,7 @@ pub struct Saved {
     foreground: usize,
     controls: control::Controls,
     servers: servers::Servers,
+    webhooks: webhook::Webhooks,
 }
 
 impl Saved {
@@ -54,6 +55,7 @@ impl Engine {
             foreground: self.foreground,
             controls: self.controls.clone(),
             servers: self.servers.clone(),
+            webhooks: self.webhooks.clone(),
         })
     }
 
@@ -76,6 +78,7 @@ impl Engine {
         self.foreground = saved.foreground;
         self.controls = saved.controls.clone();
         self.servers = saved.servers.clone();
+        self.webhooks = saved.webhooks.clone();
         self.crashes.clear();
         self.scratch.clear();
     }

@@ -16,27 +16,36 @@ use crate::object::time::Instant;
 
 impl Engine {
     pub(super) fn handle_request(&mut self, event: &Pending, reply: ReplyTo, request: &Request) {
-        let (from, server, background, idle) = (event.from, event.to, event.background, event.idle);
+        let (server, background, idle) = (event.to, event.background, event.idle);
         let watch = match reply {
             ReplyTo::Watch(watch) => Some(watch),
             ReplyTo::Call(_) => None,
         };
-        let fault = self.failing(event, request, watch.is_some());
+        let goes_on = event.from == server;
+        let fault = if goes_on { None } else { self.failing(event, request, watch.is_some()) };
         if let Some(how) = fault.filter(|how| *how != Failing::LostAfter) {
             return self.refuse(event, reply, request, how);
         }
         let Ok(cache) = self.cache_for(event, request, watch) else { return };
+        let parked = self.unpark(reply);
+        let (from, fault) = parked.as_ref().map_or((event.from, fault), |parked| (parked.client, parked.fault));
         if let Some(watch) = watch {
             let known = request.options.resource_version.parse().unwrap_or(0);
             let after = if request.options.send_initial_events { 0 } else { known };
             self.watches.insert(watch, Stream { actor: from, server, after, last_due: Instant::default() });
         }
-        let handled = self.api.handle_with(cache, request, watch, self.now);
+        let handled = match parked {
+            Some(parked) => self.api.resume(cache, request, parked.reviews),
+            None => self.api.handle_with(cache, request, watch, self.now),
+        };
         if self.api.several {
             handled.changes.iter().for_each(|change| self.etcd_tells(change));
         }
         for (name, detail) in handled.stages {
             self.hub.note(|| Note::Stage { name, detail });
+        }
+        if let Some(waits) = handled.waits {
+            return self.park(event, from, request, *waits, fault);
         }
         for change in handled.changes {
             let (old, new) = (change.old.map(|e| e.value), change.new.map(|e| e.value));

@@ -239,6 +239,8 @@ kinds! {
     HorizontalPodAutoscaler: autoscaling::HorizontalPodAutoscaler, "horizontalpodautoscalers", true, ["hpa"];
     ValidatingAdmissionPolicy: admission::ValidatingAdmissionPolicy, "validatingadmissionpolicies", false, [];
     ValidatingAdmissionPolicyBinding: admission::ValidatingAdmissionPolicyBinding, "validatingadmissionpolicybindings", false, [];
+    MutatingWebhookConfiguration: admission::MutatingWebhookConfiguration, "mutatingwebhookconfigurations", false, [];
+    ValidatingWebhookConfiguration: admission::ValidatingWebhookConfiguration, "validatingwebhookconfigurations", false, [];
     CustomResourceDefinition: apiextensions::CustomResourceDefinition, "customresourcedefinitions", false, ["crd", "crds"];
     RuntimeClass: node::RuntimeClass, "runtimeclasses", false, [];
 }

@@ -48,6 +48,32 @@ pub enum Reason {
 }
 
 impl Reason {
+    const ALL: [Reason; 18] = [
+        Reason::Unknown,
+        Reason::BadRequest,
+        Reason::Unauthorized,
+        Reason::Forbidden,
+        Reason::NotFound,
+        Reason::MethodNotAllowed,
+        Reason::NotAcceptable,
+        Reason::UnsupportedMediaType,
+        Reason::AlreadyExists,
+        Reason::Conflict,
+        Reason::Gone,
+        Reason::Expired,
+        Reason::RequestEntityTooLarge,
+        Reason::Invalid,
+        Reason::TooManyRequests,
+        Reason::InternalError,
+        Reason::ServiceUnavailable,
+        Reason::Timeout,
+    ];
+
+    /// The reason of this name, if it is one of Kubernetes' own.
+    pub fn named(name: &str) -> Option<Reason> {
+        Reason::ALL.into_iter().find(|reason| format!("{reason:?}") == name)
+    }
+
     /// The HTTP status code.
     pub fn code(self) -> u16 {
         match self {

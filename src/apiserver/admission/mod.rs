@@ -6,8 +6,8 @@
 //! only refuse. Each row has a fixed order, that of `--enable-admission-plugins`, and the first refusal ends the
 //! request. Deletes and bindings pass plugins too ([`DELETING`], [`admit_binding`], [`admit_token`]).
 //!
-//! Two plugins are no functions of the rows: [`policy`], since it asks what users have written, and the last of all,
-//! [`resource_quota`], because it writes.
+//! Three are no functions of the rows: [`policy`], since it asks what users have written, [`webhook`], which asks programs
+//! of theirs and waits for them, and the last of all, [`resource_quota`], because it writes.
 //!
 //! Must hold: a plugin reads nothing but the request, the stored objects and the seeded generator; admission comes
 //! before validation, so what a plugin adds is checked like what the user wrote; a plugin run twice on its own result
@@ -16,7 +16,7 @@
 //! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
 //! `pkg/kubeapiserver/options/plugins.go`.
 //!
-//! Left out: webhooks, policies that change objects.
+//! Left out: policies that change objects.
 
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
@@ -40,6 +40,7 @@ pub mod service_account;
 pub mod storage_protection;
 pub mod taint_nodes_by_condition;
 pub mod testing;
+pub mod webhook;
 
 /// Reads the store on behalf of a check.
 pub trait Reader {

@@ -1,7 +1,8 @@
-//! ValidatingAdmissionPolicies and their bindings. Mirrors `pkg/apis/admissionregistration/v1/defaults.go`.
+//! ValidatingAdmissionPolicies and their bindings, and webhooks. Mirrors `pkg/apis/admissionregistration/v1/defaults.go`.
 
 use k8s_openapi::api::admissionregistration::v1::{
-    MatchResources, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+    MatchResources, MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+    ValidatingWebhookConfiguration,
 };
 
 /// A policy that says nothing of failures refuses what it cannot be asked about.
@@ -14,6 +15,39 @@ pub fn policy(policy: &mut ValidatingAdmissionPolicy) {
 /// What a binding leaves out.
 pub fn binding(binding: &mut ValidatingAdmissionPolicyBinding) {
     binding.spec.match_resources.as_mut().into_iter().for_each(match_resources);
+}
+
+/// What both sorts of webhooks leave out.
+macro_rules! webhook {
+    ($hook:expr) => {
+        let hook = $hook;
+        hook.failure_policy.get_or_insert_with(|| "Fail".into());
+        hook.match_policy.get_or_insert_with(|| "Equivalent".into());
+        hook.namespace_selector.get_or_insert_default();
+        hook.object_selector.get_or_insert_default();
+        hook.timeout_seconds.get_or_insert(10);
+        if let Some(service) = &mut hook.client_config.service {
+            service.port.get_or_insert(443);
+        }
+        for rule in hook.rules.iter_mut().flatten() {
+            rule.scope.get_or_insert_with(|| "*".into());
+        }
+    };
+}
+
+/// Webhooks that may change objects.
+pub fn mutating_webhooks(of: &mut MutatingWebhookConfiguration) {
+    for hook in of.webhooks.iter_mut().flatten() {
+        webhook!(&mut *hook);
+        hook.reinvocation_policy.get_or_insert_with(|| "Never".into());
+    }
+}
+
+/// Webhooks that may only refuse.
+pub fn validating_webhooks(of: &mut ValidatingWebhookConfiguration) {
+    for hook in of.webhooks.iter_mut().flatten() {
+        webhook!(hook);
+    }
 }
 
 fn match_resources(resources: &mut MatchResources) {

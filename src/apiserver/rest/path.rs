@@ -119,7 +119,7 @@ fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
 }
 
 /// Kinds without a status, or without an endpoint for it.
-const STATUSLESS: [&str; 20] = [
+const STATUSLESS: [&str; 22] = [
     "ConfigMap",
     "Secret",
     "ServiceAccount",
@@ -140,6 +140,8 @@ const STATUSLESS: [&str; 20] = [
     "NetworkPolicy",
     "IngressClass",
     "ValidatingAdmissionPolicyBinding",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
 ];
 
 #[cfg(test)]

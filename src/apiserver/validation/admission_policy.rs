@@ -44,7 +44,8 @@ pub fn policy(problems: &mut Problems, policy: &ValidatingAdmissionPolicy) {
         }
     }
     let has_params = spec.param_kind.is_some();
-    match_conditions(problems, spec.match_conditions.as_deref().unwrap_or_default(), has_params);
+    let conditions = spec.match_conditions.as_deref().unwrap_or_default();
+    match_conditions(problems, &SPEC.child("matchConditions"), conditions, has_params);
     let mut environment = Environment::new(has_params, spec.variables.is_some());
     variables(problems, spec, &mut environment);
     let (checks, audit) = (SPEC.child("validations"), SPEC.child("auditAnnotations"));
@@ -90,10 +91,10 @@ fn is_identifier(name: &str) -> bool {
         && crate::apiserver::cel::Program::compile(name, &named).is_ok()
 }
 
-fn match_conditions(problems: &mut Problems, conditions: &[MatchCondition], has_params: bool) {
-    let path = SPEC.child("matchConditions");
+/// What must hold for a policy or a webhook to be asked.
+pub fn match_conditions(problems: &mut Problems, path: &Path, conditions: &[MatchCondition], has_params: bool) {
     if conditions.len() > CONDITIONS_MAX {
-        problems.too_many(&path, conditions.len(), CONDITIONS_MAX);
+        problems.too_many(path, conditions.len(), CONDITIONS_MAX);
     }
     let environment = Environment::new(has_params, false);
     for (i, condition) in conditions.iter().enumerate() {
@@ -232,7 +233,7 @@ fn match_resources(problems: &mut Problems, path: &Path, resources: &MatchResour
 }
 
 /// Mirrors `validateNamedRuleWithOperations` and `validateRule`.
-fn rule(problems: &mut Problems, path: &Path, rule: &NamedRuleWithOperations) {
+pub fn rule(problems: &mut Problems, path: &Path, rule: &NamedRuleWithOperations) {
     let names = path.child("resourceNames");
     let all = rule.resource_names.as_deref().unwrap_or_default();
     for (i, name) in all.iter().enumerate().filter(|(i, name)| all[..*i].contains(name)) {

@@ -11,7 +11,8 @@
 //!   [`pod_update`], [`diff`]: what may change.
 //! - [`storage`]: volumes, claims, classes, attachments, drivers.
 //! - [`workload`], [`sets`], [`job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`],
-//!   [`resource_quota`], [`limit_range`], [`budget`], [`autoscaling`], [`admission_policy`]: the other kinds.
+//!   [`resource_quota`], [`limit_range`], [`budget`], [`autoscaling`], [`admission_policy`],
+//!   [`webhooks`]: the other kinds.
 //!
 //! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
 //!
@@ -53,6 +54,7 @@ pub mod service;
 pub mod sets;
 pub mod storage;
 pub mod volume;
+pub mod webhooks;
 pub mod workload;
 
 #[cfg(test)]
@@ -107,6 +109,8 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::LimitRange(range) => limit_range::limit_range(&mut problems, range),
         Object::ValidatingAdmissionPolicy(there) => admission_policy::policy(&mut problems, there),
         Object::ValidatingAdmissionPolicyBinding(there) => admission_policy::binding(&mut problems, there),
+        Object::MutatingWebhookConfiguration(of) => webhooks::mutating(&mut problems, of),
+        Object::ValidatingWebhookConfiguration(of) => webhooks::validating(&mut problems, of),
         Object::CustomResourceDefinition(defined) => definition::validate(&mut problems, defined),
         Object::Custom(object) => {
             if let Some(version) = custom {
@@ -188,6 +192,8 @@ pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> 
         (Object::LimitRange(new), _) => limit_range::limit_range(&mut problems, new),
         (Object::ValidatingAdmissionPolicy(new), _) => admission_policy::policy(&mut problems, new),
         (Object::ValidatingAdmissionPolicyBinding(new), _) => admission_policy::binding(&mut problems, new),
+        (Object::MutatingWebhookConfiguration(new), _) => webhooks::mutating(&mut problems, new),
+        (Object::ValidatingWebhookConfiguration(new), _) => webhooks::validating(&mut problems, new),
         (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {
             definition::validate_update(&mut problems, new, old);
         }

@@ -1,4 +1,4 @@
-//! Which requests a policy or a binding is about. Mirrors `pkg/admission/plugin/policy/matching` and
+//! Which requests a policy, a binding or a webhook is about. Mirrors `pkg/admission/plugin/policy/matching` and
 //! `pkg/admission/plugin/webhook/predicates`.
 //!
 //! Left out: `matchPolicy: Equivalent` finds nothing more than `Exact`, since every built-in kind has one version here, and a

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding;
 
-use crate::apiserver::cel::eval::Budget;
+use crate::apiserver::cel::eval::{Activation, Budget};
 use crate::apiserver::cel::{Failure, Value};
 use crate::apiserver::{ApiServer, Handling};
 use crate::object::status::{Cause, Reason};
@@ -29,9 +29,9 @@ use super::forbidden;
 pub mod compiled;
 mod matching;
 mod params;
-mod question;
+pub(super) mod question;
 
-use compiled::{Policy, Validation};
+use compiled::{Expression, Policy, Validation};
 use question::Question;
 
 /// The plugin's name.
@@ -159,20 +159,10 @@ fn objections(policy: &Policy, binding: &ValidatingAdmissionPolicyBinding, quest
 fn asked(policy: &Policy, question: &Question, params: Value) -> Vec<Objection> {
     let activation = question.activation(policy, params);
     let fails = |why: String| if policy.ignores_failures { Vec::new() } else { vec![Objection::new(why)] };
-    let mut budget = Budget::new(Budget::CONDITIONS);
-    let mut errors = Vec::new();
-    for condition in &policy.conditions {
-        match condition.program.evaluate(&activation, &mut budget) {
-            Ok(Value::Bool(true)) => {}
-            Ok(_) => return Vec::new(),
-            Err(failure) if budget.is_spent() => return fails(said(&condition.text, &failure, true)),
-            Err(failure) => errors.push(said(&condition.text, &failure, false)),
-        }
-    }
-    match errors.len() {
-        0 => {}
-        1 => return fails(errors.remove(0)),
-        _ => return fails(format!("[{}]", errors.join(", "))),
+    match hold(&policy.conditions, &activation) {
+        Ok(true) => {}
+        Ok(false) => return Vec::new(),
+        Err(why) => return fails(why),
     }
     let mut budget = Budget::new(Budget::ALL);
     let mut found = Vec::new();
@@ -189,6 +179,26 @@ fn asked(policy: &Policy, question: &Question, params: Value) -> Vec<Objection> 
         }
     }
     found
+}
+
+/// Whether all conditions hold, of a policy or a webhook. One that does not decides, whatever became of those before it.
+/// Mirrors `matchconditions.matcher.Match`.
+pub(super) fn hold(conditions: &[Expression], activation: &Activation) -> Result<bool, String> {
+    let mut budget = Budget::new(Budget::CONDITIONS);
+    let mut errors = Vec::new();
+    for condition in conditions {
+        match condition.program.evaluate(activation, &mut budget) {
+            Ok(Value::Bool(true)) => {}
+            Ok(_) => return Ok(false),
+            Err(failure) if budget.is_spent() => return Err(said(&condition.text, &failure, true)),
+            Err(failure) => errors.push(said(&condition.text, &failure, false)),
+        }
+    }
+    match errors.len() {
+        0 => Ok(true),
+        1 => Err(errors.remove(0)),
+        _ => Err(format!("[{}]", errors.join(", "))),
+    }
 }
 
 /// Why an expression came to nothing.

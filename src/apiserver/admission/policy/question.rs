@@ -1,9 +1,9 @@
-//! A request as policies see it: what can be matched, and the values that expressions use.
+//! A request as policies and webhooks see it: what can be matched, and the values that expressions use.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::apiserver::apiextensions::Definitions;
 use crate::apiserver::cel::Value;
@@ -15,7 +15,7 @@ use crate::store::Store;
 use super::super::Reader;
 use super::compiled::Policy;
 
-/// One request, put to policies.
+/// One request, put to policies and webhooks.
 pub struct Question<'a> {
     pub request: &'a Request,
     pub old: Option<&'a Object>,
@@ -77,19 +77,32 @@ impl<'a> Question<'a> {
         Activation { values, variables: &policy.variables }
     }
 
+    /// What the conditions of a webhook can use.
+    pub fn plain_activation(&self) -> Activation<'static> {
+        Activation { values: self.values.get_or_init(|| self.make_values()).clone(), variables: &[] }
+    }
+
+    /// The `request` of the AdmissionReview that a webhook is sent, but for its uid.
+    pub fn review(&self) -> Json {
+        let mut review = self.request_json();
+        review["object"] = self.new.map_or(Json::Null, Object::to_json);
+        review["oldObject"] = self.old.map_or(Json::Null, Object::to_json);
+        review
+    }
+
     fn make_values(&self) -> BTreeMap<String, Value> {
         let object = |object: Option<&Object>| object.map_or(Value::Null, value_of);
         let values = [
             ("object", object(self.new)),
             ("oldObject", object(self.old)),
             ("namespaceObject", self.namespace().as_ref().map_or(Value::Null, namespace_value)),
-            ("request", self.request_value()),
+            ("request", Value::of_json(&self.request_json())),
         ];
         values.map(|(name, value)| (name.to_owned(), value)).into()
     }
 
     /// Mirrors `CreateAdmissionRequest`.
-    fn request_value(&self) -> Value {
+    fn request_json(&self) -> Json {
         let (request, info) = (self.request, self.request.kind.info());
         let kind = json!({"group": info.group, "version": info.version, "kind": info.kind});
         let resource = json!({"group": info.group, "version": info.version, "resource": info.plural});
@@ -113,7 +126,7 @@ impl<'a> Question<'a> {
         for (field, text) in optional.into_iter().filter(|(_, text)| !text.is_empty()) {
             value[field] = text.into();
         }
-        Value::of_json(&value)
+        value
     }
 }
 

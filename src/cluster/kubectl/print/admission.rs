@@ -1,4 +1,4 @@
-//! How kubectl shows admission policies. Mirrors `printValidatingAdmissionPolicy` of
+//! How kubectl shows admission policies and the configurations of webhooks. Mirrors `printValidatingAdmissionPolicy` of
 //! `pkg/printers/internalversion/printers.go`.
 
 use jiff::Timestamp;
@@ -23,6 +23,12 @@ pub fn policy_cells(policy: &Value, now: Timestamp) -> Vec<String> {
 pub fn binding_cells(binding: &Value, now: Timestamp) -> Vec<String> {
     let [name, policy] = ["metadata.name", "spec.policyName"].map(|path| text(binding, path).to_owned());
     vec![name, policy, param_ref(at(binding, "spec.paramRef")), created(binding, now)]
+}
+
+/// The cells of a MutatingWebhookConfiguration or a ValidatingWebhookConfiguration.
+pub fn webhooks_cells(configuration: &Value, now: Timestamp) -> Vec<String> {
+    let webhooks = list(configuration, "webhooks").len().to_string();
+    vec![text(configuration, "metadata.name").to_owned(), webhooks, created(configuration, now)]
 }
 
 /// From here nobody sees whether parameters live in namespaces, so the namespace may be any.

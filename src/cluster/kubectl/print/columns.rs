@@ -80,6 +80,9 @@ pub fn layout(kind: Kind, discovery: &Discovery) -> Layout<'_> {
             "ParamKind" ALWAYS, "Age" ALWAYS),
         Kind::ValidatingAdmissionPolicyBinding => layout!(admission::binding_cells, "Name" ALWAYS, "PolicyName" ALWAYS,
             "ParamRef" ALWAYS, "Age" ALWAYS),
+        Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => {
+            layout!(admission::webhooks_cells, "Name" ALWAYS, "Webhooks" ALWAYS, "Age" ALWAYS)
+        }
         Kind::ResourceQuota => layout!(quota_cells, "Name" ALWAYS, "Request" ALWAYS, "Limit" ALWAYS, "Age" ALWAYS),
         Kind::PodDisruptionBudget => layout!(budget_cells, "Name" ALWAYS, "Min Available" ALWAYS,
             "Max Unavailable" ALWAYS, "Allowed Disruptions" ALWAYS, "Age" ALWAYS),

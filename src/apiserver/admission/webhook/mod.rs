@@ -1,0 +1,336 @@
+//! Admission webhooks: programs of the users' own that the API server asks about requests before it carries them out.
+//!
+//! A configuration says which requests a webhook is about, where it listens, and what follows if it does not answer. The
+//! mutating ones are asked one after the other, behind all plugins that change objects, and each sees what those before it
+//! have made: they answer with a JSON patch. If one changes something, the plugins run once more, and so do those webhooks
+//! before it that ask for it (`reinvocationPolicy: IfNeeded`). The validating ones are asked all at once, behind the policies,
+//! about the object as it would be stored.
+//!
+//! A call takes time, and nothing here waits. So a request that needs an answer which is not there yet is given up before it
+//! has changed anything, and says what it would ask ([`Waits`]); whoever carries messages (the engine) asks, and has it gone
+//! through again from the start with what was heard ([`Reviews`]). An answer counts for exactly what was asked: if something
+//! else has changed the object meanwhile, the webhook is asked again, as a real server does when it tries a patch again. Uids
+//! and names that such a request draws come from a lot of its own, and are the same each time.
+//!
+//! - [`hook`]: a configuration, read once when it is stored.
+//! - [`call`]: what is asked, of whom, and how far one gets.
+//! - [`verdict`]: what is answered, and what it means.
+//!
+//! Must hold: a request that waits has changed nothing; configurations are never themselves put to webhooks, so that whoever
+//! has locked everybody out can undo it; a webhook is asked no more often than a real server would.
+//!
+//! Mirrors `pkg/admission/plugin/webhook/{generic,mutating,validating}` and `pkg/admission/reinvocation.go` of apiserver.
+//!
+//! Left out: bindings of Pods, their eviction and commands in them (`CONNECT`), which no webhook sees; `matchPolicy:
+//! Equivalent` finds nothing more than `Exact`; managedFields in what is sent; certificates, so that `caBundle` is not looked
+//! at; the packets of a call. A real server asks the webhooks that its informers have told it of; here one is asked from the
+//! write on that stores it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::apiserver::create::plugin_names;
+use crate::apiserver::request::{FieldValidation, Request, Subresource};
+use crate::apiserver::{ApiServer, Handling, decode};
+use crate::object::random::Random;
+use crate::object::status::Reason;
+use crate::object::time::Instant;
+use crate::object::{Kind, Object, Pod, Status};
+
+use super::policy::question::Question;
+use super::{Attributes, MUTATING};
+
+pub mod call;
+pub mod hook;
+pub mod verdict;
+
+pub use call::Call;
+use hook::Hook;
+pub use verdict::Verdict;
+
+/// What came of a call: an answer, or what a client says that has got none.
+pub type Said = Result<Verdict, String>;
+
+/// Kinds about which no webhook is asked. Mirrors `IsExemptAdmissionConfigurationResource`.
+const EXEMPT: [Kind; 4] = [
+    Kind::MutatingWebhookConfiguration,
+    Kind::ValidatingWebhookConfiguration,
+    Kind::ValidatingAdmissionPolicy,
+    Kind::ValidatingAdmissionPolicyBinding,
+];
+
+/// The webhooks of all configurations that are stored, by the configuration's name.
+#[derive(Clone, Default)]
+pub struct Webhooks {
+    mutating: BTreeMap<String, Arc<[Hook]>>,
+    validating: BTreeMap<String, Arc<[Hook]>>,
+}
+
+impl Webhooks {
+    /// Takes notice of a change.
+    pub(crate) fn changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        match new.or(old) {
+            Some(Object::MutatingWebhookConfiguration(of)) => {
+                let hooks = new.map(|_| hook::mutating(of));
+                replace(&mut self.mutating, of.metadata.name.as_deref(), hooks);
+            }
+            Some(Object::ValidatingWebhookConfiguration(of)) => {
+                let hooks = new.map(|_| hook::validating(of));
+                replace(&mut self.validating, of.metadata.name.as_deref(), hooks);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a request may have to wait for any.
+    pub(crate) fn concern(&self, request: &Request) -> bool {
+        let part = matches!(
+            request.subresource,
+            None | Some(Subresource::Status | Subresource::Scale | Subresource::Finalize)
+        );
+        let none = self.mutating.is_empty() && self.validating.is_empty();
+        !none && part && request.verb.writes() && !EXEMPT.contains(&request.kind)
+    }
+}
+
+fn replace(all: &mut BTreeMap<String, Arc<[Hook]>>, name: Option<&str>, hooks: Option<Vec<Hook>>) {
+    let name = name.unwrap_or_default();
+    match hooks {
+        Some(hooks) => all.insert(name.to_owned(), hooks.into()),
+        None => all.remove(name),
+    };
+}
+
+/// What webhooks have said about one request so far.
+#[derive(Clone, Debug)]
+pub struct Reviews {
+    /// What the request draws uids and names from.
+    pub(crate) lot: Random,
+    /// When it arrived, or the last webhook that may change it has answered: objects get this time.
+    pub(crate) now: Instant,
+    /// What was asked, and what was said, in the order of hearing.
+    heard: Vec<(String, Said)>,
+}
+
+impl Reviews {
+    pub(crate) fn new(lot: Random, now: Instant) -> Reviews {
+        Reviews { lot, now, heard: Vec::new() }
+    }
+
+    /// A webhook has said something, or is known not to.
+    pub fn hear(&mut self, call: &Call, said: Said, now: Instant) {
+        if call.mutating {
+            self.now = now;
+        }
+        self.heard.push((call.key(), said));
+    }
+}
+
+/// A request that was given up until these have answered.
+#[derive(Debug)]
+pub struct Waits {
+    /// Whom to ask what.
+    pub calls: Vec<Call>,
+    /// What is known so far.
+    pub reviews: Reviews,
+}
+
+/// What whoever cannot wait is told.
+pub(crate) fn waiting() -> Status {
+    Status::new(Reason::ServiceUnavailable, "the request waits for admission webhooks")
+}
+
+/// Why a webhook's word does not let a request pass.
+enum Stopped {
+    /// It has not spoken yet.
+    Waits,
+    /// It could not be asked, or gave no answer: why.
+    Failed(String),
+    /// It refuses.
+    Denied(Status),
+}
+
+/// What mutating webhooks remember between the two rounds. Mirrors `webhookReinvokeContext`.
+#[derive(Default)]
+struct Rounds {
+    again: bool,
+    /// Those that ask to be asked again, and were asked since the last change.
+    asked: BTreeSet<String>,
+    /// Those that are to be asked again.
+    repeat: BTreeSet<String>,
+}
+
+impl Rounds {
+    fn changed(&mut self) {
+        self.repeat.append(&mut self.asked);
+    }
+}
+
+impl ApiServer {
+    /// All that may change an object: the plugins, then the webhooks; once more, if a webhook has changed it. `for_plugin` is
+    /// what a plugin of a learner's is asked about. Mirrors `reinvoker.Admit`.
+    pub(crate) fn mutate(
+        &mut self,
+        handling: &mut Handling,
+        old: Option<&Object>,
+        new: &mut Object,
+        for_plugin: Option<&Pod>,
+    ) -> Result<(), Status> {
+        self.run_mutating(handling, old, new, for_plugin)?;
+        let mut rounds = Rounds::default();
+        if self.ask_mutating(handling, old, Some(&mut *new), &mut rounds)? {
+            let before = new.clone();
+            self.run_mutating(handling, old, new, for_plugin)?;
+            if *new != before {
+                rounds.changed();
+            }
+            rounds.again = true;
+            self.ask_mutating(handling, old, Some(&mut *new), &mut rounds)?;
+        }
+        Ok(())
+    }
+
+    fn run_mutating(
+        &mut self,
+        handling: &mut Handling,
+        old: Option<&Object>,
+        new: &mut Object,
+        for_plugin: Option<&Pod>,
+    ) -> Result<(), Status> {
+        for (name, admit) in MUTATING {
+            match (for_plugin, *name) {
+                (Some(came), "ServiceAccount") => self.ask_pod_plugin(handling, came, new)?,
+                (Some(_), "DefaultTolerationSeconds") => continue,
+                _ => {}
+            }
+            let mut attributes =
+                Attributes { request: handling.request, old, reader: &self.store, random: &mut self.random };
+            admit(&mut attributes, new)?;
+        }
+        handling.stage("mutating admission", || plugin_names(MUTATING.iter().map(|(name, _)| *name)));
+        Ok(())
+    }
+
+    /// Asks the webhooks that may change objects about a delete, which none of them can change.
+    pub(crate) fn ask_mutating_of_delete(&self, handling: &mut Handling, old: &Object) -> Result<(), Status> {
+        self.ask_mutating(handling, Some(old), None, &mut Rounds::default()).map(drop)
+    }
+
+    /// Asks the webhooks that may change the object, one by one. Says whether one has. Mirrors `mutatingDispatcher`.
+    fn ask_mutating(
+        &self,
+        handling: &mut Handling,
+        old: Option<&Object>,
+        mut new: Option<&mut Object>,
+        rounds: &mut Rounds,
+    ) -> Result<bool, Status> {
+        let mut changed = false;
+        if handling.reviews.is_none() {
+            return Ok(changed);
+        }
+        for hook in self.webhooks.mutating.values().flat_map(|hooks| hooks.iter()) {
+            let question = Question::new(handling.request, old, new.as_deref(), &self.store, &self.definitions);
+            if !hook.is_about(&question)? || rounds.again && !rounds.repeat.contains(&hook.id) {
+                continue;
+            }
+            let (_, said) = self.hear(handling, hook, &question);
+            match said.and_then(|verdict| applied(handling, hook, &verdict, new.as_deref_mut())) {
+                Ok(true) => {
+                    changed = true;
+                    rounds.changed();
+                }
+                Ok(false) => {}
+                Err(stopped) => stop(handling, hook, stopped)?,
+            }
+            if hook.reinvoke {
+                rounds.asked.insert(hook.id.clone());
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Asks the webhooks that may only refuse, all at once. The first that refuses is quoted. Mirrors `validatingDispatcher`.
+    pub(crate) fn ask_validating(
+        &self,
+        handling: &mut Handling,
+        old: Option<&Object>,
+        new: Option<&Object>,
+    ) -> Result<(), Status> {
+        if handling.reviews.is_none() {
+            return Ok(());
+        }
+        let question = Question::new(handling.request, old, new, &self.store, &self.definitions);
+        let mut asked = Vec::new();
+        for hook in self.webhooks.validating.values().flat_map(|hooks| hooks.iter()) {
+            if hook.is_about(&question)? {
+                let (place, said) = self.hear(handling, hook, &question);
+                asked.push((place, hook, said));
+            }
+        }
+        asked.sort_by_key(|(place, ..)| *place);
+        let mut passed = Ok(());
+        for (_, hook, said) in asked {
+            let this = said.and_then(|verdict| applied(handling, hook, &verdict, None).map(drop));
+            passed = passed.and(this.or_else(|stopped| stop(handling, hook, stopped)));
+        }
+        // Nothing is decided before all have spoken.
+        if handling.calls.is_empty() { passed } else { Err(waiting()) }
+    }
+
+    /// What a webhook has said, and as the how manieth; 0 if it never could. If it has not spoken yet, it is to be asked.
+    fn hear(&self, handling: &mut Handling, hook: &Hook, question: &Question) -> (usize, Result<Verdict, Stopped>) {
+        let request = question.review();
+        let key = call::key(&hook.id, &request);
+        let heard = handling.reviews.iter().flat_map(|reviews| &reviews.heard).zip(1..);
+        if let Some(((_, said), place)) = { heard }.find(|((there, _), _)| *there == key) {
+            return (place, said.clone().map_err(|why| Stopped::Failed(hook.failure(&why))));
+        }
+        match Call::new(hook, request, &self.store) {
+            Ok(call) => {
+                handling.calls.push(call);
+                (0, Err(Stopped::Waits))
+            }
+            Err(why) => (0, Err(Stopped::Failed(hook.failure(&why)))),
+        }
+    }
+}
+
+/// Does what a webhook has answered: warns, refuses, or changes the object. Says whether it has changed it.
+fn applied(handling: &mut Handling, hook: &Hook, verdict: &Verdict, new: Option<&mut Object>) -> Result<bool, Stopped> {
+    handling.warnings.extend(verdict.warnings.iter().cloned());
+    if !verdict.allowed {
+        return Err(Stopped::Denied(verdict.refusal(&hook.name)));
+    }
+    handling.stage(hook.plugin(), || format!("{}: {verdict}", hook.name));
+    if verdict.patch.is_empty() || !hook.mutating {
+        return Ok(false);
+    }
+    let broken = |why: &str| Stopped::Denied(Status::internal(why));
+    let Some(object) = new else {
+        const WHY: &str = "attempted to modify the object, which is not supported for this operation";
+        return Err(broken(&format!("admission webhook {:?} {WHY}", hook.name)));
+    };
+    let patched = verdict::patched(object.to_json(), &verdict.patch).map_err(|why| broken(&why))?;
+    let custom = handling.custom.as_deref();
+    let decoded = decode::decode_patched(object.kind(), custom, &patched, String::new, FieldValidation::Ignore);
+    let (mut after, _) = decoded.map_err(|status| broken(&status.message))?;
+    ApiServer::set_defaults(handling, &mut after);
+    let changed = after != *object;
+    *object = after;
+    Ok(changed)
+}
+
+/// What follows of a webhook that has not let the request pass: an error ends it.
+fn stop(handling: &mut Handling, hook: &Hook, stopped: Stopped) -> Result<(), Status> {
+    let (said, result) = match stopped {
+        Stopped::Waits => ("is asked".to_owned(), Err(waiting())),
+        Stopped::Failed(why) if hook.ignores_failures => (format!("{why}; it is let pass"), Ok(())),
+        Stopped::Failed(why) => (why.clone(), Err(Status::internal(&why))),
+        Stopped::Denied(status) => (status.message.clone(), Err(status)),
+    };
+    handling.stage(hook.plugin(), || format!("{}: {said}", hook.name));
+    result
+}
+
+#[cfg(test)]
+mod tests;
