@@ -13,7 +13,10 @@
 //!
 //! Left out: clients that know only the API server of their own machine, as controller managers and schedulers that kubeadm
 //! sets up; servers that send their clients away now and then (`--goaway-chance`); the moment for which a server that has
-//! just started is not ready. The controllers inside API servers run once, as one client of their own.
+//! just started is not ready. The controllers inside API servers run once, as one client of their own, and the Service
+//! `kubernetes` names one address. A watch that breaks goes on as a new state that is not older than what was seen, where a
+//! real one goes on from there; an informer whose server is too far behind asks again, where a real one lists from etcd. All
+//! of kubectl's commands are one process. `disconnect` does not reach a server's own watch of etcd.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;

@@ -1,4 +1,6 @@
 //! What a webhook answers. Mirrors `pkg/admission/plugin/webhook/{request/admissionreview,errors/statuserror}.go`.
+//!
+//! Left out: `auditAnnotations`; a reason that Kubernetes does not know.
 
 use std::fmt;
 
