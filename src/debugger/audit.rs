@@ -12,6 +12,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::apiserver::admission::policy;
 use crate::apiserver::request::{Body, Request, Subresource, User, Verb};
 use crate::apiserver::rest::uri;
 use crate::cluster::API_SERVER_IP;
@@ -135,8 +136,19 @@ fn response_status(code: u16, error: Option<&Status>) -> Value {
     Value::Object(status)
 }
 
-/// What authorization decided, and by which rule.
+/// What authorization decided, and by which rule; and what policies have noted.
 fn annotations(step: &Step, error: Option<&Status>) -> Value {
+    let mut annotations = decision(step, error);
+    let fields = annotations.as_object_mut().expect("a decision is an object");
+    let noted = step.notes.iter().filter_map(|note| match note {
+        Note::Stage { name: policy::AUDIT, detail } => detail.split_once('='),
+        _ => None,
+    });
+    fields.extend(noted.map(|(key, value)| (key.to_owned(), value.into())));
+    annotations
+}
+
+fn decision(step: &Step, error: Option<&Status>) -> Value {
     let reason = step.notes.iter().find_map(|note| match note {
         Note::Stage { name: "authorization", detail } => Some(detail.as_str()),
         _ => None,
@@ -172,8 +184,11 @@ mod tests {
     use crate::cluster::scenario::Scenario;
 
     fn log(scenario: &str) -> Vec<Value> {
-        let scenario = Scenario::find(scenario).expect("it is shipped");
-        let mut cluster = crate::bugs::cluster(&scenario);
+        of(&Scenario::find(scenario).expect("it is shipped"))
+    }
+
+    fn of(scenario: &Scenario) -> Vec<Value> {
+        let mut cluster = crate::bugs::cluster(scenario);
         let mut log = Vec::new();
         while !cluster.is_quiet() {
             let Some(step) = cluster.step() else { break };
@@ -211,6 +226,30 @@ mod tests {
         );
         let status = find("/status", "patch");
         assert_eq!(status["sourceIPs"], json!(["172.18.0.10"]), "a kubelet asks from its node");
+    }
+
+    #[test]
+    fn what_policies_note_stands_there() {
+        let policy = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: p}\n\
+            spec:\n  matchConstraints:\n    resourceRules:\n    - {apiGroups: [''], apiVersions: [v1], operations: [CREATE], \
+            resources: [configmaps]}\n  validations: [{expression: 'false', message: never}]\n  \
+            auditAnnotations: [{key: who, valueExpression: request.userInfo.username}, {key: none, valueExpression: 'null'}]\n\
+            ---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\n\
+            metadata: {name: b}\nspec: {policyName: p, validationActions: [Audit]}\n";
+        let scenario = Scenario {
+            files: [("policy.yaml".to_owned(), policy.to_owned())].into(),
+            timeline: ["kubectl apply -f policy.yaml", "kubectl create configmap a"].map(str::to_owned).into(),
+            ..Scenario::parse("test", "title: test").expect("that is enough")
+        };
+        let log = of(&scenario);
+        let created =
+            log.iter().rfind(|event| event["objectRef"]["resource"] == "configmaps" && event["verb"] == "create");
+        let annotations = &created.expect("it was created")["annotations"];
+        assert_eq!(annotations["p/who"], "kubernetes-admin");
+        assert_eq!(annotations.get("p/none"), None);
+        let failure = "[{\"message\":\"never\",\"policy\":\"p\",\"binding\":\"b\",\"expressionIndex\":0,\
+            \"validationActions\":[\"Audit\"]}]";
+        assert_eq!(annotations["validation.policy.admission.k8s.io/validation_failure"], failure);
     }
 
     #[test]

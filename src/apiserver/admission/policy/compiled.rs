@@ -23,6 +23,8 @@ pub struct Policy {
     pub variables: Vec<(String, Program)>,
     /// What must hold.
     pub validations: Vec<Validation>,
+    /// What is noted in the audit log, by key.
+    pub annotations: Vec<(String, Expression)>,
 }
 
 /// An expression with its text.
@@ -77,7 +79,13 @@ impl Policy {
                 },
             })
         });
+        let annotations = spec.audit_annotations.iter().flatten().filter_map(|annotation| {
+            let text = annotation.value_expression.trim();
+            let program = environment.compile(text, None).ok()?;
+            Some((annotation.key.clone(), Expression { text: text.to_owned(), program }))
+        });
         Policy {
+            annotations: annotations.collect(),
             constraints: spec.match_constraints.clone(),
             param_kind: spec.param_kind.clone(),
             ignores_failures: spec.failure_policy.as_deref() == Some("Ignore"),
@@ -95,6 +103,7 @@ impl Policy {
             conditions: Vec::new(),
             variables: Vec::new(),
             validations: Vec::new(),
+            annotations: Vec::new(),
         }
     }
 }

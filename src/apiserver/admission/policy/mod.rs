@@ -1,22 +1,23 @@
 //! ValidatingAdmissionPolicy: rules in CEL about requests, which anybody may add who may write cluster-wide objects.
 //!
 //! A policy says which requests it is about and what must hold of them; a binding says where, with which parameters, and
-//! what is done about a request of which it does not hold: it is refused (`Deny`), or its sender is told (`Warn`). The
+//! what is done about a request of which it does not hold: it is refused (`Deny`), its sender is told (`Warn`), or a note is
+//! made in the audit log (`Audit`). A policy may also write there of every request that it sees: `auditAnnotations`. The
 //! expressions are compiled once, when the policy is stored ([`compiled`]). Which requests a policy sees: [`matching`].
 //!
 //! Policies stand behind all other plugins that only look, and before [`super::resource_quota`], which writes.
 //!
 //! Mirrors `pkg/admission/plugin/policy/{generic,validating}` of apiserver.
 //!
-//! Left out: `auditAnnotations` and the action `Audit`, which add to the audit log; the `authorizer`;
-//! `status`, in which a controller tells of types that do not fit; bindings of Pods, their eviction and commands in them,
-//! which a policy does not see. A real server asks the policies that its informers have told it of; here one is asked
-//! from the write on that stores it.
+//! Left out: the `authorizer`; `status`, in which a controller tells of types that do not fit; bindings of Pods, their eviction
+//! and commands in them, which a policy does not see. A real server asks the policies that its informers have told it of; here
+//! one is asked from the write on that stores it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding;
+use serde_json::json;
 
 use crate::apiserver::cel::eval::{Activation, Budget};
 use crate::apiserver::cel::{Failure, Value};
@@ -72,17 +73,31 @@ impl Policies {
     }
 }
 
+/// The stage under which a note for the audit log stands: `KEY=VALUE`.
+pub const AUDIT: &str = "audit annotation";
+/// The key of the note on what the action `Audit` is about. There is one of a request, on the first such objection.
+const FAILURE: &str = "validation.policy.admission.k8s.io/validation_failure";
+/// No note is longer, in bytes. Mirrors `maxAuditAnnotationValueLength`.
+const NOTE_MAX: usize = 10 * 1024;
+
 /// What a policy has against a request.
 struct Objection {
     message: String,
     reason: Reason,
+    /// Which of its expressions has.
+    expression: usize,
+    /// What is noted could not be worked out. Whatever else the binding wants, that refuses.
+    of_note: bool,
 }
 
 impl Objection {
-    fn new(message: String) -> Objection {
-        Objection { message, reason: Reason::Invalid }
+    fn new(message: String, expression: usize) -> Objection {
+        Objection { message, reason: Reason::Invalid, expression, of_note: false }
     }
 }
+
+/// Notes for the audit log, by key. Of several bindings each value is noted once.
+type Notes = BTreeMap<String, Vec<String>>;
 
 impl ApiServer {
     /// Asks the policies about a request that would make `new` of `old`.
@@ -98,6 +113,7 @@ impl ApiServer {
         }
         let question = Question::new(handling.request, old, new, &self.store, &self.definitions);
         let mut denied: Option<(String, Objection)> = None;
+        let (mut notes, mut failure) = (Notes::new(), None);
         for (name, policy) in &self.policies.policies {
             let Some(constraints) = &policy.constraints else { continue };
             if !question.matches(constraints) {
@@ -107,7 +123,7 @@ impl ApiServer {
                 if !binding.spec.match_resources.as_ref().is_none_or(|resources| question.matches(resources)) {
                     continue;
                 }
-                let objections = objections(policy, binding, &question);
+                let objections = objections(name, policy, binding, &question, &mut notes);
                 let actions = &binding.spec.validation_actions;
                 handling.stage(NAME, || {
                     let said: Vec<&str> = objections.iter().map(|objection| objection.message.as_str()).collect();
@@ -121,13 +137,29 @@ impl ApiServer {
                             objection.message
                         ));
                     }
-                    if denied.is_none() && actions.iter().any(|action| action == "Deny") {
+                    if failure.is_none() && !objection.of_note && actions.iter().any(|action| action == "Audit") {
+                        failure = Some(format!(
+                            "[{{\"message\":{},\"policy\":{},\"binding\":{},\"expressionIndex\":{},\"validationActions\":{}}}]",
+                            json!(objection.message),
+                            json!(name),
+                            json!(bound),
+                            objection.expression,
+                            json!(actions),
+                        ));
+                    }
+                    let denies = objection.of_note || actions.iter().any(|action| action == "Deny");
+                    if denied.is_none() && denies {
                         let text =
                             format!("{NAME} '{name}' with binding '{bound}' denied request: {}", objection.message);
                         denied = Some((text, objection));
                     }
                 }
             }
+        }
+        let notes = notes.into_iter().map(|(key, values)| (key, values.join(", ")));
+        let notes = notes.filter(|(_, value)| !value.is_empty());
+        for (key, value) in notes.chain(failure.map(|value| (FAILURE.to_owned(), value))) {
+            handling.stage(AUDIT, || format!("{key}={value}"));
         }
         match denied {
             Some((text, objection)) => Err(refusal(handling, new.or(old), &text, objection.reason)),
@@ -146,39 +178,89 @@ fn refusal(handling: &Handling, object: Option<&Object>, text: &str, reason: Rea
     status
 }
 
-/// What a policy, bound like this, has against a request.
-fn objections(policy: &Policy, binding: &ValidatingAdmissionPolicyBinding, question: &Question) -> Vec<Objection> {
+/// What a policy, bound like this, has against a request. What it has to note goes to the notes.
+fn objections(
+    name: &str,
+    policy: &Policy,
+    binding: &ValidatingAdmissionPolicyBinding,
+    question: &Question,
+    notes: &mut Notes,
+) -> Vec<Objection> {
     match params::of(policy, binding, question) {
-        Ok(params) => params.into_iter().flat_map(|params| asked(policy, question, params)).collect(),
+        Ok(params) => {
+            let activations = params.into_iter().map(|params| question.activation(policy, params));
+            { activations }.flat_map(|activation| asked(name, policy, &activation, notes)).collect()
+        }
         Err(_) if policy.ignores_failures => Vec::new(),
-        Err(why) => vec![Objection::new(format!("failed to configure binding: {why}"))],
+        Err(why) => vec![Objection::new(format!("failed to configure binding: {why}"), 0)],
     }
 }
 
 /// Asks with one set of parameters. Mirrors `validator.Validate`.
-fn asked(policy: &Policy, question: &Question, params: Value) -> Vec<Objection> {
-    let activation = question.activation(policy, params);
-    let fails = |why: String| if policy.ignores_failures { Vec::new() } else { vec![Objection::new(why)] };
-    match hold(&policy.conditions, &activation) {
+fn asked(name: &str, policy: &Policy, activation: &Activation, notes: &mut Notes) -> Vec<Objection> {
+    let failed =
+        |why: String, at: usize| if policy.ignores_failures { Vec::new() } else { vec![Objection::new(why, at)] };
+    match hold(&policy.conditions, activation) {
         Ok(true) => {}
         Ok(false) => return Vec::new(),
-        Err(why) => return fails(why),
+        Err(why) => return failed(why, 0),
     }
     let mut budget = Budget::new(Budget::ALL);
     let mut found = Vec::new();
-    for validation in &policy.validations {
+    for (at, validation) in policy.validations.iter().enumerate() {
+        let fails = |why: String| failed(why, at);
         match validation.is.program.evaluate(&activation, &mut budget) {
             Ok(Value::Bool(true)) => {}
             Ok(_) => {
                 let made = validation.message.as_ref().and_then(|program| program.message(&activation, &mut budget));
                 let message = made.unwrap_or_else(|| in_words(validation));
-                found.push(Objection { message, reason: validation.reason });
+                found.push(Objection { reason: validation.reason, ..Objection::new(message, at) });
             }
             Err(failure) if budget.is_spent() => return fails(said(&validation.is.text, &failure, true)),
             Err(failure) => found.extend(fails(said(&validation.is.text, &failure, false))),
         }
     }
+    found.extend(noted(name, policy, activation, &mut budget, notes));
     found
+}
+
+/// Works out the notes of a policy. Null is none. Mirrors `auditAnnotationCollector`.
+fn noted(
+    name: &str,
+    policy: &Policy,
+    activation: &Activation,
+    budget: &mut Budget,
+    notes: &mut Notes,
+) -> Vec<Objection> {
+    let mut found = Vec::new();
+    for (key, of) in &policy.annotations {
+        let why = match of.program.evaluate(activation, budget) {
+            Ok(Value::String(text)) => {
+                let values = notes.entry(format!("{name}/{key}")).or_default();
+                let value = shortened(text.trim());
+                if !value.is_empty() && !values.contains(&value) {
+                    values.push(value);
+                }
+                continue;
+            }
+            Ok(Value::Null) => continue,
+            Ok(other) => format!("valueExpression '{}' resulted in unsupported return type: {other:?}", of.text),
+            Err(failure) => format!("valueExpression '{}' resulted in error: {failure}", of.text),
+        };
+        if !policy.ignores_failures {
+            found.push(Objection { of_note: true, ..Objection::new(why, 0) });
+        }
+    }
+    found
+}
+
+/// As much of a note as fits.
+fn shortened(text: &str) -> String {
+    let mut end = text.len().min(NOTE_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].to_owned()
 }
 
 /// Whether all conditions hold, of a policy or a webhook. One that does not decides, whatever became of those before it.
