@@ -209,10 +209,10 @@ fn asked(name: &str, policy: &Policy, activation: &Activation, notes: &mut Notes
     let mut found = Vec::new();
     for (at, validation) in policy.validations.iter().enumerate() {
         let fails = |why: String| failed(why, at);
-        match validation.is.program.evaluate(&activation, &mut budget) {
+        match validation.is.program.evaluate(activation, &mut budget) {
             Ok(Value::Bool(true)) => {}
             Ok(_) => {
-                let made = validation.message.as_ref().and_then(|program| program.message(&activation, &mut budget));
+                let made = validation.message.as_ref().and_then(|program| program.message(activation, &mut budget));
                 let message = made.unwrap_or_else(|| in_words(validation));
                 found.push(Objection { reason: validation.reason, ..Objection::new(message, at) });
             }
