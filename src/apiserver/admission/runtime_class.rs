@@ -1,7 +1,7 @@
 //! RuntimeClass: a Pod names a way to run its containers, and gets what that costs and where it can be had. Mirrors
 //! `plugin/pkg/admission/runtimeclass`.
 //!
-//! Left out: kubelets do not watch the classes, they read one when a Pod names it; the garbage collector does not watch them.
+//! Left out: kubelets do not watch the classes, they read one when a Pod names it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

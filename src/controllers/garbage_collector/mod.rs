@@ -72,12 +72,12 @@ pub const ORPHAN: &str = "orphan";
 /// The finalizer of an object whose dependents go first. `metav1.FinalizerDeleteDependents`.
 pub const FOREGROUND: &str = "foregroundDeletion";
 
-/// Every kind but Events; and RuntimeClasses, which own nothing and which nothing owns.
-const WATCHED: [Kind; Kind::ALL.len() - 2] = {
-    let mut watched = [Kind::Event; Kind::ALL.len() - 2];
+/// Every kind but Events.
+const WATCHED: [Kind; Kind::ALL.len() - 1] = {
+    let mut watched = [Kind::Event; Kind::ALL.len() - 1];
     let (mut from, mut to) = (0, 0);
     while from < Kind::ALL.len() {
-        if !matches!(Kind::ALL[from], Kind::Event | Kind::RuntimeClass) {
+        if !matches!(Kind::ALL[from], Kind::Event) {
             watched[to] = Kind::ALL[from];
             to += 1;
         }
