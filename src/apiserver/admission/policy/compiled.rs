@@ -60,10 +60,7 @@ impl Policy {
             }
         }
         let plain = Environment::new(has_params, false);
-        let compiled = |environment: &Environment, text: &str| {
-            let program = environment.compile(text, Some(&Type::Bool)).ok()?;
-            Some(Expression { text: text.to_owned(), program })
-        };
+        let compiled = |environment: &Environment, text: &str| environment.expression(text, Some(&Type::Bool)).ok();
         let conditions = spec.match_conditions.iter().flatten();
         let validations = spec.validations.iter().flatten().filter_map(|validation| {
             let message = validation.message_expression.as_deref().filter(|text| !text.trim().is_empty());
@@ -80,9 +77,7 @@ impl Policy {
             })
         });
         let annotations = spec.audit_annotations.iter().flatten().filter_map(|annotation| {
-            let text = annotation.value_expression.trim();
-            let program = environment.compile(text, None).ok()?;
-            Some((annotation.key.clone(), Expression { text: text.to_owned(), program }))
+            Some((annotation.key.clone(), environment.expression(annotation.value_expression.trim(), None).ok()?))
         });
         Policy {
             annotations: annotations.collect(),
@@ -123,6 +118,11 @@ impl Environment {
             names.push(("params".to_owned(), Type::Dyn));
         }
         Environment { names, variables: Vec::new(), has_variables }
+    }
+
+    /// An expression with its text.
+    pub fn expression(&self, text: &str, wanted: Option<&Type>) -> Result<Expression, String> {
+        Ok(Expression { text: text.to_owned(), program: self.compile(text, wanted)? })
     }
 
     /// Compiles an expression; the error is what the server says of it.

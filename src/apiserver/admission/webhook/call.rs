@@ -63,9 +63,9 @@ impl Call {
         Ok(Call { hook: hook_id, webhook, mutating, address, path, node, refused, timeout, request })
     }
 
-    /// What an answer is filed under: it holds for exactly this question.
-    pub(super) fn key(&self) -> String {
-        key(&self.hook, &self.request)
+    /// Whether this is what the webhook is asked now: an answer holds for exactly that.
+    pub(super) fn is(&self, hook: &Hook, request: &Value) -> bool {
+        self.hook == hook.id && self.request == *request
     }
 
     /// `CREATE pods default/web`.
@@ -79,11 +79,6 @@ impl Call {
         let named = named.collect::<Vec<_>>().join("/");
         format!("{} {}{part} {named}", text("/operation"), text("/resource/resource")).trim_end().to_owned()
     }
-}
-
-/// What an answer of a webhook to a request is filed under.
-pub(super) fn key(hook: &str, request: &Value) -> String {
-    format!("{hook} {request}")
 }
 
 /// The URL that errors quote: `https://webhook.default.svc:443/validate?timeout=10s`.

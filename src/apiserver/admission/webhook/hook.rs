@@ -89,13 +89,15 @@ pub fn as_mutating(hook: &ValidatingWebhook) -> MutatingWebhook {
 impl Hook {
     fn new(place: &str, hook: &MutatingWebhook, mutating: bool) -> Hook {
         let seconds = u64::try_from(hook.timeout_seconds.unwrap_or(TIMEOUT_SECONDS)).unwrap_or_default();
-        let conditions = hook.match_conditions.iter().flatten();
+        let environment = Environment::new(false, false);
+        let condition = |text: &str| environment.expression(text.trim(), Some(&Type::Bool)).ok();
         Hook {
             id: format!("{place}/{}", hook.name),
             name: hook.name.clone(),
             mutating,
             constraints: constraints(hook),
-            conditions: conditions.filter_map(|condition| compiled(condition.expression.trim())).collect(),
+            // No webhook is stored with one that does not compile.
+            conditions: hook.match_conditions.iter().flatten().filter_map(|of| condition(&of.expression)).collect(),
             ignores_failures: hook.failure_policy.as_deref() == Some("Ignore"),
             timeout: Duration::from_secs(seconds),
             reinvoke: hook.reinvocation_policy.as_deref() == Some("IfNeeded"),
@@ -140,10 +142,4 @@ fn constraints(hook: &MutatingWebhook) -> Option<MatchResources> {
 pub fn as_named(rule: &RuleWithOperations) -> NamedRuleWithOperations {
     let RuleWithOperations { api_groups, api_versions, operations, resources, scope } = rule.clone();
     NamedRuleWithOperations { api_groups, api_versions, operations, resources, scope, resource_names: None }
-}
-
-/// A condition. No webhook is stored with one that does not compile.
-fn compiled(text: &str) -> Option<Expression> {
-    let program = Environment::new(false, false).compile(text, Some(&Type::Bool)).ok()?;
-    Some(Expression { text: text.to_owned(), program })
 }

@@ -109,7 +109,7 @@ pub struct Reviews {
     /// When it arrived, or the last webhook that may change it has answered: objects get this time.
     pub(crate) now: Instant,
     /// What was asked, and what was said, in the order of hearing.
-    heard: Vec<(String, Said)>,
+    heard: Vec<(Call, Said)>,
 }
 
 impl Reviews {
@@ -122,7 +122,7 @@ impl Reviews {
         if call.mutating {
             self.now = now;
         }
-        self.heard.push((call.key(), said));
+        self.heard.push((call.clone(), said));
     }
 }
 
@@ -280,9 +280,8 @@ impl ApiServer {
     /// What a webhook has said, and as the how manieth; 0 if it never could. If it has not spoken yet, it is to be asked.
     fn hear(&self, handling: &mut Handling, hook: &Hook, question: &Question) -> (usize, Result<Verdict, Stopped>) {
         let request = question.review();
-        let key = call::key(&hook.id, &request);
         let heard = handling.reviews.iter().flat_map(|reviews| &reviews.heard).zip(1..);
-        if let Some(((_, said), place)) = { heard }.find(|((there, _), _)| *there == key) {
+        if let Some(((_, said), place)) = { heard }.find(|((there, _), _)| there.is(hook, &request)) {
             return (place, said.clone().map_err(|why| Stopped::Failed(hook.failure(&why))));
         }
         match Call::new(hook, request, &self.store) {
