@@ -2,12 +2,15 @@
 
 use std::fmt;
 
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::StrDeserializer;
 use serde_json::{Value, json};
 
 use super::Kind;
 
 /// Why a request failed. The names are `metav1.StatusReason`'s.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
     /// A Go error without a reason: code 500 and an empty `reason`.
     Unknown,
@@ -48,30 +51,10 @@ pub enum Reason {
 }
 
 impl Reason {
-    const ALL: [Reason; 18] = [
-        Reason::Unknown,
-        Reason::BadRequest,
-        Reason::Unauthorized,
-        Reason::Forbidden,
-        Reason::NotFound,
-        Reason::MethodNotAllowed,
-        Reason::NotAcceptable,
-        Reason::UnsupportedMediaType,
-        Reason::AlreadyExists,
-        Reason::Conflict,
-        Reason::Gone,
-        Reason::Expired,
-        Reason::RequestEntityTooLarge,
-        Reason::Invalid,
-        Reason::TooManyRequests,
-        Reason::InternalError,
-        Reason::ServiceUnavailable,
-        Reason::Timeout,
-    ];
-
     /// The reason of this name, if it is one of Kubernetes' own.
     pub fn named(name: &str) -> Option<Reason> {
-        Reason::ALL.into_iter().find(|reason| format!("{reason:?}") == name)
+        let name: StrDeserializer<'_, serde::de::value::Error> = name.into_deserializer();
+        Reason::deserialize(name).ok()
     }
 
     /// The HTTP status code.
