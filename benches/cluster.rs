@@ -94,7 +94,7 @@ fn quiet(name: &str) {
 /// How fast the explorer is, with and without reduction, on all processors.
 fn explore_deployment(name: &str) {
     let scenario = Scenario::find("deployment").expect("it is shipped");
-    let subject = Subject { cluster: &|| Cluster::for_scenario(&scenario), properties: &properties::all };
+    let subject = Subject { cluster: &|| bugs::cluster(&scenario), properties: &properties::all };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     for reduce in [true, false] {
         let bound = Bound { schedules: 2_000, reduce, ..Bound::default() };

@@ -1,5 +1,6 @@
 //! The horizontal pod autoscaler: what it does in time, what it says when it cannot, and what is refused.
 
+use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::properties;
@@ -9,7 +10,7 @@ use kubestep::object::{Kind, Object};
 /// Runs a scenario to its end. Gives what was printed, and every number of replicas that the Deployment `web` was asked for,
 /// with the second at which it was.
 fn run(scenario: &Scenario) -> (String, Vec<(u64, i32)>) {
-    let mut cluster = Cluster::for_scenario(scenario);
+    let mut cluster = bugs::cluster(scenario);
     let mut properties = properties::all();
     let (start, mut asked) = (cluster.engine.now(), Vec::new());
     while !cluster.is_quiet() {
@@ -311,7 +312,7 @@ fn what_kubectl_refuses() {
 #[test]
 fn a_load_is_a_step() {
     let scenario = Scenario::find("autoscale").expect("it is shipped");
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     let (mut last, mut saved, mut loads) = (None, None, 0);
     let look = |cluster: &mut Cluster| cluster.read_now(&["top".to_owned(), "pods".to_owned()]);
     let mut seen = Vec::new();

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use kubestep::cluster::Cluster;
+use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::properties;
 use kubestep::debugger::record::Record;
@@ -27,7 +27,7 @@ fn seeds() -> u64 {
 /// Runs a scenario to its end, checking properties. Returns a digest of its trace, and its last words.
 fn run(scenario: &Scenario, seed: u64) -> (u64, String) {
     let opens = format!("cargo run -- step {} --seed {seed}", scenario.name);
-    let mut cluster = Cluster::for_scenario(&Scenario { seed, ..scenario.clone() });
+    let mut cluster = bugs::cluster(&Scenario { seed, ..scenario.clone() });
     let mut record = Record::new(cluster.engine.now(), &scenario.namespace);
     let mut properties = properties::all();
     while !cluster.is_quiet() {
@@ -81,7 +81,7 @@ fn repeats_and_holds(scenario: &Scenario) {
 fn saved_worlds_go_on_alike() {
     let mut brought_back = 0;
     for scenario in Scenario::shipped() {
-        let mut cluster = Cluster::for_scenario(&scenario);
+        let mut cluster = bugs::cluster(&scenario);
         let origin = cluster.engine.now();
         let mut record = Record::new(origin, &scenario.namespace);
         let mut saved = Vec::new();
@@ -156,7 +156,7 @@ fn trace_of(program: &Path, scenario: &str, seed: u64, noise: &str) -> String {
 fn trace_here(scenario: &str, seed: u64) -> String {
     let mut scenario = Scenario::find(scenario).expect("it is shipped");
     scenario.seed = seed;
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     let mut record = Record::new(cluster.engine.now(), &scenario.namespace);
     while !cluster.is_quiet() {
         let Some(step) = cluster.step() else { break };

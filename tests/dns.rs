@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kubestep::cluster::Cluster;
+use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 
 /// A client, a Service, a headless one and a name for the world outside; then these lines, in which `$dns` is the
@@ -60,7 +60,7 @@ timeline:
 ";
     let lines: String = lines.iter().map(|line| format!("  - {line:?}\n")).collect();
     let scenario = Scenario::parse("dns", &format!("{head}{lines}")).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     cluster.settle(Duration::from_secs(600));
     let printed = cluster.kubectl.printed_since(0);
     let at = printed.find("$ kubectl version").expect("the set-up goes to its end");

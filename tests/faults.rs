@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::timeline::{self, About};
@@ -278,7 +279,7 @@ timeline:
   - relieve node-1
 ";
     let scenario = Scenario::parse("memory", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     let mut properties = properties::all();
     let mut failed = Vec::new();
     while !cluster.is_quiet() {
@@ -299,18 +300,26 @@ timeline:
     for pair in failed.windows(2) {
         assert!((pair[1].0 - pair[0].0).as_secs().abs_diff(10) <= 1, "one a round: {failed:?}");
     }
+    says(
+        &cluster,
+        &[
+            "reason: Evicted",
+            "message: 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 64Mi. '",
+            "reason: TerminationByKubelet",
+            "MemoryPressure True",
+            "KubeletHasInsufficientMemory kubelet has insufficient memory available",
+            "node.kubernetes.io/memory-pressure:NoSchedule",
+            "Warning EvictionThresholdMet",
+            "needed 1/1 Running",
+        ],
+    );
+}
+
+/// All that kubectl has printed has these parts, however wide its columns are.
+fn says(cluster: &Cluster, parts: &[&str]) {
     let said = cluster.kubectl.printed_since(0);
-    let narrow: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in [
-        "reason: Evicted",
-        "message: 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 64Mi. '",
-        "reason: TerminationByKubelet",
-        "MemoryPressure True",
-        "KubeletHasInsufficientMemory kubelet has insufficient memory available",
-        "node.kubernetes.io/memory-pressure:NoSchedule",
-        "Warning EvictionThresholdMet",
-        "needed 1/1 Running",
-    ] {
+    let narrow = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in parts {
         assert!(narrow.contains(part), "{part}\n-- is not in\n{said}");
     }
 }
@@ -363,7 +372,7 @@ timeline:
   - fill asks 1Gi d
 ";
     let scenario = Scenario::parse("disk", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     let mut properties = properties::all();
     while !cluster.is_quiet() {
         let Some(step) = cluster.step() else { break };
@@ -371,26 +380,25 @@ timeline:
             property.check(&cluster.engine, &step).unwrap_or_else(|what| panic!("{}: {what}", property.name()));
         }
     }
-    let said = cluster.kubectl.printed_since(0);
-    let narrow: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in [
-        "limited 1/1 Running 0",
-        "DiskPressure True",
-        "KubeletHasDiskPressure kubelet has disk pressure",
-        "node.kubernetes.io/disk-pressure:NoSchedule",
-        "Evicted Usage of EmptyDir volume \"cache\" exceeds the limit \"100Mi\". PodReadyToStartContainers",
-        "Failed Evicted The node was low on resource: ephemeral-storage. Threshold quantity: 10737418400, available: 8Gi. \
+    says(
+        &cluster,
+        &[
+            "limited 1/1 Running 0",
+            "DiskPressure True",
+            "KubeletHasDiskPressure kubelet has disk pressure",
+            "node.kubernetes.io/disk-pressure:NoSchedule",
+            "Evicted Usage of EmptyDir volume \"cache\" exceeds the limit \"100Mi\". PodReadyToStartContainers",
+            "Failed Evicted The node was low on resource: ephemeral-storage. Threshold quantity: 10737418400, available: 8Gi. \
          Container c was using 65011748Ki, request is 0, has larger consumption of ephemeral-storage.",
-        "Warning EvictionThresholdMet",
-        "Attempting to reclaim ephemeral-storage",
-        "taints .",
-        "asks 1/1 Running",
-        "default/nobody runs nowhere",
-        "default/asks has no emptyDir volume \"cache\"; it has none",
-        "default/asks has no container \"d\"; it has c",
-    ] {
-        assert!(narrow.contains(part), "{part}\n-- is not in\n{said}");
-    }
+            "Warning EvictionThresholdMet",
+            "Attempting to reclaim ephemeral-storage",
+            "taints .",
+            "asks 1/1 Running",
+            "default/nobody runs nowhere",
+            "default/asks has no emptyDir volume \"cache\"; it has none",
+            "default/asks has no container \"d\"; it has c",
+        ],
+    );
 }
 
 /// A machine that is to be switched off waits for its kubelet: ordinary Pods end first, then critical ones, each Failed with
@@ -443,7 +451,7 @@ timeline:
   - kubectl get nodes
 ";
     let scenario = Scenario::parse("shutdown", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     let mut properties = properties::all();
     let (mut ended, mut off) = (Vec::new(), None);
     while !cluster.is_quiet() {
@@ -473,18 +481,18 @@ timeline:
     assert!((19..=21).contains(&(critical - quick).as_secs()), "critical ones come then: {ended:?}");
     let off = off.expect("the kubelet has let go");
     assert!((off - critical).as_secs() <= 3, "nothing is waited for any more: {off} {ended:?}");
-    let narrow: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in [
-        "node-1 NotReady",
-        "KubeletNotReady node is shutting down",
-        "Shutdown manager detected shutdown event",
-        "Failed Terminated Pod was terminated in response to imminent node shutdown. ",
-        "TerminationByKubelet",
-        "NodeShutdown Pod was rejected: Pod was rejected as the node is shutting down.",
-        "node-1 Ready",
-    ] {
-        assert!(narrow.contains(part), "{part}\n-- is not in\n{said}");
-    }
+    says(
+        &cluster,
+        &[
+            "node-1 NotReady",
+            "KubeletNotReady node is shutting down",
+            "Shutdown manager detected shutdown event",
+            "Failed Terminated Pod was terminated in response to imminent node shutdown. ",
+            "TerminationByKubelet",
+            "NodeShutdown Pod was rejected: Pod was rejected as the node is shutting down.",
+            "node-1 Ready",
+        ],
+    );
 }
 
 /// A node that is full says so, gets a taint, and its Pods that came too soon are Failed: Evicted.

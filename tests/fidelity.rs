@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kubestep::apiserver::request::{Body, Request, Response, User, Verb};
-use kubestep::cluster::Cluster;
+use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::record::Record;
 use kubestep::object::{Kind, Object};
@@ -69,7 +69,7 @@ fn fields_have_the_managers_that_they_had() {
 /// Who managed what at any time of a run: `Pod web-*-* kube-controller-manager:Update kubelet/status:Update`.
 fn managers_of_run(path: &Path) -> BTreeSet<String> {
     let scenario = Scenario::find(&path.to_string_lossy()).expect("the scenario is well formed");
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     let (mut seen, mut revision) = (BTreeSet::new(), cluster.engine.api.store.revision());
     while !cluster.is_quiet() && cluster.step().is_some() {
         let changes = cluster.engine.api.store.changes_after(revision).expect("a step is shorter than the log");
@@ -149,7 +149,7 @@ impl Writes {
 
     fn of_run(path: &Path) -> Writes {
         let scenario = Scenario::find(&path.to_string_lossy()).expect("the scenario is well formed");
-        let mut cluster = Cluster::for_scenario(&scenario);
+        let mut cluster = bugs::cluster(&scenario);
         let mut record = Record::new(cluster.engine.now(), &scenario.namespace);
         while !cluster.is_quiet() {
             let Some(step) = cluster.step() else { break };

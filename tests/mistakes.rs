@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::properties;
@@ -11,7 +12,7 @@ use kubestep::engine::What;
 /// Runs a timeline to its end, `meddle` after every step, and gives what was printed; or what a property found.
 fn run(text: &str, mut meddle: impl FnMut(&mut Cluster)) -> Result<String, String> {
     let scenario = Scenario::parse("mistake", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     let mut properties = properties::all();
     while !cluster.is_quiet() {
         let Some(step) = cluster.step() else { break };

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kubestep::apiserver::admission::Reader;
+use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Note, What};
@@ -28,7 +29,7 @@ fn session(head: &str, lines: &[&str]) -> (Cluster, String) {
         ["kubectl apply -f pods.yaml", wait].iter().chain(lines).map(|l| format!("  - {l:?}\n")).collect();
     let text = format!("title: t\nnodes: 2\n{head}files:\n  pods.yaml: |\n{}timeline:\n{timeline}", manifest.concat());
     let scenario = Scenario::parse("packets", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     cluster.settle(Duration::from_secs(600));
     let printed = cluster.kubectl.printed_since(0);
     let after = printed.split_once("pod/far condition met\n\n").map_or(printed.clone(), |(_, rest)| rest.to_owned());
@@ -221,7 +222,7 @@ timeline:
 "
         );
         let scenario = Scenario::parse("hairpin", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let mut cluster = Cluster::for_scenario(&scenario);
+        let mut cluster = bugs::cluster(&scenario);
         cluster.settle(Duration::from_secs(600));
         let mark = cluster.kubectl.printed();
         cluster.type_lines(vec!["curl self --from self".to_owned()]);
@@ -278,7 +279,7 @@ timeline:
 ";
     for seed in 0..4 {
         let scenario = Scenario::parse("endpoints", text).unwrap_or_else(|error| panic!("{error}"));
-        let mut cluster = Cluster::for_scenario(&Scenario { seed, ..scenario });
+        let mut cluster = bugs::cluster(&Scenario { seed, ..scenario });
         cluster.settle(Duration::from_secs(600));
         let ready = ready_endpoints(&cluster);
         assert_eq!(ready.len(), 3, "seed {seed}: {ready:?}\n{}", cluster.kubectl.printed_since(0));
@@ -332,7 +333,7 @@ timeline:
     let asked = (0..rounds).map(|round| format!("curl -s web --from node-{}", round % 2 + 1));
     scenario.timeline.extend(asked);
     for seed in 0..3 {
-        let mut cluster = Cluster::for_scenario(&Scenario { seed, ..scenario.clone() });
+        let mut cluster = bugs::cluster(&Scenario { seed, ..scenario.clone() });
         cluster.settle(Duration::from_secs(25));
         let said = cluster.kubectl.printed_since(0);
         let answers: Vec<&str> = said.lines().filter(|line| line.contains(" answers GET ")).collect();
@@ -384,7 +385,7 @@ timeline:
             ["host-gw", "vxlan"][seed % 2]
         );
         let scenario = Scenario::parse("ranges", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let mut cluster = Cluster::for_scenario(&scenario);
+        let mut cluster = bugs::cluster(&scenario);
         cluster.settle(Duration::from_secs(300));
         let said = cluster.kubectl.printed_since(0);
         assert_eq!(said.matches("default/there on node-2 answers GET /").count(), 2, "seed {seed}: {said}");

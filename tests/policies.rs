@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::properties;
@@ -68,7 +69,7 @@ fn session(spec: &str, lines: &[&str]) -> (Cluster, String, Vec<String>) {
     let mut scenario = Scenario::parse("policies", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let set_up = scenario.timeline.len();
     scenario.timeline.extend(lines.iter().map(|line| (*line).to_owned()));
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     let (mut properties, mut dropped) = (properties::all(), Vec::new());
     while !cluster.is_quiet() {
         let Some(step) = cluster.step() else { break };
@@ -237,7 +238,7 @@ fn without_agents_nothing_is_enforced() {
     let text = WORLD.replace("policies: true\n", "").replace("SPEC", "{podSelector: {}}");
     let mut scenario = Scenario::parse("policies", &text).unwrap_or_else(|error| panic!("{error}"));
     scenario.timeline.push("curl -m 1 web --from far".to_owned());
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     cluster.settle(Duration::from_secs(300));
     assert!(cluster.kubectl.printed_since(0).contains("answers GET"));
 }

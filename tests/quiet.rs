@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use kubestep::cluster::Cluster;
+use kubestep::bugs;
 use kubestep::cluster::scenario::{Nodes, Scenario};
 use kubestep::debugger::{Goal, Session};
 
@@ -40,7 +40,7 @@ fn nothing_comes_where_nothing_may() {
 fn a_schedule_does_not_keep_the_cluster_busy() {
     const TICK: &str = "title: tick\ntimeline:\n- kubectl create cronjob tick --image=nginx:1.27 --schedule='* * * * *' -- \
                         sh -c 'sleep 2'\n- sleep 130\n";
-    let mut cluster = Cluster::for_scenario(&Scenario::parse("tick", TICK).expect("it is well formed"));
+    let mut cluster = bugs::cluster(&Scenario::parse("tick", TICK).expect("it is well formed"));
     let start = cluster.engine.now();
     while !cluster.is_quiet() && cluster.engine.now() - start < 10 * MINUTE {
         cluster.step().expect("the schedule goes on");

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::node::netfilter::{Table, Target};
@@ -17,7 +18,7 @@ const SCENARIOS: [&str; 3] = ["service", "readiness", "nodeport"];
 const SEEDS: u64 = 6;
 
 fn at_rest(scenario: Scenario) -> Cluster {
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     while !cluster.is_quiet() && cluster.step().is_some() {}
     cluster
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::request::{Body, DeleteOptions, Options, Patch, Request, User, Verb};
+use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::engine::What;
@@ -532,7 +533,7 @@ fn every_publish_has_its_unpublish() {
     for seed in 0..8 {
         let mut scenario = Scenario::find("volume").expect("it is shipped");
         scenario.seed = seed;
-        let mut cluster = Cluster::for_scenario(&scenario);
+        let mut cluster = bugs::cluster(&scenario);
         let mut open: BTreeMap<String, i32> = BTreeMap::new();
         while !cluster.is_quiet() {
             let Some(step) = cluster.step() else { break };

@@ -1,6 +1,7 @@
 //! Admission webhooks in a whole cluster: a request waits for them, and what becomes of it if they hang, are lost or are gone.
 
 use kubestep::apiserver::admission::Reader;
+use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{APISERVER, What};
@@ -12,7 +13,7 @@ fn cluster(seed: u64, lines: &[&str]) -> Cluster {
     let set_up = shipped.timeline.iter().position(|line| line.ends_with("hooks.yaml")).expect("it sets them up");
     let lines = lines.iter().map(|line| (*line).to_owned());
     let timeline = shipped.timeline[..=set_up].iter().cloned().chain(lines).collect();
-    Cluster::for_scenario(&Scenario { seed, timeline, ..shipped })
+    bugs::cluster(&Scenario { seed, timeline, ..shipped })
 }
 
 /// Lets a cluster run until nothing is left to do; says what was printed.
@@ -39,7 +40,7 @@ const OVER: &str = "failed calling webhook \"check.gate.example.com\": failed to
 
 #[test]
 fn the_walk_ends_as_it_says() {
-    let mut cluster = Cluster::for_scenario(&Scenario::find("webhook").expect("it is shipped"));
+    let mut cluster = bugs::cluster(&Scenario::find("webhook").expect("it is shipped"));
     let printed = run(&mut cluster);
     for said in [
         "denied the request: an image must name its version",

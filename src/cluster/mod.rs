@@ -28,7 +28,7 @@ use std::time::Duration;
 use crate::apiserver::ApiServer;
 use crate::apiserver::admission::Reader;
 use crate::apiserver::request::User;
-use crate::client::{Client, Registration};
+use crate::client::Client;
 use crate::controllers::ControllerManager;
 use crate::engine::{self, ActorId, Engine, EventId, Hub, Memory, Step};
 use crate::node::cni::Plugins;
@@ -137,17 +137,8 @@ impl Cluster {
         cluster
     }
 
-    /// A cluster as a scenario wants it, with the scenario's first line about to be typed.
-    pub fn for_scenario(scenario: &Scenario) -> Cluster {
-        Cluster::with_parts(scenario, Parts::default())
-    }
-
-    /// The same with other controllers: one's own in place of one of those that are shipped.
-    pub fn with_controllers(scenario: &Scenario, controllers: &'static [Registration]) -> Cluster {
-        Cluster::with_parts(scenario, Parts { controllers, ..Parts::default() })
-    }
-
-    /// The same with other programs.
+    /// A cluster as a scenario wants it but for the parts that it names, which are the caller's to find, with the scenario's
+    /// first line about to be typed. `bugs::cluster` finds them.
     pub fn with_parts(scenario: &Scenario, parts: Parts) -> Cluster {
         let slow = scenario.slow.iter().map(|(name, ms)| (name.clone(), Duration::from_millis(*ms))).collect();
         let config = Config {

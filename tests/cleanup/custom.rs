@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Propagation, Request, Response, Subresource, Verb};
+use kubestep::bugs;
 use kubestep::client::{Change, Client, Controller, ControllerContext, Error, Queue, Registration};
 use kubestep::cluster::scenario::Scenario;
 use kubestep::cluster::{Cluster, Parts, Program};
@@ -224,7 +225,7 @@ fn an_operator_that_came_before_its_kind_works_on_it() {
 fn what_the_last_object_owned_goes_though_the_definition_is_gone_first() {
     let scenario = Scenario::find("custom-resource").unwrap();
     for seed in [0, 147] {
-        let mut cluster = Cluster::for_scenario(&Scenario { seed, ..scenario.clone() });
+        let mut cluster = bugs::cluster(&Scenario { seed, ..scenario.clone() });
         while !cluster.is_quiet() && cluster.step().is_some() {}
         let said = cluster.kubectl.printed_since(0);
         let (_, last) = said.rsplit_once("$ kubectl get configmaps").unwrap();

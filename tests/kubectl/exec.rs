@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::What;
@@ -12,7 +13,7 @@ const SCENE: &str = include_str!("../scenes/exec.yaml");
 /// Lines after the scene is set, and what they printed.
 fn after(lines: &[&str]) -> (Cluster, Vec<String>) {
     let scenario = Scenario::parse("exec", SCENE).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     cluster.settle(Duration::from_secs(300));
     let said = lines.iter().map(|line| {
         let before = cluster.kubectl.printed();

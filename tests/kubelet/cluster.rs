@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::request::{Body, DeleteOptions, Options, Patch, Request, StatusPatch, User, Verb};
+use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::What;
@@ -282,7 +283,7 @@ timeline:
   - kubectl patch runtimeclass vm -p '{\"handler\":\"other\"}'
 ";
     let scenario = Scenario::parse("classes", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     cluster.settle(Duration::from_secs(60));
     let said = cluster.kubectl.printed_since(0);
     let narrow: String = said.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,6 +1,7 @@
 //! Probes and hooks in a whole cluster: what is said, when, and what follows.
 
 use kubestep::apiserver::admission::Reader;
+use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::describe;
@@ -22,7 +23,7 @@ fn run(image: &str, container: &str, grace: u32, timeline: &[&str]) -> Cluster {
         "title: t\nstory: s\nfiles:\n  web.yaml: |\n    {indented}\nimages:\n  app: {{{image}}}\ntimeline:\n{lines}"
     );
     let scenario = Scenario::parse("test", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     while !cluster.is_quiet() && cluster.step().is_some() {}
     let crashes = cluster.engine.take_crashes();
     assert!(crashes.is_empty(), "{crashes:?}");
@@ -188,7 +189,7 @@ fn a_probe_walks() {
          - kubectl wait --for=condition=Ready pod/web --timeout=30s\n- sleep 7\n"
     );
     let scenario = Scenario::parse("test", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let mut cluster = Cluster::for_scenario(&scenario);
+    let mut cluster = bugs::cluster(&scenario);
     let (mut hops, mut background) = (Vec::new(), 0);
     while !cluster.is_quiet() {
         let Some(step) = cluster.step() else { break };
