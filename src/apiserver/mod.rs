@@ -1,14 +1,14 @@
 //! kube-apiserver: the only door to the store, and the place where every rule about objects is kept.
 //!
 //! A request passes a row of stages, each a small check in a file of its own, in the order the real server runs
-//! them: authentication, authorization, decoding with field validation, defaulting, mutating admission, the kind's
+//! them: authentication, priority and fairness, authorization, decoding with field validation, defaulting, mutating admission, the kind's
 //! strategy, validation, validating admission, and at last one etcd transaction. Whatever the transaction changed is
 //! then offered to every open watch.
 //!
 //! [`ApiServer::handle`] is all of it: a plain function from a request to an answer and the watch events it caused.
 //! It does no I/O and knows no clock but the one handed in.
 //!
-//! - [`request`]: what can be asked and answered.
+//! - [`request`]: what can be asked and answered. [`flow_control`]: which requests would go first, if any had to wait.
 //! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`],
 //!   [`reviews`]: the handlers.
 //! - [`rest`]: the same over HTTP.
@@ -21,8 +21,7 @@
 //! Must hold: nothing is stored that was not validated; a write that changes nothing stores nothing and tells nobody;
 //! an update made from an old version is refused; every watch sees each revision once, in order.
 //!
-//! Left out: aggregation (but for [`metrics`]), API priority and fairness, encryption at rest, expiry of Events after an
-//! hour.
+//! Left out: aggregation (but for [`metrics`]), encryption at rest, expiry of Events after an hour.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -45,6 +44,7 @@ pub mod decode;
 pub mod defaults;
 pub mod delete;
 pub mod eviction;
+pub mod flow_control;
 pub mod ip_addresses;
 pub mod list;
 pub mod managed_fields;
@@ -270,6 +270,9 @@ impl ApiServer {
     fn authorize(&mut self, handling: &mut Handling) -> Result<(), Status> {
         let user = &handling.request.user;
         handling.stage("authentication", || format!("{} [{}]", user.name, user.groups.join(", ")));
+        if let (true, Some(flow)) = (handling.stages.is_some(), flow_control::classify(handling.request)) {
+            handling.stage("priority and fairness", || flow.to_string());
+        }
         let rule = self.authorizer.authorize(handling.request, &self.store)?;
         handling.stage("authorization", || rule.to_string());
         Ok(())
