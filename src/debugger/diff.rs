@@ -22,9 +22,15 @@ const NOISE: &[&str] = &["metadata.resourceVersion", "metadata.managedFields", "
 /// The fields in which `new` differs from `old`, in the order of their paths.
 pub fn fields(old: Option<&Object>, new: Option<&Object>) -> Vec<FieldChange> {
     let json = |object: Option<&Object>| object.map_or(Value::Null, Object::to_json);
-    let mut changes = Vec::new();
-    walk("", &json(old), &json(new), &mut changes);
+    let mut changes = values("", &json(old), &json(new));
     changes.retain(|change| !NOISE.contains(&change.path.as_str()));
+    changes
+}
+
+/// The same of two values that stand at this path.
+pub fn values(path: &str, old: &Value, new: &Value) -> Vec<FieldChange> {
+    let mut changes = Vec::new();
+    walk(path, old, new, &mut changes);
     changes
 }
 
@@ -88,9 +94,7 @@ mod tests {
     use super::*;
 
     fn paths(old: Value, new: Value) -> Vec<String> {
-        let mut out = Vec::new();
-        walk("", &old, &new, &mut out);
-        out.into_iter().map(|change| change.path).collect()
+        values("", &old, &new).into_iter().map(|change| change.path).collect()
     }
 
     #[test]

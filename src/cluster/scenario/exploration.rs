@@ -70,7 +70,7 @@ pub struct OwnProperty {
     /// There are never more such objects that are as `where` says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_most: Option<usize>,
-    /// Which of the objects count.
+    /// Which of the objects count, for `atMost` and `eventually`.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub which: Option<String>,
 }

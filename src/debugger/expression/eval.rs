@@ -27,7 +27,7 @@ impl Expression {
     }
 
     /// A path with `[*]` has a value an item; everything else has one.
-    fn values(&self, node: &Node, scope: &dyn Scope) -> Result<Vec<Value>, Error> {
+    pub(super) fn values(&self, node: &Node, scope: &dyn Scope) -> Result<Vec<Value>, Error> {
         let one = |value: bool| Ok(vec![Value::Bool(value)]);
         let holds = |node: &Node| -> Result<bool, Error> { Ok(self.values(node, scope)?.iter().any(truth)) };
         match node {

@@ -17,13 +17,14 @@
 //! Quantities such as `"100m"` compare by size. Comparing what cannot be compared, as a text with a number, is an
 //! error, not a guess; a missing value is neither smaller nor larger than anything.
 //!
-//! - [`lex`]: tokens. [`mod@parse`]: the tree. [`eval`]: its value.
+//! - [`lex`]: tokens. [`mod@parse`]: the tree. [`eval`]: its value. [`words`]: why it is so.
 
 use std::fmt;
 
 pub mod eval;
 pub mod lex;
 pub mod parse;
+pub mod words;
 
 #[cfg(test)]
 mod tests;

@@ -59,7 +59,8 @@ pub struct Own {
 enum Rule {
     Never(Expression),
     Always(Expression),
-    Eventually(Expression),
+    /// Of those that are as the second condition says.
+    Eventually(Expression, Option<Expression>),
     AtMost(usize, Option<Expression>),
 }
 
@@ -72,19 +73,20 @@ pub fn read(stated: &[OwnProperty]) -> Result<Vec<Stated>, String> {
 fn one(stated: &OwnProperty) -> Result<Stated, String> {
     let expression = |text: &String| parse(text).map_err(|error| error.to_string());
     let OwnProperty { name, shared, of, never, always, eventually, at_most, which } = stated;
-    if which.is_some() && at_most.is_none() {
-        return Err("where belongs to atMost".to_owned());
+    if which.is_some() && at_most.is_none() && eventually.is_none() {
+        return Err("where belongs to atMost or eventually".to_owned());
     }
+    let which = which.as_ref().map(expression).transpose()?;
     let (rule, text) = match (shared, never, always, eventually, at_most) {
         (Some(word), None, None, None, None) if of.is_empty() => {
             return Ok(Stated::Shared(if name.is_empty() { word.clone() } else { name.clone() }, named(word)?));
         }
         (None, Some(text), None, None, None) => (Rule::Never(expression(text)?), format!("never {text}")),
         (None, None, Some(text), None, None) => (Rule::Always(expression(text)?), format!("always {text}")),
-        (None, None, None, Some(text), None) => (Rule::Eventually(expression(text)?), format!("eventually {text}")),
-        (None, None, None, None, Some(most)) => {
-            (Rule::AtMost(*most, which.as_ref().map(expression).transpose()?), format!("at most {most}"))
+        (None, None, None, Some(text), None) => {
+            (Rule::Eventually(expression(text)?, which), format!("eventually {text}"))
         }
+        (None, None, None, None, Some(most)) => (Rule::AtMost(*most, which), format!("at most {most}")),
         _ => {
             return Err("write one of: shared: NAME; of: KIND with never:, always: or eventually: and a condition; \
                         of: KIND with atMost: NUMBER"
@@ -138,13 +140,14 @@ impl Own {
         let origin = *self.origin.get_or_insert(step.time);
         let seconds = (step.time.0 - origin.0) as f64 / 1e9;
         let facts = Facts::of(engine, step);
-        let holds = |expression: &Expression| {
-            expression.holds(&View::new(&facts, Some(subject), seconds)).map_err(|error| error.to_string())
-        };
+        let view = View::new(&facts, Some(subject), seconds);
+        let holds = |expression: &Expression| expression.holds(&view).map_err(|error| error.to_string());
         match &self.rule {
-            Rule::Never(condition) if holds(condition)? => Err(format!("{} {name}: {}", self.kind, condition.text)),
+            Rule::Never(condition) if holds(condition)? => {
+                Err(format!("{} {name}: {}", self.kind, condition.why(&view)))
+            }
             Rule::Always(condition) if new.is_some() && !holds(condition)? => {
-                Err(format!("{} {name}: not so: {}", self.kind, condition.text))
+                Err(format!("{} {name}: {}", self.kind, condition.why_not(&view)))
             }
             Rule::AtMost(most, which) => {
                 let counts = new.is_some() && which.as_ref().map_or(Ok(true), holds)?;
@@ -158,7 +161,8 @@ impl Own {
                     return Ok(());
                 }
                 let names: Vec<&str> = self.counted.iter().map(Key::name).collect();
-                Err(format!("there are {}: {}", names.len(), names.join(", ")))
+                let are = if names.len() == 1 { "is" } else { "are" };
+                Err(format!("there {are} {}: {}", names.len(), names.join(", ")))
             }
             _ => Ok(()),
         }
@@ -181,20 +185,27 @@ impl Property for Own {
     }
 
     fn finish(&mut self, engine: &Engine) -> Result<(), String> {
-        let Rule::Eventually(condition) = &self.rule else { return Ok(()) };
+        let Rule::Eventually(condition, which) = &self.rule else { return Ok(()) };
+        let holds = |condition: &Expression, object: &Alone| condition.holds(object).map_err(|error| error.to_string());
         let prefix = crate::apiserver::registry::list_prefix(self.kind, "");
         let mut found = false;
         for (_, entry) in engine.api.store.prefix(&prefix).filter(|(_, entry)| self.concerns(&entry.value)) {
+            let object = Alone::new(&entry.value);
+            if !which.as_ref().map_or(Ok(true), |which| holds(which, &object))? {
+                continue;
+            }
             found = true;
-            if !condition.holds(&Alone::new(&entry.value)).map_err(|error| error.to_string())? {
-                return Err(format!("{} {} is not so: {}", self.kind, entry.value.name(), condition.text));
+            if !holds(condition, &object)? {
+                return Err(format!("{} {} in the end: {}", self.kind, entry.value.name(), condition.why_not(&object)));
             }
         }
         let none = Alone { object: Value::Null, null: Value::Null };
-        if found || condition.holds(&none).map_err(|error| error.to_string())? {
+        if found || holds(condition, &none)? {
             return Ok(());
         }
-        Err(format!("there is no {} {} in the end", self.kind, self.objects))
+        let such = which.as_ref().map_or(String::new(), |which| format!(" with {}", which.text.replace("new.", "")));
+        let name = if self.objects == "*" { String::new() } else { format!(" {}", self.objects) };
+        Err(format!("there is no {}{name}{such} in the end", self.kind))
     }
 }
 
@@ -222,7 +233,7 @@ mod tests {
             ("{of: pots, never: old}", "there is no kind"),
             ("{of: pods, never: old ==}", "column"),
             ("{of: pods, never: old, always: new}", "write one of"),
-            ("{of: pods, never: old, where: new}", "where belongs to atMost"),
+            ("{of: pods, never: old, where: new}", "where belongs to atMost or eventually"),
             ("{shared: nothing}", "there is no property"),
         ] {
             let error = read(yaml).unwrap_err();
