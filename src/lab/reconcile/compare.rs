@@ -12,6 +12,7 @@ use super::Plan;
 use super::host::{Host, Read};
 use super::partner::Partner;
 use super::wire::{Ask, Request, Say};
+use super::words;
 use crate::object::Object;
 
 /// What was found.
@@ -36,8 +37,8 @@ impl Findings {
 /// What was said where the right solution would have said something else.
 #[derive(Clone, Debug)]
 pub struct Parting {
-    /// The last line of the learner's at which it called the API.
-    pub at: Option<(String, u32)>,
+    /// The learner's line that calls the API so: `src/lib.rs:42`; or after which it did so, the last one that called.
+    pub at: Option<String>,
     /// What it did.
     pub did: String,
     /// What would have been right.
@@ -83,11 +84,12 @@ impl Compared {
             other.parted.insert(task);
             findings.parted[n] += 1;
             if n == 0 && findings.parting.is_none() {
+                let line = |(file, line): &(String, u32)| format!("{file}:{line}");
                 let at = match said {
-                    Say::Call { at, .. } => Some(at.clone()),
-                    _ => self.last.clone(),
+                    Say::Call { at, .. } => Some(line(at)),
+                    _ => self.last.as_ref().map(|at| format!("after {}", line(at))),
                 };
-                let (did, right) = in_words_apart(said, &would);
+                let (did, right) = words::apart(said, &would);
                 findings.parting = Some(Parting { at, did, right });
             }
         }
@@ -143,60 +145,11 @@ impl Partner for Compared {
 fn gist(said: &Say) -> Value {
     match said {
         Say::Call { request, .. } => {
-            let Request { verb, kind, subresource, namespace, name, body, labels, patch: _ } = &**request;
-            let mut body = plain(body);
-            // Whoever names the namespace in the object as well says the same.
-            body.pointer_mut("/metadata").and_then(Value::as_object_mut).map(|meta| meta.remove("namespace"));
-            serde_json::json!([verb, kind, subresource, namespace, name, body, labels])
+            let Request { verb, kind, subresource, namespace, name, body: _, labels, patch: _ } = &**request;
+            serde_json::json!([verb, kind, subresource, namespace, name, words::plain(request), labels])
         }
         Say::Done { result, .. } => serde_json::json!(result.as_ref().ok().map(Option::is_some)),
         Say::Broken(_) => "broken".into(),
         Say::Read { .. } => Value::Null,
-    }
-}
-
-/// A body without what is empty. Of the version that it was made from counts only that there is one.
-fn plain(body: &Value) -> Value {
-    let field = |(name, value): (&String, &Value)| {
-        let value = if name == "resourceVersion" { "as read".into() } else { plain(value) };
-        (name.clone(), value)
-    };
-    match body {
-        Value::Object(fields) => {
-            Value::Object(fields.iter().filter(|(_, value)| !value.is_null()).map(field).collect())
-        }
-        Value::Array(items) => items.iter().map(plain).collect(),
-        other => other.clone(),
-    }
-}
-
-/// Two things that were said, for a person: with what is sent, if they differ in nothing else.
-fn in_words_apart(did: &Say, right: &Say) -> (String, String) {
-    match (did, right, in_words(did), in_words(right)) {
-        (Say::Call { request: one, .. }, Say::Call { request: other, .. }, did, right) if did == right => {
-            (format!("{did} with {}", one.body), format!("{right} with {}", other.body))
-        }
-        (.., did, right) => (did, right),
-    }
-}
-
-/// What was said, for a person.
-fn in_words(said: &Say) -> String {
-    match said {
-        Say::Call { request, .. } => {
-            let Request { verb, kind, subresource, namespace, name, .. } = &**request;
-            let part = if subresource.is_empty() { String::new() } else { format!("/{subresource}") };
-            let object = match (&**namespace, &**name) {
-                ("", name) => name.to_owned(),
-                (namespace, "") => format!("in {namespace}"),
-                (namespace, name) => format!("{namespace}/{name}"),
-            };
-            format!("{verb} {kind}{part} {object}").trim_end().to_owned()
-        }
-        Say::Done { result: Ok(None), .. } => "be done until something changes".to_owned(),
-        Say::Done { result: Ok(Some(after)), .. } => format!("look again after {after} s"),
-        Say::Done { result: Err(error), .. } => format!("give up with an error, to be tried again: {error}"),
-        Say::Broken(how) => how.clone(),
-        Say::Read { kind } => format!("read the cache of {kind}"),
     }
 }

@@ -4,7 +4,8 @@
 //! - [`kube`]: what such a controller is written with; [`wire`]: the same as it goes from process to process.
 //! - [`host`]: runs a controller's code; [`partner`]: where that is, in a process of its own or here.
 //! - [`guest`]: what the cluster has in the place of its own controller.
-//! - [`trial`]: judges, on [`threads`]; [`compare`]: says what would have been right, and which known mistake it is.
+//! - [`trial`]: judges, on [`threads`]. [`story`]: tells a run that breaks something; [`compare`]: what would have been right,
+//!   and which known mistake it is, in [`words`].
 
 use crate::client::Registration;
 use crate::cluster::Parts;
@@ -15,9 +16,11 @@ pub mod guest;
 pub mod host;
 pub mod kube;
 pub mod partner;
+mod story;
 mod threads;
 pub mod trial;
 pub mod wire;
+mod words;
 
 use guest::Duty;
 use host::{Host, Read};

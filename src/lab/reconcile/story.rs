@@ -1,0 +1,189 @@
+//! What there is to say of a run that breaks something: its last lines, where the learner's code went wrong in it, what
+//! would have been right there, and which known mistake does the same.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Plan;
+use super::compare::{Compared, Findings, Parting};
+use super::guest::Duty;
+use super::partner::{Make, Partner};
+use super::threads;
+use super::trial::{bound, trial};
+use crate::bugs;
+use crate::cluster::scenario::Scenario;
+use crate::debugger::explore::{Bound, Breach, Subject, Violation, explore_here};
+use crate::debugger::facts::{Class, Facts};
+use crate::debugger::{Session, describe, file};
+use crate::engine::{Step, What};
+use crate::lab::{Failure, Replay};
+
+/// So far a solution is compared with known mistakes.
+const STEPS_COMPARED: u64 = 300;
+/// So many lines of the run are shown.
+const LINES: usize = 9;
+/// They are chosen from so many, the last ones.
+const LATEST: usize = 3 * LINES;
+/// Of a longer command the beginning is shown.
+const COMMAND: usize = 80;
+
+/// What there is to say of a run that breaks something.
+pub(super) fn failure(
+    exercise: &str,
+    plan: &'static Plan,
+    (name, text): (&str, &str),
+    make: Make,
+    violation: &Violation,
+) -> Failure {
+    let findings = Arc::new(Mutex::new(Findings::default()));
+    let heard = findings.clone();
+    let compared: Make =
+        Box::leak(Box::new(move || -> Box<dyn Partner> { Box::new(Compared::new(make(), plan, heard.clone())) }));
+    let (session, parted) = run(trial(exercise, plan, name, text, compared), violation, &findings);
+    // Several mistakes may do the same in this one run; what they do in others tells them apart. A panic is none of them.
+    let others = if matches!(violation.breach, Breach::Panic(_)) { &[] } else { plan.trials };
+    threads::each(others, |(name, text)| {
+        let scenario = trial(exercise, plan, name, text, compared);
+        let bound = Bound { late: 0, faults: 0, steps: STEPS_COMPARED, ..bound(&scenario) };
+        explore_here(&Subject { cluster: &|| bugs::cluster(&scenario), properties: &Vec::new }, &bound);
+    });
+    let (property, then) = (property(violation), then(violation));
+    let mut case = format!("{}: {}\n", session.scenario().title, session.scenario().story);
+    case += &story(plan, &session, violation, parted.as_ref().map(|(_, step)| *step));
+    case += &format!("then: {then}\n");
+    if let Some((Parting { at, did, right }, step)) = &parted {
+        let at = at.as_ref().map_or(String::new(), |at| format!("{at}, "));
+        case += &format!("yours did: {did} ({at}step {step})\nright was: {right}\n");
+    }
+    Failure {
+        case,
+        mistake: heard_from(&findings).mistake(plan).filter(|_| !others.is_empty()),
+        replay: Some(Replay { text: file::save_found(&session, &property, then), step: violation.step }),
+        property,
+    }
+}
+
+fn heard_from(findings: &Mutex<Findings>) -> MutexGuard<'_, Findings> {
+    findings.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The run again, step by step, up to where it breaks. And where the right solution parted, at which step.
+fn run(scenario: Scenario, violation: &Violation, findings: &Mutex<Findings>) -> (Session, Option<(Parting, u64)>) {
+    let mut session = file::of_run(scenario, violation.choices.clone(), 0);
+    for step in 1..=violation.step {
+        session.goto(step);
+        let parting = heard_from(findings).parting.clone();
+        if let Some(parting) = parting {
+            session.goto(violation.step);
+            return (session, Some((parting, step)));
+        }
+    }
+    (session, None)
+}
+
+/// The property, in a learner's words.
+fn property(violation: &Violation) -> String {
+    match violation.breach {
+        Breach::Stated => violation.property.clone(),
+        Breach::Panic(_) => "every reconcile comes to its end".to_owned(),
+        Breach::Unrest => "when all is as asked for, nothing more is written".to_owned(),
+    }
+}
+
+/// What broke it. Of a panic, what was said: here only one task matters.
+fn then(violation: &Violation) -> &str {
+    match &violation.breach {
+        Breach::Panic(message) => message,
+        Breach::Stated | Breach::Unrest => &violation.what,
+    }
+}
+
+/// How much a line of the run is worth, when there is no room for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Worth {
+    /// Work is begun, or a call went well.
+    Little,
+    /// A cache has heard of something.
+    News,
+    /// The controller calls the API server, or is refused; the user does something.
+    Act,
+    /// Something breaks, or goes wrong.
+    All,
+}
+
+/// The lines of the run that concern the controller, what the user does, and all that is out of the usual; if these are too
+/// many, the last of what matters most. The step at which the right solution parted is marked.
+fn story(plan: &Plan, session: &Session, violation: &Violation, parted: Option<u64>) -> String {
+    let engine = &session.cluster.engine;
+    let mut lines = Vec::new();
+    let mut choices = violation.choices.iter().peekable();
+    let mut typed = session.typed().iter().peekable();
+    for (number, step) in (1..).zip(session.history()) {
+        let (is_last, is_parting) = (number == violation.step, parted == Some(number));
+        let its = worth(&plan.duty, &Facts::of(engine, step), step);
+        let what = match is_last && its.is_none() && session.cluster.is_quiet() {
+            true => "the end: all is quiet".to_owned(),
+            false => describe::headline(engine, &step.event).to_string(),
+        };
+        if let Some(worth) = if is_last || is_parting { Some(Worth::All) } else { its } {
+            let mark = if is_parting { "   ← here" } else { "" };
+            lines.push((worth, format!("step {number:<5}{what}{mark}\n")));
+        }
+        while let Some((_, command)) = typed.next_if(|(after, _)| after.0 <= number) {
+            if !command.starts_with("sleep ") {
+                lines.push((Worth::Act, format!("          $ {}\n", cut(command))));
+            }
+        }
+        while let Some((_, choice)) = choices.next_if(|(after, _)| *after <= number) {
+            lines.push((Worth::All, format!("  then    {choice}\n")));
+        }
+    }
+    let mut latest = lines.split_off(lines.len().saturating_sub(LATEST));
+    lines.retain(|(worth, _)| *worth == Worth::All);
+    lines.append(&mut latest);
+    shortened(lines)
+}
+
+fn shortened(mut lines: Vec<(Worth, String)>) -> String {
+    while lines.len() > LINES {
+        let least = lines.iter().map(|(worth, _)| *worth).min();
+        let first = lines.iter().position(|(worth, _)| Some(*worth) == least).unwrap_or(0);
+        lines.remove(first);
+    }
+    lines.into_iter().map(|(_, text)| text).collect()
+}
+
+fn cut(command: &str) -> String {
+    match command.char_indices().nth(COMMAND) {
+        Some((end, _)) => format!("{}…", &command[..end]),
+        None => command.to_owned(),
+    }
+}
+
+/// What a step is worth that is the controller's: it asks, it goes on, or one of its caches hears of something.
+fn worth(duty: &Duty, facts: &Facts, step: &Step) -> Option<Worth> {
+    let watches = |kind| kind == duty.kind || duty.others.contains(&kind);
+    let is_its = |task: &str| task.split(' ').next() == Some(duty.name);
+    let hears = facts.class == Class::Notification && facts.to == "kube-controller-manager";
+    if facts.from == duty.name {
+        return Some(Worth::Act);
+    }
+    if hears && facts.subjects.iter().any(|subject| watches(subject.kind)) {
+        return Some(Worth::News);
+    }
+    let refused = matches!(&step.event.what, What::Response { answer, .. } if answer.result.is_err());
+    facts.tasks().any(is_its).then_some(if refused { Worth::Act } else { Worth::Little })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_lines_the_last_of_what_matters_most_are_shown() {
+        let line = |worth, n: usize| (worth, format!("{n} "));
+        let mut lines: Vec<_> = (0..20).map(|n| line(Worth::Little, n)).collect();
+        lines[3].0 = Worth::All;
+        lines[5].0 = Worth::Act;
+        assert_eq!(shortened(lines), "3 5 13 14 15 16 17 18 19 ");
+    }
+}

@@ -1,0 +1,147 @@
+//! What a controller says to the cluster, for a person: of two things that differ, what differs.
+
+use serde_json::Value;
+
+use super::wire::{Request, Say};
+use crate::debugger::expression::words::brief;
+use crate::object::Kind;
+
+/// More fields that differ are only counted.
+const MOST: usize = 3;
+
+/// What was said, and what would have been right. Of two calls that differ in nothing but what they send: in which fields.
+pub fn apart(did: &Say, right: &Say) -> (String, String) {
+    let (one, other) = (said(did), said(right));
+    match (did, right) {
+        (Say::Call { request: did, .. }, Say::Call { request: right, .. }) if one == other => {
+            let (did, right) = (whole(did), whole(right));
+            let mut found = Vec::new();
+            differences("", &did, &right, &mut found);
+            let listed = |mut texts: Vec<String>| {
+                let more = texts.len().saturating_sub(MOST);
+                texts.truncate(MOST);
+                if more > 0 {
+                    texts.push(format!("and {more} more"));
+                }
+                texts.join("; ")
+            };
+            let (did, right) = found.into_iter().unzip();
+            (format!("{one}: {}", listed(did)), format!("{other}: {}", listed(right)))
+        }
+        _ => (one, other),
+    }
+}
+
+/// What was said.
+fn said(said: &Say) -> String {
+    match said {
+        Say::Call { request, .. } => {
+            let Request { verb, kind, subresource, namespace, name, .. } = &**request;
+            let kind = Kind::from_word(kind).map_or(kind.as_str(), |kind| kind.info().kind);
+            let part = if subresource.is_empty() { String::new() } else { format!("the {subresource} of ") };
+            let object = match (&**namespace, &**name) {
+                ("", name) => name.to_owned(),
+                (namespace, "") => format!("in {namespace}"),
+                (namespace, name) => format!("{namespace}/{name}"),
+            };
+            format!("{verb} {part}{kind} {object}").trim_end().to_owned()
+        }
+        Say::Done { result: Ok(None), .. } => "be done until something changes".to_owned(),
+        Say::Done { result: Ok(Some(after)), .. } => format!("look again after {after} s"),
+        Say::Done { result: Err(error), .. } => format!("give up with an error, to be tried again: {error}"),
+        Say::Broken(how) => how.clone(),
+        Say::Read { kind } => format!("read the cache of {kind}"),
+    }
+}
+
+/// All that is sent beside what [`said`] names.
+fn whole(request: &Request) -> Value {
+    let mut body = plain(request);
+    if let (Value::Object(fields), false) = (&mut body, request.labels.is_empty()) {
+        fields.insert("labelSelector".to_owned(), request.labels.clone().into());
+    }
+    body
+}
+
+/// The body of a call without what is empty, and without what says nothing new: whoever names the namespace in the object as
+/// well says the same, and of the version that it was made from counts only that there is one.
+pub fn plain(request: &Request) -> Value {
+    let mut body = filled(&request.body);
+    if let Some(meta) = body.pointer_mut("/metadata").and_then(Value::as_object_mut) {
+        meta.remove("namespace");
+    }
+    body
+}
+
+fn filled(body: &Value) -> Value {
+    let field = |(name, value): (&String, &Value)| {
+        let value = if name == "resourceVersion" { "as read".into() } else { filled(value) };
+        (name.clone(), value)
+    };
+    match body {
+        Value::Object(fields) => {
+            Value::Object(fields.iter().filter(|(_, value)| !value.is_null()).map(field).collect())
+        }
+        Value::Array(items) => items.iter().map(filled).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Where two bodies differ, and what is there in each.
+fn differences(place: &str, did: &Value, right: &Value, found: &mut Vec<(String, String)>) {
+    match (did, right) {
+        (Value::Object(one), Value::Object(other)) => {
+            let mut names: Vec<&String> = one.keys().chain(other.keys()).collect();
+            names.sort();
+            names.dedup();
+            for name in names {
+                let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
+                let at = |fields: &serde_json::Map<String, Value>| fields.get(name).cloned().unwrap_or_default();
+                differences(&place, &at(one), &at(other), found);
+            }
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            let each = one.iter().zip(other).enumerate();
+            each.for_each(|(n, (one, other))| differences(&format!("{place}[{n}]"), one, other, found));
+        }
+        _ if did != right => {
+            let is = |value: &Value| match value {
+                Value::Null => format!("{place} is left out"),
+                Value::Array(items) if items.is_empty() => format!("{place} is empty"),
+                value => format!("{place} is {}", brief(value)),
+            };
+            found.push((is(did), is(right)));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(body: Value) -> Say {
+        let words = ["create", "pods", "default"].map(str::to_owned);
+        let [verb, kind, namespace] = words;
+        let request = Request { verb, kind, namespace, body, ..Request::default() };
+        Say::Call { request: Box::new(request), at: (String::new(), 1), memory: Value::Null }
+    }
+
+    #[test]
+    fn of_two_bodies_what_differs_is_said() {
+        let owners = json!([{"kind": "ReplicaSet", "name": "web", "uid": "1"}]);
+        let did = call(json!({"metadata": {"namespace": "default"}, "spec": {"a": 1}}));
+        let right = call(json!({"metadata": {"ownerReferences": owners}, "spec": {"a": 1}}));
+        let (did, right) = apart(&did, &right);
+        assert_eq!(did, "create Pod in default: metadata.ownerReferences is left out");
+        assert_eq!(right, "create Pod in default: metadata.ownerReferences is [ReplicaSet web]");
+    }
+
+    #[test]
+    fn many_differences_are_counted() {
+        let (did, _) = apart(&call(json!({"a": 1, "b": 1, "c": [1], "d": 1})), &call(json!({"c": []})));
+        assert_eq!(did, "create Pod in default: a is 1; b is 1; c is [1]; and 1 more");
+    }
+}
