@@ -2,22 +2,27 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Node, PodStatus};
+use k8s_openapi::api::core::v1::{Event, Node, PodStatus};
 use serde_json::json;
 
 use kubestep::apiserver::ApiServer;
+use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::authorization::bootstrap;
 use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
+use kubestep::bugs;
 use kubestep::client::Client;
+use kubestep::cluster::Cluster;
+use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, What};
 use kubestep::object::{Kind, Pod, Resource};
 use kubestep::scheduler::KubeScheduler;
 use kubestep::scheduler::framework::{Plugin, PreFilter};
-use kubestep::scheduler::plugins::{Entry, default_profile};
 use kubestep::scheduler::pod_info::PodInfo;
+use kubestep::scheduler::profile::{Entry, Profile};
 use kubestep::scheduler::snapshot::Snapshot;
 
 const PLAIN: &str = "{containers: [{name: a, image: x}]}";
@@ -72,7 +77,7 @@ impl World {
         write_what_must_be_there(&mut engine);
         let user = engine.add(Rc::new(Nobody));
         let client = Client::new(engine.hub().clone(), user, Rc::new(User::admin()), 100_000, 100_000);
-        let scheduler = KubeScheduler::new(engine.hub().clone(), engine.next_actor(), None);
+        let scheduler = KubeScheduler::new(engine.hub().clone(), engine.next_actor(), None, vec![Profile::default()]);
         engine.add(Rc::new(scheduler));
         let mut world = World { engine, user, client, sent: Vec::new(), table: None };
         for n in 1..=count {
@@ -251,6 +256,43 @@ fn a_pod_is_bound_and_the_event_follows() {
     assert_eq!(table.rows.len(), 3);
 }
 
+/// The scenario `profiles`: one profile spreads, one packs, and a Pod that names neither is left alone.
+#[test]
+fn a_pod_picks_its_profile_by_name() {
+    for seed in 0..20 {
+        let shipped = Scenario::find("profiles").expect("it is shipped");
+        let mut cluster = bugs::cluster(&Scenario { seed, ..shipped });
+        while !cluster.is_quiet() {
+            cluster.step().expect("a cluster at rest has timers");
+        }
+        let pods: Vec<Pod> = listed(&cluster);
+        let nodes = |app: &str| -> BTreeSet<&str> {
+            let of_app =
+                pods.iter().filter(|pod| pod.metadata.name.as_deref().is_some_and(|name| name.starts_with(app)));
+            of_app.filter_map(|pod| pod.spec.as_ref()?.node_name.as_deref()).collect()
+        };
+        assert_eq!((nodes("spread").len(), nodes("packed").len(), nodes("stray").len()), (3, 1, 0), "seed {seed}");
+        let stray = pods.iter().find(|pod| pod.metadata.name.as_deref() == Some("stray")).expect("it was made");
+        let status = stray.status.clone().unwrap_or_default();
+        assert_eq!((status.phase.as_deref(), status.conditions.as_ref()), (Some("Pending"), None), "seed {seed}");
+        let mut told: Vec<(String, String)> = Vec::new();
+        for event in listed::<Event>(&cluster).into_iter().filter(|event| event.reason.as_deref() == Some("Scheduled"))
+        {
+            let name = event.involved_object.name.unwrap_or_default();
+            told.push((name[..6].to_owned(), event.reporting_component.unwrap_or_default()));
+        }
+        told.sort();
+        let by = |app: &str, profile: &str| vec![(app.to_owned(), profile.to_owned()); 3];
+        assert_eq!(told, [by("packed", "packer"), by("spread", "default-scheduler")].concat(), "seed {seed}");
+    }
+}
+
+/// All objects of a kind.
+fn listed<T: Resource>(cluster: &Cluster) -> Vec<T> {
+    let all = Reader::list(&cluster.engine.api.store, T::kind(), "");
+    all.iter().filter_map(|object| T::from_object(object)).map(|object| (**object).clone()).collect()
+}
+
 /// Recording 09: too big for any node, until a bigger one joins.
 #[test]
 fn a_pod_too_big_for_all_waits_for_a_bigger_node() {
@@ -388,9 +430,9 @@ fn a_plugin_that_panics_costs_its_pod_the_attempt_and_no_more() {
     write_what_must_be_there(&mut engine);
     let user = engine.add(Rc::new(Nobody));
     let client = Client::new(engine.hub().clone(), user, Rc::new(User::admin()), 100_000, 100_000);
-    let mut profile = default_profile();
-    profile.push(Entry { plugin: Rc::new(Unfinished), weight: 0 });
-    let scheduler = KubeScheduler::with_profile(engine.hub().clone(), engine.next_actor(), None, profile);
+    let mut profile = Profile::default();
+    profile.plugins.push(Entry::new(Unfinished, 0));
+    let scheduler = KubeScheduler::new(engine.hub().clone(), engine.next_actor(), None, vec![profile]);
     engine.add(Rc::new(scheduler));
     let objects = async move {
         client.create(zoned(1, 4)).await.expect("it is valid");

@@ -12,9 +12,9 @@ use kubestep::scheduler::cache::Cache;
 use kubestep::scheduler::cycle::{Context, Outcome, schedule};
 use kubestep::scheduler::labels::Matcher;
 use kubestep::scheduler::nominator::Nominator;
-use kubestep::scheduler::plugins::default_profile;
 use kubestep::scheduler::pod_info::PodInfo;
 use kubestep::scheduler::preemption::Disruptions;
+use kubestep::scheduler::profile::Profile;
 
 const PLAIN: &str = "{containers: [{name: a, image: 'nginx:1.27', resources: {requests: {cpu: 10m, memory: 10Mi}}}]}";
 
@@ -54,7 +54,7 @@ fn measure(name: &str, nodes: usize, pods: usize, spec: &str) {
             Arc::new(pod)
         })
         .collect();
-    let (profile, nominator, disruptions) = (default_profile(), Nominator::default(), Disruptions::new());
+    let (profile, nominator, disruptions) = (Profile::default(), Nominator::default(), Disruptions::new());
     let (mut next_start, mut random, mut bound) = (0, Random::new(1), 0);
     let start = std::time::Instant::now();
     for pod in waiting {

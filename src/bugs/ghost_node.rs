@@ -36,9 +36,9 @@ static RIGHT: &[Registration] = &[row(&|context| SmallScheduler::with(true, cont
 pub fn parts(right: bool) -> Parts {
     let parts = Parts { controllers: &FEW, ..Parts::default() };
     if right {
-        Parts { scheduler: &|hub, id, _| Rc::new(ControllerManager::operator(hub, id, NAME, RIGHT)), ..parts }
+        Parts { scheduler: &|hub, id, _, _| Rc::new(ControllerManager::operator(hub, id, NAME, RIGHT)), ..parts }
     } else {
-        Parts { scheduler: &|hub, id, _| Rc::new(ControllerManager::operator(hub, id, NAME, WRONG)), ..parts }
+        Parts { scheduler: &|hub, id, _, _| Rc::new(ControllerManager::operator(hub, id, NAME, WRONG)), ..parts }
     }
 }
 

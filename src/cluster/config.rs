@@ -17,6 +17,8 @@ use crate::node::kubelet::{self, actions::Compute, restart::Restarts};
 use crate::node::network::Mode;
 use crate::node::proxy::chooser::Chooser;
 use crate::scheduler::actor::KubeScheduler;
+use crate::scheduler::configuration::ProfileList;
+use crate::scheduler::profile::Profile;
 
 use super::network;
 
@@ -47,6 +49,8 @@ pub struct Config {
     pub managers: u16,
     /// The same of schedulers.
     pub schedulers: u16,
+    /// The profiles that a scheduler serves; none: the default one.
+    pub scheduler_profiles: ProfileList,
     /// How many API servers there are, each with a watch cache of its own; 0: one.
     pub api_servers: u16,
 }
@@ -57,7 +61,7 @@ pub struct Parts {
     /// What kube-controller-manager runs.
     pub controllers: &'static [Registration],
     /// What runs as kube-scheduler.
-    pub scheduler: &'static (dyn Fn(Hub, ActorId, Limits) -> Rc<dyn Actor> + Sync),
+    pub scheduler: &'static (dyn Fn(Hub, ActorId, Limits, Vec<Profile>) -> Rc<dyn Actor> + Sync),
     /// What the API server admits new Pods by, if it is not its own plugins.
     pub pod_plugin: Option<&'static (dyn Fn() -> Rc<PodPlugin> + Sync)>,
     /// What says in a kubelet what a sync has to do to a Pod, if it is not the kubelet's own.
@@ -116,7 +120,7 @@ impl Default for Parts {
     fn default() -> Parts {
         Parts {
             controllers: controllers::TABLE,
-            scheduler: &|hub, actor, limits| Rc::new(KubeScheduler::new(hub, actor, limits)),
+            scheduler: &|hub, actor, limits, profiles| Rc::new(KubeScheduler::new(hub, actor, limits, profiles)),
             pod_plugin: None,
             compute: None,
             restarts: None,
@@ -202,6 +206,7 @@ impl Default for Config {
             policies: false,
             managers: 0,
             schedulers: 0,
+            scheduler_profiles: ProfileList::default(),
             api_servers: 0,
         }
     }

@@ -49,7 +49,10 @@ impl Cluster {
                 let (table, slow) = (self.config.parts.controllers, &self.config.slow);
                 Rc::new(ControllerManager::new(hub.clone(), id, table, limits, slow))
             }
-            _ => (self.config.parts.scheduler)(hub.clone(), id, limits),
+            _ => {
+                let profiles = self.config.scheduler_profiles.profiles();
+                (self.config.parts.scheduler)(hub.clone(), id, limits, profiles)
+            }
         };
         if self.candidates(component) == 0 {
             self.engine.add(worker);

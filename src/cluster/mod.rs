@@ -153,6 +153,7 @@ impl Cluster {
             policies: scenario.policies,
             managers: scenario.managers,
             schedulers: scenario.schedulers,
+            scheduler_profiles: scenario.scheduler_profiles.clone(),
             api_servers: scenario.api_servers,
             ..Config::default()
         };

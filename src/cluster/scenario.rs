@@ -26,6 +26,7 @@ use crate::node::runtime::state::ImageScript;
 use super::webhook::{self, Webhook};
 use super::{NodeConfig, Parts};
 use crate::node::network::Mode;
+use crate::scheduler::configuration::ProfileList;
 
 mod exploration;
 
@@ -76,6 +77,9 @@ pub struct Scenario {
     /// The same of schedulers.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub schedulers: u16,
+    /// The profiles that a scheduler serves, as in the `profiles` of a KubeSchedulerConfiguration; none: the default one.
+    #[serde(default, rename = "schedulerProfiles", skip_serializing_if = "ProfileList::is_empty")]
+    pub scheduler_profiles: ProfileList,
     /// How many API servers there are, each with a watch cache of its own; none: one.
     #[serde(default, rename = "apiServers", skip_serializing_if = "is_zero")]
     pub api_servers: u16,
@@ -271,6 +275,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("autoscale", include_str!("../../scenarios/autoscale.yaml")),
     ("unschedulable", include_str!("../../scenarios/unschedulable.yaml")),
     ("placement", include_str!("../../scenarios/placement.yaml")),
+    ("profiles", include_str!("../../scenarios/profiles.yaml")),
     ("preemption", include_str!("../../scenarios/preemption.yaml")),
     ("leader-change", include_str!("../../scenarios/leader-change.yaml")),
     ("api-servers", include_str!("../../scenarios/api-servers.yaml")),

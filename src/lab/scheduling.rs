@@ -16,8 +16,8 @@ use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Code, Filter, Hint, Plugin, PreFilter, PreScore, Rejection, Score, Verdict};
 use crate::scheduler::node_info::{NodeId, NodeInfo};
 use crate::scheduler::plugins::taint_toleration::REASON;
-use crate::scheduler::plugins::{Entry, default_profile};
 use crate::scheduler::pod_info::PodInfo;
+use crate::scheduler::profile::{Entry, Profile};
 use crate::scheduler::snapshot::Snapshot;
 
 /// A cluster whose scheduler asks `why_not` whether a Pod fits.
@@ -31,19 +31,22 @@ pub(super) fn with_fit(program: &Path) -> Parts {
 /// A cluster whose scheduler asks `scores` where a Pod may go, and how good each node is.
 pub(super) fn with_score(program: &Path) -> Parts {
     with(program, |oracle, entry| match entry.plugin.name() {
-        "TaintToleration" => Entry { plugin: instead(entry.plugin, YourScores(oracle.clone())), weight: 1 },
+        "TaintToleration" => Entry { plugin: instead(entry.plugin, YourScores(oracle.clone())), weight: 1, ..entry },
         "NodeResourcesFit" => Entry { plugin: instead(entry.plugin, NoScore), ..entry },
         _ => entry,
     })
 }
 
-/// The default profile with some entries exchanged.
+/// All profiles with some entries exchanged.
 fn with(program: &Path, exchange: fn(&Oracle, Entry) -> Entry) -> Parts {
     let program = program.to_owned();
-    let scheduler = Box::leak(Box::new(move |hub, actor, limits| -> Rc<dyn Actor> {
+    let scheduler = Box::leak(Box::new(move |hub, actor, limits, profiles: Vec<Profile>| -> Rc<dyn Actor> {
         let oracle = Oracle::new(&program);
-        let profile = default_profile().into_iter().map(|entry| exchange(&oracle, entry)).collect();
-        Rc::new(KubeScheduler::with_profile(hub, actor, limits, profile))
+        let exchanged = |profile: Profile| {
+            let plugins = profile.plugins.into_iter().map(|entry| exchange(&oracle, entry)).collect();
+            Profile { plugins, ..profile }
+        };
+        Rc::new(KubeScheduler::new(hub, actor, limits, profiles.into_iter().map(exchanged).collect()))
     }));
     Parts { scheduler, ..Parts::default() }
 }

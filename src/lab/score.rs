@@ -334,8 +334,10 @@ mod tests {
             let all = in_snapshot(&|_| true);
             let fits = |n: usize| filter_reasons(&TaintToleration, wanted.clone(), &all, ["a", "b", "c"][n]).is_empty();
             let left = in_snapshot(&fits);
-            let (taints, free) =
-                (scores(&TaintToleration, wanted.clone(), &left), scores(&NodeResourcesFit, wanted.clone(), &left));
+            let (taints, free) = (
+                scores(&TaintToleration, wanted.clone(), &left),
+                scores(&NodeResourcesFit::default(), wanted.clone(), &left),
+            );
             let mut points = taints.iter().zip(free).map(|(taints, free)| 3 * taints + free);
             let ours: Vec<Option<i64>> =
                 (0..case.nodes.len()).map(|n| fits(n).then(|| points.next().expect("a score each"))).collect();

@@ -5,14 +5,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::attempt::Scheduler;
-use super::plugins::{Entry, default_profile};
+use super::profile::Profile;
 use super::table;
 use super::timers::{BACKOFF, CYCLE, UNSCHEDULABLE};
 use super::volume_writes::DEADLINE;
 use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
-use crate::client::{Client, Informer, Recorder, Selection};
+use crate::client::{Client, Informer, Selection};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Table};
 use crate::object::{Key, Kind};
 
@@ -49,23 +49,17 @@ pub struct KubeScheduler {
 }
 
 impl KubeScheduler {
-    /// A scheduler with the default profile. `limits` are the requests a second and the burst of its clients, the
-    /// shipped ones unless given.
-    pub fn new(hub: Hub, actor: ActorId, limits: Option<(u32, u32)>) -> KubeScheduler {
-        KubeScheduler::with_profile(hub, actor, limits, default_profile())
-    }
-
-    /// A scheduler with other plugins, or with the same ones weighed otherwise.
-    pub fn with_profile(hub: Hub, actor: ActorId, limits: Option<(u32, u32)>, profile: Vec<Entry>) -> KubeScheduler {
+    /// A scheduler of these profiles. `limits` are the requests a second and the burst of its clients, the shipped ones
+    /// unless given.
+    pub fn new(hub: Hub, actor: ActorId, limits: Option<(u32, u32)>, profiles: Vec<Profile>) -> KubeScheduler {
         let user = Rc::new(User::component("system:kube-scheduler", "kube-scheduler"));
         let (qps, burst) = limits.unwrap_or((QPS, BURST));
         let client = || Client::new(hub.clone(), actor, user.clone(), qps, burst);
-        let recorder = Recorder::new(client(), "default-scheduler", "");
         let selections = std::iter::once(Selection::fields(Kind::Pod, LIVE_PODS))
             .chain(OTHER_KINDS.iter().map(|kind| Selection::all(*kind)));
         let informers: Vec<Informer> =
             selections.map(|selection| Informer::new(hub.clone(), actor, user.clone(), selection)).collect();
-        let scheduler = Rc::new(Scheduler::new(client(), recorder, informers[0].lister(), profile));
+        let scheduler = Rc::new(Scheduler::new(client(), &client(), informers[0].lister(), profiles));
         KubeScheduler { hub, actor, informers, scheduler }
     }
 
@@ -76,7 +70,7 @@ impl KubeScheduler {
 
     /// The pods that wait, and for what.
     pub fn queue_table(&self) -> Table {
-        table::of_queue(&self.scheduler.state.borrow().queue, self.hub.now(), &self.scheduler.profile)
+        table::of_queue(&self.scheduler.state.borrow().queue, self.hub.now(), &self.scheduler.profiles)
     }
 
     /// The nodes as the next cycle will see them.

@@ -14,8 +14,8 @@ use super::cycle::{Context, Decision, Outcome, schedule};
 use super::events::ClusterEvent;
 use super::node_info::NodeId;
 use super::nominator::Nominator;
-use super::plugins::Entry;
 use super::preemption::{Candidate, Disruptions, Preemption};
+use super::profile::{Profile, Profiles};
 use super::queue::{QueuedPod, SchedulingQueue};
 use super::storage::Plan;
 use super::table;
@@ -26,7 +26,7 @@ use crate::client::{Client, EventType, Lister, Recorder};
 use crate::engine::{Memory, Note};
 use crate::object::{Key, Pod};
 
-use super::evict::{Preempting, WaitForPreemption};
+use super::evict::{DEFAULT_PREEMPTION, DefaultPreemption, Preempting};
 
 /// Events carry no more than this of a message. `maxEventMessageLength` less the dots.
 const EVENT_MESSAGE_BYTES_MAX: usize = 1024;
@@ -34,11 +34,12 @@ const EVENT_MESSAGE_BYTES_MAX: usize = 1024;
 /// What the scheduler's handlers, cycles and bindings share.
 pub(super) struct Scheduler {
     pub(super) client: Client,
-    pub(super) recorder: Recorder,
+    /// One for each profile, which signs with its name.
+    pub(super) recorders: Vec<Recorder>,
     pub(super) pods: Lister<Pod>,
     pub(super) state: Memory<State>,
     pub(super) preempting: Preempting,
-    pub(super) profile: Rc<[Entry]>,
+    pub(super) profiles: Profiles,
     pub(super) timers: Timers,
     /// Pods that wait for their claims.
     pub(super) waiting: Waiting,
@@ -68,13 +69,20 @@ struct Failure {
 }
 
 impl Scheduler {
-    pub(super) fn new(client: Client, recorder: Recorder, pods: Lister<Pod>, mut entries: Vec<Entry>) -> Scheduler {
+    /// `events` is the client for Events.
+    pub(super) fn new(client: Client, events: &Client, pods: Lister<Pod>, mut profiles: Vec<Profile>) -> Scheduler {
         let preempting = client.hub().memory(BTreeSet::new());
-        entries.push(Entry { plugin: Rc::new(WaitForPreemption(preempting.clone())), weight: 0 });
-        let profile: Rc<[Entry]> = entries.into();
+        for entry in profiles.iter_mut().flat_map(|profile| &mut profile.plugins) {
+            if entry.plugin.name() == DEFAULT_PREEMPTION {
+                entry.plugin = Rc::new(DefaultPreemption(Some(preempting.clone())));
+            }
+        }
+        let sign = |profile: &Profile| Recorder::new(events.clone(), &profile.scheduler_name, "");
+        let recorders = profiles.iter().map(sign).collect();
+        let profiles = Profiles::from(profiles);
         let state = State {
             cache: Cache::default(),
-            queue: SchedulingQueue::new(profile.clone()),
+            queue: SchedulingQueue::new(profiles.clone()),
             nominator: Nominator::default(),
             disruptions: Disruptions::new(),
             next_start: 0,
@@ -86,10 +94,10 @@ impl Scheduler {
             busy: hub.memory(0),
             waiting: hub.memory(BTreeMap::new()),
             client,
-            recorder,
+            recorders,
             pods,
             preempting,
-            profile,
+            profiles,
         }
     }
 
@@ -121,7 +129,7 @@ impl Scheduler {
         let decision = self.decide(&queued);
         self.client.hub().note(|| {
             let state = self.state.borrow();
-            Note::Table(Rc::new(table::of(&decision, &queued, &self.profile, &state.cache.snapshot)))
+            Note::Table(Rc::new(table::of(&decision, &queued, &self.profiles[queued.profile], &state.cache.snapshot)))
         });
         match decision.outcome {
             Outcome::Chosen(node) => self.assume_and_bind(queued, node),
@@ -147,7 +155,7 @@ impl Scheduler {
         let leaving = info.terminating();
         if leaving {
             let message = format!("skip schedule deleting pod: {}", info.key);
-            self.recorder.event(&*info.pod, EventType::Warning, "FailedScheduling", message);
+            self.recorders[queued.profile].event(&*info.pod, EventType::Warning, "FailedScheduling", message);
         }
         let skip = leaving || state.cache.is_assumed(&info.key);
         if skip {
@@ -160,7 +168,7 @@ impl Scheduler {
         let state = &mut *self.state.borrow_mut();
         state.cache.snapshot.refresh();
         let context = Context {
-            profile: &self.profile,
+            profile: &self.profiles[queued.profile],
             snapshot: &state.cache.snapshot,
             nominator: &state.nominator,
             disruptions: &state.disruptions,
@@ -200,7 +208,7 @@ impl Scheduler {
         match self.client.bind(namespace, name, binding).await {
             Ok(()) => {
                 let message = format!("Successfully assigned {} to {node}", info.key);
-                self.recorder.event(&*info.pod, EventType::Normal, "Scheduled", message);
+                self.recorders[queued.profile].event(&*info.pod, EventType::Normal, "Scheduled", message);
             }
             Err(status) => {
                 let why = format!("binding rejected: running Bind plugin \"DefaultBinder\": {status}");
@@ -230,6 +238,7 @@ impl Scheduler {
             self.state.borrow_mut().queue.done(&key);
             return;
         };
+        let recorder = &self.recorders[queued.profile];
         {
             let state = &mut *self.state.borrow_mut();
             let queued = queued.with_pod(pod.clone());
@@ -240,7 +249,7 @@ impl Scheduler {
             }
             state.queue.requeue(queued, now, &state.cache.snapshot);
         }
-        self.recorder.event(&*pod, EventType::Warning, "FailedScheduling", truncated(&failure.message));
+        recorder.event(&*pod, EventType::Warning, "FailedScheduling", truncated(&failure.message));
         self.write_down(&key, &pod, failure);
     }
 

@@ -6,12 +6,12 @@
 
 use super::filters::Filters;
 use super::fit_error::FitError;
-use super::framework::{PreScore, Rejection};
+use super::framework::{Point, PreScore, Rejection};
 use super::node_info::{NodeId, NodeInfo};
 use super::nominator::Nominator;
-use super::plugins::Entry;
 use super::pod_info::PodInfo;
 use super::preemption::{Disruptions, Preemption, preempt};
+use super::profile::Profile;
 use super::snapshot::Snapshot;
 use crate::object::random::Random;
 
@@ -22,8 +22,8 @@ const MIN_FEASIBLE_NODES_PERCENTAGE: usize = 5;
 
 /// What a cycle needs to know besides the pod.
 pub struct Context<'a> {
-    /// The plugins, in order.
-    pub profile: &'a [Entry],
+    /// The pod's profile.
+    pub profile: &'a Profile,
     /// The cluster.
     pub snapshot: &'a Snapshot,
     /// Pods for which room is being made.
@@ -122,12 +122,13 @@ struct Search {
 }
 
 /// How many nodes must pass before the search stops: all of a small cluster, a shrinking share of a large one.
-/// Mirrors `numFeasibleNodesToFind` with `percentageOfNodesToScore: 0`.
-pub fn feasible_nodes_to_find(all: usize) -> usize {
+/// Mirrors `numFeasibleNodesToFind`; `percentage` is the profile's `percentageOfNodesToScore`.
+pub fn feasible_nodes_to_find(all: usize, percentage: usize) -> usize {
     if all < MIN_FEASIBLE_NODES_TO_FIND {
         return all;
     }
-    let percentage = 50usize.saturating_sub(all / 125).max(MIN_FEASIBLE_NODES_PERCENTAGE);
+    let by_size = || 50usize.saturating_sub(all / 125).max(MIN_FEASIBLE_NODES_PERCENTAGE);
+    let percentage = if percentage == 0 { by_size() } else { percentage };
     (all * percentage / 100).max(MIN_FEASIBLE_NODES_TO_FIND)
 }
 
@@ -142,7 +143,7 @@ fn search(context: &Context, pod: &PodInfo, filters: &mut Filters, next_start: &
     }
     let all = context.snapshot.order().len();
     let candidates = candidates(context.snapshot, filters);
-    let wanted = feasible_nodes_to_find(candidates.len());
+    let wanted = feasible_nodes_to_find(candidates.len(), context.profile.percentage_of_nodes_to_score);
     for turn in 0..candidates.len() {
         let node = context.snapshot.node(candidates[(*next_start + turn) % candidates.len()]);
         match filters.check(node) {
@@ -176,7 +177,7 @@ fn choose(context: &Context, pod: &PodInfo, search: Search, random: &mut Random)
         return decision;
     }
     decision.totals = vec![0; decision.feasible.len()];
-    for (number, entry) in context.profile.iter().enumerate() {
+    for (number, entry) in context.profile.at(Point::Score) {
         let PreScore::Ask(plugin) = entry.plugin.pre_score(pod, context.snapshot, &decision.feasible) else { continue };
         let mut scores: Vec<i64> =
             decision.feasible.iter().map(|id| plugin.score(context.snapshot.node(*id))).collect();

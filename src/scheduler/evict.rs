@@ -13,7 +13,7 @@ use serde_json::json;
 use super::attempt::Scheduler;
 use super::condition;
 use super::events::EventKind;
-use super::framework::{Plugin, Rejection, Verdict};
+use super::framework::{Plugin, Point, Rejection, Verdict};
 use super::pod_info::PodInfo;
 use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::{EventType, join_all};
@@ -21,19 +21,28 @@ use crate::engine::Memory;
 use crate::object::budget::DISRUPTION_TARGET;
 use crate::object::{Key, Pod};
 
+/// The name of the plugin that makes room.
+pub(super) const DEFAULT_PREEMPTION: &str = "DefaultPreemption";
+
 /// Pods for which room is being made.
 pub(super) type Preempting = Memory<BTreeSet<Key>>;
 
-/// DefaultPreemption's word at the queue's door.
-pub(super) struct WaitForPreemption(pub(super) Preempting);
+/// DefaultPreemption, as far as it is a plugin like others: its word at the queue's door. Until a scheduler runs it, it
+/// makes room for nobody.
+#[derive(Default)]
+pub(super) struct DefaultPreemption(pub(super) Option<Preempting>);
 
-impl Plugin for WaitForPreemption {
+impl Plugin for DefaultPreemption {
     fn name(&self) -> &'static str {
-        "DefaultPreemption"
+        DEFAULT_PREEMPTION
+    }
+
+    fn points(&self) -> &'static [Point] {
+        &[Point::PreEnqueue, Point::PostFilter]
     }
 
     fn pre_enqueue(&self, pod: &PodInfo) -> Verdict {
-        if self.0.borrow().contains(&pod.key) {
+        if self.0.as_ref().is_some_and(|preempting| preempting.borrow().contains(&pod.key)) {
             return Err(Rejection::unresolvable("waiting for the preemption for this pod to be finished"));
         }
         Ok(())
@@ -77,16 +86,17 @@ impl Scheduler {
 
     /// Says why in the victim's status, deletes it, and tells.
     async fn evict_one(&self, preemptor: &PodInfo, node: &str, victim: &PodInfo) {
+        let Some(profile) = self.profiles.of(&preemptor.pod) else { return };
+        let by = &self.profiles[profile].scheduler_name;
         let (namespace, name) = (victim.key.namespace(), victim.key.name());
         let Some(pod) = self.pods.get(&victim.key).filter(|pod| pod.metadata.deletion_timestamp.is_none()) else {
             return;
         };
-        let profile = preemptor.spec().and_then(|spec| spec.scheduler_name.as_deref()).unwrap_or("default-scheduler");
         let target = PodCondition {
             type_: DISRUPTION_TARGET.to_owned(),
             status: "True".to_owned(),
             reason: Some("PreemptionByScheduler".to_owned()),
-            message: Some(format!("{profile}: preempting to accommodate a higher priority pod")),
+            message: Some(format!("{by}: preempting to accommodate a higher priority pod")),
             observed_generation: pod.metadata.generation,
             ..PodCondition::default()
         };
@@ -98,7 +108,7 @@ impl Scheduler {
         }
         if self.client.delete::<Pod>(namespace, name, DeleteOptions::default()).await.is_ok() {
             let message = format!("Preempted by pod {} on node {node}", preemptor.uid);
-            self.recorder.event(&*pod, EventType::Normal, "Preempted", message);
+            self.recorders[profile].event(&*pod, EventType::Normal, "Preempted", message);
         }
     }
 }

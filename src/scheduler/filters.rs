@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::framework::{Filter, PreFilter, Rejection};
+use super::framework::{Filter, Point, PreFilter, Rejection};
 use super::node_info::NodeInfo;
 use super::nominator::Nominator;
-use super::plugins::Entry;
 use super::pod_info::PodInfo;
+use super::profile::Profile;
 use super::snapshot::Snapshot;
 
 /// The filters that have something to say about this pod, in profile order.
@@ -24,13 +24,13 @@ pub struct Filters<'a> {
 impl<'a> Filters<'a> {
     /// Asks every plugin what it will want to know of nodes; or the plugin that rejects the pod out of hand.
     pub fn new(
-        profile: &'a [Entry],
+        profile: &'a Profile,
         pod: &'a PodInfo,
         snapshot: &'a Snapshot,
         nominator: &'a Nominator,
     ) -> Result<Filters<'a>, (usize, Rejection)> {
         let mut filters = Filters { pod, nominator, asked: Vec::new(), only: None, narrowed_by: Vec::new() };
-        for (number, entry) in profile.iter().enumerate() {
+        for (number, entry) in profile.at(Point::Filter) {
             match entry.plugin.pre_filter(pod, snapshot) {
                 PreFilter::Skip => {}
                 PreFilter::Ask(filter) => filters.asked.push((number, filter)),
@@ -101,7 +101,7 @@ impl<'a> Filters<'a> {
         self.narrowed_by.push(plugin);
     }
 
-    fn nothing_left(&self, profile: &[Entry]) -> String {
+    fn nothing_left(&self, profile: &Profile) -> String {
         let names = self.names_of_narrowing(profile);
         match names.as_slice() {
             [name] => format!("node(s) didn't satisfy plugin {name}"),
@@ -110,14 +110,14 @@ impl<'a> Filters<'a> {
     }
 
     /// What holds for the nodes outside of the narrowed choice.
-    pub fn absent(&self, profile: &[Entry]) -> Option<Rejection> {
+    pub fn absent(&self, profile: &Profile) -> Option<Rejection> {
         self.only.as_ref()?;
         let names = self.names_of_narrowing(profile).join(" ");
         Some(Rejection::unresolvable(format!("node(s) didn't satisfy plugin(s) [{names}]")))
     }
 
-    fn names_of_narrowing(&self, profile: &[Entry]) -> Vec<&'static str> {
-        let mut names: Vec<_> = self.narrowed_by.iter().map(|number| profile[*number].plugin.name()).collect();
+    fn names_of_narrowing(&self, profile: &Profile) -> Vec<&'static str> {
+        let mut names: Vec<_> = self.narrowed_by.iter().map(|number| profile.name_of(*number)).collect();
         names.sort();
         names
     }

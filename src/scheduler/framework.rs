@@ -56,10 +56,43 @@ impl Rejection {
     }
 }
 
+/// An extension point: where a profile may ask a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Point {
+    /// May the pod be queued? [`Plugin::pre_enqueue`]
+    PreEnqueue,
+    /// May it run on this node? [`Plugin::pre_filter`]
+    Filter,
+    /// No node will do: what now?
+    PostFilter,
+    /// How good is this node? [`Plugin::pre_score`]
+    Score,
+}
+
+impl Point {
+    /// All of them.
+    pub const ALL: &[Point] = &[Point::PreEnqueue, Point::Filter, Point::PostFilter, Point::Score];
+
+    /// What kube-scheduler calls those who may be asked there.
+    pub fn interface(self) -> &'static str {
+        match self {
+            Point::PreEnqueue => "PreEnqueuePlugin",
+            Point::Filter => "FilterPlugin",
+            Point::PostFilter => "PostFilterPlugin",
+            Point::Score => "ScorePlugin",
+        }
+    }
+}
+
 /// A plugin: any of the calls may be left out.
 pub trait Plugin {
     /// As the configuration and the messages spell it.
     fn name(&self) -> &'static str;
+
+    /// Where it has something to say.
+    fn points(&self) -> &'static [Point] {
+        &[Point::Filter]
+    }
 
     /// May the pod be queued at all? A rejected pod waits, without attempts, for an event of [`Plugin::interests`].
     fn pre_enqueue(&self, _pod: &PodInfo) -> Verdict {

@@ -16,9 +16,6 @@ use crate::engine::{Note, Queued};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
 
-/// The only profile: pods that name another scheduler are left to it.
-const SCHEDULER_NAME: &str = "default-scheduler";
-
 impl Scheduler {
     /// Takes one notification.
     pub(super) fn on_change(&self, change: &Change) {
@@ -105,7 +102,7 @@ impl State {
     fn unassigned_updated(&mut self, old: &Arc<Pod>, new: &Arc<Pod>, now: Instant) -> usize {
         let key = Key::of_meta(&new.metadata);
         let leaves = old.metadata.deletion_timestamp.is_none() && new.metadata.deletion_timestamp.is_some();
-        if old.metadata.resource_version == new.metadata.resource_version || !is_ours(new) {
+        if old.metadata.resource_version == new.metadata.resource_version || !self.is_ours(new) {
             return 0;
         }
         if self.cache.is_assumed(&key) {
@@ -180,7 +177,7 @@ impl State {
     }
 
     fn enqueue(&mut self, pod: &Arc<Pod>, now: Instant) {
-        if is_ours(pod) {
+        if self.is_ours(pod) {
             self.queue.add(Arc::new(PodInfo::new(pod.clone())), now);
             self.follow_nomination(pod);
         }
@@ -193,14 +190,14 @@ impl State {
         }
     }
 
+    /// Pods that name no profile are left to another scheduler.
+    fn is_ours(&self, pod: &Pod) -> bool {
+        self.queue.profiles().of(pod).is_some()
+    }
+
     fn move_all(&mut self, event: &ClusterEvent, now: Instant) -> usize {
         self.queue.move_all(event, now, &self.cache.snapshot)
     }
-}
-
-fn is_ours(pod: &Pod) -> bool {
-    let name = pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref());
-    name.is_none_or(|name| name == SCHEDULER_NAME)
 }
 
 fn nominated(pod: &Pod) -> Option<&str> {

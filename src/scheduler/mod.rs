@@ -17,16 +17,16 @@
 //!    The pod's condition and an Event say why ([`fit_error`]), and the pod waits until something changes that one of
 //!    the plugins that rejected it thinks helpful ([`events`], the plugins' hints).
 //!
-//! What a plugin is, [`framework`] says; the default ones are in [`plugins`]. Mirrors `pkg/scheduler`.
+//! What a plugin is, [`framework`] says; the default ones are in [`plugins`]. Which of them decide about a pod, and with
+//! what weight, says its [`profile`], and [`configuration`] how one is written down. Mirrors `pkg/scheduler`.
 //!
 //! Must hold: the decision reads nothing but its arguments; a filter looks at a node's sums, never at all pods; a pod
 //! is in one place only, in the queue, in an attempt, or in the cache; nothing is borrowed across an `.await`.
 //!
 //! Claims that wait for a pod are decided with it ([`storage`], `volume_writes`), and bound before it is.
 //!
-//! Left out: DynamicResources but for its
-//! line in the message, NodeDeclaredFeatures, extenders, profiles of one's own, Permit and the waiting there, pod
-//! groups, opportunistic batching, leader election. The
+//! Left out: DynamicResources but for its line in the message, NodeDeclaredFeatures, extenders, Permit and the waiting
+//! there, pod groups, opportunistic batching, leader election. The
 //! sixteen workers that filter and score at once are one, so nodes are asked in order and the search stops exactly
 //! when enough have passed; equal best nodes are drawn by lot, where Kubernetes takes whichever its workers brought
 //! to the front.
@@ -36,6 +36,7 @@ mod attempt;
 pub mod cache;
 pub mod classes;
 mod condition;
+pub mod configuration;
 pub mod cycle;
 pub mod events;
 mod evict;
@@ -49,6 +50,7 @@ pub mod nominator;
 pub mod plugins;
 pub mod pod_info;
 pub mod preemption;
+pub mod profile;
 pub mod queue;
 pub mod resources;
 pub mod snapshot;

@@ -16,7 +16,7 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use super::cycle::Context;
 use super::filters::Filters;
 use super::fit_error::FitError;
-use super::framework::{Code, Rejection};
+use super::framework::{Code, Point, Rejection};
 use super::labels::Matcher;
 use super::node_info::{NodeId, NodeInfo};
 use super::pod_info::PodInfo;
@@ -69,6 +69,9 @@ pub fn preempt(
     filters: Option<&mut Filters>,
     error: &FitError,
 ) -> (Preemption, String) {
+    if context.profile.at(Point::PostFilter).next().is_none() {
+        return (Preemption::NotEligible, NO_CLAIMS.to_owned());
+    }
     if let Err(message) = eligible(context, pod, error) {
         return (Preemption::NotEligible, told(message));
     }

@@ -12,15 +12,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::cycle::PluginSet;
 use super::events::{ClusterEvent, pod_changes};
-use super::framework::Hint;
-use super::plugins::Entry;
 use super::pod_info::PodInfo;
+use super::profile::Profiles;
 use super::snapshot::Snapshot;
 use crate::object::time::Instant;
 use crate::object::{Key, Pod};
@@ -50,14 +48,14 @@ type Turn = (Reverse<i32>, Instant, u64);
 /// All pods without a node.
 #[derive(Clone)]
 pub struct SchedulingQueue {
-    profile: Rc<[Entry]>,
+    profiles: Profiles,
     pods: BTreeMap<Key, (QueuedPod, Place)>,
     active: BTreeMap<Turn, Key>,
     /// By the second at which the backoff is over.
     backoff: BTreeMap<(Instant, Turn), Key>,
     error_backoff: BTreeMap<(Instant, Turn), Key>,
-    /// By the plugins that rejected them, so that a change is only put to those it may concern.
-    unschedulable: BTreeMap<PluginSet, BTreeSet<Key>>,
+    /// By profile and the plugins that rejected them, so that a change is only put to those it may concern.
+    unschedulable: BTreeMap<(usize, PluginSet), BTreeSet<Key>>,
     /// Those of them that no gate holds, by how long they have waited.
     waiting: BTreeSet<(Instant, Key)>,
     /// Pods being tried, with the number of the last change before their attempt.
@@ -69,10 +67,10 @@ pub struct SchedulingQueue {
 }
 
 impl SchedulingQueue {
-    /// An empty queue. The plugins of `profile` say who may be queued, and which changes help whom.
-    pub fn new(profile: Rc<[Entry]>) -> SchedulingQueue {
+    /// An empty queue. The plugins of a pod's profile say whether it may be queued, and which changes help it.
+    pub fn new(profiles: Profiles) -> SchedulingQueue {
         SchedulingQueue {
-            profile,
+            profiles,
             pods: BTreeMap::new(),
             active: BTreeMap::new(),
             backoff: BTreeMap::new(),
@@ -86,11 +84,18 @@ impl SchedulingQueue {
         }
     }
 
-    /// A pod without a node appeared.
+    /// Whose pods are queued.
+    pub fn profiles(&self) -> &Profiles {
+        &self.profiles
+    }
+
+    /// A pod without a node appeared. One that names no profile is nothing to us.
     pub fn add(&mut self, info: Arc<PodInfo>, now: Instant) {
+        let Some(profile) = self.profiles.of(&info.pod) else { return };
         self.take(&info.key.clone());
         let pod = QueuedPod {
             info,
+            profile,
             timestamp: now,
             initial_attempt: None,
             attempts: 0,
@@ -174,14 +179,15 @@ impl SchedulingQueue {
     /// Something changed: moves the unschedulable pods that it may help, and says how many those were.
     /// Mirrors `MoveAllToActiveOrBackoffQueue`.
     pub fn move_all(&mut self, event: &ClusterEvent, now: Instant, snapshot: &Snapshot) -> usize {
-        let interested = self.interested(event);
-        if interested.is_empty() {
+        let interested: Vec<PluginSet> = self.profiles.iter().map(|profile| profile.interested(event)).collect();
+        if interested.iter().all(|plugins| plugins.is_empty()) {
             return 0;
         }
         if !self.in_flight.is_empty() {
             self.keep(event.clone());
         }
-        let groups = self.unschedulable.iter().filter(|(group, _)| group.0 & interested.0 != 0);
+        let concerned = |(profile, group): &(usize, PluginSet)| group.0 & interested[*profile].0 != 0;
+        let groups = self.unschedulable.iter().filter(|(group, _)| concerned(group));
         let mut moved: Vec<(Turn, Key)> = Vec::new();
         for key in groups.flat_map(|(_, keys)| keys) {
             if self.worth_requeueing(key, event, snapshot) {
@@ -281,10 +287,11 @@ impl SchedulingQueue {
             Place::ErrorBackoff(expiry, turn) => drop(self.error_backoff.remove(&(expiry, turn))),
             Place::Unschedulable => {
                 self.waiting.remove(&(pod.timestamp, key.clone()));
-                if let Some(group) = self.unschedulable.get_mut(&pod.rejected_by) {
-                    group.remove(key);
-                    if group.is_empty() {
-                        self.unschedulable.remove(&pod.rejected_by);
+                let group = (pod.profile, pod.rejected_by);
+                if let Some(keys) = self.unschedulable.get_mut(&group) {
+                    keys.remove(key);
+                    if keys.is_empty() {
+                        self.unschedulable.remove(&group);
                     }
                 }
             }
@@ -331,11 +338,11 @@ impl SchedulingQueue {
 
     /// The first plugin that will not have the pod queued.
     fn gate(&self, pod: &QueuedPod) -> Option<usize> {
-        self.profile.iter().position(|entry| entry.plugin.pre_enqueue(&pod.info).is_err())
+        self.profiles[pod.profile].gate(&pod.info)
     }
 
     fn hold(&mut self, mut pod: QueuedPod, gate: usize) {
-        pod.gated_by = Some(self.profile[gate].plugin.name());
+        pod.gated_by = Some(self.profiles[pod.profile].name_of(gate));
         pod.rejected_by.insert(gate);
         self.park(pod);
     }
@@ -345,7 +352,7 @@ impl SchedulingQueue {
         if pod.gated_by.is_none() {
             self.waiting.insert((pod.timestamp, key.clone()));
         }
-        self.unschedulable.entry(pod.rejected_by).or_default().insert(key.clone());
+        self.unschedulable.entry((pod.profile, pod.rejected_by)).or_default().insert(key.clone());
         self.pods.insert(key, (pod, Place::Unschedulable));
     }
 
@@ -365,29 +372,10 @@ impl SchedulingQueue {
         self.changes.push_back((self.change_count, event));
     }
 
-    /// The plugins that asked to be told of such a change; all of them for a wildcard.
-    fn interested(&self, event: &ClusterEvent) -> PluginSet {
-        if event.kind.is_wildcard() {
-            return PluginSet(u32::MAX);
-        }
-        let mut plugins = PluginSet::default();
-        for (number, entry) in self.profile.iter().enumerate() {
-            if entry.plugin.interests().contains(&event.kind) {
-                plugins.insert(number);
-            }
-        }
-        plugins
-    }
-
     /// Whether a plugin that rejected the pod sees hope in the change.
     fn worth_requeueing(&self, key: &Key, event: &ClusterEvent, snapshot: &Snapshot) -> bool {
         let Some((pod, _)) = self.pods.get(key) else { return false };
-        event.kind.is_wildcard()
-            || self.profile.iter().enumerate().any(|(number, entry)| {
-                pod.rejected_by.contains(number)
-                    && entry.plugin.interests().contains(&event.kind)
-                    && entry.plugin.hint(&pod.info, event, snapshot) == Hint::Queue
-            })
+        self.profiles[pod.profile].sees_hope(&pod.info, pod.rejected_by, event, snapshot)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::cycle::{Decision, Outcome};
 use super::node_info::NodeId;
-use super::plugins::Entry;
+use super::profile::{DEFAULT_SCHEDULER_NAME, Profile};
 use super::queue::{QueuedPod, SchedulingQueue};
 use super::snapshot::Snapshot;
 use crate::engine::Table;
@@ -12,30 +12,31 @@ use crate::object::time::Instant;
 
 /// A decision. One row a node: those that passed with their weighted scores, best first, then those that did not, with the
 /// plugin that said no and its reason.
-pub fn of(decision: &Decision, queued: &QueuedPod, profile: &[Entry], snapshot: &Snapshot) -> Table {
+pub fn of(decision: &Decision, queued: &QueuedPod, profile: &Profile, snapshot: &Snapshot) -> Table {
     let mut columns = vec!["node".to_owned(), "verdict".to_owned()];
     for scores in &decision.scores {
-        columns.push(format!("{} x{}", profile[scores.plugin].plugin.name(), scores.weight));
+        columns.push(format!("{} x{}", profile.name_of(scores.plugin), scores.weight));
     }
     if !decision.totals.is_empty() {
         columns.push("total".to_owned());
     }
     let mut rows = passed(decision, snapshot);
     for (node, plugin, rejection) in decision.rejected() {
-        let verdict = format!("{}: {}", profile[*plugin].plugin.name(), rejection.message());
+        let verdict = format!("{}: {}", profile.name_of(*plugin), rejection.message());
         let mut row = vec![name(snapshot, *node), verdict];
         row.resize(columns.len(), String::new());
         rows.push(row);
     }
-    Table { title: title(decision, queued, snapshot), columns, rows }
+    Table { title: title(decision, queued, profile, snapshot), columns, rows }
 }
 
 /// One row a pod that waits, in the order of their keys.
-pub fn of_queue(queue: &SchedulingQueue, now: Instant, profile: &[Entry]) -> Table {
+pub fn of_queue(queue: &SchedulingQueue, now: Instant, profiles: &[Profile]) -> Table {
     let columns = ["pod", "queue", "attempts", "for", "rejected by"].map(str::to_owned).to_vec();
     let row = |(key, place, pod): (&Key, &'static str, &QueuedPod)| {
         let waited = format!("{}s", (now - pod.timestamp).as_secs());
-        let rejected = profile.iter().enumerate().filter(|(number, _)| pod.rejected_by.contains(*number));
+        let plugins = &profiles[pod.profile].plugins;
+        let rejected = plugins.iter().enumerate().filter(|(number, _)| pod.rejected_by.contains(*number));
         let rejected: Vec<&str> = rejected.map(|(_, entry)| entry.plugin.name()).collect();
         vec![key.to_string(), place.to_owned(), pod.attempts.to_string(), waited, rejected.join(", ")]
     };
@@ -71,16 +72,20 @@ fn passed(decision: &Decision, snapshot: &Snapshot) -> Vec<Vec<String>> {
     order.into_iter().map(row).collect()
 }
 
-fn title(decision: &Decision, queued: &QueuedPod, snapshot: &Snapshot) -> String {
+fn title(decision: &Decision, queued: &QueuedPod, profile: &Profile, snapshot: &Snapshot) -> String {
     let key = &queued.info.key;
     let attempt = if queued.attempts > 1 { format!(" (attempt {})", queued.attempts) } else { String::new() };
+    let by = match profile.scheduler_name.as_str() {
+        DEFAULT_SCHEDULER_NAME => String::new(),
+        name => format!(" by {name}"),
+    };
     match &decision.outcome {
         Outcome::Chosen(node) => {
             let (pass, all) = (decision.feasible.len(), snapshot.node_count());
-            format!("{key}{attempt}: {pass} of {all} nodes pass, {} is chosen", name(snapshot, *node))
+            format!("{key}{by}{attempt}: {pass} of {all} nodes pass, {} is chosen", name(snapshot, *node))
         }
-        Outcome::Unschedulable { error, .. } => format!("{key}{attempt}: {}", error.message()),
-        Outcome::Error(message) => format!("{key}{attempt}: {message}"),
+        Outcome::Unschedulable { error, .. } => format!("{key}{by}{attempt}: {}", error.message()),
+        Outcome::Error(message) => format!("{key}{by}{attempt}: {message}"),
     }
 }
 

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::scheduler::plugins::default_profile;
 use crate::scheduler::testing::{info, node, pod, snapshot};
 
 /// Decides with the default profile and nobody nominated.
@@ -10,7 +9,7 @@ fn decide(snapshot: &Snapshot, pod: &Arc<PodInfo>, next_start: &mut usize) -> De
 }
 
 fn decide_with(snapshot: &Snapshot, nominator: &Nominator, pod: &PodInfo, next_start: &mut usize) -> Decision {
-    let (profile, disruptions) = (default_profile(), Disruptions::new());
+    let (profile, disruptions) = (Profile::default(), Disruptions::new());
     let context = Context { profile: &profile, snapshot, nominator, disruptions: &disruptions };
     schedule(&context, pod, next_start, &mut Random::new(7))
 }
@@ -34,7 +33,10 @@ fn chosen(decision: &Decision, snapshot: &Snapshot) -> String {
 fn how_many_nodes_are_enough() {
     let cases = [(5, 5), (99, 99), (100, 100), (500, 230), (1000, 420), (5000, 500), (6000, 300)];
     for (all, enough) in cases {
-        assert_eq!(feasible_nodes_to_find(all), enough, "{all}");
+        assert_eq!(feasible_nodes_to_find(all, 0), enough, "{all}");
+    }
+    for (all, percentage, enough) in [(99, 10, 99), (1000, 5, 100), (1000, 100, 1000), (5000, 30, 1500)] {
+        assert_eq!(feasible_nodes_to_find(all, percentage), enough, "{percentage}% of {all}");
     }
 }
 
@@ -104,7 +106,8 @@ fn a_narrowed_choice_is_told_apart() {
          no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
     );
     let Outcome::Unschedulable { rejected_by, .. } = no.outcome else { panic!("it is unschedulable") };
-    let names: Vec<&str> = default_profile()
+    let names: Vec<&str> = Profile::default()
+        .plugins
         .iter()
         .enumerate()
         .filter(|(number, _)| rejected_by.contains(*number))

@@ -1,7 +1,7 @@
 //! NodeResourcesBalancedAllocation: better where CPU and memory would be used to the same degree, so that neither
 //! is left over. Mirrors `plugins/noderesources/balanced_allocation.go` (its formula of 1.36).
 
-use crate::scheduler::framework::{MAX_NODE_SCORE, Plugin, PreScore, Score};
+use crate::scheduler::framework::{MAX_NODE_SCORE, Plugin, Point, PreScore, Score};
 use crate::scheduler::node_info::{NodeId, NodeInfo};
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
@@ -12,6 +12,10 @@ pub struct BalancedAllocation;
 impl Plugin for BalancedAllocation {
     fn name(&self) -> &'static str {
         "NodeResourcesBalancedAllocation"
+    }
+
+    fn points(&self) -> &'static [Point] {
+        &[Point::Score]
     }
 
     /// A pod that asks for neither CPU nor memory tips no balance.

@@ -1,7 +1,7 @@
 //! ImageLocality: better where the images are already, but less so for an image that only few nodes have, lest all
 //! pods run to those. Mirrors `plugins/imagelocality/image_locality.go`.
 
-use crate::scheduler::framework::{MAX_NODE_SCORE, Plugin, PreScore, Score};
+use crate::scheduler::framework::{MAX_NODE_SCORE, Plugin, Point, PreScore, Score};
 use crate::scheduler::node_info::{ImageId, NodeId, NodeInfo};
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
@@ -18,6 +18,10 @@ pub struct ImageLocality;
 impl Plugin for ImageLocality {
     fn name(&self) -> &'static str {
         "ImageLocality"
+    }
+
+    fn points(&self) -> &'static [Point] {
+        &[Point::Score]
     }
 
     /// If no node has any of the images every score would be 0, and asking each node is saved.

@@ -5,9 +5,8 @@
 //! [`queue`](super::queue)'s active queue, DefaultPreemption is [`preemption`](super::preemption), DefaultBinder is
 //! the binding in [`actor`](super::actor).
 
-use std::rc::Rc;
-
-use super::framework::Plugin;
+use super::evict::DefaultPreemption;
+use super::profile::Entry;
 
 pub mod balanced_allocation;
 pub mod image_locality;
@@ -26,35 +25,24 @@ pub mod volume_binding;
 pub mod volume_restrictions;
 pub mod volume_zone;
 
-/// A plugin in a profile.
-#[derive(Clone)]
-pub struct Entry {
-    /// The plugin.
-    pub plugin: Rc<dyn Plugin>,
-    /// What its scores are multiplied with.
-    pub weight: i64,
-}
-
-/// The default profile, in its order: filters run in this order and the first no decides.
-pub fn default_profile() -> Vec<Entry> {
-    fn entry(plugin: impl Plugin + 'static, weight: i64) -> Entry {
-        Entry { plugin: Rc::new(plugin), weight }
-    }
+/// The plugins of the default profile, in its order: filters run in this order and the first no decides.
+pub fn default_plugins() -> Vec<Entry> {
     vec![
-        entry(scheduling_gates::SchedulingGates, 0),
-        entry(node_unschedulable::NodeUnschedulable, 0),
-        entry(node_name::NodeName, 0),
-        entry(taint_toleration::TaintToleration, 3),
-        entry(node_affinity::NodeAffinity, 2),
-        entry(node_ports::NodePorts, 0),
-        entry(node_resources_fit::NodeResourcesFit, 1),
-        entry(volume_restrictions::VolumeRestrictions, 0),
-        entry(node_volume_limits::NodeVolumeLimits, 0),
-        entry(volume_binding::VolumeBinding, 0),
-        entry(volume_zone::VolumeZone, 0),
-        entry(pod_topology_spread::PodTopologySpread, 2),
-        entry(inter_pod_affinity::InterPodAffinity, 2),
-        entry(balanced_allocation::BalancedAllocation, 1),
-        entry(image_locality::ImageLocality, 1),
+        Entry::new(scheduling_gates::SchedulingGates, 0),
+        Entry::new(node_unschedulable::NodeUnschedulable, 0),
+        Entry::new(node_name::NodeName, 0),
+        Entry::new(taint_toleration::TaintToleration, 3),
+        Entry::new(node_affinity::NodeAffinity, 2),
+        Entry::new(node_ports::NodePorts, 0),
+        Entry::new(node_resources_fit::NodeResourcesFit::default(), 1),
+        Entry::new(volume_restrictions::VolumeRestrictions, 0),
+        Entry::new(node_volume_limits::NodeVolumeLimits, 0),
+        Entry::new(volume_binding::VolumeBinding, 0),
+        Entry::new(volume_zone::VolumeZone, 0),
+        Entry::new(pod_topology_spread::PodTopologySpread, 2),
+        Entry::new(inter_pod_affinity::InterPodAffinity::default(), 2),
+        Entry::new(DefaultPreemption::default(), 0),
+        Entry::new(balanced_allocation::BalancedAllocation, 1),
+        Entry::new(image_locality::ImageLocality, 1),
     ]
 }

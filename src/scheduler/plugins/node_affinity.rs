@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::PreferredSchedulingTerm;
 use crate::object::selector::nodes::{Required, term_matches};
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{
-    Filter, Hint, Plugin, PreFilter, PreScore, Rejection, Score, Verdict, normalise_by_maximum,
+    Filter, Hint, Plugin, Point, PreFilter, PreScore, Rejection, Score, Verdict, normalise_by_maximum,
 };
 use crate::scheduler::node_info::{NodeId, NodeInfo};
 use crate::scheduler::pod_info::PodInfo;
@@ -21,6 +21,10 @@ pub struct NodeAffinity;
 impl Plugin for NodeAffinity {
     fn name(&self) -> &'static str {
         "NodeAffinity"
+    }
+
+    fn points(&self) -> &'static [Point] {
+        &[Point::Filter, Point::Score]
     }
 
     fn interests(&self) -> &'static [EventKind] {

@@ -1,11 +1,12 @@
 //! NodeResourcesFit: a pod's requests must fit into what the node's pods leave free; and the emptier the node
-//! would be, the better (LeastAllocated). Mirrors `plugins/noderesources/{fit,least_allocated}.go`.
+//! would be, the better (LeastAllocated), or the fuller (MostAllocated).
+//! Mirrors `plugins/noderesources/{fit,least_allocated,most_allocated,resource_allocation}.go`.
 
 use std::borrow::Cow;
 
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{
-    Code, Filter, Hint, MAX_NODE_SCORE, Plugin, PreFilter, PreScore, Reason, Rejection, Score, Verdict,
+    Code, Filter, Hint, MAX_NODE_SCORE, Plugin, Point, PreFilter, PreScore, Reason, Rejection, Score, Verdict,
 };
 use crate::scheduler::node_info::{NodeId, NodeInfo};
 use crate::scheduler::pod_info::PodInfo;
@@ -13,11 +14,58 @@ use crate::scheduler::resources::{Resources, pod_requests};
 use crate::scheduler::snapshot::Snapshot;
 
 /// The plugin.
-pub struct NodeResourcesFit;
+pub struct NodeResourcesFit {
+    /// Which node is better.
+    pub strategy: Strategy,
+    /// What is looked at.
+    pub resources: Vec<ResourceWeight>,
+}
+
+/// Which of two nodes is better. `scoringStrategy.type`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// The one with more room: pods spread.
+    #[default]
+    LeastAllocated,
+    /// The one with less room: pods are packed, and other nodes stay empty.
+    MostAllocated,
+}
+
+impl Strategy {
+    /// As the configuration spells them.
+    pub const NAMES: [(&str, Strategy); 2] =
+        [("LeastAllocated", Strategy::LeastAllocated), ("MostAllocated", Strategy::MostAllocated)];
+
+    /// The strategy of this name.
+    pub fn named(name: &str) -> Option<Strategy> {
+        Strategy::NAMES.iter().find(|(known, _)| *known == name).map(|(_, strategy)| *strategy)
+    }
+}
+
+/// A resource, and how much it counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceWeight {
+    /// `cpu`.
+    pub name: String,
+    /// 1 to 100.
+    pub weight: i64,
+}
+
+impl Default for NodeResourcesFit {
+    /// The emptier the better, CPU and memory alike.
+    fn default() -> NodeResourcesFit {
+        let one = |name: &str| ResourceWeight { name: name.to_owned(), weight: 1 };
+        NodeResourcesFit { strategy: Strategy::default(), resources: vec![one("cpu"), one("memory")] }
+    }
+}
 
 impl Plugin for NodeResourcesFit {
     fn name(&self) -> &'static str {
         "NodeResourcesFit"
+    }
+
+    fn points(&self) -> &'static [Point] {
+        &[Point::Filter, Point::Score]
     }
 
     fn interests(&self) -> &'static [EventKind] {
@@ -42,7 +90,7 @@ impl Plugin for NodeResourcesFit {
     }
 
     fn pre_score<'a>(&'a self, pod: &'a PodInfo, _snapshot: &'a Snapshot, _feasible: &[NodeId]) -> PreScore<'a> {
-        PreScore::Ask(Box::new(LeastAllocated(pod)))
+        PreScore::Ask(Box::new(Allocated { pod, of: self }))
     }
 }
 
@@ -110,23 +158,53 @@ pub fn insufficient(request: &Resources, allocatable: &Resources, used: &Resourc
     (!reasons.is_empty()).then_some(Rejection { code, reasons })
 }
 
-/// The share of CPU and of memory that would be left free, averaged.
-struct LeastAllocated<'a>(&'a PodInfo);
+/// The share of each resource that would be free, or used: the weighed average.
+struct Allocated<'a> {
+    pod: &'a PodInfo,
+    of: &'a NodeResourcesFit,
+}
 
-impl Score for LeastAllocated<'_> {
+impl Score for Allocated<'_> {
     fn score(&self, node: &NodeInfo) -> i64 {
-        let shares = [
-            (node.allocatable.milli_cpu, node.non_zero_milli_cpu + self.0.non_zero_milli_cpu),
-            (node.allocatable.memory, node.non_zero_memory + self.0.non_zero_memory),
-        ];
-        let known = || shares.iter().filter(|(allocatable, _)| *allocatable != 0);
-        let sum: i64 = known().map(|(allocatable, requested)| free_share(*allocatable, *requested)).sum();
-        sum.checked_div(known().count() as i64).unwrap_or(0)
+        let (mut sum, mut weights) = (0, 0);
+        for ResourceWeight { name, weight } in &self.of.resources {
+            let (allocatable, requested) = self.amounts(name, node);
+            if allocatable != 0 {
+                sum += weight * share(self.of.strategy, allocatable, requested);
+                weights += weight;
+            }
+        }
+        sum.checked_div(weights).unwrap_or(0)
     }
 }
 
-fn free_share(allocatable: i64, requested: i64) -> i64 {
-    if requested > allocatable { 0 } else { (allocatable - requested) * MAX_NODE_SCORE / allocatable }
+impl Allocated<'_> {
+    /// What the node has of a resource, and what of it would be asked for with the pod there. Nothing of an extended
+    /// resource that the pod does not ask for. Mirrors `calculateResourceAllocatableRequest`.
+    fn amounts(&self, name: &str, node: &NodeInfo) -> (i64, i64) {
+        let (pod, there) = (self.pod, &node.allocatable);
+        match name {
+            "cpu" => (there.milli_cpu, node.non_zero_milli_cpu + pod.non_zero_milli_cpu),
+            "memory" => (there.memory, node.non_zero_memory + pod.non_zero_memory),
+            "ephemeral-storage" => {
+                (there.ephemeral_storage, node.requested.ephemeral_storage + pod.requests.ephemeral_storage)
+            }
+            _ => {
+                let of = |resources: &Resources| resources.scalar.get(name).copied().unwrap_or(0);
+                let asked = of(&pod.requests);
+                if asked == 0 { (0, 0) } else { (of(there), of(&node.requested) + asked) }
+            }
+        }
+    }
+}
+
+fn share(strategy: Strategy, allocatable: i64, requested: i64) -> i64 {
+    let used = requested.min(allocatable);
+    let counted = match strategy {
+        Strategy::LeastAllocated => allocatable - used,
+        Strategy::MostAllocated => used,
+    };
+    counted * MAX_NODE_SCORE / allocatable
 }
 
 #[cfg(test)]
@@ -152,7 +230,7 @@ mod tests {
             ("{ephemeral-storage: 1}", "Insufficient ephemeral-storage"),
         ];
         for (requests, reason) in cases {
-            let reasons = filter_reasons(&NodeResourcesFit, pod("p", &asking(requests)), &snapshot, "n");
+            let reasons = filter_reasons(&NodeResourcesFit::default(), pod("p", &asking(requests)), &snapshot, "n");
             assert_eq!(reasons, reason, "{requests}");
         }
     }
@@ -161,7 +239,7 @@ mod tests {
     fn the_number_of_pods_counts_even_for_pods_that_ask_for_nothing() {
         let full = node("n", "{status: {allocatable: {cpu: 2, pods: 1}}}");
         let snapshot = snapshot(vec![full], vec![(pod("old", ""), "n")]);
-        assert_eq!(filter_reasons(&NodeResourcesFit, pod("p", ""), &snapshot, "n"), "Too many pods");
+        assert_eq!(filter_reasons(&NodeResourcesFit::default(), pod("p", ""), &snapshot, "n"), "Too many pods");
     }
 
     #[test]
@@ -179,7 +257,28 @@ mod tests {
         let nodes = vec![node("empty", ""), node("used", ""), node("nothing", "{status: {}}")];
         let snapshot = snapshot(nodes, vec![(pod("old", &asking("{cpu: 2, memory: 4Gi}")), "used")]);
         // 1 of 4 CPUs and 1 of 8 GiB leaves 75 and 87; with the old pod 25 and 37.
-        assert_eq!(scores(&NodeResourcesFit, pod("p", &asking("{cpu: 1, memory: 1Gi}")), &snapshot), [81, 31, 0]);
+        assert_eq!(
+            scores(&NodeResourcesFit::default(), pod("p", &asking("{cpu: 1, memory: 1Gi}")), &snapshot),
+            [81, 31, 0]
+        );
+    }
+
+    #[test]
+    fn the_fuller_node_scores_higher_if_pods_are_to_be_packed() {
+        let nodes = vec![node("empty", ""), node("used", ""), node("nothing", "{status: {}}")];
+        let snapshot = snapshot(nodes, vec![(pod("old", &asking("{cpu: 2, memory: 4Gi}")), "used")]);
+        let packed = |resources: &str, requests: &str| {
+            let weight = |it: &str| {
+                let (name, weight) = it.split_once('=').expect("a name and a weight");
+                ResourceWeight { name: name.to_owned(), weight: weight.parse().expect("a number") }
+            };
+            let resources = resources.split(' ').map(weight).collect();
+            let packing = NodeResourcesFit { strategy: Strategy::MostAllocated, resources };
+            scores(&packing, pod("p", &asking(requests)), &snapshot)
+        };
+        assert_eq!(packed("cpu=1 memory=1", "{cpu: 1, memory: 1Gi}"), [18, 68, 0]);
+        assert_eq!(packed("cpu=3 memory=1", "{cpu: 1, memory: 1Gi}"), [21, 71, 0]);
+        assert_eq!(packed("example.com/gpu=1", "{cpu: 1}"), [0, 0, 0], "it asks for none");
     }
 
     #[test]
@@ -187,7 +286,7 @@ mod tests {
         use std::sync::Arc;
         let pod = info(pod("p", &asking("{cpu: 6}")));
         let node = |cpu: &str| Arc::new(node("n", &format!("{{status: {{allocatable: {{cpu: {cpu}, pods: 9}}}}}}")));
-        let hint = |event| NodeResourcesFit.hint(&pod, &event, &Snapshot::default());
+        let hint = |event| NodeResourcesFit::default().hint(&pod, &event, &Snapshot::default());
         assert_eq!(hint(ClusterEvent::node_added(&node("4"))), Hint::QueueSkip, "too small");
         assert_eq!(hint(ClusterEvent::node_added(&node("8"))), Hint::Queue, "big enough");
         let update = |old, new| crate::scheduler::events::node_changes(&node(old), &node(new)).remove(0);

@@ -2,7 +2,7 @@
 //! Mirrors `plugins/schedulinggates/scheduling_gates.go`.
 
 use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{Hint, Plugin, Rejection, Verdict};
+use crate::scheduler::framework::{Hint, Plugin, Point, Rejection, Verdict};
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
 
@@ -12,6 +12,10 @@ pub struct SchedulingGates;
 impl Plugin for SchedulingGates {
     fn name(&self) -> &'static str {
         "SchedulingGates"
+    }
+
+    fn points(&self) -> &'static [Point] {
+        &[Point::PreEnqueue]
     }
 
     fn pre_enqueue(&self, pod: &PodInfo) -> Verdict {

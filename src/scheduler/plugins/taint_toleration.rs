@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{Node, Taint, Toleration};
 
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{
-    Filter, Hint, Plugin, PreFilter, PreScore, Rejection, Score, Verdict, normalise_by_maximum,
+    Filter, Hint, Plugin, Point, PreFilter, PreScore, Rejection, Score, Verdict, normalise_by_maximum,
 };
 use crate::scheduler::node_info::{NodeId, NodeInfo};
 use crate::scheduler::pod_info::PodInfo;
@@ -20,6 +20,10 @@ pub struct TaintToleration;
 impl Plugin for TaintToleration {
     fn name(&self) -> &'static str {
         "TaintToleration"
+    }
+
+    fn points(&self) -> &'static [Point] {
+        &[Point::Filter, Point::Score]
     }
 
     fn interests(&self) -> &'static [EventKind] {

@@ -4,7 +4,7 @@ use super::*;
 use crate::object::random::Random;
 use crate::scheduler::cycle::{Outcome, schedule};
 use crate::scheduler::nominator::Nominator;
-use crate::scheduler::plugins::default_profile;
+use crate::scheduler::profile::Profile;
 use crate::scheduler::snapshot::Snapshot;
 use crate::scheduler::testing::{info, labelled, node, snapshot};
 
@@ -18,7 +18,7 @@ fn running(name: &str, cpu: u32, priority: i32, started: u64) -> Pod {
 
 /// Where room is made for a pod of 2 CPUs and priority 100, and at whose cost; or what is told.
 fn outcome(snapshot: &Snapshot, preemptor: Pod, disruptions: Disruptions) -> String {
-    let (profile, nominator) = (default_profile(), Nominator::default());
+    let (profile, nominator) = (Profile::default(), Nominator::default());
     let context = Context { profile: &profile, snapshot, nominator: &nominator, disruptions: &disruptions };
     match schedule(&context, &info(preemptor), &mut 0, &mut Random::new(1)).outcome {
         Outcome::Unschedulable { preemption: Preemption::Candidate(candidate), .. } => {

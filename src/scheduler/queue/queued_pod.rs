@@ -22,6 +22,8 @@ pub(super) const SECOND: u64 = 1_000_000_000;
 pub struct QueuedPod {
     /// The pod.
     pub info: Arc<PodInfo>,
+    /// The number of the profile that it names.
+    pub profile: usize,
     /// When it was put into the queue this time.
     pub timestamp: Instant,
     /// When it was first tried.

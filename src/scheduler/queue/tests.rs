@@ -1,10 +1,10 @@
 use super::*;
 use crate::scheduler::events::EventKind;
-use crate::scheduler::plugins::default_profile;
+use crate::scheduler::profile::{Entry, Profile};
 use crate::scheduler::testing::{info, node, pod};
 
 fn queue() -> SchedulingQueue {
-    SchedulingQueue::new(default_profile().into())
+    SchedulingQueue::new(vec![Profile::default()].into())
 }
 
 fn at(millis: u64) -> Instant {
@@ -13,7 +13,7 @@ fn at(millis: u64) -> Instant {
 
 /// The number of a plugin in the default profile.
 fn number(name: &str) -> usize {
-    default_profile().iter().position(|entry| entry.plugin.name() == name).expect("the profile has the plugin")
+    Profile::default().plugins.iter().position(|entry| entry.plugin.name() == name).expect("the profile has the plugin")
 }
 
 /// Pops the next pod and sends it back as rejected by `plugin`.
@@ -124,4 +124,28 @@ fn five_minutes_are_enough_waiting() {
     assert_eq!(where_is(&queue, "p"), "unschedulable");
     queue.flush_unschedulable(at(330_000));
     assert_eq!(where_is(&queue, "p"), "active", "its backoff is long over");
+}
+
+/// The same number is another plugin in another profile.
+#[test]
+fn hints_are_those_of_the_pods_own_profile() {
+    let fits: Vec<Entry> =
+        Profile::default().plugins.into_iter().filter(|entry| entry.plugin.name() == "NodeResourcesFit").collect();
+    let fitting = Profile { scheduler_name: "fitting".to_owned(), plugins: fits, ..Profile::default() };
+    let mut queue = SchedulingQueue::new(vec![Profile::default(), fitting].into());
+    let snapshot = Snapshot::default();
+    for (name, scheduler) in [("a", "default-scheduler"), ("b", "fitting"), ("c", "nobody")] {
+        queue.add(info(pod(name, &format!("{{schedulerName: {scheduler}}}"))), at(0));
+        if let Some(mut attempt) = queue.pop(at(0)) {
+            attempt.rejected_by.insert(0);
+            queue.requeue(attempt, at(0), &snapshot);
+        }
+    }
+    let waits = |queue: &SchedulingQueue| -> Vec<String> {
+        queue.pending().map(|(key, place, pod)| format!("{} {place} {}", key.name(), pod.profile)).collect()
+    };
+    assert_eq!(waits(&queue), ["a unschedulable 0", "b unschedulable 1"], "c is another scheduler's");
+    let gone = ClusterEvent::pod_deleted(&Arc::new(pod("old", "")));
+    assert_eq!(queue.move_all(&gone, at(20_000), &snapshot), 1);
+    assert_eq!(waits(&queue), ["a unschedulable 0", "b active 1"]);
 }

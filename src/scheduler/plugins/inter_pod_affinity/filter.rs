@@ -212,7 +212,7 @@ mod tests {
             for (name, reason) in ["a1", "a2", "b1", "bare"].into_iter().zip(reasons) {
                 let pod = labelled("p", labels, &spec);
                 assert_eq!(
-                    filter_reasons(&InterPodAffinity, pod, &snapshot, name),
+                    filter_reasons(&InterPodAffinity::default(), pod, &snapshot, name),
                     reason,
                     "{labels} {spec} on {name}"
                 );

@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Node;
 
 use crate::object::Pod;
 use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{Hint, Plugin, PreFilter, PreScore};
+use crate::scheduler::framework::{Hint, Plugin, Point, PreFilter, PreScore};
 use crate::scheduler::labels::Labels;
 use crate::scheduler::node_info::NodeId;
 use crate::scheduler::pod_info::{AffinityTerm, PodInfo};
@@ -20,15 +20,25 @@ use crate::scheduler::snapshot::Snapshot;
 mod filter;
 mod score;
 
-/// How much a pod that is there and *requires* to be near the new one counts in scores. `hardPodAffinityWeight`.
-const HARD_POD_AFFINITY_WEIGHT: i64 = 1;
-
 /// The plugin.
-pub struct InterPodAffinity;
+pub struct InterPodAffinity {
+    /// How much a pod that is there and *requires* to be near the new one counts in scores.
+    pub hard_pod_affinity_weight: i64,
+}
+
+impl Default for InterPodAffinity {
+    fn default() -> InterPodAffinity {
+        InterPodAffinity { hard_pod_affinity_weight: 1 }
+    }
+}
 
 impl Plugin for InterPodAffinity {
     fn name(&self) -> &'static str {
         "InterPodAffinity"
+    }
+
+    fn points(&self) -> &'static [Point] {
+        &[Point::Filter, Point::Score]
     }
 
     fn interests(&self) -> &'static [EventKind] {
@@ -57,7 +67,7 @@ impl Plugin for InterPodAffinity {
     }
 
     fn pre_score<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot, _feasible: &[NodeId]) -> PreScore<'a> {
-        match score::Company::new(pod, snapshot) {
+        match score::Company::new(pod, snapshot, self.hard_pod_affinity_weight) {
             None => PreScore::Skip,
             Some(company) => PreScore::Ask(Box::new(company)),
         }

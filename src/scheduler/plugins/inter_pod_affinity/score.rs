@@ -1,6 +1,5 @@
 //! The preferred terms, of the pod and of those already there. Mirrors `interpodaffinity/scoring.go`.
 
-use super::HARD_POD_AFFINITY_WEIGHT;
 use crate::scheduler::classes::PodClass;
 use crate::scheduler::framework::{MAX_NODE_SCORE, Score};
 use crate::scheduler::node_info::NodeInfo;
@@ -10,12 +9,13 @@ use crate::scheduler::snapshot::Snapshot;
 /// For each place, the weights of all terms that speak for it, minus those that speak against it.
 pub struct Company {
     by_pair: Vec<i64>,
+    hard_weight: i64,
 }
 
 impl Company {
-    /// None if no term speaks for or against any place.
-    pub fn new(pod: &PodInfo, snapshot: &Snapshot) -> Option<Company> {
-        let mut company = Company { by_pair: Vec::new() };
+    /// None if no term speaks for or against any place. `hard_weight` is what a required affinity counts.
+    pub fn new(pod: &PodInfo, snapshot: &Snapshot, hard_weight: i64) -> Option<Company> {
+        let mut company = Company { by_pair: Vec::new(), hard_weight };
         if pod.terms.any_preferred() {
             for class in snapshot.classes.all() {
                 company.wishes_of_pod(pod, class, snapshot);
@@ -45,7 +45,7 @@ impl Company {
         let namespace_labels = snapshot.namespace_labels(pod.namespace());
         let about = |term: &&AffinityTerm| term.matches(pod.namespace(), namespace_labels, pod.labels());
         for term in class.terms.required_affinity.iter().filter(about) {
-            self.add(class, term, HARD_POD_AFFINITY_WEIGHT, snapshot);
+            self.add(class, term, self.hard_weight, snapshot);
         }
         for term in class.terms.preferred_affinity.iter().filter(about) {
             self.add(class, term, term.weight, snapshot);
@@ -140,7 +140,7 @@ mod tests {
             ),
         ];
         for (name, pod, pods, expected) in cases {
-            assert_eq!(scores(&InterPodAffinity, pod, &snapshot(nodes(), pods)), expected, "{name}");
+            assert_eq!(scores(&InterPodAffinity::default(), pod, &snapshot(nodes(), pods)), expected, "{name}");
         }
     }
 }

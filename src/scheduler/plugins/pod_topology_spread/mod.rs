@@ -11,7 +11,7 @@ use super::taint_toleration::{tolerations, untolerated};
 use crate::object::meta::controller_of;
 use crate::object::selector::nodes::Required;
 use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{Hint, Plugin, PreFilter, PreScore};
+use crate::scheduler::framework::{Hint, Plugin, Point, PreFilter, PreScore};
 use crate::scheduler::labels::{Labels, Matcher};
 use crate::scheduler::node_info::{KeyId, NodeId, NodeInfo};
 use crate::scheduler::pod_info::PodInfo;
@@ -29,6 +29,10 @@ pub struct PodTopologySpread;
 impl Plugin for PodTopologySpread {
     fn name(&self) -> &'static str {
         "PodTopologySpread"
+    }
+
+    fn points(&self) -> &'static [Point] {
+        &[Point::Filter, Point::Score]
     }
 
     fn interests(&self) -> &'static [EventKind] {

@@ -1,0 +1,116 @@
+use super::*;
+
+fn read(yaml: &str) -> Result<ProfileList, String> {
+    serde_yaml::from_str(yaml).map_err(|error: serde_yaml::Error| error.to_string())
+}
+
+/// The plugins of the only profile at a point, with their weights.
+fn at(yaml: &str, point: Point) -> String {
+    let profile = read(yaml).expect("it makes sense").profiles().remove(0);
+    let plugins: Vec<String> =
+        profile.at(point).map(|(_, entry)| format!("{}={}", entry.plugin.name(), entry.weight)).collect();
+    plugins.join(" ")
+}
+
+#[test]
+fn plugins_are_switched_by_point_and_everywhere() {
+    let score = "TaintToleration=3 NodeAffinity=2 NodeResourcesFit=1 PodTopologySpread=2 InterPodAffinity=2 \
+                 NodeResourcesBalancedAllocation=1 ImageLocality=1";
+    let cases = [
+        ("[{}]", Point::Score, score),
+        ("[{}]", Point::PreEnqueue, "SchedulingGates=0 DefaultPreemption=0"),
+        (
+            "[{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: ImageLocality}]}}}]",
+            Point::Score,
+            "ImageLocality=1",
+        ),
+        (
+            "[{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: NodeAffinity, weight: 7}]}}}]",
+            Point::Score,
+            "NodeAffinity=7",
+        ),
+        (
+            "[{plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit, weight: 9}]}}}]",
+            Point::Score,
+            "NodeResourcesFit=9",
+        ),
+        (
+            "[{plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit}]}}}]",
+            Point::Filter,
+            "NodeResourcesFit=1",
+        ),
+        (
+            "[{plugins: {multiPoint: {disabled: [{name: '*'}]}, filter: {enabled: [{name: NodeName}]}}}]",
+            Point::Filter,
+            "NodeName=0",
+        ),
+        ("[{plugins: {postFilter: {disabled: [{name: DefaultPreemption}]}}}]", Point::PostFilter, ""),
+        (
+            "[{plugins: {multiPoint: {enabled: [{name: NodeAffinity}]}, filter: {disabled: [{name: '*'}]}}}]",
+            Point::Filter,
+            "",
+        ),
+    ];
+    for (yaml, point, plugins) in cases {
+        assert_eq!(at(yaml, point), plugins, "{yaml}");
+    }
+}
+
+#[test]
+fn names() {
+    let name = |yaml: &str| -> Vec<String> {
+        let profiles = read(yaml).expect("it makes sense").profiles();
+        profiles.into_iter().map(|profile| profile.scheduler_name).collect()
+    };
+    assert_eq!(name("[]"), ["default-scheduler"]);
+    assert_eq!(name("[{percentageOfNodesToScore: 5}]"), ["default-scheduler"]);
+    assert_eq!(name("[{schedulerName: a}, {schedulerName: b}]"), ["a", "b"]);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let cases = [
+        ("[{schedulerName: a}, {}]", "profiles[1].schedulerName: Required value"),
+        ("[{schedulerName: a}, {schedulerName: a}]", "profiles[1].schedulerName: Duplicate value: \"a\""),
+        (
+            "[{percentageOfNodesToScore: 101}]",
+            "profiles[0].percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]",
+        ),
+        (
+            "[{schedulerName: a, plugins: {score: {enabled: [{name: Fit}]}}}]",
+            "creating profile for scheduler name a: ScorePlugin \"Fit\" does not exist; there are SchedulingGates, ",
+        ),
+        (
+            "[{plugins: {multiPoint: {enabled: [{name: Fit}]}}}]",
+            "creating profile for scheduler name default-scheduler: plugin \"Fit\" does not exist; there are ",
+        ),
+        ("[{plugins: {filter: {disabled: [{name: Fit}]}}}]", "disabled FilterPlugin \"Fit\" does not exist"),
+        (
+            "[{plugins: {score: {enabled: [{name: NodeName}]}}}]",
+            "plugin \"NodeName\" does not extend ScorePlugin plugin",
+        ),
+        (
+            "[{plugins: {score: {enabled: [{name: NodeAffinity}, {name: NodeAffinity}]}}}]",
+            "plugin \"NodeAffinity\" already registered as \"ScorePlugin\"",
+        ),
+        ("[{plugins: {permit: {}}}]", "unknown field `permit`, expected one of `preEnqueue`, `filter`"),
+        ("[{pluginConfig: [{name: NodePorts, args: {}}]}]", "unknown variant `NodePorts`, expected `NodeResourcesFit`"),
+        (
+            "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Most}}}]}]",
+            "profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: \"Most\": \
+             supported values: \"LeastAllocated\", \"MostAllocated\"",
+        ),
+        (
+            "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 0}]}}}]}]",
+            "scoringStrategy.resources[0].weight: Invalid value: 0: resource weight of cpu not in valid range (0, 100]",
+        ),
+        (
+            "[{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 5}}, {name: InterPodAffinity, args: {hardPodAffinityWeight: 5}}]}]",
+            "profiles[0].pluginConfig[1]: Duplicate value: \"InterPodAffinity\"",
+        ),
+    ];
+    for (yaml, why) in cases {
+        let error = read(yaml).expect_err(yaml);
+        assert!(error.contains(why), "{yaml}: {error}");
+    }
+}
