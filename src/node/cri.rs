@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::engine::{Message, RpcError};
+use crate::object::Shared;
 use crate::object::time::Instant;
 
 /// `PodSandboxMetadata`, with what else identifies a pod to the runtime.
@@ -268,13 +269,13 @@ pub enum CriResponse {
     /// To RunPodSandbox and CreateContainer: the new id.
     Id(String),
     /// To PodSandboxStatus.
-    Sandbox(PodSandboxStatus),
+    Sandbox(Shared<PodSandboxStatus>),
     /// To ListPodSandbox, newest first.
-    Sandboxes(Vec<PodSandboxStatus>),
+    Sandboxes(Vec<Shared<PodSandboxStatus>>),
     /// To ContainerStatus.
-    Container(ContainerStatus),
+    Container(Shared<ContainerStatus>),
     /// To ListContainers, newest first.
-    Containers(Vec<ContainerStatus>),
+    Containers(Vec<Shared<ContainerStatus>>),
     /// To Exec and ExecSync.
     Exec {
         /// What it printed on standard output.

@@ -47,8 +47,10 @@ pub enum Seen {
 impl Pleg {
     /// Takes a whole list in, and says which pods differ from the list before.
     pub fn take(&mut self, list: BTreeMap<String, Record>, now: Instant) -> Vec<String> {
-        let known = self.records.keys().chain(list.keys()).cloned().collect::<BTreeSet<String>>();
-        let changed = known.into_iter().filter(|uid| self.records.get(uid) != list.get(uid)).collect();
+        let others = list.iter().filter(|(uid, record)| self.records.get(*uid) != Some(record)).map(|(uid, _)| uid);
+        let gone = self.records.keys().filter(|uid| !list.contains_key(*uid));
+        let changed: BTreeSet<&String> = others.chain(gone).collect();
+        let changed = changed.into_iter().cloned().collect();
         self.records = list;
         self.relisted = now;
         changed

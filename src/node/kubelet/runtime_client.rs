@@ -20,8 +20,8 @@ use crate::node::cri::{
     self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, PodSandboxConfig,
     PodSandboxStatus, RuntimeCondition,
 };
-use crate::object::Pod;
 use crate::object::quantity::Amount;
+use crate::object::{self, Pod};
 
 impl Shared {
     /// One call. It is made here and now, so that whoever looks sees the line below that made it.
@@ -70,7 +70,7 @@ impl Shared {
     /// PodSandboxStatus.
     pub(super) async fn sandbox_status(&self, id: &str) -> Result<RuntimeSandbox, RpcError> {
         match self.cri(CriRequest::PodSandboxStatus { id: id.into() }).await? {
-            CriResponse::Sandbox(status) => Ok(sandbox(status)),
+            CriResponse::Sandbox(status) => Ok(sandbox(&status)),
             other => Err(unexpected(&other)),
         }
     }
@@ -152,16 +152,17 @@ impl Shared {
     pub(super) async fn list_runtime(&self, uid: Option<&str>) -> Result<BTreeMap<String, Record>, RpcError> {
         let mut list: BTreeMap<String, Record> = BTreeMap::new();
         for sandbox in self.list_sandboxes(uid).await? {
-            list.entry(sandbox.config.uid).or_default().insert(sandbox.id, Seen::Sandbox(sandbox.ready));
+            let seen = Seen::Sandbox(sandbox.ready);
+            list.entry(sandbox.config.uid.clone()).or_default().insert(sandbox.id.clone(), seen);
         }
         for container in self.list_containers(uid).await? {
-            let state = Seen::Container(run_state(container.state));
-            list.entry(container.pod_uid).or_default().insert(container.id, state);
+            let seen = Seen::Container(run_state(container.state));
+            list.entry(container.pod_uid.clone()).or_default().insert(container.id.clone(), seen);
         }
         Ok(list)
     }
 
-    async fn list_sandboxes(&self, uid: Option<&str>) -> Result<Vec<PodSandboxStatus>, RpcError> {
+    async fn list_sandboxes(&self, uid: Option<&str>) -> Result<Vec<object::Shared<PodSandboxStatus>>, RpcError> {
         let pod_uid = uid.unwrap_or_default().to_owned();
         match self.cri(CriRequest::ListPodSandbox { pod_uid }).await? {
             CriResponse::Sandboxes(list) => Ok(list),
@@ -169,7 +170,7 @@ impl Shared {
         }
     }
 
-    async fn list_containers(&self, uid: Option<&str>) -> Result<Vec<ContainerStatus>, RpcError> {
+    async fn list_containers(&self, uid: Option<&str>) -> Result<Vec<object::Shared<ContainerStatus>>, RpcError> {
         let pod_uid = uid.unwrap_or_default().to_owned();
         match self.cri(CriRequest::ListContainers { pod_uid }).await? {
             CriResponse::Containers(list) => Ok(list),
@@ -188,7 +189,7 @@ impl Shared {
                     if let Ok(CriResponse::Container(status)) =
                         self.cri(CriRequest::ContainerStatus { id: id.clone() }).await
                     {
-                        pod.containers.push(container(status));
+                        pod.containers.push(container(&status));
                     }
                 }
             }
@@ -258,30 +259,30 @@ fn sandbox_config(pod: &Pod, attempt: u32, dns: Option<&ClusterDns>) -> PodSandb
     }
 }
 
-fn sandbox(status: PodSandboxStatus) -> RuntimeSandbox {
+fn sandbox(status: &PodSandboxStatus) -> RuntimeSandbox {
     RuntimeSandbox {
-        id: status.id,
+        id: status.id.clone(),
         attempt: status.config.attempt,
         ready: status.ready,
-        ip: status.ip,
+        ip: status.ip.clone(),
         created_at: status.created_at,
     }
 }
 
-fn container(status: ContainerStatus) -> RuntimeContainer {
+fn container(status: &ContainerStatus) -> RuntimeContainer {
     RuntimeContainer {
         state: run_state(status.state),
-        id: status.id,
-        name: status.name,
+        id: status.id.clone(),
+        name: status.name.clone(),
         restart_count: i32::try_from(status.attempt).unwrap_or(i32::MAX),
-        image: status.image,
-        image_id: status.image_ref,
+        image: status.image.clone(),
+        image_id: status.image_ref.clone(),
         created_at: status.created_at,
         started_at: status.started_at,
         finished_at: status.finished_at,
         exit_code: status.exit_code,
-        reason: status.reason,
-        message: status.message,
+        reason: status.reason.clone(),
+        message: status.message.clone(),
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::Shared;
 use crate::engine::{ActorId, CallId, Message, RpcError, RpcResult};
 use crate::node::cri::{self, ContainerState, CriRequest, CriResponse};
-use crate::object::Key;
+use crate::object::{self, Key};
 
 /// `POST /exec/NAMESPACE/POD/CONTAINER`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,9 @@ impl Shared {
         let CriResponse::Containers(containers) = self.cri(CriRequest::ListContainers { pod_uid: uid }).await? else {
             return Err(not_found());
         };
-        let is_it = |c: &&cri::ContainerStatus| c.name == exec.container && c.state == ContainerState::ContainerRunning;
+        let is_it = |c: &&object::Shared<cri::ContainerStatus>| {
+            c.name == exec.container && c.state == ContainerState::ContainerRunning
+        };
         let container = containers.iter().find(is_it).ok_or_else(not_found)?;
         self.cri(CriRequest::Exec { id: container.id.clone(), command: exec.command.clone() }).await
     }

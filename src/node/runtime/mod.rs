@@ -301,7 +301,8 @@ impl Inner {
         let mut state = self.state.borrow_mut();
         state.sandboxes_of.entry(config.uid.clone()).or_default().push(id.clone());
         let created_at = self.hub.now();
-        state.sandboxes.insert(id.clone(), PodSandboxStatus { id: id.clone(), config, ready: true, created_at, ip });
+        let sandbox = PodSandboxStatus { id: id.clone(), config, ready: true, created_at, ip };
+        state.sandboxes.insert(id.clone(), sandbox.into());
         Ok(CriResponse::Id(id))
     }
 
@@ -380,7 +381,7 @@ impl Inner {
             plan.prints.extend(script.logs.iter().map(|line| (Duration::ZERO, line.clone())));
         }
         let plan = plan.with_environment(&config.envs);
-        let container = Container { status, config: config.clone(), plan, layer: Tree::new(&self.hub) };
+        let container = Container { status: status.into(), config: config.clone(), plan, layer: Tree::new(&self.hub) };
         state.containers.insert(id.clone(), container);
         state.containers_of.entry(pod_uid).or_default().push(id.clone());
         Ok(CriResponse::Id(id))

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::engine::Memory;
 use crate::node::cri::{ContainerConfig, ContainerState, ContainerStatus, Image, PodSandboxStatus};
 use crate::node::disk::Tree;
+use crate::object::Shared;
 use crate::object::time::Instant;
 
 use super::process::Plan;
@@ -51,7 +52,7 @@ impl Log {
 #[derive(Clone, Debug)]
 pub struct Container {
     /// As the CRI tells it.
-    pub status: ContainerStatus,
+    pub status: Shared<ContainerStatus>,
     /// What it was made from.
     pub config: ContainerConfig,
     /// What its process will do.
@@ -64,7 +65,7 @@ pub struct Container {
 #[derive(Clone, Debug)]
 pub struct State {
     /// By id.
-    pub sandboxes: BTreeMap<String, PodSandboxStatus>,
+    pub sandboxes: BTreeMap<String, Shared<PodSandboxStatus>>,
     /// By id.
     pub containers: BTreeMap<String, Container>,
     /// Ids of sandboxes that are attached to a network.
@@ -107,13 +108,13 @@ impl State {
     }
 
     /// The containers of a Pod, newest first.
-    pub fn containers_of(&self, pod_uid: &str) -> Vec<ContainerStatus> {
+    pub fn containers_of(&self, pod_uid: &str) -> Vec<Shared<ContainerStatus>> {
         let ids = self.containers_of.get(pod_uid).into_iter().flatten().rev();
         ids.filter_map(|id| Some(self.containers.get(id)?.status.clone())).collect()
     }
 
     /// The sandboxes of a Pod, newest first.
-    pub fn sandboxes_of(&self, pod_uid: &str) -> Vec<PodSandboxStatus> {
+    pub fn sandboxes_of(&self, pod_uid: &str) -> Vec<Shared<PodSandboxStatus>> {
         let ids = self.sandboxes_of.get(pod_uid).into_iter().flatten().rev();
         ids.filter_map(|id| self.sandboxes.get(id).cloned()).collect()
     }
@@ -121,10 +122,10 @@ impl State {
     /// Marks a container's process as ended. False if it was not running.
     pub fn exit(&mut self, id: &str, code: i32, reason: &str, now: Instant) -> bool {
         let Some(container) = self.containers.get_mut(id) else { return false };
-        let status = &mut container.status;
-        if status.state != ContainerState::ContainerRunning {
+        if container.status.state != ContainerState::ContainerRunning {
             return false;
         }
+        let status = &mut *container.status;
         status.state = ContainerState::ContainerExited;
         status.exit_code = code;
         status.finished_at = now;
