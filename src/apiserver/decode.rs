@@ -1,7 +1,7 @@
 //! From the bytes a client sent to a typed object, with every complaint the real decoder has.
 //!
 //! What happens to a body: it is parsed ([`json`]), asked for its `apiVersion` and `kind`, and read field by field
-//! into the Go type of that kind ([`typed`]); here the types are those of `k8s-openapi`. Unknown and duplicate fields
+//! into the Go type of that kind ([`read`](crate::object::read)); here the types are those of `k8s-openapi`. Unknown and duplicate fields
 //! are collected on the way; `fieldValidation` decides whether they are an error, warnings, or nothing.
 //!
 //! Mirrors the JSON serializer of `k8s.io/apimachinery/pkg/runtime/serializer/json` over `sigs.k8s.io/json`, and
@@ -9,41 +9,18 @@
 //!
 //! Left out: duplicates of a nested struct are not merged, the last one counts.
 
-use std::fmt;
-
 use serde_json::Value;
 
 use crate::object::json::{self, Json};
+use crate::object::read::{self, Problem};
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::{Kind, Object, Status};
 
 use super::apiextensions::{self, Version};
 use super::request::FieldValidation;
 
-mod omit;
-mod text;
-pub(super) mod typed;
-
 /// How many bytes of an unrecognisable body its error shows.
 const SUMMARY_LEN: usize = 30;
-
-/// What is wrong with a field of which nothing is taken over, with the path to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Problem {
-    /// The kind has no such field.
-    Unknown(String),
-    /// It has been there before.
-    Duplicate(String),
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Problem::Unknown(path) => write!(f, "unknown field {path:?}"),
-            Problem::Duplicate(path) => write!(f, "duplicate field {path:?}"),
-        }
-    }
-}
 
 /// Reads `body` as an object of `kind`; `custom` is what is known of it if a user has defined it. Also gives the
 /// warnings of mode `Warn`.
@@ -71,7 +48,7 @@ pub fn decode(
             Kind::from_manifest(&named.api_version(), &named.kind).ok_or_else(|| refused(named.not_registered()))?
         }
     };
-    let (object, problems) = read(sent, custom, &json).map_err(&refused)?;
+    let (object, problems) = read_object(sent, custom, &json).map_err(&refused)?;
     if sent != kind {
         let from = format!("{}.{sent}", sent.info().version);
         return Err(refused(format!("converting ({from}) to ({}.{kind}): unknown conversion", internal_package(kind))));
@@ -90,10 +67,10 @@ fn told(problems: &[Problem], mode: FieldValidation) -> Result<Vec<String>, Stri
 }
 
 /// The object in `json`, and its unknown and duplicate fields.
-fn read(kind: Kind, custom: Option<&Version>, json: &Json) -> Result<(Object, Vec<Problem>), String> {
+fn read_object(kind: Kind, custom: Option<&Version>, json: &Json) -> Result<(Object, Vec<Problem>), String> {
     match custom {
         Some(version) => apiextensions::decode::object(version, json),
-        None => typed::object(kind, json),
+        None => read::object(kind, json),
     }
 }
 
@@ -106,7 +83,7 @@ pub fn body<T: serde::de::DeserializeOwned>(kind: &str, text: &str) -> Result<T,
         let summary = summarize(text);
         Status::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why} ({summary})"))
     })?;
-    typed::value(&json).map(|(value, _)| value).map_err(refused)
+    read::value(&json).map(|(value, _)| value).map_err(refused)
 }
 
 /// Reads what a patch made of an object of `kind`. `shown` is the patch, or its result, as the error quotes it.
@@ -119,7 +96,7 @@ pub fn decode_patched(
     mode: FieldValidation,
 ) -> Result<(Object, Vec<String>), Status> {
     let json = Json::of(patched);
-    let read = read(kind, custom, &json).and_then(|(object, problems)| Ok((object, told(&problems, mode)?)));
+    let read = read_object(kind, custom, &json).and_then(|(object, problems)| Ok((object, told(&problems, mode)?)));
     let why = match read {
         Ok(read) => return Ok(read),
         Err(why) => why,
@@ -133,7 +110,7 @@ pub fn decode_patched(
 
 /// The fields of an object that its kind has not: `spec.foo`, `spec.ports[0].foo`.
 pub fn unknown_fields(kind: Kind, custom: Option<&Version>, value: &Value) -> Result<Vec<String>, String> {
-    let (_, problems) = read(kind, custom, &Json::of(value))?;
+    let (_, problems) = read_object(kind, custom, &Json::of(value))?;
     let unknown = |problem| match problem {
         Problem::Unknown(path) => Some(path),
         Problem::Duplicate(_) => None,

@@ -16,8 +16,8 @@ use k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 use serde_json::{Value, json};
 
 use crate::controllers::hash::safe_encode;
-use crate::object::Resource;
 use crate::object::meta::controller_ref;
+use crate::object::{Resource, read};
 
 /// The hash of the template that a Pod is from.
 pub const REVISION_HASH: &str = "controller-revision-hash";
@@ -39,8 +39,7 @@ pub fn data_hash(data: &Value, collisions: i32) -> String {
 
 /// The template in a revision.
 pub fn template_of(revision: &ControllerRevision) -> Option<PodTemplateSpec> {
-    let template = revision.data.as_ref()?.0.get("spec")?.get("template")?.clone();
-    serde_json::from_value(template).ok()
+    read::from_value(revision.data.as_ref()?.0.get("spec")?.get("template")?).ok()
 }
 
 /// Whether the revision holds this template.

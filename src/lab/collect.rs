@@ -15,6 +15,7 @@ use super::{Exercise, Judging, controlling};
 use crate::controllers::garbage_collector::graph::{has_finalizer, owners_of};
 use crate::controllers::garbage_collector::{FOREGROUND, ORPHAN};
 use crate::object::Kind;
+use crate::object::read::from_value;
 
 /// An object of the cluster, without what the collector does not look at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -239,7 +240,7 @@ fn item(kind: &str, namespace: Option<&str>, name: &str, uid: &str, owners: &[Va
     for (key, value) in more.as_object().into_iter().flatten() {
         meta[key] = value.clone();
     }
-    Item { kind: kind.to_owned(), metadata: serde_json::from_value(meta).expect("it is metadata") }
+    Item { kind: kind.to_owned(), metadata: from_value(&meta).expect("it is metadata") }
 }
 
 /// Leaving, with this finalizer.

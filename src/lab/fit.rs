@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::function::{self, Function};
 use super::{Exercise, Judging, scheduling};
 use crate::object::quantity::Amount;
+use crate::object::read;
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "10_fit",
@@ -195,7 +196,7 @@ fn runnings() -> Vec<Vec<Pod>> {
 }
 
 fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
-    serde_json::from_value(value).expect("what is asked is well formed")
+    read::from_value(&value).expect("what is asked is well formed")
 }
 
 /// Thousandths of a CPU and bytes of memory.

@@ -11,6 +11,7 @@ use super::function::{self, Function};
 use super::{Exercise, Judging, controlling};
 use crate::controllers::node_lifecycle::health::GRACE;
 use crate::controllers::node_taints::{self, NOT_READY, UNREACHABLE};
+use crate::object::read;
 
 /// What the control plane makes of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -195,7 +196,7 @@ fn pods() -> Vec<Vec<Value>> {
 }
 
 fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
-    serde_json::from_value(value).expect("what is asked is well formed")
+    read::from_value(&value).expect("what is asked is well formed")
 }
 
 fn look(case: &Case, slip: Option<Slip>) -> Look {

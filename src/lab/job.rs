@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::function::{self, Function};
 use super::{Exercise, Judging, controlling};
 use crate::object::pod::phase_of;
+use crate::object::read;
 
 /// What to do for a Job now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,7 +192,7 @@ fn all_pods() -> Vec<Vec<Value>> {
 }
 
 fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
-    serde_json::from_value(value).expect("what is asked is well formed")
+    read::from_value(&value).expect("what is asked is well formed")
 }
 
 fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::function::{self, Function};
 use super::{Exercise, Judging, placing};
+use crate::object::read::from_value;
 
 /// A new connection to a Service, as a node sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,7 +222,7 @@ fn service(ports: &Value, (internal, external): (bool, bool)) -> Service {
     let spec = json!({"type": "NodePort", "clusterIP": "10.96.0.9", "ports": ports,
         "internalTrafficPolicy": policy(internal), "externalTrafficPolicy": policy(external)});
     let meta = json!({"name": "web", "namespace": "default"});
-    serde_json::from_value(json!({"metadata": meta, "spec": spec})).expect("it is a Service")
+    from_value(&json!({"metadata": meta, "spec": spec})).expect("it is a Service")
 }
 
 fn service_port(name: &str, protocol: &str, port: i32, node_port: i32) -> Value {
@@ -236,7 +237,7 @@ fn slice(name: &str, family: &str, ports: &Value, endpoints: &Value) -> Endpoint
     let labels = json!({"kubernetes.io/service-name": "web"});
     let meta = json!({"name": format!("web-{name}"), "namespace": "default", "labels": labels});
     let slice = json!({"metadata": meta, "addressType": family, "ports": ports, "endpoints": endpoints});
-    serde_json::from_value(slice).expect("it is a slice")
+    from_value(&slice).expect("it is a slice")
 }
 
 /// The conditions in which an endpoint can be.

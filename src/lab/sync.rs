@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::function::{self, Function};
 use super::{Exercise, Judging, placing};
+use crate::object::read::from_value;
 
 /// What the runtime has of a Pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -201,8 +202,7 @@ fn pod(policy: &str, inits: usize, containers: usize) -> Pod {
     if inits > 0 {
         spec["initContainers"] = json!(named("init", inits));
     }
-    serde_json::from_value(json!({"metadata": {"name": "web", "namespace": "default"}, "spec": spec}))
-        .expect("it is a Pod")
+    from_value(&json!({"metadata": {"name": "web", "namespace": "default"}, "spec": spec})).expect("it is a Pod")
 }
 
 /// The names of init containers and of containers.

@@ -12,9 +12,11 @@ use std::sync::{Mutex, PoisonError};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::ser::SerializeMap as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::json::Json;
+use super::read::{self, Reader};
 use super::shared::Shared;
 use super::{Kind, KindInfo, Object};
 
@@ -147,13 +149,10 @@ impl CustomObject {
     }
 
     /// Reads an object of `kind`.
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        kind: CustomKind,
-        deserializer: D,
-    ) -> Result<CustomObject, D::Error> {
-        let mut content = Map::deserialize(deserializer)?;
+    pub(super) fn read(kind: CustomKind, reader: Reader<'_>) -> Result<CustomObject, read::Error> {
+        let mut content = Map::deserialize(reader)?;
         let metadata = match content.remove("metadata") {
-            Some(metadata) => serde_json::from_value(metadata).map_err(serde::de::Error::custom)?,
+            Some(metadata) => read::value(&Json::of(&metadata)).map_err(read::Error::Told)?.0,
             None => ObjectMeta::default(),
         };
         Ok(CustomObject::new(kind, metadata, content))

@@ -11,6 +11,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use super::custom::{CustomKind, CustomObject};
+use super::json::Json;
+use super::read::{self, Reader};
 
 /// What the cluster knows of a kind before it has seen any object of it.
 #[derive(Debug)]
@@ -68,6 +70,16 @@ pub trait Resource:
     fn into_object(self: Arc<Self>) -> Object;
 }
 
+impl Kind {
+    /// Reads an object of this kind from JSON, leniently: unknown fields are dropped.
+    ///
+    /// # Errors
+    /// What Go's decoder says of the first value that does not fit.
+    pub fn decode(self, value: Value) -> Result<Object, String> {
+        read::object(self, &Json::of(&value)).map(|(object, _)| object)
+    }
+}
+
 macro_rules! kinds {
     ($($kind:ident: $path:path, $plural:literal, $namespaced:literal, [$($short:literal),*];)*) => {
         /// A kind of object, in the order of the table.
@@ -97,17 +109,12 @@ macro_rules! kinds {
                 }
             }
 
-            /// Reads an object of this kind from anything `serde` reads.
-            pub fn deserialize<'de, D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Object, D::Error> {
+            /// Reads an object of this kind.
+            pub(super) fn read(self, reader: Reader<'_>) -> Result<Object, read::Error> {
                 match self {
-                    $(Kind::$kind => Ok(Object::$kind(Arc::new(serde::Deserialize::deserialize(deserializer)?))),)*
-                    Kind::Custom(kind) => Ok(Object::Custom(Arc::new(CustomObject::deserialize(kind, deserializer)?))),
+                    $(Kind::$kind => Ok(Object::$kind(Arc::new(serde::Deserialize::deserialize(reader)?))),)*
+                    Kind::Custom(kind) => Ok(Object::Custom(Arc::new(CustomObject::read(kind, reader)?))),
                 }
-            }
-
-            /// Reads an object of this kind from JSON, leniently: unknown fields are dropped.
-            pub fn decode(self, value: Value) -> Result<Object, serde_json::Error> {
-                self.deserialize(value)
             }
         }
 

@@ -39,6 +39,7 @@ pub mod pod;
 pub mod quantity;
 pub mod quota;
 pub mod random;
+pub mod read;
 pub mod resources;
 pub mod selector;
 pub mod sha256;

@@ -20,13 +20,13 @@ use kubestep::node::cri::{
 };
 use kubestep::node::disk::Disk;
 use kubestep::node::kubelet::{Kubelet, NodeConfig};
-use kubestep::object::{Kind, Object, Pod};
+use kubestep::object::{Kind, Object, Pod, Shared};
 
 /// What the runtime of the test knows.
 #[derive(Default)]
 pub struct Runtime {
-    sandboxes: Vec<PodSandboxStatus>,
-    containers: Vec<ContainerStatus>,
+    sandboxes: Vec<Shared<PodSandboxStatus>>,
+    containers: Vec<Shared<ContainerStatus>>,
     images: Vec<String>,
     /// Commands that exec probes may run with success.
     pub files: Vec<String>,
@@ -82,7 +82,8 @@ impl Runtime {
             CriRequest::RunPodSandbox(config) => {
                 let ip = format!("10.244.0.{}", self.sandboxes.len() + 2);
                 let (config, created_at) = (config.clone(), hub.now());
-                self.sandboxes.insert(0, PodSandboxStatus { id: id.clone(), config, ready: true, created_at, ip });
+                let sandbox = PodSandboxStatus { id: id.clone(), config, ready: true, created_at, ip };
+                self.sandboxes.insert(0, sandbox.into());
                 CriResponse::Id(id)
             }
             CriRequest::PodSandboxStatus { id } => {
@@ -119,7 +120,7 @@ impl Runtime {
                     reason: String::new(),
                     message: String::new(),
                 };
-                self.containers.insert(0, status);
+                self.containers.insert(0, status.into());
                 CriResponse::Id(id)
             }
             CriRequest::StartContainer { id } => {
@@ -190,7 +191,7 @@ impl Runtime {
     }
 
     fn end(&mut self, id: &str, code: i32, hub: &Hub) {
-        let running = |c: &&mut ContainerStatus| c.id == id && c.state == ContainerState::ContainerRunning;
+        let running = |c: &&mut Shared<ContainerStatus>| c.id == id && c.state == ContainerState::ContainerRunning;
         for container in self.containers.iter_mut().filter(running) {
             container.state = ContainerState::ContainerExited;
             container.exit_code = code;

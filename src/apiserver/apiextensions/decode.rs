@@ -7,8 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::apiserver::decode::{Problem, typed};
 use crate::object::json::{Json, go_number};
+use crate::object::read::{self, Problem};
 use crate::object::{CustomObject, Object};
 
 use super::{Version, coerce};
@@ -21,7 +21,7 @@ pub fn object(version: &Version, json: &Json) -> Result<(Object, Vec<Problem>), 
         _ => Map::new(),
     };
     content.remove("metadata");
-    let (metadata, of_metadata) = typed::value::<Envelope>(&only_metadata(json))?;
+    let (metadata, of_metadata) = read::value::<Envelope>(&only_metadata(json))?;
     problems.extend(of_metadata.into_iter().filter(|problem| matches!(problem, Problem::Unknown(_))));
     let unknown = coerce::prune(&mut content, &version.schema);
     problems.extend(unknown.into_iter().map(Problem::Unknown));

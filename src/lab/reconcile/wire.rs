@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::object::{Kind, Object};
+use crate::object::{Kind, Object, json, read};
 
 /// What the process is told. `O` is an object: itself where both are one process, otherwise what is sent of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -149,8 +149,7 @@ impl Receiver {
             Item::Known(number) => self.0.get(number as usize).cloned().ok_or_else(|| format!("no object {number}")),
             Item::New { number, kind, object } => {
                 let kind = Kind::from_word(&kind).ok_or_else(|| format!("no kind {kind}"))?;
-                let mut text = serde_json::Deserializer::from_str(object.get());
-                let object = kind.deserialize(&mut text).map_err(|error| error.to_string())?;
+                let (object, _) = read::object(kind, &json::parse(object.get())?)?;
                 self.0.truncate(number as usize);
                 self.0.push(object.clone());
                 Ok(object)

@@ -7,24 +7,23 @@
 //!
 //! Left out: an OpenAPI document of the whole API. The types would have to be walked through from each kind.
 
-use std::cell::RefCell;
-use std::fmt;
+use std::borrow::Cow;
 
-use serde::de::value::{StrDeserializer, UnitDeserializer};
-use serde::de::{DeserializeSeed, Deserializer, Expected, MapAccess, SeqAccess, Visitor};
+use serde::de::Expected;
 
 use super::{Field, Place, item_type, notes};
 use crate::object::Kind;
+use crate::object::read::{Error, Reader, Shape, Source, Wrapped};
 
 /// The one struct, and its field, that cannot be read without it.
 const NEEDS: (&str, &str) = ("Condition", "lastTransitionTime");
 
 /// What is at `path` of a built-in kind; None if there is no such field.
 pub fn place(kind: Kind, path: &[&str]) -> Option<Place> {
-    let seen = Seen::default();
+    let mut walk = Walk::new(path, true);
     // What was made up need not fit in the end: by then all has been seen.
-    let _ = kind.deserialize(Walk { rest: path, with_fields: true, seen: &seen });
-    let seen = seen.into_inner();
+    let _ = kind.read(Reader(&mut walk));
+    let seen = walk.seen;
     if !seen.arrived {
         return None;
     }
@@ -50,10 +49,10 @@ pub fn place(kind: Kind, path: &[&str]) -> Option<Place> {
 
 /// The fields that are written even if none was read.
 fn required(kind: Kind, path: &[&str]) -> Vec<String> {
-    let seen = Seen::default();
-    let Ok(object) = kind.deserialize(Walk { rest: path, with_fields: false, seen: &seen }) else { return Vec::new() };
+    let mut walk = Walk::new(path, false);
+    let Ok(object) = kind.read(Reader(&mut walk)) else { return Vec::new() };
     let json = object.to_json();
-    let at = seen.borrow().pointer.iter().map(|step| format!("/{step}")).collect::<String>();
+    let at = walk.seen.pointer.iter().map(|step| format!("/{step}")).collect::<String>();
     let written = json.pointer(&at).and_then(serde_json::Value::as_object);
     let names = written.into_iter().flatten().map(|(name, _)| name.clone());
     // The API server would fill these in. Of all kinds only Events insist.
@@ -64,10 +63,8 @@ fn required(kind: Kind, path: &[&str]) -> Vec<String> {
 }
 
 /// What a walk has seen.
-type Seen = RefCell<Notes>;
-
 #[derive(Default)]
-struct Notes {
+struct Seen {
     /// Where it stands in the object that it makes up.
     pointer: Vec<&'static str>,
     /// The type of what is at the end of the path.
@@ -78,166 +75,29 @@ struct Notes {
     fields: Vec<(&'static str, String)>,
 }
 
-/// Why an object that was made up cannot be read.
-#[derive(Debug)]
-struct Unreadable;
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("what was made up does not fit")
-    }
-}
-
-impl std::error::Error for Unreadable {}
-
-impl serde::de::Error for Unreadable {
-    fn custom<T: fmt::Display>(_: T) -> Unreadable {
-        Unreadable
-    }
-}
-
 /// Makes up a value on the way to the end of a path.
-#[derive(Clone, Copy)]
 struct Walk<'w> {
-    /// The fields still to go into.
+    /// The fields still to go into from the current value.
     rest: &'w [&'w str],
     /// Whether the struct at the end is to have all its fields, or none.
     with_fields: bool,
-    seen: &'w Seen,
+    /// What has been gone into, innermost last.
+    around: Vec<Frame<'w>>,
+    /// What has been seen on the way.
+    seen: Seen,
+    /// What has been seen of fields that are looked at aside, innermost last.
+    aside: Vec<Seen>,
 }
 
-impl Walk<'_> {
-    /// Takes down a part of the type.
-    fn is(self, part: &str) {
-        self.seen.borrow_mut().type_name += part;
-    }
-
-    /// Takes down the type of what has no fields: the path ends here, or leads nowhere.
-    fn is_plain(self, type_name: &str) {
-        self.is(type_name);
-        self.seen.borrow_mut().arrived = self.rest.is_empty();
-    }
-}
-
-impl<'de> Deserializer<'de> for Walk<'_> {
-    type Error = Unreadable;
-
-    /// What takes values of several types. It is known by the name that it has in complaints.
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
-        let name = (&visitor as &dyn Expected).to_string();
-        self.is_plain(&name);
-        match name.as_str() {
-            "IntOrString" => visitor.visit_i64(0),
-            name if name.starts_with("JSONSchemaProps") => {
-                visitor.visit_map(Entries { names: &[], step: Step::Field, walk: self })
-            }
-            _ => visitor.visit_unit(),
-        }
-    }
-
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
-        self.is_plain("boolean");
-        visitor.visit_bool(false)
-    }
-
-    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
-        self.is_plain("integer");
-        visitor.visit_i32(0)
-    }
-
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
-        self.is_plain("integer");
-        visitor.visit_i64(0)
-    }
-
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
-        self.is_plain("number");
-        visitor.visit_f64(0.0)
-    }
-
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
-        self.is_plain("string");
-        visitor.visit_str("")
-    }
-
-    /// Only base64 fields ask this way.
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
-        self.deserialize_string(visitor)
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Unreadable> {
-        let (type_name, text) = match name {
-            "Time" | "MicroTime" => ("string", Some("1970-01-01T00:00:00.000000Z")),
-            "Quantity" => (name, Some("0")),
-            // Any JSON.
-            _ => (name, None),
-        };
-        self.is_plain(type_name);
-        match text {
-            Some(text) => visitor.visit_newtype_struct(StrDeserializer::new(text)),
-            None => visitor.visit_newtype_struct(UnitDeserializer::new()),
-        }
-    }
-
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
-        self.is("[]");
-        self.seen.borrow_mut().pointer.push("0");
-        visitor.visit_seq(One(Some(self)))
-    }
-
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
-        self.is("map[string]");
-        visitor.visit_map(Entries { names: &["key"], step: Step::Key, walk: self })
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Unreadable> {
-        self.is(name);
-        let is_wanted = |field: &&str| match self.rest.first() {
-            Some(first) => field == first,
-            None => (name, *field) == NEEDS,
-        };
-        let one = fields.iter().position(is_wanted).map_or(&[][..], |place| &fields[place..=place]);
-        let at_end = self.rest.is_empty();
-        self.seen.borrow_mut().arrived = at_end;
-        let names = if at_end && self.with_fields { fields } else { one };
-        visitor.visit_map(Entries { names, step: if at_end { Step::Aside } else { Step::Field }, walk: self })
-    }
-
-    serde::forward_to_deserialize_any! {
-        i8 i16 i128 u8 u16 u32 u64 u128 f32 char bytes byte_buf unit unit_struct tuple tuple_struct enum identifier
-        ignored_any
-    }
-}
-
-/// A list of one item.
-struct One<'w>(Option<Walk<'w>>);
-
-impl<'de> SeqAccess<'de> for One<'_> {
-    type Error = Unreadable;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Unreadable> {
-        self.0.take().map(|walk| seed.deserialize(walk)).transpose()
-    }
-}
-
-/// Fields of a struct, or an entry of a map.
-struct Entries<'w> {
+/// What has been gone into: a list of one item, an entry of a map, or fields of a struct.
+struct Frame<'w> {
+    /// The names still to come.
     names: &'static [&'static str],
     step: Step,
-    walk: Walk<'w>,
+    /// The fields still to go into from here.
+    rest: &'w [&'w str],
+    /// The field that is being looked at aside.
+    aside: Option<&'static str>,
 }
 
 /// How a walk goes into a value.
@@ -245,48 +105,176 @@ struct Entries<'w> {
 enum Step {
     /// It is the next field of the path.
     Field,
-    /// It is an entry of a map, which a path does not name.
-    Key,
+    /// It is an item of a list or an entry of a map, which a path does not name.
+    Inside,
     /// It is a field of the struct where the path ends: its type is taken down, and that is all.
     Aside,
 }
 
-impl<'de> MapAccess<'de> for Entries<'_> {
-    type Error = Unreadable;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Unreadable> {
-        while let (Step::Aside, [name @ ("apiVersion" | "kind"), rest @ ..]) = (self.step, self.names)
-            && self.walk.seen.borrow().pointer.is_empty()
-        {
-            // Only the right values would do.
-            self.walk.seen.borrow_mut().fields.push((name, "string".to_owned()));
-            self.names = rest;
-        }
-        let Some(name) = self.names.first() else { return Ok(None) };
-        seed.deserialize(StrDeserializer::new(name)).map(Some)
+impl<'w> Walk<'w> {
+    fn new(path: &'w [&'w str], with_fields: bool) -> Walk<'w> {
+        Walk { rest: path, with_fields, around: Vec::new(), seen: Seen::default(), aside: Vec::new() }
     }
 
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Unreadable> {
-        let (walk, name) = (self.walk, self.names[0]);
-        self.names = &self.names[1..];
-        match self.step {
+    /// What is taken down now.
+    fn seen(&mut self) -> &mut Seen {
+        self.aside.last_mut().unwrap_or(&mut self.seen)
+    }
+
+    /// Takes down a part of the type.
+    fn is(&mut self, part: &str) {
+        self.seen().type_name += part;
+    }
+
+    /// Takes down the type of what has no fields: the path ends here, or leads nowhere.
+    fn is_plain(&mut self, type_name: &str) {
+        self.is(type_name);
+        self.seen().arrived = self.rest.is_empty();
+    }
+
+    fn enter(&mut self, names: &'static [&'static str], step: Step) -> bool {
+        self.around.push(Frame { names, step, rest: self.rest, aside: None });
+        true
+    }
+
+    /// The field that was looked at aside has been seen whole.
+    fn end_aside(&mut self) {
+        if let Some(name) = self.around.last_mut().and_then(|frame| frame.aside.take())
+            && let Some(Seen { type_name, .. }) = self.aside.pop()
+        {
+            self.seen().fields.push((name, type_name));
+        }
+    }
+}
+
+impl Source for Walk<'_> {
+    fn boolean(&mut self) -> Result<bool, Error> {
+        self.is_plain("boolean");
+        Ok(false)
+    }
+
+    fn int32(&mut self) -> Result<i32, Error> {
+        self.is_plain("integer");
+        Ok(0)
+    }
+
+    fn int64(&mut self) -> Result<i64, Error> {
+        self.is_plain("integer");
+        Ok(0)
+    }
+
+    fn float(&mut self) -> Result<f64, Error> {
+        self.is_plain("number");
+        Ok(0.0)
+    }
+
+    fn string(&mut self) -> Result<Cow<'_, str>, Error> {
+        self.is_plain("string");
+        Ok("".into())
+    }
+
+    fn base64(&mut self) -> Result<Cow<'_, str>, Error> {
+        self.string()
+    }
+
+    fn wrapped(&mut self, name: &'static str) -> Result<Wrapped, Error> {
+        let (type_name, made_up) = match name {
+            "Time" | "MicroTime" => ("string", Wrapped::Text("1970-01-01T00:00:00.000000Z".into())),
+            "Quantity" => (name, Wrapped::Text("0".into())),
+            // Any JSON.
+            _ => (name, Wrapped::Null),
+        };
+        self.is_plain(type_name);
+        Ok(made_up)
+    }
+
+    /// What takes values of several types is known by the name that it has in complaints.
+    fn any(&mut self, wanted: &dyn Expected) -> Result<Shape, Error> {
+        let name = wanted.to_string();
+        self.is_plain(&name);
+        Ok(match name.as_str() {
+            "IntOrString" => Shape::Integer(0),
+            name if name.starts_with("JSONSchemaProps") => {
+                self.enter(&[], Step::Field);
+                Shape::Map
+            }
+            _ => Shape::Null,
+        })
+    }
+
+    fn is_some(&mut self) -> bool {
+        true
+    }
+
+    fn enter_list(&mut self) -> bool {
+        self.is("[]");
+        self.enter(&["0"], Step::Inside)
+    }
+
+    fn enter_map(&mut self) -> bool {
+        self.is("map[string]");
+        self.enter(&["key"], Step::Inside)
+    }
+
+    fn enter_struct(&mut self, name: &'static str, fields: &'static [&'static str]) -> bool {
+        self.is(name);
+        let is_wanted = |field: &&str| match self.rest.first() {
+            Some(first) => field == first,
+            None => (name, *field) == NEEDS,
+        };
+        let one = fields.iter().position(is_wanted).map_or(&[][..], |place| &fields[place..=place]);
+        let at_end = self.rest.is_empty();
+        self.seen().arrived = at_end;
+        let names = if at_end && self.with_fields && self.aside.is_empty() { fields } else { one };
+        self.enter(names, if at_end { Step::Aside } else { Step::Field })
+    }
+
+    fn next_item(&mut self) -> bool {
+        self.next_key().is_some()
+    }
+
+    fn next_key(&mut self) -> Option<&str> {
+        self.end_aside();
+        let at_top = self.around.len() == 1;
+        let frame = self.around.last_mut()?;
+        while let (true, Step::Aside, [name @ ("apiVersion" | "kind"), rest @ ..]) = (at_top, frame.step, frame.names) {
+            // Only the right values would do.
+            self.seen.fields.push((name, "string".to_owned()));
+            frame.names = rest;
+        }
+        let (name, names) = frame.names.split_first()?;
+        frame.names = names;
+        match frame.step {
             Step::Field => {
-                let mut seen = walk.seen.borrow_mut();
+                self.rest = &frame.rest[1..];
+                let seen = self.seen();
                 seen.pointer.push(name);
                 seen.type_name.clear();
-                drop(seen);
-                seed.deserialize(Walk { rest: &walk.rest[1..], ..walk })
             }
-            Step::Key => {
-                walk.seen.borrow_mut().pointer.push(name);
-                seed.deserialize(walk)
+            Step::Inside => {
+                self.rest = frame.rest;
+                self.seen().pointer.push(name);
             }
             Step::Aside => {
-                let aside = Seen::default();
-                let value = seed.deserialize(Walk { rest: &[], with_fields: false, seen: &aside })?;
-                walk.seen.borrow_mut().fields.push((name, aside.into_inner().type_name));
-                Ok(value)
+                frame.aside = Some(name);
+                self.rest = &[];
+                self.aside.push(Seen::default());
             }
         }
+        Some(name)
+    }
+
+    fn leave(&mut self) {
+        self.end_aside();
+        self.around.pop();
+    }
+
+    /// What is made up is always of the type that is asked for.
+    fn wrong_type(&self, _: &str) -> Error {
+        Error::Refused
+    }
+
+    fn refused(&self) -> Error {
+        Error::Refused
     }
 }

@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use crate::object::read;
+
 /// The value at `path` (`spec.template.metadata`), or null.
 pub fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     path.split('.').try_fold(value, |value, part| value.get(part)).unwrap_or(&Value::Null)
@@ -69,7 +71,8 @@ pub fn selector(value: &Value, path: &str) -> String {
     if map(value, path).any(|(_, label)| label.is_string()) {
         return labels(value, path);
     }
-    let selector = serde_json::from_value(at(value, path).clone()).ok();
+    let selector =
+        Some(at(value, path)).filter(|value| !value.is_null()).and_then(|value| read::from_value(value).ok());
     crate::object::selector::format_label_selector(selector.as_ref())
 }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::super::fields::time;
 use super::Page;
+use crate::object::read;
 use crate::object::selector::format_label_selector;
 
 /// One rule: at which ports, and from whom or to whom.
@@ -21,7 +22,7 @@ pub(super) fn describe(page: &mut Page, object: &Value) {
     page.field("Created on", created.map_or_else(|| "<none>".to_owned(), |time| time.to_string()));
     page.labels("Labels", object, "metadata.labels");
     page.annotations("Annotations", object, "metadata.annotations");
-    let policy: NetworkPolicy = serde_json::from_value(object.clone()).unwrap_or_default();
+    let policy: NetworkPolicy = read::from_value(object).unwrap_or_default();
     describe_spec(page, &policy.spec.unwrap_or_default());
 }
 

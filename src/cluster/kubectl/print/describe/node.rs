@@ -7,9 +7,9 @@ use super::super::duration::age;
 use super::super::fields::{at, flag, list, long_time, map, plain, text};
 use super::super::pod::is_finished;
 use super::{Page, Related};
-use crate::object::Pod;
 use crate::object::quantity::Amount;
 use crate::object::resources::{pod_limits, pod_requests};
+use crate::object::{Pod, read};
 
 pub(super) fn describe(page: &mut Page, node: &Value, related: &Related) {
     page.name(node);
@@ -99,7 +99,7 @@ fn describe_pods(page: &mut Page, node: &Value, pods: &[Value]) {
     page.line("  ---------\t----\t\t------------\t----------\t---------------\t-------------\t---");
     let mut all = Sums::default();
     for pod in running {
-        let Ok(typed) = serde_json::from_value::<Pod>(pod.clone()) else { continue };
+        let Ok(typed) = read::from_value::<Pod>(pod) else { continue };
         let asked = [pod_requests(&typed), pod_limits(&typed)];
         let mut cells = Vec::new();
         for (name, sums) in SHOWN.into_iter().zip(&mut all) {

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
-use super::Error;
+use super::source::Error;
 
 /// The Go type of a struct: `v1.PodSpec`. Nearly all of the API's types live in a package of that name.
 pub fn of_struct(name: &str) -> String {
@@ -72,7 +72,7 @@ struct Probe<'p> {
 impl Probe<'_> {
     fn note<T>(self, go_type: impl Into<String>) -> Result<T, Error> {
         self.found.replace(go_type.into());
-        Err(Error(String::new()))
+        Err(Error::Refused)
     }
 }
 
