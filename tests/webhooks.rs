@@ -1,19 +1,83 @@
 //! Admission webhooks in a whole cluster: a request waits for them, and what becomes of it if they hang, are lost or are gone.
 
+use std::collections::BTreeSet;
+
 use kubestep::apiserver::admission::Reader;
 use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
-use kubestep::engine::{APISERVER, What};
+use kubestep::engine::{APISERVER, Pending, What};
 use kubestep::object::Kind;
 
 /// The shipped walk's cluster up to where gate is asked about every Pod, and then these lines.
 fn cluster(seed: u64, lines: &[&str]) -> Cluster {
+    with_servers(seed, 0, lines)
+}
+
+/// The same with so many API servers.
+fn with_servers(seed: u64, api_servers: u16, lines: &[&str]) -> Cluster {
     let shipped = Scenario::find("webhook").expect("it is shipped");
     let set_up = shipped.timeline.iter().position(|line| line.ends_with("hooks.yaml")).expect("it sets them up");
     let lines = lines.iter().map(|line| (*line).to_owned());
     let timeline = shipped.timeline[..=set_up].iter().cloned().chain(lines).collect();
-    bugs::cluster(&Scenario { seed, timeline, ..shipped })
+    bugs::cluster(&Scenario { seed, timeline, api_servers, ..shipped })
+}
+
+/// Every API server asks by itself, for the requests that reach it, and waits for the answers.
+#[test]
+fn several_api_servers_ask_the_same_webhook() {
+    let mut asked = BTreeSet::new();
+    for seed in 0..6 {
+        // Whoever was connected to the first one asks at the second from then on.
+        let lines = [
+            "kubectl create deployment web --image=nginx:1 --replicas=2",
+            "sleep 6",
+            "crash kube-apiserver/1",
+            "sleep 2",
+            "kubectl scale deployment/web --replicas=4",
+            "sleep 6",
+            "kubectl run bare --image=nginx",
+        ];
+        let mut cluster = with_servers(seed, 2, &lines);
+        while !cluster.is_quiet() {
+            let step = cluster.step().expect("a cluster at rest has timers");
+            if asks(&cluster, &step.event, "webhook/") {
+                asked.insert(cluster.engine.name(step.event.from).to_owned());
+            }
+        }
+        let printed = cluster.kubectl.printed_since(0);
+        assert!(printed.contains("denied the request: an image must name its version"), "seed {seed}: {printed}");
+        let pods = Reader::list(&cluster.engine.api.store, Kind::Pod, "default");
+        let labelled =
+            pods.iter().filter(|pod| pod.meta().labels.as_ref().is_some_and(|labels| labels.contains_key("team")));
+        assert_eq!((pods.len(), labelled.count()), (4, 4), "seed {seed}: every Pod is asked about once, whoever asks");
+    }
+    assert_eq!(asked.iter().map(String::as_str).collect::<Vec<_>>(), ["kube-apiserver/1", "kube-apiserver/2"]);
+}
+
+/// A question is lost with the server that asked; the client that was to hear of it tries again at the other one.
+#[test]
+fn a_server_that_stops_forgets_what_it_asked() {
+    for server in ["kube-apiserver/1", "kube-apiserver/2"] {
+        let lines = ["kubectl create deployment web --image=nginx:1 --replicas=4"];
+        let mut cluster = with_servers(0, 2, &lines);
+        while !cluster.engine.pending().any(|event| asks(&cluster, event, "webhook/")) {
+            cluster.step().expect("somebody is asked");
+        }
+        cluster.stop_process(server).expect("it runs");
+        while !cluster.is_quiet() {
+            cluster.step().expect("a cluster at rest has timers");
+        }
+        let pods = Reader::list(&cluster.engine.api.store, Kind::Pod, "default");
+        let labelled =
+            pods.iter().filter(|pod| pod.meta().labels.as_ref().is_some_and(|labels| labels.contains_key("team")));
+        assert_eq!((pods.len(), labelled.count()), (4, 4), "{server}");
+    }
+}
+
+/// Whether this is a question to a process of such a name.
+fn asks(cluster: &Cluster, event: &Pending, whom: &str) -> bool {
+    matches!(event.what, What::Rpc { .. }) && cluster.engine.name(event.to).starts_with(whom)
 }
 
 /// Lets a cluster run until nothing is left to do; says what was printed.
