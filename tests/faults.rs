@@ -10,6 +10,7 @@ use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::timeline::{self, About};
 use kubestep::debugger::{Advance, Goal, Session, causes, file, properties};
 use kubestep::engine::{Note, Step, StepId, What};
+use kubestep::node::host::Shortage;
 use kubestep::object::pod::has_ended;
 use kubestep::object::random::Random;
 use kubestep::object::{Kind, Object};
@@ -37,6 +38,12 @@ fn settle(session: &mut Session) {
         session.go(&mut Goal::Time(end), 100_000);
     }
     session.go(&mut Goal::Quiet, 100_000);
+}
+
+/// Half a minute passes.
+fn go_on(session: &mut Session) {
+    let end = session.cluster.engine.now() + Duration::from_secs(30);
+    session.go(&mut Goal::Time(end), 100_000);
 }
 
 /// A node without power, or without a connection, is given up only after five minutes.
@@ -521,6 +528,81 @@ fn a_full_node_is_passed_over() {
         assert!(node.value.to_json()["spec"]["taints"].is_null(), "the taint is taken away");
     }
     assert!(session(0).act("full node-9 disk").unwrap_err().contains("no kubelet runs"));
+}
+
+/// What is taken on a machine is the machine's: the kubelet that starts anew finds it, and so does one that is told of no
+/// end of it.
+#[test]
+fn a_full_node_is_full_for_its_next_kubelet_too() {
+    for (what, condition) in [("disk", "DiskPressure"), ("memory", "MemoryPressure"), ("pids", "PIDPressure")] {
+        let mut session = session(0);
+        let is_short = |session: &Session| {
+            let node = session.cluster.engine.api.store.get("/registry/minions/node-1").expect("there is a node");
+            let json = node.value.to_json();
+            let conditions = json["status"]["conditions"].as_array().expect("a node has conditions");
+            conditions.iter().any(|c| c["type"] == condition && c["status"] == "True")
+        };
+        session.act(&format!("full node-1 {what}")).expect("its kubelet runs");
+        session.act("crash kubelet/node-1").expect("it runs");
+        go_on(&mut session);
+        assert!(is_short(&session), "{what}");
+        session.act("relieve node-1").expect("its kubelet runs");
+        session.act("crash kubelet/node-1").expect("it runs");
+        go_on(&mut session);
+        assert!(!is_short(&session), "{what} again");
+    }
+    let mut session = session(0);
+    for (act, full) in [("full node-1 disk", true), ("relieve node-1", false)] {
+        session.act(act).expect("its kubelet runs");
+        session.act("node stop 1").expect("it is on");
+        session.act("node start 1").expect("it is off");
+        let host = session.cluster.host("node-1").expect("it is on");
+        assert_eq!(host.is_short_of(Shortage::Disk), full, "{act}: without power files stay");
+    }
+    session.act("full node-1 memory").expect("its kubelet runs");
+    session.act("node stop 1").expect("it is on");
+    session.act("node start 1").expect("it is off");
+    assert!(!session.cluster.host("node-1").expect("it is on").is_short(), "memory is empty after that");
+}
+
+/// The gate MaxUnavailableStatefulSet is off: what asks for two at a time is not stored, neither when the set is made nor when
+/// it is changed, and the update takes one Pod after another.
+#[test]
+fn a_stateful_set_updates_one_pod_at_a_time_whatever_it_asks() {
+    let strategy = "{type: RollingUpdate, rollingUpdate: {maxUnavailable: 2, partition: 0}}";
+    let mut scenario = Scenario::find("statefulset").expect("the scenario is shipped");
+    for text in scenario.files.values_mut() {
+        *text = text.replace("  serviceName: db", &format!("  serviceName: db\n  updateStrategy: {strategy}"));
+    }
+    let ask = "kubectl patch sts db --type=merge -p '{\"spec\":{\"updateStrategy\":{\"rollingUpdate\":{\"maxUnavailable\":3}}}}'";
+    let show = "kubectl get sts db -o jsonpath='strategy {.spec.updateStrategy}.'";
+    let lines = [
+        "kubectl apply -f db.yaml",
+        "kubectl rollout status sts/db --timeout=90s",
+        show,
+        ask,
+        show,
+        "kubectl set image sts/db db=postgres:18",
+        "kubectl rollout status sts/db --timeout=120s",
+    ];
+    scenario.timeline = lines.map(str::to_owned).to_vec();
+    for seed in 0..seeds() {
+        let mut cluster = bugs::cluster(&Scenario { seed, ..scenario.clone() });
+        let (mut up, mut fewest) = (0, usize::MAX);
+        while !cluster.is_quiet() {
+            cluster.step().expect("a cluster at rest has timers");
+            let pods = cluster.engine.api.store.prefix("/registry/pods/default/");
+            let there = pods.filter(|(_, entry)| entry.value.meta().deletion_timestamp.is_none()).count();
+            up = up.max(there);
+            if up == 3 {
+                fewest = fewest.min(there);
+            }
+        }
+        let kept = "strategy {\"rollingUpdate\":{\"partition\":0},\"type\":\"RollingUpdate\"}.";
+        let printed = cluster.kubectl.printed_since(0);
+        assert_eq!(printed.matches(kept).count(), 2, "seed {seed}: {printed}");
+        assert_eq!((up, fewest), (3, 2), "seed {seed}");
+    }
 }
 
 /// The condition Ready of a node.

@@ -37,7 +37,7 @@ use crate::node::csi::backend::Backend;
 use crate::node::csi::driver::{ControllerPlugin, NodePlugin};
 use crate::node::disk::Disk;
 use crate::node::host::Host;
-use crate::node::kubelet::Kubelet;
+use crate::node::kubelet::{Kubelet, Machine, Rules};
 use crate::node::network::Fabric;
 use crate::node::policy::{self, PolicyAgent};
 use crate::node::proxy::KubeProxy;
@@ -299,7 +299,7 @@ impl Cluster {
 
     /// A node joins, or comes back: network plugins, runtime, and the kubelet that uses them.
     pub fn add_node(&mut self, node: &NodeConfig) {
-        let (hub, limits) = (self.engine.hub().clone(), self.config.client_limits);
+        let hub = self.engine.hub().clone();
         let disk = self.disk_of(node);
         let host = Rc::new(Host::new(&hub, node.address(), disk.clone()));
         self.plug(node, host.clone());
@@ -320,16 +320,12 @@ impl Cluster {
             runtime.use_kernel(kernel);
         });
         self.fabric.set_kubelet(&node.name, Some(id));
-        let kubelet = Kubelet::new(hub.clone(), id, node.for_kubelet(self.config.dns), disk, runtime, limits);
-        driver.into_iter().for_each(|driver| kubelet.use_driver(driver));
-        kubelet.use_kernel(kernel);
-        self.config.parts.compute.into_iter().for_each(|new| kubelet.use_compute(new()));
-        self.config.parts.restarts.into_iter().for_each(|new| kubelet.use_restarts(new()));
-        self.engine.add(Rc::new(kubelet));
+        let machine = Machine { host: host.clone(), runtime, kernel, driver };
+        self.engine.add(Rc::new(self.kubelet(id, node, machine)));
         if self.config.proxy {
             let id = self.engine.next_actor();
-            let proxy = KubeProxy::new(hub.clone(), id, &node.name, host.clone(), limits);
-            self.config.parts.chooser.into_iter().for_each(|new| proxy.use_chooser(new()));
+            let proxy = KubeProxy::new(hub.clone(), id, &node.name, host.clone(), self.config.client_limits);
+            let proxy = proxy.with_chooser(self.config.parts.chooser.map(|new| new()));
             self.engine.add(Rc::new(proxy));
         }
         if self.config.policies {
@@ -337,6 +333,13 @@ impl Cluster {
             self.engine.add(Rc::new(PolicyAgent::new(hub, id, &node.name, host)));
         }
         self.script_images(&node.name);
+    }
+
+    /// The kubelet of a node, with the rules that are in the place of its own.
+    fn kubelet(&self, id: ActorId, node: &NodeConfig, machine: Machine) -> Kubelet {
+        let (hub, parts) = (self.engine.hub().clone(), &self.config.parts);
+        let rules = Rules { compute: parts.compute.map(|new| new()), restarts: parts.restarts.map(|new| new()) };
+        Kubelet::new(hub, id, node.for_kubelet(self.config.dns), machine, rules, self.config.client_limits)
     }
 
     /// A node's disk, as it was left or as it is installed.

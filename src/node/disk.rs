@@ -112,6 +112,8 @@ struct State {
     mounts: BTreeMap<String, Rc<dyn Contents>>,
     /// Bytes that are taken, by path.
     taken: BTreeMap<String, u64>,
+    /// Something that is no pod has taken the rest.
+    full: bool,
 }
 
 impl Disk {
@@ -123,7 +125,7 @@ impl Disk {
         entries.insert("/dev/null".into(), Entry::CharDevice);
         entries.insert("/dev/sda".into(), Entry::BlockDevice);
         entries.insert("/run/containerd.sock".into(), Entry::Socket);
-        Disk(hub.memory(State { entries, mounts: BTreeMap::new(), taken: BTreeMap::new() }))
+        Disk(hub.memory(State { entries, mounts: BTreeMap::new(), taken: BTreeMap::new(), full: false }))
     }
 
     /// Mounts something at a path, over whatever was there.
@@ -308,6 +310,16 @@ impl Disk {
     /// What is taken at a path and below it is so no more.
     pub fn free(&self, path: &str) {
         self.0.borrow_mut().taken.retain(|there, _| !is_within(there, path));
+    }
+
+    /// Something that is no pod fills the disk, or does no longer.
+    pub fn set_full(&self, full: bool) {
+        self.0.borrow_mut().full = full;
+    }
+
+    /// Whether something that is no pod has filled the disk.
+    pub fn is_full(&self) -> bool {
+        self.0.borrow().full
     }
 
     /// The power is off: files stay, mounts go.

@@ -1,5 +1,6 @@
 //! A machine, as the processes on it share it: its disk, and the network that its kernel keeps.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use crate::engine::{Hub, Memory};
@@ -13,6 +14,17 @@ use super::network::sockets::Sockets;
 /// Where network plugins are installed.
 pub const PLUGINS: &str = "/opt/cni/bin";
 
+/// What a machine can be short of; `eviction.SignalMemoryAvailable`, `SignalNodeFsAvailable` and `SignalPIDAvailable`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shortage {
+    /// Less than 100Mi of its memory is free.
+    Memory,
+    /// Too little of its disk is free.
+    Disk,
+    /// It can start no more processes.
+    Pids,
+}
+
 /// One machine.
 #[derive(Debug)]
 pub struct Host {
@@ -22,13 +34,37 @@ pub struct Host {
     pub network: Memory<NodeNetwork>,
     /// Who listens; gone with the power too.
     pub sockets: Memory<Sockets>,
+    /// What processes beside those of pods have taken. Whoever looks finds it, whichever kubelet runs.
+    short_of: Memory<BTreeSet<Shortage>>,
 }
 
 impl Host {
     /// A machine that has just been switched on, with the address `address` and this disk.
     pub fn new(hub: &Hub, address: Ipv4Addr, disk: Disk) -> Host {
         let network = hub.memory(NodeNetwork::new(IpNet::v4(address, 16)));
-        Host { disk, network, sockets: hub.memory(Sockets::default()) }
+        let short_of = if disk.is_full() { BTreeSet::from([Shortage::Disk]) } else { BTreeSet::new() };
+        Host { disk, network, sockets: hub.memory(Sockets::default()), short_of: hub.memory(short_of) }
+    }
+
+    /// The machine becomes short of something; None: it has enough of everything again. What fills the disk stays there when
+    /// the power is gone.
+    pub fn shorten(&self, shortage: Option<Shortage>) {
+        let mut short_of = self.short_of.borrow_mut();
+        match shortage {
+            Some(shortage) => _ = short_of.insert(shortage),
+            None => short_of.clear(),
+        }
+        self.disk.set_full(short_of.contains(&Shortage::Disk));
+    }
+
+    /// Whether it is short of this.
+    pub fn is_short_of(&self, shortage: Shortage) -> bool {
+        self.short_of.borrow().contains(&shortage)
+    }
+
+    /// Whether it is short of anything.
+    pub fn is_short(&self) -> bool {
+        !self.short_of.borrow().is_empty()
     }
 
     /// A disk as an installer leaves it: network plugins, and a configuration that gives Pods addresses of `subnet`.

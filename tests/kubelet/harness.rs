@@ -19,7 +19,8 @@ use kubestep::node::cri::{
     RuntimeCondition, error,
 };
 use kubestep::node::disk::Disk;
-use kubestep::node::kubelet::{Kubelet, NodeConfig};
+use kubestep::node::host::Host;
+use kubestep::node::kubelet::{Kubelet, Machine, NodeConfig, Rules};
 use kubestep::object::{Kind, Object, Pod, Shared};
 
 /// What the runtime of the test knows.
@@ -263,8 +264,10 @@ impl Harness {
     pub fn start_kubelet(&mut self) {
         let id = self.engine.next_actor();
         let config = NodeConfig::new("node-1", "172.18.0.11");
-        let disk = Disk::new(self.engine.hub(), &config.name);
-        let kubelet = Kubelet::new(self.engine.hub().clone(), id, config, disk, self.runtime_id, None);
+        let hub = self.engine.hub().clone();
+        let host = Rc::new(Host::new(&hub, [172, 18, 0, 11].into(), Disk::new(&hub, &config.name)));
+        let machine = Machine { host, runtime: self.runtime_id, kernel: None, driver: None };
+        let kubelet = Kubelet::new(hub, id, config, machine, Rules::default(), None);
         self.engine.add(Rc::new(kubelet));
         self.kubelet = id;
     }

@@ -13,7 +13,7 @@ use kubestep::apiserver::request::{Binding, Body, Options, Request, Subresource,
 use kubestep::engine::{Engine, What};
 use kubestep::node::cni::Plugins;
 use kubestep::node::host::Host;
-use kubestep::node::kubelet::{Kubelet, NodeConfig};
+use kubestep::node::kubelet::{Kubelet, Machine, NodeConfig, Rules};
 use kubestep::node::runtime::Runtime;
 use kubestep::object::{Kind, Object, Pod};
 
@@ -70,9 +70,9 @@ fn start_node(engine: &mut Engine, config: NodeConfig, subnet: &str) {
     let host = Rc::new(Host::new(&hub, [172, 18, 0, 10].into(), Host::installed(&hub, &config.name, subnet)));
     let plugins = engine.add(Rc::new(Plugins::new(hub.clone(), id, &config.name, host.clone())));
     let runtime = Runtime::new(hub.clone(), engine.next_actor(), &config.name, host.clone(), plugins);
-    let (runtime, disk) = (engine.add(Rc::new(runtime)), host.disk.clone());
+    let machine = Machine { host, runtime: engine.add(Rc::new(runtime)), kernel: None, driver: None };
     let id = engine.next_actor();
-    engine.add(Rc::new(Kubelet::new(hub, id, config, disk, runtime, None)));
+    engine.add(Rc::new(Kubelet::new(hub, id, config, machine, Rules::default(), None)));
 }
 
 /// Creates and binds all pods, one after another, as fast as the API server answers.

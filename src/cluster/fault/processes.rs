@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use crate::engine::ActorId;
-use crate::node::kubelet::Kubelet;
+use crate::node::host::Shortage;
 use crate::node::kubelet::eviction::usage::Place;
-use crate::node::kubelet::node_status::Shortage;
+use crate::node::kubelet::{Kubelet, Machine};
 use crate::object::Key;
 use crate::object::quantity::Amount;
 
@@ -59,13 +59,12 @@ impl Cluster {
         let off = || format!("{node} is off; node start {node} starts all that is on it");
         let runtime = self.engine.find(&format!("containerd/{node}")).ok_or_else(off)?;
         let config = self.node_config(node);
-        let (hub, limits, id) = (self.engine.hub().clone(), self.config.client_limits, self.engine.next_actor());
-        let disk = self.disk_of(&config);
+        let (host, id) = (self.host(node).ok_or_else(off)?, self.engine.next_actor());
         self.with_runtime(runtime, |runtime| runtime.serve(id));
-        let kubelet = Kubelet::new(hub, id, config.for_kubelet(self.config.dns), disk, runtime, limits);
-        kubelet.use_kernel(self.engine.find(&format!("kernel/{node}")));
+        let beside = |process: &str| self.engine.find(&format!("{process}/{node}"));
+        let machine = Machine { host, runtime, kernel: beside("kernel"), driver: beside("csi-node") };
         self.fabric.set_kubelet(node, Some(id));
-        self.engine.add(Rc::new(kubelet));
+        self.engine.add(Rc::new(self.kubelet(id, &config, machine)));
         Ok(())
     }
 

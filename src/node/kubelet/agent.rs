@@ -20,7 +20,7 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, OwnerReference};
 
-use super::node_status::{self, Health, Shortage};
+use super::node_status::{self, Health};
 use super::params::{
     LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD, REGISTER_PAUSE,
     REGISTER_PAUSE_MAX, RUNTIME_PERIOD,
@@ -29,6 +29,7 @@ use super::shutdown::Waiting;
 use super::{LEASE, NODE_STATUS, RUNTIME_UP, Shared};
 use crate::apiserver::request::{Patch, StatusPatch};
 use crate::client::recorder::EventType;
+use crate::node::host::Shortage;
 use crate::object::time::Instant;
 use crate::object::{Key, Status};
 
@@ -50,8 +51,6 @@ pub struct Agent {
     pub health: Health,
     /// The eviction manager's next look is due some time.
     pub looks_at_evictions: bool,
-    /// Something that is no pod has filled the disk.
-    pub disk_is_full: bool,
     /// The machine goes down, and waits for pods to end.
     pub shutdown: Option<Waiting>,
     /// By how many nanoseconds the machine's clock is fast; slow if negative.
@@ -285,7 +284,7 @@ impl Shared {
         MicroTime(now.0.checked_add(SignedDuration::from_nanos(skew)).unwrap_or(now.0))
     }
 
-    /// The machine becomes short of something, or has enough of everything again. The condition is told with the node's
+    /// The machine has become short of something, or has enough of everything again. The condition is told with the node's
     /// next status, and the eviction manager sees it at its next look.
     pub(super) fn be_short_of(&self, shortage: Option<Shortage>) {
         {
@@ -294,7 +293,6 @@ impl Shared {
                 Some(shortage) => _ = agent.health.turn(shortage, true),
                 None => agent.health.short_of.clear(),
             }
-            agent.disk_is_full = agent.health.short_of.contains(&Shortage::Disk);
         }
         self.status_changed();
         if matches!(shortage, Some(Shortage::Memory | Shortage::Disk)) {

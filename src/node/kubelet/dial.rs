@@ -41,7 +41,7 @@ impl Shared {
         let address = self.address_of(pod, probe).await?;
         let timeout = Duration::from_secs(u64::from(seconds.unsigned_abs()));
         let unplugged = || cri::error("Unavailable", "the machine has no network");
-        let kernel = self.kernel.get().ok_or_else(unplugged)?;
+        let kernel = self.kernel.ok_or_else(unplugged)?;
         let reply: Rc<dyn Any> = self.hub.rpc(kernel, Rc::new(network::Probe { address, target, timeout })).await?;
         let probed = reply.downcast::<Probed>().map_err(|_| unplugged())?;
         Ok((probed.success, probed.output.clone()))

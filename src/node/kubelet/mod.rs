@@ -35,7 +35,6 @@
 //! needs them is gone. A relist that would find nothing is not made; see [`pleg`].
 
 use std::any::Any;
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
@@ -49,6 +48,7 @@ use crate::client::{Client, Informer, Lister, Recorder, Selection};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message};
 use crate::node::cri::ConditionsMayDiffer;
 use crate::node::disk::Disk;
+use crate::node::host::{Host, Shortage};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind};
 
@@ -126,19 +126,39 @@ pub struct Kubelet {
     services: Informer,
 }
 
+/// The machine that a kubelet runs on, and who else does.
+pub struct Machine {
+    /// The machine.
+    pub host: Rc<Host>,
+    /// The container runtime.
+    pub runtime: ActorId,
+    /// The kernel, through which probes go out; None: the machine has no network.
+    pub kernel: Option<ActorId>,
+    /// The node half of the storage driver, if one is installed.
+    pub driver: Option<ActorId>,
+}
+
+/// Rules that a kubelet may have in the place of its own.
+#[derive(Default)]
+pub struct Rules {
+    /// What says what a sync has to do, if it is not [`actions::compute`].
+    pub compute: Option<Rc<actions::Compute>>,
+    /// What says when a container is started again, if it is not [`backoff`].
+    pub restarts: Option<Rc<restart::Restarts>>,
+}
+
 /// What the kubelet's handlers and its syncs share.
 pub struct Shared {
     config: NodeConfig,
     hub: Hub,
     actor: ActorId,
+    host: Rc<Host>,
     /// The container runtime on this node.
     runtime: ActorId,
     /// The node's files.
     disk: Disk,
-    /// The node half of the storage driver, if one is installed.
-    driver: Memory<Option<ActorId>>,
-    /// The kernel of the machine, through which probes go out.
-    kernel: Memory<Option<ActorId>>,
+    driver: Option<ActorId>,
+    kernel: Option<ActorId>,
     client: Client,
     /// Leases and node status go through a client of their own, which pods cannot slow down.
     heartbeat: Client,
@@ -150,10 +170,7 @@ pub struct Shared {
     /// When the kubelet's one-second loops began to tick.
     started: Memory<Instant>,
     state: Memory<State>,
-    /// What says what a sync has to do, if it is not [`actions::compute`].
-    compute: OnceCell<Rc<actions::Compute>>,
-    /// What says when a container is started again, if it is not [`backoff`].
-    restarts: OnceCell<Rc<restart::Restarts>>,
+    rules: Rules,
 }
 
 /// All that changes. It can be lost: everything in it is found again in the API server and in the runtime.
@@ -182,16 +199,17 @@ struct State {
 }
 
 impl Kubelet {
-    /// The kubelet of the node `config` describes, with that node's disk and the container runtime `runtime`. `limits` are
-    /// requests a second and burst of its client, the shipped ones unless given.
+    /// The kubelet of the node `config` describes. `limits` are requests a second and burst of its client, the shipped ones
+    /// unless given.
     pub fn new(
         hub: Hub,
         actor: ActorId,
         config: NodeConfig,
-        disk: Disk,
-        runtime: ActorId,
+        machine: Machine,
+        rules: Rules,
         limits: Option<(u32, u32)>,
     ) -> Kubelet {
+        let Machine { host, runtime, kernel, driver } = machine;
         let user = Rc::new(User::node(&config.name));
         let (qps, burst) = limits.unwrap_or((params::QPS, params::BURST));
         let client = || Client::new(hub.clone(), actor, user.clone(), qps, burst);
@@ -210,12 +228,12 @@ impl Kubelet {
             hub: hub.clone(),
             user: user.clone(),
             actor,
+            disk: host.disk.clone(),
+            host,
             runtime,
-            disk,
-            driver: hub.memory(None),
-            kernel: hub.memory(None),
-            compute: OnceCell::new(),
-            restarts: OnceCell::new(),
+            driver,
+            kernel,
+            rules,
             config,
         };
         Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node, services }
@@ -227,30 +245,9 @@ impl Kubelet {
         state.workers.values().map(|w| (Key::of_meta(&w.pod.metadata), w.stage)).collect()
     }
 
-    /// A storage driver runs on this node.
-    pub fn use_driver(&self, driver: ActorId) {
-        self.shared.driver.set(Some(driver));
-    }
-
-    /// The machine that it runs on has a network.
-    pub fn use_kernel(&self, kernel: Option<ActorId>) {
-        self.shared.kernel.set(kernel);
-    }
-
-    /// Something else says what a sync has to do. It can be said once.
-    pub fn use_compute(&self, compute: Rc<actions::Compute>) {
-        // A second one changes nothing.
-        let _ = self.shared.compute.set(compute);
-    }
-
-    /// Something else says when a container is started again. It can be said once.
-    pub fn use_restarts(&self, restarts: Rc<restart::Restarts>) {
-        // A second one changes nothing.
-        let _ = self.shared.restarts.set(restarts);
-    }
-
     /// The machine becomes short of something; none: it has enough of everything again.
-    pub fn be_short_of(&self, shortage: Option<node_status::Shortage>) {
+    pub fn be_short_of(&self, shortage: Option<Shortage>) {
+        self.shared.host.shorten(shortage);
         self.shared.be_short_of(shortage);
     }
 
@@ -364,6 +361,7 @@ impl Shared {
         self.state.borrow_mut().pleg.armed = true;
         self.hub.spawn(self.actor, format!("kubelet {} pleg", self.config.name), self.clone().relist());
         self.runtime_tick();
+        self.begin_evictions();
         self.hub.spawn(self.actor, format!("kubelet {} register", self.config.name), self.clone().register());
     }
 

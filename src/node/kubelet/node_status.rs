@@ -16,6 +16,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::dns::ClusterDns;
 use super::params::{IMAGES_REPORTED_MAX, KUBELET_PORT, KUBELET_VERSION};
+use crate::node::host::Shortage;
 use crate::object::time::Instant;
 
 /// What a node is made of: the machine and the kubelet's flags.
@@ -46,17 +47,6 @@ impl NodeConfig {
             cluster_dns: None,
         }
     }
-}
-
-/// What a machine can be short of; `eviction.SignalMemoryAvailable`, `SignalNodeFsAvailable` and `SignalPIDAvailable`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shortage {
-    /// Less than 100Mi of its memory is free.
-    Memory,
-    /// Too little of its disk is free.
-    Disk,
-    /// It can start no more processes.
-    Pids,
 }
 
 /// How well the machine is.

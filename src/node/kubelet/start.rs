@@ -138,7 +138,7 @@ impl Shared {
         last: &RuntimeContainer,
     ) -> Option<(Option<Instant>, Duration)> {
         let (now, mut state) = (self.hub.now(), self.state.borrow_mut());
-        let Some(restarts) = self.restarts.get() else {
+        let Some(restarts) = &self.rules.restarts else {
             let Some(until) = state.crashes.wait_since(key, last.finished_at, now) else {
                 state.crashes.next(key, last.finished_at, now);
                 return None;

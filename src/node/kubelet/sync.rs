@@ -106,7 +106,7 @@ impl Shared {
         let probe = |id: &str| worker.failed_probe(id);
         let started = |name: &str, id: &str| worker.probed(name, id).started;
         let failed = Failed { probe: &probe, started: &started };
-        let actions = match self.compute.get() {
+        let actions = match &self.rules.compute {
             Some(compute) => compute(pod, &worker.runtime, &failed),
             None => actions::compute(pod, &worker.runtime, &failed),
         };

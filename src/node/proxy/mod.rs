@@ -28,7 +28,6 @@
 //! and not as a Pod of a DaemonSet.
 
 use std::any::Any;
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -90,7 +89,7 @@ pub struct KubeProxy {
     informers: Vec<Informer>,
     state: Memory<State>,
     /// Who chooses among endpoints, if it is not [`portal`].
-    chooser: OnceCell<Rc<Chooser>>,
+    chooser: Option<Rc<Chooser>>,
 }
 
 /// All that it knows. It can be lost: the API server has it all.
@@ -122,15 +121,14 @@ impl KubeProxy {
             recorder: Recorder::new(client, "kube-proxy", ""),
             informers: selections.into_iter().map(informer).collect(),
             state: hub.memory(state),
-            chooser: OnceCell::new(),
+            chooser: None,
             hub,
         }
     }
 
-    /// Something else chooses among endpoints. It can be said once.
-    pub fn use_chooser(&self, chooser: Rc<Chooser>) {
-        // A second one changes nothing.
-        let _ = self.chooser.set(chooser);
+    /// The same, with another way to choose among endpoints.
+    pub fn with_chooser(self, chooser: Option<Rc<Chooser>>) -> KubeProxy {
+        KubeProxy { chooser, ..self }
     }
 
     /// Its informers.
@@ -178,7 +176,7 @@ impl KubeProxy {
         if !state.runner.run(self.hub.now()) {
             return;
         }
-        if let Some(chooser) = self.chooser.get()
+        if let Some(chooser) = &self.chooser
             && let Err(how) = state.proxier.ask(chooser.as_ref())
         {
             // Nothing else runs outside of a task, and the engine catches what breaks in tasks.

@@ -25,11 +25,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::ending::Ending;
-use super::node_status::Shortage;
 use super::params::{EVICTION_MONITOR_PERIOD, GRACE_SECONDS_MIN};
 use super::workers::Stage;
 use super::{EVICTION, Shared};
 use crate::client::recorder::EventType;
+use crate::node::host::Shortage;
 use crate::object::Pod;
 
 pub mod limits;
@@ -46,6 +46,13 @@ pub const REASON: &str = "Evicted";
 const SYSTEM_CRITICAL: i32 = 2_000_000_000;
 
 impl Shared {
+    /// The kubelet starts: what was taken before it did is so still.
+    pub(super) fn begin_evictions(&self) {
+        if self.host.is_short() || self.disk.used("") > 0 {
+            self.arm_eviction();
+        }
+    }
+
     /// There will be a look at what is left, unless one is due already.
     pub(super) fn arm_eviction(&self) {
         if !std::mem::replace(&mut self.state.borrow_mut().agent.looks_at_evictions, true) {
@@ -57,7 +64,13 @@ impl Shared {
     pub(super) fn eviction_tick(self: &Rc<Self>) {
         self.state.borrow_mut().agent.looks_at_evictions = false;
         let (of_memory, of_disk) = self.thresholds();
-        if self.state.borrow_mut().agent.health.turn(Shortage::Disk, of_disk.is_some()) {
+        let found = [
+            (Shortage::Memory, of_memory.is_some()),
+            (Shortage::Disk, of_disk.is_some()),
+            (Shortage::Pids, self.host.is_short_of(Shortage::Pids)),
+        ];
+        let turned = found.map(|(what, is_short)| self.state.borrow_mut().agent.health.turn(what, is_short));
+        if turned.contains(&true) {
             self.status_changed();
         }
         if self.evict_over_limit() {
@@ -82,9 +95,9 @@ impl Shared {
 
     /// Whether the node has too little memory, and whether too little disk.
     fn thresholds(&self) -> (Option<Threshold>, Option<Threshold>) {
-        let state = self.state.borrow();
-        let of_memory = state.agent.health.short_of.contains(&Shortage::Memory).then(threshold::memory);
-        (of_memory, threshold::disk(&self.config.capacity, self.disk.used(""), state.agent.disk_is_full))
+        let of_memory = self.host.is_short_of(Shortage::Memory).then(threshold::memory);
+        let is_full = self.host.is_short_of(Shortage::Disk);
+        (of_memory, threshold::disk(&self.config.capacity, self.disk.used(""), is_full))
     }
 
     /// Evicts every pod that has written more than it may. Says whether there was one.

@@ -281,7 +281,7 @@ impl Shared {
     }
 
     pub(super) fn storage_driver(&self) -> Option<Driver> {
-        self.driver.get().map(|actor| Driver::new(self.hub.clone(), actor))
+        self.driver.map(|actor| Driver::new(self.hub.clone(), actor))
     }
 
     /// The driver's node half has put its socket where the kubelet looks (node-driver-registrar). The node says how
