@@ -77,6 +77,7 @@ impl ApiServer {
             self.tell_watchers(old, &last, change.new.is_none(), &mut told);
         }
         self.show_managers_in_events(&mut told);
+        self.tell_in_versions(&mut told);
         Some(told)
     }
 }

@@ -59,7 +59,7 @@ impl ApiServer {
             },
             Body::Json(text) => {
                 let (mode, custom) = (request.options.field_validation, handling.custom.as_deref());
-                let (object, warnings) = decode::decode(request.kind, custom, text, mode)?;
+                let (object, warnings) = decode::decode(handling.served, custom, text, mode)?;
                 handling.warnings.extend(warnings);
                 handling.stage("decoding", || format!("{:?} field validation", request.options.field_validation));
                 Ok(object)

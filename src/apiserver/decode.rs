@@ -18,6 +18,7 @@ use crate::object::{Kind, Object, Status};
 
 use super::apiextensions::{self, Version};
 use super::request::FieldValidation;
+use super::versions;
 
 /// How many bytes of an unrecognisable body its error shows.
 const SUMMARY_LEN: usize = 30;
@@ -42,11 +43,9 @@ pub fn decode(
         let Named { kind: name, version, .. } = &named;
         Status::bad_request(format!("{name} in version {version:?} cannot be handled as a {kind}: {why}"))
     };
-    let sent = match custom {
-        Some(_) => named.must_be(kind)?,
-        None => {
-            Kind::from_manifest(&named.api_version(), &named.kind).ok_or_else(|| refused(named.not_registered()))?
-        }
+    let sent = match kind {
+        Kind::Custom(_) => named.must_be(kind)?,
+        _ => Kind::from_manifest(&named.api_version(), &named.kind).ok_or_else(|| refused(named.not_registered()))?,
     };
     let (object, problems) = read_object(sent, custom, &json).map_err(&refused)?;
     if sent != kind {
@@ -68,9 +67,10 @@ fn told(problems: &[Problem], mode: FieldValidation) -> Result<Vec<String>, Stri
 
 /// The object in `json`, and its unknown and duplicate fields.
 fn read_object(kind: Kind, custom: Option<&Version>, json: &Json) -> Result<(Object, Vec<Problem>), String> {
-    match custom {
-        Some(version) => apiextensions::decode::object(version, json),
-        None => read::object(kind, json),
+    match (custom, kind) {
+        (Some(version), _) => apiextensions::decode::object(version, json),
+        (None, Kind::Custom(_)) => versions::decode(json),
+        (None, kind) => read::object(kind, json),
     }
 }
 

@@ -35,24 +35,25 @@ enum Subject {
     Group(&'static str),
 }
 
-/// What is asked: these verbs on these resources of a group; outside namespaces and of all of them only where that is
-/// said (`clusterScope`).
-struct Resources {
+/// What is asked: these verbs on these resources of a group, outside namespaces and of all of them only where that is
+/// said (`clusterScope`); or on these paths.
+struct Rule {
     verbs: &'static [&'static str],
     group: &'static str,
     resources: &'static [&'static str],
     cluster_scope: bool,
+    paths: &'static [&'static str],
 }
 
 /// What leader election by an object comes to.
 const ELECTING: &[&str] = &["get", "create", "update"];
-const LEASES: Resources = electing("coordination.k8s.io", &["leases"]);
-const HEARTBEATS: Resources = Resources { verbs: &["*"], ..LEASES };
-const NODE_STATUS: Resources =
-    Resources { verbs: &["*"], group: "", resources: &["nodes", "nodes/status"], cluster_scope: true };
+const LEASES: Rule = electing("coordination.k8s.io", &["leases"]);
+const HEARTBEATS: Rule = Rule { verbs: &["*"], ..LEASES };
+const NODE_STATUS: Rule = Rule { verbs: &["*"], cluster_scope: true, ..electing("", &["nodes", "nodes/status"]) };
+const PROBES: Rule = Rule { verbs: &["get"], paths: &["/healthz", "/readyz", "/livez"], ..electing("", &[]) };
 
-const fn electing(group: &'static str, resources: &'static [&'static str]) -> Resources {
-    Resources { verbs: ELECTING, group, resources, cluster_scope: false }
+const fn electing(group: &'static str, resources: &'static [&'static str]) -> Rule {
+    Rule { verbs: ELECTING, group, resources, cluster_scope: false, paths: &[] }
 }
 
 const CONTROLLER_MANAGER: Subject = Subject::User("system:kube-controller-manager");
@@ -64,13 +65,14 @@ const MIRRORING: Subject = Subject::User("system:serviceaccount:kube-system:endp
 const EVERYBODY: &[Subject] = &[Subject::Group("system:unauthenticated"), Subject::Group("system:authenticated")];
 
 /// A FlowSchema: its name, its level, its `matchingPrecedence`, whose requests it takes, and which of them: no rule, all.
-type FlowSchema = (&'static str, &'static str, u16, Flows, &'static [Subject], &'static [Resources]);
+type FlowSchema = (&'static str, &'static str, u16, Flows, &'static [Subject], &'static [Rule]);
 
 /// The shipped FlowSchemas, in the order in which they are tried.
 const SCHEMAS: &[FlowSchema] = {
     use Flows::{ByNamespace, ByUser, Same};
     &[
         ("exempt", "exempt", 1, Same, &[Subject::Group(MASTERS)], &[]),
+        ("probes", "exempt", 2, Same, EVERYBODY, &[PROBES]),
         ("system-leader-election", "leader-election", 100, ByUser, ELECTED, &[LEASES]),
         // Else the next one would take these for leader election.
         ("endpoint-controller", "workload-high", 150, ByUser, WRITE_ENDPOINTS, &[electing("", &["endpoints"])]),
@@ -88,7 +90,7 @@ const SCHEMAS: &[FlowSchema] = {
 const ELECTED: &[Subject] = &[CONTROLLER_MANAGER, SCHEDULER, SYSTEM_ACCOUNTS];
 const WRITE_ENDPOINTS: &[Subject] = &[CONTROLLER_MANAGER, ENDPOINTS, MIRRORING];
 /// The kinds that leader election once locked by.
-const OLD_LOCKS: &[Resources] = &[electing("", &["endpoints", "configmaps"]), LEASES];
+const OLD_LOCKS: &[Rule] = &[electing("", &["endpoints", "configmaps"]), LEASES];
 const CATCH_ALL: FlowSchema = ("catch-all", "catch-all", 10000, Flows::ByUser, EVERYBODY, &[]);
 
 /// Where a request waits its turn.
@@ -137,11 +139,15 @@ fn matches((.., subjects, rules): &FlowSchema, attributes: &Attributes) -> bool 
     subjects.iter().any(is_meant) && (rules.is_empty() || rules.iter().any(|rule| rule.covers(attributes)))
 }
 
-impl Resources {
+impl Rule {
     fn covers(&self, attributes: &Attributes) -> bool {
-        let verb = |verb: &&str| [attributes.verb, "*"].contains(verb);
-        self.verbs.iter().any(verb)
-            && self.group == attributes.group
+        if !self.verbs.iter().any(|verb| [attributes.verb, "*"].contains(verb)) {
+            return false;
+        }
+        if !attributes.path.is_empty() {
+            return self.paths.contains(&attributes.path);
+        }
+        self.group == attributes.group
             && self.resources.contains(&&*attributes.resource)
             && (self.cluster_scope || !attributes.namespace.is_empty())
     }
@@ -199,6 +205,15 @@ mod tests {
             let request = Request { subresource, ..Request::new(Rc::new(user), verb, kind, namespace, "", Body::None) };
             let got = classify(&request).expect("it is counted").to_string();
             assert_eq!(got, want, "{name}: {}", request.line());
+        }
+    }
+
+    #[test]
+    fn whoever_asks_for_the_health_does_not_wait() {
+        for (path, want) in [("/livez", "probes → exempt"), ("/api", r#"global-default → global-default, flow "eve""#)]
+        {
+            let request = Request::path(Rc::new(User::impersonated("eve", &[])), path);
+            assert_eq!(classify(&request).expect("it is counted").to_string(), want);
         }
     }
 

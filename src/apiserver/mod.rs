@@ -10,8 +10,8 @@
 //!
 //! - [`request`]: what can be asked and answered. [`flow_control`]: which requests would go first, if any had to wait.
 //! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`],
-//!   [`reviews`]: the handlers.
-//! - [`rest`]: the same over HTTP.
+//!   [`reviews`], [`non_resource`]: the handlers.
+//! - [`rest`]: the same over HTTP. [`versions`]: the same in an older version of a kind.
 //! - [`managed_fields`]: who wrote which field; server-side apply.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
@@ -49,6 +49,7 @@ pub mod ip_addresses;
 pub mod list;
 pub mod managed_fields;
 pub mod metrics;
+pub mod non_resource;
 pub mod read;
 pub mod registry;
 pub mod request;
@@ -60,6 +61,7 @@ pub mod subresources;
 pub mod tokens;
 pub mod update;
 pub mod validation;
+pub mod versions;
 pub mod watch;
 
 use admission::elsewhere::PodPlugin;
@@ -70,7 +72,7 @@ use authorization::Authorizer;
 use cache::Cache;
 use managed_fields::Written;
 use managed_fields::templates::Templates;
-use request::{Answer, Request, Response, Subresource, Verb};
+use request::{Answer, Body, Request, Response, Subresource, Verb};
 use service_addresses::ServiceAddresses;
 use watch::{WatchEvent, WatchId, Watchers};
 
@@ -122,6 +124,8 @@ pub struct Handled {
 /// One request on its way through the stages.
 pub(crate) struct Handling<'a> {
     pub request: &'a Request,
+    /// In which version of the kind the client speaks.
+    pub served: Kind,
     pub now: Instant,
     /// What the server knows of the kind, if a user has defined it.
     pub custom: Option<Arc<Version>>,
@@ -224,8 +228,11 @@ impl ApiServer {
         now: Instant,
         reviews: Option<Reviews>,
     ) -> Handled {
+        let served = request.kind;
+        let request = &*versions::internal(request);
         let mut handling = Handling {
             request,
+            served,
             now,
             custom: None,
             watch,
@@ -248,11 +255,12 @@ impl ApiServer {
         let (code, result) = match outcome {
             Ok((code, mut response)) => {
                 self.show_managers(&mut handling, &mut response);
-                (code, Ok(response))
+                (code, Ok(response.in_version(served)))
             }
             Err(status) => (status.code, Err(status)),
         };
         self.show_managers_in_events(&mut handling.fanout);
+        self.tell_in_versions(&mut handling.fanout);
         let wrote = !handling.changes.is_empty();
         let reviews = handling.reviews.filter(|_| !handling.calls.is_empty());
         let waits = reviews.map(|reviews| Box::new(Waits { calls: handling.calls, reviews }));
@@ -289,6 +297,9 @@ impl ApiServer {
             let version = self.definitions.for_request(kind, request)?;
             handling.warnings.extend(version.deprecation.clone());
             handling.custom = Some(version);
+        }
+        if let Body::Path(path) = &request.body {
+            return Ok(self.page(path));
         }
         match (request.verb, request.subresource) {
             (Verb::Get | Verb::List, Some(Subresource::Metrics)) => self.metrics(handling),

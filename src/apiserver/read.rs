@@ -40,7 +40,7 @@ impl ApiServer {
         let Some(id) = handling.watch else {
             return Err(Status::bad_request("a watch needs a connection to send its events on"));
         };
-        let watcher = watcher_for(request)?;
+        let watcher = Watcher { version: handling.served, ..watcher_for(request)? };
         let version = request.options.resource_version.as_str();
         if request.options.send_initial_events || matches!(version, "" | "0") {
             match handling.cached()? {
@@ -130,6 +130,7 @@ pub(super) fn watcher_for(request: &Request) -> Result<Watcher, Status> {
     let options = &request.options;
     Ok(Watcher {
         kind: request.kind,
+        version: request.kind,
         namespace: request.namespace.clone(),
         name: request.name.clone(),
         labels: Selector::parse(&options.label_selector).map_err(Status::bad_request)?,

@@ -257,6 +257,11 @@ impl Request {
         Request { user, verb, kind, subresource: None, namespace, name, body, options: Options::default() }
     }
 
+    /// A GET of a path that is no object's. Its kind means nothing.
+    pub fn path(user: Rc<User>, path: &str) -> Request {
+        Request::new(user, Verb::Get, Kind::ClusterRole, "", "", Body::Path(path.to_owned()))
+    }
+
     /// The creation of `object` by `user`.
     pub fn create(user: Rc<User>, object: Object) -> Request {
         let (kind, namespace) = (object.kind(), object.namespace().to_owned());
@@ -265,8 +270,10 @@ impl Request {
 
     /// The request in a line: `update deployments/status default/web`.
     pub fn line(&self) -> String {
-        if let Body::Review(review) = &self.body {
-            return format!("{} {}", self.verb.as_str(), review.resource().1);
+        match &self.body {
+            Body::Review(review) => return format!("{} {}", self.verb.as_str(), review.resource().1),
+            Body::Path(path) => return format!("{} {path}", self.verb.as_str()),
+            _ => {}
         }
         let mut line = format!("{} {}", self.verb.as_str(), self.kind.info().plural);
         if self.subresource == Some(Subresource::Metrics) {
@@ -336,6 +343,8 @@ pub enum Body {
     },
     /// What would be decided?
     Review(Review),
+    /// The request is about no object, but about this path: `/healthz`. See [`super::non_resource`].
+    Path(String),
     /// `authentication.k8s.io/v1 TokenRequest`.
     Token {
         /// Who may be shown it; nobody named: the API server.
@@ -497,6 +506,13 @@ pub enum Response {
         kubelet: String,
         /// The container that was meant.
         container: String,
+    },
+    /// What stands at a path that is no object's.
+    Page {
+        /// The `Content-Type` header.
+        content_type: &'static str,
+        /// What is sent.
+        body: String,
     },
     /// The watch is open; its events follow.
     Watching,

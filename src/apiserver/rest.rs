@@ -12,7 +12,7 @@
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
 //!
-//! Left out: discovery and OpenAPI documents, tables, protobuf, aggregation. A request that is
+//! Left out: OpenAPI documents, tables, protobuf, aggregation. A request that is
 //! refused here for its media type is refused before it is authorised, the other way round than in a real server.
 
 use std::rc::Rc;
@@ -74,7 +74,14 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
     let Some(user) = &http.user else { return Err(refuse(Status::new(Reason::Unauthorized, "Unauthorized"))) };
     let (path, query) = http.target.split_once('?').unwrap_or((http.target, ""));
     let query = options::Query::parse(query);
-    let shape = path::Shape::parse(path, known).ok_or_else(HttpAnswer::page_not_found)?;
+    let Some(shape) = path::Shape::parse(path, known) else {
+        let request = Request::path(user.clone(), path);
+        let format = Format::Json;
+        return match http.method {
+            "GET" => Ok(Call { request, format, timeout_seconds: None }),
+            _ => Err(HttpAnswer::page_not_found()),
+        };
+    };
     let verb = shape.verb(http.method, &query).ok_or_else(|| {
         refuse(with_empty_details(
             Reason::MethodNotAllowed,

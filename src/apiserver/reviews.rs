@@ -4,7 +4,7 @@
 //! speaks nothing else. Mirrors `pkg/registry/authorization/{selfsubjectaccessreview,subjectaccessreview,
 //! selfsubjectrulesreview}` and `pkg/registry/authentication/selfsubjectreview`.
 //!
-//! Left out: LocalSubjectAccessReview, TokenReview, and reviews over HTTP; questions about URLs.
+//! Left out: LocalSubjectAccessReview, TokenReview, and reviews over HTTP.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -43,6 +43,8 @@ pub struct Access {
     pub resource: String,
     /// Empty: none named.
     pub name: String,
+    /// `NonResourceAttributes`: the URL that it is about, if it is about no resource.
+    pub path: String,
 }
 
 /// What is answered.
@@ -103,6 +105,7 @@ impl ApiServer {
             resource: Cow::Borrowed(&access.resource),
             namespace: &access.namespace,
             name: &access.name,
+            path: &access.path,
         };
         match self.authorizer.decide(&attributes, access.as_request(user).as_ref(), &self.store) {
             Ok(allowed) => Verdict::Access { allowed: true, reason: allowed.to_string() },

@@ -135,19 +135,23 @@ impl ApiServer {
     fn patched(&mut self, handling: &mut Handling, old: &Object, patch: &Patch) -> Result<Object, Status> {
         let kind = old.kind();
         handling.stage("patch", || patch_name(patch).into());
+        let shown_to_client = || old.clone().in_version(handling.served).to_json();
         let value = match patch {
             Patch::Status(patch) => return apply_status(old, patch),
             Patch::Apply(_) => unreachable!("an apply patch goes its own way"),
-            Patch::Json(patch) if names_managers(patch) => patch::json(self.with_managers(old).to_json(), patch)?,
-            Patch::Json(patch) => patch::json(old.to_json(), patch)?,
-            Patch::Merge(patch) => patch::merge(old.to_json(), patch),
+            Patch::Json(patch) if names_managers(patch) => {
+                patch::json(self.with_managers(old).in_version(handling.served).to_json(), patch)?
+            }
+            Patch::Json(patch) => patch::json(shown_to_client(), patch)?,
+            Patch::Merge(patch) => patch::merge(shown_to_client(), patch),
             Patch::Strategic(_) if matches!(kind, Kind::Custom(_)) => return Err(no_strategic_merge()),
-            Patch::Strategic(patch) => patch::strategic(kind, old.to_json(), patch)?,
+            Patch::Strategic(patch) => patch::strategic(kind, shown_to_client(), patch)?,
         };
         // The error about a strategic patch quotes the patch, the others what it made of the object.
         let shown = || if let Patch::Strategic(patch) = patch { patch::go_text(patch) } else { value.to_string() };
         let mode = handling.request.options.field_validation;
-        let (object, warnings) = decode::decode_patched(kind, handling.custom.as_deref(), &value, shown, mode)?;
+        let (object, warnings) =
+            decode::decode_patched(handling.served, handling.custom.as_deref(), &value, shown, mode)?;
         handling.warnings.extend(warnings);
         Ok(object)
     }

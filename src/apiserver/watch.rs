@@ -57,6 +57,14 @@ impl WatchEvent {
         }
     }
 
+    /// The same, to be changed.
+    pub(super) fn object_mut(&mut self) -> Option<&mut Object> {
+        match self {
+            WatchEvent::Added(o) | WatchEvent::Modified(o) | WatchEvent::Deleted(o) => Some(o),
+            WatchEvent::Bookmark { .. } | WatchEvent::Error(_) => None,
+        }
+    }
+
     /// The kind of that object; none for bookmarks and errors.
     pub fn kind(&self) -> Option<Kind> {
         self.object().map(Object::kind)
@@ -68,6 +76,8 @@ impl WatchEvent {
 pub struct Watcher {
     /// Of which kind.
     pub kind: Kind,
+    /// In which version of it the client is told.
+    pub version: Kind,
     /// Empty: all namespaces.
     pub namespace: String,
     /// Empty: all names.
@@ -144,6 +154,11 @@ impl Watchers {
             Some(node) => self.by_node.entry(node.to_owned()).or_default(),
             None => self.wide.entry(watcher.kind).or_default(),
         }
+    }
+
+    /// In which version of its kind a watch is told.
+    pub(super) fn version(&self, id: WatchId) -> Option<Kind> {
+        self.all.get(&id).map(|watcher| watcher.version)
     }
 
     /// Whether a watch is told who manages which fields.

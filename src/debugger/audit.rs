@@ -49,12 +49,14 @@ pub fn event(engine: &Engine, step: &Step) -> Option<Value> {
         "user": {"username": request.user.name, "groups": request.user.groups},
         "sourceIPs": [source(engine, request)],
         "userAgent": user_agent(&request.user),
-        "objectRef": object_ref(request, name, stored),
         "responseStatus": response_status(code, error),
         "requestReceivedTimestamp": received,
         "stageTimestamp": received,
         "annotations": annotations(step, error),
     });
+    if !matches!(request.body, Body::Path(_)) {
+        event["objectRef"] = object_ref(request, name, stored);
+    }
     if request.verb.writes() {
         let fields = event.as_object_mut().expect("the literal above is an object");
         fields.extend(sent(&request.body).map(|body| ("requestObject".to_owned(), body)));

@@ -15,10 +15,10 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::KindInfo;
 use super::json::Json;
 use super::read::{self, Reader};
 use super::shared::Shared;
-use super::{Kind, KindInfo, Object};
 
 /// A kind that is not in the table. Copying it copies a pointer; equal names are one row in memory, and rows stay for
 /// good, so there are never more of them than kinds that somebody has named.
@@ -172,22 +172,11 @@ impl Serialize for CustomObject {
     }
 }
 
-impl Object {
-    /// The same object as `kind` has it: of another version, if it is a custom one.
-    pub fn in_version(self, kind: Kind) -> Object {
-        match (self, kind) {
-            (Object::Custom(object), Kind::Custom(kind)) if object.kind != kind => {
-                Object::Custom(std::sync::Arc::new(std::sync::Arc::unwrap_or_clone(object).in_version(kind)))
-            }
-            (object, _) => object,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use super::super::Kind;
     use super::*;
 
     #[test]

@@ -11,7 +11,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 
 use super::definition::{is_true, kind_of, preferred};
-use super::{Kind, Object};
+use super::{Kind, Object, versions};
 
 /// The kinds that a client has heard of.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +44,14 @@ impl Discovery {
         self.definitions.values().filter_map(|definition| preferred_kind(definition))
     }
 
+    /// A custom kind in each version that is served, the preferred one first.
+    pub fn versions(&self, kind: Kind) -> Vec<Kind> {
+        let Some(definition) = self.definition(kind) else { return Vec::new() };
+        let served = definition.spec.versions.iter().filter(|version| version.served);
+        let others = served.map(|version| Kind::Custom(kind_of(definition, &version.name)));
+        std::iter::once(kind).chain(others.filter(|other| *other != kind)).collect()
+    }
+
     /// All kinds that are served, the built-in ones first.
     pub fn kinds(&self) -> impl Iterator<Item = Kind> {
         Kind::ALL.iter().copied().chain(self.custom())
@@ -51,7 +59,8 @@ impl Discovery {
 
     /// The kind with this `apiVersion` and `kind`, as a manifest names it.
     pub fn from_manifest(&self, api_version: &str, kind: &str) -> Option<Kind> {
-        Kind::from_manifest(api_version, kind).or_else(|| {
+        let is_named = |older: &Kind| older.info().api_version == api_version && older.info().kind == kind;
+        Kind::from_manifest(api_version, kind).or_else(|| versions::all_older().find(is_named)).or_else(|| {
             let (group, version) = api_version.split_once('/')?;
             let of = |definition: &&Arc<CustomResourceDefinition>| {
                 let served = definition.spec.versions.iter().any(|there| there.served && there.name == version);
@@ -61,8 +70,17 @@ impl Discovery {
         })
     }
 
-    /// The custom kind that is served at `/apis/GROUP/VERSION/PLURAL`.
+    /// The kind that is served at `/apis/GROUP/VERSION/PLURAL`, or at `/api/VERSION/PLURAL` if it is in no group.
     pub fn at(&self, group: &str, version: &str, plural: &str) -> Option<Kind> {
+        let is_here = |kind: &Kind| {
+            let info = kind.info();
+            (info.group, info.version, info.plural) == (group, version, plural)
+        };
+        let built_in = Kind::ALL.iter().copied().chain(versions::all_older()).find(is_here);
+        built_in.or_else(|| self.custom_at(group, version, plural))
+    }
+
+    fn custom_at(&self, group: &str, version: &str, plural: &str) -> Option<Kind> {
         let definition = self.definitions.get(&format!("{plural}.{group}"))?;
         let served = definition.spec.versions.iter().any(|there| there.served && there.name == version);
         served.then(|| Kind::Custom(kind_of(definition, version)))
@@ -71,7 +89,7 @@ impl Discovery {
     /// The kind that kubectl means by `word`: plural, singular, short name, `plural.group` or `plural.version.group`, in
     /// any case.
     pub fn from_word(&self, word: &str) -> Option<Kind> {
-        Kind::from_word(word).or_else(|| {
+        Kind::from_word(word).or_else(|| built_in_version(word)).or_else(|| {
             let word = word.to_ascii_lowercase();
             let (name, rest) = word.split_once('.').unwrap_or((&word, ""));
             self.definitions.values().find_map(|definition| {
@@ -122,6 +140,16 @@ impl Discovery {
         let version = self.definition(kind)?.spec.versions.iter().find(|there| there.name == version)?;
         version.additional_printer_columns.as_deref().filter(|columns| !columns.is_empty())
     }
+}
+
+/// The built-in kind that `plural.version.group` means, which may be an older version of it.
+fn built_in_version(word: &str) -> Option<Kind> {
+    let word = word.to_ascii_lowercase();
+    let (name, rest) = word.split_once('.')?;
+    let (version, group) = rest.split_once('.')?;
+    let kind = Kind::from_word(name)?;
+    let is_it = |kind: &Kind| kind.info().group == group && kind.info().version == version;
+    [kind].into_iter().chain(versions::older(kind)).find(is_it)
 }
 
 fn preferred_kind(definition: &CustomResourceDefinition) -> Option<Kind> {

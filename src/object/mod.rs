@@ -5,7 +5,8 @@
 //! [`Object`] is one reference-counted typed struct, and whoever changes one makes a new version of it.
 //!
 //! - [`kinds`]: the table of kinds; adding a kind to the cluster starts with one row there. [`custom`]: kinds that
-//!   users define; [`definition`], [`discovery`]: how they define them, and how clients learn of them.
+//!   users define; [`definition`], [`discovery`]: how they define them, and how clients learn of them. [`versions`]:
+//!   kinds that are served in an older version too.
 //! - [`meta`]: names, keys, owners, conditions.
 //! - [`status`]: errors as the API server gives them.
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
@@ -48,6 +49,7 @@ pub mod shared;
 pub mod status;
 pub mod time;
 pub mod token;
+pub mod versions;
 pub mod volume;
 pub mod zone;
 

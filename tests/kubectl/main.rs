@@ -12,4 +12,5 @@ mod recordings;
 mod server_side;
 mod shell;
 mod verbs;
+mod versions;
 mod watch;

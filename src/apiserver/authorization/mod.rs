@@ -18,8 +18,7 @@
 //! Must hold: a decision costs what the user's own rules cost, not what the cluster holds; it follows every change of a
 //! role or binding at once; it depends on nothing but the request and the stored objects.
 //!
-//! Left out: webhooks, ABAC, who may impersonate whom (only the person at the keyboard does), non-resource URLs (the
-//! HTTP front end's discovery is open to all).
+//! Left out: webhooks, ABAC, who may impersonate whom (only the person at the keyboard does).
 
 use std::cell::RefCell;
 use std::fmt;
@@ -27,6 +26,7 @@ use std::rc::Rc;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
+use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status, metrics};
 
 use super::admission::Reader;
@@ -85,6 +85,8 @@ pub struct Attributes<'a> {
     pub namespace: &'a str,
     /// Empty: none named.
     pub name: &'a str,
+    /// What is asked for if it is no resource: `/healthz`. Else empty.
+    pub path: &'a str,
 }
 
 impl<'a> Attributes<'a> {
@@ -92,9 +94,15 @@ impl<'a> Attributes<'a> {
     /// naming it, and the URL of a namespace is inside that namespace.
     pub fn of(request: &'a Request) -> Attributes<'a> {
         let info = request.kind.info();
-        if let Body::Review(review) = &request.body {
-            let ((group, resource), verb) = (review.resource(), request.verb.as_str());
-            return Attributes { user: &request.user, verb, group, resource: resource.into(), namespace: "", name: "" };
+        let (user, verb) = (&*request.user, request.verb.as_str());
+        let bare = Attributes { user, verb, group: "", resource: "".into(), namespace: "", name: "", path: "" };
+        match &request.body {
+            Body::Review(review) => {
+                let (group, resource) = review.resource();
+                return Attributes { group, resource: resource.into(), ..bare };
+            }
+            Body::Path(path) => return Attributes { path, ..bare },
+            _ => {}
         }
         let group = if request.subresource == Some(Subresource::Metrics) { metrics::GROUP } else { info.group };
         let resource = match request.subresource {
@@ -108,7 +116,7 @@ impl<'a> Attributes<'a> {
             (_, name) => name,
         };
         let namespace = if request.kind == Kind::Namespace { name } else { &request.namespace };
-        Attributes { user: &request.user, verb: request.verb.as_str(), group, resource, namespace, name }
+        Attributes { group, resource, namespace, name, ..bare }
     }
 }
 
@@ -187,19 +195,26 @@ fn everything() -> Vec<PolicyRule> {
 
 /// The 403. Mirrors `responsewriters.Forbidden`.
 fn forbidden(kind: Kind, attributes: &Attributes, reasons: &[String]) -> Status {
-    let Attributes { user, verb, group, resource, namespace, name } = attributes;
-    let mut why = format!("User {:?} cannot {verb} resource \"{resource}\" in API group \"{group}\"", user.name);
-    why += &if namespace.is_empty() {
-        " at the cluster scope".into()
-    } else {
-        format!(" in the namespace \"{namespace}\"")
+    let Attributes { user, verb, group, resource, namespace, name, path } = attributes;
+    let mut why = format!("User {:?} cannot {verb} ", user.name);
+    why += &match (*path, *namespace) {
+        ("", "") => format!("resource \"{resource}\" in API group \"{group}\" at the cluster scope"),
+        ("", namespace) => {
+            format!("resource \"{resource}\" in API group \"{group}\" in the namespace \"{namespace}\"")
+        }
+        (path, _) => format!("path {path:?}"),
     };
     if !reasons.is_empty() {
         why = format!("{why}: {}", reasons.join("\n"));
     }
     // The answer may end up in a browser.
     let why = why.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    Status::forbidden(kind, name, &why)
+    match path.is_empty() {
+        true => Status::forbidden(kind, name, &why),
+        false => {
+            Status { details: Some(Box::default()), ..Status::new(Reason::Forbidden, format!("forbidden: {why}")) }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -210,6 +210,10 @@ fn describe(kind: &str, name: &str, role: &RoleRef, subject: &Subject, namespace
 
 /// Whether one rule allows the request. Mirrors `RuleAllows`.
 pub fn rule_allows(rule: &PolicyRule, attributes: &Attributes) -> bool {
+    if !attributes.path.is_empty() {
+        let urls = rule.non_resource_urls.as_deref().unwrap_or_default();
+        return has(&rule.verbs, attributes.verb) && matches_path(urls, attributes.path);
+    }
     has(&rule.verbs, attributes.verb)
         && has(rule.api_groups.as_deref().unwrap_or_default(), attributes.group)
         && matches_resource(rule.resources.as_deref().unwrap_or_default(), &attributes.resource)
@@ -218,6 +222,11 @@ pub fn rule_allows(rule: &PolicyRule, attributes: &Attributes) -> bool {
 
 fn has(list: &[String], wanted: &str) -> bool {
     list.iter().any(|item| item == "*" || item == wanted)
+}
+
+/// `*`, `/healthz`, or `/apis/*`. Mirrors `NonResourceURLMatches`.
+fn matches_path(urls: &[String], wanted: &str) -> bool {
+    urls.iter().any(|url| url == wanted || url.strip_suffix('*').is_some_and(|below| wanted.starts_with(below)))
 }
 
 /// `*`, `pods`, `pods/status`, or `*/status`. A rule on `pods` says nothing about `pods/status`.

@@ -181,7 +181,7 @@ impl ApiServer {
     /// The same for the events of watches that want to see them.
     pub(super) fn show_managers_in_events(&self, events: &mut [(WatchId, WatchEvent)]) {
         for (id, event) in events {
-            if let WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) = event
+            if let Some(object) = event.object_mut()
                 && self.watchers.shows_managers(*id)
             {
                 self.show_in(object, None);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Call, Format};
+use crate::apiserver::non_resource;
 use crate::apiserver::request::{Answer, Request, Response, Verb};
 use crate::apiserver::watch::WatchEvent;
 use crate::object::metrics::{self, Metrics};
@@ -25,8 +26,12 @@ pub struct HttpAnswer {
 impl HttpAnswer {
     /// Nothing is served at this path. Not even a Status, just as Go's server has it.
     pub fn page_not_found() -> HttpAnswer {
-        let body = "404 page not found\n".to_owned();
-        HttpAnswer { code: 404, content_type: "text/plain; charset=utf-8", headers: Vec::new(), body }
+        HttpAnswer {
+            code: 404,
+            content_type: non_resource::TEXT,
+            headers: Vec::new(),
+            body: non_resource::NOT_FOUND.into(),
+        }
     }
 
     /// A failure.
@@ -51,6 +56,9 @@ impl HttpAnswer {
 /// The answer to a call.
 pub(super) fn answer(call: &Call, answer: &Answer) -> HttpAnswer {
     let mut http = match &answer.result {
+        Ok(Response::Page { content_type, body }) => {
+            HttpAnswer { code: answer.code, content_type, headers: Vec::new(), body: body.clone() }
+        }
         Ok(response) => HttpAnswer::value(answer.code, &body(&call.request, answer.code, response), call.format),
         // A watch of the forgotten past begins like any other, and its only event says so.
         Err(status) if call.request.verb == Verb::Watch && status.reason == Reason::Expired => {
@@ -86,7 +94,7 @@ fn body(request: &Request, code: u16, response: &Response) -> Value {
         Response::Scale(scale) => serde_json::to_value(scale).unwrap_or_default(),
         Response::Token(issued) => serde_json::to_value(issued).unwrap_or_default(),
         Response::Metrics(all) => metrics(request, all),
-        Response::Watching | Response::Upgraded { .. } | Response::Review(_) => Value::Null,
+        Response::Watching | Response::Upgraded { .. } | Response::Review(_) | Response::Page { .. } => Value::Null,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::options::{Query, decode_percent};
 use crate::apiserver::request::{Subresource, Verb};
-use crate::object::{Discovery, Kind, metrics};
+use crate::object::{Discovery, Kind, metrics, versions};
 
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,13 +32,7 @@ impl Shape {
         if (group, version) == (metrics::GROUP, metrics::VERSION) {
             return of_metrics(rest);
         }
-        let kind_of = |plural: &str| {
-            let here = |kind: &Kind| {
-                let info = kind.info();
-                (info.group, info.version, info.plural) == (group, version, plural)
-            };
-            Kind::ALL.iter().copied().find(here).or_else(|| known.at(group, version, plural))
-        };
+        let kind_of = |plural: &str| known.at(group, version, plural);
         let (kind, namespace, name, subresource) = match *rest {
             // A namespace is an object too; below it lie the objects in it.
             ["namespaces", name] => (Kind::Namespace, "", name, ""),
@@ -99,9 +93,10 @@ fn of_metrics(rest: &[&str]) -> Option<Shape> {
     Some(Shape { kind, namespace: namespace.to_owned(), name: name.to_owned(), subresource })
 }
 
-fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
+pub(crate) fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
     let name = kind.info().kind;
     match part {
+        "scale" if versions::stored_as(kind) != kind => None,
         // Whether it has one, its definition says.
         "status" if matches!(kind, Kind::Custom(_)) => Some(Subresource::Status),
         "scale" if matches!(kind, Kind::Custom(_)) => Some(Subresource::Scale),

@@ -15,6 +15,9 @@ pub fn of(request: &Request) -> String {
 
 fn path(request: &Request) -> String {
     let info = request.kind.info();
+    if let Body::Path(path) = &request.body {
+        return path.clone();
+    }
     let (group, version, plural) = match (&request.body, request.subresource) {
         (Body::Review(review), _) => {
             let (group, resource) = review.resource();

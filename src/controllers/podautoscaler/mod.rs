@@ -27,7 +27,7 @@
 //! # Left out
 //!
 //! Metrics of Pods, objects and from outside (`custom.metrics.k8s.io`, `external.metrics.k8s.io`): nobody serves those APIs
-//! here, and the conditions say so as they do in a cluster without an adapter. `autoscaling/v1`, and scaling to zero.
+//! here, and the conditions say so as they do in a cluster without an adapter. Scaling to zero.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

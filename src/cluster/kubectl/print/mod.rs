@@ -35,7 +35,7 @@ pub mod fields;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::object::Kind;
+use crate::object::{Discovery, Kind};
 
 /// How to print objects: `-o`.
 #[derive(Clone, Debug)]
@@ -113,7 +113,7 @@ pub fn json_text(value: &Value) -> String {
 
 /// The kind of a JSON object, if the cluster knows it.
 pub fn kind_of(object: &Value) -> Option<Kind> {
-    Kind::from_manifest(fields::text(object, "apiVersion"), fields::text(object, "kind"))
+    Discovery::default().from_manifest(fields::text(object, "apiVersion"), fields::text(object, "kind"))
 }
 
 /// `deployment.apps/web`: how kubectl names an object that it did something to.

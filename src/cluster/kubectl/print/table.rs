@@ -1,5 +1,7 @@
 //! Tables: `kubectl get`.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -7,7 +9,7 @@ use super::columns::{Layout, layout};
 use super::fields::{at, labels, text};
 use super::jsonpath::Template;
 use super::{kind_of, qualified_singular, tabs};
-use crate::object::{Discovery, Kind};
+use crate::object::{Discovery, Kind, versions};
 
 /// How a table is to look.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +35,11 @@ pub fn table(kind: Kind, objects: &[Value], look: Look, now: Timestamp, discover
 
 /// Its lines before they are lined up: cells with tabs between them.
 pub fn lines(kind: Kind, objects: &[Value], look: &Look, now: Timestamp, discovery: &Discovery) -> Vec<String> {
+    // The server makes its tables of what it has, whatever version was asked for.
+    let stored = versions::stored_as(kind);
+    let of_stored = |object: &Value| versions::to_stored(object).map(|object| object.to_json()).unwrap_or_default();
+    let objects: Cow<[Value]> = if stored == kind { objects.into() } else { objects.iter().map(of_stored).collect() };
+    let kind = stored;
     let layout = layout(kind, discovery);
     let shown: Vec<usize> = (0..layout.columns.len()).filter(|&i| look.wide || !layout.columns[i].1).collect();
     let head = |i: &usize| layout.columns[*i].0.to_ascii_uppercase();
@@ -42,7 +49,7 @@ pub fn lines(kind: Kind, objects: &[Value], look: &Look, now: Timestamp, discove
         heads.extend(look.label_columns.iter().map(|key| key.rsplit('/').next().unwrap_or(key).to_ascii_uppercase()));
         rows.push(row(look, "NAMESPACE", heads, "LABELS".to_owned()));
     }
-    for object in objects {
+    for object in &*objects {
         let mut cells = (layout.cells)(object, now);
         if look.prefix {
             cells = prefixed(kind, &layout, cells);

@@ -7,7 +7,7 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::{list, text};
 use crate::cluster::kubectl::print::tabs;
-use crate::object::Kind;
+use crate::object::{Kind, versions};
 
 /// `kubectl api-resources`.
 pub async fn api_resources(cx: &Kubectl) -> Result<(), Failure> {
@@ -27,7 +27,8 @@ pub async fn api_resources(cx: &Kubectl) -> Result<(), Failure> {
 /// `kubectl api-versions`.
 pub async fn api_versions(cx: &Kubectl) -> Result<(), Failure> {
     let known = cx.discover().await?;
-    let versions: std::collections::BTreeSet<&str> = known.kinds().map(|kind| kind.info().api_version).collect();
+    let versions: std::collections::BTreeSet<&str> =
+        known.kinds().chain(versions::all_older()).map(|kind| kind.info().api_version).collect();
     versions.into_iter().for_each(|version| cx.line(version));
     Ok(())
 }

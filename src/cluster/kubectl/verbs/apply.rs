@@ -13,8 +13,8 @@ use crate::cluster::kubectl::calls::{Failure, write_options};
 use crate::cluster::kubectl::print::describe::LAST_APPLIED;
 use crate::cluster::kubectl::print::fields::text;
 use crate::cluster::manifest::Manifest;
-use crate::object::Kind;
 use crate::object::patch::{three_way_merge, three_way_strategic};
+use crate::object::{Kind, versions};
 
 const MANAGER: &str = "kubectl-client-side-apply";
 
@@ -85,7 +85,7 @@ async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Va
 /// From what was applied last and what is there to what is wanted: a strategic merge patch, or for a kind that has no type,
 /// and so no tags to merge by, a merge patch.
 pub fn three_way(kind: Kind, last_applied: &Value, live: &Value, wanted: &Value) -> Patch {
-    match kind {
+    match versions::stored_as(kind) {
         Kind::Custom(_) => Patch::Merge(three_way_merge(last_applied, live, wanted)),
         kind => Patch::Strategic(three_way_strategic(kind, last_applied, live, wanted)),
     }

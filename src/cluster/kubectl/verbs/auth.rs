@@ -52,7 +52,8 @@ pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 /// `kubectl auth can-i VERB TYPE[/NAME]`: `no` is a failure.
 async fn can_i(verb: &str, what: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if what.starts_with('/') {
-        return Err(Failure::text("questions about URLs are left out: discovery is open to all here"));
+        let access = Access { verb: verb.to_owned(), path: what.to_owned(), ..Access::default() };
+        return tell(ask(Review::SelfAccess(access), cx).await?, cx);
     }
     let (word, name) = what.split_once('/').unwrap_or((what, ""));
     if !VERBS.contains(&verb) {
@@ -76,8 +77,14 @@ async fn can_i(verb: &str, what: &str, args: &Args, cx: &Kubectl) -> Result<(), 
         part => format!("{plural}/{part}"),
     };
     let namespace = if everywhere { String::new() } else { cx.namespace(args).to_owned() };
-    let access = Access { namespace, verb: verb.to_owned(), group, resource, name: name.to_owned() };
-    match ask(Review::SelfAccess(access), cx).await? {
+    let access =
+        Access { namespace, verb: verb.to_owned(), group, resource, name: name.to_owned(), path: String::new() };
+    tell(ask(Review::SelfAccess(access), cx).await?, cx)
+}
+
+/// `yes` or `no`, which is a failure.
+fn tell(verdict: Verdict, cx: &Kubectl) -> Result<(), Failure> {
+    match verdict {
         Verdict::Access { allowed: true, .. } => {
             cx.line("yes");
             Ok(())

@@ -8,9 +8,9 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, Query, plain_options, write_options};
 use crate::cluster::kubectl::print::fields::{flag, int, list, text};
-use crate::object::Kind;
 use crate::object::patch::{diff_merge, diff_strategic};
 use crate::object::status::Reason;
+use crate::object::{Kind, versions};
 
 impl Kubectl {
     /// The objects that a verb is to change, read.
@@ -39,7 +39,7 @@ impl Kubectl {
 
     /// Sends the difference between two versions of an object, if there is one.
     pub async fn patch_difference(&self, kind: Kind, old: &Value, new: &Value, query: Query) -> Result<bool, Failure> {
-        let patch = match kind {
+        let patch = match versions::stored_as(kind) {
             Kind::Custom(_) => Patch::Merge(diff_merge(old, new)),
             kind => Patch::Strategic(diff_strategic(kind, old, new)),
         };

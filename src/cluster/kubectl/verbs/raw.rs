@@ -5,13 +5,16 @@
 
 use serde_json::Value;
 
-use crate::apiserver::request::Verb;
+use crate::apiserver::request::{Response, Verb};
 use crate::apiserver::rest::{self, HttpAnswer, HttpRequest};
 use crate::object::status::Reason;
 use crate::object::{Discovery, Kind, Status};
 
 use super::super::args::Args;
 use super::super::{Failure, Kubectl};
+
+/// What a client says of an answer with code 404 that is no Status.
+const NOT_FOUND: &str = "the server could not find the requested resource";
 
 /// Sends a request with this method to the path of `--raw`, with the file of `-f` as its body unless it only reads.
 pub async fn raw(method: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -42,6 +45,9 @@ pub async fn raw(method: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure>
         cx.complain(format!("Warning: {warning}"));
     }
     let told = rest::respond(&call, &answer).body;
+    if answer.code == 404 && matches!(answer.result, Ok(Response::Page { .. })) {
+        return Err(Status::new(Reason::NotFound, NOT_FOUND).into());
+    }
     answer.result?;
     cx.line(told.trim_end());
     Ok(())
@@ -55,5 +61,5 @@ fn refused(answer: HttpAnswer) -> Status {
         405 => Reason::MethodNotAllowed,
         _ => Reason::BadRequest,
     };
-    Status::new(reason, told["message"].as_str().unwrap_or("the server could not find the requested resource"))
+    Status::new(reason, told["message"].as_str().unwrap_or(NOT_FOUND))
 }

@@ -1,0 +1,159 @@
+//! What stands at paths that are no object's: the server's health, its version, and which kinds it serves.
+//!
+//! Whoever asks is authenticated and authorized as everywhere; the rules that allow it name URLs. All who are known may
+//! read discovery, everybody may ask for the health and the version: see the ClusterRoles `system:discovery` and
+//! `system:public-info-viewer`. `kubectl get --raw` reaches these paths.
+//!
+//! Mirrors `k8s.io/apiserver/pkg/server/{healthz,routes}` and `pkg/endpoints/discovery`.
+//!
+//! Left out: single health checks, and `?verbose`; of the version, what a build says of itself; aggregated discovery,
+//! OpenAPI, metrics and profiles.
+
+use serde_json::{Value, json};
+
+use super::request::{Response, Subresource, Verb};
+use super::rest::options::Query;
+use super::rest::path::{Shape, served_subresource};
+use super::{ApiServer, registry};
+use crate::object::{Discovery, Kind, versions};
+
+/// The media type of plain text.
+pub(super) const TEXT: &str = "text/plain; charset=utf-8";
+/// The body of a 404 that is no Status.
+pub(super) const NOT_FOUND: &str = "404 page not found\n";
+
+impl ApiServer {
+    /// What stands there, or the 404.
+    pub(super) fn page(&self, path: &str) -> (u16, Response) {
+        let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
+        let found = match segments[..] {
+            ["healthz" | "livez" | "readyz"] => {
+                return (200, Response::Page { content_type: TEXT, body: "ok".to_owned() });
+            }
+            ["version"] => Some(version()),
+            ["api"] => Some(json!({"kind": "APIVersions", "versions": ["v1"]})),
+            ["apis"] => Some(self.groups()),
+            ["apis", group] => self.group(group),
+            ["api", "v1"] => self.resources("", "v1"),
+            ["apis", group, version] => self.resources(group, version),
+            _ => None,
+        };
+        match found {
+            Some(found) => (200, Response::Page { content_type: "application/json", body: found.to_string() }),
+            None => (404, Response::Page { content_type: TEXT, body: NOT_FOUND.to_owned() }),
+        }
+    }
+
+    /// All that is served, in every version.
+    fn kinds(&self) -> Vec<Kind> {
+        let definitions = self.store.prefix(registry::prefix(Kind::CustomResourceDefinition));
+        let definitions: Vec<_> = definitions.map(|(_, entry)| entry.value.clone()).collect();
+        let known = Discovery::of(&definitions);
+        let custom = known.custom().flat_map(|kind| known.versions(kind));
+        Kind::ALL.iter().copied().chain(versions::all_older()).chain(custom).collect()
+    }
+
+    fn groups(&self) -> Value {
+        let mut names: Vec<&str> = Vec::new();
+        for kind in self.kinds() {
+            let group = kind.info().group;
+            if !group.is_empty() && !names.contains(&group) {
+                names.push(group);
+            }
+        }
+        let groups: Vec<Value> = names.into_iter().filter_map(|name| self.group(name)).map(without_type).collect();
+        json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+    }
+
+    fn group(&self, name: &str) -> Option<Value> {
+        let mut served: Vec<Value> = Vec::new();
+        for kind in self.kinds().iter().filter(|kind| kind.info().group == name && !name.is_empty()) {
+            let version = json!({"groupVersion": kind.info().api_version, "version": kind.info().version});
+            if !served.contains(&version) {
+                served.push(version);
+            }
+        }
+        let preferred = served.first()?.clone();
+        Some(json!({"kind": "APIGroup", "apiVersion": "v1", "name": name, "versions": served,
+            "preferredVersion": preferred}))
+    }
+
+    fn resources(&self, group: &str, version: &str) -> Option<Value> {
+        let kinds =
+            self.kinds().into_iter().filter(|kind| (kind.info().group, kind.info().version) == (group, version));
+        let mut resources: Vec<Value> = Vec::new();
+        for kind in kinds {
+            resources.push(resource(kind, None));
+            let parts = Subresource::ALL.into_iter().filter(|part| served_subresource(kind, part.as_str()).is_some());
+            resources.extend(parts.map(|part| resource(kind, Some(part))));
+        }
+        resources.sort_by_key(|resource| resource["name"].to_string());
+        let of = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+        let list = json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": of, "resources": resources});
+        (!resources.is_empty()).then_some(list)
+    }
+}
+
+/// One row of an APIResourceList.
+fn resource(kind: Kind, subresource: Option<Subresource>) -> Value {
+    let info = kind.info();
+    let name = match subresource {
+        None => info.plural.to_owned(),
+        Some(part) => format!("{}/{}", info.plural, part.as_str()),
+    };
+    let (of, group, version) = match subresource {
+        Some(Subresource::Scale) => ("Scale", "autoscaling", "v1"),
+        Some(Subresource::Binding) => ("Binding", "", ""),
+        Some(Subresource::Eviction) => ("Eviction", "policy", "v1"),
+        Some(Subresource::Token) => ("TokenRequest", "authentication.k8s.io", "v1"),
+        Some(Subresource::Exec) => ("PodExecOptions", "", ""),
+        _ => (info.kind, "", ""),
+    };
+    let singular = if subresource.is_none() { info.singular() } else { String::new() };
+    let mut row = json!({"name": name, "singularName": singular, "namespaced": info.namespaced, "kind": of,
+        "verbs": verbs(kind, subresource)});
+    for (field, value) in [("group", group), ("version", version)] {
+        if !value.is_empty() {
+            row[field] = value.into();
+        }
+    }
+    if subresource.is_none() && !info.short_names.is_empty() {
+        row["shortNames"] = json!(info.short_names);
+    }
+    row
+}
+
+/// What may be done with all of a kind, or with one.
+fn verbs(kind: Kind, subresource: Option<Subresource>) -> Vec<&'static str> {
+    let namespace = if kind.info().namespaced { "default" } else { "" };
+    let shape = |name: &str| Shape { kind, namespace: namespace.to_owned(), name: name.to_owned(), subresource };
+    let (all, one) = (shape(""), shape("one"));
+    let mut verbs: Vec<Verb> = Vec::new();
+    for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+        let on_all = if subresource.is_none() { all.verb(method, &Query::default()) } else { None };
+        let on_one = one.verb(method, &Query::default());
+        for verb in on_all.into_iter().chain(on_one) {
+            verbs.push(verb);
+            if verb == Verb::List {
+                verbs.push(Verb::Watch);
+            }
+        }
+    }
+    let mut words: Vec<&str> = verbs.into_iter().map(Verb::as_str).collect();
+    words.sort_unstable();
+    words
+}
+
+fn version() -> Value {
+    json!({"major": "1", "minor": "36", "gitVersion": "v1.36.2", "gitTreeState": "clean", "compiler": "gc",
+        "platform": "linux/amd64"})
+}
+
+/// A group in a list does not repeat its kind.
+fn without_type(mut group: Value) -> Value {
+    if let Some(fields) = group.as_object_mut() {
+        fields.remove("kind");
+        fields.remove("apiVersion");
+    }
+    group
+}

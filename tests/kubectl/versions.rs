@@ -1,0 +1,97 @@
+//! Kinds that are served in an older version too, and what stands at paths that are no object's.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use crate::shell::Shell;
+use crate::verbs::agrees;
+
+const V1: &str = "
+apiVersion: autoscaling/v1
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 2
+  maxReplicas: 5
+  targetCPUUtilizationPercentage: 50
+";
+
+const V2: &str = "
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: mixed}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  maxReplicas: 5
+  metrics: [{type: Resource, resource: {name: memory, target: {type: Utilization, averageUtilization: 60}}}]
+";
+
+fn check(shell: &mut Shell, script: &[(&str, &str)]) {
+    let mut wrong = Vec::new();
+    for (line, want) in script {
+        let shown = shell.line(line);
+        if !agrees(&shown, want) {
+            wrong.push(format!("$ {line}\n- {want}\n+ {shown}"));
+        }
+    }
+    assert!(wrong.is_empty(), "- wanted, + shown\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_old_version_of_an_autoscaler_is_the_same_object() {
+    let mut shell = Shell::new(Path::new("."), "old");
+    let more = V1.replace("maxReplicas: 5", "maxReplicas: 7").replace("50", "70");
+    let typo = V1.replace("targetCPU", "targetGPU");
+    let low = V1.replace("maxReplicas: 5", "maxReplicas: 1");
+    let files = [("v1.yaml", V1), ("v2.yaml", V2), ("more.yaml", &more), ("typo.yaml", &typo), ("low.yaml", &low)];
+    shell.cluster.kubectl.files =
+        Rc::new(files.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect());
+    #[rustfmt::skip]
+    let script = [
+        ("kubectl apply -f typo.yaml", "Error from server (BadRequest): error when creating \"typo.yaml\": HorizontalPodAutoscaler in version \"v1\" cannot be handled as a HorizontalPodAutoscaler: strict decoding error: unknown field \"spec.targetGPUUtilizationPercentage\""),
+        ("kubectl apply -f low.yaml", "The HorizontalPodAutoscaler \"web\" is invalid: …"),
+        ("kubectl apply -f v1.yaml", "horizontalpodautoscaler.autoscaling/web created"),
+        ("kubectl apply -f v1.yaml", "horizontalpodautoscaler.autoscaling/web unchanged"),
+        ("kubectl get hpa web -o jsonpath={.apiVersion}:{.spec.metrics}", "autoscaling/v2:[{\"resource\":{\"name\":\"cpu\",\"target\":{\"averageUtilization\":50,\"type\":\"Utilization\"}},\"type\":\"Resource\"}]"),
+        ("kubectl get hpa.v1.autoscaling web -o jsonpath={.apiVersion}:{.spec.targetCPUUtilizationPercentage}", "autoscaling/v1:50"),
+        ("kubectl get horizontalpodautoscalers.v1.autoscaling", "NAME   REFERENCE        TARGETS              MINPODS   MAXPODS   REPLICAS   AGE\nweb …"),
+        ("kubectl apply -f more.yaml", "horizontalpodautoscaler.autoscaling/web configured"),
+        ("kubectl get hpa web -o jsonpath={.spec.maxReplicas}:{.spec.metrics[0].resource.target.averageUtilization}", "7:70"),
+        ("kubectl patch hpa.v1.autoscaling web --type=json -p '[{\"op\":\"replace\",\"path\":\"/spec/targetCPUUtilizationPercentage\",\"value\":20}]'", "horizontalpodautoscaler.autoscaling/web patched"),
+        ("kubectl get hpa web -o jsonpath={.spec.metrics[0].resource.target.averageUtilization}", "20"),
+        ("kubectl apply --server-side --field-manager=me --force-conflicts -f v1.yaml", "horizontalpodautoscaler.autoscaling/web serverside-applied"),
+        ("kubectl create -f v2.yaml", "horizontalpodautoscaler.autoscaling/mixed created"),
+        ("kubectl get hpa.v1.autoscaling mixed -o jsonpath={.spec}{.metadata.annotations.autoscaling\\.alpha\\.kubernetes\\.io/metrics}", "{\"maxReplicas\":5,\"minReplicas\":1,\"scaleTargetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}}[{\"type\":\"Resource\",\"resource\":{\"name\":\"memory\",\"targetAverageUtilization\":60}}]"),
+        ("kubectl label hpa.v1.autoscaling mixed a=b", "horizontalpodautoscaler.autoscaling/mixed labeled"),
+        ("kubectl get hpa mixed -o jsonpath={.spec.metrics[*].resource.name}{.metadata.labels}{.metadata.annotations}", "memory{\"a\":\"b\"}"),
+        ("kubectl get --raw /apis/autoscaling/v1/namespaces/old/horizontalpodautoscalers/ghost", "Error from server (NotFound): horizontalpodautoscalers.autoscaling \"ghost\" not found"),
+        ("kubectl delete -f v1.yaml", "horizontalpodautoscaler.autoscaling \"web\" deleted"),
+    ];
+    check(&mut shell, &script);
+    assert!(shell.line("kubectl api-versions").contains("autoscaling/v1\nautoscaling/v2\n"));
+}
+
+#[test]
+fn paths_that_are_no_objects() {
+    let mut shell = Shell::new(Path::new("."), "paths");
+    #[rustfmt::skip]
+    let script = [
+        ("kubectl get --raw /healthz", "ok"),
+        ("kubectl get --raw /livez", "ok"),
+        ("kubectl get --raw /readyz --as=ada", "ok"),
+        ("kubectl get --raw /version", "{\"compiler\":\"gc\",\"gitTreeState\":\"clean\",\"gitVersion\":\"v1.36.2\",…"),
+        ("kubectl get --raw /api", "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"]}"),
+        ("kubectl get --raw /apis/autoscaling", "{\"apiVersion\":\"v1\",\"kind\":\"APIGroup\",\"name\":\"autoscaling\",\"preferredVersion\":{\"groupVersion\":\"autoscaling/v2\",\"version\":\"v2\"},\"versions\":[{\"groupVersion\":\"autoscaling/v2\",\"version\":\"v2\"},{\"groupVersion\":\"autoscaling/v1\",\"version\":\"v1\"}]}"),
+        ("kubectl get --raw /apis --as=ada", "{\"apiVersion\":\"v1\",\"groups\":[{\"name\":…"),
+        ("kubectl get --raw /api/v1", "{\"apiVersion\":\"v1\",\"groupVersion\":\"v1\",\"kind\":\"APIResourceList\",\"resources\":[{\"kind\":\"ConfigMap\",\"name\":\"configmaps\",\"namespaced\":true,\"shortNames\":[\"cm\"],\"singularName\":\"configmap\",\"verbs\":[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]},…"),
+        ("kubectl get --raw /api/v1/namespaces/paths", "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",…"),
+        ("kubectl get --raw /foo", "Error from server (NotFound): the server could not find the requested resource"),
+        ("kubectl get --raw /foo --as=ada", "Error from server (Forbidden): forbidden: User \"ada\" cannot get path \"/foo\""),
+        ("kubectl get --raw /apis/nosuch/v1", "Error from server (NotFound): the server could not find the requested resource"),
+        ("kubectl auth can-i get /healthz --as=ada", "yes"),
+        ("kubectl auth can-i get /logs/ --as=ada", "no"),
+        ("kubectl auth can-i get /logs/", "yes"),
+    ];
+    check(&mut shell, &script);
+}
