@@ -115,6 +115,8 @@ pub struct Handled {
     pub fanout: Vec<(WatchId, WatchEvent)>,
     /// The stages it passed and what each decided; empty unless stages are kept.
     pub stages: Vec<(&'static str, String)>,
+    /// What policies want noted in the audit log: keys and values. Empty unless stages are kept.
+    pub audit: Vec<(String, String)>,
     /// What the store did, in order.
     pub changes: Vec<Change>,
     /// Admission webhooks have to be asked first. Nothing has been done then, and the answer says no more than that.
@@ -135,6 +137,7 @@ pub(crate) struct Handling<'a> {
     pub warnings: Vec<String>,
     pub fanout: Vec<(WatchId, WatchEvent)>,
     pub stages: Option<Vec<(&'static str, String)>>,
+    pub audit: Vec<(String, String)>,
     pub changes: Vec<Change>,
     /// Who would have written what a dry run did not store.
     pub tried: Option<History>,
@@ -145,6 +148,13 @@ pub(crate) struct Handling<'a> {
 }
 
 impl Handling<'_> {
+    /// Notes something for the audit log, if somebody reads it.
+    pub fn note_in_audit(&mut self, key: String, value: String) {
+        if self.stages.is_some() {
+            self.audit.push((key, value));
+        }
+    }
+
     /// Says what a stage decided; the text is made only if somebody reads it.
     pub fn stage(&mut self, name: &'static str, detail: impl FnOnce() -> String) {
         if let Some(stages) = &mut self.stages {
@@ -240,6 +250,7 @@ impl ApiServer {
             warnings: Vec::new(),
             fanout: Vec::new(),
             stages: self.keep_stages.then(Vec::new),
+            audit: Vec::new(),
             changes: Vec::new(),
             tried: None,
             reviews,
@@ -263,11 +274,16 @@ impl ApiServer {
         self.tell_in_versions(&mut handling.fanout);
         let wrote = !handling.changes.is_empty();
         let reviews = handling.reviews.filter(|_| !handling.calls.is_empty());
-        let waits = reviews.map(|reviews| Box::new(Waits { calls: handling.calls, reviews }));
-        assert!(waits.is_none() || !wrote, "a request that waits for webhooks has changed nothing");
+        let mut waits = reviews.map(|reviews| Box::new(Waits { calls: handling.calls, reviews }));
+        let (mut code, mut result) = (code, result);
+        if wrote && waits.take().is_some() {
+            let status = Status::internal("a request that has changed something already asks webhooks");
+            (code, result) = (status.code, Err(status));
+        }
         let answer = Answer { code, result, warnings: handling.warnings, wrote };
         let stages = handling.stages.unwrap_or_default();
-        Handled { answer, fanout: handling.fanout, stages, changes: handling.changes, waits }
+        let Handling { fanout, audit, changes, .. } = handling;
+        Handled { answer, fanout, stages, audit, changes, waits }
     }
 
     /// A watch's connection broke.

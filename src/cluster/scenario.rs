@@ -32,6 +32,9 @@ mod exploration;
 
 pub use exploration::{Exploration, Fixed, OwnProperty};
 
+/// More copies of a component show nothing that fewer do not, and each costs memory.
+const COPIES_MAX: u16 = 9;
+
 /// One scenario.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -361,6 +364,16 @@ pub enum ScenarioError {
         /// Which, and what is wrong with it.
         message: String,
     },
+    /// Of something there are to be more than run here.
+    #[error("{path}: {field}: {count} are too many; at most {COPIES_MAX} run here, and two or three show all there is")]
+    TooMany {
+        /// The file.
+        path: String,
+        /// Which field.
+        field: &'static str,
+        /// What it says.
+        count: u16,
+    },
     /// A line of the timeline makes no sense.
     #[error("{path}: timeline line {number}: {message}")]
     Line {
@@ -423,6 +436,14 @@ impl Scenario {
         scenario.name = path.to_owned();
         webhook::check(&scenario.webhooks)
             .map_err(|message| ScenarioError::Webhook { path: path.to_owned(), message })?;
+        let copies = [
+            ("managers", scenario.managers),
+            ("schedulers", scenario.schedulers),
+            ("apiServers", scenario.api_servers),
+        ];
+        if let Some((field, count)) = copies.into_iter().find(|(_, count)| *count > COPIES_MAX) {
+            return Err(ScenarioError::TooMany { path: path.to_owned(), field, count });
+        }
         for (number, line) in (1..).zip(&scenario.timeline) {
             super::timeline::parse(line).map_err(|message| ScenarioError::Line {
                 path: path.to_owned(),
@@ -446,5 +467,20 @@ impl NodeDescription {
     fn config(&self) -> NodeConfig {
         let labels = self.labels.clone();
         NodeConfig { name: self.name.clone(), cpu: self.cpu, memory_gi: self.memory_gi, pods: self.pods, labels }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_not_any_number_of_copies() {
+        for field in ["managers", "schedulers", "apiServers"] {
+            let parsed = |count: u16| Scenario::parse("s", &format!("title: t\n{field}: {count}"));
+            assert!(parsed(COPIES_MAX).is_ok(), "{field}");
+            let error = parsed(COPIES_MAX + 1).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("s: {field}: 10 are too many; at most 9 run here")), "{error}");
+        }
     }
 }

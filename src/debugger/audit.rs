@@ -12,7 +12,6 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::admission::policy;
 use crate::apiserver::request::{Body, Request, Subresource, User, Verb};
 use crate::apiserver::rest::uri;
 use crate::cluster::API_SERVER_IP;
@@ -143,10 +142,10 @@ fn annotations(step: &Step, error: Option<&Status>) -> Value {
     let mut annotations = decision(step, error);
     let fields = annotations.as_object_mut().expect("a decision is an object");
     let noted = step.notes.iter().filter_map(|note| match note {
-        Note::Stage { name: policy::AUDIT, detail } => detail.split_once('='),
+        Note::Audit { key, value } => Some((key.clone(), value.as_str().into())),
         _ => None,
     });
-    fields.extend(noted.map(|(key, value)| (key.to_owned(), value.into())));
+    fields.extend(noted);
     annotations
 }
 

@@ -116,7 +116,7 @@ impl Engine {
     /// The same with so many API servers.
     pub fn with_servers(mut api: ApiServer, seed: u64, count: u16) -> Engine {
         let servers = servers::Servers::new(count);
-        api.several = servers.places() > 1;
+        api.several = servers.several();
         Engine {
             api,
             hub: Hub::new(seed ^ 0x6b75_6265),

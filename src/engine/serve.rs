@@ -38,11 +38,14 @@ impl Engine {
             Some(parked) => self.api.resume(cache, request, parked.reviews),
             None => self.api.handle_with(cache, request, watch, self.now),
         };
-        if self.api.several {
+        if self.has_several_servers() {
             handled.changes.iter().for_each(|change| self.etcd_tells(change));
         }
         for (name, detail) in handled.stages {
             self.hub.note(|| Note::Stage { name, detail });
+        }
+        for (key, value) in handled.audit {
+            self.hub.note(|| Note::Audit { key, value });
         }
         if let Some(waits) = handled.waits {
             return self.park(event, from, request, *waits, fault);

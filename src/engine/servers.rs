@@ -92,7 +92,8 @@ impl Servers {
         self.all.get_mut(id.0 as usize)
     }
 
-    fn several(&self) -> bool {
+    /// Whether there are several.
+    pub fn several(&self) -> bool {
         !self.all.is_empty()
     }
 

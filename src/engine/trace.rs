@@ -34,6 +34,13 @@ pub enum Note {
         /// What it decided.
         detail: String,
     },
+    /// An annotation of the request in the audit log.
+    Audit {
+        /// What it is about.
+        key: String,
+        /// What is noted.
+        value: String,
+    },
     /// The API server answered a request.
     Answered {
         /// HTTP status code.

@@ -5,6 +5,9 @@ use k8s_openapi::api::admissionregistration::v1::{
     ValidatingWebhookConfiguration,
 };
 
+use crate::apiserver::admission::webhook::call::PORT;
+use crate::apiserver::admission::webhook::hook::TIMEOUT_SECONDS;
+
 /// A policy that says nothing of failures refuses what it cannot be asked about.
 pub fn policy(policy: &mut ValidatingAdmissionPolicy) {
     let Some(spec) = &mut policy.spec else { return };
@@ -25,9 +28,9 @@ macro_rules! webhook {
         hook.match_policy.get_or_insert_with(|| "Equivalent".into());
         hook.namespace_selector.get_or_insert_default();
         hook.object_selector.get_or_insert_default();
-        hook.timeout_seconds.get_or_insert(10);
+        hook.timeout_seconds.get_or_insert(TIMEOUT_SECONDS);
         if let Some(service) = &mut hook.client_config.service {
-            service.port.get_or_insert(443);
+            service.port.get_or_insert(PORT);
         }
         for rule in hook.rules.iter_mut().flatten() {
             rule.scope.get_or_insert_with(|| "*".into());

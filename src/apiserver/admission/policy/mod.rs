@@ -73,8 +73,6 @@ impl Policies {
     }
 }
 
-/// The stage under which a note for the audit log stands: `KEY=VALUE`.
-pub const AUDIT: &str = "audit annotation";
 /// The key of the note on what the action `Audit` is about. There is one of a request, on the first such objection.
 const FAILURE: &str = "validation.policy.admission.k8s.io/validation_failure";
 /// No note is longer, in bytes. Mirrors `maxAuditAnnotationValueLength`.
@@ -159,7 +157,7 @@ impl ApiServer {
         let notes = notes.into_iter().map(|(key, values)| (key, values.join(", ")));
         let notes = notes.filter(|(_, value)| !value.is_empty());
         for (key, value) in notes.chain(failure.map(|value| (FAILURE.to_owned(), value))) {
-            handling.stage(AUDIT, || format!("{key}={value}"));
+            handling.note_in_audit(key, value);
         }
         match denied {
             Some((text, objection)) => Err(refusal(handling, new.or(old), &text, objection.reason)),

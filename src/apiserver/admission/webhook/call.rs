@@ -18,7 +18,7 @@ use crate::object::{Kind, Object};
 use super::hook::Hook;
 
 /// The port where nothing is said.
-const PORT: i32 = 443;
+pub const PORT: i32 = 443;
 /// Says of an EndpointSlice which Service it is of.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 

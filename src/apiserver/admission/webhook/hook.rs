@@ -17,7 +17,7 @@ use crate::object::Status;
 use super::call;
 
 /// So long an answer is waited for where nothing is said.
-const TIMEOUT_SECONDS: i32 = 10;
+pub const TIMEOUT_SECONDS: i32 = 10;
 
 /// A webhook, ready to be asked. Its side effects are not here: one that has any when a request is only tried is not stored.
 pub struct Hook {
