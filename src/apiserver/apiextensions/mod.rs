@@ -230,9 +230,10 @@ impl Version {
 
     /// What is wrong with an object, apart from its metadata.
     pub(super) fn validate(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
-        problems.0.extend(value::validate_object(&object.content, &self.schema));
+        problems.0.extend(value::validate_object(&object.content, old.map(|old| &*old.content), &self.schema));
         scale::validate(problems, object, self.scale.as_ref());
-        problems.0.extend(value::validate_lists_in(&object.content, &self.schema, ""));
+        let lists = |object: &CustomObject| value::validate_lists_in(&object.content, &self.schema, "");
+        problems.0.extend(if old.is_some_and(|old| !lists(old).is_empty()) { Vec::new() } else { lists(object) });
         problems.0.extend(rules::validate(&self.schema, object, old, &problems.0));
     }
 
@@ -240,7 +241,7 @@ impl Version {
     pub(super) fn validate_status(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
         let known = self.schema.properties.get(STATUS).zip(object.get(STATUS));
         if let Some((schema, status)) = known {
-            problems.0.extend(value::validate(status, schema, STATUS));
+            problems.0.extend(value::validate(status, old.and_then(|old| old.get(STATUS)), schema, STATUS));
             problems.0.extend(value::validate_lists(status, schema, STATUS));
         }
         scale::validate(problems, object, self.scale.as_ref());

@@ -65,6 +65,14 @@ pub enum ListType {
     Map(Vec<String>),
 }
 
+impl ListType {
+    /// What an item of such a list was before: only lists with keys know.
+    pub fn counterpart<'a>(&self, item: &Value, before: &'a [Value]) -> Option<&'a Value> {
+        let ListType::Map(keys) = self else { return None };
+        before.iter().find(|old| keys.iter().all(|key| old.get(key) == item.get(key)))
+    }
+}
+
 /// What a value must be besides of the right type. Mirrors `ValueValidation`.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "they are named as in a schema")]

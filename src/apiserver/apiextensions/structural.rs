@@ -277,7 +277,7 @@ fn defaults(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path, insi
         if !coerce::prune(&mut pruned, &around).is_empty() {
             problems.invalid(&path, Json(default), "must not have unknown fields");
         }
-        let mut causes = value::validate(default, &known, &path.to_string());
+        let mut causes = value::validate(default, None, &known, &path.to_string());
         causes.iter_mut().for_each(|cause| cause.message = cause.message.replace(&cause.field, "default"));
         problems.0.append(&mut causes);
     }

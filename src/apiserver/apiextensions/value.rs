@@ -4,8 +4,10 @@
 //! apiextensions-apiserver makes of what it finds. Where the real validator goes through a map in any order, this one
 //! goes by name.
 //!
-//! Left out: formats other than those of [`super::format`]; ratcheting, by which a value that was wrong before and did not
-//! change may stay wrong.
+//! An update is *ratcheted*: a value that was there before and did not change is not looked at again, so that a schema
+//! that has become stricter stands in the way of nobody who changes something else.
+//!
+//! Left out: formats other than those of [`super::format`].
 
 use serde_json::{Map, Value};
 
@@ -14,18 +16,18 @@ use crate::object::status::Cause;
 use super::format;
 use super::schema::{Checks, ListType, Schema};
 
-/// What is wrong with `value`, which stands at `path` (empty: the whole object).
-pub fn validate(value: &Value, schema: &Schema, path: &str) -> Vec<Cause> {
+/// What is wrong with `value`, which stands at `path`.
+pub fn validate(value: &Value, old: Option<&Value>, schema: &Schema, path: &str) -> Vec<Cause> {
     let mut found = Found::default();
-    found.value(value, schema, path);
+    found.value(value, old, schema, path);
     found.causes
 }
 
 /// The problems with the fields of a whole object.
-pub fn validate_object(content: &Map<String, Value>, schema: &Schema) -> Vec<Cause> {
+pub fn validate_object(content: &Map<String, Value>, old: Option<&Map<String, Value>>, schema: &Schema) -> Vec<Cause> {
     let mut found = Found::default();
     found.combinations(&Value::Object(content.clone()), &schema.checks, "");
-    found.fields(content, schema, "");
+    found.fields(content, old, schema, "");
     found.causes
 }
 
@@ -119,7 +121,10 @@ impl Found {
         }
     }
 
-    fn value(&mut self, value: &Value, schema: &Schema, path: &str) {
+    fn value(&mut self, value: &Value, old: Option<&Value>, schema: &Schema, path: &str) {
+        if old == Some(value) {
+            return;
+        }
         self.type_of(value, schema, path);
         let checks = &schema.checks;
         if !value.is_null() {
@@ -128,7 +133,7 @@ impl Found {
         match value {
             Value::String(text) => self.text(text, value, schema, path),
             Value::Number(_) => self.number(value, checks, path),
-            Value::Array(items) => self.items(items, schema, path),
+            Value::Array(items) => self.items(items, old.and_then(Value::as_array), schema, path),
             _ => {}
         }
         if !checks.one_of_these.is_empty() && !checks.one_of_these.contains(value) {
@@ -138,7 +143,7 @@ impl Found {
             self.add("FieldValueNotSupported", path, message);
         }
         if let Value::Object(fields) = value {
-            self.fields(fields, schema, path);
+            self.fields(fields, old.and_then(Value::as_object), schema, path);
         }
     }
 
@@ -194,10 +199,11 @@ impl Found {
         }
     }
 
-    fn items(&mut self, items: &[Value], schema: &Schema, path: &str) {
+    fn items(&mut self, items: &[Value], old: Option<&Vec<Value>>, schema: &Schema, path: &str) {
         if let Some(of) = schema.items.as_deref() {
             for (i, item) in items.iter().enumerate() {
-                self.value(item, of, &format!("{path}[{i}]"));
+                let before = old.and_then(|old| schema.list.counterpart(item, old));
+                self.value(item, before, of, &format!("{path}[{i}]"));
             }
         }
         let count = items.len() as i64;
@@ -213,7 +219,7 @@ impl Found {
         }
     }
 
-    fn fields(&mut self, fields: &Map<String, Value>, schema: &Schema, path: &str) {
+    fn fields(&mut self, fields: &Map<String, Value>, old: Option<&Map<String, Value>>, schema: &Schema, path: &str) {
         let (checks, count) = (&schema.checks, fields.len() as i64);
         if let Some(min) = checks.min_properties {
             self.check(count >= min, path, &count.into(), || format!("should have at least {min} properties"));
@@ -221,7 +227,7 @@ impl Found {
         self.at_most(count, checks.max_properties, path);
         for (name, value) in fields {
             if let Some(known) = schema.field(name) {
-                self.value(value, known, &below(path, name));
+                self.value(value, old.and_then(|old| old.get(name)), known, &below(path, name));
             }
         }
         for name in checks.required.iter().filter(|name| !fields.contains_key(*name)) {
@@ -251,13 +257,13 @@ impl Found {
         }
         if !checks.all_of.is_empty() {
             let valid = self.how_many(value, &checks.all_of, path);
-            checks.all_of.iter().for_each(|schema| self.causes.extend(validate(value, schema, path)));
+            checks.all_of.iter().for_each(|schema| self.causes.extend(validate(value, None, schema, path)));
             if valid < checks.all_of.len() {
                 let none = if valid == 0 { ". None validated" } else { "" };
                 self.combination(format!("{path:?} must validate all the schemas (allOf){none}"));
             }
         }
-        if checks.not.as_deref().is_some_and(|not| validate(value, not, path).is_empty()) {
+        if checks.not.as_deref().is_some_and(|not| validate(value, None, not, path).is_empty()) {
             self.combination(format!("{path:?} must not validate the schema (not)"));
         }
     }
@@ -268,14 +274,14 @@ impl Found {
     }
 
     fn how_many(&self, value: &Value, schemas: &[Schema], path: &str) -> usize {
-        schemas.iter().filter(|schema| validate(value, schema, path).is_empty()).count()
+        schemas.iter().filter(|schema| validate(value, None, schema, path).is_empty()).count()
     }
 
     fn best(&mut self, value: &Value, schemas: &[Schema], path: &str) {
         let mut best: Option<Found> = None;
         for schema in schemas {
             let mut found = Found::default();
-            found.value(value, schema, path);
+            found.value(value, None, schema, path);
             if best.as_ref().is_none_or(|best| found.passed > best.passed) {
                 best = Some(found);
             }
@@ -290,10 +296,39 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn what_was_wrong_and_did_not_change_may_stay() {
+        let item = json!({"type": "object", "required": ["key", "size"], "properties": {
+            "key": {"type": "string"}, "size": {"type": "integer", "maximum": 5}}});
+        let props = json!({"type": "object", "properties": {
+            "number": {"type": "integer", "maximum": 5},
+            "plain": {"type": "array", "items": {"type": "integer", "maximum": 5}},
+            "keyed": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["key"], "items": item},
+            "either": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}}});
+        let schema = Schema::of(&serde_json::from_value(props).unwrap());
+        let old =
+            json!({"number": 9, "plain": [9], "keyed": [{"key": "a", "size": 9}, {"key": "b"}], "either": {"c": 1}});
+        let cases = [
+            ("nothing", old.clone(), vec![]),
+            ("something else", json!({"number": 9, "plain": [1]}), vec![]),
+            ("the value", json!({"number": 8}), vec!["number"]),
+            ("an item", json!({"plain": [9, 1]}), vec!["plain[0]"]),
+            ("the order", json!({"keyed": [{"key": "b"}, {"key": "a", "size": 9}]}), vec![]),
+            ("one of two", json!({"keyed": [{"key": "a", "size": 9}, {"key": "b", "size": 7}]}), vec!["keyed[1].size"]),
+            ("a field beside", json!({"either": {"c": 2}}), vec!["<nil>", "either.a"]),
+        ];
+        for (what, new, want) in cases {
+            let (new, old) = (new.as_object().unwrap(), old.as_object());
+            let fields: Vec<String> = validate_object(new, old, &schema).into_iter().map(|cause| cause.field).collect();
+            assert_eq!(fields, want, "{what} changed");
+        }
+    }
+
     fn problems(props: Value, value: Value) -> Vec<String> {
         let props = json!({"type": "object", "properties": {"f": props}});
         let schema = Schema::of(&serde_json::from_value(props).unwrap());
-        let causes = validate_object(json!({"f": value}).as_object().unwrap(), &schema);
+        let causes = validate_object(json!({"f": value}).as_object().unwrap(), None, &schema);
         causes.into_iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect()
     }
 

@@ -8,7 +8,7 @@
 //! Mirrors `pkg/apiserver/schema/cel` of apiextensions-apiserver.
 //!
 //! Left out: an estimate of what a rule may cost, by which a real server refuses some definitions; lists that are sets or
-//! maps being equal in any order; rules under `allOf`; ratcheting.
+//! maps being equal in any order; rules under `allOf`.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool, ValidationRule,
@@ -22,7 +22,7 @@ use crate::apiserver::cel::{Failure, Program, Value};
 use crate::object::CustomObject;
 use crate::object::status::Cause;
 
-use super::schema::{Additional, ListType, Schema};
+use super::schema::{Additional, Schema};
 
 pub mod definition;
 pub mod model;
@@ -144,7 +144,7 @@ impl Asked {
                 let Some(of) = schema.items.as_deref() else { return };
                 let before = old.and_then(Json::as_array);
                 for (i, item) in items.iter().enumerate() {
-                    let old = before.and_then(|before| counterpart(&schema.list, item, before));
+                    let old = before.and_then(|before| schema.list.counterpart(item, before));
                     self.value(of, &format!("{path}[{i}]"), item, old);
                 }
             }
@@ -178,6 +178,10 @@ impl Asked {
         };
         for rule in &schema.rules {
             let optional = is_optional(&rule.said);
+            // Ratcheting: see [`super::value`].
+            if !rule.program.uses("oldSelf") && old == Some(new) {
+                continue;
+            }
             if rule.program.uses("oldSelf") && old_value.is_none() && !optional {
                 continue;
             }
@@ -243,12 +247,6 @@ impl Asked {
         };
         self.causes.push(cause(reason, &path, message));
     }
-}
-
-/// What an item of a list was before: only lists with keys know.
-fn counterpart<'a>(list: &ListType, item: &Json, before: &'a [Json]) -> Option<&'a Json> {
-    let ListType::Map(keys) = list else { return None };
-    before.iter().find(|old| keys.iter().all(|key| old.get(key) == item.get(key)))
 }
 
 #[cfg(test)]
