@@ -7,7 +7,7 @@ use crate::object::{Object, Status};
 use crate::store::Entry;
 
 use super::cache::{Cache, too_large};
-use super::read::{parse_version, watcher_for};
+use super::read::parse_version;
 use super::request::{Options, Request, Response};
 use super::watch::Watcher;
 use super::{ApiServer, Handling, Outcome, continue_token, registry};
@@ -24,7 +24,7 @@ impl ApiServer {
     pub(super) fn list(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
         let prefix = registry::list_prefix(request.kind, &request.namespace);
-        let watcher = watcher_for(request)?;
+        let watcher = self.watcher_for(request)?;
         let snapshot = self.snapshot(handling, &prefix)?;
         let revision = snapshot.revision.unwrap_or(self.store.revision());
         let page = match snapshot.revision {

@@ -29,7 +29,7 @@ impl ApiServer {
 
     /// All objects that the request's namespace and selectors choose, in key order.
     pub(super) fn matching(&self, request: &Request) -> Result<Vec<Object>, Status> {
-        let watcher = watcher_for(request)?;
+        let watcher = self.watcher_for(request)?;
         let prefix = registry::list_prefix(request.kind, &request.namespace);
         let all = self.store.prefix(&prefix).map(|(_, entry)| &entry.value);
         Ok(all.filter(|object| watcher.matches(object)).cloned().collect())
@@ -40,7 +40,7 @@ impl ApiServer {
         let Some(id) = handling.watch else {
             return Err(Status::bad_request("a watch needs a connection to send its events on"));
         };
-        let watcher = Watcher { version: handling.served, ..watcher_for(request)? };
+        let watcher = Watcher { version: handling.served, ..self.watcher_for(request)? };
         let version = request.options.resource_version.as_str();
         if request.options.send_initial_events || matches!(version, "" | "0") {
             match handling.cached()? {
@@ -115,6 +115,22 @@ impl ApiServer {
         }
         Ok(())
     }
+
+    /// What a list or a watch asks for.
+    pub(super) fn watcher_for(&self, request: &Request) -> Result<Watcher, Status> {
+        let options = &request.options;
+        let selectable = self.definitions.of(request.kind).map_or(&[][..], |version| &version.selectable);
+        Ok(Watcher {
+            kind: request.kind,
+            version: request.kind,
+            namespace: request.namespace.clone(),
+            name: request.name.clone(),
+            labels: Selector::parse(&options.label_selector).map_err(Status::bad_request)?,
+            fields: FieldSelector::parse_with(request.kind, &options.field_selector, selectable)
+                .map_err(Status::bad_request)?,
+            managed_fields: options.managed_fields,
+        })
+    }
 }
 
 /// A resourceVersion as a number.
@@ -122,19 +138,5 @@ pub(super) fn parse_version(version: &str) -> Result<u64, Status> {
     version.parse().map_err(|_| {
         let why = format!("strconv.ParseUint: parsing {version:?}: invalid syntax");
         Status::new(Reason::Unknown, format!("resourceVersion: Invalid value: {version:?}: {why}"))
-    })
-}
-
-/// What a list or a watch asks for.
-pub(super) fn watcher_for(request: &Request) -> Result<Watcher, Status> {
-    let options = &request.options;
-    Ok(Watcher {
-        kind: request.kind,
-        version: request.kind,
-        namespace: request.namespace.clone(),
-        name: request.name.clone(),
-        labels: Selector::parse(&options.label_selector).map_err(Status::bad_request)?,
-        fields: FieldSelector::parse(request.kind, &options.field_selector).map_err(Status::bad_request)?,
-        managed_fields: options.managed_fields,
     })
 }

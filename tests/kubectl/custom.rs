@@ -67,6 +67,64 @@ const FORMAT: &str = "the body of the request was in an unknown format - accepte
     application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
 
 #[test]
+fn fields_that_a_definition_names_can_be_selected_by() {
+    let mut definition = crontabs();
+    let paths = json!([{"jsonPath": ".spec.image"}, {"jsonPath": ".spec.replicas"}]);
+    definition["spec"]["versions"][0]["selectableFields"] = paths;
+    let of = |image: &str, replicas: u32| json!({"cronSpec": "5 * * * *", "image": image, "replicas": replicas});
+    let objects = [crontab("a", of("x", 1)), crontab("b", of("x", 2)), crontab("c", of("y", 2))];
+    let mut shell = shell(&[("crd.yaml", &[definition]), ("all.yaml", &objects)]);
+    shell.line("kubectl apply -f crd.yaml");
+    shell.line("sleep 1");
+    shell.line("kubectl apply -f all.yaml");
+    const NAME: &str = "crontab.stable.example.com";
+    check(
+        &mut shell,
+        &[
+            ("kubectl get ct -o name --field-selector spec.image=x", &format!("{NAME}/a\n{NAME}/b")),
+            ("kubectl get ct -o name --field-selector spec.image=x,spec.replicas!=1", &format!("{NAME}/b")),
+            ("kubectl delete ct --field-selector spec.image=y", "crontab.stable.example.com \"c\" deleted"),
+            (
+                "kubectl get ct --field-selector spec.cronSpec=x",
+                "Error from server (BadRequest): field label not supported: spec.cronSpec",
+            ),
+        ],
+    );
+}
+
+/// What a schema that has become stricter has against objects that it finds is no matter of those who change something else.
+#[test]
+fn what_was_wrong_before_may_stay() {
+    let mut strict = crontabs();
+    strict["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["image"]["maxLength"] =
+        json!(3);
+    let old = crontab("my", json!({"cronSpec": "5 * * * *", "image": "long-name"}));
+    let mut shell = shell(&[("crd.yaml", &[crontabs()]), ("strict.yaml", &[strict]), ("my.yaml", &[old])]);
+    shell.line("kubectl apply -f crd.yaml");
+    shell.line("sleep 1");
+    shell.line("kubectl apply -f my.yaml");
+    shell.line("kubectl apply -f strict.yaml");
+    check(
+        &mut shell,
+        &[
+            ("kubectl label ct my a=b", "crontab.stable.example.com/my labeled"),
+            (
+                "kubectl patch ct my --type=merge -p '{\"spec\":{\"replicas\":2}}'",
+                "crontab.stable.example.com/my patched",
+            ),
+            (
+                "kubectl patch ct my --type=merge -p '{\"spec\":{\"image\":\"other-name\"}}'",
+                "The CronTab \"my\" is invalid: …",
+            ),
+            (
+                "kubectl patch ct my --type=merge -p '{\"spec\":{\"image\":\"ok\"}}'",
+                "crontab.stable.example.com/my patched",
+            ),
+        ],
+    );
+}
+
+#[test]
 fn a_kind_of_ones_own_is_a_kind_as_any() {
     let good = crontab("my", json!({"cronSpec": "* * * * */5", "image": "cron:1"}));
     let bad = crontab("my", json!({"cronSpec": "often", "replicas": 15, "policy": "Never", "port": true}));

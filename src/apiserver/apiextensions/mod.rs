@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionVersion, CustomResourceSubresourceScale, JSONSchemaProps,
+    SelectableField,
 };
 use serde_json::Value;
 
@@ -65,6 +66,8 @@ pub struct Version {
     pub kind: CustomKind,
     /// What its objects look like.
     pub schema: Schema,
+    /// What field selectors may ask for beside the metadata: `spec.colour`.
+    pub selectable: Vec<String>,
     /// Whether the status has an endpoint of its own.
     pub has_status: bool,
     /// Where the replica count is, if it has an endpoint of its own.
@@ -175,6 +178,7 @@ impl Version {
         Version {
             kind,
             schema: schema.map(with_rules).unwrap_or_default(),
+            selectable: version.selectable_fields.iter().flatten().map(field_of).collect(),
             has_status: subresources.is_some_and(|subresources| subresources.status.is_some()),
             scale: subresources.and_then(|subresources| subresources.scale.clone()),
             deprecation,
@@ -247,6 +251,11 @@ impl Version {
         scale::validate(problems, object, self.scale.as_ref());
         problems.0.extend(rules::validate(&self.schema, object, old, &problems.0));
     }
+}
+
+/// How field selectors call a selectable field: `.spec.colour` is `spec.colour`.
+fn field_of(selectable: &SelectableField) -> String {
+    selectable.json_path.trim_start_matches('.').to_owned()
 }
 
 /// The schema of a whole object with its rules.

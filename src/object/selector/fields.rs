@@ -9,7 +9,9 @@ use std::fmt;
 
 use k8s_openapi::api::core::v1::Event;
 
-use crate::object::{Kind, Object, Pod};
+use serde_json::Value;
+
+use crate::object::{CustomObject, Kind, Object, Pod};
 
 /// Which objects belong, by a few of their fields; all terms must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +33,11 @@ pub struct Term {
 impl FieldSelector {
     /// Reads a field selector for objects of `kind`. The error is what the API server says.
     pub fn parse(kind: Kind, text: &str) -> Result<FieldSelector, String> {
+        FieldSelector::parse_with(kind, text, &[])
+    }
+
+    /// The same for a kind that users have defined with selectable fields.
+    pub fn parse_with(kind: Kind, text: &str, selectable: &[String]) -> Result<FieldSelector, String> {
         let mut parts: Vec<&str> = split_terms(text);
         parts.sort_unstable();
         let mut terms = Vec::new();
@@ -39,7 +46,8 @@ impl FieldSelector {
                 split_term(part).ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{part}'"))?;
             terms.push(Term { field: field.to_owned(), value: unescape(value)?, equal: operator != "!=" });
         }
-        terms.iter_mut().try_for_each(|term| check_field(kind, term))?;
+        let mut of_table = terms.iter_mut().filter(|term| !selectable.contains(&term.field));
+        of_table.try_for_each(|term| check_field(kind, term))?;
         Ok(FieldSelector { terms })
     }
 
@@ -123,6 +131,7 @@ fn check_field(kind: Kind, term: &mut Term) -> Result<(), String> {
         Some((_, "Job", _)) => Err(format!("field label {field:?} not supported for batchv1.Job")),
         Some(_) => Err(format!("field label not supported: {field}")),
         None if field == "metadata.name" || field == "metadata.namespace" => Ok(()),
+        None if matches!(kind, Kind::Custom(_)) => Err(format!("field label not supported: {field}")),
         None => Err(format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")),
     }
 }
@@ -134,6 +143,7 @@ fn field_value<'a>(object: &'a Object, field: &str) -> Cow<'a, str> {
         ("metadata.namespace", _) => object.namespace().into(),
         (_, Object::Pod(pod)) => pod_field(pod, field),
         (_, Object::Event(event)) => event_field(event, field),
+        (_, Object::Custom(custom)) => custom_field(custom, field),
         ("spec.unschedulable", Object::Node(node)) => {
             bool_text(node.spec.as_ref().and_then(|spec| spec.unschedulable)).into()
         }
@@ -141,6 +151,17 @@ fn field_value<'a>(object: &'a Object, field: &str) -> Cow<'a, str> {
         ("type", Object::Secret(secret)) => secret.type_.as_deref().unwrap_or_default().into(),
         ("spec.type", Object::Service(service)) => text(service.spec.as_ref().map(|spec| &spec.type_)),
         ("spec.clusterIP", Object::Service(service)) => text(service.spec.as_ref().map(|spec| &spec.cluster_ip)),
+        _ => Cow::Borrowed(""),
+    }
+}
+
+/// Only a scalar is anything that one can ask for.
+fn custom_field<'a>(custom: &'a CustomObject, field: &str) -> Cow<'a, str> {
+    let mut steps = field.split('.');
+    let first = steps.next().and_then(|step| custom.get(step));
+    match steps.try_fold(first, |at, step| Some(at?.get(step))).flatten() {
+        Some(Value::String(text)) => text.into(),
+        Some(value @ (Value::Bool(_) | Value::Number(_))) => value.to_string().into(),
         _ => Cow::Borrowed(""),
     }
 }
