@@ -137,6 +137,26 @@ fn a_controller_that_misbehaves_is_named_and_ends() {
     assert!(verdict.passes(), "what is printed is of no consequence: {verdict:?}");
 }
 
+/// Of both streams, the last lines of the run that is told; the same ones each time.
+#[test]
+fn what_a_program_prints_is_shown_with_what_it_breaks() {
+    let program = program("mutants");
+    let cases = [
+        ("replicaset", "prints-and-fails", ["your program printed", "| out: Some(\"web\")", "] replicas = Some("]),
+        ("replicaset", "prints-much-and-fails", ["00 lines, the last ones:", "| 92 much much", "| 99 much much"]),
+        ("ownership", "function-prints", ["your program printed:", "| asked of Some(", "| and said so"]),
+    ];
+    for (exercise, name, says) in cases {
+        let exercise = Exercise::find(exercise).unwrap();
+        let grade = || process::grade_program(&program, &["misbehaving", name], exercise);
+        let verdict = grade();
+        let said = report::full(root(), exercise, &verdict);
+        says.iter().for_each(|says| assert!(said.contains(says), "{name}: {said}"));
+        assert!(said.lines().count() < 40 && said.lines().all(|line| line.len() < 1_000), "{said}");
+        assert_eq!(grade(), verdict, "{name}");
+    }
+}
+
 /// A learner's file that is something else for a while.
 struct Replaced(PathBuf, String);
 

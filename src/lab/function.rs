@@ -63,20 +63,21 @@ pub fn answer<F: Function>(function: impl Fn(&F::Question) -> F::Answer) {
 /// Judges the answers to [`questions`].
 ///
 /// # Errors
-/// The property that the first wrong answer breaks.
-pub fn judge<F: Function>(answers: &[String]) -> Result<usize, Failure> {
+/// Which answer is wrong first, and the property that it breaks.
+pub fn judge<F: Function>(answers: &[String]) -> Result<usize, (usize, Failure)> {
     let questions = F::questions();
     let given: Vec<Option<F::Answer>> = answers.iter().map(|text| serde_json::from_str(text).ok()).collect();
     let right: Vec<F::Answer> = questions.iter().map(|question| F::rule(question, None)).collect();
     let is_right = |n: usize| given.get(n).is_some_and(|given| given.as_ref() == Some(&right[n]));
     let Some(n) = (0..questions.len()).find(|n| !is_right(*n)) else { return Ok(questions.len()) };
     let first = given.get(n).and_then(Option::as_ref);
-    Err(Failure {
+    let failure = Failure {
         property: F::property(&questions[n], first).to_owned(),
         case: format!("{}\n{}", F::show(&questions[n]), apart(first, &right[n])),
         mistake: nearest::<F>(&questions, &given, &right),
         replay: None,
-    })
+    };
+    Err((n, failure))
 }
 
 /// What was answered, and what is right: all of it, or, of answers that are long, what differs.
@@ -135,7 +136,7 @@ pub(super) fn check<F: Function>() {
     assert!(questions.len() > 500, "{}", questions.len());
     assert_eq!(judge::<F>(&answers(None)), Ok(questions.len()));
     for (says, slip) in F::MISTAKES {
-        let failure = judge::<F>(&answers(Some(*slip))).expect_err(says);
+        let (_, failure) = judge::<F>(&answers(Some(*slip))).expect_err(says);
         assert_eq!(failure.mistake, Some(*says), "{}", failure.property);
     }
     // No single answer passes, and neither does a lack of answers.

@@ -9,7 +9,8 @@
 //! - [`plug`]: a learner's part in a cluster of one's own; [`oracle`]: a function in it; [`admitting`], [`controlling`],
 //!   [`scheduling`] and [`placing`]: where it has its place.
 //! - [`shelf`]: the files: what is handed out, what the learner has made of it.
-//! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words.
+//! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words; [`printed`]: what a learner's
+//!   code prints.
 //!
 //! To add an exercise: a module here that says its rule, its questions and its known mistakes; a row in [`TABLE`]; a
 //! package in `exercises/` with a `stub.rs`, one in `solutions/` with the answer, other right answers and mutants; both
@@ -41,6 +42,7 @@ pub mod oracle;
 pub mod ownership;
 mod placing;
 pub mod plug;
+pub mod printed;
 pub mod process;
 pub mod progress;
 pub mod proxy;
@@ -81,8 +83,8 @@ pub enum Judging {
     Function {
         /// The questions for the learner's process, one a line.
         questions: fn() -> Vec<String>,
-        /// What the answers, one for each question, amount to.
-        judge: fn(&[String]) -> Result<usize, Failure>,
+        /// What the answers, one for each question, amount to; or which is wrong.
+        judge: fn(&[String]) -> Result<usize, (usize, Failure)>,
         /// The question of this number, counted from 0, for a person.
         show: fn(usize) -> String,
         /// A cluster in which this program has the place of what the function stands for, if it can be put there.

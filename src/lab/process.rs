@@ -10,6 +10,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
+use super::printed::Printed;
 use super::reconcile::partner::Process;
 use super::reconcile::trial;
 use super::{Exercise, Failure, Judging, Verdict, shelf};
@@ -61,10 +62,17 @@ pub fn grade_package(root: &Path, package: &str, arguments: &[&str], exercise: &
 /// Asks a program that is built.
 pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) -> Verdict {
     match exercise.judging {
-        Judging::Function { questions, judge, show, .. } => match ask_twice(program, arguments, &questions(), show) {
-            Err(verdict) => verdict,
-            Ok(answers) => judge(&answers).map_or_else(Verdict::Fails, Verdict::Passes),
-        },
+        Judging::Function { questions, judge, show, .. } => {
+            let questions = questions();
+            match ask_twice(program, arguments, &questions, show).map(|answers| judge(&answers)) {
+                Err(verdict) => verdict,
+                Ok(Ok(checks)) => Verdict::Passes(checks),
+                Ok(Err((n, mut failure))) => {
+                    failure.case += &printed_at(program, arguments, &questions[n]);
+                    Verdict::Fails(failure)
+                }
+            }
+        }
         Judging::Controller(plan) => {
             let make = Process::maker(program, arguments);
             let judged = trial::judge(exercise.name(), plan, make);
@@ -122,17 +130,34 @@ fn ask_twice(
     }
 }
 
-/// Runs a program on the questions and returns its answers, as many as questions.
-///
-/// # Errors
-/// In words, the way in which it did not answer them all, and at which question it was.
-fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<String>, (String, usize)> {
-    let none = questions.len();
-    let mut child = start(program, arguments)
-        .map_err(|error| (format!("{} cannot be started: {error}", program.display()), none))?;
+/// What a program prints when it is asked this alone, under a heading.
+fn printed_at(program: &Path, arguments: &[&str], question: &str) -> String {
+    let mut printed = Printed::default();
+    if let Ok(Run { output, errors, .. }) = run(program, arguments, &[question.to_owned()]) {
+        let lines = output.lines().filter(|line| !line.starts_with(ANSWER)).chain(errors.lines());
+        lines.for_each(|line| printed.add(line));
+    }
+    match printed.show() {
+        none if none.is_empty() => none,
+        shown => format!("\n{shown}"),
+    }
+}
+
+/// What came of a program that was asked.
+struct Run {
+    output: String,
+    errors: String,
+    /// None: it had to be ended.
+    ended: Option<ExitStatus>,
+}
+
+/// Runs a program on questions until it ends, or the time is over.
+fn run(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Run, String> {
+    let started = start(program, arguments);
+    let mut child = started.map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
     let (Some(mut input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return Err(("the process has no pipes".to_owned(), none));
+        return Err("the process has no pipes".to_owned());
     };
     let asked = questions.join("\n") + "\n";
     // A process that does not read its questions must not hold up the grader: all three pipes have their own thread.
@@ -140,7 +165,16 @@ fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<S
     let (output, errors) = (read(output), read(errors));
     let ended = ended_within(&mut child, SECONDS);
     end_group(&child);
-    let (output, errors) = (output.last_words(), errors.last_words());
+    Ok(Run { output: output.last_words(), errors: errors.last_words(), ended })
+}
+
+/// Runs a program on the questions and returns its answers, as many as questions.
+///
+/// # Errors
+/// In words, the way in which it did not answer them all, and at which question it was.
+fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<String>, (String, usize)> {
+    let none = questions.len();
+    let Run { output, errors, ended } = run(program, arguments, questions).map_err(|how| (how, none))?;
     let answers: Vec<_> = output.lines().filter_map(|line| line.strip_prefix(ANSWER)).map(str::to_owned).collect();
     let (answered, asked) = (answers.len(), questions.len());
     let at = format!(" at question {} of {asked}", answered + 1);
@@ -187,6 +221,8 @@ pub(super) struct Pipe {
     rest: Vec<u8>,
     /// How much of what was looked at was not asked for.
     printed: usize,
+    /// The lines of it, since they were taken last.
+    lines: Printed,
 }
 
 /// Reads a pipe up to a limit.
@@ -201,7 +237,7 @@ pub(super) fn read(mut pipe: impl Read + Send + 'static) -> Pipe {
             }
         }
     });
-    Pipe { pieces, rest: Vec::new(), printed: 0 }
+    Pipe::new(pieces)
 }
 
 /// Reads a pipe as far as its lines are asked for.
@@ -215,10 +251,19 @@ pub(super) fn follow(mut pipe: impl Read + Send + 'static) -> Pipe {
             }
         }
     });
-    Pipe { pieces, rest: Vec::new(), printed: 0 }
+    Pipe::new(pieces)
 }
 
 impl Pipe {
+    fn new(pieces: Receiver<Vec<u8>>) -> Pipe {
+        Pipe { pieces, rest: Vec::new(), printed: 0, lines: Printed::default() }
+    }
+
+    /// What was printed between the lines that were asked for.
+    pub(super) fn take_printed(&mut self) -> Printed {
+        std::mem::take(&mut self.lines)
+    }
+
     /// All that came. A grandchild that keeps the pipe open is not waited for.
     fn last_words(mut self) -> String {
         while let Ok(piece) = self.pieces.recv_timeout(LAST_WORDS) {
@@ -242,6 +287,7 @@ impl Pipe {
                     return Some(answer.to_owned());
                 }
                 self.printed += looked - start;
+                self.lines.add(&line);
                 start = looked;
             }
             self.rest.drain(..start);
@@ -260,8 +306,9 @@ pub(super) fn obituary(child: &mut Child, output: Pipe, errors: Pipe) -> Option<
     let printed = output.printed + output.rest.len();
     let status = ended_within(child, LAST_WORDS);
     end_group(child);
+    let told = errors.printed;
     let errors = errors.last_words();
-    let how = how_it_ended(printed.max(errors.len()), &errors, "");
+    let how = how_it_ended(printed.max(told + errors.len()), &errors, "");
     how.or_else(|| status.map(|status| format!("it ends the process ({status})")))
 }
 

@@ -345,7 +345,7 @@ mod tests {
         };
         assert_eq!(function::judge::<Trace>(&given(None)), Ok(ASKED.len()));
         for (says, slip) in Trace::MISTAKES {
-            let failure = function::judge::<Trace>(&given(Some(*slip))).expect_err(says);
+            let (_, failure) = function::judge::<Trace>(&given(Some(*slip))).expect_err(says);
             assert_eq!((failure.mistake, &*failure.property), (Some(*says), ASKED[*slip].property));
         }
         for everywhere in ["\"Kubectl\"", "\"DeploymentController\"", "true", "false", "null"] {

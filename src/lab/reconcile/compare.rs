@@ -111,7 +111,7 @@ impl Other {
                 }
                 memory.clone_from(&self.memory);
             }
-            Ask::Cached { .. } | Ask::Forget { .. } => return None,
+            Ask::Cached { .. } | Ask::Mark | Ask::Forget { .. } => return None,
         }
         let said = self.host.hear(ask)?;
         if let Say::Call { memory, .. } | Say::Done { memory, .. } = &said {

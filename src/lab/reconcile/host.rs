@@ -63,7 +63,7 @@ impl Host {
                 }
                 Some(self.go_on(task))
             }
-            Ask::Cached { .. } => None,
+            Ask::Cached { .. } | Ask::Mark => None,
             Ask::Forget { task } => {
                 self.running.remove(&task);
                 None

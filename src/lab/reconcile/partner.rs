@@ -3,7 +3,7 @@
 //! The process is told a line and answers with a line. It may read caches in between. Whatever else it prints is kept
 //! apart; whatever else it does ends it, and is said in words.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::host::{Host, Read};
 use super::wire::{Ask, Item, Receiver, Say, Sender};
+use crate::lab::printed::Printed;
 use crate::lab::process::{self, ANSWER, Pipe};
 use crate::object::{Key, Kind, Object};
 
@@ -23,7 +24,12 @@ pub trait Partner {
     fn tell(&mut self, ask: Ask<Object>, read: &Read) -> Say;
     /// A reconcile will not go on.
     fn forget(&mut self, task: u64);
+    /// From now on what it prints is noted here. One that prints nothing need not.
+    fn listen(&mut self, _: &Heard) {}
 }
+
+/// What was printed, for whoever tells of a run.
+pub type Heard = Arc<Mutex<Printed>>;
 
 /// Makes a partner, one for each time that the controller starts.
 pub type Make = &'static (dyn Fn() -> Box<dyn Partner> + Sync);
@@ -71,6 +77,8 @@ pub struct Process {
     sent: Sent,
     versions: Sender,
     thought: Arc<Mutex<Thought>>,
+    /// Where to note what it prints, if anybody wants to know.
+    heard: Option<Heard>,
 }
 
 impl Process {
@@ -82,6 +90,9 @@ impl Process {
         self.errors = child.stderr.take().map(process::read);
         self.child = Some(child);
         (self.sent, self.versions) = Default::default();
+        if self.heard.is_some() {
+            self.send(Ask::Mark);
+        }
         Ok(())
     }
 
@@ -91,9 +102,9 @@ impl Process {
         let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
         let thought = Arc::<Mutex<Thought>>::default();
         Box::leak(Box::new(move || -> Box<dyn Partner> {
-            let (child, input, output, errors, sent, versions) = Default::default();
+            let (child, input, output, errors, sent, versions, heard) = Default::default();
             let (program, arguments, thought) = (program.clone(), arguments.clone(), thought.clone());
-            Box::new(Process { program, arguments, child, input, output, errors, sent, versions, thought })
+            Box::new(Process { program, arguments, child, input, output, errors, sent, versions, thought, heard })
         }))
     }
 
@@ -109,7 +120,7 @@ impl Process {
             if !self.send(ask) {
                 return None;
             }
-            let line = self.output.as_mut()?.line_with(ANSWER, until)?;
+            let line = self.answer(until)?;
             match serde_json::from_str(&line) {
                 Ok(Say::Read { kind }) => {
                     let kind = Kind::from_word(&kind)?;
@@ -119,6 +130,20 @@ impl Process {
                 Err(_) => return Some(Say::Broken(format!("it answers with something that is no answer: {line}"))),
             }
         }
+    }
+
+    /// Its next answer. What it has printed before is noted.
+    fn answer(&mut self, until: Instant) -> Option<String> {
+        let output = self.output.as_mut()?;
+        let line = output.line_with(ANSWER, until)?;
+        if let Some(heard) = &self.heard {
+            let errors = self.errors.as_mut()?;
+            errors.line_with(ANSWER, until)?;
+            let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+            heard.append(output.take_printed());
+            heard.append(errors.take_printed());
+        }
+        Some(line)
     }
 
     /// Ends it and says how it came to this.
@@ -175,6 +200,10 @@ impl Partner for Process {
     fn forget(&mut self, task: u64) {
         self.send(Ask::Forget { task });
     }
+
+    fn listen(&mut self, heard: &Heard) {
+        self.heard = Some(heard.clone());
+    }
 }
 
 impl Drop for Process {
@@ -191,9 +220,10 @@ impl Drop for Process {
 pub fn answer(host: impl FnOnce(Read) -> Host) {
     super::host::remember_panics();
     let (caches, versions) = (RefCell::new(Sent::new()), Rc::<RefCell<Receiver>>::default());
-    let heard = versions.clone();
+    let (heard, marks) = (versions.clone(), Rc::<Cell<bool>>::default());
+    let marked = marks.clone();
     let mut host = host(Rc::new(move |kind| {
-        say(&Say::Read { kind: kind.info().qualified_plural() });
+        say(&Say::Read { kind: kind.info().qualified_plural() }, &marked);
         let mut caches = caches.borrow_mut();
         let cache = caches.entry(kind).or_default();
         if let Some(Ask::Cached { changed, gone }) = hear(&heard) {
@@ -203,8 +233,10 @@ pub fn answer(host: impl FnOnce(Read) -> Host) {
         cache.values().cloned().collect()
     }));
     while let Some(ask) = hear(&versions) {
-        if let Some(said) = host.hear(ask) {
-            say(&said);
+        if matches!(ask, Ask::Mark) {
+            marks.set(true);
+        } else if let Some(said) = host.hear(ask) {
+            say(&said, &marks);
         }
     }
 }
@@ -216,8 +248,11 @@ fn hear(versions: &RefCell<Receiver>) -> Option<Ask<Object>> {
     Some(ask.map(|item| versions.borrow_mut().object(item)).expect("the grader sends objects"))
 }
 
-fn say(said: &Say) {
+fn say(said: &Say, marks: &Cell<bool>) {
     let text = serde_json::to_string(said).expect("what is said is data");
+    if marks.get() {
+        eprintln!("\n{ANSWER}follows");
+    }
     println!("\n{ANSWER}{text}");
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::Plan;
 use super::compare::{Compared, Findings, Parting};
 use super::guest::Duty;
-use super::partner::{Make, Partner};
+use super::partner::{Heard, Make, Partner};
 use super::threads;
 use super::trial::{bound, trial};
 use crate::bugs;
@@ -35,14 +35,13 @@ pub(super) fn failure(
     violation: &Violation,
 ) -> Failure {
     let findings = Arc::new(Mutex::new(Findings::default()));
-    let heard = findings.clone();
-    let compared: Make =
-        Box::leak(Box::new(move || -> Box<dyn Partner> { Box::new(Compared::new(make(), plan, heard.clone())) }));
-    let (session, parted) = run(trial(exercise, plan, name, text, compared), violation, &findings);
+    let printed = Heard::default();
+    let (quiet, aloud) = (compared(plan, make, &findings, None), compared(plan, make, &findings, Some(&printed)));
+    let (session, parted) = run(trial(exercise, plan, name, text, aloud), violation, &findings);
     // Several mistakes may do the same in this one run; what they do in others tells them apart. A panic is none of them.
     let others = if matches!(violation.breach, Breach::Panic(_)) { &[] } else { plan.trials };
     threads::each(others, |(name, text)| {
-        let scenario = trial(exercise, plan, name, text, compared);
+        let scenario = trial(exercise, plan, name, text, quiet);
         let bound = Bound { late: 0, faults: 0, steps: STEPS_COMPARED, ..bound(&scenario) };
         explore_here(&Subject { cluster: &|| bugs::cluster(&scenario), properties: &Vec::new }, &bound);
     });
@@ -54,12 +53,25 @@ pub(super) fn failure(
         let at = at.as_ref().map_or(String::new(), |at| format!("{at}, "));
         case += &format!("yours did: {did} ({at}step {step})\nright was: {right}\n");
     }
+    case += &printed.lock().unwrap_or_else(PoisonError::into_inner).show();
     Failure {
         case,
         mistake: heard_from(&findings).mistake(plan).filter(|_| !others.is_empty()),
         replay: Some(Replay { text: file::save_found(&session, &property, then), step: violation.step }),
         property,
     }
+}
+
+/// The learner's code, compared with what the plan knows. What it prints is noted in `printed`.
+fn compared(plan: &'static Plan, make: Make, findings: &Arc<Mutex<Findings>>, printed: Option<&Heard>) -> Make {
+    let (findings, printed) = (findings.clone(), printed.cloned());
+    Box::leak(Box::new(move || -> Box<dyn Partner> {
+        let mut learner = make();
+        if let Some(printed) = &printed {
+            learner.listen(printed);
+        }
+        Box::new(Compared::new(learner, plan, findings.clone()))
+    }))
 }
 
 fn heard_from(findings: &Mutex<Findings>) -> MutexGuard<'_, Findings> {

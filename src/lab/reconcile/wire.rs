@@ -48,6 +48,9 @@ pub enum Ask<O> {
         /// What is gone: `default/web`.
         gone: Vec<String>,
     },
+    /// From now on a line on standard error follows whatever was printed before an answer, as the answer itself does on
+    /// standard output.
+    Mark,
     /// A reconcile will not go on.
     Forget {
         /// Which one.
@@ -88,6 +91,7 @@ impl<O> Ask<O> {
                 Ask::Reply { task, answer: Ok(answer), memory }
             }
             Ask::Cached { changed, gone } => Ask::Cached { changed: all(changed)?, gone },
+            Ask::Mark => Ask::Mark,
             Ask::Forget { task } => Ask::Forget { task },
         })
     }

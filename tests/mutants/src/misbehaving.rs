@@ -38,7 +38,10 @@ pub fn run(name: &str) {
         "floods" => replicaset::answer(floods),
         "allocates" => replicaset::answer(allocates),
         "prints" => replicaset::answer(prints),
+        "prints-and-fails" => replicaset::answer(prints_and_fails),
+        "prints-much-and-fails" => replicaset::answer(prints_much_and_fails),
         "prints-without-end" => replicaset::answer(prints_without_end),
+        "function-prints" => ownership::answer(function_prints),
         "remembers" => replicaset::answer(remembers),
         "function-remembers" => ownership::answer(function_remembers),
         _ => panic!("no such one"),
@@ -135,6 +138,20 @@ async fn prints(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
     right::reconcile(set, context).await
 }
 
+/// Does nothing, and says so on both streams; also what looks like an answer on the one where answers do not count.
+async fn prints_and_fails(set: Arc<ReplicaSet>, _: Arc<Context>) -> Result {
+    println!("out: {:?}", set.metadata.name);
+    let replicas = set.spec.as_ref().and_then(|spec| spec.replicas);
+    dbg!(replicas);
+    eprint!("err, and this is no line: answer: null");
+    Ok(Action::await_change())
+}
+
+async fn prints_much_and_fails(_: Arc<ReplicaSet>, _: Arc<Context>) -> Result {
+    (0..100).for_each(|n| eprintln!("{n} {}", "much ".repeat(40)));
+    Ok(Action::await_change())
+}
+
 async fn prints_without_end(_: Arc<ReplicaSet>, _: Arc<Context>) -> Result {
     loop {
         println!("again and again");
@@ -153,6 +170,12 @@ async fn remembers(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
 }
 
 /// A right one, but for some answers that depend on how many there were before.
+fn function_prints(_: &ReplicaSet, pod: &Pod) -> Claim {
+    println!("asked of {:?}", pod.metadata.name);
+    eprintln!("and said so");
+    Claim::Keep
+}
+
 fn function_remembers(set: &ReplicaSet, pod: &Pod) -> Claim {
     static ASKED: AtomicU32 = AtomicU32::new(0);
     match ASKED.fetch_add(1, Ordering::Relaxed) % 97 {
