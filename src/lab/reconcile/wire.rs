@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::object::{Kind, Object, json, read};
+use crate::object::{Key, Kind, Object, json, read};
 
 /// What the process is told. `O` is an object: itself where both are one process, otherwise what is sent of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -117,25 +117,29 @@ pub enum Item {
 const KNOWN: u64 = 4_096;
 
 /// Which versions were sent, by what is in them: in another order of events the same resourceVersion is another version.
+/// To compare two of them costs less than to print one.
 #[derive(Default)]
-pub struct Sender(BTreeMap<(Kind, String), u64>);
+pub struct Sender {
+    sent: BTreeMap<(Kind, Key, Option<String>), Vec<(Object, u64)>>,
+    count: u64,
+}
 
 impl Sender {
     /// What is to be sent of an object.
     pub fn item(&mut self, object: &Object) -> Item {
-        let (kind, text) = (object.kind(), object.to_text());
-        let key = (kind, text);
-        if let Some(number) = self.0.get(&key) {
+        let place = (object.kind(), Key::of(object), object.meta().resource_version.clone());
+        let alike = self.sent.get(&place).and_then(|all| all.iter().find(|(one, _)| one.same(object) || one == object));
+        if let Some((_, number)) = alike {
             return Item::Known(*number);
         }
-        if self.0.len() as u64 >= KNOWN {
-            self.0.clear();
+        if self.count >= KNOWN {
+            *self = Sender::default();
         }
-        let number = self.0.len() as u64;
-        let text = key.1.clone();
-        self.0.insert(key, number);
-        let object = RawValue::from_string(text).unwrap_or_else(|error| unreachable!("ours: {error}"));
-        Item::New { number, kind: kind.info().qualified_plural(), object }
+        let number = self.count;
+        self.count += 1;
+        self.sent.entry(place).or_default().push((object.clone(), number));
+        let object_text = RawValue::from_string(object.to_text()).unwrap_or_else(|error| unreachable!("ours: {error}"));
+        Item::New { number, kind: object.kind().info().qualified_plural(), object: object_text }
     }
 }
 
