@@ -58,6 +58,7 @@ static PLAN: Plan = Plan {
         scenario!("operator", "anothers"),
         scenario!("operator", "others-site"),
         scenario!("operator", "no-number"),
+        scenario!("operator", "negative"),
         scenario!("operator", "none"),
         scenario!("operator", "going"),
         scenario!("operator", "gone"),
