@@ -358,48 +358,4 @@ fn add_tolerations(pod: &mut Pod, slip: Option<Slip>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::apiserver::admission::testing::{Objects, create};
-    use crate::apiserver::admission::{Mutate, default_toleration_seconds, priority, service_account};
-    use crate::apiserver::defaults;
-    use crate::object::Object;
-
-    #[test]
-    fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Admission>();
-    }
-
-    #[test]
-    fn the_rule_is_that_of_our_api_server() {
-        for case in Admission::questions() {
-            let manifest = |version: &str, kind: &str, mut value: Value| {
-                value["apiVersion"] = json!(version);
-                value["kind"] = json!(kind);
-                value
-            };
-            let accounts = case.cluster.accounts.iter().map(|one| manifest("v1", "ServiceAccount", json!(one)));
-            let classes =
-                case.cluster.classes.iter().map(|one| manifest("scheduling.k8s.io/v1", "PriorityClass", json!(one)));
-            let objects = Objects::parse(&accounts.chain(classes).collect::<Vec<_>>());
-            let set_defaults: Mutate = |_, object| {
-                defaults::set_defaults(object);
-                Ok(())
-            };
-            let plugins: [Mutate; 4] =
-                [set_defaults, service_account::admit, priority::admit, default_toleration_seconds::admit];
-            let mut pod = manifest("v1", "Pod", json!(case.pod));
-            let admitted = plugins.into_iter().try_for_each(|plugin| {
-                pod = create(plugin, &objects, pod.clone()).map_err(|status| status.message)?.to_json();
-                Ok(())
-            });
-            let ours = admitted.map(|()| {
-                let Object::Pod(pod) = crate::apiserver::admission::testing::object(pod.clone()) else {
-                    unreachable!()
-                };
-                super::admitted(&Pod::from((*pod).clone()))
-            });
-            assert_eq!(ours, Admission::rule(&case, None), "{}", Admission::show(&case));
-        }
-    }
-}
+mod tests;

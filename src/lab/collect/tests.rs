@@ -1,0 +1,76 @@
+use super::*;
+use crate::apiserver::request;
+use crate::controllers::garbage_collector::attempt_to_delete::{Owners, Verdict, policy_of, waits_for_dependents};
+use crate::controllers::garbage_collector::graph::Graph;
+use crate::controllers::garbage_collector::requests::claimed_owner;
+use crate::object::{Discovery, Object};
+
+#[test]
+fn the_rule_passes_and_every_known_mistake_is_named() {
+    function::check::<Collecting>();
+}
+
+fn object(item: &Item) -> Object {
+    let version = if item.kind == "ReplicaSet" { "apps/v1" } else { "v1" };
+    let spec = json!({"selector": {}, "template": {}, "containers": []});
+    let mut value = json!({"metadata": item.metadata});
+    if item.kind != "ConfigMap" {
+        value["spec"] = spec;
+    }
+    Kind::from_manifest(version, &item.kind).unwrap().decode(value).unwrap()
+}
+
+/// What our collector does, with its own parts: graph, owner's place, verdict and policy.
+fn ours(case: &Case) -> Action {
+    let mut graph = Graph::default();
+    let all: Vec<Object> = case.all.iter().map(object).collect();
+    all.iter().for_each(|object| drop(graph.observed(object)));
+    let item = object(&case.item);
+    let node = graph.get(case.item.metadata.uid.as_deref().unwrap()).unwrap();
+    if node.being_deleted() {
+        let goes = node.deleting_dependents && node.is_unblocked();
+        return if goes { Action::RemoveFinalizer } else { Action::Leave };
+    }
+    let mut owners = Owners::default();
+    for reference in owners_of(item.meta()) {
+        let owner = claimed_owner(&Discovery::default(), reference, &node.identity);
+        let kind = owner.known_kind(&Discovery::default()).unwrap();
+        if kind.info().namespaced && owner.namespace.is_empty() {
+            return Action::Leave;
+        }
+        let found = all.iter().find(|live| {
+            let place = (live.kind(), live.namespace(), live.name());
+            place == (kind, &*owner.namespace, &*owner.name) && live.meta().uid.as_deref() == Some(&*owner.uid)
+        });
+        match found {
+            None => owners.dangling.push(owner.uid),
+            Some(live) if waits_for_dependents(live) => owners.waiting.push(owner.uid),
+            Some(_) => owners.solid.push(owner.uid),
+        }
+    }
+    if owners_of(item.meta()).is_empty() {
+        return Action::Leave;
+    }
+    match owners.verdict(!node.dependents.is_empty()) {
+        Verdict::Keep => Action::Leave,
+        Verdict::Disown => {
+            let mut uids: Vec<String> =
+                owners.dangling.iter().chain(&owners.waiting).map(ToString::to_string).collect();
+            uids.sort();
+            Action::RemoveOwners(uids)
+        }
+        Verdict::DeleteDependentsFirst => Action::Delete(Propagation::Foreground),
+        Verdict::Delete => Action::Delete(match policy_of(&item) {
+            request::Propagation::Background => Propagation::Background,
+            request::Propagation::Foreground => Propagation::Foreground,
+            request::Propagation::Orphan => Propagation::Orphan,
+        }),
+    }
+}
+
+#[test]
+fn the_rule_is_that_of_our_collector() {
+    for case in Collecting::questions() {
+        assert_eq!(ours(&case), Collecting::rule(&case, None), "{}", Collecting::show(&case));
+    }
+}
