@@ -85,6 +85,7 @@ pub const SPECIAL: &[(&str, Make)] = &[
     ("quota-kept", || Box::new(quotas::QuotaKept)),
     ("pods-as-asked", || Box::new(quiet::PodsAsAsked)),
     ("nothing-listed", || Box::new(bugs::NothingListed)),
+    ("nothing-invalid", || Box::new(bugs::NothingInvalid)),
     ("nothing-written-in-vain", || Box::new(bugs::NothingWrittenInVain::default())),
     ("owners-are-gone", || Box::new(bugs::OwnersAreGone)),
     ("one-at-a-time", || Box::new(bugs::OneAtATime::default())),

@@ -12,6 +12,7 @@ use crate::node::netfilter::packet::{Payload, Unreachable};
 use crate::node::network::frame::Frame;
 use crate::node::runtime::Runtime;
 use crate::object::meta::controller_of;
+use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
 
@@ -101,6 +102,28 @@ impl Property for NothingListed {
         match reads && &*request.user.agent == "replicaset-controller" {
             true => Err(format!("it sends: {}", request.line())),
             false => Ok(()),
+        }
+    }
+}
+
+/// No controller sends what the API server must refuse, however often it is sent.
+#[derive(Clone)]
+pub(super) struct NothingInvalid;
+
+impl Property for NothingInvalid {
+    fn name(&self) -> &'static str {
+        "nothing is sent that can never be stored"
+    }
+
+    fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
+        let What::Request { request, .. } = &step.event.what else { return Ok(()) };
+        let refused = step.notes.iter().find_map(|note| match note {
+            Note::Answered { error: Some(error), .. } if error.reason == Reason::Invalid => Some(error),
+            _ => None,
+        });
+        match refused.filter(|_| engine.name(step.event.from) == "kube-controller-manager") {
+            Some(error) => Err(format!("{}: {}", request.line(), error.message)),
+            None => Ok(()),
         }
     }
 }
