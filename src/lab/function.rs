@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::Failure;
 use super::process::ANSWER;
+use super::{Failure, Judged};
 
 /// Answers that take more characters, both together, are shown by what differs.
 const LONG: usize = 200;
@@ -64,7 +64,7 @@ pub fn answer<F: Function>(function: impl Fn(&F::Question) -> F::Answer) {
 ///
 /// # Errors
 /// Which answer is wrong first, and the property that it breaks.
-pub fn judge<F: Function>(answers: &[String]) -> Result<usize, (usize, Failure)> {
+pub fn judge<F: Function>(answers: &[String]) -> Judged {
     let questions = F::questions();
     let given: Vec<Option<F::Answer>> = answers.iter().map(|text| serde_json::from_str(text).ok()).collect();
     let right: Vec<F::Answer> = questions.iter().map(|question| F::rule(question, None)).collect();

@@ -77,14 +77,18 @@ pub struct Exercise {
     pub judging: Judging,
 }
 
+/// What the answers of a function amount to: how many are right, or which question is the first whose answer is not, and
+/// what is wrong with it.
+pub type Judged = Result<usize, (usize, Failure)>;
+
 /// How an exercise is judged.
 pub enum Judging {
     /// It is one function, and is asked all questions there are within a bound.
     Function {
         /// The questions for the learner's process, one a line.
         questions: fn() -> Vec<String>,
-        /// What the answers, one for each question, amount to; or which is wrong.
-        judge: fn(&[String]) -> Result<usize, (usize, Failure)>,
+        /// What the answers, one for each question, amount to.
+        judge: fn(&[String]) -> Judged,
         /// The question of this number, counted from 0, for a person.
         show: fn(usize) -> String,
         /// A cluster in which this program has the place of what the function stands for, if it can be put there.

@@ -116,11 +116,14 @@ pub enum Item {
 /// So many versions are known at most.
 const KNOWN: u64 = 4_096;
 
+/// Of which object a version is, and its resourceVersion.
+type Place = (Kind, Key, Option<String>);
+
 /// Which versions were sent, by what is in them: in another order of events the same resourceVersion is another version.
 /// To compare two of them costs less than to print one.
 #[derive(Default)]
 pub struct Sender {
-    sent: BTreeMap<(Kind, Key, Option<String>), Vec<(Object, u64)>>,
+    sent: BTreeMap<Place, Vec<(Object, u64)>>,
     count: u64,
 }
 
