@@ -1,7 +1,7 @@
 //! From the bytes a client sent to a typed object, with every complaint the real decoder has.
 //!
 //! What happens to a body: it is parsed ([`json`]), asked for its `apiVersion` and `kind`, and read field by field
-//! into the Go type of that kind ([`read`](crate::object::read)); here the types are those of `k8s-openapi`. Unknown and duplicate fields
+//! into the Go type of that kind ([`read`]); here the types are those of `k8s-openapi`. Unknown and duplicate fields
 //! are collected on the way; `fieldValidation` decides whether they are an error, warnings, or nothing.
 //!
 //! Mirrors the JSON serializer of `k8s.io/apimachinery/pkg/runtime/serializer/json` over `sigs.k8s.io/json`, and
