@@ -15,9 +15,12 @@ pub fn is_omitted(struct_name: &str, field: &str, value: &Json) -> bool {
         Json::Object(fields) => fields.is_empty() && is_map(struct_name, field),
         Json::String(text) => text.is_empty() && !KEPT_STRINGS.contains(&field),
         Json::Bool(false) => PLAIN_BOOLS.contains(&field),
-        Json::Number(number) if number == "0" => {
-            PLAIN_INTEGERS.contains(&field) || (field == "replicas" && struct_name == "DeploymentStatus")
-        }
+        Json::Number(number) if number == "0" => match (struct_name, field) {
+            // A Deployment's spec has a pointer there; Events have none in their `count`.
+            ("DeploymentStatus", "replicas") => true,
+            ("VolumeNodeResources", "count") => false,
+            _ => PLAIN_INTEGERS.contains(&field),
+        },
         _ => false,
     }
 }
