@@ -34,7 +34,8 @@ pub struct Host {
     pub network: Memory<NodeNetwork>,
     /// Who listens; gone with the power too.
     pub sockets: Memory<Sockets>,
-    /// What processes beside those of pods have taken. Whoever looks finds it, whichever kubelet runs.
+    /// What processes beside those of pods have taken, but for the disk, which knows itself; gone with the power. Whoever
+    /// looks finds it, whichever kubelet runs.
     short_of: Memory<BTreeSet<Shortage>>,
 }
 
@@ -42,29 +43,33 @@ impl Host {
     /// A machine that has just been switched on, with the address `address` and this disk.
     pub fn new(hub: &Hub, address: Ipv4Addr, disk: Disk) -> Host {
         let network = hub.memory(NodeNetwork::new(IpNet::v4(address, 16)));
-        let short_of = if disk.is_full() { BTreeSet::from([Shortage::Disk]) } else { BTreeSet::new() };
-        Host { disk, network, sockets: hub.memory(Sockets::default()), short_of: hub.memory(short_of) }
+        Host { disk, network, sockets: hub.memory(Sockets::default()), short_of: hub.memory(BTreeSet::new()) }
     }
 
     /// The machine becomes short of something; None: it has enough of everything again. What fills the disk stays there when
     /// the power is gone.
     pub fn shorten(&self, shortage: Option<Shortage>) {
-        let mut short_of = self.short_of.borrow_mut();
         match shortage {
-            Some(shortage) => _ = short_of.insert(shortage),
-            None => short_of.clear(),
+            Some(Shortage::Disk) => self.disk.set_full(true),
+            Some(shortage) => _ = self.short_of.borrow_mut().insert(shortage),
+            None => {
+                self.disk.set_full(false);
+                self.short_of.borrow_mut().clear();
+            }
         }
-        self.disk.set_full(short_of.contains(&Shortage::Disk));
     }
 
     /// Whether it is short of this.
     pub fn is_short_of(&self, shortage: Shortage) -> bool {
-        self.short_of.borrow().contains(&shortage)
+        match shortage {
+            Shortage::Disk => self.disk.is_full(),
+            shortage => self.short_of.borrow().contains(&shortage),
+        }
     }
 
     /// Whether it is short of anything.
     pub fn is_short(&self) -> bool {
-        !self.short_of.borrow().is_empty()
+        self.disk.is_full() || !self.short_of.borrow().is_empty()
     }
 
     /// A disk as an installer leaves it: network plugins, and a configuration that gives Pods addresses of `subnet`.
