@@ -7,7 +7,7 @@ use kubestep::cluster::{Cluster, Config};
 use serde_json::{Value, json};
 
 use crate::shell::Shell;
-use crate::verbs::agrees;
+use crate::verbs::check;
 
 /// The definition of the documentation's CronTab, with all that kubectl can show of it.
 fn crontabs() -> Value {
@@ -49,17 +49,6 @@ fn shell(files: &[(&str, &[Value])]) -> Shell {
     let files = files.iter().map(|(name, objects)| ((*name).to_owned(), text(objects))).collect();
     shell.cluster.kubectl.files = Rc::new(files);
     shell
-}
-
-fn check(shell: &mut Shell, script: &[(&str, &str)]) {
-    let mut wrong = Vec::new();
-    for (line, want) in script {
-        let shown = shell.line(line);
-        if !agrees(&shown, want) {
-            wrong.push(format!("$ {line}\n- {want}\n+ {shown}"));
-        }
-    }
-    assert!(wrong.is_empty(), "- wanted, + shown\n{}", wrong.join("\n"));
 }
 
 const INVALID: &str = "The CronTab \"my\" is invalid: ";

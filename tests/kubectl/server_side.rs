@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use crate::shell::Shell;
-use crate::verbs::agrees;
+use crate::verbs::check;
 
 fn web(replicas: Option<i64>, image: &str) -> Value {
     let mut object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
@@ -32,17 +32,6 @@ fn shell() -> Shell {
 }
 
 const MANAGERS: &str = "kubectl get deploy web --show-managed-fields -o jsonpath={.metadata.managedFields[*].manager}";
-
-fn check(shell: &mut Shell, script: &[(&str, &str)]) {
-    let mut wrong = Vec::new();
-    for (line, want) in script {
-        let shown = shell.line(line);
-        if !agrees(&shown, want) {
-            wrong.push(format!("$ {line}\n- {want}\n+ {shown}"));
-        }
-    }
-    assert!(wrong.is_empty(), "- wanted, + shown\n{}", wrong.join("\n"));
-}
 
 const CONFLICT: &str = "error: Apply failed with 1 conflict: conflict with \"kubectl\" with subresource \"scale\" using apps/v1: .spec.replicas
 Please review the fields above--they currently have other managers. Here

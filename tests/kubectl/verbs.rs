@@ -181,7 +181,11 @@ fn verbs_print_what_kubectl_prints() {
 }
 
 fn script(namespace: &str, script: &[(&str, &str)]) {
-    let mut shell = Shell::new(Path::new("."), namespace);
+    check(&mut Shell::new(Path::new("."), namespace), script);
+}
+
+/// Each line prints what it should, as far as that is said.
+pub fn check(shell: &mut Shell, script: &[(&str, &str)]) {
     let mut wrong = Vec::new();
     for (line, want) in script {
         let shown = shell.line(line);

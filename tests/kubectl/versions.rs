@@ -4,7 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::shell::Shell;
-use crate::verbs::agrees;
+use crate::verbs::check;
 
 const V1: &str = "
 apiVersion: autoscaling/v1
@@ -26,17 +26,6 @@ spec:
   maxReplicas: 5
   metrics: [{type: Resource, resource: {name: memory, target: {type: Utilization, averageUtilization: 60}}}]
 ";
-
-fn check(shell: &mut Shell, script: &[(&str, &str)]) {
-    let mut wrong = Vec::new();
-    for (line, want) in script {
-        let shown = shell.line(line);
-        if !agrees(&shown, want) {
-            wrong.push(format!("$ {line}\n- {want}\n+ {shown}"));
-        }
-    }
-    assert!(wrong.is_empty(), "- wanted, + shown\n{}", wrong.join("\n"));
-}
 
 #[test]
 fn the_old_version_of_an_autoscaler_is_the_same_object() {
