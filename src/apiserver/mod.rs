@@ -1,9 +1,9 @@
 //! kube-apiserver: the only door to the store, and the place where every rule about objects is kept.
 //!
 //! A request passes a row of stages, each a small check in a file of its own, in the order the real server runs
-//! them: authentication, priority and fairness, authorization, decoding with field validation, defaulting, mutating admission, the kind's
-//! strategy, validation, validating admission, and at last one etcd transaction. Whatever the transaction changed is
-//! then offered to every open watch.
+//! them: authentication, priority and fairness, authorization, decoding with field validation, defaulting, mutating
+//! admission, the kind's strategy, validation, validating admission, and at last one etcd transaction. Whatever the
+//! transaction changed is then offered to every open watch.
 //!
 //! [`ApiServer::handle`] is all of it: a plain function from a request to an answer and the watch events it caused.
 //! It does no I/O and knows no clock but the one handed in.
@@ -274,12 +274,15 @@ impl ApiServer {
         self.tell_in_versions(&mut handling.fanout);
         let wrote = !handling.changes.is_empty();
         let reviews = handling.reviews.filter(|_| !handling.calls.is_empty());
-        let mut waits = reviews.map(|reviews| Box::new(Waits { calls: handling.calls, reviews }));
-        let (mut code, mut result) = (code, result);
-        if wrote && waits.take().is_some() {
-            let status = Status::internal("a request that has changed something already asks webhooks");
-            (code, result) = (status.code, Err(status));
-        }
+        let waits = reviews.map(|reviews| Box::new(Waits { calls: handling.calls, reviews }));
+        let (code, result, waits) = match waits {
+            // It would be gone through again, and change twice what it has changed.
+            Some(_) if wrote => {
+                let status = Status::internal("a request that has changed something already asks webhooks");
+                (status.code, Err(status), None)
+            }
+            waits => (code, result, waits),
+        };
         let answer = Answer { code, result, warnings: handling.warnings, wrote };
         let stages = handling.stages.unwrap_or_default();
         let Handling { fanout, audit, changes, .. } = handling;

@@ -3,8 +3,8 @@
 //! Mirrors `pkg/apis/apiextensions/v1/defaults.go`, `pkg/registry/customresourcedefinition` and
 //! `pkg/apis/apiextensions/validation` of apiextensions-apiserver.
 //!
-//! Left out: conversion by webhook, which is refused; what is wrong with selectableFields: a path that leads nowhere selects nothing; the approval of
-//! `*.k8s.io` groups. Where the real server quotes a list of versions in Go's words for its internal type, this one quotes
+//! Left out: conversion by webhook, which is refused; what is wrong with selectableFields: a path that leads nowhere
+//! selects nothing; the approval of `*.k8s.io` groups. Where the real server quotes a list of versions in Go's words for its internal type, this one quotes
 //! it as it is written.
 
 use std::sync::Arc;

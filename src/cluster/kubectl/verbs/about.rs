@@ -1,5 +1,7 @@
 //! What the cluster is: `api-resources`, `api-versions`, `cluster-info`, `version`.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::apiserver::request::Options;
@@ -27,7 +29,7 @@ pub async fn api_resources(cx: &Kubectl) -> Result<(), Failure> {
 /// `kubectl api-versions`.
 pub async fn api_versions(cx: &Kubectl) -> Result<(), Failure> {
     let known = cx.discover().await?;
-    let versions: std::collections::BTreeSet<&str> =
+    let versions: BTreeSet<&str> =
         known.kinds().chain(versions::all_older()).map(|kind| kind.info().api_version).collect();
     versions.into_iter().for_each(|version| cx.line(version));
     Ok(())
