@@ -4,6 +4,7 @@ use crate::object::selector::Selector;
 use crate::object::selector::fields::FieldSelector;
 use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status};
+use crate::store::Change;
 
 use super::request::{Request, Response};
 use super::watch::{WatchEvent, WatchId, Watcher};
@@ -104,10 +105,10 @@ impl ApiServer {
             return Err(Status::new(Reason::Expired, text));
         };
         let heard = handling.cache.map_or(u64::MAX, |cache| cache.heard);
-        for change in changes.take_while(|change| change.revision <= heard) {
-            if change.latest().is_none_or(|object| object.kind() != watcher.kind) {
-                continue;
-            }
+        // Objects of one kind may be stored in several of its versions: they are known by where they lie.
+        let prefix = registry::list_prefix(watcher.kind, &watcher.namespace);
+        let of_kind = |change: &&Change| change.key.starts_with(&prefix);
+        for change in changes.take_while(|change| change.revision <= heard).filter(of_kind) {
             let Some((old, last)) = change.seen() else { continue };
             if let Some(event) = watcher.see(old, &last, change.new.is_none()) {
                 handling.fanout.push((id, event));

@@ -60,15 +60,95 @@ impl Response {
 }
 
 impl ApiServer {
-    /// Events as those watches have asked for them that speak an older version.
+    /// Events as those watches have asked for them that speak another version than the one that is stored.
     pub(super) fn tell_in_versions(&self, events: &mut [(WatchId, WatchEvent)]) {
         for (id, event) in events {
-            let of_kind = event.kind().and_then(versions::older);
-            if let (Some(kind), Some(object)) = (of_kind, event.object_mut())
-                && self.watchers.version(*id) == Some(kind)
+            if let (Some(version @ Kind::Custom(_)), Some(object)) = (self.watchers.version(*id), event.object_mut())
+                && object.kind() != version
             {
-                *object = object.clone().in_version(kind);
+                *object = object.clone().in_version(version);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::apiserver::request::{Subresource, User, Verb};
+    use crate::object::CustomKind;
+    use crate::object::time::Instant;
+
+    fn thing(version: &str) -> Kind {
+        Kind::Custom(CustomKind::new("example.com", version, "things", "Thing", false))
+    }
+
+    fn send(server: &mut ApiServer, request: &Request, watch: Option<WatchId>) -> Vec<String> {
+        let handled = server.handle(request, watch, Instant(1_000_000_000));
+        assert!(handled.answer.result.is_ok(), "{}: {:?}", request.line(), handled.answer.result);
+        let told = |(id, event): (WatchId, WatchEvent)| {
+            let object = event.object().map(|object| format!(" {} {}", object.kind().info().version, object.name()));
+            format!("{} {}{}", id.0, event.type_str(), object.unwrap_or_default())
+        };
+        handled.fanout.into_iter().map(told).collect()
+    }
+
+    fn create(server: &mut ApiServer, name: &str) -> Vec<String> {
+        let thing = thing("v1").decode(json!({"metadata": {"name": name}})).unwrap();
+        send(server, &Request::create(Rc::new(User::admin()), thing), None)
+    }
+
+    fn watch(server: &mut ApiServer, id: u64, version: &str, since: &str) -> Vec<String> {
+        let mut request = Request::new(Rc::new(User::admin()), Verb::Watch, thing(version), "", "", Body::None);
+        request.options.resource_version = since.into();
+        send(server, &request, Some(WatchId(id)))
+    }
+
+    /// A server of a kind in two versions, of which the second is stored.
+    fn server() -> ApiServer {
+        let mut server = ApiServer::new(1);
+        let version = |name: &str, storage: bool| {
+            let schema = json!({"openAPIV3Schema": {"type": "object"}});
+            json!({"name": name, "served": true, "storage": storage, "schema": schema})
+        };
+        let definition = json!({"metadata": {"name": "things.example.com"}, "spec": {"group": "example.com", "scope": "Cluster",
+            "names": {"plural": "things", "kind": "Thing"}, "versions": [version("v1", false), version("v2", true)]}});
+        let definition = Kind::CustomResourceDefinition.decode(definition).unwrap();
+        send(&mut server, &Request::create(Rc::new(User::admin()), definition), None);
+        let condition = |name| json!({"type": name, "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        let status = json!({"status": {"conditions": [condition("NamesAccepted"), condition("Established")]}});
+        let accepted = Request {
+            verb: Verb::Patch,
+            subresource: Some(Subresource::Status),
+            body: Body::Patch(Patch::Merge(status)),
+            name: "things.example.com".into(),
+            ..Request::new(Rc::new(User::admin()), Verb::Patch, Kind::CustomResourceDefinition, "", "", Body::None)
+        };
+        send(&mut server, &accepted, None);
+        server
+    }
+
+    #[test]
+    fn a_watch_is_told_in_the_version_that_it_asks_for() {
+        let mut server = server();
+        create(&mut server, "a");
+        let since = server.store.revision().to_string();
+        create(&mut server, "b");
+        for (id, version) in [(1, "v1"), (2, "v2")] {
+            for start in ["", "0"] {
+                let told = watch(&mut server, id, version, start);
+                let want =
+                    [format!("{id} ADDED {version} a"), format!("{id} ADDED {version} b"), format!("{id} BOOKMARK")];
+                assert_eq!(told, want, "the state so far");
+                server.close_watch(WatchId(id));
+            }
+            let told = watch(&mut server, id, version, &since);
+            assert_eq!(told, [format!("{id} ADDED {version} b")], "what was missed");
+        }
+        assert_eq!(create(&mut server, "c"), ["1 ADDED v1 c", "2 ADDED v2 c"], "what comes later");
     }
 }
