@@ -265,6 +265,9 @@ fn versions_show_one_object_twice() {
         ("kubectl apply -f old.yaml", "Warning: stable.example.com/v1beta1 CronTab is deprecated\n…"),
         ("kubectl get ct old -o jsonpath={.apiVersion}", "stable.example.com/v1"),
         ("kubectl get crontabs.v1beta1.stable.example.com old -o jsonpath={.apiVersion}", "Warning: …"),
+        // It gets, lists and watches, and says once what every answer says.
+        ("kubectl wait crontabs.v1beta1.stable.example.com old --for=jsonpath={.spec.replicas}=1",
+            "Warning: stable.example.com/v1beta1 CronTab is deprecated\ncrontab.stable.example.com/old condition met"),
     ]);
 }
 

@@ -149,9 +149,7 @@ impl Kubectl {
     pub async fn send(&self, mut request: Request) -> Result<Response, Failure> {
         request.options.managed_fields = self.managed_fields;
         let answer: Answer = self.client.request(request).await?;
-        for warning in &answer.warnings {
-            self.complain(format!("Warning: {warning}"));
-        }
+        self.warn(&answer.warnings);
         Ok(answer.result?)
     }
 

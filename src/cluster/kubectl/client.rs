@@ -1,6 +1,6 @@
 //! kubectl's surroundings: whose client it is, where it stands, what it prints, and the watches it follows.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -70,6 +70,8 @@ pub struct Kubectl {
     pub managed_fields: bool,
     /// What `-f -` reads.
     pub stdin: String,
+    /// What the running command has warned of: it does so once, however many answers say it.
+    warned: Memory<BTreeSet<String>>,
     /// The way to the nodes, for commands that run there.
     pub fabric: Fabric,
 }
@@ -83,6 +85,7 @@ impl Kubectl {
             stdout: hub.memory(String::new()),
             journal: hub.memory(BTreeMap::new()),
             known: hub.memory(Discovery::default()),
+            warned: hub.memory(BTreeSet::new()),
             config: hub.memory(Config::new("default")),
             client,
             feeds,
@@ -116,6 +119,11 @@ impl Kubectl {
         Kubectl { managed_fields: on, ..self.clone() }
     }
 
+    /// The same as a new process: it has warned of nothing yet.
+    pub(super) fn afresh(&self) -> Kubectl {
+        Kubectl { warned: self.client.hub().memory(BTreeSet::new()), ..self.clone() }
+    }
+
     /// How much has been printed so far.
     pub fn printed(&self) -> usize {
         self.output.borrow().len()
@@ -140,6 +148,15 @@ impl Kubectl {
     /// Prints a line to standard error.
     pub fn complain(&self, line: impl AsRef<str>) {
         self.output.borrow_mut().push_str(&format!("{}\n", line.as_ref()));
+    }
+
+    /// Prints the warnings that came with an answer. Mirrors `rest.NewWarningWriter` with `Deduplicate`.
+    pub fn warn(&self, warnings: &[String]) {
+        for warning in warnings {
+            if self.warned.borrow_mut().insert(warning.clone()) {
+                self.complain(format!("Warning: {warning}"));
+            }
+        }
     }
 
     /// The time as objects carry it.

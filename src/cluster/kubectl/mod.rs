@@ -39,6 +39,7 @@ pub const STARTUP: Duration = Duration::from_millis(100);
 /// Runs one command line, without the word `kubectl`. Returns the exit code; what it printed is in the terminal.
 pub async fn run(line: &[String], cx: &Kubectl) -> u8 {
     cx.sleep(STARTUP).await;
+    let cx = &cx.afresh();
     match dispatch(line, cx).await {
         Ok(()) => 0,
         Err(fault) => {

@@ -41,9 +41,7 @@ pub async fn raw(method: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure>
         return Err(Failure::text("a watch by --raw is left out; use get --watch"));
     }
     let answer = cx.client.request(call.request.clone()).await?;
-    for warning in &answer.warnings {
-        cx.complain(format!("Warning: {warning}"));
-    }
+    cx.warn(&answer.warnings);
     let told = rest::respond(&call, &answer).body;
     if answer.code == 404 && matches!(answer.result, Ok(Response::Page { .. })) {
         return Err(Status::new(Reason::NotFound, NOT_FOUND).into());
