@@ -223,6 +223,8 @@ fn definitions_that_are_wrong_are_refused() {
             format!("{INVALID}spec.versions[0].additionalPrinterColumns[0].type: Invalid value: \"text\": must be one of boolean,date,integer,number,string")),
         (with(&|d| d["spec"]["versions"][0]["subresources"]["scale"]["specReplicasPath"] = json!(".status.n")),
             format!("{INVALID}spec.versions[0].subresources.scale.specReplicasPath: Invalid value: \".status.n\": should be a json path under .spec")),
+        (with(&|d| d["spec"]["versions"][0]["selectableFields"] = json!([{"jsonPath": ".spec.colour"}])),
+            format!("{INVALID}spec.versions[0].selectableFields[0].jsonPath: Invalid value: \".spec.colour\": is an invalid path: does not refer to a valid field")),
         (with(&|d| d["spec"]["bogus"] = json!(1)), "Error from server (BadRequest): error when creating \"crd.yaml\": CustomResourceDefinition in version \"v1\" cannot be handled as a CustomResourceDefinition: strict decoding error: unknown field \"spec.bogus\"".into()),
     ];
     for (definition, want) in cases {

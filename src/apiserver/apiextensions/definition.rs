@@ -3,9 +3,9 @@
 //! Mirrors `pkg/apis/apiextensions/v1/defaults.go`, `pkg/registry/customresourcedefinition` and
 //! `pkg/apis/apiextensions/validation` of apiextensions-apiserver.
 //!
-//! Left out: conversion by webhook, which is refused; what is wrong with selectableFields: a path that leads nowhere
-//! selects nothing; the approval of `*.k8s.io` groups. Where the real server quotes a list of versions in Go's words for its internal type, this one quotes
-//! it as it is written.
+//! Left out: conversion by webhook, which is refused; the approval of `*.k8s.io` groups. Where the real server quotes a list
+//! of versions in Go's words for its internal type, this one quotes it as it is written; and what all versions have in common
+//! it calls by the name of that type (`spec.validation`, `spec.selectableFields`), where here it is in each version.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::object::definition::{CLEANUP, is_true, set_condition};
 use crate::object::selector::names::check_subdomain;
 use crate::object::time::Instant;
 
-use super::structural;
+use super::{selectable, structural};
 
 const NONE: &str = "None";
 
@@ -161,7 +161,8 @@ fn validate_version(problems: &mut Problems, version: &CustomResourceDefinitionV
         problems.invalid(&path.child("deprecationWarning"), text, "can only be set for deprecated versions");
     }
     let schema = path.child("schema");
-    if let Some(of) = version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref()) {
+    let of = version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
+    if let Some(of) = of {
         structural::validate(problems, of, &schema.child("openAPIV3Schema"));
     }
     if let Some(subresources) = &version.subresources {
@@ -171,6 +172,8 @@ fn validate_version(problems: &mut Problems, version: &CustomResourceDefinitionV
     for (i, column) in version.additional_printer_columns.iter().flatten().enumerate() {
         validate_column(problems, column, &columns.index(i));
     }
+    let fields = version.selectable_fields.as_deref().unwrap_or_default();
+    selectable::validate(problems, fields, of, &path.child("selectableFields"));
 }
 
 fn validate_subresources(problems: &mut Problems, subresources: &CustomResourceSubresources, path: &Path) {

@@ -4,7 +4,8 @@
 //! way of all objects, through the same stages; where a built-in kind has code of its own (decoding, defaulting, strategy,
 //! validation, scale), a custom kind has its [`Version`], made from the definition.
 //!
-//! - [`definition`]: the definitions themselves; [`structural`]: their schemas.
+//! - [`definition`]: the definitions themselves; [`structural`]: their schemas; [`selectable`]: what to select by.
+//! - [`field_path`]: how a definition points at a field.
 //! - [`schema`]: a schema, ready to be asked. [`coerce`]: pruning and defaults. [`value`], [`mod@format`]: validation.
 //! - [`rules`]: what schemas say in CEL.
 //! - [`decode`]: bytes to an object. [`scale`]: the replica count of one.
@@ -22,7 +23,6 @@ use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionVersion, CustomResourceSubresourceScale, JSONSchemaProps,
-    SelectableField,
 };
 use serde_json::Value;
 
@@ -37,11 +37,13 @@ use super::validation::field::Problems;
 pub mod coerce;
 pub mod decode;
 pub mod definition;
+pub mod field_path;
 pub mod fields;
 pub mod format;
 pub mod rules;
 pub mod scale;
 pub mod schema;
+pub mod selectable;
 pub mod structural;
 pub mod value;
 
@@ -178,7 +180,7 @@ impl Version {
         Version {
             kind,
             schema: schema.map(with_rules).unwrap_or_default(),
-            selectable: version.selectable_fields.iter().flatten().map(field_of).collect(),
+            selectable: version.selectable_fields.iter().flatten().map(selectable::name_of).collect(),
             has_status: subresources.is_some_and(|subresources| subresources.status.is_some()),
             scale: subresources.and_then(|subresources| subresources.scale.clone()),
             deprecation,
@@ -251,11 +253,6 @@ impl Version {
         scale::validate(problems, object, self.scale.as_ref());
         problems.0.extend(rules::validate(&self.schema, object, old, &problems.0));
     }
-}
-
-/// How field selectors call a selectable field: `.spec.colour` is `spec.colour`.
-fn field_of(selectable: &SelectableField) -> String {
-    selectable.json_path.trim_start_matches('.').to_owned()
 }
 
 /// The schema of a whole object with its rules.

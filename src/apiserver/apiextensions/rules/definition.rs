@@ -49,7 +49,7 @@ fn rule_texts(problems: &mut Problems, schema: &JSONSchemaProps, rule: &Validati
     if field.contains('\n') {
         problems.invalid(&at, field, "must not contain line breaks");
     }
-    if !field.is_empty() && model::field_path(&Schema::of(schema), field).is_err() {
+    if !field.is_empty() && super::place_of(&Schema::of(schema), field).is_none() {
         problems.invalid(&at, field, "must be a valid path");
     }
 }

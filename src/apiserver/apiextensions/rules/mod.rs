@@ -22,6 +22,7 @@ use crate::apiserver::cel::{Failure, Program, Value};
 use crate::object::CustomObject;
 use crate::object::status::Cause;
 
+use super::field_path;
 use super::schema::{Additional, Schema};
 
 pub mod definition;
@@ -88,9 +89,14 @@ fn compiled(schema: &Schema, of: &Type, rule: &ValidationRule) -> Option<Rule> {
     Some(Rule {
         program: Program::compile(&rule.rule, &names).ok()?,
         message: message.and_then(|text| Program::compile(text, &names).ok()),
-        at: rule.field_path.as_deref().and_then(|path| model::field_path(schema, path).ok()).unwrap_or_default(),
+        at: rule.field_path.as_deref().and_then(|path| place_of(schema, path)).unwrap_or_default(),
         said: rule.clone(),
     })
+}
+
+/// Where the field is that a rule tells of, as errors write it.
+fn place_of(schema: &Schema, path: &str) -> Option<String> {
+    field_path::follow(schema, path, true).ok().map(|(place, _)| place)
 }
 
 /// What the rules say of an object and of what it was before. `causes` are the problems that were found already.

@@ -2,7 +2,7 @@
 //!
 //! Fields that CEL could not name have other names there: `a-b` is `a__dash__b`, `namespace` is `__namespace__`. What the
 //! schema does not name cannot be seen. Mirrors `pkg/cel/common/{schemas,valuesunstructured}.go` and `pkg/cel/escaping.go`
-//! of apiserver, and `ValidFieldPath`.
+//! of apiserver.
 
 use serde_json::{Map, Value as Json};
 
@@ -134,36 +134,4 @@ pub fn escape(name: &str) -> Option<String> {
         let text = name.replace("__", "__underscores__");
         text.replace('.', "__dot__").replace('-', "__dash__").replace('/', "__slash__")
     })
-}
-
-/// The path of a field below a value, as errors write it, or why it is none. Mirrors `ValidFieldPath`.
-pub fn field_path(schema: &Schema, path: &str) -> Result<String, &'static str> {
-    const NO_FIELD: &str = "does not refer to a valid field";
-    let (mut schema, mut rest, mut shown) = (schema, path, String::new());
-    while !rest.is_empty() {
-        let name;
-        if let Some(after) = rest.strip_prefix('.') {
-            let end = after.find(['.', '[', ']']).unwrap_or(after.len());
-            name = after[..end].to_owned();
-            rest = &after[end..];
-        } else if let Some(after) = rest.strip_prefix("['") {
-            let end = after.find("']").ok_or("unexpected end of JSON path")?;
-            name = after[..end].replace("\\'", "'").replace("\\\\", "\\");
-            rest = &after[end + 2..];
-        } else {
-            return Err("expected [ or .");
-        }
-        schema = match (&schema.additional, schema.properties.get(&name)) {
-            (_, Some(of)) => {
-                shown += &format!(".{name}");
-                of
-            }
-            (Some(Additional::Of(of)), None) if schema.properties.is_empty() => {
-                shown += &format!("[{name}]");
-                of
-            }
-            _ => return Err(NO_FIELD),
-        };
-    }
-    Ok(shown)
 }
