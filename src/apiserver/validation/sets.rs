@@ -11,7 +11,9 @@ use crate::object::selector::Selector;
 
 use super::field::{Json, Literal, Path, Problems};
 use super::metadata;
-use super::workload::{amount, int_or_percent, is_empty, not_selected, pod_template, selector_text};
+use super::workload::{
+    amount, int_or_percent, is_empty, not_selected, pod_template, runs_forever, selector_text, template_metadata,
+};
 
 const SPEC: Path = Path::new("spec");
 
@@ -119,7 +121,11 @@ pub fn stateful_set(problems: &mut Problems, set: &StatefulSet) {
         }
     }
     selected_template(problems, &spec.selector, missing, &spec.template);
-    pod_template(problems, &SPEC.child("template"), &spec.template, "StatefulSet");
+    // The spec of its Pods is not looked at: it mounts volumes that come of the claim templates. What is wrong with it shows
+    // when the first Pod is created. Mirrors `ValidatePodTemplateSpecForStatefulSet`.
+    let path = SPEC.child("template");
+    template_metadata(problems, &path, &spec.template);
+    runs_forever(problems, &path, &spec.template, "StatefulSet");
 }
 
 fn stateful_set_strategy(problems: &mut Problems, spec: &StatefulSetSpec) {

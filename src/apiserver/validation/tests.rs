@@ -201,6 +201,23 @@ fn other_kinds() {
     }
 }
 
+/// A StatefulSet's Pods mount what its claim templates make, which is no volume of theirs until they are made.
+#[test]
+fn stateful_sets_are_not_asked_for_the_spec_of_their_pods() {
+    let set = |more: Value| {
+        let mut spec = json!({"containers": [{"name": "c", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}],
+            "restartPolicy": "Always"});
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": spec});
+        let spec = json!({"podManagementPolicy": "Parallel", "updateStrategy": {"type": "OnDelete"},
+            "selector": {"matchLabels": {"a": "b"}}, "template": template});
+        json!({"metadata": {"name": "x", "namespace": "n"}, "spec": spec})
+    };
+    assert_eq!(wrong(Kind::StatefulSet, set(json!({}))), "");
+    let never = "spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: \"Always\"";
+    assert_eq!(wrong(Kind::StatefulSet, set(json!({"restartPolicy": "Never"}))), never);
+}
+
 /// While a Pod is gated it may ask for fewer nodes, never for others.
 #[test]
 fn changes_of_a_gated_pod() {

@@ -135,6 +135,11 @@ pub(super) fn not_selected(problems: &mut Problems, template: &Path, labels: Opt
 /// What is to be made. `owner` is the kind that the error names: a Deployment speaks as its ReplicaSets do.
 pub(super) fn pod_template(problems: &mut Problems, path: &Path, template: &PodTemplateSpec, owner: &str) {
     template_body(problems, path, template);
+    runs_forever(problems, path, template, owner);
+}
+
+/// What a template must not say if its Pods are to be there always.
+pub(super) fn runs_forever(problems: &mut Problems, path: &Path, template: &PodTemplateSpec, owner: &str) {
     let Some(spec) = &template.spec else { return };
     let path = path.child("spec");
     let policy = spec.restart_policy.as_deref().unwrap_or_default();
@@ -149,16 +154,21 @@ pub(super) fn pod_template(problems: &mut Problems, path: &Path, template: &PodT
 
 /// What is true of any template. Mirrors `ValidatePodTemplateSpec`.
 pub(super) fn template_body(problems: &mut Problems, path: &Path, template: &PodTemplateSpec) {
-    if let Some(meta) = &template.metadata {
-        metadata::labels(problems, &path.child("labels"), meta.labels.as_ref());
-        metadata::annotations(problems, &path.child("annotations"), meta.annotations.as_ref());
-    }
+    template_metadata(problems, path, template);
     let path = path.child("spec");
     let Some(spec) = &template.spec else { return problems.required(&path.child("containers"), "") };
     pod::pod_spec(problems, &path, spec, pod::Owner::Template);
     if spec.ephemeral_containers.as_ref().is_some_and(|containers| !containers.is_empty()) {
         const WHY: &str = "ephemeral containers not allowed in pod template";
         problems.forbidden(&path.child("ephemeralContainers"), WHY);
+    }
+}
+
+/// The labels and annotations of a template.
+pub(super) fn template_metadata(problems: &mut Problems, path: &Path, template: &PodTemplateSpec) {
+    if let Some(meta) = &template.metadata {
+        metadata::labels(problems, &path.child("labels"), meta.labels.as_ref());
+        metadata::annotations(problems, &path.child("annotations"), meta.annotations.as_ref());
     }
 }
 
