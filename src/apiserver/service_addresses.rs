@@ -62,6 +62,10 @@ impl ServiceAddresses {
         };
         let mut new = Service::clone(service);
         let spec = new.spec.get_or_insert_default();
+        let wrong = families_not_there(spec);
+        if !wrong.is_empty() {
+            return Err(Status::invalid(object.kind(), object.name(), wrong));
+        }
         keep_addresses(spec, old);
         drop_what_the_type_needs_no_more(spec, old);
         let allocated = self.allocate_ip(spec, old, random).and_then(|()| self.allocate_ports(spec, old, random));
@@ -245,6 +249,25 @@ fn drop_what_the_type_needs_no_more(new: &mut ServiceSpec, old: Option<&ServiceS
     }
 }
 
+/// What is asked of IPv6, which the cluster does not have. A headless Service without selector may have any address.
+/// Mirrors `initIPFamilyFields` of `pkg/registry/core/service/storage`.
+fn families_not_there(spec: &ServiceSpec) -> Vec<Cause> {
+    let is_headless = spec.cluster_ip.as_deref() == Some("None");
+    let has_selector = spec.selector.as_ref().is_some_and(|selector| !selector.is_empty());
+    if !needs_ip(spec) || (is_headless && !has_selector) {
+        return Vec::new();
+    }
+    let policy = spec.ip_family_policy.as_deref().filter(|policy| *policy == "RequireDualStack");
+    let policy = policy.map(|policy| {
+        invalid("spec.ipFamilyPolicy", &format!("{policy:?}: this cluster is not configured for dual-stack services"))
+    });
+    let families = spec.ip_families.iter().flatten().enumerate().filter(|(_, family)| *family == "IPv6");
+    let families = families.map(|(i, family)| {
+        invalid(&format!("spec.ipFamilies[{i}]"), &format!("{family:?}: not configured on this cluster"))
+    });
+    policy.into_iter().chain(families).collect()
+}
+
 fn invalid(field: &str, what: &str) -> Cause {
     Cause { reason: "FieldValueInvalid".into(), message: format!("Invalid value: {what}"), field: field.into() }
 }
@@ -268,6 +291,27 @@ mod tests {
         let mut object = service(spec);
         taken.allocate(&mut object, old, &mut Random::new(1)).map_err(|status| status.message)?;
         Ok(object.to_json()["spec"].clone())
+    }
+
+    #[test]
+    fn a_family_that_the_cluster_lacks_is_refused() {
+        const NOT_DUAL: &str = "spec.ipFamilyPolicy: Invalid value: \"RequireDualStack\": this cluster is not configured \
+                                for dual-stack services";
+        let taken = ServiceAddresses::default();
+        for (more, why) in [
+            (
+                json!({"ipFamilies": ["IPv6"]}),
+                "spec.ipFamilies[0]: Invalid value: \"IPv6\": not configured on this cluster",
+            ),
+            (json!({"ipFamilyPolicy": "RequireDualStack", "selector": {"a": "b"}}), NOT_DUAL),
+            (json!({"ipFamilyPolicy": "PreferDualStack"}), ""),
+            (json!({"ipFamilies": ["IPv4", "IPv6"], "clusterIP": "None"}), ""),
+        ] {
+            let mut spec = json!({"ports": [{"port": 80}], "type": "ClusterIP"});
+            spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let refused = allocated(&taken, spec, None).err().unwrap_or_default();
+            assert!(refused.ends_with(why) && refused.is_empty() == why.is_empty(), "{more}: {refused}");
+        }
     }
 
     #[test]
