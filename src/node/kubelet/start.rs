@@ -162,6 +162,13 @@ impl Shared {
         let tell = |type_: EventType, reason: &str, message: String| {
             self.recorder.event_at(&**pod, field, type_, reason, message);
         };
+        if let Some(why) = images::wrong_name(image) {
+            let message =
+                format!("Failed to apply default image tag {image:?}: couldn't parse image name {image:?}: {why}");
+            tell(EventType::Warning, "InspectFailed", message.clone());
+            tell(EventType::Warning, "Failed", "Error: InvalidImageName".into());
+            return Err(NotStarted::because("InvalidImageName", message));
+        }
         let always = images::policy(container) == "Always";
         let present = !always && self.image_size(image).await.is_some();
         match images::plan(container, present) {
