@@ -141,6 +141,17 @@ const TRIALS: &[(&str, &str)] = &[
         "kubectl expose deploy web --port=80",
         "Error from server (Forbidden): services \"web\" is forbidden: exceeded quota: q, requested: services=1, used: services=0, limited: services=0",
     ),
+    (
+        "kubectl create configmap f --from-file=tests/kubectl/ingress.yaml --from-file=again=tests/kubectl/ingress.yaml",
+        "configmap/f created",
+    ),
+    ("kubectl get cm f -o custom-columns=D:.data --no-headers", "map[again:apiVersion: networking.k8s.io/v1…"),
+    ("kubectl create configmap f --from-file=nowhere", "error: error reading nowhere: no such file or directory"),
+    ("kubectl create configmap f --from-file==x", "error: key name for file path x missing"),
+    (
+        "kubectl create secret generic f --from-literal=a=1 --from-literal=a=2",
+        "error: cannot add key \"a\", another key by that name already exists in Data for Secret \"f\"",
+    ),
     ("kubectl create secret generic s --from-literal=user=root", "secret/s created"),
     ("kubectl get secret s -o jsonpath={.type}/{.data.user}", "Opaque/cm9vdA=="),
     ("kubectl create secret tls t", "error: only `create secret generic` is made without a manifest…"),

@@ -1,5 +1,7 @@
 //! `-f`: the objects that a command is given.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::cluster::kubectl::args::Args;
@@ -43,6 +45,16 @@ impl Kubectl {
         let on_disk = || std::fs::read_to_string(self.base.join(path));
         let text = self.files.get(path).cloned().map_or_else(on_disk, Ok);
         text.map_err(|_| Failure::text(format!("open {path}: no such file or directory")))
+    }
+
+    /// The names of the files in a folder, sorted; none if it is no folder.
+    pub fn names_in(&self, path: &str) -> Vec<String> {
+        let prefix = format!("{}/", path.trim_end_matches('/'));
+        let told = self.files.keys().filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned);
+        let entries = std::fs::read_dir(self.base.join(path)).into_iter().flatten().flatten();
+        let files = entries.filter(|entry| entry.file_type().is_ok_and(|sort| sort.is_file()));
+        let there = files.filter_map(|entry| entry.file_name().into_string().ok());
+        told.filter(|name| !name.contains('/')).chain(there).collect::<BTreeSet<String>>().into_iter().collect()
     }
 
     fn read(&self, path: &str, known: &Discovery) -> Result<Manifests, ManifestError> {

@@ -1,39 +1,104 @@
-//! `create configmap` and `create secret generic`. Left out: entries from files.
+//! `create configmap` and `create secret generic`. Left out: files that are not text.
 
 use serde_json::{Map, Value, json};
 
+use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 
-pub(super) fn config_map(name: &str, args: &Args) -> Result<Value, Failure> {
-    let data = literals(args, |value| json!(value))?;
-    let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
-    if !data.is_empty() {
-        object["data"] = Value::Object(data);
-    }
-    Ok(object)
+pub(super) fn config_map(name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
+    let of = format!("ConfigMap {name:?}");
+    made("ConfigMap", name, entries(args, cx, &of)?, |value| json!(value))
 }
 
 /// Mirrors `create_secret.go`.
-pub(super) fn secret(name: &str, args: &Args) -> Result<Value, Failure> {
-    let data = literals(args, |value| json!(k8s_openapi::ByteString(value.as_bytes().to_vec())))?;
-    let mut object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}});
-    if !data.is_empty() {
-        object["data"] = Value::Object(data);
-    }
+pub(super) fn secret(name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
+    let of = format!("Secret {name:?}");
+    let as_value = |value: String| json!(k8s_openapi::ByteString(value.into_bytes()));
+    let mut object = made("Secret", name, entries(args, cx, &of)?, as_value)?;
     if !args.value("type").is_empty() {
         object["type"] = json!(args.value("type"));
     }
     Ok(object)
 }
 
-/// The entries that `--from-literal` gives, each as `as_value` writes it.
-fn literals(args: &Args, as_value: fn(&str) -> Value) -> Result<Map<String, Value>, Failure> {
-    let mut data = Map::new();
-    for literal in args.values("from-literal") {
+fn made(kind: &str, name: &str, data: Entries, as_value: fn(String) -> Value) -> Result<Value, Failure> {
+    let mut object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}});
+    let data: Map<String, Value> = data.0.into_iter().map(|(key, value)| (key, as_value(value))).collect();
+    if !data.is_empty() {
+        object["data"] = Value::Object(data);
+    }
+    Ok(object)
+}
+
+/// What the flags give: files, literals and files of literals, in this order.
+fn entries(args: &Args, cx: &Kubectl, of: &str) -> Result<Entries, Failure> {
+    let (files, literals, env_files) =
+        (args.values("from-file"), args.values("from-literal"), args.values("from-env-file"));
+    if !env_files.is_empty() && !(files.is_empty() && literals.is_empty()) {
+        return Err(Failure::text("from-env-file cannot be combined with from-file or from-literal"));
+    }
+    let mut entries = Entries::default();
+    for source in files {
+        entries.file(source, cx, of)?;
+    }
+    for literal in literals {
         let wrong = || Failure::text(format!("invalid literal source {literal}, expected key=value"));
         let (key, value) = literal.split_once('=').ok_or_else(wrong)?;
-        data.insert(key.to_owned(), as_value(value));
+        entries.add(key, value.to_owned(), of)?;
     }
-    Ok(data)
+    for path in env_files {
+        for line in read(cx, path)?.lines().map(str::trim_start) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            // A name alone stands for the value that it has in kubectl's own environment, which is empty here.
+            let (key, value) = line.split_once('=').unwrap_or((line, ""));
+            entries.add(key, value.to_owned(), of)?;
+        }
+    }
+    Ok(entries)
+}
+
+#[derive(Default)]
+struct Entries(Vec<(String, String)>);
+
+impl Entries {
+    fn add(&mut self, key: &str, value: String, of: &str) -> Result<(), Failure> {
+        if self.0.iter().any(|(there, _)| there == key) {
+            let why = format!("cannot add key {key:?}, another key by that name already exists in Data for {of}");
+            return Err(Failure::text(why));
+        }
+        self.0.push((key.to_owned(), value));
+        Ok(())
+    }
+
+    /// `PATH`, whose name is the key, a folder of such, or `KEY=PATH`. Mirrors `ParseFileSource`.
+    fn file(&mut self, source: &str, cx: &Kubectl, of: &str) -> Result<(), Failure> {
+        let (key, path) = match source.split_once('=') {
+            None => (source.trim_end_matches('/').rsplit('/').next().unwrap_or(source), source),
+            Some(("", path)) => return Err(Failure::text(format!("key name for file path {path} missing"))),
+            Some((key, "")) => return Err(Failure::text(format!("file path for key name {key} missing"))),
+            Some((_, path)) if path.contains('=') => {
+                return Err(Failure::text("key names or file paths cannot contain '='"));
+            }
+            Some((key, path)) => (key, path),
+        };
+        let names = cx.names_in(path);
+        if names.is_empty() {
+            return self.add(key, read(cx, path)?, of);
+        }
+        if source.contains('=') {
+            return Err(Failure::text("cannot give a key name for a directory path"));
+        }
+        for name in names {
+            let text = read(cx, &format!("{}/{name}", path.trim_end_matches('/')))?;
+            self.add(&name, text, of)?;
+        }
+        Ok(())
+    }
+}
+
+fn read(cx: &Kubectl, path: &str) -> Result<String, Failure> {
+    cx.text_of(path).map_err(|_| Failure::text(format!("error reading {path}: no such file or directory")))
 }
