@@ -20,7 +20,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::cluster::manifest::{self, Manifests};
 use crate::cluster::scenario::{Nodes, Scenario};
 use crate::lab::plug;
-use crate::object::{Discovery, Kind};
+use crate::object::Discovery;
 
 #[cfg(feature = "book")]
 pub mod book;
@@ -337,6 +337,7 @@ impl Source {
 fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
     let mut scenario = Scenario { name: files.join(" "), title: "your manifests".into(), ..Scenario::default() };
     scenario.namespace = "default".into();
+    (scenario.csi, scenario.default_class) = (true, true);
     scenario.folder = Some(PathBuf::from("."));
     let mut all = Manifests::default();
     for file in files {
@@ -351,8 +352,8 @@ fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
             scenario.timeline.push(format!("kubectl apply -f {}", shell_words::quote(file)));
         }
     }
-    // Kinds may be defined on the way.
-    if !all.known.iter().any(|manifest| manifest.kind == Kind::CustomResourceDefinition) {
+    // kubectl applies what it can, and kinds may be defined on the way.
+    if all.known.is_empty() {
         all.all()?;
     }
     Ok(scenario)

@@ -41,6 +41,8 @@ pub struct Config {
     pub dns: bool,
     /// A storage system, its CSI driver and the sidecars are installed.
     pub csi: bool,
+    /// Claims that name no StorageClass get one of that driver.
+    pub default_class: bool,
     /// Whether kube-proxy runs on the nodes.
     pub proxy: bool,
     /// Whether an agent on each node enforces NetworkPolicies.
@@ -202,6 +204,7 @@ impl Default for Config {
             network: Mode::HostGateway,
             dns: false,
             csi: false,
+            default_class: false,
             proxy: false,
             policies: false,
             managers: 0,

@@ -149,6 +149,7 @@ impl Cluster {
             network: scenario.network.into(),
             dns: scenario.dns,
             csi: scenario.csi,
+            default_class: scenario.default_class,
             proxy: scenario.proxy,
             policies: scenario.policies,
             managers: scenario.managers,
@@ -286,6 +287,9 @@ impl Cluster {
     fn add_storage(&mut self) {
         let Some(backend) = self.storage.clone() else { return };
         write_as_server(&mut self.engine, csi::install::objects());
+        if self.config.default_class {
+            write_as_server(&mut self.engine, vec![csi::install::default_class()]);
+        }
         let hub = self.engine.hub().clone();
         let id = self.engine.next_actor();
         let driver = self.engine.add(Rc::new(ControllerPlugin::new(hub.clone(), id, backend)));

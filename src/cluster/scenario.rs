@@ -101,6 +101,9 @@ pub struct Scenario {
     /// The cluster has a storage system with a CSI driver, `disk.csi.kubestep.dev`.
     #[serde(default)]
     pub csi: bool,
+    /// Claims that name no StorageClass get one of that driver, `standard`.
+    #[serde(default)]
+    pub default_class: bool,
     /// What happens, line by line.
     #[serde(default)]
     pub timeline: Vec<String>,

@@ -1,8 +1,10 @@
-//! What an administrator applies to install the driver: its CSIDriver, and the roles of its sidecars.
+//! What an administrator applies to install the driver: its CSIDriver, the roles of its sidecars, and a StorageClass.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::storage::v1::{CSIDriver, CSIDriverSpec};
+use k8s_openapi::api::storage::v1::{CSIDriver, CSIDriverSpec, StorageClass};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{DRIVER, attacher, provisioner, resizer};
 use crate::node::install::{Rule, named, role};
@@ -31,6 +33,19 @@ const RESIZER: &[Rule] = &[
     ("patch", "", "persistentvolumeclaims/status"),
     EVENTS,
 ];
+
+/// The class of claims that name none, as kind and minikube have one.
+pub fn default_class() -> Object {
+    let annotation = ("storageclass.kubernetes.io/is-default-class".to_owned(), "true".to_owned());
+    let metadata = ObjectMeta { annotations: Some(BTreeMap::from([annotation])), ..named("standard") };
+    Object::StorageClass(Arc::new(StorageClass {
+        metadata,
+        provisioner: DRIVER.into(),
+        reclaim_policy: Some("Delete".into()),
+        volume_binding_mode: Some("WaitForFirstConsumer".into()),
+        ..StorageClass::default()
+    }))
+}
 
 /// The objects, in the order in which they are applied.
 pub fn objects() -> Vec<Object> {
