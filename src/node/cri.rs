@@ -35,6 +35,9 @@ pub struct PodSandboxConfig {
     pub labels: BTreeMap<String, String>,
     /// Ports that the node forwards: host port, container port, protocol.
     pub port_mappings: Vec<(i32, i32, String)>,
+    /// What its `/etc/hosts` says beside the usual: address and names. In a real cluster the kubelet writes that file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_aliases: Vec<(String, Vec<String>)>,
     /// Its `/etc/resolv.conf`.
     pub dns: DnsConfig,
     /// The way to run it, of `RunPodSandboxRequest`; empty: the usual one.

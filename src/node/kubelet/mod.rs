@@ -61,6 +61,7 @@ pub mod dial;
 pub mod dns;
 pub mod ending;
 pub mod eviction;
+pub mod expansion;
 pub mod images;
 pub mod node_status;
 pub mod params;

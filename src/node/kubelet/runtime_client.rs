@@ -7,11 +7,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, VolumeMount};
+use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, HostAlias, VolumeMount};
 use k8s_openapi::api::node::v1::RuntimeClass;
 
 use super::Shared;
 use super::dns::{ClusterDns, resolver};
+use super::expansion;
 use super::pleg::{Record, Seen};
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 use super::volumes::{Slot, volumes_of};
@@ -218,8 +219,8 @@ fn container_config(
         name: container.name.clone(),
         attempt,
         image: container.image.clone().unwrap_or_default(),
-        command: container.command.clone().unwrap_or_default(),
-        args: container.args.clone().unwrap_or_default(),
+        command: expansion::with(&envs, container.command.as_ref()),
+        args: expansion::with(&envs, container.args.as_ref()),
         envs,
         mounts: mounts.filter_map(|mount| host_mount(pod, mount, volumes)).collect(),
         ports: container.ports.iter().flatten().map(port).collect(),
@@ -245,6 +246,7 @@ fn sandbox_config(pod: &Pod, attempt: u32, dns: Option<&ClusterDns>) -> PodSandb
     let port = |p: &ContainerPort| {
         (p.host_port.unwrap_or(0), p.container_port, p.protocol.clone().unwrap_or_else(|| "TCP".into()))
     };
+    let alias = |alias: &HostAlias| (alias.ip.clone(), alias.hostnames.clone().unwrap_or_default());
     PodSandboxConfig {
         name: part(&pod.metadata.name),
         namespace: part(&pod.metadata.namespace),
@@ -254,6 +256,7 @@ fn sandbox_config(pod: &Pod, attempt: u32, dns: Option<&ClusterDns>) -> PodSandb
         host_network: spec.and_then(|s| s.host_network).unwrap_or(false),
         labels: pod.metadata.labels.clone().unwrap_or_default(),
         port_mappings: ports.map(port).collect(),
+        host_aliases: spec.and_then(|s| s.host_aliases.as_ref()).into_iter().flatten().map(alias).collect(),
         dns: resolver(pod, dns),
         runtime_handler: String::new(),
     }

@@ -2,74 +2,14 @@
 //! own layer.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
+use super::Inner;
 use super::listening::resolver;
-use super::process::FileAct;
 use super::state::{Container, State};
-use super::{FILE, Inner};
 use crate::node::cri::{ContainerConfig, PodSandboxConfig};
 use crate::node::disk::Contents;
 
 impl Inner {
-    /// Does at once what a process does with files when it starts, and arms timers for the rest.
-    pub(super) fn use_files(&self, id: &str) {
-        let plan = self.state.borrow().containers.get(id).map(|c| c.plan.files.clone()).unwrap_or_default();
-        for (number, (after, act)) in plan.iter().enumerate() {
-            if *after == Duration::ZERO {
-                self.use_file(id, act);
-            } else {
-                self.hub.wake(self.actor, FILE, format!("{id} {number}"), *after);
-            }
-        }
-    }
-
-    /// A process that still runs reads or writes a file.
-    pub(super) fn file_due(&self, key: &str) {
-        let Some((id, number)) = key.split_once(' ') else { return };
-        let act = {
-            let state = self.state.borrow();
-            let running = state.containers.get(id).filter(|c| c.status.exit_code == 0 && c.status.reason.is_empty());
-            running.and_then(|c| c.plan.files.get(number.parse::<usize>().ok()?).map(|(_, act)| act.clone()))
-        };
-        if let Some(act) = act {
-            self.use_file(id, &act);
-        }
-    }
-
-    fn use_file(&self, id: &str, act: &FileAct) {
-        let (container, sandbox) = {
-            let state = self.state.borrow();
-            let Some(container) = state.containers.get(id).cloned() else { return };
-            let Some(sandbox) = state.sandboxes.get(&container.status.sandbox_id) else { return };
-            (container, sandbox.config.clone())
-        };
-        let said = match act {
-            FileAct::Write { path, text, append } => {
-                self.text(|| format!("{} writes to {path}", container.config.name));
-                self.write_file(&container, path, text, *append)
-                    .err()
-                    .map(|why| format!("sh: can't create {path}: {why}"))
-            }
-            FileAct::Remove { path } => {
-                self.text(|| format!("{} removes {path}", container.config.name));
-                self.remove_file(&container, path).err().map(|why| format!("rm: can't remove '{path}': {why}"))
-            }
-            FileAct::Print { path } => {
-                let text = self.file(&self.state.borrow(), &container, &sandbox, path);
-                Some(text.unwrap_or_else(|| not_found(path)).trim_end().to_owned())
-            }
-        };
-        let Some(said) = said else { return };
-        let (now, state) = (self.hub.now(), self.state.borrow());
-        let mut journal = state.journal.borrow_mut();
-        let pod = format!("{}/{}", sandbox.namespace, sandbox.name);
-        let lines = &mut journal.entry((pod, container.config.name)).or_default().lines;
-        // What is printed later is there already.
-        let place = lines.partition_point(|(at, _)| *at <= now);
-        lines.splice(place..place, said.lines().map(|line| (now, line.to_owned())));
-    }
-
     /// The text of a file as the container sees it: in a volume, made by the kubelet or the runtime, or its own. A file
     /// that the scenario has put there is empty.
     pub(super) fn file(
@@ -88,7 +28,7 @@ impl Inner {
         let address = || state.sandboxes.get(&container.status.sandbox_id).map_or("", |sandbox| sandbox.ip.as_str());
         container.layer.read(path).or_else(|| match path {
             "/etc/hostname" => Some(format!("{}\n", sandbox.hostname)),
-            "/etc/hosts" => Some(hosts(address(), &sandbox.hostname)),
+            "/etc/hosts" => Some(hosts(address(), sandbox)),
             "/etc/resolv.conf" => Some(resolver(sandbox).file()),
             _ => None,
         })
@@ -155,7 +95,7 @@ const DIRECTORIES: &[&str] = &[
 ];
 
 /// Mirrors `nodeHostsFileContent` and `managedHostsFileContent` of `pkg/kubelet/kubelet_pods.go`.
-fn hosts(address: &str, hostname: &str) -> String {
+fn hosts(address: &str, sandbox: &PodSandboxConfig) -> String {
     let of_node = if address.is_empty() { " (host network)" } else { "" };
     let mut out = format!("# Kubernetes-managed hosts file{of_node}.\n127.0.0.1\tlocalhost\n");
     for (address, names) in [
@@ -168,7 +108,13 @@ fn hosts(address: &str, hostname: &str) -> String {
         out += &format!("{address}\t{names}\n");
     }
     if !address.is_empty() {
-        out += &format!("{address}\t{hostname}\n");
+        out += &format!("{address}\t{}\n", sandbox.hostname);
+    }
+    if !sandbox.host_aliases.is_empty() {
+        out += "\n# Entries added by HostAliases.\n";
+    }
+    for (address, names) in &sandbox.host_aliases {
+        out += &format!("{address}\t{}\n", names.join("\t"));
     }
     out
 }
@@ -191,6 +137,14 @@ pub(super) fn not_found(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_hosts_file_ends_with_what_the_pod_adds() {
+        let host_aliases = vec![("10.1.2.3".to_owned(), vec!["foo.remote".to_owned(), "bar.remote".to_owned()])];
+        let sandbox = PodSandboxConfig { hostname: "web".into(), host_aliases, ..PodSandboxConfig::default() };
+        let expected = "10.244.0.2\tweb\n\n# Entries added by HostAliases.\n10.1.2.3\tfoo.remote\tbar.remote\n";
+        assert!(hosts("10.244.0.2", &sandbox).ends_with(expected));
+    }
 
     #[test]
     fn paths_lead_through_the_longest_mount() {

@@ -1,6 +1,6 @@
 //! The environment of a container, resolved. Mirrors `makeEnvironmentVariables` of `pkg/kubelet/kubelet_pods.go`.
 //!
-//! Left out: `$(NAME)` in values. In a real container the variables come in any order, as Go's maps do.
+//! In a real container the variables come in any order, as Go's maps do.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::{Container, EnvVarSource, Service};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::{fields, service_links, sources};
+use crate::node::kubelet::expansion::expand;
 use crate::object::{Kind, Object, Pod};
 
 /// Names and values, in the order of their names. What the container's spec says counts for more than what Services do.
@@ -33,7 +34,12 @@ pub fn of_container(
     for variable in container.env.iter().flatten() {
         let value = match &variable.value_from {
             Some(source) => value_from(pod, container, source, node, object)?,
-            None => Some(variable.value.clone().unwrap_or_default()),
+            // Of those before it, and of those that Services and whole sources give.
+            None => variable
+                .value
+                .as_deref()
+                .or(Some(""))
+                .map(|text| expand(text, |name| variables.get(name).map(String::as_str))),
         };
         variables.extend(value.map(|value| (variable.name.clone(), value)));
     }
@@ -98,6 +104,10 @@ mod tests {
         for (container, expected) in [
             (json!({"env": [{"name": "A", "value": "1"}, {"name": "B"}]}), Ok("A=1 B=")),
             (json!({"env": [{"name": "C", "valueFrom": key("settings", "color")}]}), Ok("C=blue")),
+            (
+                json!({"env": [{"name": "B", "value": "$(C)"}, {"name": "C", "value": "1"}, {"name": "D", "value": "$(C)!"}]}),
+                Ok("B=$(C) C=1 D=1!"),
+            ),
             (json!({"envFrom": [{"prefix": "P_", "configMapRef": {"name": "settings"}}]}), Ok("P_color=blue")),
             (
                 json!({"env": [{"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}]}),
