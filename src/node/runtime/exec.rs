@@ -59,9 +59,9 @@ impl Ran {
 }
 
 /// What a command needs to know of the container that it runs in.
-struct Place {
-    container: Container,
-    sandbox: PodSandboxConfig,
+pub(super) struct Place {
+    pub(super) container: Container,
+    pub(super) sandbox: PodSandboxConfig,
     is_shell: bool,
 }
 
@@ -116,13 +116,13 @@ impl Inner {
 
     /// The same for a command that takes no time.
     pub(super) fn exec_at_once(&self, id: &str, command: &[String]) -> Result<CriResponse, RpcError> {
-        let (mut place, commands) = self.place(id, command)?;
+        let (place, commands) = self.place(id, command)?;
         let mut all = Ran::default();
         for mut simple in commands {
             if simple.joint.goes_on(all.code) {
-                place.expand(&mut simple);
+                self.expand(&place, &mut simple);
                 let ran = self.at_once_or(&place, &simple, Unknown::DoesWell)?;
-                if self.add(&mut all, ran, &simple, &mut place) {
+                if self.add(&mut all, ran, &simple, &place) {
                     break;
                 }
             }
@@ -132,13 +132,13 @@ impl Inner {
 
     /// Runs a command to its end.
     pub(super) async fn exec(&self, id: &str, command: &[String], unknown: Unknown) -> Result<CriResponse, RpcError> {
-        let (mut place, commands) = self.place(id, command)?;
+        let (place, commands) = self.place(id, command)?;
         let mut all = Ran::default();
         for mut simple in commands {
             if !simple.joint.goes_on(all.code) {
                 continue;
             }
-            place.expand(&mut simple);
+            self.expand(&place, &mut simple);
             let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
             let ran = match words.as_slice() {
                 ["sleep", time] => match process::seconds(time) {
@@ -151,11 +151,31 @@ impl Inner {
                 _ if is_of_network(&simple.words) => self.ask_others(&place, &simple.words).await?,
                 _ => self.at_once_or(&place, &simple, unknown)?,
             };
-            if self.add(&mut all, ran, &simple, &mut place) {
+            if self.add(&mut all, ran, &simple, &place) {
                 break;
             }
         }
         Ok(all.answer())
+    }
+
+    /// Where a container's own process runs.
+    pub(super) fn place_of_process(&self, id: &str) -> Option<Place> {
+        let state = self.state.borrow();
+        let container = state.containers.get(id)?;
+        let sandbox = state.sandboxes.get(&container.status.sandbox_id)?.config.clone();
+        let words: Vec<&str> =
+            container.config.command.iter().chain(&container.config.args).map(String::as_str).collect();
+        let is_shell = script::of_shell(&words).is_some();
+        Some(Place { container: container.clone(), sandbox, is_shell })
+    }
+
+    /// What a command of the process itself prints, errors too.
+    pub(super) fn run_of_process(&self, place: &Place, mut simple: Simple) -> String {
+        self.expand(place, &mut simple);
+        let ran = self.at_once_or(place, &simple, Unknown::DoesWell).unwrap_or_default();
+        let mut all = Ran::default();
+        self.add(&mut all, ran, &simple, place);
+        all.output + &all.errors
     }
 
     /// A container that runs, and the commands to run in it.
@@ -172,7 +192,7 @@ impl Inner {
     }
 
     /// Adds what a command came to, its output to the file that it goes to. True: the shell ends.
-    fn add(&self, all: &mut Ran, mut ran: Ran, simple: &Simple, place: &mut Place) -> bool {
+    fn add(&self, all: &mut Ran, mut ran: Ran, simple: &Simple, place: &Place) -> bool {
         if let Some((path, append)) = &simple.into {
             match self.write_file(&place.container, path, &std::mem::take(&mut ran.output), *append) {
                 Ok(()) => {}
@@ -186,6 +206,25 @@ impl Inner {
             all.code = ran.code;
         }
         ends
+    }
+
+    /// A shell replaces variables in what it runs, and commands by what they print.
+    fn expand(&self, place: &Place, simple: &mut Simple) {
+        if !place.is_shell {
+            return;
+        }
+        let environment = place.environment();
+        for word in simple.words.iter_mut().chain(simple.into.as_mut().map(|(path, _)| path)) {
+            expand(word, &environment);
+            let (mut done, mut rest) = (String::new(), word.as_str());
+            while let Some((before, command, after)) = script::substitution(rest) {
+                let words: Vec<&str> = command.split_whitespace().collect();
+                let printed = self.at_once_in(place, &words).unwrap_or_default().output;
+                done += &format!("{before}{}", printed.trim_end());
+                rest = after;
+            }
+            *word = done + rest;
+        }
     }
 
     /// A command that takes no time, or one that nobody here knows.
@@ -223,7 +262,9 @@ impl Inner {
     fn at_once_in(&self, place: &Place, words: &[&str]) -> Option<Ran> {
         let Place { container, sandbox, is_shell } = place;
         let state = self.state.borrow();
-        Some(match words {
+        let mut words = words.to_vec();
+        words.iter_mut().take(1).for_each(|name| *name = script::program(name));
+        Some(match words.as_slice() {
             ["true"] => Ran::default(),
             ["false"] => Ran { code: 1, ..Ran::default() },
             [":"] | ["exit"] if *is_shell => Ran::default(),
@@ -247,18 +288,30 @@ impl Inner {
             ["env"] | ["printenv"] => Ran::well(
                 place.environment().iter().map(|(name, value)| format!("{name}={value}\n")).collect::<String>(),
             ),
-            ["printenv", name] => match place.environment().iter().find(|(there, _)| there == name) {
-                Some((_, value)) => Ran::well(format!("{value}\n")),
-                None => Ran { code: 1, ..Ran::default() },
-            },
+            ["printenv", names @ ..] => {
+                let environment = place.environment();
+                let value_of =
+                    |name: &&str| environment.iter().find(|(there, _)| there == name).map(|(_, value)| value);
+                let values: Vec<&String> = names.iter().filter_map(value_of).collect();
+                let output = values.iter().map(|value| format!("{value}\n")).collect();
+                Ran { output, code: i32::from(values.len() < names.len()), ..Ran::default() }
+            }
             ["hostname"] => Ran::well(format!("{}\n", sandbox.hostname)),
             ["ip", words @ ..] => self.ip(place, words),
-            ["date"] => Ran::well(self.hub.now().timestamp().strftime("%a %b %e %H:%M:%S UTC %Y\n").to_string()),
+            ["date"] | ["date", "-u"] => self.date("%a %b %e %H:%M:%S UTC %Y"),
+            ["date", format] | ["date", "-u", format] if format.starts_with('+') => self.date(&format[1..]),
             ["pwd"] => Ran::well("/\n"),
             ["whoami"] => Ran::well("root\n"),
             ["id"] => Ran::well("uid=0(root) gid=0(root) groups=0(root)\n"),
             _ => return None,
         })
+    }
+
+    fn date(&self, format: &str) -> Ran {
+        match jiff::fmt::strtime::format(format, self.hub.now().timestamp()) {
+            Ok(text) => Ran::well(text + "\n"),
+            Err(_) => Ran::badly(1, format!("date: invalid date '+{format}'")),
+        }
     }
 
     fn cat(&self, state: &State, place: &Place, paths: &[&str]) -> Ran {
@@ -327,13 +380,5 @@ impl Place {
         all.extend(self.container.config.envs.iter().cloned());
         all.push(own("HOME", "/root"));
         all
-    }
-
-    /// A shell replaces variables in what it runs.
-    fn expand(&self, simple: &mut Simple) {
-        if self.is_shell {
-            let environment = self.environment();
-            simple.words.iter_mut().for_each(|word| expand(word, &environment));
-        }
     }
 }

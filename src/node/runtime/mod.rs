@@ -8,7 +8,7 @@
 //! - [`network`]: the network's configuration, and attaching sandboxes to it.
 //! - [`listening`]: what its processes listen on.
 //! - [`process`]: what runs inside a container; [`script`]: the little of a shell that it understands.
-//! - [`exec`]: commands that are run in containers beside their processes.
+//! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run.
 //! - [`files`]: what containers see of the node's disk.
 //! - [`state`]: sandboxes, containers, images.
 //!
@@ -38,6 +38,7 @@ mod files;
 pub mod listening;
 pub mod network;
 pub mod process;
+mod running;
 pub mod script;
 pub mod state;
 
@@ -59,8 +60,8 @@ const SIGKILLED: i32 = 137;
 
 /// Wake: a process ends by itself. The wake's key is the container's id.
 const EXIT: &str = "process exits";
-/// Wake: a process reads or writes a file. The wake's key is the container's id and the number of the act.
-const FILE: &str = "process uses file";
+/// Wake: a process runs a command. The wake's key is the container's id and the number of the command.
+const COMMAND: &str = "process runs command";
 
 /// The container runtime of one node.
 pub struct Runtime {
@@ -175,7 +176,7 @@ impl Actor for Runtime {
                 }
             }
             Delivery::Wake { what: EXIT, key } => self.inner.exits(&key),
-            Delivery::Wake { what: FILE, key } => self.inner.file_due(&key),
+            Delivery::Wake { what: COMMAND, key } => self.inner.command_due(&key),
             Delivery::Wake { .. } | Delivery::Notification { .. } => {}
         }
     }
@@ -380,7 +381,6 @@ impl Inner {
             plan.ends = script.exits.or(plan.ends);
             plan.prints.extend(script.logs.iter().map(|line| (Duration::ZERO, line.clone())));
         }
-        let plan = plan.with_environment(&config.envs);
         let container = Container { status: status.into(), config: config.clone(), plan, layer: Tree::new(&self.hub) };
         state.containers.insert(id.clone(), container);
         state.containers_of.entry(pod_uid).or_default().push(id.clone());
@@ -402,7 +402,7 @@ impl Inner {
         }
         state.begin_log(id, printed);
         drop(state);
-        self.use_files(id);
+        self.run_commands(id);
         // Last, so that what a process does at its end comes before its end.
         if let Some((after, _)) = ends {
             self.hub.wake(self.actor, EXIT, id, after);

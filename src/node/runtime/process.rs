@@ -1,11 +1,14 @@
 //! What runs inside a container: a process that ends, or does not, in virtual time.
 //!
-//! No program is run. An image without a command serves for ever and ends well when asked to, as nginx does. A few
-//! shell commands are understood, so that a manifest can say how its container behaves.
+//! No program is run. An image without a command serves for ever and ends well when asked to, as nginx does. Of a command
+//! it is known whether it is one that ends ([`ENDS`]), so that a manifest can say how its container behaves; what those do
+//! that [`super::exec`] simulates is done.
+//!
+//! Left out: what the others print, `perl` say, and that any of them may fail.
 
 use std::time::Duration;
 
-use super::script::{self, Simple, expand};
+use super::script::{self, Simple};
 
 /// What a process will do if nobody interferes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,43 +17,38 @@ pub struct Plan {
     pub ends: Option<(Duration, i32)>,
     /// What it prints, and when.
     pub prints: Vec<(Duration, String)>,
-    /// What it does with files, and when.
-    pub files: Vec<(Duration, FileAct)>,
+    /// The commands that it runs, and when.
+    pub runs: Vec<(Duration, Simple)>,
     /// Whether it is a server, which may listen; a script of commands that are all understood is none.
     pub serves: bool,
     /// What it does on SIGTERM: ends with this code after so long; None: it ignores the signal.
     pub on_sigterm: Option<(Duration, i32)>,
 }
 
-/// What a process does with a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileAct {
-    /// `echo TEXT > PATH`, `echo TEXT >> PATH`.
-    Write {
-        /// The file.
-        path: String,
-        /// What is written.
-        text: String,
-        /// At its end.
-        append: bool,
-    },
-    /// `cat PATH`.
-    Print {
-        /// The file.
-        path: String,
-    },
-    /// `rm PATH`.
-    Remove {
-        /// The file.
-        path: String,
-    },
-}
-
 /// How long a server takes to end well.
 const SHUTDOWN: Duration = Duration::from_millis(150);
 
-/// Images that end at once when they are given nothing to do.
-const SHORT_LIVED: &[(&str, &str)] = &[("busybox", ""), ("alpine", ""), ("hello-world", "Hello from Docker!")];
+/// Images that end at once when they are given nothing to do: a shell or an interpreter that finds its input at an end.
+const SHORT_LIVED: &[(&str, &str)] = &[
+    ("busybox", ""),
+    ("alpine", ""),
+    ("ubuntu", ""),
+    ("debian", ""),
+    ("bash", ""),
+    ("python", ""),
+    ("perl", ""),
+    ("node", ""),
+    ("hello-world", "Hello from Docker!"),
+];
+
+/// Programs that do their work and end, well and at once.
+const ENDS: &[&str] = &[
+    "[", "apk", "apt-get", "awk", "base64", "cat", "cd", "chmod", "chown", "cp", "curl", "cut", "date", "df", "du",
+    "echo", "env", "export", "find", "git", "grep", "head", "hostname", "id", "ip", "iptables", "kubectl", "ln", "ls",
+    "mkdir", "mktemp", "mount", "mv", "nproc", "nslookup", "openssl", "perl", "printenv", "printf", "ps", "pwd", "rev",
+    "rm", "sed", "seq", "set", "sort", "stat", "sysctl", "tar", "test", "touch", "tr", "ulimit", "umask", "uname",
+    "unzip", "wc", "wget", "whoami",
+];
 
 /// What a container with this image and command does.
 pub fn plan(image: &str, command: &[String], args: &[String]) -> Plan {
@@ -86,15 +84,13 @@ fn of_image(image: &str) -> Plan {
 fn of_commands(commands: Vec<Simple>) -> Plan {
     let mut plan = Plan::default();
     let (mut clock, mut code) = (Duration::ZERO, 0);
-    for Simple { joint, words, into, is_beyond } in commands {
-        if !joint.goes_on(code) {
+    for simple in commands {
+        if !simple.joint.goes_on(code) {
             continue;
         }
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
         match words.as_slice() {
-            _ if is_beyond || (into.is_some() && words.first() != Some(&"echo")) => {
-                return Plan { serves: true, ..plan };
-            }
+            _ if simple.is_beyond => return Plan { serves: true, ..plan },
             ["true" | ":"] => code = 0,
             ["false"] => code = 1,
             ["exit"] => break,
@@ -109,26 +105,8 @@ fn of_commands(commands: Vec<Simple>) -> Plan {
                 }
                 None => return plan,
             },
-            ["echo", words @ ..] => {
-                match into {
-                    None => plan.prints.push((clock, words.join(" "))),
-                    Some((path, append)) => {
-                        plan.files.push((clock, FileAct::Write { path, text: words.join(" ") + "\n", append }));
-                    }
-                }
-                code = 0;
-            }
-            ["cat", path] => {
-                plan.files.push((clock, FileAct::Print { path: (*path).to_owned() }));
-                code = 0;
-            }
-            ["touch", path] => {
-                let (path, text) = ((*path).to_owned(), String::new());
-                plan.files.push((clock, FileAct::Write { path, text, append: true }));
-                code = 0;
-            }
-            ["rm", "-f" | "-rf", path] | ["rm", path] => {
-                plan.files.push((clock, FileAct::Remove { path: (*path).to_owned() }));
+            [program, ..] if ENDS.contains(&script::program(program)) => {
+                plan.runs.push((clock, simple));
                 code = 0;
             }
             _ => return Plan { serves: true, ..plan },
@@ -136,25 +114,6 @@ fn of_commands(commands: Vec<Simple>) -> Plan {
     }
     plan.ends = Some((clock, code));
     plan
-}
-
-impl Plan {
-    /// The same with `$NAME` and `${NAME}` replaced by what the environment says.
-    pub fn with_environment(mut self, envs: &[(String, String)]) -> Plan {
-        for (_, line) in &mut self.prints {
-            expand(line, envs);
-        }
-        for (_, act) in &mut self.files {
-            match act {
-                FileAct::Write { path, text, .. } => {
-                    expand(path, envs);
-                    expand(text, envs);
-                }
-                FileAct::Print { path } | FileAct::Remove { path } => expand(path, envs),
-            }
-        }
-        self
-    }
 }
 
 /// `3`, `0.5`, `2m`, `1h`; None for `infinity` and whatever is no time.
@@ -199,13 +158,22 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_reads_and_writes_files() {
-        let words = ["sh", "-c", "echo \"$WHO was here\" >> /data/log; sleep 2; cat /data/log"].map(str::to_owned);
-        let plan = plan("busybox:1.36", &words, &[]).with_environment(&[("WHO".into(), "kilroy".into())]);
-        let write = FileAct::Write { path: "/data/log".into(), text: "kilroy was here\n".into(), append: true };
-        let print = FileAct::Print { path: "/data/log".into() };
-        assert_eq!(plan.files, [(Duration::ZERO, write), (Duration::from_secs(2), print)]);
+    fn what_works_on_files_or_prints_is_run_when_its_turn_comes() {
+        let words = ["/bin/sh", "-c", "date; sleep 2; cp -r /a /b && echo done >> /log"].map(str::to_owned);
+        let plan = plan("busybox:1.36", &words, &[]);
+        let runs: Vec<(u64, String)> =
+            plan.runs.iter().map(|(at, simple)| (at.as_secs(), simple.words.join(" "))).collect();
+        let expected = [(0, "date"), (2, "cp -r /a /b"), (2, "echo done")];
+        assert_eq!(runs, expected.map(|(at, words)| (at, words.to_owned())));
         assert_eq!(plan.ends, Some((Duration::from_secs(2), 0)));
+    }
+
+    #[test]
+    fn a_program_is_known_wherever_it_is() {
+        let words = ["/usr/bin/env"].map(str::to_owned);
+        assert_eq!(plan("busybox:1.36", &words, &[]).ends, Some((Duration::ZERO, 0)));
+        let words = ["/app/env"].map(str::to_owned);
+        assert_eq!(plan("busybox:1.36", &words, &[]).ends, None);
     }
 
     #[test]

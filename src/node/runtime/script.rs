@@ -1,8 +1,9 @@
 //! The little of a shell that containers here understand: simple commands one after another, joined by `;`, `&&` and
 //! `||`, whose output may go into a file.
 //!
-//! Left out: pipes, loops, functions, `$(…)` and the like: a command with any of them is *beyond* what is understood.
-//! Errors that are sent elsewhere (`2>/dev/null`) are shown all the same.
+//! What `$(…)` prints is put in its place.
+//!
+//! Left out: pipes, loops, functions and the like: a command with any of them is *beyond* what is understood. Errors that are sent elsewhere (`2>/dev/null`) are shown all the same.
 
 /// Whether a command runs, depending on how the one before it ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +54,19 @@ pub fn is_shell(word: &str) -> bool {
     matches!(word.rsplit('/').next(), Some("sh" | "bash" | "ash"))
 }
 
+/// The name of a program that a word starts: an image has the usual ones in the usual places.
+pub fn program(word: &str) -> &str {
+    const PLACES: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin"];
+    word.rsplit_once('/').filter(|(place, _)| PLACES.contains(place)).map_or(word, |(_, name)| name)
+}
+
+/// The text of the first `$(…)`: what is before it, the command in it, what is after it.
+pub fn substitution(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once("$(")?;
+    let (command, after) = rest.split_once(')')?;
+    Some((before, command, after))
+}
+
 /// Words that begin what is beyond.
 const KEYWORDS: &[&str] =
     &["if", "while", "until", "for", "case", "do", "done", "then", "else", "fi", "esac", "{", "!"];
@@ -64,7 +78,10 @@ pub fn parse(script: &str) -> Vec<Simple> {
     while let Some(c) = chars.next() {
         match (reader.quote, c) {
             (Some('\''), '\'') | (Some('"'), '"') => reader.quote = None,
-            (None | Some('"'), '\\') => reader.push(chars.next().unwrap_or('\\')),
+            (None, '\\') => reader.push(chars.next().unwrap_or('\\')),
+            // Between double quotes it is a sign like any other, but before these.
+            (Some('"'), '\\') => reader.push(chars.next_if(|c| matches!(c, '$' | '`' | '"' | '\\')).unwrap_or('\\')),
+            (None | Some('"'), '$') if chars.peek() == Some(&'(') => reader.substitution(&mut chars),
             (Some(_), c) => reader.push(c),
             (None, '\'' | '"') => reader.begin_quote(c),
             (None, ';' | '\n') => reader.end_command(Joint::Always),
@@ -100,6 +117,24 @@ enum Target {
 impl Reader {
     fn push(&mut self, c: char) {
         self.word.get_or_insert_default().push(c);
+    }
+
+    /// `$(…)` stays as it is, for whoever runs the command; one in another is beyond.
+    fn substitution(&mut self, chars: &mut impl Iterator<Item = char>) {
+        self.push('$');
+        let mut depth = 0;
+        for c in chars {
+            depth = match c {
+                '(' => depth + 1,
+                ')' => depth - 1,
+                _ => depth,
+            };
+            self.command.is_beyond |= depth > 1 || matches!(c, '|' | '<' | '>' | '&' | ';');
+            self.push(c);
+            if depth == 0 {
+                break;
+            }
+        }
     }
 
     fn begin_quote(&mut self, quote: char) {
@@ -172,6 +207,9 @@ mod tests {
             ("cat /x 2>/dev/null", r#";["cat", "/x"]"#),
             ("echo \\$A # why", r#";["echo", "$A"]"#),
             ("echo ''", r#";["echo", ""]"#),
+            (r#"echo "a\n\"b""#, r#";["echo", "a\\n\"b"]"#),
+            ("echo \"it is $(date -u)\" $(id)", r#";["echo", "it is $(date -u)", "$(id)"]"#),
+            ("echo $((1 + 2))", r#";["echo", "$((1 + 2))"] ?"#),
             ("cat /x | wc", r#";["cat", "/x", "wc"] ?"#),
             ("while true; do date; done", r#";["while", "true"] ? ;["do", "date"] ? ;["done"] ?"#),
             (" ; \n", ""),
