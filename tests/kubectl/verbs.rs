@@ -146,6 +146,7 @@ const TRIALS: &[(&str, &str)] = &[
         "configmap/f created",
     ),
     ("kubectl get cm f -o custom-columns=D:.data --no-headers", "map[again:apiVersion: networking.k8s.io/v1…"),
+    ("kubectl create deploy d --image=a/b_c.d:1 --dry-run=client -o jsonpath={..containers[0].name}", "b-c-d-…"),
     ("kubectl create configmap f --from-file=nowhere", "error: error reading nowhere: no such file or directory"),
     ("kubectl create configmap f --from-file==x", "error: key name for file path x missing"),
     (

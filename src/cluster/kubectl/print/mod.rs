@@ -17,6 +17,7 @@ pub mod storage;
 
 pub mod table;
 
+pub mod custom;
 pub mod describe;
 
 pub mod ingress;
@@ -54,7 +55,7 @@ pub enum Output {
     /// `-o jsonpath=…`.
     JsonPath(jsonpath::Template),
     /// `-o custom-columns=…`.
-    CustomColumns(Vec<(String, jsonpath::Template)>),
+    CustomColumns(custom::Columns),
 }
 
 impl Output {
@@ -69,12 +70,20 @@ impl Output {
             "name" => Ok(Output::Name),
             "jsonpath" if argument.is_empty() => Err("template format specified but no template given".to_owned()),
             "jsonpath" => Ok(Output::JsonPath(jsonpath::Template::parse(argument)?)),
-            "custom-columns" => Ok(Output::CustomColumns(table::custom_columns(argument)?)),
+            "custom-columns" => Ok(Output::CustomColumns(custom::Columns::parse(argument)?)),
             _ => Err(format!(
                 "unable to match a printer suitable for the output format \"{format}\", allowed formats are: \
                  custom-columns,json,jsonpath,name,wide,yaml"
             )),
         }
+    }
+
+    /// The same without titles, as `--no-headers` wants it.
+    pub fn without_titles(mut self, wanted: bool) -> Output {
+        if let Output::CustomColumns(columns) = &mut self {
+            columns.titles &= !wanted;
+        }
+        self
     }
 
     /// Whether this prints a table of the kind's own columns.
@@ -94,7 +103,7 @@ pub fn print(output: &Output, objects: &[Value], single: bool, now: Timestamp) -
         Output::Json => Ok(json_text(&whole())),
         Output::Name => Ok(objects.iter().map(|o| format!("{}\n", qualified_name(o))).collect()),
         Output::JsonPath(template) => template.print(&whole()),
-        Output::CustomColumns(columns) => table::custom(columns, objects),
+        Output::CustomColumns(columns) => columns.print(objects),
         Output::Table { wide } => Ok(table::plain(objects, *wide, now)),
     }
 }

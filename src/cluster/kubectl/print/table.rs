@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::columns::{Layout, layout};
 use super::fields::{at, labels, text};
-use super::jsonpath::Template;
 use super::{kind_of, qualified_singular, tabs};
 use crate::object::{Discovery, Kind, versions};
 
@@ -99,35 +98,6 @@ fn one_line(cell: &str) -> String {
     }
 }
 
-/// Reads `NAME:.metadata.name,PHASE:.status.phase`.
-pub fn custom_columns(text: &str) -> Result<Vec<(String, Template)>, String> {
-    if text.is_empty() {
-        return Err("custom-columns format specified but no custom columns given".to_owned());
-    }
-    let column = |part: &str| {
-        let (head, path) = part
-            .split_once(':')
-            .ok_or_else(|| format!("unexpected custom-columns spec: {part}, expected <header>:<json-path-expr>"))?;
-        // Both `{.a}`, `.a` and `a` are accepted. Mirrors `get.RelaxedJSONPathExpression`.
-        let path = path.trim_start_matches('{').trim_end_matches('}');
-        Ok((head.to_owned(), Template::parse(&format!("{{.{}}}", path.trim_start_matches('.')))?))
-    };
-    text.split(',').map(column).collect()
-}
-
-/// The table of custom columns.
-pub fn custom(columns: &[(String, Template)], objects: &[Value]) -> Result<String, String> {
-    let mut rows = vec![columns.iter().map(|(head, _)| head.clone()).collect::<Vec<_>>().join("\t")];
-    for object in objects {
-        let cells = columns.iter().map(|(_, template)| match template.print(object)? {
-            cell if cell.is_empty() => Ok("<none>".to_owned()),
-            cell => Ok(cell.replace(' ', ",")),
-        });
-        rows.push(cells.collect::<Result<Vec<_>, String>>()?.join("\t"));
-    }
-    Ok(tabs::table(&(rows.join("\n") + "\n")))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -178,13 +148,5 @@ LAST SEEN   TYPE     REASON      OBJECT    MESSAGE
 0s          Normal   Scheduled   pod/web   a...
 ";
         assert_eq!(table(Kind::Event, &[event], Look::default(), now(), &Discovery::default()), want);
-    }
-
-    #[test]
-    fn custom_columns_ask_for_any_field() {
-        let columns = custom_columns("NAME:.metadata.name,X:{.spec.x}").unwrap();
-        let objects = [json!({"metadata": {"name": "a"}, "spec": {"x": 1}}), json!({"metadata": {"name": "b"}})];
-        assert_eq!(custom(&columns, &objects).unwrap(), "NAME   X\na      1\nb      <none>\n");
-        assert!(custom_columns("NAME").is_err());
     }
 }

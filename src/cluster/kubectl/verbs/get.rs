@@ -17,6 +17,7 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return super::watch::watch(args, cx).await;
     }
     let output = Output::parse(args.value("output")).map_err(Failure::text)?;
+    let output = output.without_titles(args.is_on("no-headers"));
     let mut groups: Vec<(Kind, Vec<Value>)> = Vec::new();
     let mut failed = None;
     let targets = wanted(args, cx).await?;

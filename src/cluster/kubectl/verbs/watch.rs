@@ -23,6 +23,7 @@ const STILL: Duration = Duration::from_secs(30);
 /// `kubectl get --watch`, `kubectl get --watch-only`.
 pub async fn watch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let output = Output::parse(args.value("output")).map_err(Failure::text)?;
+    let output = output.without_titles(args.is_on("no-headers"));
     let targets = cx.targets("get", &args.words).await?;
     let [target] = targets.as_slice() else {
         return Err(Failure::text("you may only specify a single resource type"));

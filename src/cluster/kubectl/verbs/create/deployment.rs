@@ -2,16 +2,22 @@
 
 use serde_json::{Value, json};
 
+use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 
-pub(super) fn deployment(name: &str, args: &Args) -> Result<Value, Failure> {
+pub(super) fn deployment(name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
     let images = args.values("image");
     if images.is_empty() {
         return Err(Failure::text("required flag(s) \"image\" not set"));
     }
     let container = |image: &String| {
         let name = image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or("app");
+        // What a container may not be called is mended, and told from another that would be the same then.
+        let name = match name.contains(['_', '.']) {
+            true => format!("{}-{}", name.replace(['_', '.'], "-"), cx.client.hub().random(|random| random.suffix())),
+            false => name.to_owned(),
+        };
         json!({"name": name, "image": image, "resources": {}})
     };
     let mut containers: Vec<Value> = images.iter().map(container).collect();

@@ -63,7 +63,7 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return token(name, args, cx).await;
     }
     let object = match what {
-        "deployment" | "deploy" => deployment::deployment(name, args)?,
+        "deployment" | "deploy" => deployment::deployment(name, args, cx)?,
         "namespace" | "ns" => json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
         "serviceaccount" | "sa" => json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}),
         "configmap" | "cm" => config::config_map(name, args, cx)?,
