@@ -35,7 +35,8 @@ fn made(kind: &str, name: &str, data: Entries, as_value: fn(String) -> Value) ->
 fn entries(args: &Args, cx: &Kubectl, of: &str) -> Result<Entries, Failure> {
     let (files, literals, env_files) =
         (args.values("from-file"), args.values("from-literal"), args.values("from-env-file"));
-    if !env_files.is_empty() && !(files.is_empty() && literals.is_empty()) {
+    let others = !files.is_empty() || !literals.is_empty();
+    if others && !env_files.is_empty() {
         return Err(Failure::text("from-env-file cannot be combined with from-file or from-literal"));
     }
     let mut entries = Entries::default();
