@@ -16,6 +16,7 @@
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
 //! - [`apiextensions`]: kinds that users define. [`cel`]: the language of their rules, and of policies.
+//!   [`type_checking`]: whether those fit the kinds that they are about.
 //! - [`watch`]: who is told of which change. [`cache`]: what one of several API servers knows of the store.
 //!
 //! Must hold: nothing is stored that was not validated; a write that changes nothing stores nothing and tells nobody;
@@ -59,6 +60,7 @@ pub mod service_addresses;
 pub mod strategy;
 pub mod subresources;
 pub mod tokens;
+pub mod type_checking;
 pub mod update;
 pub mod validation;
 pub mod versions;

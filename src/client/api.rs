@@ -137,6 +137,15 @@ impl Client {
         self.object_call(request)
     }
 
+    /// The same of the status alone.
+    #[track_caller]
+    pub fn apply_status<T: Resource>(&self, namespace: &str, name: &str, wanted: Value, manager: &str) -> Call<Arc<T>> {
+        let mut request = self.parts::<T>(Verb::Patch, namespace, name, Body::Patch(Patch::Apply(wanted)));
+        (request.options.field_manager, request.options.force) = (manager.to_owned(), true);
+        request.subresource = Some(Subresource::Status);
+        self.object_call(request)
+    }
+
     /// PATCH of the status alone.
     #[track_caller]
     pub fn patch_status<T: Resource>(&self, namespace: &str, name: &str, patch: Patch) -> Call<Arc<T>> {

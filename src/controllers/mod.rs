@@ -41,6 +41,7 @@ pub mod namespace;
 pub mod root_ca;
 pub mod service_account;
 pub mod tokens;
+pub mod validating_admission_policy_status;
 
 pub mod apiextensions;
 
@@ -106,4 +107,5 @@ pub static TABLE: &[Registration] = &[
     taint_eviction::REGISTRATION,
     tokens::REGISTRATION,
     ttl::REGISTRATION,
+    validating_admission_policy_status::REGISTRATION,
 ];

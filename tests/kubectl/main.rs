@@ -8,6 +8,7 @@ mod exec;
 mod explain;
 mod ingress;
 mod logs;
+mod policies;
 mod recordings;
 mod server_side;
 mod shell;

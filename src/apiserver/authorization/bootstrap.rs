@@ -380,6 +380,14 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
     ),
     ("ttl-after-finished-controller", &[("delete,get,list,watch", "batch", "jobs"), EVENTS]),
     ("ttl-controller", &[("list,patch,update,watch", "", "nodes"), EVENTS]),
+    (
+        "validatingadmissionpolicy-status-controller",
+        &[
+            (READ, "admissionregistration.k8s.io", "validatingadmissionpolicies"),
+            ("get,patch,update", "admissionregistration.k8s.io", "validatingadmissionpolicies/status"),
+            EVENTS,
+        ],
+    ),
 ];
 
 /// Components that run more than once, of which one leads: who may take the lease of that name.

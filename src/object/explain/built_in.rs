@@ -18,22 +18,20 @@ use crate::object::read::{Error, Reader, Shape, Source, Wrapped};
 /// The one struct, and its field, that cannot be read without it.
 const NEEDS: (&str, &str) = ("Condition", "lastTransitionTime");
 
+/// The type of bytes, which are written in base64.
+const BYTES: &str = "ByteString";
+
 /// What is at `path` of a built-in kind; None if there is no such field.
 pub fn place(kind: Kind, path: &[&str]) -> Option<Place> {
-    let mut walk = Walk::new(path, true);
-    // What was made up need not fit in the end: by then all has been seen.
-    let _ = kind.read(Reader(&mut walk));
-    let seen = walk.seen;
-    if !seen.arrived {
-        return None;
-    }
-    let of_type = item_type(&seen.type_name);
+    let seen = seen(kind, path)?;
+    let type_name = shown(&seen.type_name);
+    let of_type = item_type(&type_name);
     let required = required(kind, path);
     let field = |(name, type_name): (&'static str, String)| {
         let note = notes::field(of_type, name);
         Field {
             name: name.to_owned(),
-            type_name,
+            type_name: shown(&type_name),
             required: required.iter().any(|there| there == name),
             values: note.map_or(Vec::new(), |note| note.values.iter().map(|value| (*value).to_owned()).collect()),
             about: note.map_or("", |note| note.text).to_owned(),
@@ -44,7 +42,29 @@ pub fn place(kind: Kind, path: &[&str]) -> Option<Place> {
     fields.sort_by(|a, b| a.name.cmp(&b.name));
     let note = notes::of_type(of_type);
     let (about, writer) = note.map_or(("", None), |note| (note.text, note.writer));
-    Some(Place { about: about.to_owned(), writer, fields, type_name: seen.type_name })
+    Some(Place { about: about.to_owned(), writer, fields, type_name })
+}
+
+/// The name of the struct at `path`, or of the items there, and its fields with the names of their types. Of what is written
+/// as a string these tell more than [`place`] does: it may be a `Time`, a `MicroTime` or a `ByteString`.
+pub fn fields(kind: Kind, path: &[&str]) -> Option<(String, Vec<(&'static str, String)>)> {
+    let seen = seen(kind, path)?;
+    Some((item_type(&seen.type_name).to_owned(), seen.fields))
+}
+
+/// What a walk to the end of `path` has seen.
+fn seen(kind: Kind, path: &[&str]) -> Option<Seen> {
+    let mut walk = Walk::new(path, true);
+    // What was made up need not fit in the end: by then all has been seen.
+    let _ = kind.read(Reader(&mut walk));
+    Some(walk.seen).filter(|seen| seen.arrived)
+}
+
+/// The name of a type as a person sees it.
+fn shown(type_name: &str) -> String {
+    let item = item_type(type_name);
+    let around = &type_name[..type_name.len() - item.len()];
+    if ["Time", "MicroTime", BYTES].contains(&item) { format!("{around}string") } else { type_name.to_owned() }
 }
 
 /// The fields that are written even if none was read.
@@ -174,18 +194,18 @@ impl Source for Walk<'_> {
     }
 
     fn base64(&mut self) -> Result<Cow<'_, str>, Error> {
-        self.string()
+        self.is_plain(BYTES);
+        Ok("".into())
     }
 
     fn wrapped(&mut self, name: &'static str) -> Result<Wrapped, Error> {
-        let (type_name, made_up) = match name {
-            "Time" | "MicroTime" => ("string", Wrapped::Text("1970-01-01T00:00:00.000000Z".into())),
-            "Quantity" => (name, Wrapped::Text("0".into())),
+        self.is_plain(name);
+        Ok(match name {
+            "Time" | "MicroTime" => Wrapped::Text("1970-01-01T00:00:00.000000Z".into()),
+            "Quantity" => Wrapped::Text("0".into()),
             // Any JSON.
-            _ => (name, Wrapped::Null),
-        };
-        self.is_plain(type_name);
-        Ok(made_up)
+            _ => Wrapped::Null,
+        })
     }
 
     /// What takes values of several types is known by the name that it has in complaints.

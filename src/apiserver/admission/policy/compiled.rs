@@ -120,19 +120,31 @@ impl Environment {
         Environment { names, variables: Vec::new(), has_variables }
     }
 
+    /// The same where it is known what the objects and the parameters are.
+    pub fn with_types(mut self, object: Type, params: Option<Type>) -> Environment {
+        let names = [("object", Some(object.clone())), ("oldObject", Some(object)), ("params", params)];
+        self.names.extend(names.into_iter().filter_map(|(name, of)| Some((name.to_owned(), of?))));
+        self
+    }
+
     /// An expression with its text.
     pub fn expression(&self, text: &str, wanted: Option<&Type>) -> Result<Expression, String> {
         Ok(Expression { text: text.to_owned(), program: self.compile(text, wanted)? })
     }
 
-    /// Compiles an expression; the error is what the server says of it.
-    pub fn compile(&self, text: &str, wanted: Option<&Type>) -> Result<Program, String> {
+    /// Compiles an expression; the error is what is wrong with it, line by line.
+    pub fn program(&self, text: &str) -> Result<Program, String> {
         let mut names = self.names.clone();
         if self.has_variables {
             let variables = Type::object("kubernetes.variables", self.variables.iter().cloned());
             names.push(("variables".to_owned(), variables));
         }
-        let program = Program::compile(text, &names).map_err(|why| format!("compilation failed: {why}"))?;
+        Program::compile(text, &names)
+    }
+
+    /// Compiles an expression that has to give a value of some type; the error is what the server says of it.
+    pub fn compile(&self, text: &str, wanted: Option<&Type>) -> Result<Program, String> {
+        let program = self.program(text).map_err(|why| format!("compilation failed: {why}"))?;
         match wanted {
             Some(wanted) if program.gives != *wanted => {
                 Err(format!("must evaluate to {wanted} but got {}", program.gives))

@@ -9,7 +9,9 @@
 //!
 //! Mirrors `pkg/admission/plugin/policy/{generic,validating}` of apiserver.
 //!
-//! Left out: the `authorizer`; `status`, in which a controller tells of types that do not fit; bindings of Pods, their eviction
+//! In a policy's status a controller tells of types that do not fit: [`crate::apiserver::type_checking`].
+//!
+//! Left out: the `authorizer`; bindings of Pods, their eviction
 //! and commands in them, which a policy does not see. A real server asks the policies that its informers have told it of; here
 //! one is asked from the write on that stores it.
 

@@ -1,0 +1,68 @@
+//! The validatingadmissionpolicy-status controller: says in a policy's status which of its expressions do not fit the kinds
+//! that it is about.
+//!
+//! A policy is looked at once in each generation; an empty `typeChecking` says that nothing was found. It applies the status
+//! by server-side apply, and so says that it is its own.
+//!
+//! Mirrors `pkg/controller/validatingadmissionpolicystatus`. What is found: [`crate::apiserver::type_checking`].
+
+use std::rc::Rc;
+
+use k8s_openapi::api::admissionregistration::v1::{TypeChecking, ValidatingAdmissionPolicy};
+use serde_json::json;
+
+use crate::apiserver::type_checking;
+use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use crate::engine::LocalBoxFuture;
+use crate::object::{Key, Kind};
+
+/// The row of this controller.
+pub const REGISTRATION: Registration = Registration {
+    name: "validatingadmissionpolicy-status-controller",
+    watches: &[Kind::ValidatingAdmissionPolicy],
+    workers: 5,
+    max_retries: None,
+    new: &|context| Rc::new(PolicyStatus::new(context)),
+};
+
+/// Keys are policies.
+struct PolicyStatus {
+    client: Client,
+    queue: Queue,
+    policies: Lister<ValidatingAdmissionPolicy>,
+}
+
+impl PolicyStatus {
+    fn new(context: &ControllerContext) -> PolicyStatus {
+        PolicyStatus { client: context.client.clone(), queue: context.queue.clone(), policies: context.lister() }
+    }
+
+    async fn sync(&self, key: Key) -> Result<(), Error> {
+        let Some(policy) = self.policies.get(&key) else { return Ok(()) };
+        let generation = policy.metadata.generation.unwrap_or(0);
+        if generation <= policy.status.as_ref().and_then(|status| status.observed_generation).unwrap_or(0) {
+            return Ok(());
+        }
+        let found = type_checking::warnings(&policy);
+        let type_checking = TypeChecking { expression_warnings: Some(found).filter(|found| !found.is_empty()) };
+        let info = Kind::ValidatingAdmissionPolicy.info();
+        let wanted = json!({
+            "apiVersion": info.api_version, "kind": info.kind, "metadata": {"name": key.name()},
+            "status": {"observedGeneration": generation, "typeChecking": type_checking},
+        });
+        self.client.apply_status::<ValidatingAdmissionPolicy>("", key.name(), wanted, REGISTRATION.name).await?;
+        Ok(())
+    }
+}
+
+impl Controller for PolicyStatus {
+    fn on_change(&self, change: &Change) {
+        if !matches!(change, Change::Deleted(_)) {
+            self.queue.add(change.key());
+        }
+    }
+
+    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.sync(key).await })
+    }
+}
