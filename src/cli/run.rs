@@ -10,12 +10,16 @@ use serde_json::Value;
 
 use crate::bugs;
 use crate::cluster::Cluster;
+use crate::cluster::quiet::NOTICED;
 use crate::debugger::record::{self, Record};
 
 use super::Source;
 
 /// A scenario that never comes to rest ends after this much virtual time.
 const AT_MOST: Duration = Duration::from_secs(3600);
+
+/// Manifests are at rest when nothing has happened for this long: a probe may begin late, and a try comes after the other.
+const REST: Duration = NOTICED;
 
 /// Runs a scenario or manifests. What the user's commands print goes to standard output.
 pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> {
@@ -26,8 +30,14 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
     let origin = cluster.engine.now();
     let mut record = Record::new(origin, &scenario.namespace);
     let bar = if io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-    let mut said = 0;
-    while !cluster.is_quiet() && cluster.engine.now() - origin < AT_MOST {
+    let (mut said, mut quiet_since) = (0, None);
+    // A scenario says itself how long it takes.
+    let rest = if source.filename.is_empty() { Duration::ZERO } else { REST };
+    while cluster.engine.now() - origin < AT_MOST {
+        quiet_since = cluster.is_quiet().then(|| quiet_since.unwrap_or(cluster.engine.now()));
+        if quiet_since.is_some_and(|since| cluster.engine.now() - since >= rest || !cluster.may_stir(rest)) {
+            break;
+        }
         let Some(step) = cluster.step() else { break };
         if out.is_some() {
             record.add(&cluster.engine, &step);
