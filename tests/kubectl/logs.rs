@@ -37,6 +37,22 @@ fn a_log_is_that_of_one_attempt_of_one_pod() {
     );
 }
 
+/// A container may go round for ever: it prints what it prints when it is time.
+#[test]
+fn a_loop_goes_on_printing() {
+    let manifest = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "count"}, "spec": {"containers": [{
+        "name": "count", "image": "busybox:1.36", "env": [{"name": "WHO", "value": "$(HOSTNAME)me"}],
+        "command": ["sh", "-c", "i=0; while true; do echo \"$i: $WHO on $(hostname)\"; i=$((i+1)); sleep 10; done"]}]}}"#;
+    let mut shell = Shell::new(Path::new("."), "logs");
+    shell.cluster.kubectl.files = std::rc::Rc::new([("count.yaml".to_owned(), manifest.to_owned())].into());
+    shell.line("kubectl apply -f count.yaml");
+    shell.line("kubectl wait --for=condition=Ready pod/count");
+    assert_eq!(shell.line("kubectl logs count"), "0: $(HOSTNAME)me on count\n");
+    shell.line("sleep 20");
+    let expected = "0: $(HOSTNAME)me on count\n1: $(HOSTNAME)me on count\n2: $(HOSTNAME)me on count\n";
+    assert_eq!(shell.line("kubectl logs count"), expected);
+}
+
 #[test]
 fn a_workload_stands_for_its_best_pod() {
     let mut shell = Shell::new(Path::new("."), "best");

@@ -8,6 +8,7 @@
 //! program of its image, `pg_isready` say: it is taken to be there and to do well.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
@@ -15,7 +16,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use super::network::netns;
-use super::script::{self, Simple, expand};
+use super::script::{self, Simple};
 use super::state::{Container, State};
 use super::{Inner, files, no_container, process};
 use crate::engine::RpcError;
@@ -38,8 +39,8 @@ pub(super) enum Unknown {
 
 /// What a command came to.
 #[derive(Debug, Default)]
-struct Ran {
-    output: String,
+pub(super) struct Ran {
+    pub(super) output: String,
     errors: String,
     code: i32,
 }
@@ -62,7 +63,9 @@ impl Ran {
 pub(super) struct Place {
     pub(super) container: Container,
     pub(super) sandbox: PodSandboxConfig,
-    is_shell: bool,
+    pub(super) is_shell: bool,
+    /// Those that the shell has set.
+    pub(super) variables: BTreeMap<String, String>,
 }
 
 /// Whether a command neither waits nor asks anybody.
@@ -122,7 +125,7 @@ impl Inner {
             if simple.joint.goes_on(all.code) {
                 self.expand(&place, &mut simple);
                 let ran = self.at_once_or(&place, &simple, Unknown::DoesWell)?;
-                if self.add(&mut all, ran, &simple, &place) {
+                if self.add(&mut all, ran, &simple, &place) || simple.is_beyond {
                     break;
                 }
             }
@@ -151,7 +154,7 @@ impl Inner {
                 _ if is_of_network(&simple.words) => self.ask_others(&place, &simple.words).await?,
                 _ => self.at_once_or(&place, &simple, unknown)?,
             };
-            if self.add(&mut all, ran, &simple, &place) {
+            if self.add(&mut all, ran, &simple, &place) || simple.is_beyond {
                 break;
             }
         }
@@ -166,7 +169,8 @@ impl Inner {
         let words: Vec<&str> =
             container.config.command.iter().chain(&container.config.args).map(String::as_str).collect();
         let is_shell = script::of_shell(&words).is_some();
-        Some(Place { container: container.clone(), sandbox, is_shell })
+        let variables = container.variables.clone();
+        Some(Place { container: container.clone(), sandbox, is_shell, variables })
     }
 
     /// What a command of the process itself prints, errors too.
@@ -188,7 +192,15 @@ impl Inner {
             return Err(cri::error("Unknown", why));
         }
         let (commands, is_shell) = commands(command);
-        Ok((Place { container: container.clone(), sandbox: sandbox.config.clone(), is_shell }, commands))
+        Ok((
+            Place {
+                container: container.clone(),
+                sandbox: sandbox.config.clone(),
+                is_shell,
+                variables: BTreeMap::new(),
+            },
+            commands,
+        ))
     }
 
     /// Adds what a command came to, its output to the file that it goes to. True: the shell ends.
@@ -206,25 +218,6 @@ impl Inner {
             all.code = ran.code;
         }
         ends
-    }
-
-    /// A shell replaces variables in what it runs, and commands by what they print.
-    fn expand(&self, place: &Place, simple: &mut Simple) {
-        if !place.is_shell {
-            return;
-        }
-        let environment = place.environment();
-        for word in simple.words.iter_mut().chain(simple.into.as_mut().map(|(path, _)| path)) {
-            expand(word, &environment);
-            let (mut done, mut rest) = (String::new(), word.as_str());
-            while let Some((before, command, after)) = script::substitution(rest) {
-                let words: Vec<&str> = command.split_whitespace().collect();
-                let printed = self.at_once_in(place, &words).unwrap_or_default().output;
-                done += &format!("{before}{}", printed.trim_end());
-                rest = after;
-            }
-            *word = done + rest;
-        }
     }
 
     /// A command that takes no time, or one that nobody here knows.
@@ -259,8 +252,8 @@ impl Inner {
     }
 
     /// None: not one of them.
-    fn at_once_in(&self, place: &Place, words: &[&str]) -> Option<Ran> {
-        let Place { container, sandbox, is_shell } = place;
+    pub(super) fn at_once_in(&self, place: &Place, words: &[&str]) -> Option<Ran> {
+        let Place { container, sandbox, is_shell, .. } = place;
         let state = self.state.borrow();
         let mut words = words.to_vec();
         words.iter_mut().take(1).for_each(|name| *name = script::program(name));
@@ -270,6 +263,8 @@ impl Inner {
             [":"] | ["exit"] if *is_shell => Ran::default(),
             ["exit", code] if *is_shell => Ran { code: code.parse().unwrap_or(2), ..Ran::default() },
             ["echo", "-n", words @ ..] => Ran::well(words.join(" ")),
+            ["echo", "-e", words @ ..] => Ran::well(unescape(&words.join(" ")) + "\n"),
+            ["echo", "-en" | "-ne", words @ ..] => Ran::well(unescape(&words.join(" "))),
             ["echo", words @ ..] => Ran::well(words.join(" ") + "\n"),
             ["cat", paths @ ..] if !paths.is_empty() => self.cat(&state, place, paths),
             ["ls", words @ ..] => self.ls(&state, place, words),
@@ -367,13 +362,18 @@ impl Inner {
     }
 }
 
+/// What `echo -e` makes of its words.
+fn unescape(text: &str) -> String {
+    text.replace("\\n", "\n").replace("\\t", "\t")
+}
+
 fn written(result: Result<(), &'static str>, command: &str, path: &str) -> Ran {
     result.map_or_else(|why| Ran::badly(1, format!("{command}: {path}: {why}")), |()| Ran::default())
 }
 
 impl Place {
     /// What the runtime sets, what the spec sets, and what the runtime adds at the end.
-    fn environment(&self) -> Vec<(String, String)> {
+    pub(super) fn environment(&self) -> Vec<(String, String)> {
         let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let path = own("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         let mut all = vec![path, own("HOSTNAME", &self.sandbox.hostname)];

@@ -62,6 +62,8 @@ const SIGKILLED: i32 = 137;
 const EXIT: &str = "process exits";
 /// Wake: a process runs a command. The wake's key is the container's id and the number of the command.
 const COMMAND: &str = "process runs command";
+/// Wake: it is the next moment of a process's loop. The wake's key is the container's id and the number of the moment.
+const ROUND: &str = "process goes round";
 
 /// The container runtime of one node.
 pub struct Runtime {
@@ -177,6 +179,7 @@ impl Actor for Runtime {
             }
             Delivery::Wake { what: EXIT, key } => self.inner.exits(&key),
             Delivery::Wake { what: COMMAND, key } => self.inner.command_due(&key),
+            Delivery::Wake { what: ROUND, key } => self.inner.round_due(&key),
             Delivery::Wake { .. } | Delivery::Notification { .. } => {}
         }
     }
@@ -381,7 +384,13 @@ impl Inner {
             plan.ends = script.exits.or(plan.ends);
             plan.prints.extend(script.logs.iter().map(|line| (Duration::ZERO, line.clone())));
         }
-        let container = Container { status: status.into(), config: config.clone(), plan, layer: Tree::new(&self.hub) };
+        let container = Container {
+            status: status.into(),
+            config: config.clone(),
+            plan,
+            variables: BTreeMap::new(),
+            layer: Tree::new(&self.hub),
+        };
         state.containers.insert(id.clone(), container);
         state.containers_of.entry(pod_uid).or_default().push(id.clone());
         Ok(CriResponse::Id(id))

@@ -19,10 +19,23 @@ pub struct Plan {
     pub prints: Vec<(Duration, String)>,
     /// The commands that it runs, and when.
     pub runs: Vec<(Duration, Simple)>,
+    /// What it does then, again and again.
+    pub rounds: Option<Rounds>,
     /// Whether it is a server, which may listen; a script of commands that are all understood is none.
     pub serves: bool,
     /// What it does on SIGTERM: ends with this code after so long; None: it ignores the signal.
     pub on_sigterm: Option<(Duration, i32)>,
+}
+
+/// A loop without end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rounds {
+    /// When it begins.
+    pub after: Duration,
+    /// How long a round takes, which is some time.
+    pub every: Duration,
+    /// The commands of a round: those of one moment together, and when it is.
+    pub moments: Vec<(Duration, Vec<Simple>)>,
 }
 
 /// How long a server takes to end well.
@@ -82,6 +95,9 @@ fn of_image(image: &str) -> Plan {
 
 /// Commands one after another. One that is not known runs for ever. As process 1 of a container a shell ignores SIGTERM.
 fn of_commands(commands: Vec<Simple>) -> Plan {
+    if let Some(plan) = script::endless(&commands).and_then(|(before, round)| in_rounds(before, round)) {
+        return plan;
+    }
     let mut plan = Plan::default();
     let (mut clock, mut code) = (Duration::ZERO, 0);
     for simple in commands {
@@ -105,7 +121,7 @@ fn of_commands(commands: Vec<Simple>) -> Plan {
                 }
                 None => return plan,
             },
-            [program, ..] if ENDS.contains(&script::program(program)) => {
+            [program, ..] if is_known(program) || script::assignment(&simple.words).is_some() => {
                 plan.runs.push((clock, simple));
                 code = 0;
             }
@@ -114,6 +130,25 @@ fn of_commands(commands: Vec<Simple>) -> Plan {
     }
     plan.ends = Some((clock, code));
     plan
+}
+
+fn is_known(program: &str) -> bool {
+    ENDS.contains(&script::program(program))
+}
+
+/// None if what comes before the loop has no end, or a round has none, or takes no time.
+fn in_rounds(before: &[Simple], round: Vec<Simple>) -> Option<Plan> {
+    let (before, round) = (of_commands(before.to_vec()), of_commands(round));
+    let ((after, _), (every, _)) = (before.ends?, round.ends.filter(|(every, _)| !every.is_zero())?);
+    let mut moments: Vec<(Duration, Vec<Simple>)> = Vec::new();
+    for (at, simple) in round.runs {
+        match moments.last_mut() {
+            Some((last, commands)) if *last == at => commands.push(simple),
+            _ => moments.push((at, vec![simple])),
+        }
+    }
+    let rounds = Rounds { after, every, moments };
+    Some(Plan { ends: None, rounds: Some(rounds).filter(|rounds| !rounds.moments.is_empty()), ..before })
 }
 
 /// `3`, `0.5`, `2m`, `1h`; None for `infinity` and whatever is no time.
@@ -166,6 +201,17 @@ mod tests {
         let expected = [(0, "date"), (2, "cp -r /a /b"), (2, "echo done")];
         assert_eq!(runs, expected.map(|(at, words)| (at, words.to_owned())));
         assert_eq!(plan.ends, Some((Duration::from_secs(2), 0)));
+    }
+
+    #[test]
+    fn a_loop_without_end_goes_round() {
+        let words =
+            ["sh", "-c", "sleep 1; while true; do echo a; date; sleep 5; echo b; sleep 2; done"].map(str::to_owned);
+        let plan = plan("busybox:1.36", &words, &[]);
+        let Rounds { after, every, moments } = plan.rounds.unwrap();
+        let moments: Vec<(u64, usize)> = moments.iter().map(|(at, commands)| (at.as_secs(), commands.len())).collect();
+        assert_eq!((after.as_secs(), every.as_secs(), moments), (1, 7, vec![(0, 2), (5, 1)]));
+        assert_eq!((plan.ends, plan.serves), (None, false));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The little of a shell that containers here understand: simple commands one after another, joined by `;`, `&&` and
 //! `||`, whose output may go into a file.
 //!
-//! What `$(…)` prints is put in its place.
+//! What `$(…)` prints is put in its place, and what `$((…))` comes to. A script may end in a loop without end.
 //!
-//! Left out: pipes, loops, functions and the like: a command with any of them is *beyond* what is understood. Errors that are sent elsewhere (`2>/dev/null`) are shown all the same.
+//! Left out: pipes, other loops, functions and the like: a command with any of them is *beyond* what is understood. Errors
+//! that are sent elsewhere (`2>/dev/null`) are shown all the same.
 
 /// Whether a command runs, depending on how the one before it ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +68,58 @@ pub fn substitution(text: &str) -> Option<(&str, &str, &str)> {
     Some((before, command, after))
 }
 
+/// `NAME=VALUE`, if that is all of a command.
+pub fn assignment(words: &[String]) -> Option<(&str, &str)> {
+    let [word] = words else { return None };
+    let (name, value) = word.split_once('=')?;
+    let first = name.chars().next()?;
+    let is_name = !first.is_ascii_digit() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_name.then_some((name, value))
+}
+
+/// A script that ends in a loop without end, `while true; do …; done`: what comes before the loop, and what is done in each
+/// round. None if it does not, or if a round has anything beyond in it, or an end.
+pub fn endless(commands: &[Simple]) -> Option<(&[Simple], Vec<Simple>)> {
+    let words = |simple: &Simple| simple.words.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+    let start = commands.iter().position(|simple| simple.is_beyond)?;
+    let head = words(&commands[start]);
+    let pause = match head.strip_prefix("while ")? {
+        "true" | ":" => None,
+        pause if pause.starts_with("sleep ") => Some(parse(pause)),
+        _ => return None,
+    };
+    let body = commands[start + 1..].strip_prefix(&[Simple::keyword("do")][..])?;
+    let end = body.iter().position(|simple| simple.is_beyond).filter(|end| words(&body[*end]) == "done")?;
+    let leaves = |simple: &Simple| matches!(simple.words[..].first().map(String::as_str), Some("exit" | "break"));
+    let round: Vec<Simple> = pause.into_iter().flatten().chain(body[..end].iter().cloned()).collect();
+    (!round.iter().any(leaves)).then_some((&commands[..start], round))
+}
+
+impl Simple {
+    fn keyword(word: &str) -> Simple {
+        Simple { words: vec![word.to_owned()], is_beyond: true, ..Simple::default() }
+    }
+}
+
+/// What `$((…))` comes to: a number or a variable, or two with `+`, `-`, `*`, `/` or `%` between them.
+pub fn arithmetic(text: &str, value_of: impl Fn(&str) -> Option<String>) -> Option<i64> {
+    let number = |text: &str| match text.trim().parse::<i64>() {
+        Ok(number) => Some(number),
+        Err(_) => value_of(text.trim()).map_or(Some(0), |value| value.parse().ok()),
+    };
+    let Some(at) = text.char_indices().skip(1).find(|(_, c)| matches!(c, '+' | '-' | '*' | '/' | '%')) else {
+        return number(text);
+    };
+    let (left, right) = (number(&text[..at.0])?, number(&text[at.0 + 1..])?);
+    match at.1 {
+        '+' => left.checked_add(right),
+        '-' => left.checked_sub(right),
+        '*' => left.checked_mul(right),
+        '/' => left.checked_div(right),
+        _ => left.checked_rem(right),
+    }
+}
+
 /// Words that begin what is beyond.
 const KEYWORDS: &[&str] =
     &["if", "while", "until", "for", "case", "do", "done", "then", "else", "fi", "esac", "{", "!"];
@@ -119,7 +172,7 @@ impl Reader {
         self.word.get_or_insert_default().push(c);
     }
 
-    /// `$(…)` stays as it is, for whoever runs the command; one in another is beyond.
+    /// `$(…)` and `$((…))` stay as they are, for whoever runs the command.
     fn substitution(&mut self, chars: &mut impl Iterator<Item = char>) {
         self.push('$');
         let mut depth = 0;
@@ -129,7 +182,7 @@ impl Reader {
                 ')' => depth - 1,
                 _ => depth,
             };
-            self.command.is_beyond |= depth > 1 || matches!(c, '|' | '<' | '>' | '&' | ';');
+            self.command.is_beyond |= depth > 2 || matches!(c, '|' | '<' | '>' | '&' | ';');
             self.push(c);
             if depth == 0 {
                 break;
@@ -163,6 +216,12 @@ impl Reader {
     fn end_command(&mut self, next: Joint) {
         self.end_word();
         self.target = None;
+        // What a loop does begins on the line of its `do`.
+        if self.command.words.len() > 1 && self.command.words[0] == "do" {
+            let (words, joint) = (vec![self.command.words.remove(0)], self.command.joint);
+            self.commands.push(Simple { words, joint, is_beyond: true, ..Simple::default() });
+            self.command.joint = Joint::Always;
+        }
         let mut command = std::mem::replace(&mut self.command, Simple { joint: next, ..Simple::default() });
         command.is_beyond |= command.words.first().is_some_and(|word| KEYWORDS.contains(&word.as_str()));
         if !command.words.is_empty() || command.into.is_some() || command.is_beyond {
@@ -209,12 +268,44 @@ mod tests {
             ("echo ''", r#";["echo", ""]"#),
             (r#"echo "a\n\"b""#, r#";["echo", "a\\n\"b"]"#),
             ("echo \"it is $(date -u)\" $(id)", r#";["echo", "it is $(date -u)", "$(id)"]"#),
-            ("echo $((1 + 2))", r#";["echo", "$((1 + 2))"] ?"#),
+            ("echo $((1 + 2))", r#";["echo", "$((1 + 2))"]"#),
             ("cat /x | wc", r#";["cat", "/x", "wc"] ?"#),
-            ("while true; do date; done", r#";["while", "true"] ? ;["do", "date"] ? ;["done"] ?"#),
+            ("while true; do date; done", r#";["while", "true"] ? ;["do"] ? ;["date"] ;["done"] ?"#),
             (" ; \n", ""),
         ] {
             assert_eq!(shown(script), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn a_loop_without_end_is_known() {
+        let shown = |script: &str| {
+            let commands = parse(script);
+            let (before, round) = endless(&commands)?;
+            let text =
+                |list: &[Simple]| list.iter().map(|simple| simple.words.join(" ")).collect::<Vec<_>>().join("; ");
+            Some(format!("{} | {}", text(before), text(&round)))
+        };
+        for (script, expected) in [
+            ("i=0; while true; do echo $i; sleep 5; done", Some("i=0 | echo $i; sleep 5")),
+            ("while sleep 2\ndo\n  date\ndone", Some(" | sleep 2; date")),
+            ("while :; do date > /x; done;", Some(" | date")),
+            ("while true; do exit 1; done", None),
+            ("while true; do date | wc; done", None),
+            ("until true; do date; done", None),
+            ("date", None),
+        ] {
+            assert_eq!(shown(script).as_deref(), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn sums_are_made() {
+        let value_of = |name: &str| (name == "i").then(|| "41".to_owned());
+        for (text, expected) in
+            [("i+1", Some(42)), (" i * 2 ", Some(82)), ("-3", Some(-3)), ("none", Some(0)), ("7 % 0", None)]
+        {
+            assert_eq!(arithmetic(text, value_of), expected, "{text}");
         }
     }
 

@@ -57,6 +57,8 @@ pub struct Container {
     pub config: ContainerConfig,
     /// What its process will do.
     pub plan: Plan,
+    /// The variables that its script has set.
+    pub variables: BTreeMap<String, String>,
     /// Files that are in no volume; they go with the container.
     pub layer: Tree,
 }
