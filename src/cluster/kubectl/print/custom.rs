@@ -80,8 +80,8 @@ b      words of a message   <none>
         assert_eq!(columns.print(&objects).unwrap(), expected);
         columns.titles = false;
         let expected = "\
-a   map[k:[1 true]]      b c,<nil>
-b   words of a message   <none>
+a     map[k:[1 true]]      b c,<nil>
+b     words of a message   <none>
 ";
         assert_eq!(columns.print(&objects).unwrap(), expected);
         assert!(Columns::parse("NAME").is_err());
