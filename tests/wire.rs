@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use kubestep::apiserver::ApiServer;
 use kubestep::apiserver::request::{User, Verb};
-use kubestep::apiserver::rest::{self, HttpRequest};
+use kubestep::apiserver::rest::{self, HttpRequest, View};
 use kubestep::apiserver::watch::WatchId;
 use kubestep::object::Discovery;
 use kubestep::object::random::Random;
@@ -128,11 +128,17 @@ fn send(server: &mut ApiServer, recorded: &Value) -> Sent {
     };
     let watch = (call.request.verb == Verb::Watch).then_some(WatchId(1));
     let handled = server.handle(&call.request, watch, Instant::default());
-    let mut sent = Sent::of(rest::respond(&call, &handled.answer));
+    let known = Discovery::default();
+    let view = View { now: Instant::default().timestamp(), known: &known };
+    let mut sent = Sent::of(rest::respond(&call, &handled.answer, view));
     if let Some(watch) = watch {
         server.close_watch(watch);
         if handled.answer.result.is_ok() {
-            sent.body = handled.fanout.iter().find_map(|(_, event)| rest::watch_line(&call, event)).unwrap_or_default();
+            sent.body = handled
+                .fanout
+                .iter()
+                .find_map(|(_, event)| rest::watch_line(&call, event, true, view))
+                .unwrap_or_default();
         }
     }
     sent

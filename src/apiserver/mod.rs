@@ -11,7 +11,7 @@
 //! - [`request`]: what can be asked and answered. [`flow_control`]: which requests would go first, if any had to wait.
 //! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`],
 //!   [`reviews`], [`non_resource`]: the handlers.
-//! - [`rest`]: the same over HTTP. [`versions`]: the same in an older version of a kind.
+//! - [`rest`]: the same over HTTP. [`printers`]: objects as tables. [`versions`]: the same in an older version of a kind.
 //! - [`managed_fields`]: who wrote which field; server-side apply.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
@@ -51,6 +51,7 @@ pub mod list;
 pub mod managed_fields;
 pub mod metrics;
 pub mod non_resource;
+pub mod printers;
 pub mod read;
 pub mod registry;
 pub mod request;

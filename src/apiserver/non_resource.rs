@@ -44,11 +44,16 @@ impl ApiServer {
         }
     }
 
-    /// All that is served, in every version.
-    fn kinds(&self) -> Vec<Kind> {
+    /// What clients learn of the kinds that users have defined.
+    pub fn discovery(&self) -> Discovery {
         let definitions = self.store.prefix(registry::prefix(Kind::CustomResourceDefinition));
         let definitions: Vec<_> = definitions.map(|(_, entry)| entry.value.clone()).collect();
-        let known = Discovery::of(&definitions);
+        Discovery::of(&definitions)
+    }
+
+    /// All that is served, in every version.
+    fn kinds(&self) -> Vec<Kind> {
+        let known = self.discovery();
         let custom = known.custom().flat_map(|kind| known.versions(kind));
         Kind::ALL.iter().copied().chain(versions::all_older()).chain(custom).collect()
     }

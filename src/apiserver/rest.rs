@@ -12,14 +12,17 @@
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
 //!
-//! Left out: OpenAPI documents, tables, protobuf, aggregation. A request that is
+//! Left out: OpenAPI documents, protobuf, aggregation, objects as nothing but their metadata. A request that is
 //! refused here for its media type is refused before it is authorised, the other way round than in a real server.
 
 use std::rc::Rc;
 
+use jiff::Timestamp;
+
 use crate::object::status::{Details, Reason};
 use crate::object::{Discovery, Status};
 
+use super::printers::Include;
 use super::request::{Answer, Request, User, Verb};
 use super::watch::WatchEvent;
 
@@ -67,6 +70,17 @@ pub enum Format {
     Json,
     /// `application/yaml`
     Yaml,
+    /// `application/json;as=Table;v=v1;g=meta.k8s.io`: what [`super::printers`] make of it.
+    Table(Include),
+}
+
+/// What tables are made with: the time it is, by which things have an age, and the kinds that users have defined.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The time it is.
+    pub now: Timestamp,
+    /// The kinds that users have defined.
+    pub known: &'a Discovery,
 }
 
 /// What the raw request asks for, or the answer that ends it at once. `known` are the kinds that users have defined.
@@ -88,7 +102,7 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
             "the server does not allow this method on the requested resource",
         ))
     })?;
-    let format = accepted(http.accept, verb).map_err(refuse)?;
+    let format = accepted(http.accept, verb, &query).map_err(refuse)?;
     let mut options = options::parse(&query, verb).map_err(refuse)?;
     let body = body::parse(http, &shape, verb, &query, &mut options).map_err(refuse)?;
     let mut request = Request {
@@ -106,14 +120,15 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
 }
 
 /// The answer as bytes. A watch that is open begins with status 200 and no body.
-pub fn respond(call: &Call, answer: &Answer) -> HttpAnswer {
-    encode::answer(call, answer)
+pub fn respond(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
+    encode::answer(call, answer, view)
 }
 
-/// One event of a watch as a line, if this client is told of it.
-pub fn watch_line(call: &Call, event: &WatchEvent) -> Option<String> {
+/// One event of a watch as a line, if this client is told of it. Of tables only the `first` has heads.
+pub fn watch_line(call: &Call, event: &WatchEvent, first: bool, view: View) -> Option<String> {
     let bookmark = matches!(event, WatchEvent::Bookmark { .. });
-    (!bookmark || call.request.options.allow_watch_bookmarks).then(|| encode::watch_event(event).to_string() + "\n")
+    let told = !bookmark || call.request.options.allow_watch_bookmarks;
+    told.then(|| encode::watch_event(call, event, first, view).to_string() + "\n")
 }
 
 fn refuse(status: Status) -> HttpAnswer {
@@ -137,15 +152,17 @@ fn name_from_selector(request: &mut Request) {
 }
 
 /// The best format that both sides know.
-fn accepted(accept: &str, verb: Verb) -> Result<Format, Status> {
-    let ranges = accept.split(',').map(|range| {
+fn accepted(accept: &str, verb: Verb, query: &options::Query) -> Result<Format, Status> {
+    for range in accept.split(',') {
         let mut parts = range.split(';').map(str::trim);
-        // A client that asks for a table or a partial object takes the plain one as its next choice.
-        (parts.next().unwrap_or_default(), parts.any(|parameter| parameter.starts_with("as=")))
-    });
-    for (media_type, transformed) in ranges {
+        let media_type = parts.next().unwrap_or_default();
+        let parameters: Vec<(&str, &str)> = parts.filter_map(|parameter| parameter.split_once('=')).collect();
+        let is = |key: &str, value: &str| parameters.contains(&(key, value));
+        // A client that asks for what is not there, a partial object say, takes the plain one as its next choice.
+        let table = is("as", "Table") && is("g", "meta.k8s.io") && (is("v", "v1") || is("v", "v1beta1"));
         match media_type {
-            _ if transformed => {}
+            "application/json" if table => return included(query).map(Format::Table),
+            _ if parameters.iter().any(|(key, _)| *key == "as") => {}
             "" | "*/*" | "application/*" | "application/json" => return Ok(Format::Json),
             "application/yaml" => return Ok(Format::Yaml),
             _ => {}
@@ -157,6 +174,16 @@ fn accepted(accept: &str, verb: Verb) -> Result<Format, Status> {
     }
     let message = format!("406: Not Acceptable\n\nAvailable representations: {available}");
     Err(with_empty_details(Reason::NotAcceptable, message))
+}
+
+/// What shall come with each row of a table.
+fn included(query: &options::Query) -> Result<Include, Status> {
+    let wanted = query.get("includeObject").unwrap_or_default();
+    Include::parse(wanted).ok_or_else(|| {
+        let must = "must be 'Metadata', 'Object', 'None', or empty";
+        let why = format!("includeObject: Invalid value: {wanted:?}: {must}");
+        Status::new(Reason::BadRequest, format!("Unable to convert to Table as requested: {why}"))
+    })
 }
 
 #[cfg(test)]

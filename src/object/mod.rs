@@ -16,7 +16,7 @@
 //! - [`shared`]: parts that the versions of an object share.
 //! - [`pod`], [`volume`], [`budget`]: what statuses and specs say, in words that several components use.
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota; [`metrics`]: what is used.
-//! - [`json`]: JSON, read with the complaints that Go would have.
+//! - [`json`]: JSON, read with the complaints that Go would have; [`jsonpath`]: paths into it.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
 //! - [`random`]: where generated names and uids come from.
 //!
@@ -32,6 +32,7 @@ pub mod explain;
 pub mod fields;
 pub mod glob;
 pub mod json;
+pub mod jsonpath;
 pub mod kinds;
 pub mod meta;
 pub mod metrics;

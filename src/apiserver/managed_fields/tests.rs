@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::apiserver::ApiServer;
 use crate::apiserver::request::{User, Verb};
-use crate::apiserver::rest::{HttpRequest, call, respond, watch_line};
+use crate::apiserver::rest::{HttpRequest, View, call, respond, watch_line};
 use crate::apiserver::watch::WatchId;
 use crate::object::Discovery;
 use crate::object::time::Instant;
@@ -33,16 +33,18 @@ impl Bench {
         self.seconds += 1;
         let user = Some(Rc::new(User::admin()));
         let http = HttpRequest { method, target, content_type, accept: "application/json", body, user };
-        let call = match call(&http, &Discovery::default()) {
+        let known = Discovery::default();
+        let view = View { now: Instant::default().timestamp(), known: &known };
+        let call = match call(&http, &known) {
             Ok(call) => call,
             Err(answer) => return (answer.code, serde_json::from_str(&answer.body).unwrap()),
         };
         let watch = (call.request.verb == Verb::Watch).then_some(WatchId(1));
         let handled = self.server.handle(&call.request, watch, Instant(self.seconds * 1_000_000_000));
         if let Some((_, event)) = handled.fanout.first() {
-            return (200, serde_json::from_str(&watch_line(&call, event).unwrap()).unwrap());
+            return (200, serde_json::from_str(&watch_line(&call, event, true, view).unwrap()).unwrap());
         }
-        let answer = respond(&call, &handled.answer);
+        let answer = respond(&call, &handled.answer, view);
         (answer.code, serde_json::from_str(&answer.body).unwrap())
     }
 

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Format};
+use super::{Call, Format, View};
 use crate::apiserver::non_resource;
+use crate::apiserver::printers::table;
 use crate::apiserver::request::{Answer, Request, Response, Verb};
 use crate::apiserver::watch::WatchEvent;
 use crate::object::metrics::{self, Metrics};
@@ -46,7 +47,7 @@ impl HttpAnswer {
 
     fn value(code: u16, value: &Value, format: Format) -> HttpAnswer {
         let (content_type, body) = match format {
-            Format::Json => ("application/json", value.to_string() + "\n"),
+            Format::Json | Format::Table(_) => ("application/json", value.to_string() + "\n"),
             Format::Yaml => ("application/yaml", serde_yaml::to_string(value).unwrap_or_default()),
         };
         HttpAnswer { code, content_type, headers: Vec::new(), body }
@@ -54,15 +55,18 @@ impl HttpAnswer {
 }
 
 /// The answer to a call.
-pub(super) fn answer(call: &Call, answer: &Answer) -> HttpAnswer {
+pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
     let mut http = match &answer.result {
         Ok(Response::Page { content_type, body }) => {
             HttpAnswer { code: answer.code, content_type, headers: Vec::new(), body: body.clone() }
         }
-        Ok(response) => HttpAnswer::value(answer.code, &body(&call.request, answer.code, response), call.format),
+        Ok(response) => {
+            let plain = body(&call.request, answer.code, response);
+            HttpAnswer::value(answer.code, &as_asked(call, plain, view), call.format)
+        }
         // A watch of the forgotten past begins like any other, and its only event says so.
         Err(status) if call.request.verb == Verb::Watch && status.reason == Reason::Expired => {
-            let event = watch_event(&WatchEvent::Error(status.clone()));
+            let event = watch_event(call, &WatchEvent::Error(status.clone()), true, view);
             HttpAnswer::value(200, &event, Format::Json)
         }
         Err(status) => HttpAnswer::status(status, call.format),
@@ -73,6 +77,22 @@ pub(super) fn answer(call: &Call, answer: &Answer) -> HttpAnswer {
     let warnings = answer.warnings.iter().map(|text| ("Warning", format!("299 - {text:?}")));
     http.headers.splice(0..0, warnings);
     http
+}
+
+/// An object or a list of them in the form that was asked for; anything else as it is.
+fn as_asked(call: &Call, plain: Value, View { now, known }: View) -> Value {
+    let Format::Table(include) = call.format else { return plain };
+    let kind = call.request.kind;
+    let items = match plain["items"].as_array() {
+        Some(items) => items.as_slice(),
+        None if plain["kind"] == kind.info().kind => std::slice::from_ref(&plain),
+        None => return plain,
+    };
+    let lists = ["resourceVersion", "continue", "remainingItemCount"];
+    let own = plain["metadata"].as_object().into_iter().flatten();
+    let metadata =
+        own.filter(|(key, _)| lists.contains(&key.as_str())).map(|(key, value)| (key.clone(), value.clone()));
+    table(kind, items, metadata.collect(), include, now, known)
 }
 
 fn body(request: &Request, code: u16, response: &Response) -> Value {
@@ -134,12 +154,16 @@ fn success(request: &Request, code: u16, uid: &str) -> Value {
 }
 
 /// One event of a watch.
-pub(super) fn watch_event(event: &WatchEvent) -> Value {
+pub(super) fn watch_event(call: &Call, event: &WatchEvent, first: bool, view: View) -> Value {
     let object = match event {
         WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => object.to_json(),
         WatchEvent::Bookmark { kind, revision, initial_events_end } => bookmark(*kind, *revision, *initial_events_end),
-        WatchEvent::Error(status) => status.to_json(),
+        WatchEvent::Error(status) => return json!({"type": event.type_str(), "object": status.to_json()}),
     };
+    let mut object = as_asked(call, object, view);
+    if !first && matches!(call.format, Format::Table(_)) {
+        object["columnDefinitions"] = Value::Null;
+    }
     json!({"type": event.type_str(), "object": object})
 }
 

@@ -11,9 +11,10 @@
 //! - [`mod@print`]: tables, describe pages and the other output formats.
 //! - `verbs`: one file for each family of verbs.
 //!
-//! Left out: discovery and OpenAPI requests (kubectl caches them), and verbs that need a terminal or
-//! a stream into a container (`attach`, `port-forward`, `edit`). Each of these says so. `exec` runs one command and prints
-//! what it printed.
+//! Left out: discovery and OpenAPI requests (kubectl caches them), and verbs that need a stream into a container
+//! (`attach`, `port-forward`). Each of these says so. `exec` runs one command and prints what it printed; `edit` needs a
+//! terminal, and is the stepper's. `get` asks for objects and makes the table itself, out of the API server's own cells,
+//! where the real one asks for a table.
 
 pub mod args;
 pub mod calls;

@@ -3,35 +3,21 @@
 //! All of it is pure: objects and the time it is, in; text, out. Objects come as JSON because that is what a client
 //! gets, and because templates and custom columns ask for any field.
 //!
-//! - [`columns`]: the columns of each kind; [`pod`]: the one hard cell, a Pod's status.
-//! - [`table`]: tables of objects; [`describe`]: pages about one.
-//! - [`jsonpath`], [`yaml`]: the other output formats. [`tabs`], [`duration`], [`fields`]: what they are made of.
-
-mod admission;
-pub mod columns;
-
-pub mod pod;
-/// Where Services lead.
-pub mod service;
-pub mod storage;
+//! - [`table`]: tables of objects; the cells are the API server's, see [`columns`]. [`describe`]: pages about one.
+//! - [`jsonpath`], [`yaml`], [`custom`]: the other output formats. [`tabs`], [`duration`], [`fields`]: what they are made
+//!   of.
 
 pub mod table;
 
 pub mod custom;
 pub mod describe;
 
-pub mod ingress;
-pub mod jsonpath;
-
-mod workloads;
-
 pub mod yaml;
 
 pub mod tabs;
 
-pub mod duration;
-
-pub mod fields;
+pub use crate::apiserver::printers::{cells, columns, duration, fields, ingress, pod, service, storage, workloads};
+pub use crate::object::jsonpath;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

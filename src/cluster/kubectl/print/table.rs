@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::columns::{Layout, layout};
-use super::fields::{at, labels, text};
+use super::fields::{self, at, labels, text};
 use super::{kind_of, qualified_singular, tabs};
 use crate::object::{Discovery, Kind, versions};
 
@@ -40,8 +40,9 @@ pub fn lines(kind: Kind, objects: &[Value], look: &Look, now: Timestamp, discove
     let objects: Cow<[Value]> = if stored == kind { objects.into() } else { objects.iter().map(of_stored).collect() };
     let kind = stored;
     let layout = layout(kind, discovery);
-    let shown: Vec<usize> = (0..layout.columns.len()).filter(|&i| look.wide || !layout.columns[i].1).collect();
-    let head = |i: &usize| layout.columns[*i].0.to_ascii_uppercase();
+    let shown: Vec<usize> =
+        (0..layout.columns.len()).filter(|&i| look.wide || layout.columns[i].priority == 0).collect();
+    let head = |i: &usize| layout.columns[*i].name.to_ascii_uppercase();
     let mut rows = Vec::new();
     if !look.no_headers {
         let mut heads: Vec<String> = shown.iter().map(head).collect();
@@ -53,7 +54,7 @@ pub fn lines(kind: Kind, objects: &[Value], look: &Look, now: Timestamp, discove
         if look.prefix {
             cells = prefixed(kind, &layout, cells);
         }
-        let mut cells: Vec<String> = shown.iter().filter_map(|&i| cells.get(i)).map(|cell| one_line(cell)).collect();
+        let mut cells: Vec<String> = shown.iter().filter_map(|&i| cells.get(i)).map(printed).collect();
         let own = at(object, "metadata.labels");
         cells.extend(look.label_columns.iter().map(|key| own[key].as_str().unwrap_or_default().to_owned()));
         rows.push(row(look, text(object, "metadata.namespace"), cells, labels(object, "metadata.labels")));
@@ -72,10 +73,10 @@ pub fn plain(objects: &[Value], wide: bool, now: Timestamp) -> String {
     out.join("\n")
 }
 
-fn prefixed(kind: Kind, layout: &Layout, mut cells: Vec<String>) -> Vec<String> {
+fn prefixed(kind: Kind, layout: &Layout, mut cells: Vec<Value>) -> Vec<Value> {
     // The name is not always first: Events begin with their age, and show no name without -o wide.
-    if let Some(i) = layout.columns.iter().position(|(head, _)| *head == "Name") {
-        cells[i] = format!("{}/{}", qualified_singular(kind), cells[i]);
+    if let Some(i) = layout.columns.iter().position(|column| column.name == "Name") {
+        cells[i] = format!("{}/{}", qualified_singular(kind), fields::plain(&cells[i])).into();
     }
     cells
 }
@@ -88,6 +89,10 @@ fn row(look: &Look, namespace: &str, mut cells: Vec<String>, labels: String) -> 
         cells.push(labels);
     }
     cells.join("\t")
+}
+
+fn printed(cell: &Value) -> String {
+    if cell.is_null() { String::new() } else { one_line(&fields::plain(cell)) }
 }
 
 /// A message may have several lines or tabs; a table shows the first line. Mirrors `printRows`.

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::apiserver::request::{Response, Verb};
-use crate::apiserver::rest::{self, HttpAnswer, HttpRequest};
+use crate::apiserver::rest::{self, HttpAnswer, HttpRequest, View};
 use crate::object::status::Reason;
 use crate::object::{Discovery, Kind, Status};
 
@@ -42,7 +42,7 @@ pub async fn raw(method: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure>
     }
     let answer = cx.client.request(call.request.clone()).await?;
     cx.warn(&answer.warnings);
-    let told = rest::respond(&call, &answer).body;
+    let told = rest::respond(&call, &answer, View { now: cx.now(), known: &known }).body;
     if answer.code == 404 && matches!(answer.result, Ok(Response::Page { .. })) {
         return Err(Status::new(Reason::NotFound, NOT_FOUND).into());
     }

@@ -17,7 +17,7 @@ mod workloads;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::columns::event_source;
+use super::cells::event_source;
 use super::duration::since;
 use super::fields::{at, int, list, map, or_none, plain, text, time};
 use super::tabs;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::columns::node_roles;
+use super::super::cells::node_roles;
 use super::super::duration::age;
 use super::super::fields::{at, flag, list, long_time, map, plain, text};
 use super::super::pod::is_finished;

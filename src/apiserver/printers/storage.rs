@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::columns::{created, name};
+use super::cells::{created, name};
 use super::fields::{at, flag, int, list, plain, text};
 
 /// `RWO,ROX`: access modes in short, in the order of Kubernetes. Mirrors `GetAccessModesAsString`.
@@ -33,32 +33,32 @@ fn or_unset(object: &Value, path: &str) -> String {
     if value.is_null() { "<unset>".to_owned() } else { plain(value) }
 }
 
-pub(super) fn volume_cells(volume: &Value, now: Timestamp) -> Vec<String> {
-    vec![
+pub(super) fn volume_cells(volume: &Value, now: Timestamp) -> Vec<Value> {
+    cells![
         name(volume),
-        text(volume, "spec.capacity.storage").to_owned(),
+        text(volume, "spec.capacity.storage"),
         access_modes(volume, "spec.accessModes"),
-        text(volume, "spec.persistentVolumeReclaimPolicy").to_owned(),
+        text(volume, "spec.persistentVolumeReclaimPolicy"),
         phase(volume),
         claim_of(volume),
-        text(volume, "spec.storageClassName").to_owned(),
+        text(volume, "spec.storageClassName"),
         or_unset(volume, "spec.volumeAttributesClassName"),
-        text(volume, "status.reason").to_owned(),
+        text(volume, "status.reason"),
         created(volume, now),
         or_unset(volume, "spec.volumeMode"),
     ]
 }
 
-pub(super) fn claim_cells(claim: &Value, now: Timestamp) -> Vec<String> {
+pub(super) fn claim_cells(claim: &Value, now: Timestamp) -> Vec<Value> {
     let bound = !text(claim, "spec.volumeName").is_empty();
     let if_bound = |value: String| if bound { value } else { String::new() };
-    vec![
+    cells![
         name(claim),
         phase(claim),
-        text(claim, "spec.volumeName").to_owned(),
+        text(claim, "spec.volumeName"),
         if_bound(text(claim, "status.capacity.storage").to_owned()),
         if_bound(access_modes(claim, "status.accessModes")),
-        text(claim, "spec.storageClassName").to_owned(),
+        text(claim, "spec.storageClassName"),
         or_unset(claim, "spec.volumeAttributesClassName"),
         created(claim, now),
         or_unset(claim, "spec.volumeMode"),
@@ -70,43 +70,47 @@ pub fn is_default(class: &Value) -> bool {
     at(class, "metadata.annotations").get("storageclass.kubernetes.io/is-default-class").is_some_and(|v| v == "true")
 }
 
-pub(super) fn class_cells(class: &Value, now: Timestamp) -> Vec<String> {
+pub(super) fn class_cells(class: &Value, now: Timestamp) -> Vec<Value> {
     let default = if is_default(class) { " (default)" } else { "" };
-    vec![
+    cells![
         name(class) + default,
-        text(class, "provisioner").to_owned(),
-        text(class, "reclaimPolicy").to_owned(),
-        text(class, "volumeBindingMode").to_owned(),
-        flag(class, "allowVolumeExpansion").to_string(),
+        text(class, "provisioner"),
+        text(class, "reclaimPolicy"),
+        text(class, "volumeBindingMode"),
+        flag(class, "allowVolumeExpansion"),
         created(class, now),
     ]
 }
 
-pub(super) fn attachment_cells(attachment: &Value, now: Timestamp) -> Vec<String> {
-    vec![
+pub(super) fn attachment_cells(attachment: &Value, now: Timestamp) -> Vec<Value> {
+    cells![
         name(attachment),
-        text(attachment, "spec.attacher").to_owned(),
-        text(attachment, "spec.source.persistentVolumeName").to_owned(),
-        text(attachment, "spec.nodeName").to_owned(),
-        flag(attachment, "status.attached").to_string(),
+        text(attachment, "spec.attacher"),
+        text(attachment, "spec.source.persistentVolumeName"),
+        text(attachment, "spec.nodeName"),
+        flag(attachment, "status.attached"),
         created(attachment, now),
     ]
 }
 
-pub(super) fn driver_cells(driver: &Value, now: Timestamp) -> Vec<String> {
+pub(super) fn driver_cells(driver: &Value, now: Timestamp) -> Vec<Value> {
     let modes: Vec<&str> = list(driver, "spec.volumeLifecycleModes").iter().filter_map(Value::as_str).collect();
-    let mut cells = vec![name(driver)];
-    cells.extend(
-        ["attachRequired", "podInfoOnMount", "storageCapacity"].map(|f| flag(at(driver, "spec"), f).to_string()),
-    );
     let tokens: Vec<&str> = list(driver, "spec.tokenRequests").iter().map(|t| text(t, "audience")).collect();
-    cells.push(if tokens.is_empty() { "<unset>".to_owned() } else { tokens.join(",") });
-    cells.extend([flag(driver, "spec.requiresRepublish").to_string(), modes.join(","), created(driver, now)]);
-    cells
+    let does = |field: &str| flag(at(driver, "spec"), field);
+    cells![
+        name(driver),
+        does("attachRequired"),
+        does("podInfoOnMount"),
+        does("storageCapacity"),
+        if tokens.is_empty() { "<unset>".to_owned() } else { tokens.join(",") },
+        does("requiresRepublish"),
+        modes.join(","),
+        created(driver, now),
+    ]
 }
 
-pub(super) fn driver_node_cells(node: &Value, now: Timestamp) -> Vec<String> {
-    vec![name(node), list(node, "spec.drivers").len().to_string(), created(node, now)]
+pub(super) fn driver_node_cells(node: &Value, now: Timestamp) -> Vec<Value> {
+    cells![name(node), list(node, "spec.drivers").len(), created(node, now)]
 }
 
 /// The most volumes that a driver attaches to a node; 0 if it says nothing.

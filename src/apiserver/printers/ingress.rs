@@ -3,32 +3,32 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::columns::created;
+use super::cells::{created, name};
 use super::fields::{list, or_none, text, text_or_none};
 
 /// So many hosts are shown, then their number.
 const HOSTS_MAX: usize = 3;
 
 /// The cells of an Ingress.
-pub fn cells(ingress: &Value, now: Timestamp) -> Vec<String> {
+pub(super) fn cells(ingress: &Value, now: Timestamp) -> Vec<Value> {
     let tls = !list(ingress, "spec.tls").is_empty();
-    vec![
-        text(ingress, "metadata.name").to_owned(),
+    cells![
+        name(ingress),
         text_or_none(ingress, "spec.ingressClassName"),
         hosts(list(ingress, "spec.rules")),
         address(ingress),
-        if tls { "80, 443" } else { "80" }.to_owned(),
+        if tls { "80, 443" } else { "80" },
         created(ingress, now),
     ]
 }
 
 /// The cells of an IngressClass.
-pub fn class_cells(class: &Value, now: Timestamp) -> Vec<String> {
-    let [kind, group, name] = ["kind", "apiGroup", "name"].map(|part| text(class, &format!("spec.parameters.{part}")));
+pub(super) fn class_cells(class: &Value, now: Timestamp) -> Vec<Value> {
+    let [kind, group, to] = ["kind", "apiGroup", "name"].map(|part| text(class, &format!("spec.parameters.{part}")));
     let kind = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
-    let parameters = if name.is_empty() { String::new() } else { format!("{kind}/{name}") };
-    let controller = text(class, "spec.controller").to_owned();
-    vec![text(class, "metadata.name").to_owned(), controller, or_none(&parameters), created(class, now)]
+    let parameters = if to.is_empty() { String::new() } else { format!("{kind}/{to}") };
+    let controller = text(class, "spec.controller");
+    cells![name(class), controller, or_none(&parameters), created(class, now)]
 }
 
 /// Mirrors `formatHosts`.

@@ -4,17 +4,17 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::columns::{containers, created, name};
+use super::cells::{containers, created, name};
 use super::duration::since;
 use super::fields::{at, flag, int, labels, list, plain, selector, text, text_or_none, time};
 use crate::object::Kind;
 
 const TEMPLATE: &str = "spec.template";
 
-pub(super) fn daemon_set_cells(set: &Value, now: Timestamp) -> Vec<String> {
-    let count = |field: &str| int(at(set, "status"), field).to_string();
+pub(super) fn daemon_set_cells(set: &Value, now: Timestamp) -> Vec<Value> {
+    let count = |field: &str| int(at(set, "status"), field);
     let (containers, images) = containers(set, TEMPLATE);
-    vec![
+    cells![
         name(set),
         count("desiredNumberScheduled"),
         count("currentNumberScheduled"),
@@ -29,13 +29,13 @@ pub(super) fn daemon_set_cells(set: &Value, now: Timestamp) -> Vec<String> {
     ]
 }
 
-pub(super) fn stateful_set_cells(set: &Value, now: Timestamp) -> Vec<String> {
+pub(super) fn stateful_set_cells(set: &Value, now: Timestamp) -> Vec<Value> {
     let ready = format!("{}/{}", int(set, "status.readyReplicas"), int(set, "spec.replicas"));
     let (containers, images) = containers(set, TEMPLATE);
-    vec![name(set), ready, created(set, now), containers, images]
+    cells![name(set), ready, created(set, now), containers, images]
 }
 
-pub(super) fn revision_cells(revision: &Value, now: Timestamp) -> Vec<String> {
+pub(super) fn revision_cells(revision: &Value, now: Timestamp) -> Vec<Value> {
     let owners = list(revision, "metadata.ownerReferences");
     let owner = owners.iter().find(|owner| flag(owner, "controller"));
     let controller = owner.map_or_else(
@@ -46,12 +46,12 @@ pub(super) fn revision_cells(revision: &Value, now: Timestamp) -> Vec<String> {
             format!("{}/{}", kind.to_ascii_lowercase(), text(owner, "name"))
         },
     );
-    vec![name(revision), controller, int(revision, "revision").to_string(), created(revision, now)]
+    cells![name(revision), controller, int(revision, "revision"), created(revision, now)]
 }
 
-pub(super) fn job_cells(job: &Value, now: Timestamp) -> Vec<String> {
+pub(super) fn job_cells(job: &Value, now: Timestamp) -> Vec<Value> {
     let (containers, images) = containers(job, TEMPLATE);
-    vec![
+    cells![
         name(job),
         job_status(job).to_owned(),
         completions(job),
@@ -88,21 +88,21 @@ fn completions(job: &Value) -> String {
 }
 
 /// From the Job's start to its completion, or until now.
-pub(super) fn job_duration(job: &Value, now: Timestamp) -> String {
+pub fn job_duration(job: &Value, now: Timestamp) -> String {
     let Some(start) = time(job, "status.startTime") else { return String::new() };
     since(time(job, "status.completionTime").unwrap_or(now), start)
 }
 
-pub(super) fn cron_job_cells(job: &Value, now: Timestamp) -> Vec<String> {
+pub(super) fn cron_job_cells(job: &Value, now: Timestamp) -> Vec<Value> {
     let last = time(job, "status.lastScheduleTime").map_or_else(|| "<none>".to_owned(), |last| since(now, last));
     let (containers, images) = containers(job, "spec.jobTemplate.spec.template");
     let suspended = if flag(job, "spec.suspend") { "True" } else { "False" };
-    vec![
+    cells![
         name(job),
-        text(job, "spec.schedule").to_owned(),
+        text(job, "spec.schedule"),
         text_or_none(job, "spec.timeZone"),
         suspended.to_owned(),
-        list(job, "status.active").len().to_string(),
+        list(job, "status.active").len(),
         last,
         created(job, now),
         containers,
@@ -114,16 +114,16 @@ pub(super) fn cron_job_cells(job: &Value, now: Timestamp) -> Vec<String> {
 /// How many metrics are shown before the rest is only counted.
 const METRICS_SHOWN: usize = 2;
 
-pub(super) fn autoscaler_cells(hpa: &Value, now: Timestamp) -> Vec<String> {
+pub(super) fn autoscaler_cells(hpa: &Value, now: Timestamp) -> Vec<Value> {
     let [kind, target] = ["kind", "name"].map(|field| text(at(hpa, "spec.scaleTargetRef"), field));
     let min = at(hpa, "spec.minReplicas");
-    vec![
+    cells![
         name(hpa),
         format!("{kind}/{target}"),
         autoscaler_targets(hpa),
         if min.is_null() { "<unset>".to_owned() } else { plain(min) },
-        int(hpa, "spec.maxReplicas").to_string(),
-        int(hpa, "status.currentReplicas").to_string(),
+        int(hpa, "spec.maxReplicas"),
+        int(hpa, "status.currentReplicas"),
         created(hpa, now),
     ]
 }

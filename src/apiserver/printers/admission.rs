@@ -4,31 +4,31 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::columns::created;
+use super::cells::{created, name};
 use super::fields::{at, list, map, plain, text};
 
 const UNSET: &str = "<unset>";
 
 /// The cells of a ValidatingAdmissionPolicy.
-pub fn policy_cells(policy: &Value, now: Timestamp) -> Vec<String> {
+pub(super) fn policy_cells(policy: &Value, now: Timestamp) -> Vec<Value> {
     let kind = match at(policy, "spec.paramKind") {
         Value::Null => UNSET.to_owned(),
         kind => format!("{}/{}", text(kind, "apiVersion"), text(kind, "kind")),
     };
-    let validations = list(policy, "spec.validations").len().to_string();
-    vec![text(policy, "metadata.name").to_owned(), validations, kind, created(policy, now)]
+    let validations = list(policy, "spec.validations").len();
+    cells![name(policy), validations, kind, created(policy, now)]
 }
 
 /// The cells of a ValidatingAdmissionPolicyBinding.
-pub fn binding_cells(binding: &Value, now: Timestamp) -> Vec<String> {
-    let [name, policy] = ["metadata.name", "spec.policyName"].map(|path| text(binding, path).to_owned());
-    vec![name, policy, param_ref(at(binding, "spec.paramRef")), created(binding, now)]
+pub(super) fn binding_cells(binding: &Value, now: Timestamp) -> Vec<Value> {
+    let policy = text(binding, "spec.policyName");
+    cells![name(binding), policy, param_ref(at(binding, "spec.paramRef")), created(binding, now)]
 }
 
 /// The cells of a MutatingWebhookConfiguration or a ValidatingWebhookConfiguration.
-pub fn webhooks_cells(configuration: &Value, now: Timestamp) -> Vec<String> {
-    let webhooks = list(configuration, "webhooks").len().to_string();
-    vec![text(configuration, "metadata.name").to_owned(), webhooks, created(configuration, now)]
+pub(super) fn webhooks_cells(configuration: &Value, now: Timestamp) -> Vec<Value> {
+    let webhooks = list(configuration, "webhooks").len();
+    cells![name(configuration), webhooks, created(configuration, now)]
 }
 
 /// From here nobody sees whether parameters live in namespaces, so the namespace may be any.
