@@ -4,7 +4,8 @@
 //! it is known whether it is one that ends ([`ENDS`]), so that a manifest can say how its container behaves; what those do
 //! that [`super::exec`] simulates is done.
 //!
-//! Left out: what the others print, `perl` say, and that any of them may fail.
+//! Left out: what the others print, `perl` say, and that any of them may fail; the rounds of a loop that take less than
+//! [`ROUND_MIN`]; the end of what takes longer than [`EVER`].
 
 use std::time::Duration;
 
@@ -37,6 +38,12 @@ pub struct Rounds {
     /// The commands of a round: those of one moment together, and when it is.
     pub moments: Vec<(Duration, Vec<Simple>)>,
 }
+
+/// Who sleeps for longer than this never wakes up here: a hundred years.
+const EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// A loop that goes round faster runs, and nobody sees what it does.
+const ROUND_MIN: Duration = Duration::from_millis(100);
 
 /// How long a server takes to end well.
 const SHUTDOWN: Duration = Duration::from_millis(150);
@@ -114,12 +121,9 @@ fn of_commands(commands: Vec<Simple>) -> Plan {
                 code = wanted.parse().unwrap_or(2);
                 break;
             }
-            ["sleep", time] => match seconds(time) {
-                Some(time) => {
-                    clock += time;
-                    code = 0;
-                }
-                None => return plan,
+            ["sleep", time] => match seconds(time).map(|time| clock.saturating_add(time)) {
+                Some(then) if then <= EVER => (clock, code) = (then, 0),
+                _ => return plan,
             },
             [program, ..] if is_known(program) || script::assignment(&simple.words).is_some() => {
                 plan.runs.push((clock, simple));
@@ -136,10 +140,10 @@ fn is_known(program: &str) -> bool {
     ENDS.contains(&script::program(program))
 }
 
-/// None if what comes before the loop has no end, or a round has none, or takes no time.
+/// None if what comes before the loop has no end, or a round has none, or takes next to no time.
 fn in_rounds(before: &[Simple], round: Vec<Simple>) -> Option<Plan> {
     let (before, round) = (of_commands(before.to_vec()), of_commands(round));
-    let ((after, _), (every, _)) = (before.ends?, round.ends.filter(|(every, _)| !every.is_zero())?);
+    let ((after, _), (every, _)) = (before.ends?, round.ends.filter(|(every, _)| *every >= ROUND_MIN)?);
     let mut moments: Vec<(Duration, Vec<Simple>)> = Vec::new();
     for (at, simple) in round.runs {
         match moments.last_mut() {
@@ -187,6 +191,9 @@ mod tests {
             ("false || exit 4", Some((0, 4))),
             ("echo a | tee /b", None),
             ("sleep nan", None),
+            ("sleep 3000000000", Some((3_000_000_000, 0))),
+            ("sleep 3000000000; sleep 3000000000", None),
+            ("sleep 1e19; sleep 1e19", None),
         ] {
             assert_eq!(ends(script), expected, "{script}");
         }
@@ -212,6 +219,9 @@ mod tests {
         let moments: Vec<(u64, usize)> = moments.iter().map(|(at, commands)| (at.as_secs(), commands.len())).collect();
         assert_eq!((after.as_secs(), every.as_secs(), moments), (1, 7, vec![(0, 2), (5, 1)]));
         assert_eq!((plan.ends, plan.serves), (None, false));
+        let words = ["sh", "-c", "while true; do date; sleep 0.01; done"].map(str::to_owned);
+        let plan = super::plan("busybox:1.36", &words, &[]);
+        assert_eq!((plan.ends, plan.rounds), (None, None));
     }
 
     #[test]
