@@ -16,6 +16,9 @@ pub struct Args {
     flags: BTreeMap<&'static str, Vec<String>>,
 }
 
+/// What a shell would have kept to itself.
+const OF_A_SHELL: &[&str] = &["|", "||", "&", "&&", ";", "<", ">", ">>"];
+
 impl Args {
     /// Takes a command line apart; `verb` only names the command in errors.
     pub fn parse(verb: &str, line: &[String]) -> Result<Args, Failure> {
@@ -33,6 +36,11 @@ impl Args {
                     let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v.to_owned())));
                     let unknown = || wrong(verb, &format!("unknown flag: --{name}"));
                     (usage::flag(verb, name).ok_or_else(unknown)?, value)
+                }
+                None if OF_A_SHELL.contains(&word.as_str()) => {
+                    return Err(Failure::text(format!(
+                        "there is no shell here, and so no {word:?}: type one command a line"
+                    )));
                 }
                 // A lone dash is standard input; `key-` is a label to remove.
                 None if word.len() < 2 || !word.starts_with('-') => {
