@@ -5,6 +5,7 @@ use crate::node::shell;
 use super::super::Stepper;
 use super::Run::{Says, Stops};
 use super::{Answer, Command, Group, Line, Text};
+use crate::cluster::kubectl::refused;
 use crate::debugger::Choice;
 
 /// What is said where no editor can be opened.
@@ -120,15 +121,20 @@ pub const GROUP: Group = Group {
             usage: "kubectl …",
             about: "any of kubectl's commands",
             more: "kubectl --help lists them, kubectl get --help says what flags one has.\n",
-            run: Says(|stepper, line| match &line.words()[1..] {
-                [] => Err("write for example: kubectl get pods".to_owned()),
-                [verb, ..] if verb == "edit" => Err(NO_EDITOR.to_owned()),
-                words if only_looks(words) => look(stepper, words),
-                words => start(stepper, words),
-            }),
+            run: Says(|stepper, line| kubectl(stepper, &line.words()[1..])),
         },
     ],
 };
+
+/// Any line of kubectl's, without that word.
+pub fn kubectl(stepper: &mut Stepper, words: &[String]) -> Text {
+    match words {
+        [] => Err("write for example: kubectl get pods".to_owned()),
+        [verb, ..] if verb == "edit" => Err(NO_EDITOR.to_owned()),
+        words if only_looks(words) => look(stepper, words),
+        words => start(stepper, words),
+    }
+}
 
 /// Whatever changes something becomes events to step through.
 pub fn change(stepper: &mut Stepper, line: &Line) -> Text {
@@ -168,10 +174,10 @@ fn packets(stepper: &mut Stepper, line: &Line) -> Text {
     Ok(stepper.session.act(&format!("type {}", shell_words::join(line.words())))? + "\n")
 }
 
-/// What asks for help only is answered at once.
+/// What asks for help only, or for what there is not, is answered at once.
 fn start(stepper: &mut Stepper, words: &[String]) -> Text {
     let asks = words.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h");
-    if asks || words.is_empty() || words[0] == "help" {
+    if asks || words.is_empty() || words[0] == "help" || refused(&words[0]).is_some() {
         return Ok(stepper.session.read(words));
     }
     Ok(stepper.session.choose(Choice::Kubectl(words.to_vec()))? + "\n")

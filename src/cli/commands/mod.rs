@@ -15,6 +15,7 @@
 //! - [`keep`], sessions as files.
 //! - [`general`], help and the end.
 
+use crate::cluster::kubectl;
 use crate::debugger::Stop;
 use crate::debugger::quiz::Question;
 
@@ -142,6 +143,7 @@ pub fn run(stepper: &mut Stepper, text: &str) -> Reply {
     match find(line.name()).map(|command| &command.run) {
         Some(Run::Says(run)) => run(stepper, &line).map(Answer::says),
         Some(Run::Stops(run)) => run(stepper, &line),
+        None if kubectl::knows(line.name()) => cluster::kubectl(stepper, line.words()).map(Answer::says),
         None => Err(unknown(line.name())),
     }
 }

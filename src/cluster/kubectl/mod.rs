@@ -148,10 +148,17 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     }
 }
 
-/// Why a verb of the real kubectl does nothing here.
-fn refused(verb: &str) -> Option<&'static str> {
+/// Whether a word is one of the real kubectl's verbs, done here or refused.
+pub fn knows(verb: &str) -> bool {
+    usage::knows(verb) || refused(verb).is_some()
+}
+
+/// Why a verb of the real kubectl does nothing here. Whoever types it has an answer at once.
+pub fn refused(verb: &str) -> Option<&'static str> {
     Some(match verb {
-        "attach" | "cp" | "port-forward" | "debug" => "containers here have no processes to talk to",
+        "attach" | "cp" | "port-forward" | "debug" => {
+            "containers here are simulated, there is no process to talk to; exec runs one command"
+        }
         "edit" => "it needs an editor; change the manifest and apply it, or use patch",
         "proxy" | "plugin" | "completion" => "there is no network and no shell here",
         "kustomize" | "certificate" | "alpha" => "it was left out",
