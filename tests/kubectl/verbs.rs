@@ -59,6 +59,14 @@ const SCRIPT: &[(&str, &str)] = &[
     ("kubectl get pods nothing -o name", "Error from server (NotFound): pods \"nothing\" not found"),
     ("kubectl get pods -l app=nothing", "No resources found in verbs namespace."),
     ("kubectl get deploy web -o custom-columns=NAME:.metadata.name,N:.spec.replicas", "NAME   N\nweb    1"),
+    (
+        "kubectl get deploy web -o go-template='{{range .spec.template.spec.containers}}{{.image}} {{$.spec.replicas}}{{end}}'",
+        "nginx:1.27 1",
+    ),
+    (
+        "kubectl get deploy web -o go-template='{{.spec'",
+        "error: error parsing template {{.spec, template: output:1: unclosed action",
+    ),
     ("kubectl wait --for=delete pod/nothing", ""),
     ("kubectl wait --for=condition=Ready pod/nothing", "Error from server (NotFound): pods \"nothing\" not found"),
     (

@@ -4,13 +4,15 @@
 //! gets, and because templates and custom columns ask for any field.
 //!
 //! - [`table`]: tables of objects; the cells are the API server's, see [`columns`]. [`describe`]: pages about one.
-//! - [`jsonpath`], [`yaml`], [`custom`]: the other output formats. [`tabs`], [`duration`], [`fields`]: what they are made
+//! - [`jsonpath`], [`template`], [`yaml`], [`custom`]: the other output formats. [`tabs`], [`duration`], [`fields`]: what they are made
 //!   of.
 
 pub mod table;
 
 pub mod custom;
 pub mod describe;
+
+pub mod template;
 
 pub mod yaml;
 
@@ -40,6 +42,8 @@ pub enum Output {
     Name,
     /// `-o jsonpath=…`.
     JsonPath(jsonpath::Template),
+    /// `-o go-template=…`.
+    GoTemplate(template::Template),
     /// `-o custom-columns=…`.
     CustomColumns(custom::Columns),
 }
@@ -56,10 +60,12 @@ impl Output {
             "name" => Ok(Output::Name),
             "jsonpath" if argument.is_empty() => Err("template format specified but no template given".to_owned()),
             "jsonpath" => Ok(Output::JsonPath(jsonpath::Template::parse(argument)?)),
+            "go-template" if argument.is_empty() => Err("template format specified but no template given".to_owned()),
+            "go-template" => Ok(Output::GoTemplate(template::Template::parse(argument)?)),
             "custom-columns" => Ok(Output::CustomColumns(custom::Columns::parse(argument)?)),
             _ => Err(format!(
                 "unable to match a printer suitable for the output format \"{format}\", allowed formats are: \
-                 custom-columns,json,jsonpath,name,wide,yaml"
+                 custom-columns,go-template,json,jsonpath,name,wide,yaml"
             )),
         }
     }
@@ -89,6 +95,7 @@ pub fn print(output: &Output, objects: &[Value], single: bool, now: Timestamp) -
         Output::Json => Ok(json_text(&whole())),
         Output::Name => Ok(objects.iter().map(|o| format!("{}\n", qualified_name(o))).collect()),
         Output::JsonPath(template) => template.print(&whole()),
+        Output::GoTemplate(template) => template.print(&whole()),
         Output::CustomColumns(columns) => columns.print(objects),
         Output::Table { wide } => Ok(table::plain(objects, *wide, now)),
     }
