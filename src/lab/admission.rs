@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
+use super::words::Part;
 use super::{Exercise, Judging, admitting};
 
 /// What the API server looks at beside the Pod.
@@ -194,10 +195,11 @@ impl Function for Admission {
     }
 
     fn show(case: &Case) -> String {
-        let Cluster { accounts, classes } = &case.cluster;
-        let accounts: Vec<Value> =
-            accounts.iter().map(|one| json!([one.metadata.namespace, one.metadata.name])).collect();
-        format!("Pod {}\naccounts {}\nclasses {}", json!(case.pod), json!(accounts), json!(classes))
+        shown::case(case)
+    }
+
+    fn say(case: &Case, answer: &Self::Answer) -> Vec<Part> {
+        shown::answer(case, answer)
     }
 }
 
@@ -357,5 +359,6 @@ fn add_tolerations(pod: &mut Pod, slip: Option<Slip>) {
     }));
 }
 
+mod shown;
 #[cfg(test)]
 mod tests;

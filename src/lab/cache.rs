@@ -4,11 +4,13 @@
 //! the next list.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::words::{Part, part};
+use super::{Exercise, Judging, words};
 
 /// An object: its key and the revision at which it was written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -46,6 +48,25 @@ pub enum Told {
     },
     /// It is gone; this was the last that was known of it.
     Deleted(Item),
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of revision {}", self.key, self.revision)
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Told::Added(item) => write!(f, "Added {item}"),
+            Told::Deleted(item) => write!(f, "Deleted {item}"),
+            Told::Updated { old, new } if old.key == new.key => {
+                write!(f, "Updated {} from revision {} to {}", old.key, old.revision, new.revision)
+            }
+            Told::Updated { old, new } => write!(f, "Updated {old} to {new}"),
+        }
+    }
 }
 
 /// All objects by key.
@@ -150,9 +171,23 @@ impl Function for Caching {
     }
 
     fn show(history: &Vec<Event>) -> String {
-        let lines: Vec<String> = (1..).zip(history).map(|(n, event)| format!("{n}. {event:?}")).collect();
-        if lines.is_empty() { "no event at all".to_owned() } else { lines.join("\n") }
+        let event = |event: &Event| match event {
+            Event::Added(item) => format!("Added {item}"),
+            Event::Modified(item) => format!("Modified {item}"),
+            Event::Deleted(item) => format!("Deleted {item}"),
+            Event::Relisted(items) => format!("Relisted: {}", all_of(items)),
+        };
+        if history.is_empty() { "no event at all".to_owned() } else { words::numbered(history.iter().map(event)) }
     }
+
+    fn say(_: &Vec<Event>, Outcome { told, cache }: &Outcome) -> Vec<Part> {
+        let each = (1..).zip(told).map(|(n, told)| part(format!("told the handlers after {n}"), all_of(told)));
+        each.chain([part("had in the cache at the end", all_of(cache))]).collect()
+    }
+}
+
+fn all_of<T: fmt::Display>(all: &[T]) -> String {
+    if all.is_empty() { "nothing".to_owned() } else { words::listed(all.iter().map(ToString::to_string)) }
 }
 
 /// What can happen at a revision, with two objects.
@@ -228,6 +263,6 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Caching>();
+        function::check::<Caching>("cache");
     }
 }

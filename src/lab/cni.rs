@@ -6,12 +6,15 @@
 //! Left out: several ranges, addresses that somebody asks for, files of older versions, the configuration's own errors.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::function::{self, Function};
-use super::{Exercise, Judging, placing};
+use super::words::{Part, part};
+use super::{Exercise, Judging, placing, words};
 
 /// The files in the network's folder, `/var/lib/cni/networks/NETWORK`: name and text.
 pub type Files = BTreeMap<String, String>;
@@ -39,6 +42,13 @@ pub struct Call {
     pub container: String,
     /// `CNI_IFNAME`: the interface that is to have the address.
     pub ifname: String,
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let command = format!("{:?}", self.command).to_uppercase();
+        write!(f, "{command} {} {}", self.container, self.ifname)
+    }
 }
 
 /// What the plugin is to do.
@@ -179,11 +189,20 @@ impl Function for Cni {
 
     fn show(case: &Case) -> String {
         let Range { start, end, gateway } = case.range;
-        let mut text = format!("range {start} to {end}, gateway {gateway}\nfiles {:?}", case.files);
-        for (n, Call { command, container, ifname }) in (1..).zip(&case.calls) {
-            text += &format!("\n{n}. {command:?} {container} {ifname}");
-        }
-        text
+        let files = words::field("files", &json!(case.files));
+        let calls = words::numbered(case.calls.iter().map(ToString::to_string));
+        format!("range: {start} to {end}, gateway {gateway}\n{files}\n{calls}")
+    }
+
+    fn say(case: &Case, Outcome { said, files }: &Outcome) -> Vec<Part> {
+        let said = said.iter().map(|said| match said {
+            Ok(Some(address)) => format!("Ok(Some({address}))"),
+            Ok(None) => "Ok(None)".to_owned(),
+            Err(why) => format!("Err: {why}"),
+        });
+        let said = (1..).zip(&case.calls).zip(said);
+        let said = said.map(|((n, call), said)| part(format!("gave at {n}. {call}"), said));
+        said.chain([part("left as files", json!(files))]).collect()
     }
 }
 
@@ -311,7 +330,7 @@ fn round(range: &Range, last: Option<&String>, slip: Option<Slip>) -> Vec<Ipv4Ad
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::node::cni::exec;
@@ -319,7 +338,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Cni>();
+        function::check::<Cni>("cni");
     }
 
     #[test]

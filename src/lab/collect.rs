@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging, controlling};
+use super::{Exercise, Judging, controlling, words};
 use crate::controllers::garbage_collector::graph::{has_finalizer, owners_of};
 use crate::controllers::garbage_collector::{FOREGROUND, ORPHAN};
 use crate::object::Kind;
@@ -228,11 +228,43 @@ impl Function for Collecting {
     }
 
     fn show(case: &Case) -> String {
-        let line = |item: &Item| format!("{} {}", item.kind, json!(item.metadata));
-        let others: String =
-            case.all.iter().filter(|one| **one != case.item).map(|one| "\n  ".to_owned() + &line(one)).collect();
-        format!("{}\nthere are also:{others}", line(&case.item))
+        let related = |other: &&Item| {
+            let names = |one: &Item, other: &ObjectMeta| {
+                owners_of(&one.metadata)
+                    .iter()
+                    .any(|owner| Some(&owner.name) == other.name.as_ref() || Some(&owner.uid) == other.uid.as_ref())
+            };
+            names(&case.item, &other.metadata) || names(other, &case.item.metadata)
+        };
+        let owners: Vec<Value> = owners_of(&case.item.metadata).iter().map(words::owner).collect();
+        let owners = ("ownerReferences", if owners.is_empty() { Value::Null } else { json!(owners) });
+        let others = || case.all.iter().filter(|one| **one != case.item);
+        let mut text = words::object(&called(&case.item), fields(&case.item.metadata).into_iter().chain([owners]))
+            + "\nthere are also:";
+        for other in others().filter(related) {
+            let fields = fields(&other.metadata).into_iter().filter(|(_, value)| !value.is_null());
+            let fields = fields.map(|(name, value)| format!("{name} {}", words::flow(&value)));
+            let owners = owners_of(&other.metadata).iter().map(|owner| {
+                let blocks = if owner.block_owner_deletion == Some(true) { "true" } else { "false" };
+                format!("owner {} with blockOwnerDeletion {blocks}", owner.uid)
+            });
+            text += &format!("\n  {}: {}", called(other), words::listed(fields.chain(owners)));
+        }
+        let rest = others().count() - others().filter(related).count();
+        text + &format!("\n  {rest} that have nothing to do with it")
     }
+}
+
+/// `Pod web-1 in default`.
+fn called(item: &Item) -> String {
+    let place = item.metadata.namespace.as_ref().map_or(String::new(), |namespace| format!(" in {namespace}"));
+    format!("{} {}{place}", item.kind, item.metadata.name.as_deref().unwrap_or_default())
+}
+
+/// What the collector looks at of an object itself.
+fn fields(meta: &ObjectMeta) -> [(&'static str, Value); 3] {
+    let ObjectMeta { uid, deletion_timestamp, finalizers, .. } = meta;
+    [("uid", json!(uid)), ("deletionTimestamp", json!(deletion_timestamp)), ("finalizers", json!(finalizers))]
 }
 
 fn item(kind: &str, namespace: Option<&str>, name: &str, uid: &str, owners: &[Value], more: &Value) -> Item {

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging, scheduling};
+use super::words::{Part, part};
+use super::{Exercise, Judging, scheduling, words};
 use crate::object::quantity::Amount;
 use crate::object::read;
 
@@ -126,10 +127,26 @@ impl Function for Fit {
     }
 
     fn show(case: &Case) -> String {
-        let spec = |pod: &Pod| json!(pod.spec);
-        let running: Vec<Value> = case.running.iter().map(spec).collect();
-        let status = json!(case.node.status);
-        format!("Pod: {}\nnode: {status}\nrunning there: {}", spec(&case.pod), json!(running))
+        let resources = |container: &Container| {
+            let asked = json!(container.resources);
+            if words::flow(&asked) == "none" { json!("asks for nothing") } else { asked }
+        };
+        let all = |containers: &[Container]| json!(containers.iter().map(resources).collect::<Vec<_>>());
+        let spec = case.pod.spec.clone().unwrap_or_default();
+        let pod = [
+            ("initContainers", spec.init_containers.as_deref().map_or(Value::Null, all)),
+            ("containers", all(&spec.containers)),
+            ("overhead", json!(spec.overhead)),
+        ];
+        let status = case.node.status.clone().unwrap_or_default();
+        let node = [("capacity", json!(status.capacity)), ("allocatable", json!(status.allocatable))];
+        let running = case.running.iter().flat_map(|pod| &pod.spec).flat_map(|spec| &spec.containers).map(resources);
+        let running = words::field("Pods that run there", &running.collect());
+        format!("{}\n{}\n{running}", words::object("Pod", pod), words::object("node", node))
+    }
+
+    fn say(_: &Case, reasons: &Vec<String>) -> Vec<Part> {
+        vec![part("gave", if reasons.is_empty() { json!("no reason, it fits") } else { json!(reasons) })]
     }
 }
 
@@ -273,7 +290,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Fit>();
+        function::check::<Fit>("fit");
     }
 
     #[test]

@@ -8,15 +8,10 @@ use std::io::BufRead;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::process::ANSWER;
+use super::words::{self, Part, WIDTH, apart, part};
 use super::{Failure, Judged};
-
-/// Answers that take more characters, both together, are shown by what differs.
-const LONG: usize = 200;
-/// More differences than these are shown as a whole.
-const MOST: usize = 3;
 
 /// A function of the machine.
 pub trait Function {
@@ -36,8 +31,12 @@ pub trait Function {
     fn rule(question: &Self::Question, slip: Option<Self::Slip>) -> Self::Answer;
     /// The property that a wrong answer breaks; no answer is one that is none.
     fn property(question: &Self::Question, given: Option<&Self::Answer>) -> &'static str;
-    /// The question, for a person.
+    /// The question, for a person: in a few lines what matters for the answer.
     fn show(question: &Self::Question) -> String;
+    /// An answer, for a person: all that the function did. What differs in two answers differs in a part of them.
+    fn say(_: &Self::Question, answer: &Self::Answer) -> Vec<Part> {
+        vec![part("gave", format!("{answer:?}"))]
+    }
 }
 
 /// The questions, one a line.
@@ -48,7 +47,25 @@ pub fn questions<F: Function>() -> Vec<String> {
 
 /// The question of this number, for a person.
 pub fn show<F: Function>(n: usize) -> String {
-    F::questions().get(n).map(F::show).unwrap_or_default()
+    F::questions().get(n).map(shown::<F>).unwrap_or_default()
+}
+
+fn shown<F: Function>(question: &F::Question) -> String {
+    words::fitting(&F::show(question), WIDTH).trim_end().to_owned()
+}
+
+/// What was answered to a question, and what is right.
+fn compared<F: Function>(question: &F::Question, given: Option<&F::Answer>, right: &F::Answer) -> String {
+    let parts = F::say(question, right);
+    let (given, right) = match given.map(|given| (given, F::say(question, given))) {
+        None => (parts.iter().take(1).map(|(did, _)| part(did, "nothing that is an answer")).collect(), parts),
+        // What looks the same to a person is shown as Rust has it.
+        Some((given, same)) if same == parts => {
+            (vec![part("gave", format!("{given:?}"))], vec![part("gave", format!("{right:?}"))])
+        }
+        Some((_, given)) => (given, parts),
+    };
+    words::fitting(&apart(&given, &right), WIDTH).trim_end().to_owned()
 }
 
 /// In the learner's process: answers the questions on standard input, one a line, with a function.
@@ -73,41 +90,11 @@ pub fn judge<F: Function>(answers: &[String]) -> Judged {
     let first = given.get(n).and_then(Option::as_ref);
     let failure = Failure {
         property: F::property(&questions[n], first).to_owned(),
-        case: format!("{}\n{}", F::show(&questions[n]), apart(first, &right[n])),
+        case: format!("{}\n{}", shown::<F>(&questions[n]), compared::<F>(&questions[n], first, &right[n])),
         mistake: nearest::<F>(&questions, &given, &right),
         replay: None,
     };
     Err((n, failure))
-}
-
-/// What was answered, and what is right: all of it, or, of answers that are long, what differs.
-fn apart<A: Debug + Serialize>(given: Option<&A>, right: &A) -> String {
-    let answered = given.map_or("nothing that is an answer".to_owned(), |answer| format!("{answer:?}"));
-    let all = format!("answered {answered}\nright is {right:?}");
-    let json = |answer: &A| serde_json::to_value(answer).unwrap_or_default();
-    let mut found = Vec::new();
-    if all.len() > LONG && given.is_some() {
-        differences("", &given.map(json).unwrap_or_default(), &json(right), &mut found);
-    }
-    if found.is_empty() || found.len() > MOST { all } else { found.join("\n") }
-}
-
-/// Where two answers differ, place by place.
-fn differences(place: &str, given: &Value, right: &Value, found: &mut Vec<String>) {
-    match (given, right) {
-        (Value::Object(one), Value::Object(other)) if one.keys().eq(other.keys()) => {
-            one.iter().for_each(|(name, value)| differences(&format!("{place}.{name}"), value, &other[name], found));
-        }
-        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
-            let each = one.iter().zip(other).enumerate();
-            each.for_each(|(n, (one, other))| differences(&format!("{place}[{n}]"), one, other, found));
-        }
-        _ if given != right => {
-            let place = place.trim_start_matches(".Ok").trim_start_matches('.');
-            found.push(format!("answered {given} in {place}\nright is {right}"));
-        }
-        _ => {}
-    }
 }
 
 /// The mistake that answers most like this. One that agrees no more than the right answer does explains nothing.
@@ -126,18 +113,25 @@ fn nearest<F: Function>(
     (best.0 > agreed).then_some(best.1)
 }
 
-/// What every exercise of this sort must be able to do; called by the tests of each.
+/// What every exercise of this sort must be able to do; called by the tests of each, with its name.
 #[cfg(test)]
-pub(super) fn check<F: Function>() {
+pub(super) fn check<F: Function>(name: &str) {
     let questions = F::questions();
     let answers = |slip: Option<F::Slip>| -> Vec<String> {
         questions.iter().map(|question| serde_json::to_string(&F::rule(question, slip)).unwrap()).collect()
     };
     assert!(questions.len() > 500, "{}", questions.len());
     assert_eq!(judge::<F>(&answers(None)), Ok(questions.len()));
+    let mut failures = Vec::new();
     for (says, slip) in F::MISTAKES {
         let (_, failure) = judge::<F>(&answers(Some(*slip))).expect_err(says);
         assert_eq!(failure.mistake, Some(*says), "{}", failure.property);
+        failures.push(failure);
+        for question in &questions {
+            // What is not the same does not look the same.
+            let (given, right) = (F::rule(question, Some(*slip)), F::rule(question, None));
+            assert!(given == right || F::say(question, &given) != F::say(question, &right), "{given:?}");
+        }
     }
     // No single answer passes, and neither does a lack of answers.
     let different: std::collections::BTreeSet<String> = answers(None).into_iter().collect();
@@ -145,17 +139,8 @@ pub(super) fn check<F: Function>() {
         assert!(judge::<F>(&vec![answer; questions.len()]).is_err());
     }
     assert!(judge::<F>(&[]).is_err() && judge::<F>(&answers(None)[1..]).is_err());
+    golden::check(name, &failures);
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_long_answers_what_differs_is_shown() {
-        let answer = |second: &str| Ok::<_, String>(vec!["a".repeat(100), second.to_owned()]);
-        assert_eq!(apart(Some(&answer("b")), &answer("c")), "answered \"b\" in [1]\nright is \"c\"");
-        assert_eq!(apart(Some(&1), &2), "answered 1\nright is 2");
-        assert_eq!(apart(None, &2), "answered nothing that is an answer\nright is 2");
-    }
-}
+pub(super) mod golden;

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging, controlling};
+use super::words::{Part, part};
+use super::{Exercise, Judging, controlling, words};
+use crate::cluster::kubectl::print::describe::taint_text;
 use crate::controllers::node_lifecycle::health::GRACE;
 use crate::controllers::node_taints::{self, NOT_READY, UNREACHABLE};
 use crate::object::read;
@@ -147,16 +149,33 @@ impl Function for Looking {
     fn show(case: &Case) -> String {
         let said = case.node.status.as_ref().and_then(|status| status.conditions.as_ref());
         let said = said.and_then(|all| all.last()).map_or("", |ready| &ready.status);
-        let taints = case.node.spec.as_ref().and_then(|spec| spec.taints.clone()).unwrap_or_default();
-        let tolerations = |pod: &Pod| json!(pod.spec.as_ref().and_then(|spec| spec.tolerations.clone()));
-        let pods: Vec<Value> = case.pods.iter().map(tolerations).collect();
-        format!(
-            "heard of {} s ago, said then: Ready {said}\ntaints of others: {}\ntolerations of its Pods: {}",
-            case.silent,
-            json!(taints),
-            json!(pods)
-        )
+        let taints: Value = node_taints::taints_of(&case.node).iter().map(|taint| taint_text(&json!(taint))).collect();
+        let mut text = format!("the node was heard of {} s ago and said: Ready is {said}\n", case.silent);
+        text += &words::field("taints that it has from others", &taints);
+        for (n, pod) in case.pods.iter().enumerate() {
+            text += &format!("\npods[{n}] tolerates {}", tolerated(pod));
+        }
+        text
     }
+
+    fn say(_: &Case, Look { ready, taint, pods }: &Look) -> Vec<Part> {
+        let mut parts = vec![part("gave as ready", ready.clone()), part("gave as taint", taint.clone())];
+        let fate = |(n, fate): (usize, &Fate)| part(format!("gave as pods[{n}]"), format!("{fate:?}"));
+        parts.extend(pods.iter().enumerate().map(fate));
+        parts
+    }
+}
+
+/// What a Pod tolerates: only the effect NoExecute matters here.
+fn tolerated(pod: &Pod) -> String {
+    let tolerations = pod.spec.as_ref().and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
+    let one = |one: &Toleration| {
+        let key = one.key.as_deref().map_or("every taint", |key| key.trim_start_matches("node.kubernetes.io/"));
+        let value = one.value.as_ref().map_or(String::new(), |value| format!("={value}"));
+        let time = one.toleration_seconds.map_or("for ever".to_owned(), |seconds| format!("for {seconds} s"));
+        format!("{key}{value} {time}")
+    };
+    if tolerations.is_empty() { "nothing".to_owned() } else { words::listed(tolerations.iter().map(one)) }
 }
 
 fn taints() -> Vec<Value> {
@@ -248,7 +267,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Looking>();
+        function::check::<Looking>("heartbeat");
     }
 
     #[test]

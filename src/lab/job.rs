@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging, controlling};
+use super::words::{Part, part};
+use super::{Exercise, Judging, controlling, words};
 use crate::object::pod::phase_of;
 use crate::object::read;
 
@@ -129,13 +130,21 @@ impl Function for Running {
 
     fn show(case: &Case) -> String {
         let word = |pod: &Pod| {
-            let going = if pod.metadata.deletion_timestamp.is_some() { ", being deleted" } else { "" };
+            let going = if pod.metadata.deletion_timestamp.is_some() { " and being deleted" } else { "" };
             format!("{}{going}", phase(pod))
         };
         let pods: Vec<String> = case.pods.iter().map(word).collect();
-        let mut job = json!(case.job);
-        job.as_object_mut().map(|job| job.remove("template"));
-        format!("Job: {job}\nPods: {}", if pods.is_empty() { "none".to_owned() } else { pods.join("; ") })
+        let pods: Value =
+            pods.chunk_by(|one, other| one == other).map(|same| format!("{} {}", same.len(), same[0])).collect();
+        let spec = json!(case.job);
+        let fields = ["completions", "parallelism", "backoffLimit", "suspend"];
+        let job = fields.map(|field| (field, spec.get(field).cloned().unwrap_or("not given".into())));
+        format!("{}\n{}", words::object("Job", job), words::field("Pods", &pods))
+    }
+
+    fn say(_: &Case, Step { create, delete, end }: &Step) -> Vec<Part> {
+        let end = end.map_or("None".to_owned(), |end| format!("{end:?}"));
+        vec![part("gave", format!("create {create}, delete {delete}, end {end}"))]
     }
 }
 
@@ -249,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Running>();
+        function::check::<Running>("job");
     }
 
     #[test]

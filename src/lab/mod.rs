@@ -9,12 +9,13 @@
 //! - [`plug`]: a learner's part in a cluster of one's own; [`oracle`]: a function in it; [`admitting`], [`controlling`],
 //!   [`scheduling`] and [`placing`]: where it has its place.
 //! - [`shelf`]: the files: what is handed out, what the learner has made of it.
-//! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words; [`printed`]: what a learner's
-//!   code prints.
+//! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words; [`words`]: a case and its
+//!   answers in words; [`printed`]: what a learner's code prints.
 //!
 //! To add an exercise: a module here that says its rule, its questions and its known mistakes; a row in [`TABLE`]; a
 //! package in `exercises/` with a `stub.rs`, one in `solutions/` with the answer, other right answers and mutants; both
-//! named in the workspace's members.
+//! named in the workspace's members. What a learner reads of a wrong function `KUBESTEP_BLESS=1` writes into
+//! `function/verdicts/`, to be read once more.
 //!
 //! Left out: some functions are asked by the grader only. They are smaller than the cluster's own part, or know less than it;
 //! [`plug`] says of each where that part is seen at work.
@@ -58,6 +59,7 @@ pub mod shelf;
 pub mod sync;
 pub mod trace;
 pub mod update;
+pub mod words;
 
 /// Everything there is to say about one exercise, said once.
 pub struct Exercise {

@@ -6,11 +6,12 @@
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging, controlling};
+use super::{Exercise, Judging, controlling, words};
 use crate::object::meta::controller_of;
 use crate::object::selector::selects;
 
@@ -75,13 +76,19 @@ impl Function for Ownership {
     }
 
     fn show(case: &Case) -> String {
-        let line = |what: &str, value: Value| format!("{what}: {value}");
-        let set = line(
-            "ReplicaSet",
-            json!({"metadata": case.replica_set.metadata,
-            "selector": case.replica_set.spec.as_ref().map(|spec| &spec.selector)}),
-        );
-        format!("{set}\n{}", line("Pod", json!({"metadata": case.pod.metadata})))
+        let (set, pod) = (&case.replica_set.metadata, &case.pod.metadata);
+        let name = |kind: &str, meta: &ObjectMeta| {
+            let [name, namespace] = [&meta.name, &meta.namespace].map(|text| text.as_deref().unwrap_or_default());
+            format!("{kind} {name} in {namespace}")
+        };
+        let leaving = |meta: &ObjectMeta| ("deletionTimestamp", json!(meta.deletion_timestamp));
+        let selector = case.replica_set.spec.as_ref().map(|spec| &spec.selector);
+        let owners: Vec<Value> = pod.owner_references.iter().flatten().map(words::owner).collect();
+        let labels = pod.labels.clone().unwrap_or_default();
+        let fields = [("uid", json!(set.uid)), leaving(set), ("selector", json!(selector))];
+        let set = words::object(&name("ReplicaSet", set), fields);
+        let fields = [leaving(pod), ("labels", json!(labels)), ("ownerReferences", json!(owners))];
+        format!("{set}\n{}", words::object(&name("Pod", pod), fields))
     }
 }
 
@@ -251,6 +258,6 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Ownership>();
+        function::check::<Ownership>("ownership");
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
+use super::words::{Part, part};
 use super::{Exercise, Judging, placing};
 use crate::object::read::from_value;
 
@@ -203,14 +204,11 @@ impl Function for Proxy {
     }
 
     fn show(case: &Case) -> String {
-        let slices = case.slices.iter().map(|slice| {
-            let (family, ports) = (&slice.address_type, json!(slice.ports));
-            let endpoints: String = slice.endpoints.iter().flatten().map(|one| format!("\n  {}", json!(one))).collect();
-            format!("\nslice {family}, ports {ports}{endpoints}")
-        });
-        let slices: String = slices.collect();
-        let Visit { from, protocol, port, node } = &case.visit;
-        format!("{from:?}, {protocol} {port}, chosen on {node}\nService {}{slices}", json!(case.service.spec))
+        shown::case(case)
+    }
+
+    fn say(_: &Case, backends: &Vec<String>) -> Vec<Part> {
+        vec![part("gave", json!(backends))]
     }
 }
 
@@ -378,5 +376,6 @@ fn found(case: &Case, name: &str, number: i32, slip: Option<Slip>) -> Vec<Backen
     all
 }
 
+mod shown;
 #[cfg(test)]
 mod tests;

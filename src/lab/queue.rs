@@ -5,12 +5,14 @@
 //! is emptied, so that what a call left behind shows.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::words::{Part, part};
+use super::{Exercise, Judging, words};
 
 /// A queue of keys, between the handlers that add and the workers that reconcile.
 pub trait WorkQueue {
@@ -70,6 +72,18 @@ enum Call {
     Done(String),
     Retry(String),
     Forget(String),
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Call::Add(key) => write!(f, "add {key}"),
+            Call::Get => f.write_str("get"),
+            Call::Done(key) => write!(f, "done {key}"),
+            Call::Retry(key) => write!(f, "retry {key}"),
+            Call::Forget(key) => write!(f, "forget {key}"),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -161,8 +175,16 @@ impl Function for Queueing {
     }
 
     fn show(calls: &Vec<Call>) -> String {
-        let lines: Vec<String> = (1..).zip(calls).map(|(n, call)| format!("{n}. {call:?}")).collect();
-        lines.join("\n")
+        words::numbered(calls.iter().map(ToString::to_string))
+    }
+
+    fn say(calls: &Vec<Call>, said: &Vec<Said>) -> Vec<Part> {
+        let said = said.iter().map(|said| match said {
+            Said::Nothing => "nothing".to_owned(),
+            Said::Got(key) => key.clone().unwrap_or_else(|| "None".to_owned()),
+            Said::Wait { ms } => format!("{ms} ms"),
+        });
+        (1..).zip(calls).zip(said).map(|((n, call), said)| part(format!("gave at {n}. {call}"), said)).collect()
     }
 }
 
@@ -309,7 +331,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Queueing>();
+        function::check::<Queueing>("queue");
     }
 
     /// The queue that our controllers have.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging, placing};
+use super::{Exercise, Judging, placing, words};
 
 /// One run of a container that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,8 +145,7 @@ impl Function for Restarting {
 
     fn show(case: &Case) -> String {
         let run = |run: &Run| format!("ran {} s and ended with {}", run.seconds, run.exit_code);
-        let runs: Vec<String> = case.runs.iter().map(run).collect();
-        format!("restartPolicy {}\n{}", case.policy, runs.join("\n"))
+        format!("restartPolicy: {}\n{}", case.policy, words::numbered(case.runs.iter().map(run)))
     }
 }
 
@@ -190,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Restarting>();
+        function::check::<Restarting>("restart");
     }
 
     #[test]

@@ -4,9 +4,11 @@
 //! an undo can leave behind.
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::function::{self, Function};
-use super::{Exercise, Judging, controlling};
+use super::words::{Part, part};
+use super::{Exercise, Judging, controlling, words};
 use crate::controllers::deployment::arithmetic::{max_scaled_down, new_replicas};
 
 /// A Deployment in the middle of a rolling update, as one reconcile sees it.
@@ -148,11 +150,15 @@ impl Function for Rolling {
 
     fn show(rollout: &Rollout) -> String {
         let Rollout { replicas, max_surge, max_unavailable, new, old } = rollout;
-        let set = |set: &Set| format!("{} Pods, {} available", set.size, set.available);
+        let set = |set: &Set| format!("size {}, available {}", set.size, set.available);
         let mut text = format!("replicas {replicas}, maxSurge {max_surge}, maxUnavailable {max_unavailable}");
         text += &format!("\nnew: {}", set(new));
-        old.iter().for_each(|one| text += &format!("\nold: {}", set(one)));
+        (0..).zip(old).for_each(|(n, one)| text += &format!("\nold[{n}]: {}", set(one)));
         text
+    }
+
+    fn say(_: &Rollout, Sizes { new, old }: &Sizes) -> Vec<Part> {
+        vec![part("gave", format!("new {new}, old {}", words::flow(&json!(old))))]
     }
 }
 
@@ -222,7 +228,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Rolling>();
+        function::check::<Rolling>("rollout");
     }
 
     /// The first three states of a Deployment of 3 with one Pod of surge, as a recorded rollout goes through them.

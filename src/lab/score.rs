@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::function::{self, Function};
-use super::{Exercise, Judging, scheduling};
+use super::words::{Part, part};
+use super::{Exercise, Judging, scheduling, words};
+use crate::cluster::kubectl::print::describe::taint_text;
 
 /// What the scheduler knows of a Pod.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -185,14 +187,21 @@ impl Function for Scoring {
 
     fn show(case: &Case) -> String {
         let pod = &case.pod;
-        let asks = format!("asks for {} m and {} bytes", pod.milli_cpu, pod.memory);
-        let mut text = format!("Pod: {asks}, tolerations {}", json!(pod.tolerations));
-        for node in &case.nodes {
+        let mut text = format!("the Pod asks for milli_cpu {}, memory {}\n", pod.milli_cpu, pod.memory);
+        text += &words::field("tolerations", &json!(pod.tolerations));
+        for (n, node) in case.nodes.iter().enumerate() {
             let share = |share: Share| format!("{} of {}", share.used, share.allocatable);
             let (cpu, memory) = (share(node.milli_cpu), share(node.memory));
-            text += &format!("\nnode: uses {cpu} m and {memory} bytes, taints {}", json!(node.taints));
+            let taints: Value = node.taints.iter().map(|taint| taint_text(&json!(taint))).collect();
+            text += &format!("\nnodes[{n}]: used milli_cpu {cpu}, memory {memory}");
+            text += &format!("\n  {}", words::field("taints", &taints));
         }
         text
+    }
+
+    fn say(_: &Case, scores: &Vec<Option<i64>>) -> Vec<Part> {
+        let score = |score: &Option<i64>| score.map_or("None".to_owned(), |score| score.to_string());
+        vec![part("gave", scores.iter().map(score).collect::<Value>())]
     }
 }
 
@@ -308,7 +317,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Scoring>();
+        function::check::<Scoring>("score");
     }
 
     #[test]

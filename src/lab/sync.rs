@@ -8,12 +8,13 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Container, Pod};
+use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::function::{self, Function};
-use super::{Exercise, Judging, placing};
+use super::words::{Part, part};
+use super::{Exercise, Judging, placing, words};
 use crate::object::read::from_value;
 
 /// What the runtime has of a Pod.
@@ -183,14 +184,30 @@ impl Function for Syncing {
     }
 
     fn show(case: &Case) -> String {
-        let Seen { sandbox, containers } = &case.seen;
-        let names = |all: &[Container]| all.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
-        let spec = case.pod.spec.clone().unwrap_or_default();
-        let (inits, apps) = (names(spec.init_containers.as_deref().unwrap_or_default()), names(&spec.containers));
-        let policy = spec.restart_policy.unwrap_or_default();
-        format!(
-            "restartPolicy {policy}, init containers {inits:?}, containers {apps:?}\nsandbox {sandbox:?}, {containers:?}"
-        )
+        let (inits, containers) = names(case);
+        let state = |name: &String| match case.seen.containers.get(name) {
+            None => "has never run".to_owned(),
+            Some(state) => format!("{state:?}"),
+        };
+        let line = |what: &'static str, all: Vec<&String>| -> String {
+            all.into_iter().map(|name| format!("\n{what} {name}: {}", state(name))).collect()
+        };
+        let (inits, containers) = (line("init container", inits), line("container", containers));
+        format!("restartPolicy: {}\nsandbox: {:?}{inits}{containers}", policy(case), case.seen.sandbox)
+    }
+
+    fn say(_: &Case, Actions { kill_pod, create_sandbox, start_init, start }: &Actions) -> Vec<Part> {
+        let listed = |what: &str, names: &[String]| {
+            (!names.is_empty()).then(|| format!("{what} {}", words::flow(&json!(names))))
+        };
+        let all = [
+            kill_pod.then(|| "kill_pod".to_owned()),
+            create_sandbox.then(|| "create_sandbox".to_owned()),
+            listed("start_init", start_init),
+            listed("start", start),
+        ];
+        let all: Vec<String> = all.into_iter().flatten().collect();
+        vec![part("gave", if all.is_empty() { "nothing to do".to_owned() } else { all.join(", ") })]
     }
 }
 
@@ -298,7 +315,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Syncing>();
+        function::check::<Syncing>("sync");
     }
 
     #[test]

@@ -202,7 +202,9 @@ impl Function for Trace {
 
     fn show(asked: &usize) -> String {
         let Asked { question, look, .. } = &ASKED[*asked];
-        format!("{question}\nto see it: cargo run -- step deployment, then: {look}")
+        // What is to be typed has a line of its own.
+        let look = look.replace(", then: ", "\n  ");
+        format!("{question}\nto see it: cargo run -- step deployment\n  {look}")
     }
 }
 
@@ -344,14 +346,17 @@ mod tests {
             Trace::questions().iter().map(|asked| serde_json::to_string(&Trace::rule(asked, slip)).unwrap()).collect()
         };
         assert_eq!(function::judge::<Trace>(&given(None)), Ok(ASKED.len()));
+        let mut failures = Vec::new();
         for (says, slip) in Trace::MISTAKES {
             let (_, failure) = function::judge::<Trace>(&given(Some(*slip))).expect_err(says);
             assert_eq!((failure.mistake, &*failure.property), (Some(*says), ASKED[*slip].property));
+            failures.push(failure);
         }
         for everywhere in ["\"Kubectl\"", "\"DeploymentController\"", "true", "false", "null"] {
             assert!(function::judge::<Trace>(&vec![everywhere.to_owned(); ASKED.len()]).is_err(), "{everywhere}");
         }
         assert!(function::judge::<Trace>(&[]).is_err());
+        function::golden::check("trace", &failures);
     }
 
     /// A learner reads the questions in the file, in this order, and none of them is answered there already.

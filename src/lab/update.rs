@@ -7,9 +7,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::function::{self, Function};
-use super::{Exercise, Judging};
+use super::words::{Part, part};
+use super::{Exercise, Judging, words};
 
 /// What can be asked about one ConfigMap.
 pub trait Api {
@@ -73,6 +75,19 @@ enum Meanwhile {
     Recreated,
     /// The call fails.
     Fails,
+}
+
+impl Meanwhile {
+    fn in_words(self) -> &'static str {
+        match self {
+            Meanwhile::Nothing => "nothing happens",
+            Meanwhile::Counted => "somebody else counts one more",
+            Meanwhile::Noted => "somebody else changes the note",
+            Meanwhile::Deleted => "somebody deletes it",
+            Meanwhile::Recreated => "somebody deletes it and makes a new one without data",
+            Meanwhile::Fails => FAILS,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -148,7 +163,7 @@ impl Server {
             }
             Meanwhile::Deleted => self.object = None,
             Meanwhile::Recreated => self.create(),
-            Meanwhile::Fails => return Err(Refused::Other("etcdserver: request timed out".to_owned())),
+            Meanwhile::Fails => return Err(Refused::Other(FAILS.to_owned())),
         }
         Ok(())
     }
@@ -171,6 +186,9 @@ impl Api for Server {
         self.object.clone().ok_or(Refused::NotFound)
     }
 }
+
+/// What the API server says when it cannot answer.
+const FAILS: &str = "etcdserver: request timed out";
 
 struct Updating;
 
@@ -257,9 +275,38 @@ impl Function for Updating {
     }
 
     fn show(case: &Case) -> String {
-        let count = case.count.map_or("absent".to_owned(), |count| count.to_string());
-        let lines = (1..).zip(&case.script).map(|(n, what)| format!("\nbefore call {n}: {what:?}"));
-        format!("data.count is {count}{}", lines.collect::<String>())
+        let data = Server::new(case).object.and_then(|object| object.data);
+        let mut text = words::field("the ConfigMap's data", &json!(data));
+        let mut each: Vec<(Meanwhile, Vec<usize>)> = Vec::new();
+        for (n, what) in (1..).zip(&case.script).filter(|(_, what)| **what != Meanwhile::Nothing) {
+            match each.iter_mut().find(|(other, _)| other == what) {
+                Some((_, calls)) => calls.push(n),
+                None => each.push((*what, vec![n])),
+            }
+        }
+        for (what, calls) in each {
+            let calls: Vec<String> = calls.iter().map(ToString::to_string).collect();
+            let calls = match calls.as_slice() {
+                [one] => format!("call {one}"),
+                [before @ .., last] => format!("each of the calls {} and {last}", before.join(", ")),
+                [] => String::new(),
+            };
+            text += &match what {
+                Meanwhile::Fails => format!("\n{calls} fails: {}", what.in_words()),
+                _ => format!("\nbefore {calls}: {}", what.in_words()),
+            };
+        }
+        text
+    }
+
+    fn say(_: &Case, Outcome { said, calls, data }: &Outcome) -> Vec<Part> {
+        let gave = match said {
+            Ok(count) => format!("Ok({count})"),
+            Err(Refused::Other(why)) => format!("Err(Other): {why}"),
+            Err(refused) => format!("Err({refused:?})"),
+        };
+        let left = data.as_ref().map_or(json!("nothing, the ConfigMap is gone"), |data| json!(data));
+        vec![part("called", calls.join(", ")), part("gave", gave), part("left as data", left)]
     }
 }
 
@@ -320,6 +367,6 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Updating>();
+        function::check::<Updating>("update");
     }
 }

@@ -7,7 +7,7 @@ use crate::object::{Discovery, Object};
 
 #[test]
 fn the_rule_passes_and_every_known_mistake_is_named() {
-    function::check::<Collecting>();
+    function::check::<Collecting>("collect");
 }
 
 fn object(item: &Item) -> Object {

@@ -14,6 +14,8 @@ mod storage;
 mod volumes;
 mod workloads;
 
+pub use node::taint_text;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -207,28 +209,30 @@ fn shorten(text: &str, length: usize) -> String {
     }
 }
 
-/// `node.kubernetes.io/not-ready:NoExecute op=Exists for 300s`. Mirrors `printTolerationsMultiline`.
+/// Mirrors `printTolerationsMultiline`.
 fn tolerations(page: &mut Page, title: &str, object: &Value, path: &str) {
     let mut tolerations: Vec<&Value> = list(object, path).iter().collect();
     tolerations.sort_by_key(|t| text(t, "key"));
-    let show = |t: &&Value| {
-        let [key, value, effect] = ["key", "value", "effect"].map(|field| text(t, field));
-        let mut out = key.to_owned();
-        if !value.is_empty() {
-            out.push_str(&format!("={value}"));
-        }
-        if !effect.is_empty() {
-            out.push_str(&format!(":{effect}"));
-        }
-        if text(t, "operator") == "Exists" && value.is_empty() {
-            out.push_str(if key.is_empty() && effect.is_empty() { "op=Exists" } else { " op=Exists" });
-        }
-        if let Some(seconds) = at(t, "tolerationSeconds").as_i64() {
-            out.push_str(&format!(" for {seconds}s"));
-        }
-        out
-    };
-    page.lines(title, &tolerations.iter().map(show).collect::<Vec<_>>());
+    page.lines(title, &tolerations.into_iter().map(toleration_text).collect::<Vec<_>>());
+}
+
+/// `node.kubernetes.io/not-ready:NoExecute op=Exists for 300s`
+pub fn toleration_text(toleration: &Value) -> String {
+    let [key, value, effect] = ["key", "value", "effect"].map(|field| text(toleration, field));
+    let mut out = key.to_owned();
+    if !value.is_empty() {
+        out.push_str(&format!("={value}"));
+    }
+    if !effect.is_empty() {
+        out.push_str(&format!(":{effect}"));
+    }
+    if text(toleration, "operator") == "Exists" && value.is_empty() {
+        out.push_str(if key.is_empty() && effect.is_empty() { "op=Exists" } else { " op=Exists" });
+    }
+    if let Some(seconds) = at(toleration, "tolerationSeconds").as_i64() {
+        out.push_str(&format!(" for {seconds}s"));
+    }
+    out
 }
 
 /// The conditions of a workload: type, status, reason.

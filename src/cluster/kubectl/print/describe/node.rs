@@ -35,7 +35,7 @@ pub(super) fn describe(page: &mut Page, node: &Value, related: &Related) {
 }
 
 /// `dedicated=db:NoSchedule`.
-fn taint_text(taint: &Value) -> String {
+pub fn taint_text(taint: &Value) -> String {
     match text(taint, "value") {
         "" => format!("{}:{}", text(taint, "key"), text(taint, "effect")),
         value => format!("{}={value}:{}", text(taint, "key"), text(taint, "effect")),

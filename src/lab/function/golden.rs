@@ -1,0 +1,39 @@
+//! What a learner reads of a wrong answer: of each property of each exercise the first mistake that breaks it, as it is shown.
+//! `KUBESTEP_BLESS=1` writes the texts anew; read the difference before you keep it.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::*;
+
+/// A terminal has so many columns, of which a verdict leaves two free.
+const COLUMNS: usize = 80 - 2;
+/// More lines nobody reads.
+const LINES: usize = 16;
+
+/// Every case is short, in a person's words and says what differs; and the texts are those in `verdicts/`.
+pub(in crate::lab) fn check(name: &str, failures: &[Failure]) {
+    let mut seen = Vec::new();
+    let mut text = String::new();
+    for Failure { property, case, mistake, .. } in failures {
+        assert!(case.lines().count() <= LINES, "{name}: too long\n{case}");
+        assert!(case.lines().all(|line| line.chars().count() <= COLUMNS), "{name}: too wide\n{case}");
+        assert!(!case.contains("{\"") && !case.contains(" { "), "{name}: not for a person\n{case}");
+        assert!(case.contains("\nyours ") && case.contains("\nright was:"), "{name}: no difference\n{case}");
+        if !seen.contains(property) {
+            let perhaps = mistake.unwrap_or("nobody knows");
+            writeln!(text, "{property}\n{}  perhaps: {perhaps}\n", indented(case)).unwrap();
+            seen.push(property.clone());
+        }
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lab/function/verdicts").join(format!("{name}.txt"));
+    if std::env::var_os("KUBESTEP_BLESS").is_some() {
+        std::fs::write(&file, &text).unwrap();
+    }
+    let golden = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(text, golden, "KUBESTEP_BLESS=1 writes {} anew", file.display());
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}

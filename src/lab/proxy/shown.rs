@@ -1,0 +1,53 @@
+//! A Service, its slices and who visits it, in words.
+
+use k8s_openapi::api::core::v1::{Service, ServicePort};
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
+use serde_json::json;
+
+use super::{Case, Visit};
+use crate::lab::words;
+
+/// What is asked.
+pub(super) fn case(case: &Case) -> String {
+    let Visit { from, protocol, port, node } = &case.visit;
+    let slices: String = case.slices.iter().map(|one| "\n".to_owned() + &slice(one)).collect();
+    format!("from {from:?} to {protocol} port {port}, on node {node}\n{}{slices}", service(&case.service))
+}
+
+fn service(service: &Service) -> String {
+    let spec = service.spec.clone().unwrap_or_default();
+    let port = |one: &ServicePort| {
+        let port = named(&one.name, Some(one.port), &one.protocol);
+        one.node_port.map_or(port.clone(), |node_port| format!("{port} nodePort {node_port}"))
+    };
+    let fields = [
+        ("ports", spec.ports.iter().flatten().map(port).collect()),
+        ("internalTrafficPolicy", json!(spec.internal_traffic_policy)),
+        ("externalTrafficPolicy", json!(spec.external_traffic_policy)),
+    ];
+    words::object("Service", fields)
+}
+
+fn slice(slice: &EndpointSlice) -> String {
+    let port = |one: &EndpointPort| named(&one.name, one.port, &one.protocol);
+    let ports = slice.ports.iter().flatten().map(port).collect();
+    let endpoints = slice.endpoints.iter().flatten().map(endpoint);
+    let head = words::field(&format!("slice of {}, ports", slice.address_type), &ports);
+    endpoints.fold(head, |text, endpoint| text + "\n  " + &endpoint)
+}
+
+fn endpoint(one: &Endpoint) -> String {
+    let conditions = match words::flow(&json!(one.conditions)) {
+        none if none == "none" => "no conditions".to_owned(),
+        said => said,
+    };
+    format!("{} on {}: {conditions}", one.addresses.join(", "), one.node_name.as_deref().unwrap_or_default())
+}
+
+/// `http 80/TCP`, as far as it is said.
+fn named(name: &Option<String>, port: Option<i32>, protocol: &Option<String>) -> String {
+    let name = name.as_deref().unwrap_or("(no name)");
+    let port = port.map_or(String::new(), |port| format!(" {port}"));
+    let protocol = protocol.as_ref().map_or(String::new(), |protocol| format!("/{protocol}"));
+    format!("{name}{port}{protocol}")
+}
