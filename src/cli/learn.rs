@@ -4,8 +4,12 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::anyhow;
+use console::Term;
 
-use crate::lab::{Exercise, TABLE, Verdict, process, progress, report, shelf};
+use crate::lab::{Exercise, TABLE, Verdict, process, progress, report, shelf, words};
+
+/// No line of a verdict has more columns, however wide the terminal.
+const WIDEST: usize = 100;
 
 /// `learn`: where am I, what is next. Builds nothing. `--until NAME`: the answers before that one are handed out.
 pub fn learn(until: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -75,9 +79,23 @@ pub fn grade(name: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
 /// Grades one, says what came of it and remembers it.
 pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -> anyhow::Result<Verdict> {
     let verdict = process::grade(root, exercise);
-    write!(out, "{}", report::full(root, exercise, &verdict))?;
+    write!(out, "{}", in_terminal(report::full(root, exercise, &verdict), &verdict))?;
     progress::remember(root, exercise, &verdict).map_err(|error| anyhow!(error))?;
     Ok(verdict)
+}
+
+/// A verdict as the terminal is wide, and not wider than one can read. What rustc draws stays as it is, and so does what is to
+/// be copied.
+fn in_terminal(text: String, verdict: &Verdict) -> String {
+    let columns = match (verdict, Term::stdout().size_checked()) {
+        (Verdict::DoesNotCompile(_), _) | (_, None) => return text,
+        (_, Some((_, columns))) => usize::from(columns).min(WIDEST),
+    };
+    let line = |line: &str| match line.contains("cargo run") {
+        true => format!("{line}\n"),
+        false => words::fitting(line, columns),
+    };
+    text.lines().map(line).collect()
 }
 
 /// `hint NAME [N]`: one hint of the ladder.

@@ -40,7 +40,8 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
                 text += &format!("  see it: cargo run -- step --replay {run} --at {}\n", replay.step);
             }
             text += &format!("  hint 1 of 3: {}\n", exercise.hints[0]);
-            next(&mut text, &format!("mend {file}; the next hint: cargo run -- hint {} 2", exercise.name()));
+            text += &format!("  hint 2 of 3: cargo run -- hint {} 2\n", exercise.name());
+            next(&mut text, &format!("mend {file}"));
         }
         Verdict::Passes(_) => {}
     }
