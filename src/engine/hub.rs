@@ -171,6 +171,11 @@ impl Hub {
         self.send(actor, actor, after, true, What::Wake { what, key: key.into() });
     }
 
+    /// What this step sends from now on is no background traffic, even if that is how the step came about.
+    pub fn come_forward(&self) {
+        self.0.background.set(false);
+    }
+
     /// Opens a watch; its events come to `actor` as notifications. A refusal comes as an error event.
     pub fn watch(&self, actor: ActorId, request: Request) -> WatchId {
         let watch = self.new_watch();

@@ -5,3 +5,4 @@ mod harness;
 mod node;
 mod probes;
 mod scale;
+mod scripts;

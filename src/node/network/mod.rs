@@ -35,7 +35,7 @@ pub mod hop;
 pub mod kernel;
 pub mod sockets;
 
-mod programs;
+pub mod programs;
 
 #[cfg(test)]
 mod tests;

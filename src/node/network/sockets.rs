@@ -5,9 +5,10 @@
 //!   one would: a Service with another targetPort is refused;
 //! - `--http-port=8080`, `--port 8080`, `-listen=:5678` or `http.server 8000` among its words name the port;
 //! - any other image listens on the TCP and UDP ports that its spec declares;
-//! - a container whose command is a known shell script, such as `sleep 3600`, listens on nothing.
+//! - a container whose command is a known shell script, such as `sleep 3600`, listens on nothing, or only from the moment on
+//!   at which the script comes to something that serves.
 //!
-//! It listens from the moment its process starts until the process ends.
+//! It listens from that moment, or from its process's start, until the process ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -186,12 +187,8 @@ const WELL_KNOWN: &[(&str, Protocol, u16, Speaks)] = &[
     ("coredns", Protocol::Udp, 53, Speaks::Dns),
 ];
 
-/// What a container listens on. `declared` are the ports of its spec; `idle`: its command is a script that serves
-/// nobody.
-pub fn ports(image: &str, words: &[String], declared: &[(u16, Protocol)], idle: bool) -> Vec<(Protocol, u16, Speaks)> {
-    if idle {
-        return Vec::new();
-    }
+/// What a container that serves listens on. `declared` are the ports of its spec.
+pub fn ports(image: &str, words: &[String], declared: &[(u16, Protocol)]) -> Vec<(Protocol, u16, Speaks)> {
     if let Some(port) = named_port(words) {
         return vec![(Protocol::Tcp, port, Speaks::Http)];
     }
@@ -232,10 +229,9 @@ mod tests {
             ("python:3", "python3 -m http.server 8000", vec![8000]),
         ] {
             let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-            let found: Vec<u16> = ports(image, &words, &declared, false).iter().map(|(_, port, _)| *port).collect();
+            let found: Vec<u16> = ports(image, &words, &declared).iter().map(|(_, port, _)| *port).collect();
             assert_eq!(found, expected, "{image}");
         }
-        assert_eq!(ports("busybox", &[], &declared, true), []);
     }
 
     #[test]

@@ -2,15 +2,12 @@
 //!
 //! What it listens on is guessed from its image, its words and its ports, see [`sockets::ports`].
 
-use std::time::Duration;
-
 use crate::node::cri::PodSandboxConfig;
 use crate::node::netfilter::Protocol;
 use crate::node::network::sockets::{self, Listener, Owner, Resolver};
 
 use super::Inner;
 use super::network::netns;
-use super::state::Container;
 
 /// What the `/etc/resolv.conf` of a sandbox says.
 pub(super) fn resolver(config: &PodSandboxConfig) -> Resolver {
@@ -39,15 +36,21 @@ impl Inner {
     }
 
     /// A container's process opens its sockets, once its script says that it does.
-    pub(super) fn listen(&self, id: &str, container: &Container, sandbox: &PodSandboxConfig, ready_after: Duration) {
-        let since = self.hub.now() + ready_after;
+    pub(super) fn listen(&self, id: &str) {
+        let state = self.state.borrow();
+        let Some(container) = state.containers.get(id) else { return };
+        let Some(sandbox) = state.sandboxes.get(&container.status.sandbox_id).map(|sandbox| &sandbox.config) else {
+            return;
+        };
+        let ready_after = state.script(&container.config.image).and_then(|script| script.ready_after);
+        let since = self.hub.now() + ready_after.unwrap_or_default();
         let namespace = if sandbox.host_network { String::new() } else { netns(&container.status.sandbox_id) };
         let config = &container.config;
         let words: Vec<String> = config.command.iter().chain(&config.args).cloned().collect();
         let protocol = |name: &str| Protocol::parse(name).unwrap_or(Protocol::Tcp);
         let port = |(port, name): &(i32, String)| Some((u16::try_from(*port).ok()?, protocol(name)));
         let declared: Vec<(u16, Protocol)> = config.ports.iter().filter_map(port).collect();
-        for (protocol, port, speaks) in sockets::ports(&config.image, &words, &declared, !container.plan.serves) {
+        for (protocol, port, speaks) in sockets::ports(&config.image, &words, &declared) {
             let name = format!("{}/{}", sandbox.namespace, sandbox.name);
             let listener = Listener { container: id.to_owned(), name, speaks, since };
             self.sockets(|sockets| sockets.listen(&namespace, protocol, port, listener));

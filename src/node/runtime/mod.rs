@@ -8,7 +8,8 @@
 //! - [`network`]: the network's configuration, and attaching sandboxes to it.
 //! - [`listening`]: what its processes listen on.
 //! - [`process`]: what runs inside a container; [`script`]: the little of a shell that it understands.
-//! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run.
+//! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run;
+//!   [`programs`]: the programs of both; [`text`]: those of pipes.
 //! - [`files`]: what containers see of the node's disk.
 //! - [`state`]: sandboxes, containers, images.
 //!
@@ -38,9 +39,11 @@ mod files;
 pub mod listening;
 pub mod network;
 pub mod process;
+pub mod programs;
 mod running;
 pub mod script;
 pub mod state;
+mod text;
 
 use exec::Unknown;
 use network::Networks;
@@ -60,10 +63,8 @@ const SIGKILLED: i32 = 137;
 
 /// Wake: a process ends by itself. The wake's key is the container's id.
 const EXIT: &str = "process exits";
-/// Wake: a process runs a command. The wake's key is the container's id and the number of the command.
-const COMMAND: &str = "process runs command";
-/// Wake: it is the next moment of a process's loop. The wake's key is the container's id and the number of the moment.
-const ROUND: &str = "process goes round";
+/// Wake: a process has slept. The wake's key is the container's id and which of its waits it was.
+const WAKE: &str = "process wakes up";
 
 /// The container runtime of one node.
 pub struct Runtime {
@@ -178,8 +179,7 @@ impl Actor for Runtime {
                 }
             }
             Delivery::Wake { what: EXIT, key } => self.inner.exits(&key),
-            Delivery::Wake { what: COMMAND, key } => self.inner.command_due(&key),
-            Delivery::Wake { what: ROUND, key } => self.inner.round_due(&key),
+            Delivery::Wake { what: WAKE, key } => self.inner.wakes(&key),
             Delivery::Wake { .. } | Delivery::Notification { .. } => {}
         }
     }
@@ -217,7 +217,7 @@ impl Inner {
         self.hub.reply(self.actor, to, call, method, result);
     }
 
-    fn at_once(&self, request: &CriRequest) -> Option<Result<CriResponse, RpcError>> {
+    fn at_once(self: &Rc<Self>, request: &CriRequest) -> Option<Result<CriResponse, RpcError>> {
         let mut state = self.state.borrow_mut();
         Some(match request {
             CriRequest::Version => {
@@ -388,7 +388,8 @@ impl Inner {
             status: status.into(),
             config: config.clone(),
             plan,
-            variables: BTreeMap::new(),
+            shell: None,
+            waits: 0,
             layer: Tree::new(&self.hub),
         };
         state.containers.insert(id.clone(), container);
@@ -396,7 +397,7 @@ impl Inner {
         Ok(CriResponse::Id(id))
     }
 
-    fn start_container(&self, id: &str) -> Result<CriResponse, RpcError> {
+    fn start_container(self: &Rc<Self>, id: &str) -> Result<CriResponse, RpcError> {
         let mut state = self.state.borrow_mut();
         let container = state.containers.get_mut(id).ok_or_else(|| no_container(id))?;
         let now = self.hub.now();
@@ -404,14 +405,13 @@ impl Inner {
         container.status.started_at = now;
         let ends = container.plan.ends;
         let printed = container.plan.prints.iter().map(|(after, line)| (now + *after, line.clone())).collect();
-        let sandbox = container.status.sandbox_id.clone();
-        if let (Some(container), Some(sandbox)) = (state.containers.get(id), state.sandboxes.get(&sandbox)) {
-            let ready_after = state.script(&container.config.image).and_then(|s| s.ready_after).unwrap_or_default();
-            self.listen(id, container, &sandbox.config, ready_after);
-        }
+        let serves = container.plan.serves;
         state.begin_log(id, printed);
         drop(state);
-        self.run_commands(id);
+        if serves {
+            self.listen(id);
+        }
+        self.begin(id);
         // Last, so that what a process does at its end comes before its end.
         if let Some((after, _)) = ends {
             self.hub.wake(self.actor, EXIT, id, after);

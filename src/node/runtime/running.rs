@@ -1,117 +1,153 @@
-//! What a container's process does while it runs: the commands of its script, each when its turn comes, and those of its
-//! loop, round after round. What they print goes to the container's log.
+//! What a container's process does while it runs: its shell goes from one wait to the next. What it prints goes to the
+//! container's log.
+//!
+//! A loop that may have no end is background traffic: nobody waits for it. What comes after it is not, and neither is the
+//! process's end.
 
-use std::time::Duration;
+use std::rc::Rc;
 
-use super::exec::Place;
-use super::process::{Plan, Rounds};
-use super::script::{self, Simple, expand};
-use super::{COMMAND, Inner, ROUND};
+use super::exec::{Done, Place, Ran, Unknown, Wait};
+use super::script::run::{Command, Shell, Sink};
+use super::script::test::{self, There};
+use super::{EXIT, Inner, WAKE, script, text};
 use crate::node::cri::ContainerState;
 
 impl Inner {
-    /// Runs at once what a process runs when it starts, and arms timers for the rest.
-    pub(super) fn run_commands(&self, id: &str) {
-        let plan = self.state.borrow().containers.get(id).map(|c| c.plan.clone()).unwrap_or_default();
-        if let Some(rounds) = plan.rounds {
-            self.hub.wake_background(self.actor, ROUND, format!("{id} 0"), rounds.after + rounds.moments[0].0);
-        }
-        for (number, (after, simple)) in plan.runs.into_iter().enumerate() {
-            if after == Duration::ZERO {
-                self.run_command(id, simple);
-            } else {
-                self.hub.wake(self.actor, COMMAND, format!("{id} {number}"), after);
-            }
-        }
-    }
-
-    /// It is a command's turn, if the process still runs.
-    pub(super) fn command_due(&self, key: &str) {
-        let Some((id, number, plan)) = self.turn(key) else { return };
-        if let Some((_, simple)) = plan.runs.into_iter().nth(number) {
-            self.run_command(&id, simple);
-        }
-    }
-
-    /// The same of those of one moment of a round. A loop goes on in the background: nobody waits for its end.
-    pub(super) fn round_due(&self, key: &str) {
-        let Some((id, number, Plan { rounds: Some(rounds), .. })) = self.turn(key) else { return };
-        let Rounds { every, mut moments, .. } = rounds;
-        let next = if number + 1 < moments.len() { number + 1 } else { 0 };
-        let until = if next == 0 { every + moments[0].0 } else { moments[next].0 };
-        self.hub.wake_background(self.actor, ROUND, format!("{id} {next}"), until - moments[number].0);
-        for simple in moments.swap_remove(number).1 {
-            self.run_command(&id, simple);
-        }
-    }
-
-    /// Whose turn it is, the number of the turn, and what the process does; None if it does not run any more.
-    fn turn(&self, key: &str) -> Option<(String, usize, Plan)> {
-        let (id, number) = key.split_once(' ')?;
-        let state = self.state.borrow();
-        let container = state.containers.get(id)?;
-        let runs = container.status.state == ContainerState::ContainerRunning;
-        runs.then(|| Some((id.to_owned(), number.parse().ok()?, container.plan.clone())))?
-    }
-
-    fn run_command(&self, id: &str, mut simple: Simple) {
+    /// A process starts.
+    pub(super) fn begin(self: &Rc<Self>, id: &str) {
         let Some(place) = self.place_of_process(id) else { return };
-        if script::assignment(&simple.words).is_some() {
-            self.expand(&place, &mut simple);
-            let Some((name, value)) = script::assignment(&simple.words) else { return };
+        let Some(program) = place.container.plan.program.clone() else { return };
+        // It has started before anything else happens to it.
+        let done = Done { ran: 1, ..Done::default() };
+        self.drive(id, Shell::new(program, place.environment()), place, done);
+    }
+
+    /// What a process waited for is over.
+    pub(super) fn wakes(self: &Rc<Self>, key: &str) {
+        if let Some((id, shell, place)) = self.turn(key) {
+            self.drive(id, shell, place, Done::default());
+        }
+    }
+
+    /// The shell and the place whose turn it is; None: it does not run any more, or does not wait for that.
+    fn turn<'a>(&self, key: &'a str) -> Option<(&'a str, Shell, Place)> {
+        let (id, wait) = key.split_once(' ')?;
+        let shell = {
+            let mut state = self.state.borrow_mut();
+            let container = state.containers.get_mut(id)?;
+            let waits = container.waits.to_string() == wait;
+            let runs = container.status.state == ContainerState::ContainerRunning;
+            if runs && waits { container.shell.take()? } else { return None }
+        };
+        Some((id, shell, self.place_of_process(id)?))
+    }
+
+    /// Lets a process go on until it waits, or ends.
+    fn drive(self: &Rc<Self>, id: &str, mut shell: Shell, mut place: Place, mut done: Done) {
+        let wait = self.advance(&mut shell, &mut place, Unknown::Runs, &mut done).unwrap_or(Wait::Beyond);
+        let said: String = done.printed.into_iter().map(|(_, text)| text).collect();
+        self.log(&place, &said);
+        let key = {
             let mut state = self.state.borrow_mut();
             let Some(container) = state.containers.get_mut(id) else { return };
-            container.variables.insert(name.to_owned(), value.to_owned());
-            return;
+            container.shell = Some(shell);
+            container.waits += 1;
+            if let Wait::End(code) = wait {
+                let since = self.hub.now() - container.status.started_at;
+                container.plan.ends = container.plan.ends.or(Some((since, code)));
+            }
+            format!("{id} {}", container.waits)
+        };
+        match wait {
+            Wait::Time { time: None, .. } => {}
+            Wait::Time { time: Some(time), is_background: true } => {
+                self.hub.wake_background(self.actor, WAKE, key, time);
+            }
+            Wait::Time { time: Some(time), is_background: false } => {
+                self.hub.come_forward();
+                self.hub.wake(self.actor, WAKE, key, time);
+            }
+            Wait::Others(command) => self.ask(key, place, command),
+            Wait::Server | Wait::Beyond => self.listen(id),
+            // A scenario says when it ends.
+            Wait::End(_) if place.container.plan.ends.is_some() => {}
+            Wait::End(_) => {
+                self.hub.come_forward();
+                // What a process does at its end comes before its end.
+                match done.ran {
+                    0 => self.exits(id),
+                    _ => self.hub.wake(self.actor, EXIT, id, std::time::Duration::ZERO),
+                }
+            }
         }
-        let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
-        let into = simple.into.as_ref().map(|(path, _)| path.as_str());
-        let written = into.or(match words.as_slice() {
-            ["touch", path] => Some(path),
-            _ => None,
-        });
-        if let Some(path) = written {
-            self.text(|| format!("{} writes to {path}", place.container.config.name));
-        }
-        if let ["rm", .., path] = words.as_slice() {
-            self.text(|| format!("{} removes {path}", place.container.config.name));
-        }
-        let said = self.run_of_process(&place, simple);
-        self.log(&place, &said);
     }
 
-    /// A shell replaces variables in what it runs, and commands by what they print.
-    pub(super) fn expand(&self, place: &Place, simple: &mut Simple) {
-        if !place.is_shell {
-            return;
-        }
-        let mut environment: Vec<(String, String)> = place.variables.clone().into_iter().collect();
-        environment.extend(place.environment());
-        let value_of = |name: &str| place.variables.get(name).cloned();
-        let expanded = |text: &str| {
-            let mut text = text.to_owned();
-            expand(&mut text, &environment);
-            text
-        };
-        for word in simple.words.iter_mut().chain(simple.into.as_mut().map(|(path, _)| path)) {
-            let (mut done, mut rest) = (String::new(), word.as_str());
-            while let Some((before, command, after)) = script::substitution(rest) {
-                done += &expanded(before);
-                let command = expanded(command);
-                rest = after;
-                done += &match (command.strip_prefix('('), after.strip_prefix(')')) {
-                    (Some(sum), Some(after)) => {
-                        rest = after;
-                        script::arithmetic(sum, value_of).unwrap_or_default().to_string()
-                    }
-                    _ => {
-                        let words: Vec<&str> = command.split_whitespace().collect();
-                        self.at_once_in(place, &words).unwrap_or_default().output.trim_end().to_owned()
-                    }
-                };
+    /// Runs a command that others have to answer, as a task of its own.
+    fn ask(self: &Rc<Self>, key: String, place: Place, command: Command) {
+        let me = self.clone();
+        let label = format!("{} runs {}", place.container.config.name, command.words.join(" "));
+        let is_background = command.is_background;
+        let task = async move {
+            let ran = me.ask_others(&place, &command.words).await;
+            let ran = ran.unwrap_or_else(|error| Ran::badly(1, error.message));
+            if let Some((id, mut shell, place)) = me.turn(&key) {
+                let mut done = Done::default();
+                me.finish(&mut shell, &place, ran, &mut done);
+                me.drive(id, shell, place, done);
             }
-            *word = done + &expanded(rest);
+        };
+        if is_background {
+            self.hub.spawn_background(self.actor, label, task);
+        } else {
+            self.hub.come_forward();
+            self.hub.spawn(self.actor, label, task);
         }
+    }
+
+    /// A command of a process: one that is not simulated does well.
+    pub(super) fn of_process(&self, place: &Place, command: &Command) -> Ran {
+        let mut words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+        words.iter_mut().take(1).for_each(|name| *name = script::program(name));
+        let name = &place.container.config.name;
+        match (words.as_slice(), &command.output) {
+            (_, Sink::File { path, .. }) => self.text(|| format!("{name} writes to {path}")),
+            (["touch", path] | ["tee", .., path], _) => self.text(|| format!("{name} writes to {path}")),
+            (["rm", .., path], _) => self.text(|| format!("{name} removes {path}")),
+            _ => {}
+        }
+        let state = self.state.borrow();
+        let read = |path: &str| self.file(&state, &place.container, &place.sandbox, path);
+        match words.as_slice() {
+            ["[", words @ .., "]"] | ["test", words @ ..] => {
+                let look = |path: &str| match read(path) {
+                    Some(text) => There::File { empty: text.is_empty() },
+                    None if self.names(&state, &place.container, &place.sandbox, path).is_some() => There::Directory,
+                    None => There::Nothing,
+                };
+                let code = test::holds(words, &look).map_or(2, |so| i32::from(!so));
+                return Ran { code, ..Ran::default() };
+            }
+            ["tee", flags @ .., path] => return self.tee(place, flags, path, command.input()),
+            // Names of files that stand for others are not replaced, and what they stand for is taken to be there.
+            [_, paths @ ..] if paths.iter().any(|path| path.starts_with('/') && path.contains('*')) => {
+                return Ran::default();
+            }
+            // Of files there is nothing to see but their names.
+            ["ls", ..] => words.retain(|word| !word.starts_with('-') || matches!(*word, "-1" | "-a" | "-A")),
+            _ => {}
+        }
+        let ran = text::run(&words, command.input(), &read);
+        drop(state);
+        ran.or_else(|| self.at_once_in(place, &words)).unwrap_or_default()
+    }
+
+    /// `tee [-a] PATH`
+    fn tee(&self, place: &Place, flags: &[&str], path: &str, input: &str) -> Ran {
+        let mut ran = Ran::well(input);
+        if let Err(why) = self.write_file(&place.container, path, input, flags.contains(&"-a")) {
+            (ran.errors, ran.code) = (format!("tee: {path}: {why}\n"), 1);
+        }
+        ran
     }
 
     /// Puts lines into the log, among those that will be printed later and are there already.
@@ -119,8 +155,6 @@ impl Inner {
         let (now, state) = (self.hub.now(), self.state.borrow());
         let mut journal = state.journal.borrow_mut();
         let pod = format!("{}/{}", place.sandbox.namespace, place.sandbox.name);
-        let lines = &mut journal.entry((pod, place.container.config.name.clone())).or_default().lines;
-        let at = lines.partition_point(|(at, _)| *at <= now);
-        lines.splice(at..at, said.lines().map(|line| (now, line.to_owned())));
+        journal.entry((pod, place.container.config.name.clone())).or_default().print(now, said);
     }
 }

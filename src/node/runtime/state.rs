@@ -10,6 +10,7 @@ use crate::object::Shared;
 use crate::object::time::Instant;
 
 use super::process::Plan;
+use super::script::run::Shell;
 
 /// How one image behaves, where a scenario says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,13 +39,34 @@ pub struct Log {
     pub lines: Vec<(Instant, String)>,
     /// The lines of the attempt before this one.
     pub before: Option<Vec<(Instant, String)>>,
+    /// How long the file is by now.
+    bytes: usize,
 }
 
+/// Mirrors the kubelet's `containerLogMaxSize`, 10Mi. A longer file is put aside, and `kubectl logs` shows the one that was
+/// begun then; here the old one is gone.
+const LOG_MAX: usize = 10 << 20;
+
+/// What stands before each line in the file: its time, its stream and a flag.
+const LINE_HEAD: usize = "2006-01-02T15:04:05.000000000Z stdout F \n".len();
+
 impl Log {
+    /// Adds lines, before those that will be printed later and are there already.
+    pub fn print(&mut self, now: Instant, said: &str) {
+        let length: usize = said.lines().map(|line| line.len() + LINE_HEAD).sum();
+        if self.bytes + length > LOG_MAX {
+            self.lines.retain(|(at, _)| *at > now);
+            self.bytes = 0;
+        }
+        self.bytes += length;
+        let at = self.lines.partition_point(|(at, _)| *at <= now);
+        self.lines.splice(at..at, said.lines().map(|line| (now, line.to_owned())));
+    }
+
     /// The log of the next attempt.
     fn next(self, pod_uid: &str, lines: Vec<(Instant, String)>) -> Log {
         let before = (self.pod_uid == pod_uid).then_some(self.lines);
-        Log { pod_uid: pod_uid.to_owned(), lines, before }
+        Log { pod_uid: pod_uid.to_owned(), lines, before, bytes: 0 }
     }
 }
 
@@ -57,8 +79,10 @@ pub struct Container {
     pub config: ContainerConfig,
     /// What its process will do.
     pub plan: Plan,
-    /// The variables that its script has set.
-    pub variables: BTreeMap<String, String>,
+    /// The shell that runs its commands, between two of them.
+    pub shell: Option<Shell>,
+    /// How often that has had to wait: what it waited for earlier means nothing.
+    pub waits: u64,
     /// Files that are in no volume; they go with the container.
     pub layer: Tree,
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::apiserver::request::{Body, Response, Subresource, Verb};
 use crate::node::cri::CriResponse;
 use crate::node::kubelet::server::Exec;
-use crate::node::runtime::exec::HERE;
+use crate::node::runtime::programs::HERE;
 use crate::object::status::Reason;
 use crate::object::{Key, Kind, Status};
 

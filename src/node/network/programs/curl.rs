@@ -63,6 +63,13 @@ pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[&str], ter
     }
 }
 
+/// What it fetches, if it is simulated how.
+pub(super) fn url<'a>(words: &[&'a str]) -> Option<&'a str> {
+    let arguments = arguments(words).ok()?;
+    let into_file = words.iter().any(|word| matches!(*word, "-o" | "--output")) && !arguments.discard;
+    words.iter().copied().find(|word| *word == arguments.url && !into_file)
+}
+
 /// A page, printed to `terminal`, for somebody else than curl. Gives who answered, and the status: `200 OK`.
 pub(super) async fn get(
     kernel: &Rc<Inner>,

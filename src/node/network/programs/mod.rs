@@ -51,6 +51,26 @@ pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[String]) -
     Executed { output: terminal.output, errors: terminal.errors, code }
 }
 
+/// Whether a process that runs such a command asks others, as far as that is simulated: `curl` and `wget` within the cluster.
+pub fn asks(name: &str, words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let url = match name {
+        "nslookup" | "ping" => return true,
+        "curl" => curl::url(&words),
+        "wget" => wget::url(&words),
+        _ => return false,
+    };
+    url.is_some_and(|url| curl::host_and_port(url).is_ok_and(|(host, _)| !is_outside(&host)))
+}
+
+/// Whether a name is one that the cluster's DNS server would have to ask others for.
+fn is_outside(host: &str) -> bool {
+    const TOP: &[&str] = &["com", "org", "net", "io", "dev", "edu", "gov", "info"];
+    host.trim_end_matches('.')
+        .rsplit_once('.')
+        .is_some_and(|(_, top)| TOP.contains(&top) || (top.len() == 2 && top.bytes().all(|c| c.is_ascii_lowercase())))
+}
+
 /// Whether a request wants to know how a server feels, by gRPC. Every server here can say.
 pub(super) fn is_health_check(request: &str) -> bool {
     request.starts_with(probe::HEALTH_CHECK)

@@ -35,6 +35,11 @@ pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[&str], ter
     }
 }
 
+/// What it fetches, if it is simulated how.
+pub(super) fn url<'a>(words: &[&'a str]) -> Option<&'a str> {
+    arguments(words).ok().map(|arguments| arguments.url)
+}
+
 async fn fetch(
     kernel: &Rc<Inner>,
     namespace: &str,

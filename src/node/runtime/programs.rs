@@ -1,0 +1,122 @@
+//! The programs that every container has, whatever its image, and what they print: busybox's words.
+//!
+//! [`HERE`] are those of `kubectl exec`; the process of a container has [`text`]'s too.
+
+use super::exec::{Place, Ran};
+use super::network::netns;
+use super::state::State;
+use super::{Inner, files, script};
+use crate::node::cni::iproute;
+
+/// The commands that are simulated.
+pub const HERE: &str = "cat, curl, date, echo, env, false, hostname, id, ip, ls, nslookup, ping, printenv, pwd, rm, sh -c, \
+                        sleep, test, touch, true, wget, whoami";
+
+impl Inner {
+    /// None: not one of them.
+    pub(super) fn at_once_in(&self, place: &Place, words: &[&str]) -> Option<Ran> {
+        let Place { container, sandbox, .. } = place;
+        let state = self.state.borrow();
+        let mut words = words.to_vec();
+        words.iter_mut().take(1).for_each(|name| *name = script::program(name));
+        Some(match words.as_slice() {
+            ["true"] => Ran::default(),
+            ["false"] => Ran { code: 1, ..Ran::default() },
+            ["sleep", time] => Ran::badly(1, format!("sleep: invalid number '{time}'")),
+            ["echo", "-n", words @ ..] => Ran::well(words.join(" ")),
+            ["echo", "-e", words @ ..] => Ran::well(unescape(&words.join(" ")) + "\n"),
+            ["echo", "-en" | "-ne", words @ ..] => Ran::well(unescape(&words.join(" "))),
+            ["echo", words @ ..] => Ran::well(words.join(" ") + "\n"),
+            ["cat", paths @ ..] if !paths.is_empty() => self.cat(&state, place, paths),
+            ["ls", words @ ..] => self.ls(&state, place, words),
+            ["test", "-e" | "-f", path] | ["[", "-e" | "-f", path, "]"] => {
+                Ran { code: i32::from(self.file(&state, container, sandbox, path).is_none()), ..Ran::default() }
+            }
+            ["touch", path] => written(self.write_file(container, path, "", true), "touch", path),
+            ["rm", "-f" | "-rf", path] => {
+                let _ = self.remove_file(container, path);
+                Ran::default()
+            }
+            ["rm", path] => match self.remove_file(container, path) {
+                Ok(()) => Ran::default(),
+                Err(why) => Ran::badly(1, format!("rm: can't remove '{path}': {why}")),
+            },
+            ["env"] | ["printenv"] => Ran::well(
+                place.environment().iter().map(|(name, value)| format!("{name}={value}\n")).collect::<String>(),
+            ),
+            ["printenv", names @ ..] => {
+                let environment = place.environment();
+                let value_of =
+                    |name: &&str| environment.iter().find(|(there, _)| there == name).map(|(_, value)| value);
+                let values: Vec<&String> = names.iter().filter_map(value_of).collect();
+                let output = values.iter().map(|value| format!("{value}\n")).collect();
+                Ran { output, code: i32::from(values.len() < names.len()), ..Ran::default() }
+            }
+            ["hostname"] => Ran::well(format!("{}\n", sandbox.hostname)),
+            ["ip", words @ ..] => self.ip(place, words),
+            ["date"] | ["date", "-u"] => self.date("%a %b %e %H:%M:%S UTC %Y"),
+            ["date", format] | ["date", "-u", format] if format.starts_with('+') => self.date(&format[1..]),
+            ["pwd"] => Ran::well("/\n"),
+            ["whoami"] => Ran::well("root\n"),
+            ["id"] => Ran::well("uid=0(root) gid=0(root) groups=0(root)\n"),
+            _ => return None,
+        })
+    }
+
+    fn date(&self, format: &str) -> Ran {
+        match jiff::fmt::strtime::format(format, self.hub.now().timestamp()) {
+            Ok(text) => Ran::well(text + "\n"),
+            Err(_) => Ran::badly(1, format!("date: invalid date '+{format}'")),
+        }
+    }
+
+    fn cat(&self, state: &State, place: &Place, paths: &[&str]) -> Ran {
+        let mut all = Ran::default();
+        for path in paths {
+            match self.file(state, &place.container, &place.sandbox, path) {
+                Some(text) => all.output += &text,
+                None => {
+                    all.errors += &format!("{}\n", files::not_found(path));
+                    all.code = 1;
+                }
+            }
+        }
+        all
+    }
+
+    fn ls(&self, state: &State, place: &Place, words: &[&str]) -> Ran {
+        let (flags, paths): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
+        if let Some(flag) = flags.iter().find(|flag| !matches!(**flag, "-1" | "-a" | "-A" | "-1a" | "-a1")) {
+            return Ran::badly(1, format!("ls: {flag} is not simulated; -a is"));
+        }
+        let path = paths.first().copied().unwrap_or("/");
+        match self.names(state, &place.container, &place.sandbox, path) {
+            None => Ran::badly(1, format!("ls: {path}: No such file or directory")),
+            Some(names) => {
+                let shown = names.into_iter().filter(|name| !flags.is_empty() || !name.starts_with('.'));
+                Ran::well(shown.map(|name| name + "\n").collect::<String>())
+            }
+        }
+    }
+
+    /// What `ip` shows in the namespace of the sandbox.
+    fn ip(&self, place: &Place, words: &[&str]) -> Ran {
+        let network = self.networks.host().network.borrow();
+        let path = netns(&place.container.status.sandbox_id);
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let there: Vec<&str> = if place.sandbox.host_network { vec![] } else { vec!["-n", name] };
+        match iproute::ip(&network, &[there.as_slice(), words].concat()) {
+            Ok(text) => Ran::well(text),
+            Err(why) => Ran::badly(1, why),
+        }
+    }
+}
+
+/// What `echo -e` makes of its words.
+fn unescape(text: &str) -> String {
+    text.replace("\\n", "\n").replace("\\t", "\t")
+}
+
+fn written(result: Result<(), &'static str>, command: &str, path: &str) -> Ran {
+    result.map_or_else(|why| Ran::badly(1, format!("{command}: {path}: {why}")), |()| Ran::default())
+}

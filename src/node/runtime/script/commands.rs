@@ -1,0 +1,294 @@
+//! Simple commands: what the shell does itself, and what it has others do.
+
+use std::rc::Rc;
+
+use super::expand::{Expansion, PATTERN_MAX};
+use super::run::{Command, Running, Scope, Shell, Sink, TEXT_MAX, Turn};
+use super::test::{Pattern, fits};
+use super::words::{Beyond, Part, Stream, Word, is_name};
+use super::{Redirect, Simple};
+use crate::node::runtime::process;
+use crate::object::time::Instant;
+
+/// Who sleeps for longer than this never wakes up here: a hundred years.
+const EVER: std::time::Duration = std::time::Duration::from_secs(100 * 365 * 24 * 3600);
+
+impl Expansion<'_> {
+    /// Where output and errors go behind these redirections.
+    pub(super) fn sinks(&mut self, redirects: &[Redirect]) -> Result<(Sink, Sink), Beyond> {
+        let (mut output, mut errors) = (self.shell.scope.output.clone(), self.shell.scope.errors.clone());
+        for redirect in redirects {
+            let (stream, sink) = match redirect {
+                Redirect::Into { stream, append, path } => (*stream, Sink::at(self.text(path)?, *append)),
+                Redirect::Like { stream, other: Stream::Output } => (*stream, output.clone()),
+                Redirect::Like { stream, .. } => (*stream, errors.clone()),
+            };
+            match stream {
+                Stream::Output => output = sink,
+                Stream::Errors => errors = sink,
+                Stream::Both => (output, errors) = (sink.clone(), sink),
+            }
+        }
+        Ok((output, errors))
+    }
+}
+
+impl Sink {
+    fn at(path: String, append: bool) -> Sink {
+        match path.as_str() {
+            "/dev/null" => Sink::Nowhere,
+            "/dev/stdout" | "/proc/1/fd/1" => Sink::Output,
+            "/dev/stderr" | "/proc/1/fd/2" => Sink::Errors,
+            _ => Sink::File { path, append },
+        }
+    }
+}
+
+impl Shell {
+    /// Runs a command itself, or says who has to.
+    pub(super) fn simple(&mut self, simple: &Simple, now: Instant) -> Result<Option<Turn>, Beyond> {
+        let mut expansion = self.expansion(simple.values);
+        let mut assignments = Vec::new();
+        for (name, word) in &simple.assignments {
+            assignments.push((name.clone(), expansion.text(word)?));
+        }
+        if simple.is_test {
+            let words = expansion.test(&simple.words)?;
+            return self.test(simple, words);
+        }
+        let words = expansion.fields(&simple.words)?;
+        let length = expansion.length;
+        let (output, errors) = expansion.sinks(&simple.redirects)?;
+        self.spend(length)?;
+        self.runs = Running { output: output.clone(), errors, is_asked: simple.is_asked };
+        if words.is_empty() {
+            for (name, value) in assignments {
+                self.set(&name, value)?;
+            }
+            let code = if simple.values > 0 { self.code } else { 0 };
+            return Ok(self.did(code));
+        }
+        if let Some(turn) = self.itself(&words, simple, now)? {
+            return Ok(turn);
+        }
+        let mut exported = self.exported();
+        exported.extend(assignments);
+        let (input, is_background) = ((self.scope.input.clone(), self.scope.read), simple.is_background);
+        Ok(Some(Turn::Run(Command { words, input, exported, output, is_background })))
+    }
+
+    /// A command of the shell's own has ended.
+    fn did(&mut self, code: i32) -> Option<Turn> {
+        let writes = self.done(String::new(), String::new(), code);
+        (!writes.is_empty()).then_some(Turn::Write(writes))
+    }
+
+    /// The inner None: it is done, and nothing is to be written. The outer one: it is none of the shell's own.
+    fn itself(&mut self, words: &[String], simple: &Simple, now: Instant) -> Result<Option<Option<Turn>>, Beyond> {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let is_background = simple.is_background;
+        Ok(Some(match words.as_slice() {
+            ["true"] => self.did(0),
+            ["false"] => self.did(1),
+            ["sleep", time] => match process::seconds(time) {
+                None if *time != "infinity" => return Ok(None),
+                time => {
+                    let time = time.filter(|time| now.0.saturating_add(nanos(*time)) <= nanos(EVER));
+                    self.did(0);
+                    Some(Turn::Sleep { time, is_background })
+                }
+            },
+            _ if !self.is_shell() => return Ok(None),
+            [":", ..] => self.did(0),
+            ["exit"] => {
+                let writes = self.did(self.code);
+                self.exit(self.code);
+                writes
+            }
+            ["exit", code] => {
+                self.exit(code.parse().unwrap_or(2) & 0xff);
+                None
+            }
+            ["break" | "continue", ..] => {
+                self.leave_loops(
+                    words.get(1).and_then(|count| count.parse().ok()).unwrap_or(1),
+                    words[0] == "continue",
+                );
+                None
+            }
+            ["export" | "readonly" | "local", names @ ..] => {
+                for name in names {
+                    self.export(name)?;
+                }
+                self.did(0)
+            }
+            ["unset", names @ ..] => {
+                for name in names {
+                    self.unset(name);
+                }
+                self.did(0)
+            }
+            ["set", options @ ..] => {
+                for option in options {
+                    match option.chars().next() {
+                        Some('-') if option.contains('e') => self.scope.stops_on_error = true,
+                        Some('+') if option.contains('e') => self.scope.stops_on_error = false,
+                        _ => {}
+                    }
+                }
+                self.did(0)
+            }
+            ["read", names @ ..] => {
+                let code = self.read(names)?;
+                self.did(code)
+            }
+            ["wait"] => self.did(0),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// `set -e`: a command that fails ends the shell, if nobody asks how it ended.
+    pub(super) fn stop_on_error(&mut self, is_asked: bool) {
+        if self.code != 0 && !is_asked && self.scope.stops_on_error {
+            self.exit(self.code);
+        }
+    }
+
+    /// A line of the input, for variables. 1 at its end.
+    fn read(&mut self, names: &[&str]) -> Result<i32, Beyond> {
+        let names: Vec<&str> = names.iter().copied().filter(|name| *name != "-r").collect();
+        if names.iter().any(|name| !is_name(name)) {
+            return Err(Beyond);
+        }
+        let input = self.scope.input.clone();
+        let rest = input.get(self.scope.read..).unwrap_or_default();
+        let line = rest.split('\n').next().unwrap_or_default();
+        self.scope.read = (self.scope.read + line.len() + 1).min(input.len());
+        self.spend(line.len())?;
+        let mut left = line.trim();
+        for (at, name) in names.iter().enumerate() {
+            let (word, rest) = match left.split_once([' ', '\t']) {
+                Some((word, rest)) if at + 1 < names.len() => (word, rest.trim_start()),
+                _ => (left, ""),
+            };
+            self.set(name, word.to_owned())?;
+            left = rest;
+        }
+        Ok(i32::from(!rest.contains('\n')))
+    }
+
+    fn export(&mut self, word: &str) -> Result<(), Beyond> {
+        let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+        if !is_name(name) {
+            return Err(Beyond);
+        }
+        Rc::make_mut(&mut self.scope.exported).insert(name.to_owned());
+        value.map_or(Ok(()), |value| self.set(name, value.to_owned()))
+    }
+
+    fn unset(&mut self, name: &str) {
+        let Scope { variables, bytes, .. } = &mut self.scope;
+        if let Some(value) = Rc::make_mut(variables).remove(name) {
+            *bytes -= value.len();
+        }
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: String) -> Result<(), Beyond> {
+        let Scope { variables, bytes, changed, .. } = &mut self.scope;
+        *bytes += value.len();
+        let variables = Rc::make_mut(variables);
+        *bytes -= variables.insert(name.to_owned(), value).map_or(0, |before| before.len());
+        Rc::make_mut(changed).insert(name.to_owned());
+        if *bytes > TEXT_MAX { Err(Beyond) } else { Ok(()) }
+    }
+
+    /// What a command is told of the variables that have changed.
+    fn exported(&self) -> Vec<(String, String)> {
+        let Scope { variables, exported, changed, .. } = &self.scope;
+        let told = changed.intersection(exported);
+        told.filter_map(|name| Some((name.clone(), variables.get(name)?.clone()))).collect()
+    }
+
+    pub(super) fn value(&self, name: &str) -> Option<String> {
+        let variables = &self.scope.variables;
+        let numbered = || (1..10).map_while(|number| variables.get(&number.to_string())).cloned();
+        match name {
+            "?" => Some(self.code.to_string()),
+            "$" => Some("1".to_owned()),
+            "#" => Some(numbered().count().to_string()),
+            "@" | "*" => Some(numbered().collect::<Vec<_>>().join(" ")),
+            "BASH_REMATCH" => variables.get("BASH_REMATCH[0]").cloned(),
+            _ => variables.get(name).cloned(),
+        }
+    }
+
+    /// `[[ … ]]`: patterns are the shell's, the rest is what `[` does.
+    fn test(&mut self, simple: &Simple, test: Test) -> Result<Option<Turn>, Beyond> {
+        let Scope { output, errors, .. } = self.scope.clone();
+        self.runs = Running { output: output.clone(), errors, is_asked: simple.is_asked };
+        let is_so = match test {
+            Test::Plain(words) => {
+                let words = [vec!["[".to_owned()], words, vec!["]".to_owned()]].concat();
+                return Ok(Some(Turn::Run(Command { words, output, ..Command::default() })));
+            }
+            Test::Fits { text, pattern, negated } => {
+                let text: Vec<char> = text.chars().take(PATTERN_MAX + 1).collect();
+                fits(&pattern, &text) != negated
+            }
+            Test::Matches { text, pattern, negated } => {
+                self.spend(text.len())?;
+                let regex = regex::RegexBuilder::new(&pattern).size_limit(1 << 18).build().map_err(|_| Beyond)?;
+                let found = regex.captures(&text);
+                for (at, group) in found.iter().flat_map(|found| found.iter()).enumerate() {
+                    let value = group.map_or("", |group| group.as_str());
+                    self.set(&format!("BASH_REMATCH[{at}]"), value.to_owned())?;
+                }
+                found.is_some() != negated
+            }
+        };
+        Ok(self.did(i32::from(!is_so)))
+    }
+}
+
+/// What is asked between `[[` and `]]`.
+pub(super) enum Test {
+    Plain(Vec<String>),
+    Fits { text: String, pattern: Pattern, negated: bool },
+    Matches { text: String, pattern: String, negated: bool },
+}
+
+impl Expansion<'_> {
+    /// Here no word becomes several.
+    fn test(&mut self, words: &[Word]) -> Result<Test, Beyond> {
+        let words = words.get(1..).unwrap_or_default();
+        let not = words.len() == 4 && words[0].plain() == Some("!");
+        if let [left, sign, right] = &words[usize::from(not)..]
+            && let Some(sign @ ("=~" | "==" | "=" | "!=")) = sign.plain()
+        {
+            let (text, negated) = (self.text(left)?, not != (sign == "!="));
+            return Ok(match sign {
+                "=~" => Test::Matches { text, pattern: self.regex(right)?, negated },
+                _ => Test::Fits { text, pattern: self.pattern(right)?, negated },
+            });
+        }
+        let texts: Result<Vec<String>, Beyond> = words.iter().map(|word| self.text(word)).collect();
+        texts.map(Test::Plain)
+    }
+
+    /// A regular expression; what is quoted in it stands for itself.
+    fn regex(&mut self, word: &Word) -> Result<String, Beyond> {
+        let mut all = String::new();
+        for part in &word.0 {
+            let text = self.text(&Word(vec![part.clone()]))?;
+            match part {
+                Part::Text { quoted: true, .. } | Part::Variable { quoted: true, .. } => all += &regex::escape(&text),
+                _ => all += &text,
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn nanos(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,324 @@
+//! From tokens to operations, by descent: a list of commands, each an `if`, a loop, or words.
+
+use super::words::{Beyond, Part, Token, Word, is_name, tokens};
+use super::{DEPTH_MAX, Kept, Op, Redirect, SCRIPT_MAX, Simple};
+
+/// The operations of a script. Whatever is not understood ends it: all before that statement is done.
+pub fn parse(script: &str) -> Vec<Op> {
+    parse_at(script, 0).unwrap_or_else(|(ops, Beyond)| [ops, vec![Op::Beyond]].concat())
+}
+
+/// The same of one inside others; what was understood, if not all of it is.
+fn parse_at(script: &str, depth: usize) -> Result<Vec<Op>, (Vec<Op>, Beyond)> {
+    let mut ops = Vec::new();
+    if depth > DEPTH_MAX || script.len() > SCRIPT_MAX {
+        return Err((ops, Beyond));
+    }
+    let mut parser = Parser { tokens: tokens(script), at: 0, depth };
+    loop {
+        parser.skip_ends();
+        if parser.at == parser.tokens.len() {
+            return Ok(ops);
+        }
+        match parser.statement() {
+            Ok(more) => ops.extend(more),
+            Err(Beyond) => return Err((ops, Beyond)),
+        }
+    }
+}
+
+/// Tokens, and how far they are read.
+pub(super) struct Parser {
+    tokens: Vec<Token>,
+    pub(super) at: usize,
+    depth: usize,
+}
+
+impl Parser {
+    pub(super) fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at)
+    }
+
+    pub(super) fn sign(&self) -> Option<&'static str> {
+        match self.peek() {
+            Some(Token::Sign(sign)) => Some(*sign),
+            _ => None,
+        }
+    }
+
+    pub(super) fn take_sign(&mut self, sign: &str) -> bool {
+        let found = self.sign() == Some(sign);
+        self.at += usize::from(found);
+        found
+    }
+
+    pub(super) fn keyword(&self) -> Option<&str> {
+        match self.peek() {
+            Some(Token::Word(word)) => word.plain(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn take_keyword(&mut self, keyword: &str) -> bool {
+        let found = self.keyword() == Some(keyword);
+        self.at += usize::from(found);
+        found
+    }
+
+    pub(super) fn expect(&mut self, keyword: &str) -> Result<(), Beyond> {
+        if self.take_keyword(keyword) { Ok(()) } else { Err(Beyond) }
+    }
+
+    pub(super) fn word(&mut self) -> Result<Word, Beyond> {
+        match self.peek() {
+            Some(Token::Word(word)) => {
+                let word = word.clone();
+                self.at += 1;
+                Ok(word)
+            }
+            _ => Err(Beyond),
+        }
+    }
+
+    pub(super) fn skip_lines(&mut self) {
+        while self.take_sign("\n") {}
+    }
+
+    pub(super) fn skip_ends(&mut self) {
+        while self.take_sign("\n") || self.take_sign(";") {}
+    }
+
+    /// Statements up to one of these keywords, or to one of these signs.
+    pub(super) fn list(&mut self, ends: &[&str]) -> Result<Vec<Op>, Beyond> {
+        let mut ops = Vec::new();
+        loop {
+            self.skip_ends();
+            if self.keyword().or(self.sign()).is_some_and(|found| ends.contains(&found)) {
+                return Ok(ops);
+            }
+            ops.extend(self.statement()?);
+        }
+    }
+
+    /// `a && b || c`, to its end.
+    fn statement(&mut self) -> Result<Vec<Op>, Beyond> {
+        let mut ops = Vec::new();
+        let mut next = self.pipeline()?;
+        loop {
+            let goes_on_if = match self.sign() {
+                Some("&&") => true,
+                Some("||") => false,
+                None if self.peek().is_some() => return Err(Beyond),
+                Some("&") => return Err(Beyond),
+                _ => break,
+            };
+            self.at += 1;
+            self.skip_lines();
+            mark(&mut next, |simple| simple.is_asked = true);
+            ops.append(&mut next);
+            next = self.pipeline()?;
+            ops.push(Op::SkipIf(!goes_on_if, next.len()));
+        }
+        ops.append(&mut next);
+        Ok(ops)
+    }
+
+    /// `! a | b`. Each member has what the one before it has printed when that has ended.
+    fn pipeline(&mut self) -> Result<Vec<Op>, Beyond> {
+        let negated = self.take_keyword("!");
+        let mut members = vec![self.command()?];
+        while self.take_sign("|") {
+            self.skip_lines();
+            members.push(self.command()?);
+        }
+        let count = members.len();
+        let mut ops = Vec::new();
+        for (at, member) in members.into_iter().enumerate() {
+            if count == 1 {
+                ops = member;
+            } else {
+                let output = if at + 1 < count { Kept::Pipe } else { Kept::Not };
+                ops.extend(subshell(member, output, at > 0));
+            }
+        }
+        if negated {
+            mark(&mut ops, |simple| simple.is_asked = true);
+            ops.push(Op::Not);
+        }
+        Ok(ops)
+    }
+
+    fn command(&mut self) -> Result<Vec<Op>, Beyond> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(Beyond);
+        }
+        let ops = match (self.sign(), self.keyword()) {
+            (Some("("), _) => {
+                self.at += 1;
+                let list = self.list(&[")"])?;
+                self.at += 1;
+                self.redirected(subshell(list, Kept::Not, false))
+            }
+            (_, Some("{")) => self.compound(Parser::group),
+            (_, Some("if")) => self.compound(Parser::condition),
+            (_, Some("while" | "until")) => self.compound(Parser::repeated),
+            (_, Some("for")) => self.compound(Parser::each),
+            (_, Some("case")) => self.compound(Parser::case),
+            (_, Some("[[")) => self.test(),
+            _ => self.simple(),
+        };
+        self.depth -= 1;
+        ops
+    }
+
+    fn compound(&mut self, inner: fn(&mut Parser) -> Result<Vec<Op>, Beyond>) -> Result<Vec<Op>, Beyond> {
+        let ops = inner(self)?;
+        self.redirected(ops)
+    }
+
+    /// A command, with what stands behind it: `done < FILE > OTHER`.
+    fn redirected(&mut self, ops: Vec<Op>) -> Result<Vec<Op>, Beyond> {
+        let (mut redirects, mut outputs, mut inputs) = (Vec::new(), Vec::new(), Vec::new());
+        while self.redirect(&mut redirects, &mut inputs)? {}
+        if redirects.is_empty() && inputs.is_empty() {
+            return Ok(ops);
+        }
+        let values = self.outputs(redirects.iter_mut().filter_map(Redirect::path), &mut outputs)?;
+        let inner = match redirects.is_empty() {
+            true => ops,
+            false => [outputs, vec![Op::Redirect { values, redirects }], ops, vec![Op::Restore]].concat(),
+        };
+        self.reading(inputs, inner)
+    }
+
+    /// `< PATH` is read as what `cat PATH` prints.
+    fn reading(&mut self, inputs: Vec<Word>, ops: Vec<Op>) -> Result<Vec<Op>, Beyond> {
+        let Some(path) = inputs.into_iter().next_back() else { return Ok(ops) };
+        let cat = Simple { words: vec![Word::quoted("cat"), path], is_asked: true, ..Simple::default() };
+        let cat = self.finished(cat)?;
+        Ok([subshell(cat, Kept::Pipe, false), subshell(ops, Kept::Not, true)].concat())
+    }
+
+    fn simple(&mut self) -> Result<Vec<Op>, Beyond> {
+        let mut simple = Simple::default();
+        let mut inputs = Vec::new();
+        loop {
+            if self.redirect(&mut simple.redirects, &mut inputs)? {
+                continue;
+            }
+            let Some(Token::Word(word)) = self.peek() else { break };
+            let assigned = if simple.words.is_empty() { word.assignment() } else { None };
+            match assigned {
+                Some(assignment) => simple.assignments.push(assignment),
+                None => simple.words.push(word.clone()),
+            }
+            self.at += 1;
+        }
+        let is_function = self.sign() == Some("(");
+        let is_empty = simple.words.is_empty() && simple.assignments.is_empty() && simple.redirects.is_empty();
+        let keyword = simple.words.first().and_then(Word::plain).is_some_and(|word| KEYWORDS.contains(&word));
+        if is_function || is_empty || keyword {
+            return Err(Beyond);
+        }
+        let ops = self.finished(simple)?;
+        self.reading(inputs, ops)
+    }
+
+    /// A command, after what is in its `$(…)`.
+    pub(super) fn finished(&mut self, mut simple: Simple) -> Result<Vec<Op>, Beyond> {
+        let mut ops = Vec::new();
+        let values = simple.assignments.iter_mut().map(|(_, word)| word);
+        let paths = simple.redirects.iter_mut().filter_map(Redirect::path);
+        simple.values = self.outputs(values.chain(simple.words.iter_mut()).chain(paths), &mut ops)?;
+        // What `exec` starts takes the shell's place.
+        let replaces = simple.words.len() > 1 && simple.words[0].plain() == Some("exec");
+        if replaces {
+            simple.words.remove(0);
+        }
+        ops.push(Op::Simple(simple));
+        if replaces {
+            ops.push(Op::Simple(Simple { words: vec![Word::quoted("exit")], ..Simple::default() }));
+        }
+        Ok(ops)
+    }
+
+    /// The subshells of these words' `$(…)`, and how many they are.
+    pub(super) fn outputs<'a>(
+        &self,
+        words: impl IntoIterator<Item = &'a mut Word>,
+        ops: &mut Vec<Op>,
+    ) -> Result<usize, Beyond> {
+        let mut count = 0;
+        for part in words.into_iter().flat_map(|word| word.0.iter_mut()) {
+            if let Part::Output { script, .. } = part {
+                let inner = parse_at(&std::mem::take(script), self.depth + 1).map_err(|(_, beyond)| beyond)?;
+                ops.extend(subshell(inner, Kept::Value, false));
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Takes a redirection, if the next is one.
+    fn redirect(&mut self, into: &mut Vec<Redirect>, from: &mut Vec<Word>) -> Result<bool, Beyond> {
+        match self.peek() {
+            Some(Token::Into { stream, append }) => {
+                let (stream, append) = (*stream, *append);
+                self.at += 1;
+                into.push(Redirect::Into { stream, append, path: self.word()? });
+            }
+            Some(Token::Like { stream, other }) => {
+                into.push(Redirect::Like { stream: *stream, other: *other });
+                self.at += 1;
+            }
+            Some(Token::From) => {
+                self.at += 1;
+                from.push(self.word()?);
+            }
+            Some(Token::Beyond) => return Err(Beyond),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// Words that may not begin a simple command.
+const KEYWORDS: &[&str] =
+    &["do", "done", "then", "elif", "else", "fi", "esac", "}", "!", "in", "function", "select", "time", "]]"];
+
+impl Redirect {
+    fn path(&mut self) -> Option<&mut Word> {
+        match self {
+            Redirect::Into { path, .. } => Some(path),
+            Redirect::Like { .. } => None,
+        }
+    }
+}
+
+impl Word {
+    pub(super) fn runs(&self) -> bool {
+        self.0.iter().any(|part| matches!(part, Part::Output { .. }))
+    }
+
+    /// `NAME=VALUE`.
+    fn assignment(&self) -> Option<(String, Word)> {
+        let Some((Part::Text { text, quoted: false }, rest)) = self.0.split_first() else { return None };
+        let (name, value) = text.split_once('=').filter(|(name, _)| is_name(name))?;
+        let value = Part::Text { text: value.to_owned(), quoted: false };
+        Some((name.to_owned(), Word(std::iter::once(value).chain(rest.iter().cloned()).collect())))
+    }
+}
+
+fn subshell(ops: Vec<Op>, output: Kept, reads: bool) -> Vec<Op> {
+    let enter = Op::Enter { length: ops.len(), output, reads };
+    [vec![enter], ops, vec![Op::Leave]].concat()
+}
+
+pub(super) fn mark(ops: &mut [Op], change: impl Fn(&mut Simple)) {
+    for op in ops {
+        if let Op::Simple(simple) = op {
+            change(simple);
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! A shell that runs: where it is in its program, what it remembers, and a stack of what it is in the middle of.
+//!
+//! [`Shell::next`] goes on to the next thing that somebody else has to do: run a program, write into a file, let time pass.
+//! Between two of them it is plain data.
+//!
+//! Must hold: it always comes back. A script that does more than [`BUDGET`] at one moment, whose loop goes round more than
+//! [`ROUNDS_MAX`] times in a row in less than [`ROUND_MIN`] each, or that holds longer texts than [`TEXT_MAX`], is beyond.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::expand::Expansion;
+use super::words::Beyond;
+use super::{Kept, Op, Program, Redirect};
+use crate::object::time::Instant;
+
+/// So many operations at one moment, or so many pieces of 256 bytes.
+const BUDGET: usize = 20_000;
+/// A round of a loop that takes less is fast.
+pub(super) const ROUND_MIN: Duration = Duration::from_millis(100);
+/// So many fast rounds in a row.
+pub(super) const ROUNDS_MAX: usize = 1000;
+/// Bytes of one command, of what it prints, and of all variables together.
+pub(super) const TEXT_MAX: usize = 1 << 20;
+
+/// A shell in the middle of its program.
+#[derive(Clone, Debug, Default)]
+pub struct Shell {
+    pub(super) program: Rc<Program>,
+    /// The next operation.
+    pub(super) at: usize,
+    /// `$?`
+    pub(super) code: i32,
+    pub(super) scope: Scope,
+    pub(super) stack: Vec<Frame>,
+    /// What `$(…)` have come to that no command has taken yet.
+    values: Vec<String>,
+    /// The output of commands that is kept, one inside the other.
+    kept: Vec<String>,
+    /// For the next member of a pipe.
+    pipe: String,
+    /// The command that somebody else runs now.
+    pub(super) runs: Running,
+    /// What was done at this moment.
+    spent: (Instant, usize),
+}
+
+/// What a subshell has a copy of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    pub(super) variables: Rc<BTreeMap<String, String>>,
+    /// How many bytes their values have.
+    pub(super) bytes: usize,
+    /// Those that commands are told.
+    pub(super) exported: Rc<BTreeSet<String>>,
+    /// Those that the script has set.
+    pub(super) changed: Rc<BTreeSet<String>>,
+    pub(super) output: Sink,
+    pub(super) errors: Sink,
+    pub(super) input: Rc<str>,
+    /// How many bytes of the input were read.
+    pub(super) read: usize,
+    pub(super) stops_on_error: bool,
+}
+
+/// Where what is printed goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Sink {
+    /// Standard output of the shell.
+    #[default]
+    Output,
+    /// Its standard error.
+    Errors,
+    /// Nowhere.
+    Nowhere,
+    /// A file.
+    File {
+        /// Which.
+        path: String,
+        /// At its end.
+        append: bool,
+    },
+    /// The innermost subshell whose output is kept when it began: so many are around it.
+    Kept(usize),
+}
+
+/// What the shell is in the middle of.
+#[derive(Clone, Debug)]
+pub(super) enum Frame {
+    Subshell { outside: Box<Scope>, kept: Kept, end: usize },
+    Redirect { output: Sink, errors: Sink },
+    Loop(Loop),
+}
+
+/// A loop that goes round.
+#[derive(Clone, Debug)]
+pub(super) struct Loop {
+    pub(super) again: usize,
+    pub(super) end: usize,
+    /// Of a `for` loop: its variable, and the words that are left, the next one last.
+    pub(super) items: Option<(String, Vec<String>)>,
+    /// How the last round ended.
+    pub(super) code: i32,
+    pub(super) round_began: Instant,
+    pub(super) fast_rounds: usize,
+}
+
+/// What is to be done with what a command comes to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Running {
+    pub(super) output: Sink,
+    pub(super) errors: Sink,
+    pub(super) is_asked: bool,
+}
+
+/// A program to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// Its name and arguments.
+    pub words: Vec<String>,
+    /// Its standard input, and how much of it was read.
+    pub(super) input: (Rc<str>, usize),
+    /// The variables that the shell has set and passes on.
+    pub exported: Vec<(String, String)>,
+    /// Where its output will go.
+    pub output: Sink,
+    /// It is in a loop that may have no end.
+    pub is_background: bool,
+}
+
+impl Command {
+    /// Its standard input.
+    pub fn input(&self) -> &str {
+        self.input.0.get(self.input.1..).unwrap_or_default()
+    }
+}
+
+/// Text to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Where to.
+    pub to: Sink,
+    /// What.
+    pub text: String,
+}
+
+/// What comes next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Run this, and say with [`Shell::done`] what came of it.
+    Run(Command),
+    /// Write these.
+    Write(Vec<Write>),
+    /// Let time pass; None: for ever.
+    Sleep {
+        /// How long.
+        time: Option<Duration>,
+        /// Whether nobody waits for it.
+        is_background: bool,
+    },
+    /// It has ended with this code.
+    End(i32),
+    /// It is not understood what comes now.
+    Beyond,
+}
+
+impl Shell {
+    /// A shell that will run a program with this environment.
+    pub fn new(program: Rc<Program>, environment: impl IntoIterator<Item = (String, String)>) -> Shell {
+        let variables: BTreeMap<String, String> = environment.into_iter().collect();
+        let exported = variables.keys().cloned().collect();
+        let scope = Scope {
+            bytes: variables.values().map(String::len).sum(),
+            variables: Rc::new(variables),
+            exported: Rc::new(exported),
+            stops_on_error: program.stops_on_error,
+            ..Scope::default()
+        };
+        Shell { program, scope, ..Shell::default() }
+    }
+
+    /// Whether it is a shell, or one command without any.
+    pub fn is_shell(&self) -> bool {
+        self.program.is_shell
+    }
+
+    /// Goes on until somebody else has something to do.
+    pub fn next(&mut self, now: Instant) -> Turn {
+        if self.spent.0 != now {
+            self.spent = (now, 0);
+        }
+        let program = self.program.clone();
+        loop {
+            let Some(op) = program.ops.get(self.at) else { return Turn::End(self.code) };
+            self.at += 1;
+            match self.spend(0).and_then(|()| self.operate(op, now)) {
+                Ok(None) => {}
+                Ok(Some(turn)) => return turn,
+                Err(Beyond) => {
+                    // So it stays.
+                    self.at -= 1;
+                    self.spent.1 = BUDGET;
+                    return Turn::Beyond;
+                }
+            }
+        }
+    }
+
+    /// What came of the command that was to run. Gives what is to be written.
+    pub fn done(&mut self, output: String, errors: String, code: i32) -> Vec<Write> {
+        let Running { output: to, errors: errors_to, is_asked } = std::mem::take(&mut self.runs);
+        self.code = code;
+        let truncates = matches!(to, Sink::File { append: false, .. });
+        let mut writes = Vec::new();
+        if to == errors_to {
+            self.print(to, output + &errors, truncates, &mut writes);
+        } else {
+            self.print(to, output, truncates, &mut writes);
+            self.print(errors_to, errors, false, &mut writes);
+        }
+        self.stop_on_error(is_asked);
+        writes
+    }
+
+    /// What was to be written could not be.
+    pub fn refused(&mut self, path: &str, why: &str) -> String {
+        self.code = 1;
+        format!("sh: can't create {path}: {why}\n")
+    }
+
+    fn print(&mut self, to: Sink, text: String, even_nothing: bool, writes: &mut Vec<Write>) {
+        let spent = self.spend(text.len());
+        match to {
+            _ if text.is_empty() && !even_nothing => {}
+            // The next operation says that it is too much.
+            _ if text.len() > TEXT_MAX || spent.is_err() => self.spent.1 = BUDGET,
+            Sink::Nowhere => {}
+            Sink::Kept(at) => match self.kept.get_mut(at) {
+                Some(kept) if kept.len() + text.len() <= TEXT_MAX => kept.push_str(&text),
+                _ => self.spent.1 = BUDGET,
+            },
+            to => writes.push(Write { to, text }),
+        }
+    }
+
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Beyond> {
+        self.spent.1 = self.spent.1.saturating_add(1 + bytes / 256);
+        if self.spent.1 > BUDGET { Err(Beyond) } else { Ok(()) }
+    }
+
+    fn operate(&mut self, op: &Op, now: Instant) -> Result<Option<Turn>, Beyond> {
+        match op {
+            Op::Simple(simple) => return self.simple(simple, now),
+            Op::Skip(length) => self.at += length,
+            Op::SkipIf(well, length) if (self.code == 0) == *well => self.at += length,
+            Op::SkipIf(..) => {}
+            Op::Not => self.code = i32::from(self.code == 0),
+            Op::Enter { length, output, reads } => self.enter(*length, *output, *reads),
+            Op::Leave => self.leave(),
+            Op::Redirect { values, redirects } => return self.redirect(*values, redirects).map(Some),
+            Op::Restore => drop(self.pop()),
+            Op::Loop { length } => self.begin_loop(*length, None, now),
+            Op::For { name, values, words, length } => {
+                let mut items = self.expansion(*values).fields(words)?;
+                items.reverse();
+                self.begin_loop(*length, Some((name.clone(), items)), now);
+            }
+            Op::Each => self.each()?,
+            Op::Again => self.again(now)?,
+            Op::Done => self.end_loop(),
+            Op::Case { values, word, arms, otherwise } => self.case(*values, word, arms, *otherwise)?,
+            Op::Beyond => return Err(Beyond),
+        }
+        Ok(None)
+    }
+
+    fn enter(&mut self, length: usize, kept: Kept, reads: bool) {
+        let outside = Box::new(self.scope.clone());
+        self.stack.push(Frame::Subshell { outside, kept, end: self.at + length });
+        if reads {
+            self.scope.input = std::mem::take(&mut self.pipe).into();
+            self.scope.read = 0;
+        }
+        if kept != Kept::Not {
+            self.scope.output = Sink::Kept(self.kept.len());
+            self.kept.push(String::new());
+        }
+    }
+
+    fn leave(&mut self) {
+        let Some(Frame::Subshell { outside, kept, .. }) = self.pop() else { return };
+        self.scope = *outside;
+        match kept {
+            Kept::Not => {}
+            Kept::Pipe => self.pipe = self.kept.pop().unwrap_or_default(),
+            Kept::Value => {
+                let mut value = self.kept.pop().unwrap_or_default();
+                value.truncate(value.trim_end_matches('\n').len());
+                self.values.push(value);
+            }
+        }
+    }
+
+    /// Takes away the top of the stack.
+    pub(super) fn pop(&mut self) -> Option<Frame> {
+        let frame = self.stack.pop()?;
+        if let Frame::Redirect { output, errors } = &frame {
+            (self.scope.output, self.scope.errors) = (output.clone(), errors.clone());
+        }
+        Some(frame)
+    }
+
+    /// The files begin with nothing in them; then whatever is printed goes to their ends.
+    fn redirect(&mut self, values: usize, redirects: &[Redirect]) -> Result<Turn, Beyond> {
+        let (mut output, mut errors) = self.expansion(values).sinks(redirects)?;
+        let mut writes = Vec::new();
+        for sink in [&mut output, &mut errors] {
+            if let Sink::File { path, append: append @ false } = sink {
+                let to = Sink::File { path: path.clone(), append: false };
+                *append = true;
+                writes.push(Write { to, text: String::new() });
+            }
+        }
+        self.stack.push(Frame::Redirect {
+            output: std::mem::replace(&mut self.scope.output, output),
+            errors: std::mem::replace(&mut self.scope.errors, errors),
+        });
+        Ok(Turn::Write(writes))
+    }
+
+    /// The shell, or the subshell that it is in, ends with this code.
+    pub(super) fn exit(&mut self, code: i32) {
+        self.code = code;
+        while let Some(frame) = self.stack.last() {
+            if let Frame::Subshell { end, .. } = frame {
+                self.at = *end;
+                return;
+            }
+            self.pop();
+        }
+        self.at = usize::MAX;
+    }
+
+    fn values_of(&mut self, count: usize) -> std::vec::IntoIter<String> {
+        let at = self.values.len().saturating_sub(count);
+        self.values.split_off(at).into_iter()
+    }
+
+    pub(super) fn expansion(&mut self, values: usize) -> Expansion<'_> {
+        let values = self.values_of(values);
+        Expansion { shell: self, values, length: 0 }
+    }
+}

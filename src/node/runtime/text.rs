@@ -1,0 +1,300 @@
+//! Programs that read lines and print lines: what stands between the pipes of a script.
+//!
+//! Left out: options that are not listed here. A command with any of them does well and prints nothing, as `awk` and `sed` do.
+
+use regex::RegexBuilder;
+
+use super::exec::Ran;
+
+/// Runs one; `read` gives a file's text. None: it is not one of them.
+pub(super) fn run(words: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+    let (name, rest) = words.split_first()?;
+    let (flags, operands): (Vec<&str>, Vec<&str>) =
+        rest.iter().partition(|word| word.len() > 1 && word.starts_with('-'));
+    let letters: String = flags.iter().map(|flag| &flag[1..]).collect();
+    let only = |known: &str| letters.chars().all(|letter| known.contains(letter)).then_some(());
+    match *name {
+        "basename" => Some(Ran::well(format!("{}\n", operands.first()?.trim_end_matches('/').rsplit('/').next()?))),
+        "cat" => only("").map(|()| of_texts("cat", &operands, input, read, str::to_owned)),
+        "cut" => cut(rest, input, read),
+        "dirname" => Some(Ran::well(match operands.first()?.trim_end_matches('/').rsplit_once('/') {
+            Some(("", _)) => "/\n".to_owned(),
+            Some((directory, _)) => format!("{directory}\n"),
+            None => ".\n".to_owned(),
+        })),
+        "grep" | "egrep" | "fgrep" => only("EFciqv").and_then(|()| grep(name, &letters, &operands, input, read)),
+        "head" | "tail" => ends(name, rest, input, read),
+        "printf" => Some(Ran::well(printed(rest.first()?, &rest[1..]))),
+        "seq" => seq(rest),
+        "sort" => only("nru").map(|()| of_texts("sort", &operands, input, read, |text| sorted(text, &letters))),
+        "tr" => tr(rest, input),
+        "uniq" => only("").map(|()| {
+            of_texts("uniq", &operands, input, read, |text| {
+                let mut lines: Vec<&str> = text.lines().collect();
+                lines.dedup();
+                joined(lines)
+            })
+        }),
+        "wc" => only("clw").map(|()| {
+            let path = operands.first().map_or(String::new(), |path| format!(" {path}"));
+            of_texts("wc", &operands, input, read, |text| format!("{}{path}\n", counted(text, &letters)))
+        }),
+        _ => None,
+    }
+}
+
+/// What becomes of the texts of files together, or of the input.
+fn of_texts(
+    name: &str,
+    paths: &[&str],
+    input: &str,
+    read: &dyn Fn(&str) -> Option<String>,
+    change: impl Fn(&str) -> String,
+) -> Ran {
+    let mut ran = Ran::default();
+    let mut all = String::new();
+    for path in paths {
+        match if *path == "-" { Some(input.to_owned()) } else { read(path) } {
+            Some(text) => all += &text,
+            None => {
+                ran.errors += &format!("{name}: can't open '{path}': No such file or directory\n");
+                ran.code = 1;
+            }
+        }
+    }
+    ran.output = if paths.is_empty() { change(input) } else { change(&all) };
+    ran
+}
+
+fn joined<'a>(lines: impl IntoIterator<Item = &'a str>) -> String {
+    lines.into_iter().flat_map(|line| [line, "\n"]).collect()
+}
+
+fn sorted(text: &str, letters: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    if letters.contains('n') {
+        let digits =
+            |line: &str| line.trim_start().split(|c: char| !c.is_ascii_digit() && c != '-').next()?.parse().ok();
+        lines.sort_by_key(|line| digits(line).unwrap_or(0_i64));
+    }
+    if letters.contains('r') {
+        lines.reverse();
+    }
+    if letters.contains('u') {
+        lines.dedup();
+    }
+    joined(lines)
+}
+
+fn counted(text: &str, letters: &str) -> String {
+    let counts = [('l', text.matches('\n').count()), ('w', text.split_whitespace().count()), ('c', text.len())];
+    let shown = counts.iter().filter(|(letter, _)| letters.is_empty() || letters.contains(*letter));
+    let shown: Vec<String> = shown.map(|(_, count)| count.to_string()).collect();
+    shown.join(" ")
+}
+
+/// Mirrors busybox's `grep`: 0 if a line fits, 1 if none does.
+fn grep(
+    name: &str,
+    letters: &str,
+    operands: &[&str],
+    input: &str,
+    read: &dyn Fn(&str) -> Option<String>,
+) -> Option<Ran> {
+    let (pattern, paths) = operands.split_first()?;
+    let pattern = match (name, letters) {
+        ("fgrep", _) => regex::escape(pattern),
+        (_, letters) if letters.contains('F') => regex::escape(pattern),
+        ("egrep", _) => (*pattern).to_owned(),
+        (_, letters) if letters.contains('E') => (*pattern).to_owned(),
+        _ => extended(pattern),
+    };
+    let regex = RegexBuilder::new(&pattern).case_insensitive(letters.contains('i')).size_limit(1 << 18).build().ok()?;
+    let fits = |line: &&str| regex.is_match(line) != letters.contains('v');
+    let mut ran = of_texts("grep", paths, input, read, |text| joined(text.lines().filter(fits)));
+    let found = ran.output.lines().count();
+    ran.code = if ran.code > 0 { 2 } else { i32::from(found == 0) };
+    if letters.contains('c') {
+        ran.output = format!("{found}\n");
+    }
+    if letters.contains('q') {
+        ran.output.clear();
+    }
+    Some(ran)
+}
+
+/// A basic regular expression as an extended one: what has a backslash in the one has none in the other.
+fn extended(pattern: &str) -> String {
+    const TURNED: &str = "+?|(){}";
+    let mut all = String::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some(c) if TURNED.contains(c) => all.push(c),
+                c => all.extend(['\\'].into_iter().chain(c)),
+            },
+            c if TURNED.contains(c) => all.extend(['\\', c]),
+            c => all.push(c),
+        }
+    }
+    all
+}
+
+/// `head -n 3`, `tail -3`.
+fn ends(name: &str, rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+    let (count, paths) = match rest {
+        ["-n", count, paths @ ..] => (*count, paths),
+        [flag, paths @ ..] if flag.len() > 1 && flag.starts_with('-') => (flag[1..].trim_start_matches('n'), paths),
+        paths => ("10", paths),
+    };
+    let count: usize = count.parse().ok()?;
+    Some(of_texts(name, paths, input, read, |text| {
+        let lines: Vec<&str> = text.lines().collect();
+        match name {
+            "head" => joined(lines.into_iter().take(count)),
+            _ => joined(lines[lines.len().saturating_sub(count)..].iter().copied()),
+        }
+    }))
+}
+
+/// `cut -d : -f 2`.
+fn cut(rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+    let (mut between, mut fields, mut paths) = ("\t", None, Vec::new());
+    let mut words = rest.iter().copied();
+    while let Some(word) = words.next() {
+        match word {
+            "-d" => between = words.next()?,
+            "-f" => fields = words.next(),
+            _ if word.starts_with("-d") => between = &word[2..],
+            _ if word.starts_with("-f") => fields = Some(&word[2..]),
+            _ if word.starts_with('-') => return None,
+            path => paths.push(path),
+        }
+    }
+    let fields: Vec<usize> = fields?.split(',').map(|field| field.parse().ok()).collect::<Option<_>>()?;
+    let one = |line: &str| match line.contains(between) {
+        false => format!("{line}\n"),
+        true => {
+            let parts: Vec<&str> = line.split(between).collect();
+            let wanted: Vec<&str> = fields.iter().filter_map(|at| parts.get(at.checked_sub(1)?)).copied().collect();
+            wanted.join(between) + "\n"
+        }
+    };
+    (!between.is_empty()).then(|| of_texts("cut", &paths, input, read, |text| text.lines().map(one).collect()))
+}
+
+/// `tr a-z A-Z` and `tr -d '\n'`.
+fn tr(rest: &[&str], input: &str) -> Option<Ran> {
+    let set = |text: &str| -> Vec<char> {
+        let chars: Vec<char> = text.replace("\\n", "\n").replace("\\t", "\t").chars().collect();
+        match chars.as_slice() {
+            [first, '-', last] => (*first..=*last).collect(),
+            _ => chars,
+        }
+    };
+    Some(Ran::well(match rest {
+        ["-d", gone] => {
+            let gone = set(gone);
+            input.chars().filter(|c| !gone.contains(c)).collect::<String>()
+        }
+        [from, to] if !from.starts_with('-') => {
+            let (from, to) = (set(from), set(to));
+            let turned = |c: char| from.iter().position(|other| *other == c).and_then(|at| to.get(at).or(to.last()));
+            input.chars().map(|c| turned(c).copied().unwrap_or(c)).collect()
+        }
+        _ => return None,
+    }))
+}
+
+/// `seq 5`, `seq 2 5`, `seq 1 2 9`.
+fn seq(rest: &[&str]) -> Option<Ran> {
+    let numbers: Vec<i64> = rest.iter().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let (first, step, last) = match numbers.as_slice() {
+        [last] => (1, 1, *last),
+        [first, last] => (*first, 1, *last),
+        [first, step, last] => (*first, *step, *last),
+        _ => return None,
+    };
+    const LINES_MAX: usize = 100_000;
+    let goes_on = |at: &i64| if step > 0 { *at <= last } else { *at >= last };
+    let line = std::iter::successors(Some(first), |at| at.checked_add(step)).take_while(goes_on);
+    (step != 0).then(|| Ran::well(line.take(LINES_MAX).map(|at| format!("{at}\n")).collect::<String>()))
+}
+
+/// `printf` with `%s` and `%d`: as often as there are arguments for it.
+fn printed(format: &str, arguments: &[&str]) -> String {
+    let mut all = String::new();
+    let mut arguments = arguments.iter();
+    loop {
+        let mut chars = format.chars();
+        let before = arguments.len();
+        while let Some(c) = chars.next() {
+            match (c, chars.clone().next()) {
+                ('%', Some('%')) => all.push('%'),
+                ('%', Some('s' | 'd' | 'i')) => all += arguments.next().copied().unwrap_or_default(),
+                ('\\', Some('n')) => all.push('\n'),
+                ('\\', Some('t')) => all.push('\t'),
+                ('\\', Some('\\')) => all.push('\\'),
+                (c, _) => {
+                    all.push(c);
+                    continue;
+                }
+            }
+            chars.next();
+        }
+        if arguments.len() == 0 || arguments.len() == before {
+            return all;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_worked_on() {
+        let read = |path: &str| (path == "/f").then(|| "b:2\na:10\nb:2\n".to_owned());
+        let ran = |line: &str, input: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            run(&words, input, &read).map(|ran| format!("{}{}{}", ran.output, ran.errors, ran.code))
+        };
+        for (line, input, expected) in [
+            ("cat", "in\n", Some("in\n0")),
+            ("cat /f -", "in\n", Some("b:2\na:10\nb:2\nin\n0")),
+            ("grep ^b /f", "", Some("b:2\nb:2\n0")),
+            ("grep -qi A /f", "", Some("0")),
+            ("grep -v b", "b\n", Some("1")),
+            ("grep -c b", "b\nc\n", Some("1\n0")),
+            ("grep -E a|c", "b\nc\n", Some("c\n0")),
+            ("grep a\\|c", "b\nc\n", Some("c\n0")),
+            ("grep -F .", "b\nc.\n", Some("c.\n0")),
+            ("grep x /none", "", Some("grep: can't open '/none': No such file or directory\n2")),
+            ("grep -A1 b", "b\n", None),
+            ("wc -l", "b\nc\n", Some("2\n0")),
+            ("wc -l /f", "", Some("3 /f\n0")),
+            ("wc", "a b\n", Some("1 2 4\n0")),
+            ("head -n 1 /f", "", Some("b:2\n0")),
+            ("tail -2 /f", "", Some("a:10\nb:2\n0")),
+            ("sort -u /f", "", Some("a:10\nb:2\n0")),
+            ("sort -rn", "2\n10\n", Some("10\n2\n0")),
+            ("uniq", "a\na\nb\n", Some("a\nb\n0")),
+            ("cut -d: -f2 /f", "", Some("2\n10\n2\n0")),
+            ("cut -d : -f 2,1", "a:b:c\n", Some("b:a\n0")),
+            ("tr a-z A-Z", "web", Some("WEB0")),
+            ("tr -d \\n", "a\nb\n", Some("ab0")),
+            ("seq 3", "", Some("1\n2\n3\n0")),
+            ("seq 9 -4 1", "", Some("9\n5\n1\n0")),
+            ("seq 1 0 2", "", None),
+            ("basename /a/b/", "", Some("b\n0")),
+            ("dirname /a/b", "", Some("/a\n0")),
+            ("printf %s-%d\\n a 1 b 2", "", Some("a-1\nb-2\n0")),
+            ("printf 100%", "", Some("100%0")),
+            ("awk {print}", "", None),
+        ] {
+            assert_eq!(ran(line, input).as_deref(), expected, "{line}");
+        }
+    }
+}

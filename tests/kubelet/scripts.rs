@@ -1,0 +1,177 @@
+//! What containers do while they run: scripts that wait for others, decide and go round.
+
+use std::time::Duration;
+
+use kubestep::bugs;
+use kubestep::cluster::Cluster;
+use kubestep::cluster::scenario::Scenario;
+use kubestep::engine::What;
+
+/// A cluster in which this Pod was applied.
+fn applied(pod: &str) -> Cluster {
+    let indented: String = pod.lines().map(|line| format!("    {line}\n")).collect();
+    let text = format!(
+        "title: a script\nnodes: 2\nproxy: true\ndns: true\nfiles:\n  pod.yaml: |\n{indented}timeline:\n- kubectl apply -f pod.yaml\n"
+    );
+    let mut cluster = bugs::cluster(&Scenario::parse("script", &text).expect("it is well formed"));
+    cluster.settle(Duration::from_secs(60));
+    cluster
+}
+
+/// What a line prints, when nothing but background traffic is left.
+fn said(cluster: &mut Cluster, line: &str) -> String {
+    let before = cluster.kubectl.printed();
+    cluster.type_lines(vec![line.to_owned()]);
+    cluster.settle(Duration::from_secs(120));
+    assert!(cluster.is_quiet(), "{line}: it comes to rest");
+    let said = cluster.kubectl.printed_since(before);
+    said.split_once('\n').map_or(String::new(), |(_, said)| said.trim_end().to_owned())
+}
+
+fn pass(cluster: &mut Cluster, seconds: u64) {
+    let end = cluster.engine.now() + Duration::from_secs(seconds);
+    while cluster.engine.peek().is_some_and(|next| next.due <= end) {
+        cluster.step();
+    }
+}
+
+/// The columns READY and STATUS of `kubectl get pod`.
+fn state(cluster: &mut Cluster, pod: &str) -> String {
+    let table = said(cluster, &format!("kubectl get pod {pod} --no-headers"));
+    table.split_whitespace().skip(1).take(2).collect::<Vec<_>>().join(" ")
+}
+
+const INIT: &str = r#"apiVersion: v1
+kind: Pod
+metadata:
+  name: myapp-pod
+spec:
+  containers:
+  - name: myapp-container
+    image: busybox:1.28
+    command: ['sh', '-c', 'echo The app is running! && sleep 3600']
+  initContainers:
+  - name: init-myservice
+    image: busybox:1.28
+    command: ['sh', '-c', "until nslookup myservice.$(cat /var/run/secrets/kubernetes.io/serviceaccount/namespace).svc.cluster.local; do echo waiting for myservice; sleep 2; done"]
+  - name: init-mydb
+    image: busybox:1.28
+    command: ['sh', '-c', "until nslookup mydb.$(cat /var/run/secrets/kubernetes.io/serviceaccount/namespace).svc.cluster.local; do echo waiting for mydb; sleep 2; done"]
+"#;
+
+/// The example of the page on init containers: they wait for Services.
+#[test]
+fn init_containers_wait_for_services() {
+    let mut cluster = applied(INIT);
+    assert!(cluster.is_quiet(), "nobody waits for a loop that may have no end");
+    assert_eq!(state(&mut cluster, "myapp-pod"), "0/1 Init:0/2");
+    pass(&mut cluster, 30);
+    let log = said(&mut cluster, "kubectl logs myapp-pod -c init-myservice");
+    assert!(log.contains("** server can't find myservice.default.svc.cluster.local: NXDOMAIN"), "{log}");
+    let waited = log.matches("waiting for myservice").count();
+    assert!((10..40).contains(&waited), "{waited}: {log}");
+    said(&mut cluster, "kubectl create service clusterip myservice --tcp=80:9376");
+    pass(&mut cluster, 10);
+    assert_eq!(state(&mut cluster, "myapp-pod"), "0/1 Init:1/2");
+    said(&mut cluster, "kubectl create service clusterip mydb --tcp=80:9377");
+    // The end of a loop is no background traffic: the first event of it is followed until all is done.
+    while cluster.is_quiet() {
+        cluster.step().expect("the loop goes on");
+    }
+    cluster.settle(Duration::from_secs(60));
+    assert_eq!(state(&mut cluster, "myapp-pod"), "1/1 Running");
+    assert_eq!(said(&mut cluster, "kubectl logs myapp-pod -c myapp-container"), "The app is running!");
+}
+
+/// Going back while a script is in the middle of a loop: it goes on as it did.
+#[test]
+fn a_script_is_saved_with_the_world() {
+    let mut cluster = applied(INIT);
+    while cluster.engine.tasks().next().is_some() {
+        cluster.step();
+    }
+    let saved = cluster.save().expect("no task is in flight");
+    let mut log = || {
+        pass(&mut cluster, 20);
+        let log = said(&mut cluster, "kubectl logs myapp-pod -c init-myservice");
+        cluster.restore(&saved);
+        log
+    };
+    assert_eq!(log(), log());
+}
+
+fn pod(script: &str) -> String {
+    let script: String = script.lines().map(|line| format!("      {line}\n")).collect();
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web-1\nspec:\n  restartPolicy: Never\n  containers:\n  - name: main\n    \
+         image: nginx:1.27\n    command:\n    - bash\n    - -c\n    - |\n{script}    volumeMounts:\n    - {{name: conf, mountPath: \
+         /mnt/conf.d}}\n  volumes:\n  - name: conf\n    emptyDir: {{}}\n"
+    )
+}
+
+#[test]
+fn scripts_decide_and_go_round() {
+    let server_id = r#"set -ex
+# Generate mysql server-id from pod ordinal index.
+[[ $HOSTNAME =~ -([0-9]+)$ ]] || exit 1
+ordinal=${BASH_REMATCH[1]}
+echo [mysqld] > /mnt/conf.d/server-id.cnf
+# Add an offset to avoid reserved server-id=0 value.
+echo server-id=$((100 + $ordinal)) >> /mnt/conf.d/server-id.cnf
+if [[ $ordinal -eq 0 ]]; then
+  echo primary
+else
+  echo replica
+fi
+cat /mnt/conf.d/server-id.cnf"#;
+    for (script, state_then, log) in [
+        (server_id, "0/1 Completed", "replica\n[mysqld]\nserver-id=101"),
+        ("for i in 1 2 3; do echo $i; sleep 1; done; exit 4", "0/1 Error", "1\n2\n3"),
+        ("seq 1 5 | while read i; do echo $((i * i)); done | tail -n 2", "0/1 Completed", "16\n25"),
+        ("if [ -d /mnt/conf.d ] && cat /etc/hosts | grep -q web-1; then echo yes; fi", "0/1 Completed", "yes"),
+        (
+            "case $HOSTNAME in *-0) echo first;; *) echo other;; esac; wget -q http://example.com/x",
+            "0/1 Completed",
+            "other",
+        ),
+        ("i=0; while [ $i -lt 3 ]; do i=$((i+1)); done; echo $i; exec nginx", "1/1 Running", "3"),
+        ("wget -q -O- http://nobody || echo $? && sleep infinity", "1/1 Running", "wget: bad address 'nobody'\n1"),
+        ("f() { echo no; }; f", "1/1 Running", ""),
+    ] {
+        let mut cluster = applied(&pod(script));
+        pass(&mut cluster, 30);
+        assert_eq!(state(&mut cluster, "web-1"), state_then, "{script}");
+        assert_eq!(said(&mut cluster, "kubectl logs web-1"), log, "{script}");
+        assert!(cluster.engine.take_crashes().is_empty(), "{script}");
+    }
+}
+
+/// A script that comes to a server listens from then on.
+#[test]
+fn a_script_may_end_in_a_server() {
+    let mut cluster = applied(&pod("until [ -f /ready ]; do sleep 1; done; nginx -g 'daemon off;'"));
+    let asks = "kubectl exec web-1 -- curl -sS localhost";
+    let refused = said(&mut cluster, asks);
+    assert!(refused.contains("Connection refused"), "{refused}");
+    said(&mut cluster, "kubectl exec web-1 -- touch /ready");
+    pass(&mut cluster, 2);
+    assert!(said(&mut cluster, asks).contains("default/web-1 on "));
+}
+
+/// A loop that never lets time pass is given up, and does not hold up anybody.
+#[test]
+fn a_loop_without_a_pause_comes_to_an_end() {
+    for script in
+        ["while true; do echo a; done", "while true; do while true; do :; done & done", "x=a; while :; do x=$x$x; done"]
+    {
+        let mut cluster = applied(&pod(script));
+        pass(&mut cluster, 30);
+        assert_eq!(state(&mut cluster, "web-1"), "1/1 Running", "{script}");
+        assert!(said(&mut cluster, "kubectl logs web-1").len() < 50_000);
+        let wakes = cluster
+            .engine
+            .pending()
+            .filter(|event| matches!(&event.what, What::Wake { what, .. } if what.starts_with("process")));
+        assert_eq!(wakes.count(), 0, "{script}");
+    }
+}
