@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         }
         match verdict == Verdict::NotStarted || verdict.passes() {
             true => println!("exercise {} ... {}", exercise.folder, report::line(exercise, &verdict)),
-            false => print!("exercise {}", report::full(root, exercise, &verdict)),
+            false => print!("exercise {}", report::shown(root, exercise, &verdict)),
         }
         if let Err(error) = progress::remember(root, exercise, &verdict) {
             println!("{error}");

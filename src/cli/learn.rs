@@ -4,12 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::anyhow;
-use console::Term;
 
-use crate::lab::{Exercise, TABLE, Verdict, process, progress, report, shelf, words};
-
-/// No line of a verdict has more columns, however wide the terminal.
-const WIDEST: usize = 100;
+use crate::lab::{Exercise, TABLE, Verdict, process, progress, report, shelf};
 
 /// `learn`: where am I, what is next. Builds nothing. `--until NAME`: the answers before that one are handed out.
 pub fn learn(until: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -79,23 +75,9 @@ pub fn grade(name: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
 /// Grades one, says what came of it and remembers it.
 pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -> anyhow::Result<Verdict> {
     let verdict = process::grade(root, exercise);
-    write!(out, "{}", in_terminal(report::full(root, exercise, &verdict), &verdict))?;
+    write!(out, "{}", report::shown(root, exercise, &verdict))?;
     progress::remember(root, exercise, &verdict).map_err(|error| anyhow!(error))?;
     Ok(verdict)
-}
-
-/// A verdict as the terminal is wide, and not wider than one can read. What rustc draws stays as it is, and so does what is to
-/// be copied.
-fn in_terminal(text: String, verdict: &Verdict) -> String {
-    let columns = match (verdict, Term::stdout().size_checked()) {
-        (Verdict::DoesNotCompile(_), _) | (_, None) => return text,
-        (_, Some((_, columns))) => usize::from(columns).min(WIDEST),
-    };
-    let line = |line: &str| match line.contains("cargo run") {
-        true => format!("{line}\n"),
-        false => words::fitting(line, columns),
-    };
-    text.lines().map(line).collect()
 }
 
 /// `hint NAME [N]`: one hint of the ladder.
@@ -103,7 +85,7 @@ pub fn hint(name: &str, number: usize, out: &mut dyn Write) -> anyhow::Result<()
     let exercise = Exercise::find(name).map_err(|error| anyhow!(error))?;
     let hint = exercise.hints.get(number.wrapping_sub(1));
     let hint = hint.ok_or_else(|| anyhow!("there are hints 1 to {}", exercise.hints.len()))?;
-    writeln!(out, "hint {number} of {}: {hint}", exercise.hints.len())?;
+    write!(out, "{}", report::in_terminal(&format!("hint {number} of {}: {hint}\n", exercise.hints.len())))?;
     match number < exercise.hints.len() {
         true => writeln!(out, "more: cargo run -- hint {} {}", exercise.name(), number + 1)?,
         false => writeln!(out, "the answer: cargo run -- solution {}", exercise.name())?,

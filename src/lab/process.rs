@@ -23,6 +23,9 @@ const SECONDS: Duration = Duration::from_secs(4);
 /// Address space, of which the allocator reserves a good part before it is used.
 const MEMORY_KIB: u32 = 4 << 20;
 const PRINTED: usize = 4 << 20;
+/// Of what a panic says, so many characters are shown, in so many lines.
+const PANIC: usize = 600;
+const PANIC_LINES: usize = 12;
 /// How long to wait for what is still in the pipes of a process that has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -183,8 +186,8 @@ fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<S
     }
     match ended {
         None => {
-            let all = format!("within {} s, the time that there is for all of them", SECONDS.as_secs());
-            Err((format!("it does not come to an end: no answer{at} {all}"), answered))
+            let all = format!("and the {} s that there are for all of them are over", SECONDS.as_secs());
+            Err((format!("it does not come to an end: no answer{at}, {all}"), answered))
         }
         Some(status) if !status.success() || answered < asked => {
             Err((format!("it ends the process ({status}){at}"), answered))
@@ -211,6 +214,8 @@ pub(super) fn start(program: &Path, arguments: &[&str]) -> std::io::Result<Child
     };
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    // A panic says where it was; the names of ours below it are no help.
+    command.env("RUST_BACKTRACE", "0");
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
 
@@ -340,15 +345,20 @@ pub(super) fn end_group(child: &Child) {
 /// How a process ended, by what it printed; None if that says nothing.
 fn how_it_ended(printed: usize, errors: &str, at: &str) -> Option<String> {
     if printed >= PRINTED {
-        return Some(format!("it prints without end: {} MiB{at}", PRINTED >> 20));
+        return Some(format!("it prints without end, or too much: more than {} MiB{at}", PRINTED >> 20));
     }
     if errors.contains("memory allocation of") {
         return Some(format!("it asks for more than {} GiB of memory{at}", MEMORY_KIB >> 20));
     }
-    if let Some(panic) = errors.find("panicked at") {
+    if let Some((_, said)) = errors.split_once("panicked at ") {
         // How to get a backtrace is no news: here nobody can.
-        let said: Vec<&str> = errors[panic..].lines().filter(|line| !line.starts_with("note: ")).collect();
-        return Some(format!("it panics{at}: {}", said.join("\n").trim()));
+        let said = said.lines().filter(|line| !line.starts_with("note: ")).take(PANIC_LINES);
+        let said = said.collect::<Vec<_>>().join("\n").replacen(":\n", ": ", 1);
+        let said: String = said.trim().chars().take(PANIC).collect();
+        return Some(match at {
+            "" => format!("it panics at {said}"),
+            at => format!("it panics{at}\nat {said}"),
+        });
     }
     errors.contains("has overflowed its stack").then(|| format!("it calls itself without end{at}"))
 }

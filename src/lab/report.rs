@@ -3,7 +3,12 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::{Exercise, Failure, Verdict, shelf};
+use console::Term;
+
+use super::{Exercise, Failure, Verdict, shelf, words};
+
+/// No line has more columns, however wide the terminal.
+const WIDEST: usize = 100;
 
 /// A verdict in one line, as a test's result.
 pub fn line(exercise: &Exercise, verdict: &Verdict) -> String {
@@ -48,6 +53,22 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
     text
 }
 
+/// The same, as wide as the terminal is. What rustc draws stays as it is.
+pub fn shown(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
+    let text = full(root, exercise, verdict);
+    if matches!(verdict, Verdict::DoesNotCompile(_)) { text } else { in_terminal(&text) }
+}
+
+/// A text as wide as the terminal is, and not wider than one can read. A line with something to copy stays as it is.
+pub fn in_terminal(text: &str) -> String {
+    let Some((_, columns)) = Term::stdout().size_checked() else { return text.to_owned() };
+    let line = |line: &str| match line.contains("cargo run") {
+        true => format!("{line}\n"),
+        false => words::fitting(line, usize::from(columns).min(WIDEST)),
+    };
+    text.lines().map(line).collect()
+}
+
 /// What is to be done with a file that is not started.
 fn to_write(root: &Path, exercise: &Exercise) -> String {
     let open = |text: Result<String, String>| text.map_or(1, |text| shelf::left_open(&text));
@@ -73,5 +94,5 @@ fn next(text: &mut String, what: &str) {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}\n")).collect()
+    text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") }).collect()
 }

@@ -17,6 +17,8 @@ const LONG: usize = 240;
 const LONG_ITEM: usize = 80;
 /// Items of no more run on in a line.
 const SHORT_ITEM: usize = 30;
+/// A column that is wider is none: `step 1234` is one.
+const FIRST_COLUMN: usize = 10;
 /// So many equal lines, one after another, are shown as one.
 const ALIKE: usize = 4;
 
@@ -157,14 +159,15 @@ pub fn owner(owner: &OwnerReference) -> Value {
     json!({"kind": kind, "name": name, "uid": uid, "controller": controller})
 }
 
-/// The lines of a text, none with more columns than these: broken between words, and what follows stands in by two more.
+/// The lines of a text, none with more columns than these: broken between words, and what follows stands in by two more, or
+/// below the second column.
 pub fn fitting(text: &str, width: usize) -> String {
     text.lines().map(|line| broken(line, width) + "\n").collect()
 }
 
 fn broken(line: &str, width: usize) -> String {
     let width = width.max(20);
-    let margin = line.chars().take_while(|c| *c == ' ').count().min(width / 2) + 2;
+    let margin = margin(line).min(width / 2);
     let (mut out, mut rest) = (String::new(), line.to_owned());
     while let Some((end, next)) = rest.char_indices().nth(width) {
         let at = if next == ' ' { end } else { rest[..end].rfind(' ').filter(|at| *at >= margin).unwrap_or(end) };
@@ -173,6 +176,14 @@ fn broken(line: &str, width: usize) -> String {
         rest = " ".repeat(margin) + rest[at..].trim_start();
     }
     out + &rest
+}
+
+/// Where the lines after the first begin.
+fn margin(line: &str) -> usize {
+    let text = line.trim_start();
+    let margin = line.len() - text.len();
+    let second = text.find("  ").filter(|gap| *gap <= FIRST_COLUMN);
+    second.map_or(margin + 2, |gap| margin + gap + (text.len() - gap - text[gap..].trim_start().len()))
 }
 
 fn indented(text: &str) -> String {
@@ -214,6 +225,7 @@ mod tests {
         assert_eq!(fitting("  one two three four five", 20), "  one two three four\n    five\n");
         assert_eq!(fitting(&"x".repeat(30), 20), format!("{}\n  {}\n", "x".repeat(20), "x".repeat(10)));
         assert_eq!(fitting("  a\nb", 20), "  a\nb\n");
+        assert_eq!(fitting("step 9   one two three", 20), "step 9   one two\n         three\n");
     }
 
     #[test]
