@@ -181,7 +181,7 @@ impl Function for Scoring {
             Some((Some(_), None)) => "a node with a taint that is not tolerated and not soft is out of the question",
             Some((None, _)) => "a node whose hard taints are all tolerated may be chosen",
             _ if case.nodes.iter().any(|node| !node.taints.is_empty()) => "soft taints cost points, and only those",
-            _ => "what would be left free counts, in whole percents",
+            _ => "without soft taints a score is 300 and what would be left free, in whole percents",
         }
     }
 
