@@ -117,7 +117,7 @@ const FLAGS: &[Flag] = &[
     lone("no-headers", "without the line of titles"),
     valued("node-port", "the port on every node"),
     lone("now", "with one second of grace"),
-    short('o', valued("output", "how to print: wide, yaml, json, name, jsonpath=…, go-template=…, custom-columns=…")),
+    short('o', valued("output", "wide, yaml, json, name, jsonpath=…, go-template=…, custom-columns=…")),
     lone("output-watch-events", "say with each line what has happened"),
     lone("overwrite", "where there is a value already, too"),
     short('p', valued("patch", "the patch, as JSON or YAML")),
