@@ -54,6 +54,34 @@ pub fn plain(value: &Value) -> String {
     }
 }
 
+/// Any value as Go's `%v` prints it: `map[a:1 b:[x y]]`.
+pub fn go_value(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) if number.is_f64() => go_float(number.as_f64().unwrap_or_default()),
+        Value::Number(number) => number.to_string(),
+        Value::Array(items) => format!("[{}]", items.iter().map(go_value).collect::<Vec<_>>().join(" ")),
+        Value::Object(fields) => {
+            let fields: Vec<String> = fields.iter().map(|(key, value)| format!("{key}:{}", go_value(value))).collect();
+            format!("map[{}]", fields.join(" "))
+        }
+    }
+}
+
+/// A fraction as Go's `%v` prints it: `0.5`, `3`, `1e+06`. Mirrors `%g` of `strconv/ftoa.go`.
+fn go_float(number: f64) -> String {
+    let shortest = format!("{number:e}");
+    let Some((digits, exponent)) = shortest.split_once('e') else { return shortest };
+    match exponent.parse::<i32>() {
+        Ok(exponent) if !(-4..6).contains(&exponent) => {
+            format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+        }
+        _ => number.to_string(),
+    }
+}
+
 /// The time at `path`.
 pub fn time(value: &Value, path: &str) -> Option<Timestamp> {
     text(value, path).parse().ok()

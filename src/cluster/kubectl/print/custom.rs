@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::fields::go_value;
 use super::{jsonpath, tabs};
 
 /// Titles and paths, and whether the titles are shown.
@@ -36,26 +37,12 @@ impl Columns {
         }
         for object in objects {
             let cells = self.columns.iter().map(|(_, path)| {
-                let found: Vec<String> = jsonpath::find(path, object)?.into_iter().map(go_text).collect();
+                let found: Vec<String> = jsonpath::find(path, object)?.into_iter().map(go_value).collect();
                 Ok(if found.is_empty() { "<none>".to_owned() } else { found.join(",") })
             });
             rows.push(cells.collect::<Result<Vec<_>, String>>()?.join("\t"));
         }
         Ok(tabs::table(&rows.iter().map(|row| format!("{row}\n")).collect::<String>()))
-    }
-}
-
-/// A value as Go prints it with `%v`.
-fn go_text(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => format!("[{}]", items.iter().map(go_text).collect::<Vec<_>>().join(" ")),
-        Value::Object(fields) => {
-            let fields: Vec<String> = fields.iter().map(|(key, value)| format!("{key}:{}", go_text(value))).collect();
-            format!("map[{}]", fields.join(" "))
-        }
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }
 

@@ -4,19 +4,15 @@
 //! gets, and because templates and custom columns ask for any field.
 //!
 //! - [`table`]: tables of objects; the cells are the API server's, see [`columns`]. [`describe`]: pages about one.
-//! - [`jsonpath`], [`template`], [`yaml`], [`custom`]: the other output formats. [`tabs`], [`duration`], [`fields`]: what they are made
-//!   of.
-
-pub mod table;
+//! - [`jsonpath`], [`template`], [`yaml`], [`custom`]: the other output formats.
+//! - [`tabs`], [`duration`], [`fields`]: what they are made of.
 
 pub mod custom;
 pub mod describe;
-
-pub mod template;
-
-pub mod yaml;
-
+pub mod table;
 pub mod tabs;
+pub mod template;
+pub mod yaml;
 
 pub use crate::apiserver::printers::{cells, columns, duration, fields, ingress, pod, service, storage, workloads};
 pub use crate::object::jsonpath;

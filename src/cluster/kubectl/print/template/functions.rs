@@ -7,6 +7,7 @@ use k8s_openapi::ByteString;
 use serde_json::Value;
 
 use super::Item;
+use crate::apiserver::printers::fields::go_value;
 use crate::object::read;
 
 const NAMES: &[&str] = &[
@@ -18,7 +19,6 @@ const NAMES: &[&str] = &[
     "gt",
     "html",
     "index",
-    "js",
     "le",
     "len",
     "lt",
@@ -28,7 +28,6 @@ const NAMES: &[&str] = &[
     "print",
     "printf",
     "println",
-    "urlquery",
 ];
 
 /// The function that a word names.
@@ -69,7 +68,6 @@ pub fn call(name: &str, arguments: &[Item]) -> Result<Item, String> {
             Ok(ByteString(bytes)) => Ok(Item::Value(String::from_utf8_lossy(&bytes).into_owned().into())),
             Err(_) => Err("illegal base64 data".to_owned()),
         },
-        ("js" | "urlquery", _) => Err("it is left out here".to_owned()),
         (_, given) => Err(format!("wrong number or type of arguments: {}", given.len())),
     }
 }
@@ -92,21 +90,7 @@ pub fn text(item: &Item) -> String {
     match item {
         Item::Missing | Item::Value(Value::Null) => "<no value>".to_owned(),
         Item::Int(number) => number.to_string(),
-        Item::Value(value) => go_text(value),
-    }
-}
-
-fn go_text(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.as_f64().map_or_else(String::new, |number| number.to_string()),
-        Value::Bool(value) => value.to_string(),
-        Value::Array(items) => format!("[{}]", items.iter().map(go_text).collect::<Vec<_>>().join(" ")),
-        Value::Object(fields) => {
-            let fields: Vec<String> = fields.iter().map(|(key, value)| format!("{key}:{}", go_text(value))).collect();
-            format!("map[{}]", fields.join(" "))
-        }
+        Item::Value(value) => go_value(value),
     }
 }
 

@@ -5,7 +5,8 @@
 //!
 //! Mirrors Go's `text/template` as `k8s.io/cli-runtime/pkg/printers/template.go` uses it: a field that is not there prints
 //! `<no value>`, and every number of an object is a fraction, so that `eq .spec.replicas 3` is refused there as here.
-//! Left out: `define`, `template` and `block`, `break` and `continue`, methods, `slice`, `call`, and where in the template an
+//! Left out: `define`, `template` and `block`, `break` and `continue`, methods, `slice`, `call`,
+//! `js`, `urlquery`, and where in the template an
 //! error is.
 
 mod functions;
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     fn printed(template: &str) -> Result<String, String> {
-        let object = json!({"kind": "List", "n": 3, "half": 0.5, "none": null, "data": {"a": "aGk=", "b": ""}, "items": [
+        let object = json!({"kind": "List", "n": 3, "half": 0.5, "many": 30080000, "none": null, "data": {"a": "aGk=", "b": ""}, "items": [
             {"metadata": {"name": "x", "labels": {"app": "web"}}, "ready": true},
             {"metadata": {"name": "y"}, "ready": false},
         ]});
@@ -112,6 +113,7 @@ mod tests {
             ("{{range .items}}{{.metadata.name}}{{\"\\n\"}}{{end}}", "x\ny\n"),
             ("{{range $i, $x := .items}}{{if $i}}, {{end}}{{$i}}={{$x.metadata.name}}{{end}}", "0=x, 1=y"),
             ("{{range $k, $v := .data}}{{$k}}:{{$v | base64decode}};{{end}}", "a:hi;b:;"),
+            ("{{.many}} {{printf \"%v\" .many}} {{.half | print}}", "3.008e+07 3.008e+07 0.5"),
             ("{{range .nothing}}a{{else}}none{{end}}", "none"),
             ("{{range .items}}{{if .ready}}+{{else if .metadata.labels}}?{{else}}-{{end}}{{end}}", "+-"),
             ("{{with (index .items 0).metadata}}{{.name}} {{$.kind}}{{end}}", "x List"),

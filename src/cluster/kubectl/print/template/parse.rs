@@ -309,11 +309,11 @@ impl Parser<'_> {
         if depth > DEPTH_MAX {
             return Err(self.wrong("too many nested parens"));
         }
-        let mut pipeline = vec![Command::new()];
+        let (mut pipeline, mut command) = (Pipeline::new(), Command::new());
         while let Some(token) = tokens.get(*place) {
             let operand = match token {
-                Token::Pipe if pipeline.last().is_some_and(|command| !command.is_empty()) => {
-                    pipeline.push(Command::new());
+                Token::Pipe if !command.is_empty() => {
+                    pipeline.push(std::mem::take(&mut command));
                     *place += 1;
                     continue;
                 }
@@ -337,13 +337,14 @@ impl Parser<'_> {
                 }
                 _ => break,
             };
-            pipeline.last_mut().into_iter().for_each(|command| command.push(operand.clone()));
+            command.push(operand);
             *place += 1;
         }
-        match pipeline.iter().any(Vec::is_empty) {
-            true => Err(self.wrong("missing value for command")),
-            false => Ok(pipeline),
+        if command.is_empty() {
+            return Err(self.wrong("missing value for command"));
         }
+        pipeline.push(command);
+        Ok(pipeline)
     }
 
     fn known(&self, name: &String) -> Result<(), String> {

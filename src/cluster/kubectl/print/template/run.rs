@@ -7,10 +7,20 @@ use super::{Item, Node, Operand};
 
 /// The text for an object.
 pub fn run(nodes: &[Node], object: &Value) -> Result<String, String> {
-    let root = Item::Value(object.clone());
+    let root = Item::Value(as_fractions(object));
     let mut run = Run { variables: vec![("$".to_owned(), root.clone())], out: String::new(), rounds: 0 };
     run.nodes(nodes, &root)?;
     Ok(run.out)
+}
+
+/// An object as templates have it, in which every number is a fraction.
+fn as_fractions(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => number.as_f64().into(),
+        Value::Array(items) => items.iter().map(as_fractions).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), as_fractions(value))).collect(),
+        other => other.clone(),
+    }
 }
 
 struct Run {
