@@ -35,11 +35,10 @@ pub fn of_container(
         let value = match &variable.value_from {
             Some(source) => value_from(pod, container, source, node, object)?,
             // Of those before it, and of those that Services and whole sources give.
-            None => variable
-                .value
-                .as_deref()
-                .or(Some(""))
-                .map(|text| expand(text, |name| variables.get(name).map(String::as_str))),
+            None => {
+                let text = variable.value.as_deref().unwrap_or_default();
+                Some(expand(text, |name| variables.get(name).map(String::as_str)))
+            }
         };
         variables.extend(value.map(|value| (variable.name.clone(), value)));
     }
