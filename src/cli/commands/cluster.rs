@@ -5,7 +5,7 @@ use crate::node::shell;
 use super::super::Stepper;
 use super::Run::{Says, Stops};
 use super::{Answer, Command, Group, Line, Text};
-use crate::cluster::kubectl::refused;
+use crate::cluster::kubectl::{from_verb, refused};
 use crate::debugger::Choice;
 
 /// What is said where no editor can be opened.
@@ -82,15 +82,15 @@ pub const GROUP: Group = Group {
             about: "an admin on a node",
             more: "node stop 1, node start 4             cut a machine off the power, or switch one on\n\
                 node shutdown 1                       switch it off, but let its kubelet end its Pods first\n\
-                   node node-1 cat /etc/cni/net.d/10-kubestep.conflist\n\
-                   node node-1 ls /var/lib/cni/networks/kubestep\n\
-                   node node-1 ip addr, ip route, ip link, ip netns, ip -n NAME addr\n\
-                   node node-1 bridge link, bridge fdb\n\
-                   node node-1 iptables-save, iptables-save -t nat\n\
-                   node node-1 conntrack -L, conntrack -L -p tcp\n\
-                   node node-1 nft list ruleset  kube-proxy's rules as in nftables mode\n\
-                   node node-1 cp FILE PATH      a file of the scenario, or one beside it\n\
-                   node node-1 rm PATH\n",
+                node node-1 cat /etc/cni/net.d/10-kubestep.conflist\n\
+                node node-1 ls /var/lib/cni/networks/kubestep\n\
+                node node-1 ip addr, ip route, ip link, ip netns, ip -n NAME addr\n\
+                node node-1 bridge link, bridge fdb\n\
+                node node-1 iptables-save, iptables-save -t nat\n\
+                node node-1 conntrack -L, conntrack -L -p tcp\n\
+                node node-1 nft list ruleset  kube-proxy's rules as in nftables mode\n\
+                node node-1 cp FILE PATH      a file of the scenario, or one beside it\n\
+                node node-1 rm PATH\n",
             run: Stops(|stepper, line| match line.words()[1..].split_first() {
                 Some((word, [_, ..])) if ["start", "stop", "shutdown"].iter().any(|known| word == known) => {
                     super::decide::step(stepper, line)
@@ -128,11 +128,11 @@ pub const GROUP: Group = Group {
 
 /// Any line of kubectl's, without that word.
 pub fn kubectl(stepper: &mut Stepper, words: &[String]) -> Text {
-    match words {
-        [] => Err("write for example: kubectl get pods".to_owned()),
-        [verb, ..] if verb == "edit" => Err(NO_EDITOR.to_owned()),
-        words if only_looks(words) => look(stepper, words),
-        words => start(stepper, words),
+    match from_verb(words).first() {
+        _ if words.is_empty() => Err("write for example: kubectl get pods".to_owned()),
+        Some(verb) if verb == "edit" => Err(NO_EDITOR.to_owned()),
+        _ if only_looks(words) => look(stepper, words),
+        _ => start(stepper, words),
     }
 }
 
@@ -143,7 +143,7 @@ pub fn change(stepper: &mut Stepper, line: &Line) -> Text {
 
 /// Whether a line of kubectl's changes nothing, in the cluster or in the user's own configuration.
 fn only_looks(words: &[String]) -> bool {
-    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+    match from_verb(words).iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["config", what, ..] => matches!(what, "view" | "current-context") || what.starts_with("get-"),
         [verb, ..] => matches!(
             verb,
@@ -177,7 +177,7 @@ fn packets(stepper: &mut Stepper, line: &Line) -> Text {
 /// What asks for help only, or for what there is not, is answered at once.
 fn start(stepper: &mut Stepper, words: &[String]) -> Text {
     let asks = words.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h");
-    if asks || words.is_empty() || words[0] == "help" || refused(&words[0]).is_some() {
+    if asks || from_verb(words).first().is_none_or(|verb| verb == "help" || refused(verb).is_some()) {
         return Ok(stepper.session.read(words));
     }
     Ok(stepper.session.choose(Choice::Kubectl(words.to_vec()))? + "\n")

@@ -148,6 +148,11 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     }
 }
 
+/// The words of a line from its verb on; none if it has only flags.
+pub fn from_verb(line: &[String]) -> &[String] {
+    args::verb_place(line).map_or(&[], |place| &line[place..])
+}
+
 /// Whether a word is one of the real kubectl's verbs, done here or refused.
 pub fn knows(verb: &str) -> bool {
     usage::knows(verb) || refused(verb).is_some()
