@@ -7,8 +7,9 @@
 use std::rc::Rc;
 
 use kubestep::apiserver::ApiServer;
+use kubestep::apiserver::printers::View;
 use kubestep::apiserver::request::{User, Verb};
-use kubestep::apiserver::rest::{self, HttpRequest, View};
+use kubestep::apiserver::rest::{self, HttpRequest};
 use kubestep::apiserver::watch::WatchId;
 use kubestep::object::Discovery;
 use kubestep::object::random::Random;

@@ -17,12 +17,10 @@
 
 use std::rc::Rc;
 
-use jiff::Timestamp;
-
 use crate::object::status::{Details, Reason};
 use crate::object::{Discovery, Status};
 
-use super::printers::Include;
+use super::printers::{Include, View};
 use super::request::{Answer, Request, User, Verb};
 use super::watch::WatchEvent;
 
@@ -72,15 +70,6 @@ pub enum Format {
     Yaml,
     /// `application/json;as=Table;v=v1;g=meta.k8s.io`: what [`super::printers`] make of it.
     Table(Include),
-}
-
-/// What tables are made with: the time it is, by which things have an age, and the kinds that users have defined.
-#[derive(Clone, Copy, Debug)]
-pub struct View<'a> {
-    /// The time it is.
-    pub now: Timestamp,
-    /// The kinds that users have defined.
-    pub known: &'a Discovery,
 }
 
 /// What the raw request asks for, or the answer that ends it at once. `known` are the kinds that users have defined.

@@ -5,8 +5,9 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use crate::apiserver::ApiServer;
+use crate::apiserver::printers::View;
 use crate::apiserver::request::{User, Verb};
-use crate::apiserver::rest::{HttpRequest, View, call, respond, watch_line};
+use crate::apiserver::rest::{HttpRequest, call, respond, watch_line};
 use crate::apiserver::watch::WatchId;
 use crate::object::Discovery;
 use crate::object::time::Instant;

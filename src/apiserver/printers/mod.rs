@@ -63,15 +63,17 @@ impl Include {
     }
 }
 
-/// A Table of objects of one kind, with this metadata. What is known of custom kinds says which columns they have.
-pub fn table(
-    kind: Kind,
-    objects: &[Value],
-    metadata: Value,
-    include: Include,
-    now: Timestamp,
-    known: &Discovery,
-) -> Value {
+/// What tables are made with.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The time it is, by which things have an age.
+    pub now: Timestamp,
+    /// The kinds that users have defined, and the columns that they gave them.
+    pub known: &'a Discovery,
+}
+
+/// A Table of objects of one kind, with this metadata.
+pub fn table(kind: Kind, objects: &[Value], metadata: Value, include: Include, View { now, known }: View) -> Value {
     let layout = columns::layout(kind, known);
     let row = |object: &Value| json!({"cells": (layout.cells)(object, now), "object": include.of(object)});
     let definitions: Vec<Value> = layout.columns.iter().map(columns::Column::definition).collect();

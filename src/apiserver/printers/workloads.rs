@@ -53,7 +53,7 @@ pub(super) fn job_cells(job: &Value, now: Timestamp) -> Vec<Value> {
     let (containers, images) = containers(job, TEMPLATE);
     cells![
         name(job),
-        job_status(job).to_owned(),
+        job_status(job),
         completions(job),
         job_duration(job, now),
         created(job, now),
@@ -101,7 +101,7 @@ pub(super) fn cron_job_cells(job: &Value, now: Timestamp) -> Vec<Value> {
         name(job),
         text(job, "spec.schedule"),
         text_or_none(job, "spec.timeZone"),
-        suspended.to_owned(),
+        suspended,
         list(job, "status.active").len(),
         last,
         created(job, now),

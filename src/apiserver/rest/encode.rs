@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Format, View};
+use super::{Call, Format};
 use crate::apiserver::non_resource;
-use crate::apiserver::printers::table;
+use crate::apiserver::printers::{View, table};
 use crate::apiserver::request::{Answer, Request, Response, Verb};
 use crate::apiserver::watch::WatchEvent;
 use crate::object::metrics::{self, Metrics};
@@ -80,7 +80,7 @@ pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
 }
 
 /// An object or a list of them in the form that was asked for; anything else as it is.
-fn as_asked(call: &Call, plain: Value, View { now, known }: View) -> Value {
+fn as_asked(call: &Call, plain: Value, view: View) -> Value {
     let Format::Table(include) = call.format else { return plain };
     let kind = call.request.kind;
     let items = match plain["items"].as_array() {
@@ -92,7 +92,7 @@ fn as_asked(call: &Call, plain: Value, View { now, known }: View) -> Value {
     let own = plain["metadata"].as_object().into_iter().flatten();
     let metadata =
         own.filter(|(key, _)| lists.contains(&key.as_str())).map(|(key, value)| (key.clone(), value.clone()));
-    table(kind, items, metadata.collect(), include, now, known)
+    table(kind, items, metadata.collect(), include, view)
 }
 
 fn body(request: &Request, code: u16, response: &Response) -> Value {

@@ -5,8 +5,9 @@
 
 use serde_json::Value;
 
+use crate::apiserver::printers::View;
 use crate::apiserver::request::{Response, Verb};
-use crate::apiserver::rest::{self, HttpAnswer, HttpRequest, View};
+use crate::apiserver::rest::{self, HttpAnswer, HttpRequest};
 use crate::object::status::Reason;
 use crate::object::{Discovery, Kind, Status};
 
