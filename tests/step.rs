@@ -228,6 +228,53 @@ fn standard_input_is_a_manifest() {
     assert!(printed(&output).contains("deployment.apps/web created"), "{}", printed(&output));
 }
 
+/// What a file wants from a cluster that one would start on one's own machine: a class for its claims, and the time that a
+/// late probe takes. One object of a kind that nobody knows does not stop the others.
+const ON_ONES_OWN: &str = "\
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 1Gi}}
+---
+apiVersion: example.com/v1
+kind: Gadget
+metadata: {name: g}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: web
+    image: nginx
+    readinessProbe: {initialDelaySeconds: 40, exec: {command: [\"true\"]}}
+    volumeMounts: [{name: data, mountPath: /data}]
+  volumes:
+  - name: data
+    persistentVolumeClaim: {claimName: data}
+";
+
+#[test]
+fn manifests_run_as_on_ones_own_machine() {
+    let scratch = Scratch::new("own");
+    let (file, out) = (scratch.file("own.yaml", ON_ONES_OWN.as_bytes()), scratch.0.join("out"));
+    let output = run(&["run", "-f", &file, "--out", &out.display().to_string()], "");
+    assert_eq!(output.status.code(), Some(1), "one of them could not be applied: {}", printed(&output));
+    assert!(printed(&output).contains("no matches for kind \"Gadget\""), "{}", printed(&output));
+    let state = fs::read_to_string(out.join("state.json")).expect("the run wrote its end");
+    let state: serde_json::Value = serde_json::from_str(&state).expect("it is JSON");
+    let mut items = state["items"].as_array().into_iter().flatten();
+    let pod = items.find(|object| object["kind"] == "Pod").expect("the Pod was created");
+    let ready = |condition: &serde_json::Value| condition["type"] == "Ready" && condition["status"] == "True";
+    assert!(pod["status"]["conditions"].as_array().is_some_and(|all| all.iter().any(ready)), "{}", pod["status"]);
+    let output = run(&["step", "-f", &file], "run\nget pvc,pods\n");
+    let lines: Vec<String> = printed(&output).lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert!(lines.iter().any(|line| line.contains("data Bound pvc-") && line.contains("RWO standard")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.contains("pod/web 1/1 Running")), "{lines:?}");
+}
+
 #[test]
 fn commands_may_be_anything() {
     let noise = "\u{0}\u{1b}[A\nstep -1\nstep 99999999999999999999\nwhy x\nwhy 0\netcd\netcd get é\ncache\nqueue x\nget\n\
