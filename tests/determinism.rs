@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::properties;
+use kubestep::debugger::properties::own::{self, Stated};
 use kubestep::debugger::record::Record;
 
 /// How many seeds are tried unless the environment says otherwise. CI tries 200.
@@ -32,7 +33,8 @@ fn run(scenario: &Scenario, seed: u64) -> (u64, String) {
     let opens = format!("cargo run -- step {} --seed {seed}", scenario.name);
     let mut cluster = bugs::cluster(&Scenario { seed, ..scenario.clone() });
     let mut record = Record::new(cluster.engine.now(), &scenario.namespace);
-    let mut properties = properties::all();
+    let stated = own::read(&scenario.properties).expect("a shipped scenario is whole");
+    let mut properties: Vec<_> = properties::all().into_iter().chain(stated.iter().map(Stated::begin)).collect();
     while !cluster.is_quiet() {
         let Some(step) = cluster.step() else { break };
         for property in &mut properties {

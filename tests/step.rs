@@ -270,7 +270,8 @@ fn manifests_run_as_on_ones_own_machine() {
     let ready = |condition: &serde_json::Value| condition["type"] == "Ready" && condition["status"] == "True";
     assert!(pod["status"]["conditions"].as_array().is_some_and(|all| all.iter().any(ready)), "{}", pod["status"]);
     let output = run(&["step", "-f", &file], "run\nget pvc,pods\n");
-    let lines: Vec<String> = printed(&output).lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let lines: Vec<String> =
+        printed(&output).lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     assert!(lines.iter().any(|line| line.contains("data Bound pvc-") && line.contains("RWO standard")), "{lines:?}");
     assert!(lines.iter().any(|line| line.contains("pod/web 1/1 Running")), "{lines:?}");
 }
