@@ -10,6 +10,7 @@ use anyhow::anyhow;
 
 use super::palette;
 use crate::lab::shelf;
+use crate::lab::twin::{self, Twin};
 
 /// What the full screen and the transcripts of the course need.
 const COLUMNS: u16 = 80;
@@ -25,13 +26,14 @@ type Found = Result<String, (String, &'static str)>;
 /// What is looked at, by name.
 type Check = (&'static str, fn(&Path) -> Found);
 
-const CHECKS: [Check; 6] = [
+const CHECKS: [Check; 7] = [
     ("toolchain", toolchain),
     ("terminal", terminal),
     ("file watching", watching),
     ("port", port),
     ("disk", disk),
     ("offline", offline),
+    ("judge", judge),
 ];
 
 /// `doctor`. An error if anything is amiss.
@@ -75,6 +77,15 @@ fn toolchain(root: &Path) -> Found {
 /// `1.89.0` as numbers.
 fn numbers(version: &str) -> Vec<u32> {
     version.split(['.', '-']).map_while(|number| number.parse().ok()).collect()
+}
+
+/// Without the optimised one verdicts come all the same, but later.
+fn judge(root: &Path) -> Found {
+    Ok(match twin::find(root) {
+        Twin::Ready(_) => "the optimised one".to_owned(),
+        Twin::None => format!("not optimised; verdicts come sooner after: {}", twin::BUILD),
+        Twin::Old => format!("the optimised one is out of date: {}", twin::BUILD),
+    })
 }
 
 fn terminal(_: &Path) -> Found {

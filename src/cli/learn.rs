@@ -1,11 +1,16 @@
 //! `kubestep learn` and what goes with it: where a learner stands, verdicts, hints, answers.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 
+use crate::lab::twin::{self, Twin};
 use crate::lab::{Exercise, TABLE, Verdict, process, progress, report, shelf};
+
+/// A verdict that takes longer is one that somebody waits for.
+const LONG: Duration = Duration::from_secs(3);
 
 /// `learn`: where am I, what is next. Builds nothing. `--until NAME`: the answers before that one are handed out.
 pub fn learn(until: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -73,11 +78,27 @@ pub fn grade(name: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// Grades one, says what came of it and remembers it.
+#[allow(clippy::disallowed_methods, reason = "whoever waits long is told what would be faster")]
 pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -> anyhow::Result<Verdict> {
+    let start = Instant::now();
     let verdict = process::grade(root, exercise);
     write!(out, "{}", report::shown(root, exercise, &verdict))?;
     progress::remember(root, exercise, &verdict).map_err(|error| anyhow!(error))?;
+    if start.elapsed() > LONG && std::io::stderr().is_terminal() && !matches!(twin::find(root), Twin::Ready(_)) {
+        let took = start.elapsed().as_secs();
+        eprintln!("That took {took} s. Judged in one, after some minutes of building once: {}", twin::BUILD);
+    }
     Ok(verdict)
+}
+
+/// `judge NAME PROGRAM`: the verdict as JSON.
+pub fn judge(name: &str, program: &[String], out: &mut dyn Write) -> anyhow::Result<()> {
+    let exercise = Exercise::find(name).map_err(|error| anyhow!(error))?;
+    let words: Vec<&str> = program.iter().map(String::as_str).collect();
+    let (program, arguments) = words.split_first().context("say which program")?;
+    let verdict = process::grade_program(Path::new(program), arguments, exercise);
+    writeln!(out, "{}", serde_json::to_string(&verdict)?)?;
+    Ok(())
 }
 
 /// `hint NAME [N]`: one hint of the ladder.

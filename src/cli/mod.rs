@@ -113,6 +113,15 @@ enum Verb {
         /// Its name or number.
         name: Option<String>,
     },
+    /// Judge a program that is built already, for the program that was not optimised.
+    #[command(hide = true)]
+    Judge {
+        /// The exercise.
+        name: String,
+        /// What to start: a program and its arguments.
+        #[arg(required = true, trailing_var_arg = true)]
+        program: Vec<String>,
+    },
     /// A hint for an exercise, of three that say more and more.
     Hint {
         /// Its name or number.
@@ -285,6 +294,7 @@ fn run(verb: Verb) -> anyhow::Result<()> {
         Verb::Pack { folder } => pack::command(&folder, &mut io::stdout().lock()),
         Verb::Doctor => doctor::command(&mut io::stdout().lock()),
         Verb::Grade { name } => learn::grade(name.as_deref(), &mut io::stdout().lock()),
+        Verb::Judge { name, program } => learn::judge(&name, &program, &mut io::stdout().lock()),
         Verb::Hint { name, number } => learn::hint(&name, number, &mut io::stdout().lock()),
         Verb::Solution { name } => learn::solution(&name, &mut io::stdout().lock()),
         Verb::Reset { name } => learn::reset(&name, &mut io::stdout().lock()),

@@ -91,7 +91,7 @@ pub fn judge<F: Function>(answers: &[String]) -> Judged {
     let failure = Failure {
         property: F::property(&questions[n], first).to_owned(),
         case: format!("{}\n{}", shown::<F>(&questions[n]), compared::<F>(&questions[n], first, &right[n])),
-        mistake: nearest::<F>(&questions, &given, &right),
+        mistake: nearest::<F>(&questions, &given, &right).map(Into::into),
         replay: None,
     };
     Err((n, failure))
@@ -125,7 +125,7 @@ pub(super) fn check<F: Function>(name: &str) {
     let mut failures = Vec::new();
     for (says, slip) in F::MISTAKES {
         let (_, failure) = judge::<F>(&answers(Some(*slip))).expect_err(says);
-        assert_eq!(failure.mistake, Some(*says), "{}", failure.property);
+        assert_eq!(failure.mistake.as_deref(), Some(*says), "{}", failure.property);
         failures.push(failure);
         for question in &questions {
             // What is not the same does not look the same.

@@ -9,6 +9,7 @@
 //! - [`plug`]: a learner's part in a cluster of one's own; [`oracle`]: a function in it; [`admitting`], [`controlling`],
 //!   [`scheduling`] and [`placing`]: where it has its place.
 //! - [`shelf`]: the files: what is handed out, what the learner has made of it.
+//! - [`twin`]: this program built with optimisation, which judges sooner.
 //! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words; [`words`]: a case and its
 //!   answers in words; [`printed`]: what a learner's code prints.
 //!
@@ -20,7 +21,10 @@
 //! Left out: some functions are asked by the grader only. They are smaller than the cluster's own part, or know less than it;
 //! [`plug`] says of each where that part is seen at work.
 
+use std::borrow::Cow;
 use std::path::Path;
+
+use serde::{Deserialize, Serialize};
 
 use crate::cluster::Parts;
 
@@ -58,6 +62,7 @@ pub mod score;
 pub mod shelf;
 pub mod sync;
 pub mod trace;
+pub mod twin;
 pub mod update;
 pub mod words;
 
@@ -179,14 +184,14 @@ pub const TABLE: &[Exercise] = &[
 ];
 
 /// A property that does not hold.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// The property, in words.
     pub property: String,
     /// A smallest case in which it is broken: what was seen, answered and right.
     pub case: String,
     /// The known mistake that answers most like this, if one does so better than chance.
-    pub mistake: Option<&'static str>,
+    pub mistake: Option<Cow<'static, str>>,
     /// The run in which it is broken, if it is one.
     pub replay: Option<Replay>,
 }
@@ -207,7 +212,7 @@ impl Failure {
 }
 
 /// A run to look at.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Replay {
     /// The file that `kubestep step --replay` opens.
     pub text: String,
@@ -216,7 +221,7 @@ pub struct Replay {
 }
 
 /// What came of grading one exercise.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Verdict {
     /// The file is as it was handed out.
     NotStarted,

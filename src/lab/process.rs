@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use super::printed::Printed;
 use super::reconcile::partner::Process;
 use super::reconcile::trial;
+use super::twin::{self, Twin};
 use super::{Exercise, Failure, Judging, Verdict, shelf};
 
 /// What an answer begins with, so that what a learner prints is not taken for one.
@@ -35,7 +36,10 @@ pub fn grade(root: &Path, exercise: &Exercise) -> Verdict {
         Err(error) => Verdict::Stopped(error),
         Ok(false) => Verdict::NotStarted,
         Ok(true) => {
-            let verdict = grade_package(root, &package("exercise", exercise), &[], exercise);
+            let verdict = match build(root, &package("exercise", exercise)) {
+                Ok(program) => grade_fast(root, &program, exercise),
+                Err(verdict) => verdict,
+            };
             match shelf::keep_run(root, exercise, &verdict) {
                 Ok(()) => verdict,
                 Err(error) => Verdict::Stopped(error),
@@ -44,22 +48,26 @@ pub fn grade(root: &Path, exercise: &Exercise) -> Verdict {
     }
 }
 
+/// Asks a program that is built, through the program's optimised twin where there is one.
+fn grade_fast(root: &Path, program: &Path, exercise: &Exercise) -> Verdict {
+    let verdict = match twin::find(root) {
+        Twin::Ready(twin) => twin::judge(&twin, exercise, program, &[]),
+        Twin::None | Twin::Old => None,
+    };
+    verdict.unwrap_or_else(|| grade_program(program, &[], exercise))
+}
+
 /// Grades the answer of an exercise.
 pub fn grade_solution(root: &Path, exercise: &Exercise) -> Verdict {
-    grade_package(root, &package("solution", exercise), &[], exercise)
+    match build(root, &package("solution", exercise)) {
+        Ok(program) => grade_program(&program, &[], exercise),
+        Err(verdict) => verdict,
+    }
 }
 
 /// The package of an exercise on a shelf: `exercise` or `solution`.
 pub(super) fn package(shelf: &str, exercise: &Exercise) -> String {
     format!("{shelf}-{}", exercise.folder.replace('_', "-"))
-}
-
-/// Builds a package and asks its program, started with these arguments.
-pub fn grade_package(root: &Path, package: &str, arguments: &[&str], exercise: &Exercise) -> Verdict {
-    match build(root, package) {
-        Ok(program) => grade_program(&program, arguments, exercise),
-        Err(verdict) => verdict,
-    }
 }
 
 /// Asks a program that is built.
@@ -84,13 +92,18 @@ pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) ->
     }
 }
 
+/// Where cargo puts what it builds.
+pub(super) fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
 /// Builds one package alone. Gives its program.
 ///
 /// # Errors
 /// The verdict: rustc's own words, or that cargo cannot be started.
 pub fn build(root: &Path, package: &str) -> Result<PathBuf, Verdict> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = target(root);
     let built = Command::new(cargo)
         .current_dir(root)
         .args(["build", "--quiet", "--package", package, "--bin", package, "--target-dir"])

@@ -83,7 +83,7 @@ fn to_write(root: &Path, exercise: &Exercise) -> String {
 
 fn fails(failure: &Failure) -> String {
     let mut text = indented(&failure.case);
-    if let Some(mistake) = failure.mistake {
+    if let Some(mistake) = &failure.mistake {
         let _ = writeln!(text, "  perhaps: {mistake}");
     }
     text

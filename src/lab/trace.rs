@@ -349,7 +349,7 @@ mod tests {
         let mut failures = Vec::new();
         for (says, slip) in Trace::MISTAKES {
             let (_, failure) = function::judge::<Trace>(&given(Some(*slip))).expect_err(says);
-            assert_eq!((failure.mistake, &*failure.property), (Some(*says), ASKED[*slip].property));
+            assert_eq!((failure.mistake.as_deref(), &*failure.property), (Some(*says), ASKED[*slip].property));
             failures.push(failure);
         }
         for everywhere in ["\"Kubectl\"", "\"DeploymentController\"", "true", "false", "null"] {

@@ -56,7 +56,7 @@ pub(super) fn failure(
     case += &printed.lock().unwrap_or_else(PoisonError::into_inner).show();
     Failure {
         case,
-        mistake: heard_from(&findings).mistake(plan).filter(|_| !others.is_empty()),
+        mistake: heard_from(&findings).mistake(plan).filter(|_| !others.is_empty()).map(Into::into),
         replay: Some(Replay { text: file::save_found(&session, &property, then), step: violation.step }),
         property,
     }
