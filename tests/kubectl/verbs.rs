@@ -164,7 +164,42 @@ const TRIALS: &[(&str, &str)] = &[
     ),
     ("kubectl create secret generic s --from-literal=user=root", "secret/s created"),
     ("kubectl get secret s -o jsonpath={.type}/{.data.user}", "Opaque/cm9vdA=="),
-    ("kubectl create secret tls t", "error: only `create secret generic` is made without a manifest…"),
+    ("kubectl create secret t", "error: say which: create secret generic|tls|docker-registry NAME"),
+    ("kubectl create secret tls t --cert=tests/kubectl/nobody.pem", "error: key and cert must be specified"),
+    (
+        "kubectl create secret tls t --cert=tests/kubectl/patch.yaml --key=tests/kubectl/nobody.pem",
+        "error: tls: failed to find any PEM data in certificate input",
+    ),
+    ("kubectl create secret tls t --cert=tests/kubectl/nobody.pem --key=tests/kubectl/nobody.pem", "secret/t created"),
+    ("kubectl get secret t --no-headers", "t     kubernetes.io/tls   2     …"),
+    (
+        "kubectl create secret docker-registry d --docker-username=me",
+        "error: either --from-file or the combination of --docker-username, --docker-password and --docker-server is…",
+    ),
+    (
+        "kubectl create secret docker-registry d --docker-username=me --docker-password=pw --docker-email=me@x.y",
+        "secret/d created",
+    ),
+    (
+        "kubectl get secret d -o go-template='{{base64decode (index .data \".dockerconfigjson\")}}'",
+        "{\"auths\":{\"https://index.docker.io/v1/\":{\"auth\":\"bWU6cHc=\",\"email\":\"me@x.y\",\"password\":\"pw\",\"username\":\"me\"}}}",
+    ),
+    ("kubectl patch secret d --patch-file=tests/kubectl/patch.yaml", "secret/d patched"),
+    ("kubectl get secret -l patched=by-file -o name", "secret/d"),
+    ("kubectl patch secret d --patch-file=nowhere -p {}", "error: cannot specify --patch and --patch-file together"),
+    (
+        "kubectl create ingress i",
+        "error: not enough information provided: every ingress has to either specify a default-backend (which catches…",
+    ),
+    (
+        "kubectl create ingress i --rule=a.com=web:80",
+        "error: rule a.com=web:80 is invalid and should be in format host/path=svcname:svcport[,tls[=secret]]",
+    ),
+    (
+        "kubectl create ingress i --class=nginx --rule=a.com/x*=web:80,tls=s --rule=a.com/=api:http --annotation=k=v",
+        "ingress.networking.k8s.io/i created",
+    ),
+    ("kubectl get ing i --no-headers", "i     nginx   a.com         80, 443   …"),
     (
         "kubectl create role r --verb=get,list --resource=pods,deployments.apps,pods/log",
         "role.rbac.authorization.k8s.io/r created",

@@ -57,6 +57,7 @@ const FLAGS: &[Flag] = &[
     lone("all", "all objects of the kind"),
     short('A', lone("all-namespaces", "in every namespace")),
     valued("api-version", "in this version: apps/v1"),
+    valued("annotation", "an annotation of the Ingress: KEY=value"),
     valued("as", "as this user"),
     valued("as-group", "as a member of this group"),
     valued("audience", "for whom the token is"),
@@ -64,6 +65,8 @@ const FLAGS: &[Flag] = &[
     valued("bound-object-name", "its name"),
     valued("bound-object-uid", "its uid"),
     alone("cascade", "background", "what becomes of what it owns: background, foreground or orphan"),
+    valued("cert", "the file of a certificate"),
+    valued("class", "the IngressClass"),
     valued("cluster", "the cluster of a context"),
     valued("cluster-ip", "the Service's address, or None"),
     valued("clusterip", "the Service's address, or None"),
@@ -76,9 +79,14 @@ const FLAGS: &[Flag] = &[
     valued("cpu-percent", "the older --cpu"),
     lone("current", "the context that is used"),
     valued("current-replicas", "scale only if there are that many"),
+    valued("default-backend", "where goes what no rule is about: SERVICE:PORT"),
     lone("delete-emptydir-data", "also Pods whose emptyDir is lost"),
     valued("description", "what it is for"),
     lone("disable-eviction", "delete the Pods, and ask no PodDisruptionBudget"),
+    valued("docker-email", "the user's mail address"),
+    valued("docker-password", "the password at the registry"),
+    valued("docker-server", "the registry, if it is not Docker's own"),
+    valued("docker-username", "the user at the registry"),
     alone("dry-run", "unchanged", "client: only show it; server: check it, and keep nothing"),
     valued("duration", "how long the token lives: 1h"),
     valued("env", "a variable: NAME=value"),
@@ -102,6 +110,7 @@ const FLAGS: &[Flag] = &[
     lone("ignore-daemonsets", "leave the Pods of DaemonSets where they are"),
     lone("ignore-not-found", "what is not there is no error"),
     valued("image", "the image of the container"),
+    valued("key", "the file of a certificate's key"),
     short('L', valued("label-columns", "a column with the value of each of these labels")),
     short('l', valued("labels", "labels of the Pod: a=1,b=2")),
     valued("limits", "what a container may have: cpu=1,memory=1Gi"),
@@ -121,6 +130,7 @@ const FLAGS: &[Flag] = &[
     lone("output-watch-events", "say with each line what has happened"),
     lone("overwrite", "where there is a value already, too"),
     short('p', valued("patch", "the patch, as JSON or YAML")),
+    valued("patch-file", "a file with the patch"),
     valued("pod-selector", "only Pods with these labels"),
     valued("port", "a port"),
     valued("preemption-policy", "PreemptLowerPriority, or Never"),
@@ -138,6 +148,7 @@ const FLAGS: &[Flag] = &[
     valued("revision", "only this revision"),
     valued("role", "the Role that is bound"),
     lone("rm", "delete it when it ends"),
+    valued("rule", "a rule: HOST/PATH=SERVICE:PORT, then ,tls or ,tls=SECRET; PATH* is a prefix"),
     lone("save-config", "remember the manifest for a later apply"),
     valued("schedule", "when: \"*/5 * * * *\""),
     valued("scopes", "which Pods a quota counts: BestEffort"),
@@ -219,9 +230,9 @@ const COMMANDS: &[Command] = &[
         name: "create",
         words: "-f FILE | TYPE NAME",
         about: "Make an object from a manifest, or without one:\n\
-                clusterrole, clusterrolebinding, configmap, cronjob, deployment, job, namespace, poddisruptionbudget,\n\
-                priorityclass, quota, role, rolebinding, secret generic, serviceaccount, token,\n\
-                service clusterip|nodeport|loadbalancer|externalname.",
+                clusterrole, clusterrolebinding, configmap, cronjob, deployment, ingress, job, namespace,\n\
+                poddisruptionbudget, priorityclass, quota, role, rolebinding, serviceaccount, token,\n\
+                secret generic|tls|docker-registry, service clusterip|nodeport|loadbalancer|externalname.",
         flags: &[
             FILES,
             WRITE,
@@ -252,6 +263,8 @@ const COMMANDS: &[Command] = &[
                 "serviceaccount",
             ],
             &["value", "description", "global-default", "preemption-policy"],
+            &["annotation", "class", "default-backend", "rule"],
+            &["cert", "key", "docker-email", "docker-password", "docker-server", "docker-username"],
         ],
     },
     Command {
@@ -348,9 +361,9 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "patch",
-        words: "TYPE NAME -p PATCH",
+        words: "TYPE NAME -p PATCH | --patch-file=FILE",
         about: "Change fields of an object.",
-        flags: &[FILES, WRITE, &["patch", "type", "subresource"]],
+        flags: &[FILES, WRITE, &["patch", "patch-file", "type", "subresource"]],
     },
     Command {
         name: "replace",

@@ -21,7 +21,7 @@ pub(in crate::lab) fn check(name: &str, failures: &[Failure]) {
         assert!(!case.contains("{\"") && !case.contains(" { "), "{name}: not for a person\n{case}");
         assert!(case.contains("\nyours ") && case.contains("\nright was:"), "{name}: no difference\n{case}");
         if !seen.contains(property) {
-            let perhaps = mistake.unwrap_or("nobody knows");
+            let perhaps = mistake.as_deref().unwrap_or("nobody knows");
             writeln!(text, "{property}\n{}  perhaps: {perhaps}\n", indented(case)).unwrap();
             seen.push(property.clone());
         }

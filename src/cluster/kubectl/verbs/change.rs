@@ -275,13 +275,18 @@ fn not_supported(fault: Failure, kind: Kind) -> Failure {
     }
 }
 
-/// `kubectl patch -p`.
+/// `kubectl patch -p`, or `--patch-file`.
 pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    if !args.has("patch") {
-        return Err(Failure::text("must specify --patch or --patch-file containing the contents of the patch"));
-    }
-    let value: Value = serde_yaml::from_str(args.value("patch"))
-        .map_err(|why| Failure::text(format!("unable to parse {:?}: {why}", args.value("patch"))))?;
+    let text = match (args.value("patch"), args.value("patch-file")) {
+        ("", "") => {
+            return Err(Failure::text("must specify --patch or --patch-file containing the contents of the patch"));
+        }
+        (text, "") => text.to_owned(),
+        ("", path) => cx.text_of(path).map_err(|why| Failure::text(format!("unable to read patch file: {why}")))?,
+        _ => return Err(Failure::text("cannot specify --patch and --patch-file together")),
+    };
+    let value: Value =
+        serde_yaml::from_str(&text).map_err(|why| Failure::text(format!("unable to parse {text:?}: {why}")))?;
     let patch = match args.value("type") {
         "" | "strategic" => Patch::Strategic(value),
         "merge" => Patch::Merge(value),

@@ -1,5 +1,6 @@
 //! `create configmap` and `create secret generic`. Left out: files that are not text.
 
+use k8s_openapi::ByteString;
 use serde_json::{Map, Value, json};
 
 use crate::cluster::kubectl::Kubectl;
@@ -7,38 +8,39 @@ use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 
 pub(super) fn config_map(name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
-    let of = format!("ConfigMap {name:?}");
-    made("ConfigMap", name, entries(args, cx, &of)?, |value| json!(value))
+    made("ConfigMap", name, args, cx)
 }
 
 /// Mirrors `create_secret.go`.
 pub(super) fn secret(name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
-    let of = format!("Secret {name:?}");
-    let as_value = |value: String| json!(k8s_openapi::ByteString(value.into_bytes()));
-    let mut object = made("Secret", name, entries(args, cx, &of)?, as_value)?;
+    let mut object = made("Secret", name, args, cx)?;
     if !args.value("type").is_empty() {
         object["type"] = json!(args.value("type"));
     }
     Ok(object)
 }
 
-fn made(kind: &str, name: &str, data: Entries, as_value: fn(String) -> Value) -> Result<Value, Failure> {
+fn made(kind: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
+    let [files, literals, env_files] = ["from-file", "from-literal", "from-env-file"].map(|flag| args.values(flag));
+    if (!files.is_empty() || !literals.is_empty()) && !env_files.is_empty() {
+        return Err(Failure::text("from-env-file cannot be combined with from-file or from-literal"));
+    }
+    let entries = entries(files, literals, env_files, cx, &format!("{kind} {name:?}"))?;
     let mut object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}});
-    let data: Map<String, Value> = data.0.into_iter().map(|(key, value)| (key, as_value(value))).collect();
-    if !data.is_empty() {
-        object["data"] = Value::Object(data);
+    if !entries.0.is_empty() {
+        object["data"] = entries.into_data(kind == "Secret");
     }
     Ok(object)
 }
 
-/// What the flags give: files, literals and files of literals, in this order.
-fn entries(args: &Args, cx: &Kubectl, of: &str) -> Result<Entries, Failure> {
-    let (files, literals, env_files) =
-        (args.values("from-file"), args.values("from-literal"), args.values("from-env-file"));
-    let others = !files.is_empty() || !literals.is_empty();
-    if others && !env_files.is_empty() {
-        return Err(Failure::text("from-env-file cannot be combined with from-file or from-literal"));
-    }
+/// What is in files, literals and files of literals, in this order; it goes into the object that `of` names.
+pub(super) fn entries(
+    files: &[String],
+    literals: &[String],
+    env_files: &[String],
+    cx: &Kubectl,
+    of: &str,
+) -> Result<Entries, Failure> {
     let mut entries = Entries::default();
     for source in files {
         entries.file(source, cx, of)?;
@@ -61,10 +63,17 @@ fn entries(args: &Args, cx: &Kubectl, of: &str) -> Result<Entries, Failure> {
     Ok(entries)
 }
 
+/// Keys and values of a ConfigMap or Secret.
 #[derive(Default)]
-struct Entries(Vec<(String, String)>);
+pub(super) struct Entries(Vec<(String, String)>);
 
 impl Entries {
+    /// `data`; that of a Secret is coded.
+    pub(super) fn into_data(self, coded: bool) -> Value {
+        let value = |value: String| if coded { json!(ByteString(value.into_bytes())) } else { json!(value) };
+        self.0.into_iter().map(|(key, text)| (key, value(text))).collect::<Map<String, Value>>().into()
+    }
+
     fn add(&mut self, key: &str, value: String, of: &str) -> Result<(), Failure> {
         if self.0.iter().any(|(there, _)| there == key) {
             let why = format!("cannot add key {key:?}, another key by that name already exists in Data for {of}");
@@ -100,6 +109,7 @@ impl Entries {
     }
 }
 
-fn read(cx: &Kubectl, path: &str) -> Result<String, Failure> {
+/// The text of a file.
+pub(super) fn read(cx: &Kubectl, path: &str) -> Result<String, Failure> {
     cx.text_of(path).map_err(|_| Failure::text(format!("error reading {path}: no such file or directory")))
 }

@@ -13,10 +13,12 @@ use crate::object::Kind;
 mod budget;
 mod config;
 mod deployment;
+mod ingress;
 mod job;
 mod priority_class;
 mod quota;
 mod role;
+mod secret;
 mod service;
 
 /// `kubectl create -f`, or one of its generators.
@@ -44,6 +46,9 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     failed
 }
 
+/// The sorts of Secrets that are made without a manifest.
+const SECRETS: [&str; 3] = ["generic", "tls", "docker-registry"];
+
 async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let Some((what, names)) = args.words.split_first() else {
         return Err(Failure::text("must specify one of -f and -k"));
@@ -51,8 +56,8 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let (what, names) = match what.as_str() {
         "service" | "svc" => ("service", names.get(1..).unwrap_or_default()),
         "secret" => match names.split_first() {
-            Some((sort, names)) if sort == "generic" => ("secret", names),
-            _ => return Err(Failure::text("only `create secret generic` is made without a manifest here; use -f")),
+            Some((sort, names)) if SECRETS.contains(&sort.as_str()) => ("secret", names),
+            _ => return Err(Failure::text("say which: create secret generic|tls|docker-registry NAME")),
         },
         other => (other, names),
     };
@@ -72,7 +77,12 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         "cronjob" | "cj" => job::cron_job(name, args)?,
         "quota" | "resourcequota" => quota::quota(name, args)?,
         "poddisruptionbudget" | "pdb" => budget::budget(name, args)?,
-        "secret" => config::secret(name, args, cx)?,
+        "secret" => match args.words[1].as_str() {
+            "tls" => secret::tls(name, args, cx)?,
+            "docker-registry" => secret::docker_registry(name, args, cx)?,
+            _ => config::secret(name, args, cx)?,
+        },
+        "ingress" | "ing" => ingress::ingress(name, args)?,
         "role" => role::role("Role", name, args, cx).await?,
         "clusterrole" => role::role("ClusterRole", name, args, cx).await?,
         "rolebinding" => role::binding("RoleBinding", name, args)?,
@@ -100,6 +110,8 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             | "poddisruptionbudget"
             | "pdb"
             | "secret"
+            | "ingress"
+            | "ing"
             | "role"
             | "clusterrole"
             | "rolebinding"
