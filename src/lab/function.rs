@@ -122,6 +122,9 @@ pub(super) fn check<F: Function>(name: &str) {
     };
     assert!(questions.len() > 500, "{}", questions.len());
     assert_eq!(judge::<F>(&answers(None)), Ok(questions.len()));
+    for shown in questions.iter().map(shown::<F>) {
+        assert!(golden::is_for_a_person(&shown), "{name}: {shown}");
+    }
     let mut failures = Vec::new();
     for (says, slip) in F::MISTAKES {
         let (_, failure) = judge::<F>(&answers(Some(*slip))).expect_err(says);
