@@ -175,3 +175,33 @@ fn a_loop_without_a_pause_comes_to_an_end() {
         assert_eq!(wakes.count(), 0, "{script}");
     }
 }
+
+/// A shell ignores SIGTERM as process 1, unless it has a trap for it.
+#[test]
+fn a_trap_ends_a_container_in_time() {
+    for (script, within) in [
+        ("while true; do sleep 1; done", 29..32),
+        ("trap 'exit 0' TERM; while true; do sleep 1; done", 0..3),
+        ("trap 'exit 0' TERM; sleep infinity & wait", 0..2),
+        ("trap 'exit 0' TERM; sleep 3600", 29..32),
+    ] {
+        let mut cluster = applied(&pod(script));
+        let start = cluster.engine.now();
+        assert_eq!(said(&mut cluster, "kubectl delete pod web-1"), "pod \"web-1\" deleted", "{script}");
+        let took = (cluster.engine.now() - start).as_secs();
+        assert!(within.contains(&took), "{script}: {took} s");
+        while cluster.engine.tasks().next().is_some() {
+            cluster.step();
+        }
+        assert!(cluster.save().is_some(), "{script}");
+    }
+}
+
+/// What a script starts beside itself serves from then on.
+#[test]
+fn a_server_may_run_beside_its_script() {
+    let mut cluster = applied(&pod("nginx & for i in 1 2; do echo $i; sleep 1; done; wait"));
+    assert!(said(&mut cluster, "kubectl exec web-1 -- curl -sS localhost").contains("default/web-1 on "));
+    assert_eq!(said(&mut cluster, "kubectl logs web-1"), "1\n2");
+    assert_eq!(state(&mut cluster, "web-1"), "1/1 Running");
+}

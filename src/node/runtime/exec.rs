@@ -207,6 +207,7 @@ impl Inner {
                 Turn::Run(mut command) => {
                     place.exported = std::mem::take(&mut command.exported);
                     let ran = match unknown {
+                        Unknown::Runs if command.is_job => self.job(shell, place, &command),
                         Unknown::Runs if !process::is_known(&command.words) => return Ok(Wait::Server),
                         Unknown::Runs if process::asks(&command.words) => return Ok(Wait::Others(command)),
                         Unknown::Runs => self.of_process(place, &command),

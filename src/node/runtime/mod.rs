@@ -65,6 +65,8 @@ const SIGKILLED: i32 = 137;
 const EXIT: &str = "process exits";
 /// Wake: a process has slept. The wake's key is the container's id and which of its waits it was.
 const WAKE: &str = "process wakes up";
+/// Wake: a process that was asked to end had its time. The wake's key is the container's id.
+const KILL: &str = "process is killed";
 
 /// The container runtime of one node.
 pub struct Runtime {
@@ -180,6 +182,7 @@ impl Actor for Runtime {
             }
             Delivery::Wake { what: EXIT, key } => self.inner.exits(&key),
             Delivery::Wake { what: WAKE, key } => self.inner.wakes(&key),
+            Delivery::Wake { what: KILL, key } => self.inner.kill_due(&key),
             Delivery::Wake { .. } | Delivery::Notification { .. } => {}
         }
     }
@@ -390,6 +393,7 @@ impl Inner {
             plan,
             shell: None,
             waits: 0,
+            stopped_by: Vec::new(),
             layer: Tree::new(&self.hub),
         };
         state.containers.insert(id.clone(), container);
@@ -431,6 +435,8 @@ impl Inner {
             return false;
         }
         self.hang_up(id);
+        let stopped_by = self.state.borrow_mut().containers.get_mut(id).map(|c| std::mem::take(&mut c.stopped_by));
+        stopped_by.into_iter().flatten().for_each(|call| self.hub.unpark(self.actor, call));
         self.text(|| format!("process of container {} ended with code {code}", &id[..13]));
         let pod_uid = self.state.borrow().containers.get(id).map(|c| c.status.pod_uid.clone()).unwrap_or_default();
         if let Some(kubelet) = self.kubelet.get() {
@@ -441,7 +447,7 @@ impl Inner {
     }
 
     /// SIGTERM, then SIGKILL when the timeout is over.
-    async fn stop_container(&self, id: &str, timeout: i64) -> Result<CriResponse, RpcError> {
+    async fn stop_container(self: &Rc<Self>, id: &str, timeout: i64) -> Result<CriResponse, RpcError> {
         let found = self.state.borrow().containers.get(id).map(|c| (c.status.state, c.plan.clone()));
         let Some((ContainerState::ContainerRunning, plan)) = found else { return Ok(CriResponse::Done) };
         let timeout = Duration::from_secs(u64::try_from(timeout).unwrap_or(0));
@@ -450,6 +456,7 @@ impl Inner {
                 self.hub.sleep(after).await;
                 self.ended(id, code, if code == 0 { "Completed" } else { "Error" });
             }
+            None if self.terminate(id, timeout).await => {}
             None => {
                 self.hub.sleep(timeout).await;
                 self.ended(id, SIGKILLED, "Error");

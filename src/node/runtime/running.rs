@@ -5,11 +5,12 @@
 //! process's end.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use super::exec::{Done, Place, Ran, Unknown, Wait};
 use super::script::run::{Command, Shell, Sink};
 use super::script::test::{self, There};
-use super::{EXIT, Inner, WAKE, script, text};
+use super::{EXIT, Inner, KILL, SIGKILLED, WAKE, process, script, text};
 use crate::node::cri::ContainerState;
 
 impl Inner {
@@ -76,7 +77,7 @@ impl Inner {
                 // What a process does at its end comes before its end.
                 match done.ran {
                     0 => self.exits(id),
-                    _ => self.hub.wake(self.actor, EXIT, id, std::time::Duration::ZERO),
+                    _ => self.hub.wake(self.actor, EXIT, id, Duration::ZERO),
                 }
             }
         }
@@ -102,6 +103,45 @@ impl Inner {
             self.hub.come_forward();
             self.hub.spawn(self.actor, label, task);
         }
+    }
+
+    /// A command beside the shell: it does its work at once, or serves from now on.
+    pub(super) fn job(&self, shell: &mut Shell, place: &Place, command: &Command) -> Ran {
+        if !process::is_known(&command.words) {
+            shell.keeps_job();
+            self.listen(&place.container.status.id);
+            return Ran::default();
+        }
+        Ran { code: 0, ..self.of_process(place, command) }
+    }
+
+    /// SIGTERM for a shell that minds it; it has so long to end. False: it does not mind.
+    pub(super) async fn terminate(self: &Rc<Self>, id: &str, timeout: Duration) -> bool {
+        let shell = {
+            let mut state = self.state.borrow_mut();
+            let Some(container) = state.containers.get_mut(id) else { return false };
+            container.shell.take_if(|shell| shell.minds_signals())
+        };
+        let Some(mut shell) = shell else { return false };
+        let park = self.hub.park("the end of a process");
+        self.hub.wake_background(self.actor, KILL, id, timeout);
+        let at_once = shell.signal();
+        if let Some(container) = self.state.borrow_mut().containers.get_mut(id) {
+            container.stopped_by.push(park.call());
+            container.shell = Some(shell);
+        }
+        if at_once {
+            let key = self.state.borrow().containers.get(id).map(|c| format!("{id} {}", c.waits)).unwrap_or_default();
+            self.wakes(&key);
+        }
+        park.await;
+        true
+    }
+
+    /// It had its time.
+    pub(super) fn kill_due(&self, id: &str) {
+        self.hub.come_forward();
+        self.ended(id, SIGKILLED, "Error");
     }
 
     /// A command of a process: one that is not simulated does well.

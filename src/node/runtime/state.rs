@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::engine::Memory;
+use crate::engine::{CallId, Memory};
 use crate::node::cri::{ContainerConfig, ContainerState, ContainerStatus, Image, PodSandboxStatus};
 use crate::node::disk::Tree;
 use crate::object::Shared;
@@ -83,6 +83,8 @@ pub struct Container {
     pub shell: Option<Shell>,
     /// How often that has had to wait: what it waited for earlier means nothing.
     pub waits: u64,
+    /// Who waits for its end, which it was asked for.
+    pub stopped_by: Vec<CallId>,
     /// Files that are in no volume; they go with the container.
     pub layer: Tree,
 }
@@ -200,5 +202,21 @@ fn forget(index: &mut BTreeMap<String, Vec<String>>, uid: &str, id: &str) {
         if ids.is_empty() {
             index.remove(uid);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_is_too_long_begins_anew() {
+        let mut log = Log { lines: vec![(Instant(9), "later".to_owned())], ..Log::default() };
+        let line = "a".repeat(LOG_MAX / 4);
+        for _ in 0..10 {
+            log.print(Instant(1), &line);
+            assert!(log.lines.len() <= 4 && log.bytes <= LOG_MAX);
+        }
+        assert_eq!(log.lines.last(), Some(&(Instant(9), "later".to_owned())));
     }
 }

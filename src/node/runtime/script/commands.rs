@@ -6,7 +6,7 @@ use super::expand::{Expansion, PATTERN_MAX};
 use super::run::{Command, Running, Scope, Shell, Sink, TEXT_MAX, Turn};
 use super::test::{Pattern, fits};
 use super::words::{Beyond, Part, Stream, Word, is_name};
-use super::{Redirect, Simple};
+use super::{Program, Redirect, Simple};
 use crate::node::runtime::process;
 use crate::object::time::Instant;
 
@@ -68,13 +68,21 @@ impl Shell {
             let code = if simple.values > 0 { self.code } else { 0 };
             return Ok(self.did(code));
         }
+        if let (true, [name, time]) = (simple.is_job, words.as_slice())
+            && name == "sleep"
+        {
+            let end = process::seconds(time).map_or(u64::MAX, |time| now.0.saturating_add(nanos(time)));
+            self.jobs_end = self.jobs_end.max(Instant(end));
+            return Ok(self.did(0));
+        }
         if let Some(turn) = self.itself(&words, simple, now)? {
             return Ok(turn);
         }
         let mut exported = self.exported();
         exported.extend(assignments);
-        let (input, is_background) = ((self.scope.input.clone(), self.scope.read), simple.is_background);
-        Ok(Some(Turn::Run(Command { words, input, exported, output, is_background })))
+        let input = (self.scope.input.clone(), self.scope.read);
+        let Simple { is_background, is_job, .. } = *simple;
+        Ok(Some(Turn::Run(Command { words, input, exported, output, is_background, is_job })))
     }
 
     /// A command of the shell's own has ended.
@@ -93,9 +101,8 @@ impl Shell {
             ["sleep", time] => match process::seconds(time) {
                 None if *time != "infinity" => return Ok(None),
                 time => {
-                    let time = time.filter(|time| now.0.saturating_add(nanos(*time)) <= nanos(EVER));
                     self.did(0);
-                    Some(Turn::Sleep { time, is_background })
+                    Some(until(now, time.map_or(u64::MAX, |time| now.0.saturating_add(nanos(time))), is_background))
                 }
             },
             _ if !self.is_shell() => return Ok(None),
@@ -142,7 +149,17 @@ impl Shell {
                 let code = self.read(names)?;
                 self.did(code)
             }
-            ["wait"] => self.did(0),
+            ["trap", action, signals @ ..] => {
+                if signals.iter().any(|signal| matches!(*signal, "TERM" | "SIGTERM" | "15")) {
+                    self.on_sigterm = Some(Program::of(&["sh".to_owned(), "-c".to_owned(), (*action).to_owned()]));
+                }
+                self.did(0)
+            }
+            ["wait", ..] => {
+                self.did(0);
+                self.is_interruptible = true;
+                (self.jobs_end > now).then(|| until(now, self.jobs_end.0, is_background))
+            }
             _ => return Ok(None),
         }))
     }
@@ -287,6 +304,12 @@ impl Expansion<'_> {
         }
         Ok(all)
     }
+}
+
+/// Sleeps up to a time.
+fn until(now: Instant, end: u64, is_background: bool) -> Turn {
+    let time = (end <= nanos(EVER)).then(|| Instant(end) - now);
+    Turn::Sleep { time, is_background }
 }
 
 fn nanos(time: std::time::Duration) -> u64 {

@@ -56,7 +56,7 @@ impl Shell {
         self.code = 0;
         while let Some(frame) = self.stack.last() {
             match frame {
-                Frame::Subshell { .. } => return,
+                Frame::Subshell { .. } | Frame::Trap { .. } => return,
                 Frame::Redirect { .. } => drop(self.pop()),
                 Frame::Loop(inner) => {
                     left -= 1;

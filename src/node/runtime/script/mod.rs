@@ -6,10 +6,11 @@
 //!
 //! Understood are lists (`;`, `&&`, `||`, `!`), pipes, groups and subshells, `if`, `while`, `until`, `for`, `case`, assignments,
 //! redirections, `$(…)`, `$((…))`, `${NAME}` and its changes, `[ … ]` and `[[ … ]]`, and of a shell's own commands `break`,
-//! `continue`, `exit`, `exec`, `export`, `read`, `set -e` and `unset`.
+//! `continue`, `exit`, `exec`, `export`, `read`, `set -e`, `trap` for SIGTERM, `unset` and `wait`.
 //!
-//! Left out: functions, arrays, documents that follow (`<<`), jobs in the background, traps, names of files that stand for
-//! others (`*`), `set -x`, and the members of a pipe run one after another. A script is *beyond* what is understood from the
+//! Left out: functions, arrays, documents that follow (`<<`), names of files that stand for others (`*`), `set -x`, jobs in
+//! the background but for single commands, of which those that end do so at once. The members of a pipe run one after
+//! another. A script is *beyond* what is understood from the
 //! first statement on that has any of them: so is one that goes on for too long without letting time pass, see [`run`].
 
 use std::rc::Rc;
@@ -20,6 +21,7 @@ mod expand;
 mod loops;
 mod parse;
 pub mod run;
+mod signals;
 mod sums;
 pub(super) mod test;
 mod words;
@@ -106,6 +108,8 @@ struct Simple {
     is_background: bool,
     /// Between `[[` and `]]`.
     is_test: bool,
+    /// Nobody waits for it, but `wait` does: `&`.
+    is_job: bool,
 }
 
 /// Something is sent elsewhere.
@@ -136,7 +140,7 @@ impl Program {
     /// The same as far as it consists of simple commands one after another: the rest is beyond.
     pub fn of_simple_commands(&self) -> Program {
         let is_simple = |op: &Op| match op {
-            Op::Simple(simple) => !simple.is_test,
+            Op::Simple(simple) => !simple.is_test && !simple.is_job,
             Op::SkipIf(..) | Op::Enter { output: Kept::Value, .. } | Op::Leave => true,
             _ => false,
         };

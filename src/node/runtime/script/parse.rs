@@ -109,7 +109,14 @@ impl Parser {
                 Some("&&") => true,
                 Some("||") => false,
                 None if self.peek().is_some() => return Err(Beyond),
-                Some("&") => return Err(Beyond),
+                Some("&") => match (ops.is_empty(), next.as_mut_slice()) {
+                    (true, [Op::Simple(simple)]) => {
+                        simple.is_job = true;
+                        self.at += 1;
+                        return Ok(next);
+                    }
+                    _ => return Err(Beyond),
+                },
                 _ => break,
             };
             self.at += 1;

@@ -44,6 +44,14 @@ pub struct Shell {
     pub(super) runs: Running,
     /// What was done at this moment.
     spent: (Instant, usize),
+    /// When the last of its jobs ends.
+    pub(super) jobs_end: Instant,
+    /// What it does on SIGTERM.
+    pub(super) on_sigterm: Option<Rc<Program>>,
+    /// It has got one, and has done nothing about it yet.
+    pub(super) is_signalled: bool,
+    /// It waits in a way that a signal ends.
+    pub(super) is_interruptible: bool,
 }
 
 /// What a subshell has a copy of.
@@ -88,9 +96,22 @@ pub enum Sink {
 /// What the shell is in the middle of.
 #[derive(Clone, Debug)]
 pub(super) enum Frame {
-    Subshell { outside: Box<Scope>, kept: Kept, end: usize },
-    Redirect { output: Sink, errors: Sink },
+    Subshell {
+        outside: Box<Scope>,
+        kept: Kept,
+        end: usize,
+    },
+    Redirect {
+        output: Sink,
+        errors: Sink,
+    },
     Loop(Loop),
+    /// A signal's action runs; then it goes on here.
+    Trap {
+        program: Rc<Program>,
+        at: usize,
+        code: i32,
+    },
 }
 
 /// A loop that goes round.
@@ -127,6 +148,8 @@ pub struct Command {
     pub output: Sink,
     /// It is in a loop that may have no end.
     pub is_background: bool,
+    /// The shell goes on beside it.
+    pub is_job: bool,
 }
 
 impl Command {
@@ -190,9 +213,17 @@ impl Shell {
         if self.spent.0 != now {
             self.spent = (now, 0);
         }
-        let program = self.program.clone();
+        self.is_interruptible = false;
         loop {
-            let Some(op) = program.ops.get(self.at) else { return Turn::End(self.code) };
+            self.spring();
+            let program = self.program.clone();
+            let Some(op) = program.ops.get(self.at) else {
+                match self.stack.pop() {
+                    Some(Frame::Trap { program, at, code }) => (self.program, self.at, self.code) = (program, at, code),
+                    _ => return Turn::End(self.code),
+                }
+                continue;
+            };
             self.at += 1;
             match self.spend(0).and_then(|()| self.operate(op, now)) {
                 Ok(None) => {}

@@ -22,7 +22,10 @@ impl World {
     fn play(&mut self, words: &[&str]) -> String {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let environment = [("HOSTNAME".to_owned(), "web-1".to_owned()), ("HOME".to_owned(), "/root".to_owned())];
-        let mut shell = Shell::new(Program::of(&words), environment);
+        self.go_on(&mut Shell::new(Program::of(&words), environment))
+    }
+
+    fn go_on(&mut self, shell: &mut Shell) -> String {
         for _ in 0..200 {
             match shell.next(Instant(u64::try_from(self.now.as_nanos()).expect("it is small"))) {
                 Turn::Run(command) => match self.run(&command) {
@@ -118,7 +121,10 @@ fn scripts_end_as_a_shell_would() {
         ("exec echo a; echo b", "0: a | 0: end 0"),
         ("set -e; cat /none || true; false; echo no", "0: cat: /none? | 0: end 1"),
         ("set -e; if false; then echo; fi; ! true; echo yes", "0: yes | 0: end 0"),
-        ("sleep 1 & wait", "0: beyond"),
+        ("sleep 3 & sleep 1 & echo a; wait; echo b", "0: a | 3: b | 3: end 0"),
+        ("sleep infinity & wait", "0: sleeps"),
+        ("sleep 5 & echo a", "0: a | 0: end 0"),
+        ("wait; (sleep 1) & wait", "0: beyond"),
     ]);
     assert_eq!(World::default().play(&["bash", "-ec", "false; sleep 1"]), "0: end 1");
     assert_eq!(World::default().play(&["sleep", "3"]), "3: end 0");
@@ -220,6 +226,25 @@ fn who_is_waited_for_is_known() {
     assert!(is_background("while true; do sleep 1; done"));
     assert!(is_background("until sleep 1; do true; done"));
     assert!(is_background("while true; do if true; then for i in 1; do sleep 1; done; fi; done"));
+}
+
+#[test]
+fn a_trap_springs_when_the_command_has_ended() {
+    let after_signal = |script: &str| {
+        let mut world = World::default();
+        let mut shell = Shell::new(Program::of(&["sh", "-c", script].map(str::to_owned)), []);
+        assert!(matches!(shell.next(Instant(0)), Turn::Sleep { .. }), "{script}");
+        let at_once = shell.signal();
+        (at_once, world.go_on(&mut shell))
+    };
+    for (script, at_once, expected) in [
+        ("trap 'exit 3' TERM; while true; do sleep 1; done", false, "0: end 3"),
+        ("trap 'echo bye' TERM; sleep infinity & wait; echo $?", true, "0: bye | 0: 0 | 0: end 0"),
+        ("trap : INT; sleep 1", false, "0: end 0"),
+        ("trap 'break; f() { a; }' TERM; sleep 1", false, "0: beyond"),
+    ] {
+        assert_eq!(after_signal(script), (at_once, expected.to_owned()), "{script}");
+    }
 }
 
 #[test]
