@@ -3,6 +3,7 @@
 //! The rule knows the mistakes that learners really make: each is the same rule with one part of it wrong. A wrong
 //! solution is compared with them, so that the verdict can say what is probably wrong.
 
+use std::cell::OnceCell;
 use std::fmt::Debug;
 use std::io::BufRead;
 
@@ -82,66 +83,88 @@ pub fn answer<F: Function>(function: impl Fn(&F::Question) -> F::Answer) {
 /// # Errors
 /// Which answer is wrong first, and the property that it breaks.
 pub fn judge<F: Function>(answers: &[String]) -> Judged {
-    let questions = F::questions();
-    let given: Vec<Option<F::Answer>> = answers.iter().map(|text| serde_json::from_str(text).ok()).collect();
-    let right: Vec<F::Answer> = questions.iter().map(|question| F::rule(question, None)).collect();
-    let is_right = |n: usize| given.get(n).is_some_and(|given| given.as_ref() == Some(&right[n]));
-    let Some(n) = (0..questions.len()).find(|n| !is_right(*n)) else { return Ok(questions.len()) };
-    let first = given.get(n).and_then(Option::as_ref);
-    let failure = Failure {
-        property: F::property(&questions[n], first).to_owned(),
-        case: format!("{}\n{}", shown::<F>(&questions[n]), compared::<F>(&questions[n], first, &right[n])),
-        mistake: nearest::<F>(&questions, &given, &right).map(Into::into),
-        replay: None,
-    };
-    Err((n, failure))
+    Key::<F>::new().judge(answers)
 }
 
-/// The mistake that answers most like this. One that agrees no more than the right answer does explains nothing.
-fn nearest<F: Function>(
-    questions: &[F::Question],
-    given: &[Option<F::Answer>],
-    right: &[F::Answer],
-) -> Option<&'static str> {
-    let agreed = right.iter().zip(given).filter(|(right, given)| Some(*right) == given.as_ref()).count();
-    let alike = |slip: F::Slip| {
-        let answers = questions.iter().map(|question| F::rule(question, Some(slip)));
-        answers.zip(given).filter(|(answer, given)| Some(answer) == given.as_ref()).count()
-    };
-    // The first of those that agree best: simple mistakes come first in the table.
-    let best = F::MISTAKES.iter().map(|(says, slip)| (alike(*slip), *says)).rev().max_by_key(|(count, _)| *count)?;
-    (best.0 > agreed).then_some(best.1)
+/// What answers are compared with.
+struct Key<F: Function> {
+    questions: Vec<F::Question>,
+    right: Vec<F::Answer>,
+    /// What each mistake answers; asked for only where an answer is wrong.
+    wrong: OnceCell<Vec<Vec<F::Answer>>>,
+}
+
+impl<F: Function> Key<F> {
+    fn new() -> Self {
+        let questions = F::questions();
+        let right = questions.iter().map(|question| F::rule(question, None)).collect();
+        Key { questions, right, wrong: OnceCell::new() }
+    }
+
+    /// In the order of the mistakes.
+    fn wrong(&self) -> &[Vec<F::Answer>] {
+        self.wrong.get_or_init(|| {
+            let answers = |slip: F::Slip| self.questions.iter().map(move |question| F::rule(question, Some(slip)));
+            F::MISTAKES.iter().map(|(_, slip)| answers(*slip).collect()).collect()
+        })
+    }
+
+    fn judge(&self, answers: &[String]) -> Judged {
+        let given: Vec<Option<F::Answer>> = answers.iter().map(|text| serde_json::from_str(text).ok()).collect();
+        let is_right = |n: usize| given.get(n).is_some_and(|given| given.as_ref() == Some(&self.right[n]));
+        let Some(n) = (0..self.questions.len()).find(|n| !is_right(*n)) else { return Ok(self.questions.len()) };
+        let (question, first) = (&self.questions[n], given.get(n).and_then(Option::as_ref));
+        let failure = Failure {
+            property: F::property(question, first).to_owned(),
+            case: format!("{}\n{}", shown::<F>(question), compared::<F>(question, first, &self.right[n])),
+            mistake: self.nearest(&given).map(Into::into),
+            replay: None,
+        };
+        Err((n, failure))
+    }
+
+    /// The mistake that answers most like this. One that agrees no more than the right answer does explains nothing.
+    fn nearest(&self, given: &[Option<F::Answer>]) -> Option<&'static str> {
+        let alike = |answers: &[F::Answer]| {
+            answers.iter().zip(given).filter(|(answer, given)| Some(*answer) == given.as_ref()).count()
+        };
+        let mistakes = F::MISTAKES.iter().zip(self.wrong()).map(|((says, _), answers)| (alike(answers), *says));
+        // The first of those that agree best: simple mistakes come first in the table.
+        let best = mistakes.rev().max_by_key(|(count, _)| *count)?;
+        (best.0 > alike(&self.right)).then_some(best.1)
+    }
 }
 
 /// What every exercise of this sort must be able to do; called by the tests of each, with its name.
 #[cfg(test)]
 pub(super) fn check<F: Function>(name: &str) {
-    let questions = F::questions();
-    let answers = |slip: Option<F::Slip>| -> Vec<String> {
-        questions.iter().map(|question| serde_json::to_string(&F::rule(question, slip)).unwrap()).collect()
+    let key = Key::<F>::new();
+    let texts = |answers: &[F::Answer]| -> Vec<String> {
+        answers.iter().map(|answer| serde_json::to_string(answer).unwrap()).collect()
     };
-    assert!(questions.len() > 500, "{}", questions.len());
-    assert_eq!(judge::<F>(&answers(None)), Ok(questions.len()));
-    for shown in questions.iter().map(shown::<F>) {
+    let right = texts(&key.right);
+    assert!(right.len() > 500, "{}", right.len());
+    assert_eq!(key.judge(&right), Ok(right.len()));
+    for shown in key.questions.iter().map(shown::<F>) {
         assert!(golden::is_for_a_person(&shown), "{name}: {shown}");
     }
     let mut failures = Vec::new();
-    for (says, slip) in F::MISTAKES {
-        let (_, failure) = judge::<F>(&answers(Some(*slip))).expect_err(says);
+    for ((says, _), wrong) in F::MISTAKES.iter().zip(key.wrong()) {
+        let (_, failure) = key.judge(&texts(wrong)).expect_err(says);
         assert_eq!(failure.mistake.as_deref(), Some(*says), "{}", failure.property);
         failures.push(failure);
-        for question in &questions {
+        for ((question, given), right) in key.questions.iter().zip(wrong).zip(&key.right) {
             // What is not the same does not look the same.
-            let (given, right) = (F::rule(question, Some(*slip)), F::rule(question, None));
-            assert!(given == right || F::say(question, &given) != F::say(question, &right), "{given:?}");
+            assert!(given == right || F::say(question, given) != F::say(question, right), "{given:?}");
         }
     }
     // No single answer passes, and neither does a lack of answers.
-    let different: std::collections::BTreeSet<String> = answers(None).into_iter().collect();
-    for answer in different.into_iter().take(4).chain(["null".into(), "{".into()]) {
-        assert!(judge::<F>(&vec![answer; questions.len()]).is_err());
+    let different: std::collections::BTreeSet<&String> = right.iter().collect();
+    let everywhere = different.into_iter().take(4).cloned().chain(["null".into(), "{".into()]);
+    for answer in everywhere {
+        assert!(key.judge(&vec![answer; right.len()]).is_err());
     }
-    assert!(judge::<F>(&[]).is_err() && judge::<F>(&answers(None)[1..]).is_err());
+    assert!(key.judge(&[]).is_err() && key.judge(&right[1..]).is_err());
     golden::check(name, &failures);
 }
 
