@@ -228,8 +228,8 @@ fn standard_input_is_a_manifest() {
     assert!(printed(&output).contains("deployment.apps/web created"), "{}", printed(&output));
 }
 
-/// What a file wants from a cluster that one would start on one's own machine: a class for its claims, and the time that a
-/// late probe takes. One object of a kind that nobody knows does not stop the others.
+/// What a file wants from a cluster that one would start on one's own machine: a class for its claims, names for its
+/// Services, somebody who enforces its policies, and the time that a late probe takes. One object of a kind that nobody knows does not stop the others.
 const ON_ONES_OWN: &str = "\
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -251,9 +251,23 @@ spec:
     image: nginx
     readinessProbe: {initialDelaySeconds: 40, exec: {command: [\"true\"]}}
     volumeMounts: [{name: data, mountPath: /data}]
+  initContainers:
+  - name: waits
+    image: busybox
+    command: [sh, -c, until nslookup db; do echo waiting for db; sleep 2; done]
   volumes:
   - name: data
     persistentVolumeClaim: {claimName: data}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: db}
+spec: {ports: [{port: 5432}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: nobody}
+spec: {podSelector: {}, policyTypes: [Ingress]}
 ";
 
 #[test]
@@ -269,11 +283,12 @@ fn manifests_run_as_on_ones_own_machine() {
     let pod = items.find(|object| object["kind"] == "Pod").expect("the Pod was created");
     let ready = |condition: &serde_json::Value| condition["type"] == "Ready" && condition["status"] == "True";
     assert!(pod["status"]["conditions"].as_array().is_some_and(|all| all.iter().any(ready)), "{}", pod["status"]);
-    let output = run(&["step", "-f", &file], "run\nget pvc,pods\n");
+    let output = run(&["step", "-f", &file], "run\nget pvc,pods\ncurl web --from node-3\nrun\n");
     let lines: Vec<String> =
         printed(&output).lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     assert!(lines.iter().any(|line| line.contains("data Bound pvc-") && line.contains("RWO standard")), "{lines:?}");
     assert!(lines.iter().any(|line| line.contains("pod/web 1/1 Running")), "{lines:?}");
+    assert!(!printed(&output).contains("answers GET"), "{}", printed(&output));
 }
 
 #[test]

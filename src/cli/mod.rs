@@ -20,7 +20,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::cluster::manifest::{self, Manifests};
 use crate::cluster::scenario::{Nodes, Scenario};
 use crate::lab::plug;
-use crate::object::Discovery;
+use crate::object::{Discovery, Kind};
 
 #[cfg(feature = "book")]
 pub mod book;
@@ -347,7 +347,8 @@ impl Source {
 fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
     let mut scenario = Scenario { name: files.join(" "), title: "your manifests".into(), ..Scenario::default() };
     scenario.namespace = "default".into();
-    (scenario.csi, scenario.default_class) = (true, true);
+    // What a cluster on one's own machine has.
+    (scenario.csi, scenario.default_class, scenario.dns, scenario.proxy) = (true, true, true, true);
     scenario.folder = Some(PathBuf::from("."));
     let mut all = Manifests::default();
     for file in files {
@@ -362,6 +363,8 @@ fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
             scenario.timeline.push(format!("kubectl apply -f {}", shell_words::quote(file)));
         }
     }
+    // The agents that enforce policies listen to much: they are there where there is something to enforce.
+    scenario.policies = all.known.iter().any(|manifest| manifest.kind == Kind::NetworkPolicy);
     // kubectl applies what it can, and kinds may be defined on the way.
     if all.known.is_empty() {
         all.all()?;
