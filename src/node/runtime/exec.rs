@@ -5,7 +5,7 @@
 //! those that talk to others do so through the machine's kernel, packet by packet, in the network namespace of the sandbox.
 //!
 //! Left out: terminals and standard input, and of a shell all but simple commands; the process of a container has more of
-//! it, see [`script`](super::script). A probe or hook may name any program of its image, `pg_isready` say: it is taken to be
+//! it, see [`script`]. A probe or hook may name any program of its image, `pg_isready` say: it is taken to be
 //! there and to do well.
 
 use std::any::Any;

@@ -1,6 +1,6 @@
 //! The programs that every container has, whatever its image, and what they print: busybox's words.
 //!
-//! [`HERE`] are those of `kubectl exec`; the process of a container has [`text`]'s too.
+//! [`HERE`] are those of `kubectl exec`; the process of a container has [`text`](super::text)'s too.
 
 use super::exec::{Place, Ran};
 use super::network::netns;
