@@ -86,7 +86,7 @@ pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -
     progress::remember(root, exercise, &verdict).map_err(|error| anyhow!(error))?;
     if start.elapsed() > LONG && std::io::stderr().is_terminal() && !matches!(twin::find(root), Twin::Ready(_)) {
         let took = start.elapsed().as_secs();
-        eprintln!("That took {took} s. Judged in one, after some minutes of building once: {}", twin::BUILD);
+        eprintln!("That took {took} s. It takes half of that after some minutes of building, once: {}", twin::BUILD);
     }
     Ok(verdict)
 }

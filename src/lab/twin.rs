@@ -1,4 +1,4 @@
-//! This program built once more, with optimisation: it judges in a fraction of the time.
+//! This program built once more, with optimisation: it judges in a quarter of the time.
 //!
 //! Whoever builds it with [`BUILD`] waits some minutes once. From then on the learner's programs are handed to it, and its
 //! verdict comes back as JSON. Both give the same verdict: nothing in a judgement depends on how fast it is.
