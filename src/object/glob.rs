@@ -3,27 +3,34 @@
 /// Whether `text` fits `pattern`.
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    // Where the last star stood, and how much of the text it has taken so far.
-    let (mut p, mut t, mut star) = (0, 0, None);
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(c) if *c == '?' || *c == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => {
-                let Some((at, taken)) = star else { return false };
-                star = Some((at, taken + 1));
-                p = at + 1;
-                t = taken + 1;
-            }
+    let one = |at: usize, c: char| (pattern[at] == '?' || pattern[at] == c).then_some(at + 1);
+    fits(pattern.len(), &text, |at| pattern[at] == '*', one)
+}
+
+/// The same of a pattern of that many signs, whatever they are: which of them is a star, and where the pattern goes on if
+/// the sign there fits a character.
+pub fn fits(
+    length: usize,
+    text: &[char],
+    is_star: impl Fn(usize) -> bool,
+    one: impl Fn(usize, char) -> Option<usize>,
+) -> bool {
+    let (mut at, mut place) = (0, 0);
+    // Behind the last star, and where the text was then: it takes one more each time.
+    let mut star = None;
+    while at < length || place < text.len() {
+        if at < length && is_star(at) {
+            at += 1;
+            star = Some((at, place));
+        } else if let Some(next) = text.get(place).filter(|_| at < length).and_then(|c| one(at, *c)) {
+            (at, place) = (next, place + 1);
+        } else {
+            let Some((after, from)) = star.filter(|(_, from)| *from < text.len()) else { return false };
+            star = Some((after, from + 1));
+            (at, place) = (after, from + 1);
         }
     }
-    pattern[p..].iter().all(|c| *c == '*')
+    true
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `test`, `[ … ]` and what `[[ … ]]` asks of files; patterns.
 
+use crate::object::glob;
+
 /// A character of a pattern, and whether it stands for itself.
 pub type Pattern = Vec<(char, bool)>;
 
@@ -68,29 +70,7 @@ fn one(words: &[&str], look: &dyn Fn(&str) -> There) -> Option<bool> {
 
 /// Whether all of a text fits a pattern: `*`, `?` and `[a-z]`.
 pub fn fits(pattern: &[(char, bool)], text: &[char]) -> bool {
-    let (mut at, mut place) = (0, 0);
-    // Where the last star was, and where the text was then: it takes one more each time.
-    let mut star = None;
-    loop {
-        match pattern.get(at) {
-            Some(('*', false)) => {
-                star = Some((at + 1, place));
-                at += 1;
-                continue;
-            }
-            Some(_) if place < text.len() => {
-                if let Some(next) = one_fits(pattern, at, text[place]) {
-                    (at, place) = (next, place + 1);
-                    continue;
-                }
-            }
-            None if place == text.len() => return true,
-            _ => {}
-        }
-        let Some((after, from)) = star.filter(|(_, from)| *from < text.len()) else { return false };
-        star = Some((after, from + 1));
-        (at, place) = (after, from + 1);
-    }
+    glob::fits(pattern.len(), text, |at| pattern[at] == ('*', false), |at, c| one_fits(pattern, at, c))
 }
 
 /// Where the pattern goes on if what is at `at` fits that character.
