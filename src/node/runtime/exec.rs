@@ -244,7 +244,7 @@ impl Inner {
     /// A command that takes no time, or one that nobody here knows.
     fn at_once_or(&self, place: &Place, words: &[String], is_shell: bool, unknown: Unknown) -> Result<Ran, RpcError> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        Ok(match (self.at_once_in(place, &words), words.first()) {
+        Ok(match (self.at_once_in(place, &words, ""), words.first()) {
             (Some(ran), _) => ran,
             (None, Some(name)) if unknown == Unknown::IsNotFound => {
                 if !is_shell {

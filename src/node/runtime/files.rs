@@ -129,11 +129,6 @@ fn host_path(config: &ContainerConfig, path: &str) -> Option<String> {
     found.max_by_key(|(len, _, _)| *len).map(|(_, rest, host)| format!("{host}{rest}"))
 }
 
-/// What `cat` says of a file that is not there.
-pub(super) fn not_found(path: &str) -> String {
-    format!("cat: can't open '{path}': No such file or directory")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,22 +1,25 @@
 //! The programs that every container has, whatever its image, and what they print: busybox's words.
 //!
-//! [`HERE`] are those of `kubectl exec`; the process of a container has [`text`](super::text)'s too.
+//! Those that read lines and print lines are in [`text`].
 
 use super::exec::{Place, Ran};
 use super::network::netns;
+use super::script::test::{self, There};
 use super::state::State;
-use super::{Inner, files, script};
+use super::{Inner, script, text};
 use crate::node::cni::iproute;
 
 /// The commands that are simulated.
-pub const HERE: &str = "cat, curl, date, echo, env, false, hostname, id, ip, ls, nslookup, ping, printenv, pwd, rm, sh -c, \
-                        sleep, test, touch, true, wget, whoami";
+pub const HERE: &str = "basename, cat, curl, cut, date, dirname, echo, env, false, grep, head, hostname, id, ip, ls, nslookup, \
+                        ping, printenv, printf, pwd, rm, seq, sh -c, sleep, sort, tail, test, touch, tr, true, uniq, wc, wget, \
+                        whoami";
 
 impl Inner {
-    /// None: not one of them.
-    pub(super) fn at_once_in(&self, place: &Place, words: &[&str]) -> Option<Ran> {
+    /// Runs one, with this input. None: not one of them.
+    pub(super) fn at_once_in(&self, place: &Place, words: &[&str], input: &str) -> Option<Ran> {
         let Place { container, sandbox, .. } = place;
         let state = self.state.borrow();
+        let read = |path: &str| self.file(&state, container, sandbox, path);
         let mut words = words.to_vec();
         words.iter_mut().take(1).for_each(|name| *name = script::program(name));
         Some(match words.as_slice() {
@@ -27,10 +30,15 @@ impl Inner {
             ["echo", "-e", words @ ..] => Ran::well(unescape(&words.join(" ")) + "\n"),
             ["echo", "-en" | "-ne", words @ ..] => Ran::well(unescape(&words.join(" "))),
             ["echo", words @ ..] => Ran::well(words.join(" ") + "\n"),
-            ["cat", paths @ ..] if !paths.is_empty() => self.cat(&state, place, paths),
             ["ls", words @ ..] => self.ls(&state, place, words),
-            ["test", "-e" | "-f", path] | ["[", "-e" | "-f", path, "]"] => {
-                Ran { code: i32::from(self.file(&state, container, sandbox, path).is_none()), ..Ran::default() }
+            ["[", words @ .., "]"] | ["test", words @ ..] => {
+                let look = |path: &str| match read(path) {
+                    Some(text) => There::File { empty: text.is_empty() },
+                    None if self.names(&state, container, sandbox, path).is_some() => There::Directory,
+                    None => There::Nothing,
+                };
+                let code = test::holds(words, &look).map_or(2, |so| i32::from(!so));
+                Ran { code, ..Ran::default() }
             }
             ["touch", path] => written(self.write_file(container, path, "", true), "touch", path),
             ["rm", "-f" | "-rf", path] => {
@@ -59,7 +67,7 @@ impl Inner {
             ["pwd"] => Ran::well("/\n"),
             ["whoami"] => Ran::well("root\n"),
             ["id"] => Ran::well("uid=0(root) gid=0(root) groups=0(root)\n"),
-            _ => return None,
+            words => return text::run(words, input, &read),
         })
     }
 
@@ -68,20 +76,6 @@ impl Inner {
             Ok(text) => Ran::well(text + "\n"),
             Err(_) => Ran::badly(1, format!("date: invalid date '+{format}'")),
         }
-    }
-
-    fn cat(&self, state: &State, place: &Place, paths: &[&str]) -> Ran {
-        let mut all = Ran::default();
-        for path in paths {
-            match self.file(state, &place.container, &place.sandbox, path) {
-                Some(text) => all.output += &text,
-                None => {
-                    all.errors += &format!("{}\n", files::not_found(path));
-                    all.code = 1;
-                }
-            }
-        }
-        all
     }
 
     fn ls(&self, state: &State, place: &Place, words: &[&str]) -> Ran {

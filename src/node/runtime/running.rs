@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use super::exec::{Done, Place, Ran, Unknown, Wait};
 use super::script::run::{Command, Shell, Sink};
-use super::script::test::{self, There};
-use super::{EXIT, Inner, KILL, SIGKILLED, WAKE, process, script, text};
+use super::{EXIT, Inner, KILL, SIGKILLED, WAKE, process, script};
 use crate::node::cri::ContainerState;
 
 impl Inner {
@@ -155,18 +154,7 @@ impl Inner {
             (["rm", .., path], _) => self.text(|| format!("{name} removes {path}")),
             _ => {}
         }
-        let state = self.state.borrow();
-        let read = |path: &str| self.file(&state, &place.container, &place.sandbox, path);
         match words.as_slice() {
-            ["[", words @ .., "]"] | ["test", words @ ..] => {
-                let look = |path: &str| match read(path) {
-                    Some(text) => There::File { empty: text.is_empty() },
-                    None if self.names(&state, &place.container, &place.sandbox, path).is_some() => There::Directory,
-                    None => There::Nothing,
-                };
-                let code = test::holds(words, &look).map_or(2, |so| i32::from(!so));
-                return Ran { code, ..Ran::default() };
-            }
             ["tee", flags @ .., path] => return self.tee(place, flags, path, command.input()),
             // Names of files that stand for others are not replaced, and what they stand for is taken to be there.
             [_, paths @ ..] if paths.iter().any(|path| path.starts_with('/') && path.contains('*')) => {
@@ -176,9 +164,7 @@ impl Inner {
             ["ls", ..] => words.retain(|word| !word.starts_with('-') || matches!(*word, "-1" | "-a" | "-A")),
             _ => {}
         }
-        let ran = text::run(&words, command.input(), &read);
-        drop(state);
-        ran.or_else(|| self.at_once_in(place, &words)).unwrap_or_default()
+        self.at_once_in(place, &words, command.input()).unwrap_or_default()
     }
 
     /// `tee [-a] PATH`
