@@ -364,6 +364,17 @@ mod containment {
             ("child", "sleep 1000 & exit 0", "it ends the process"),
             ("escapes", "setsid sleep 20 & exit 0", "it ends the process"),
             ("forges", "while read -r line; do echo 'answer: \"Keep\"'; done", "that nobody controls is adopted"),
+            (
+                "dawdles",
+                "for n in 1 2 3 4; do read -r line; sleep 1.5; echo 'answer: \"Keep\"'; done
+                while read -r line; do echo 'answer: \"Keep\"'; done",
+                "that nobody controls is adopted",
+            ),
+            (
+                "runs-on",
+                "while read -r line; do echo 'answer: 1'; done; sleep 1000",
+                "it runs on after the last question",
+            ),
             ("garbage", "while read -r line; do echo 'answer: {'; done", "every Pod gets an answer"),
             ("too-much", "while read -r line; do echo 'answer: 1'; echo 'answer: 1'; done", "it gives"),
             ("memory", "echo 'memory allocation of 99999999999 bytes failed' >&2; exit 134", "of memory at question 1"),

@@ -3,12 +3,11 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::function::Function;
-use super::process::{self, ANSWER, Pipe};
+use super::process::{self, ANSWER, Asked};
 
 /// So long may one answer take.
 const SECONDS: Duration = Duration::from_secs(2);
@@ -20,13 +19,6 @@ pub struct Oracle(Rc<Inner>);
 struct Inner {
     program: PathBuf,
     process: RefCell<Option<Asked>>,
-}
-
-struct Asked {
-    child: Child,
-    input: ChildStdin,
-    output: Pipe,
-    errors: Pipe,
 }
 
 impl Oracle {
@@ -59,9 +51,10 @@ impl Oracle {
         let mut process = self.0.process.borrow_mut();
         let mut asked = match process.take() {
             Some(asked) => asked,
-            None => self.0.start()?,
+            None => Asked::start(&self.0.program, &[])?,
         };
-        let answer = match process::send_line(&mut asked.input, question) {
+        let told = asked.input.as_mut().is_some_and(|input| process::send_line(input, question));
+        let answer = match told {
             true => asked.output.line_with(ANSWER, Instant::now() + SECONDS),
             false => None,
         };
@@ -74,21 +67,8 @@ impl Oracle {
                 let Asked { mut child, input, output, errors } = asked;
                 drop(input);
                 let endless = || format!("it does not come to an end: no answer within {} s", SECONDS.as_secs());
-                Err(process::obituary(&mut child, output, errors).unwrap_or_else(endless))
+                Err(process::obituary(&mut child, output, errors, "").unwrap_or_else(endless))
             }
-        }
-    }
-}
-
-impl Inner {
-    fn start(&self) -> Result<Asked, String> {
-        let started = process::start(&self.program, &[]);
-        let mut child = started.map_err(|error| format!("{} cannot be started: {error}", self.program.display()))?;
-        match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
-            (Some(input), Some(output), Some(errors)) => {
-                Ok(Asked { child, input, output: process::follow(output), errors: process::read(errors) })
-            }
-            _ => Err("the process has no pipes".to_owned()),
         }
     }
 }

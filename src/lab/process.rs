@@ -19,8 +19,10 @@ use super::{Exercise, Failure, Judging, Verdict, shelf};
 /// What an answer begins with, so that what a learner prints is not taken for one.
 pub const ANSWER: &str = "answer: ";
 
-/// So long may all the answers together take.
+/// So long may one answer take, and all of them together but for what there is for each.
 const SECONDS: Duration = Duration::from_secs(4);
+/// So long may each answer take on average. Right ones take a hundredth of it; a machine may be busy.
+pub(super) const FOR_EACH: Duration = Duration::from_millis(25);
 /// Address space, of which the allocator reserves a good part before it is used.
 const MEMORY_KIB: u32 = 4 << 20;
 const PRINTED: usize = 4 << 20;
@@ -148,40 +150,59 @@ fn ask_twice(
 
 /// What a program prints when it is asked this alone, under a heading.
 fn printed_at(program: &Path, arguments: &[&str], question: &str) -> String {
-    let mut printed = Printed::default();
-    if let Ok(Run { output, errors, .. }) = run(program, arguments, &[question.to_owned()]) {
-        let lines = output.lines().filter(|line| !line.starts_with(ANSWER)).chain(errors.lines());
-        lines.for_each(|line| printed.add(line));
-    }
+    let Ok(mut asked) = Asked::start(program, arguments) else { return String::new() };
+    asked.answers(&[question.to_owned()]);
+    ended_within(&mut asked.child, LAST_WORDS);
+    end_group(&asked.child);
+    let mut printed = asked.output.take_printed();
+    let last = asked.output.last_words() + &asked.errors.last_words();
+    last.lines().filter(|line| !line.starts_with(ANSWER)).for_each(|line| printed.add(line));
     match printed.show() {
         none if none.is_empty() => none,
         shown => format!("\n{shown}"),
     }
 }
 
-/// What came of a program that was asked.
-struct Run {
-    output: String,
-    errors: String,
-    /// None: it had to be ended.
-    ended: Option<ExitStatus>,
+/// A program that runs and is asked.
+pub(super) struct Asked {
+    pub child: Child,
+    /// None: it is told nothing more.
+    pub input: Option<ChildStdin>,
+    pub output: Pipe,
+    pub errors: Pipe,
 }
 
-/// Runs a program on questions until it ends, or the time is over.
-fn run(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Run, String> {
-    let started = start(program, arguments);
-    let mut child = started.map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
-    let (Some(mut input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
-    else {
-        return Err("the process has no pipes".to_owned());
-    };
-    let asked = questions.join("\n") + "\n";
-    // A process that does not read its questions must not hold up the grader: all three pipes have their own thread.
-    std::thread::spawn(move || drop(input.write_all(asked.as_bytes())));
-    let (output, errors) = (read(output), read(errors));
-    let ended = ended_within(&mut child, SECONDS);
-    end_group(&child);
-    Ok(Run { output: output.last_words(), errors: errors.last_words(), ended })
+impl Asked {
+    /// Starts a program.
+    ///
+    /// # Errors
+    /// Why it does not start.
+    pub fn start(program: &Path, arguments: &[&str]) -> Result<Asked, String> {
+        let started = start(program, arguments);
+        let mut child = started.map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
+        let input = child.stdin.take();
+        match (child.stdout.take(), child.stderr.take()) {
+            (Some(output), Some(errors)) => Ok(Asked { child, input, output: follow(output), errors: read(errors) }),
+            _ => Err("the process has no pipes".to_owned()),
+        }
+    }
+
+    /// Tells it all questions, the last that it is told, and gives its answers: as many as came in time.
+    #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
+    fn answers(&mut self, questions: &[String]) -> Vec<String> {
+        let asked = questions.join("\n") + "\n";
+        // One that does not read its questions must not hold up the grader.
+        let input = self.input.take();
+        std::thread::spawn(move || input.map(|mut input| drop(input.write_all(asked.as_bytes()))));
+        let end = Instant::now() + time_for(questions.len());
+        let next = || self.output.line_with(ANSWER, end.min(Instant::now() + SECONDS));
+        std::iter::from_fn(next).take(questions.len()).collect()
+    }
+}
+
+/// How long that many answers may take.
+fn time_for(questions: usize) -> Duration {
+    SECONDS + FOR_EACH.saturating_mul(u32::try_from(questions).unwrap_or(u32::MAX))
 }
 
 /// Runs a program on the questions and returns its answers, as many as questions.
@@ -190,22 +211,27 @@ fn run(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Run, 
 /// In words, the way in which it did not answer them all, and at which question it was.
 fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<String>, (String, usize)> {
     let none = questions.len();
-    let Run { output, errors, ended } = run(program, arguments, questions).map_err(|how| (how, none))?;
-    let answers: Vec<_> = output.lines().filter_map(|line| line.strip_prefix(ANSWER)).map(str::to_owned).collect();
-    let (answered, asked) = (answers.len(), questions.len());
-    let at = format!(" at question {} of {asked}", answered + 1);
-    if let Some(how) = how_it_ended(output.len().max(errors.len()), &errors, &at) {
-        return Err((how, answered));
+    let mut asked = Asked::start(program, arguments).map_err(|how| (how, none))?;
+    let answers = asked.answers(questions);
+    let answered = answers.len();
+    let at = format!(" at question {} of {none}", answered + 1);
+    let Asked { mut child, output, errors, .. } = asked;
+    if answered < none {
+        let (one, all) = (SECONDS.as_secs(), time_for(none).as_secs());
+        let endless = || format!("it does not come to an end: no answer{at} within {one} s ({all} s for all)");
+        return Err((obituary(&mut child, output, errors, &at).unwrap_or_else(endless), answered));
     }
-    match ended {
-        None => {
-            let all = format!("and the {} s that there are for all of them are over", SECONDS.as_secs());
-            Err((format!("it does not come to an end: no answer{at}, {all}"), answered))
+    let ended = ended_within(&mut child, SECONDS);
+    end_group(&child);
+    let (rest, errors) = (output.last_words(), errors.last_words());
+    let more = rest.lines().filter(|line| line.starts_with(ANSWER)).count();
+    match (how_it_ended(rest.len().max(errors.len()), &errors, " after the last question"), ended) {
+        (Some(how), _) => Err((how, none)),
+        (None, None) => Err(("it does not come to an end: it runs on after the last question".to_owned(), none)),
+        (None, Some(status)) if !status.success() => {
+            Err((format!("it ends the process ({status}) after the last question"), none))
         }
-        Some(status) if !status.success() || answered < asked => {
-            Err((format!("it ends the process ({status}){at}"), answered))
-        }
-        _ if answered > asked => Err((format!("it gives {answered} answers to {asked} questions"), none)),
+        _ if more > 0 => Err((format!("it gives {} answers to {none} questions", answered + more), none)),
         _ => Ok(answers),
     }
 }
@@ -282,9 +308,11 @@ impl Pipe {
         std::mem::take(&mut self.lines)
     }
 
-    /// All that came. A grandchild that keeps the pipe open is not waited for.
+    /// All that came. A grandchild that keeps the pipe open is not waited for, nor listened to without end.
     fn last_words(mut self) -> String {
-        while let Ok(piece) = self.pieces.recv_timeout(LAST_WORDS) {
+        while self.rest.len() < PRINTED
+            && let Ok(piece) = self.pieces.recv_timeout(LAST_WORDS)
+        {
             self.rest.extend(piece);
         }
         String::from_utf8_lossy(&self.rest).into_owned()
@@ -320,14 +348,16 @@ impl Pipe {
 }
 
 /// Ends a process that answers no more, and says how it came to this; None if it just went on.
-pub(super) fn obituary(child: &mut Child, output: Pipe, errors: Pipe) -> Option<String> {
+///
+/// `at`: where it was, after a space, or nothing.
+pub(super) fn obituary(child: &mut Child, output: Pipe, errors: Pipe, at: &str) -> Option<String> {
     let printed = output.printed + output.rest.len();
     let status = ended_within(child, LAST_WORDS);
     end_group(child);
     let told = errors.printed;
     let errors = errors.last_words();
-    let how = how_it_ended(printed.max(told + errors.len()), &errors, "");
-    how.or_else(|| status.map(|status| format!("it ends the process ({status})")))
+    let how = how_it_ended(printed.max(told + errors.len()), &errors, at);
+    how.or_else(|| status.map(|status| format!("it ends the process ({status}){at}")))
 }
 
 /// How the process ended; None if it had to be ended, after this time.

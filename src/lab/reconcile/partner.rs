@@ -36,8 +36,6 @@ pub type Make = &'static (dyn Fn() -> Box<dyn Partner> + Sync);
 
 /// So long may it think about one thing, and about all things together, but for what it may for each.
 const SECONDS: Duration = Duration::from_secs(2);
-/// So long may it think about each thing on average. Right ones take a hundredth of it; a machine may be busy.
-const FOR_EACH: Duration = Duration::from_millis(25);
 /// So long it may think in any case.
 const AT_LEAST: Duration = Duration::from_millis(100);
 /// The same once it was given up: what it does then is a story, and no verdict.
@@ -56,7 +54,7 @@ impl Thought {
     /// How long the next answer may take.
     fn left(&mut self) -> Duration {
         self.asked = self.asked.saturating_add(1);
-        let all = SECONDS + FOR_EACH.saturating_mul(self.asked);
+        let all = SECONDS + process::FOR_EACH.saturating_mul(self.asked);
         let at_least = if self.given_up.is_some() { GIVEN_UP } else { AT_LEAST };
         all.saturating_sub(self.time).clamp(at_least, SECONDS)
     }
@@ -165,7 +163,7 @@ impl Process {
             drop(child.wait());
             return Say::Broken(how);
         }
-        let how = process::obituary(&mut child, output, errors);
+        let how = process::obituary(&mut child, output, errors, "");
         let mut thought = self.thought.lock().unwrap_or_else(PoisonError::into_inner);
         Say::Broken(how.unwrap_or_else(|| thought.given_up.get_or_insert(too_long).clone()))
     }
