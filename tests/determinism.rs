@@ -11,6 +11,7 @@ use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::properties;
 use kubestep::debugger::properties::own::{self, Stated};
 use kubestep::debugger::record::Record;
+use kubestep::engine::{Engine, Step};
 
 /// How many seeds are tried unless the environment says otherwise. CI tries 200.
 const SEEDS: u64 = 8;
@@ -30,9 +31,21 @@ fn seeds() -> u64 {
 
 /// Runs a scenario to its end, checking properties. Returns a digest of its trace, and its last words.
 fn run(scenario: &Scenario, seed: u64) -> (u64, String) {
+    let mut record: Option<Record> = None;
+    let said = run_with(scenario, seed, |engine, step| {
+        record.get_or_insert_with(|| Record::new(engine.now(), &scenario.namespace)).add(engine, step);
+    });
+    let Record { trace, calls, .. } = record.expect("there are steps");
+    let mut hasher = DefaultHasher::new();
+    (trace, calls).hash(&mut hasher);
+    (hasher.finish(), said)
+}
+
+/// Runs a scenario to its end, checking properties. Returns its last words. Writing steps down takes most of the time:
+/// where nobody compares them, `add` does nothing.
+fn run_with(scenario: &Scenario, seed: u64, mut add: impl FnMut(&Engine, &Step)) -> String {
     let opens = format!("cargo run -- step {} --seed {seed}", scenario.name);
     let mut cluster = bugs::cluster(&Scenario { seed, ..scenario.clone() });
-    let mut record = Record::new(cluster.engine.now(), &scenario.namespace);
     let stated = own::read(&scenario.properties).expect("a shipped scenario is whole");
     let mut properties: Vec<_> = properties::all().into_iter().chain(stated.iter().map(Stated::begin)).collect();
     while !cluster.is_quiet() {
@@ -42,7 +55,7 @@ fn run(scenario: &Scenario, seed: u64) -> (u64, String) {
                 panic!("{}: {what}, at step {}; see it with: {opens}", property.name(), step.id.0);
             }
         }
-        record.add(&cluster.engine, &step);
+        add(&cluster.engine, &step);
         assert!(step.id.0 < STEPS_MAX, "the cluster never comes to rest; see it with: {opens}");
     }
     for property in &mut properties {
@@ -52,10 +65,7 @@ fn run(scenario: &Scenario, seed: u64) -> (u64, String) {
     }
     let crashes = cluster.engine.take_crashes();
     assert!(crashes.is_empty(), "{crashes:?}; see it with: {opens}");
-    let mut hasher = DefaultHasher::new();
-    record.trace.hash(&mut hasher);
-    record.calls.hash(&mut hasher);
-    (hasher.finish(), cluster.kubectl.printed_since(0))
+    cluster.kubectl.printed_since(0)
 }
 
 #[test]
@@ -74,9 +84,12 @@ fn repeats_and_holds(scenario: &Scenario) {
     let (first, said) = run(scenario, 0);
     assert_eq!(run(scenario, 0), (first, said), "{} does not repeat", scenario.name);
     for seed in 1..=seeds() {
-        let (digest, _) = run(scenario, seed);
-        if seed <= SEEDS_REPEATED {
-            assert_eq!(run(scenario, seed).0, digest, "{} with seed {seed} does not repeat", scenario.name);
+        match seed {
+            ..=SEEDS_REPEATED => {
+                let same = run(scenario, seed) == run(scenario, seed);
+                assert!(same, "{} with seed {seed} does not repeat", scenario.name);
+            }
+            _ => drop(run_with(scenario, seed, |_, _| ())),
         }
     }
 }

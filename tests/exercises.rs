@@ -24,9 +24,10 @@ fn mutants(exercise: &Exercise) -> Vec<Mutant> {
     serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// How many of each exercise are tried: all, unless the environment says otherwise. CI tries all where it is optimised.
+/// How many solutions of each exercise are judged: all, unless the environment says otherwise. CI judges all where the
+/// grader is optimised, and none a second time where it is not.
 fn tried() -> usize {
-    std::env::var("KUBESTEP_MUTANTS").ok().and_then(|n| n.parse().ok()).unwrap_or(usize::MAX)
+    std::env::var("KUBESTEP_SOLUTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(usize::MAX)
 }
 
 fn program(package: &str) -> PathBuf {
@@ -59,6 +60,10 @@ fn all_exercises_are_tested() {
 
 /// It passes, and differs from the stub below the mark only.
 fn its_solution_passes(name: &str) {
+    if tried() == 0 {
+        println!("skipped: needs KUBESTEP_SOLUTIONS to be more than 0");
+        return;
+    }
     let exercise = Exercise::find(name).unwrap();
     let verdict = process::grade_solution(root(), exercise);
     assert!(verdict.passes(), "{verdict:?}");
@@ -74,6 +79,10 @@ fn its_solution_passes(name: &str) {
 
 /// They fail with the right diagnosis, and other right ones pass.
 fn every_wrong_solution_fails(name: &str) {
+    if tried() == 0 {
+        println!("skipped: needs KUBESTEP_SOLUTIONS to be more than 0");
+        return;
+    }
     let (program, exercise) = (program("mutants"), Exercise::find(name).unwrap());
     let mutants = mutants(exercise);
     assert!(mutants.len() >= 8, "it has {} mutants", mutants.len());
