@@ -146,6 +146,20 @@ cat /mnt/conf.d/server-id.cnf"#;
     }
 }
 
+/// What a script asks for is asked for, and only what nobody here has is taken to be on the internet.
+#[test]
+fn names_of_the_cluster_come_before_those_of_the_internet() {
+    let server = "apiVersion: v1\nkind: Namespace\nmetadata: {name: dev}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: web, \
+                  namespace: dev, labels: {app: web}}\nspec: {containers: [{name: main, image: nginx}]}\n---\napiVersion: \
+                  v1\nkind: Service\nmetadata: {name: web, namespace: dev}\nspec: {selector: {app: web}, ports: [{port: \
+                  80}]}\n---\n";
+    let mut cluster =
+        applied(&(server.to_owned() + &pod("sleep 20; curl -s web.dev && curl -s there.is.dev && echo both")));
+    pass(&mut cluster, 40);
+    let log = said(&mut cluster, "kubectl logs web-1");
+    assert!(log.contains("dev/web on ") && log.ends_with("both"), "{log}");
+}
+
 /// A script that comes to a server listens from then on.
 #[test]
 fn a_script_may_end_in_a_server() {

@@ -21,7 +21,7 @@ use super::state::Container;
 use super::{Inner, no_container, process};
 use crate::engine::RpcError;
 use crate::node::cri::{self, ContainerState, CriResponse, PodSandboxConfig};
-use crate::node::network::{Execute, Executed};
+use crate::node::network::{Execute, Executed, programs};
 
 /// What becomes of a command that nobody here knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,11 +90,7 @@ pub(super) fn is_quick(command: &[String]) -> bool {
 
 /// Whether a command takes as long as others take to answer.
 fn asks_others(command: &[String]) -> bool {
-    Program::of(command).commands().any(|(name, _)| is_of_network(&name))
-}
-
-fn is_of_network(name: &str) -> bool {
-    matches!(name, "curl" | "ping" | "nslookup" | "wget")
+    Program::of(command).commands().any(|(name, _)| programs::is_one(&name))
 }
 
 impl Done {
@@ -211,7 +207,7 @@ impl Inner {
                         Unknown::Runs if !process::is_known(&command.words) => return Ok(Wait::Server),
                         Unknown::Runs if process::asks(&command.words) => return Ok(Wait::Others(command)),
                         Unknown::Runs => self.of_process(place, &command),
-                        _ if is_of_network(&command.words[0]) => return Ok(Wait::Others(command)),
+                        _ if programs::is_one(&command.words[0]) => return Ok(Wait::Others(command)),
                         _ => self.at_once_or(place, &command.words, shell.is_shell(), unknown)?,
                     };
                     self.finish(shell, place, ran, done);

@@ -10,6 +10,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::exec::Ran;
 use super::script::{self, Program};
 use crate::node::network;
 
@@ -93,10 +94,15 @@ pub(super) fn is_known(words: &[String]) -> bool {
         }
 }
 
-/// Whether these words ask others on the network, and it is simulated how. What is fetched from outside the cluster, or over
-/// TLS, is taken to be there.
+/// Whether these words ask others on the network, and it is simulated how. What is fetched over TLS is taken to be there.
 pub(super) fn asks(words: &[String]) -> bool {
     words.first().is_some_and(|name| network::programs::asks(script::program(name), &words[1..]))
+}
+
+/// Whether what they have asked for is beyond the cluster, which is taken to be there as well.
+pub(super) fn is_beyond(words: &[String], ran: &Ran) -> bool {
+    let name = words.first().map(|name| script::program(name));
+    name.is_some_and(|name| network::programs::is_beyond(name, &words[1..], ran.code, &ran.errors))
 }
 
 /// `3`, `0.5`, `2m`, `1h`; None for `infinity` and whatever is no time.

@@ -90,6 +90,7 @@ impl Inner {
         let task = async move {
             let ran = me.ask_others(&place, &command.words).await;
             let ran = ran.unwrap_or_else(|error| Ran::badly(1, error.message));
+            let ran = if process::is_beyond(&command.words, &ran) { Ran::default() } else { ran };
             if let Some((id, mut shell, place)) = me.turn(&key) {
                 let mut done = Done::default();
                 me.finish(&mut shell, &place, ran, &mut done);

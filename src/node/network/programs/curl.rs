@@ -39,6 +39,9 @@ struct Url {
     path: String,
 }
 
+/// `CURLE_COULDNT_RESOLVE_HOST`.
+pub(super) const UNKNOWN_HOST: u8 = 6;
+
 /// curl's exit code, and what it says.
 pub(super) struct Failure(pub u8, pub String);
 
@@ -96,7 +99,7 @@ async fn fetch(
     let url = parse(&arguments.url)?;
     let addresses = resolve::addresses(kernel, namespace, &url.host).await;
     let Some(addresses) = addresses else {
-        return Err(Failure(6, format!("Could not resolve host: {}", url.host)));
+        return Err(Failure(UNKNOWN_HOST, format!("Could not resolve host: {}", url.host)));
     };
     let mut refused = Failure(7, String::new());
     for address in addresses {

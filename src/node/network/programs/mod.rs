@@ -51,20 +51,40 @@ pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[String]) -
     Executed { output: terminal.output, errors: terminal.errors, code }
 }
 
-/// Whether a process that runs such a command asks others, as far as that is simulated: `curl` and `wget` within the cluster.
-pub fn asks(name: &str, words: &[String]) -> bool {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let url = match name {
-        "nslookup" | "ping" => return true,
-        "curl" => curl::url(&words),
-        "wget" => wget::url(&words),
-        _ => return false,
-    };
-    url.is_some_and(|url| curl::host_and_port(url).is_ok_and(|(host, _)| !is_outside(&host)))
+/// Whether this is one of them.
+pub fn is_one(name: &str) -> bool {
+    matches!(name, "curl" | "nslookup" | "ping" | "wget")
 }
 
-/// Whether a name is one that the cluster's DNS server would have to ask others for.
-fn is_outside(host: &str) -> bool {
+/// Whether a command asks others, as far as that is simulated.
+pub fn asks(name: &str, words: &[String]) -> bool {
+    matches!(name, "nslookup" | "ping") || host(name, words).is_some()
+}
+
+/// Whether what a command has asked for is beyond the cluster: its name is nobody's here, and looks like one of the
+/// internet. Of that nothing is simulated.
+pub fn is_beyond(name: &str, words: &[String], code: i32, errors: &str) -> bool {
+    let is_unknown = match name {
+        // Which says nothing with -s.
+        "curl" => code == i32::from(curl::UNKNOWN_HOST),
+        _ => errors.contains("bad address"),
+    };
+    is_unknown && host(name, words).is_some_and(|host| is_public(&host))
+}
+
+/// The host that is asked for a page.
+fn host(name: &str, words: &[String]) -> Option<String> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let url = match name {
+        "curl" => curl::url(&words),
+        "wget" => wget::url(&words),
+        _ => None,
+    };
+    url.and_then(|url| curl::host_and_port(url).ok()).map(|(host, _)| host)
+}
+
+/// Whether a name has a top-level domain that many names have, or a country's.
+fn is_public(host: &str) -> bool {
     const TOP: &[&str] = &["com", "org", "net", "io", "dev", "edu", "gov", "info"];
     host.trim_end_matches('.')
         .rsplit_once('.')

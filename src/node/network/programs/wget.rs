@@ -56,7 +56,7 @@ async fn fetch(
     };
     let (address, status) = match got {
         Ok(got) => got,
-        Err(curl::Failure(6, _)) => return Err(format!("bad address '{host}'")),
+        Err(curl::Failure(curl::UNKNOWN_HOST, _)) => return Err(format!("bad address '{host}'")),
         Err(curl::Failure(28, _)) => {
             say(terminal, format!("Connecting to {host} ({host}:{port})\n"));
             return Err("download timed out".to_owned());
