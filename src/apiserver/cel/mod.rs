@@ -1,10 +1,13 @@
 //! CEL, the language of rules: in schemas of custom kinds and in admission policies.
 //!
 //! A rule is compiled once, when the object that carries it is written, and what cannot work is refused then: the text is
-//! parsed ([`lex`], [`parse`], [`macros`], [`tree`]), every part gets its type ([`check`], [`types`]), and what is wrong is
+//! parsed ([`parse`], [`macros`], [`tree`]), every part gets its type ([`check`], [`types`]), and what is wrong is
 //! shown where it stands ([`report`]). Evaluating it ([`eval`], [`value`]) reads
 //! nothing but the values it is given, and pays for each step out of a budget, so that no rule runs for long. The functions
 //! there are stand in [`library`].
+//!
+//! Text is read by the crate `cel`. What follows is ours: that crate checks no types, counts no costs, keeps maps in an order
+//! that differs between processes, and knows none of Kubernetes' functions.
 //!
 //! Mirrors `github.com/google/cel-go` as `k8s.io/apiserver/pkg/cel/environment` sets it up.
 //!
@@ -15,7 +18,6 @@
 
 pub mod check;
 pub mod eval;
-pub mod lex;
 pub mod library;
 pub mod macros;
 pub mod parse;
@@ -58,7 +60,7 @@ pub enum Failure {
 impl Program {
     /// Compiles `source`, which may use `names`; the error is what cel-go prints, one or more `ERROR: <input>:…`.
     pub fn compile(source: &str, names: &Names) -> Result<Program, String> {
-        let checked = parse::parse(source).map_err(|wrong| vec![wrong]).and_then(|mut root| {
+        let checked = parse::parse(source).and_then(|mut root| {
             let gives = check::check(&mut root, names)?;
             Ok(Program { root, gives })
         });

@@ -55,16 +55,6 @@ impl Node {
         Node { at, is: Is::Call { name: name.to_owned(), target: None, args } }
     }
 
-    /// A value that is written out.
-    pub fn literal(at: usize, value: Value) -> Node {
-        Node { at, is: Is::Literal(value) }
-    }
-
-    /// A name.
-    pub fn name(at: usize, name: &str) -> Node {
-        Node { at, is: Is::Name(name.to_owned()) }
-    }
-
     /// `a.b.c`, if that is all it is.
     pub fn dotted(&self) -> Option<String> {
         match &self.is {
