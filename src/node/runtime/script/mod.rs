@@ -5,13 +5,13 @@
 //! so it is saved with the world, and it never calls itself, however deep a script is nested.
 //!
 //! Understood are lists (`;`, `&&`, `||`, `!`), pipes, groups and subshells, `if`, `while`, `until`, `for`, `case`, assignments,
-//! redirections, `$(…)`, `$((…))`, `${NAME}` and its changes, `[ … ]` and `[[ … ]]`, and of a shell's own commands `break`,
-//! `continue`, `exit`, `exec`, `export`, `read`, `set -e`, `trap` for SIGTERM, `unset` and `wait`.
+//! redirections, documents (`<<`, `<<<`), `$(…)`, `$((…))`, `${NAME}` and its changes, `[ … ]` and `[[ … ]]`, and of a shell's
+//! own commands `break`, `continue`, `exit`, `exec`, `export`, `read`, `set -e`, `trap` for SIGTERM, `unset` and `wait`.
 //!
-//! Left out: functions, arrays, documents that follow (`<<`), names of files that stand for others (`*`), `set -x`, jobs in
-//! the background but for single commands, of which those that end do so at once. The members of a pipe run one after
-//! another. A script is *beyond* what is understood from the
-//! first statement on that has any of them: so is one that goes on for too long without letting time pass, see [`run`].
+//! Left out: functions, arrays, names of files that stand for others (`*`), `set -x`, jobs in the background but for single
+//! commands, of which those that end do so at once. The members of a pipe run one after another. A script is *beyond* what
+//! is understood from the first statement on that has any of them: so is one that goes on for too long without letting time
+//! pass, see [`run`].
 
 use std::rc::Rc;
 
@@ -87,6 +87,8 @@ enum Op {
 enum Kept {
     /// Where it goes anyway.
     Not,
+    /// The same, and it is no subshell: only what it reads is its own.
+    Same,
     /// It is a value: `$(…)`.
     Value,
     /// The next command of a pipe reads it.

@@ -1,6 +1,6 @@
 //! From tokens to operations, by descent: a list of commands, each an `if`, a loop, or words.
 
-use super::words::{Beyond, Part, Token, Word, is_name, tokens};
+use super::words::{Beyond, Part, Script, Token, Word, is_name, pieces};
 use super::{DEPTH_MAX, Kept, Op, Redirect, SCRIPT_MAX, Simple};
 
 /// The operations of a script. Whatever is not understood ends it: all before that statement is done.
@@ -14,7 +14,8 @@ fn parse_at(script: &str, depth: usize) -> Result<Vec<Op>, (Vec<Op>, Beyond)> {
     if depth > DEPTH_MAX || script.len() > SCRIPT_MAX {
         return Err((ops, Beyond));
     }
-    let mut parser = Parser { tokens: tokens(script), at: 0, depth };
+    let Script { tokens, documents } = pieces(script);
+    let mut parser = Parser { tokens, documents, at: 0, depth };
     loop {
         parser.skip_ends();
         if parser.at == parser.tokens.len() {
@@ -30,6 +31,7 @@ fn parse_at(script: &str, depth: usize) -> Result<Vec<Op>, (Vec<Op>, Beyond)> {
 /// Tokens, and how far they are read.
 pub(super) struct Parser {
     tokens: Vec<Token>,
+    documents: Vec<Word>,
     pub(super) at: usize,
     depth: usize,
 }
@@ -199,12 +201,15 @@ impl Parser {
         self.reading(inputs, inner)
     }
 
-    /// `< PATH` is read as what `cat PATH` prints.
-    fn reading(&mut self, inputs: Vec<Word>, ops: Vec<Op>) -> Result<Vec<Op>, Beyond> {
-        let Some(path) = inputs.into_iter().next_back() else { return Ok(ops) };
-        let cat = Simple { words: vec![Word::quoted("cat"), path], is_asked: true, ..Simple::default() };
-        let cat = self.finished(cat)?;
-        Ok([subshell(cat, Kept::Pipe, false), subshell(ops, Kept::Not, true)].concat())
+    /// `< PATH` is read as what `cat PATH` prints, and a document as what `printf %s TEXT` does.
+    fn reading(&mut self, inputs: Vec<Input>, ops: Vec<Op>) -> Result<Vec<Op>, Beyond> {
+        let words = match inputs.into_iter().next_back() {
+            None => return Ok(ops),
+            Some(Input::File(path)) => vec![Word::quoted("cat"), path],
+            Some(Input::Text(text)) => vec![Word::quoted("printf"), Word::quoted("%s"), text],
+        };
+        let source = self.finished(Simple { words, is_asked: true, ..Simple::default() })?;
+        Ok([subshell(source, Kept::Pipe, false), subshell(ops, Kept::Same, true)].concat())
     }
 
     fn simple(&mut self) -> Result<Vec<Op>, Beyond> {
@@ -268,7 +273,7 @@ impl Parser {
     }
 
     /// Takes a redirection, if the next is one.
-    fn redirect(&mut self, into: &mut Vec<Redirect>, from: &mut Vec<Word>) -> Result<bool, Beyond> {
+    fn redirect(&mut self, into: &mut Vec<Redirect>, from: &mut Vec<Input>) -> Result<bool, Beyond> {
         match self.peek() {
             Some(Token::Into { stream, append }) => {
                 let (stream, append) = (*stream, *append);
@@ -281,13 +286,23 @@ impl Parser {
             }
             Some(Token::From) => {
                 self.at += 1;
-                from.push(self.word()?);
+                from.push(Input::File(self.word()?));
+            }
+            Some(Token::Document(document)) => {
+                from.push(Input::Text(self.documents[*document].clone()));
+                self.at += 1;
             }
             Some(Token::Beyond) => return Err(Beyond),
             _ => return Ok(false),
         }
         Ok(true)
     }
+}
+
+/// Where a command reads from.
+enum Input {
+    File(Word),
+    Text(Word),
 }
 
 /// Words that may not begin a simple command.

@@ -313,7 +313,7 @@ impl Shell {
             self.scope.input = std::mem::take(&mut self.pipe).into();
             self.scope.read = 0;
         }
-        if kept != Kept::Not {
+        if matches!(kept, Kept::Value | Kept::Pipe) {
             self.scope.output = Sink::Kept(self.kept.len());
             self.kept.push(String::new());
         }
@@ -321,9 +321,11 @@ impl Shell {
 
     fn leave(&mut self) {
         let Some(Frame::Subshell { outside, kept, .. }) = self.pop() else { return };
-        self.scope = *outside;
+        if kept != Kept::Same {
+            self.scope = *outside;
+        }
         match kept {
-            Kept::Not => {}
+            Kept::Not | Kept::Same => {}
             Kept::Pipe => self.pipe = self.kept.pop().unwrap_or_default(),
             Kept::Value => {
                 let mut value = self.kept.pop().unwrap_or_default();
@@ -336,8 +338,14 @@ impl Shell {
     /// Takes away the top of the stack.
     pub(super) fn pop(&mut self) -> Option<Frame> {
         let frame = self.stack.pop()?;
-        if let Frame::Redirect { output, errors } = &frame {
-            (self.scope.output, self.scope.errors) = (output.clone(), errors.clone());
+        match &frame {
+            Frame::Redirect { output, errors } => {
+                (self.scope.output, self.scope.errors) = (output.clone(), errors.clone());
+            }
+            Frame::Subshell { outside, kept: Kept::Same, .. } => {
+                (self.scope.input, self.scope.read) = (outside.input.clone(), outside.read);
+            }
+            _ => {}
         }
         Some(frame)
     }
@@ -364,11 +372,13 @@ impl Shell {
     pub(super) fn exit(&mut self, code: i32) {
         self.code = code;
         while let Some(frame) = self.stack.last() {
-            if let Frame::Subshell { end, .. } = frame {
-                self.at = *end;
-                return;
+            match frame {
+                Frame::Subshell { end, kept, .. } if *kept != Kept::Same => {
+                    self.at = *end;
+                    return;
+                }
+                _ => drop(self.pop()),
             }
-            self.pop();
         }
         self.at = usize::MAX;
     }

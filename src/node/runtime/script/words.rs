@@ -27,6 +27,8 @@ pub enum Token {
     },
     /// `<`; where from is the next word.
     From,
+    /// `<<END`, `<<<WORD`: what is read stands in the script; which of [`Script::documents`].
+    Document(usize),
     /// From here on nothing is understood.
     Beyond,
 }
@@ -107,20 +109,41 @@ impl Word {
     }
 }
 
-/// The tokens of a script. One that is not understood is the last.
-pub fn tokens(script: &str) -> Vec<Token> {
-    let mut lexer = Lexer { chars: script.chars().peekable(), depth: 0, is_test: false, is_pattern: false };
+/// A script in pieces.
+pub struct Script {
+    /// One that is not understood is the last.
+    pub tokens: Vec<Token>,
+    /// What commands read that stands in the script.
+    pub documents: Vec<Word>,
+}
+
+/// The pieces of a script.
+pub fn pieces(script: &str) -> Script {
+    let mut lexer = Lexer::new(script, 0);
     let mut tokens = Vec::new();
     loop {
         match lexer.token() {
             Ok(Some(token)) => tokens.push(token),
-            Ok(None) => return tokens,
+            Ok(None) => break,
             Err(Beyond) => {
                 tokens.push(Token::Beyond);
-                return tokens;
+                break;
             }
         }
     }
+    Script { tokens, documents: lexer.documents }
+}
+
+/// A document that was asked for: it begins below the line.
+struct Awaited {
+    /// Which of the lexer's.
+    document: usize,
+    /// The line that ends it.
+    end: String,
+    /// Nothing in it is replaced.
+    is_quoted: bool,
+    /// Tabs before its lines do not count.
+    is_indented: bool,
 }
 
 struct Lexer<'a> {
@@ -130,9 +153,16 @@ struct Lexer<'a> {
     is_test: bool,
     /// The next word is the regular expression behind `=~`.
     is_pattern: bool,
+    documents: Vec<Word>,
+    awaited: Vec<Awaited>,
 }
 
-impl Lexer<'_> {
+impl<'a> Lexer<'a> {
+    fn new(script: &'a str, depth: usize) -> Lexer<'a> {
+        let (is_test, is_pattern, documents, awaited) = Default::default();
+        Lexer { chars: script.chars().peekable(), depth, is_test, is_pattern, documents, awaited }
+    }
+
     fn token(&mut self) -> Result<Option<Token>, Beyond> {
         self.skip_blanks();
         let Some(&c) = self.chars.peek() else { return Ok(None) };
@@ -142,7 +172,10 @@ impl Lexer<'_> {
         self.chars.next();
         let mut doubled = |c| self.chars.next_if_eq(&c).is_some();
         Ok(Some(match c {
-            '\n' => Token::Sign("\n"),
+            '\n' => {
+                self.read_awaited()?;
+                Token::Sign("\n")
+            }
             ';' => Token::Sign(if doubled(';') { ";;" } else { ";" }),
             '|' => Token::Sign(if doubled('|') { "||" } else { "|" }),
             '&' if doubled('&') => Token::Sign("&&"),
@@ -195,9 +228,60 @@ impl Lexer<'_> {
         if self.chars.peek() == Some(&'(') { Err(Beyond) } else { Ok(Token::Into { stream, append }) }
     }
 
-    /// `<`, but neither a document that follows nor a process.
+    /// `<`, `<<`, `<<-`, `<<<`, but no process.
     fn input(&mut self) -> Result<Token, Beyond> {
-        if matches!(self.chars.peek(), Some('<' | '(' | '&' | '>')) { Err(Beyond) } else { Ok(Token::From) }
+        if self.chars.next_if_eq(&'<').is_none() {
+            return if matches!(self.chars.peek(), Some('(' | '&' | '>')) { Err(Beyond) } else { Ok(Token::From) };
+        }
+        let is_word = self.chars.next_if_eq(&'<').is_some();
+        let is_indented = !is_word && self.chars.next_if_eq(&'-').is_some();
+        self.skip_blanks();
+        let mut word = self.word()?;
+        let document = self.documents.len();
+        if is_word {
+            word.push('\n', true);
+        } else {
+            let is_quoted = word.0.iter().any(|part| matches!(part, Part::Text { quoted: true, .. }));
+            let end = word.literal().filter(|end| !end.is_empty()).ok_or(Beyond)?;
+            self.awaited.push(Awaited { document, end, is_quoted, is_indented });
+        }
+        self.documents.push(word);
+        Ok(Token::Document(document))
+    }
+
+    /// Reads the documents that follow a line. One without an end goes on to the end of the script.
+    fn read_awaited(&mut self) -> Result<(), Beyond> {
+        for Awaited { document, end, is_quoted, is_indented } in std::mem::take(&mut self.awaited) {
+            let mut text = String::new();
+            while self.chars.peek().is_some() {
+                let line: String = self.chars.by_ref().take_while(|c| *c != '\n').collect();
+                let line = if is_indented { line.trim_start_matches('\t') } else { &line };
+                if line == end {
+                    break;
+                }
+                text += line;
+                text.push('\n');
+            }
+            self.documents[document] = if is_quoted { Word::quoted(&text) } else { self.replaced(&text)? };
+        }
+        Ok(())
+    }
+
+    /// A text in which the same is replaced as between double quotes, which are signs like any other here.
+    fn replaced(&self, text: &str) -> Result<Word, Beyond> {
+        if self.depth >= DEPTH_MAX {
+            return Err(Beyond);
+        }
+        let mut lexer = Lexer::new(text, self.depth + 1);
+        let mut word = Word::quoted("");
+        while let Some(c) = lexer.chars.next() {
+            match c {
+                '"' => word.push(c, true),
+                '\\' if lexer.chars.peek() == Some(&'"') => word.push(c, true),
+                c => lexer.quoted(c, &mut word)?,
+            }
+        }
+        Ok(word)
     }
 
     fn word_token(&mut self) -> Result<Token, Beyond> {
@@ -262,16 +346,24 @@ impl Lexer<'_> {
         loop {
             match self.chars.next().ok_or(Beyond)? {
                 '"' => return Ok(()),
-                // It is a sign like any other, but before these.
-                '\\' => match self.chars.next_if(|c| matches!(c, '$' | '`' | '"' | '\\' | '\n')) {
-                    Some('\n') => {}
-                    c => word.push(c.unwrap_or('\\'), true),
-                },
-                '$' => self.dollar(word, true)?,
-                '`' => self.backticks(word, true)?,
-                c => word.push(c, true),
+                c => self.quoted(c, word)?,
             }
         }
+    }
+
+    /// A sign between double quotes, and what belongs to it.
+    fn quoted(&mut self, c: char, word: &mut Word) -> Result<(), Beyond> {
+        match c {
+            // It is a sign like any other, but before these.
+            '\\' => match self.chars.next_if(|c| matches!(c, '$' | '`' | '"' | '\\' | '\n')) {
+                Some('\n') => {}
+                c => word.push(c.unwrap_or('\\'), true),
+            },
+            '$' => self.dollar(word, true)?,
+            '`' => self.backticks(word, true)?,
+            c => word.push(c, true),
+        }
+        Ok(())
     }
 
     fn backticks(&mut self, word: &mut Word, quoted: bool) -> Result<(), Beyond> {
@@ -371,8 +463,7 @@ impl Lexer<'_> {
         if self.depth >= DEPTH_MAX {
             return Err(Beyond);
         }
-        let chars = text.chars().peekable();
-        let mut lexer = Lexer { chars, depth: self.depth + 1, is_test: false, is_pattern: false };
+        let mut lexer = Lexer::new(text, self.depth + 1);
         let mut word = Word::default();
         while let Some(&c) = lexer.chars.peek() {
             // Here blanks and signs are signs like any other.
