@@ -77,6 +77,8 @@ pub struct Executed {
     pub errors: String,
     /// Its exit code.
     pub code: u8,
+    /// The host that it has asked for a page, if nobody in the cluster has that name.
+    pub unknown_host: Option<String>,
 }
 
 impl Message for Execute {

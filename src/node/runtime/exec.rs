@@ -4,9 +4,8 @@
 //! and print what busybox's, curl's and BIND's print. They see the container's files, volumes included, and its environment;
 //! those that talk to others do so through the machine's kernel, packet by packet, in the network namespace of the sandbox.
 //!
-//! Left out: terminals and standard input, and of a shell all but simple commands; the process of a container has more of
-//! it, see [`script`]. A probe or hook may name any program of its image, `pg_isready` say: it is taken to be
-//! there and to do well.
+//! Left out: terminals and standard input; of a shell what [`script`] leaves out. A probe or hook may name any program of its
+//! image, `pg_isready` say: it is taken to be there and to do well.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -40,6 +39,8 @@ pub(super) struct Ran {
     pub(super) output: String,
     pub(super) errors: String,
     pub(super) code: i32,
+    /// See [`Executed::unknown_host`].
+    pub(super) unknown_host: Option<String>,
 }
 
 impl Ran {
@@ -48,7 +49,7 @@ impl Ran {
     }
 
     pub(super) fn badly(code: i32, why: impl Into<String>) -> Ran {
-        Ran { errors: why.into() + "\n", code, output: String::new() }
+        Ran { errors: why.into() + "\n", code, ..Ran::default() }
     }
 }
 
@@ -83,14 +84,12 @@ pub(super) enum Wait {
     End(i32),
 }
 
-/// Whether a command neither waits nor asks anybody.
-pub(super) fn is_quick(command: &[String]) -> bool {
-    process::time_of(command).is_zero() && !asks_others(command)
-}
+/// A command beside the process that waits more often than this would do so for ever.
+const WAITS_MAX: usize = 1000;
 
-/// Whether a command takes as long as others take to answer.
-fn asks_others(command: &[String]) -> bool {
-    Program::of(command).commands().any(|(name, _)| programs::is_one(&name))
+/// Whether a command neither waits nor asks anybody, as far as that is known in advance.
+pub(super) fn is_quick(command: &[String]) -> bool {
+    Program::of(command).commands().all(|name| name != "sleep" && !programs::is_one(&name))
 }
 
 impl Done {
@@ -104,25 +103,17 @@ impl Done {
 impl Inner {
     /// For a probe or a hook: it is given up when the timeout is over.
     pub(super) async fn exec_sync(&self, id: &str, command: &[String], timeout: i64) -> Result<CriResponse, RpcError> {
-        let limit = Duration::from_secs(u64::try_from(timeout).unwrap_or(0));
-        let overtime = || {
+        let limit = u64::try_from(timeout).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs);
+        self.run_beside(id, command, Unknown::DoesWell, limit).await?.ok_or_else(|| {
             let why = format!("failed to exec in container: timeout {timeout}s exceeded: context deadline exceeded");
-            Err(cri::error("DeadlineExceeded", why))
-        };
-        if !limit.is_zero() && process::time_of(command) > limit {
-            self.hub.sleep(limit).await;
-            return overtime();
-        }
-        if limit.is_zero() || !asks_others(command) {
-            return self.exec(id, command, Unknown::DoesWell).await;
-        }
-        let (mut time, mut run) = (pin!(self.hub.sleep(limit)), pin!(self.exec(id, command, Unknown::DoesWell)));
-        poll_fn(|context| match (run.as_mut().poll(context), time.as_mut().poll(context)) {
-            (Poll::Ready(result), _) => Poll::Ready(result),
-            (Poll::Pending, Poll::Ready(())) => Poll::Ready(overtime()),
-            (Poll::Pending, Poll::Pending) => Poll::Pending,
+            cri::error("DeadlineExceeded", why)
         })
-        .await
+    }
+
+    /// For a learner: it may take as long as it likes.
+    pub(super) async fn exec(&self, id: &str, command: &[String]) -> Result<CriResponse, RpcError> {
+        let response = self.run_beside(id, command, Unknown::IsNotFound, None).await?;
+        Ok(response.unwrap_or_else(|| unreachable!("it has no limit")))
     }
 
     /// The same for a command that takes no time.
@@ -138,29 +129,54 @@ impl Inner {
         }
     }
 
-    /// Runs a command to its end.
-    pub(super) async fn exec(&self, id: &str, command: &[String], unknown: Unknown) -> Result<CriResponse, RpcError> {
+    /// Runs a command to its end, or, None, until the limit is over.
+    async fn run_beside(
+        &self,
+        id: &str,
+        command: &[String],
+        unknown: Unknown,
+        limit: Option<Duration>,
+    ) -> Result<Option<CriResponse>, RpcError> {
         let (mut shell, mut place, mut done) = self.shell_beside(id, command)?;
-        loop {
+        let start = self.hub.now();
+        for _ in 0..WAITS_MAX {
+            let left = limit.map(|limit| limit.saturating_sub(self.hub.now() - start));
             match self.advance(&mut shell, &mut place, unknown, &mut done)? {
-                Wait::Time { time: Some(time), .. } => self.hub.sleep(time).await,
-                Wait::Time { time: None, .. } => {
-                    done.printed.push((true, "sleep: this would take for ever\n".to_owned()));
-                    return Ok(done.answer(1));
+                Wait::Time { time: Some(time), .. } if left.is_none_or(|left| time <= left) => {
+                    self.hub.sleep(time).await;
                 }
-                Wait::Others(command) => {
-                    let ran = self.ask_others(&place, &command.words).await?;
-                    self.finish(&mut shell, &place, ran, &mut done);
+                Wait::Time { time: None, .. } if left.is_none() => break,
+                Wait::Time { .. } => {
+                    self.hub.sleep(left.unwrap_or_default()).await;
+                    return Ok(None);
                 }
-                Wait::End(code) => return Ok(done.answer(code)),
+                Wait::Others(command) => match self.ask_for(&place, &command.words, left).await? {
+                    Some(ran) => self.finish(&mut shell, &place, ran, &mut done),
+                    None => return Ok(None),
+                },
+                Wait::End(code) => return Ok(Some(done.answer(code))),
                 Wait::Server | Wait::Beyond if unknown == Unknown::IsNotFound => {
-                    let why = "sh: syntax error: containers here know simple commands joined by ; && and || only\n";
+                    let why = "sh: this is more than the shell of these containers knows\n";
                     done.printed.push((true, why.to_owned()));
-                    return Ok(done.answer(2));
+                    return Ok(Some(done.answer(2)));
                 }
-                Wait::Server | Wait::Beyond => return Ok(done.answer(0)),
+                Wait::Server | Wait::Beyond => return Ok(Some(done.answer(0))),
             }
         }
+        done.printed.push((true, "this would take for ever\n".to_owned()));
+        Ok(Some(done.answer(1)))
+    }
+
+    /// What others answer within a limit.
+    async fn ask_for(&self, place: &Place, words: &[String], limit: Option<Duration>) -> Result<Option<Ran>, RpcError> {
+        let Some(limit) = limit else { return self.ask_others(place, words).await.map(Some) };
+        let (mut time, mut answer) = (pin!(self.hub.sleep(limit)), pin!(self.ask_others(place, words)));
+        poll_fn(|context| match (answer.as_mut().poll(context), time.as_mut().poll(context)) {
+            (Poll::Ready(answer), _) => Poll::Ready(answer.map(Some)),
+            (Poll::Pending, Poll::Ready(())) => Poll::Ready(Ok(None)),
+            (Poll::Pending, Poll::Pending) => Poll::Pending,
+        })
+        .await
     }
 
     /// Where a container's own process runs.
@@ -181,7 +197,7 @@ impl Inner {
         // Without a terminal a shell finds its input at an end.
         let program = match command {
             [shell] if script::is_shell(shell) => Program::default().into(),
-            _ => Rc::new(Program::of(command).of_simple_commands()),
+            _ => Program::of(command),
         };
         Ok((Shell::new(program, place.environment()), place, Done::default()))
     }
@@ -208,7 +224,7 @@ impl Inner {
                         Unknown::Runs if process::asks(&command.words) => return Ok(Wait::Others(command)),
                         Unknown::Runs => self.of_process(place, &command),
                         _ if programs::is_one(&command.words[0]) => return Ok(Wait::Others(command)),
-                        _ => self.at_once_or(place, &command.words, shell.is_shell(), unknown)?,
+                        _ => self.at_once_or(place, &command, shell.is_shell(), unknown)?,
                     };
                     self.finish(shell, place, ran, done);
                 }
@@ -238,9 +254,9 @@ impl Inner {
     }
 
     /// A command that takes no time, or one that nobody here knows.
-    fn at_once_or(&self, place: &Place, words: &[String], is_shell: bool, unknown: Unknown) -> Result<Ran, RpcError> {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        Ok(match (self.at_once_in(place, &words, ""), words.first()) {
+    fn at_once_or(&self, place: &Place, command: &Command, is_shell: bool, unknown: Unknown) -> Result<Ran, RpcError> {
+        let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+        Ok(match (self.at_once_in(place, &words, command.input()), words.first()) {
             (Some(ran), _) => ran,
             (None, Some(name)) if unknown == Unknown::IsNotFound => {
                 if !is_shell {
@@ -274,8 +290,9 @@ impl Inner {
         let PodSandboxConfig { namespace, name, host_network, .. } = &place.sandbox;
         let pod = if *host_network { String::new() } else { format!("{namespace}/{name}") };
         let reply: Rc<dyn Any> = self.hub.rpc(kernel, Rc::new(Execute { pod, words: words.to_vec() })).await?;
-        let Executed { output, errors, code } = &*reply.downcast::<Executed>().map_err(|_| unplugged())?;
-        Ok(Ran { output: output.clone(), errors: errors.clone(), code: i32::from(*code) })
+        let Executed { output, errors, code, unknown_host } =
+            (*reply.downcast::<Executed>().map_err(|_| unplugged())?).clone();
+        Ok(Ran { output, errors, code: i32::from(code), unknown_host })
     }
 }
 

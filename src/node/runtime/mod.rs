@@ -45,7 +45,6 @@ pub mod script;
 pub mod state;
 mod text;
 
-use exec::Unknown;
 use network::Networks;
 use state::{Container, State};
 
@@ -208,7 +207,7 @@ impl Inner {
                 CriRequest::StopContainer { id, timeout } => me.stop_container(&id, timeout).await,
                 CriRequest::PullImage { image } => me.pull(&image).await,
                 CriRequest::ExecSync { id, command, timeout } => me.exec_sync(&id, &command, timeout).await,
-                CriRequest::Exec { id, command } => me.exec(&id, &command, Unknown::IsNotFound).await,
+                CriRequest::Exec { id, command } => me.exec(&id, &command).await,
                 other => Err(cri::error("Unimplemented", format!("unknown method {}", other.method()))),
             };
             me.reply(from, call, method, result);

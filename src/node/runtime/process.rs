@@ -10,7 +10,6 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::exec::Ran;
 use super::script::{self, Program};
 use crate::node::network;
 
@@ -64,13 +63,6 @@ pub fn plan(image: &str, command: &[String], args: &[String]) -> Plan {
     }
 }
 
-/// How long a command takes that is run beside the process, as far as that is known in advance.
-pub fn time_of(command: &[String]) -> Duration {
-    let program = Program::of(command).of_simple_commands();
-    let sleeps = program.commands().filter(|(name, _)| name == "sleep");
-    sleeps.filter_map(|(_, time)| seconds(&time?)).fold(Duration::ZERO, Duration::saturating_add)
-}
-
 fn of_image(image: &str) -> Plan {
     let name = image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or(image);
     match SHORT_LIVED.iter().find(|(short, _)| *short == name) {
@@ -97,12 +89,6 @@ pub(super) fn is_known(words: &[String]) -> bool {
 /// Whether these words ask others on the network, and it is simulated how. What is fetched over TLS is taken to be there.
 pub(super) fn asks(words: &[String]) -> bool {
     words.first().is_some_and(|name| network::programs::asks(script::program(name), &words[1..]))
-}
-
-/// Whether what they have asked for is beyond the cluster, which is taken to be there as well.
-pub(super) fn is_beyond(words: &[String], ran: &Ran) -> bool {
-    let name = words.first().map(|name| script::program(name));
-    name.is_some_and(|name| network::programs::is_beyond(name, &words[1..], ran.code, &ran.errors))
 }
 
 /// `3`, `0.5`, `2m`, `1h`; None for `infinity` and whatever is no time.

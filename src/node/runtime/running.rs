@@ -11,6 +11,7 @@ use super::exec::{Done, Place, Ran, Unknown, Wait};
 use super::script::run::{Command, Shell, Sink};
 use super::{EXIT, Inner, KILL, SIGKILLED, WAKE, process, script};
 use crate::node::cri::ContainerState;
+use crate::node::network;
 
 impl Inner {
     /// A process starts.
@@ -90,7 +91,9 @@ impl Inner {
         let task = async move {
             let ran = me.ask_others(&place, &command.words).await;
             let ran = ran.unwrap_or_else(|error| Ran::badly(1, error.message));
-            let ran = if process::is_beyond(&command.words, &ran) { Ran::default() } else { ran };
+            // What is beyond the cluster is taken to be there.
+            let is_beyond = ran.unknown_host.as_deref().is_some_and(network::programs::is_public);
+            let ran = if is_beyond { Ran::default() } else { ran };
             if let Some((id, mut shell, place)) = me.turn(&key) {
                 let mut done = Done::default();
                 me.finish(&mut shell, &place, ran, &mut done);

@@ -66,7 +66,7 @@ async fn run(cx: &Kubectl, node: &str, pod: &str, words: &[String]) -> Result<()
     let execute = Execute { pod: pod.to_owned(), words: words.to_vec() };
     let reply = cx.client.hub().rpc(kernel, Rc::new(execute)).await.map_err(|error| Failure::text(error.message))?;
     let any: &dyn Any = &*reply;
-    let Some(Executed { output, errors, code }) = any.downcast_ref::<Executed>() else { return Ok(()) };
+    let Some(Executed { output, errors, code, .. }) = any.downcast_ref::<Executed>() else { return Ok(()) };
     finish(cx, output, errors, i32::from(*code))
 }
 

@@ -84,6 +84,11 @@ pub(super) async fn get(
     fetch(kernel, namespace, &Arguments { limit, url: url.to_owned(), ..Arguments::default() }, terminal).await
 }
 
+/// Whether it is a URL that is understood here.
+pub(super) fn is_url(url: &str) -> bool {
+    parse(url).is_ok()
+}
+
 /// Whom a URL names.
 pub(super) fn host_and_port(url: &str) -> Result<(String, u16), Failure> {
     parse(url).map(|url| (url.host, url.port))
@@ -99,6 +104,7 @@ async fn fetch(
     let url = parse(&arguments.url)?;
     let addresses = resolve::addresses(kernel, namespace, &url.host).await;
     let Some(addresses) = addresses else {
+        terminal.unknown_host = Some(url.host.clone());
         return Err(Failure(UNKNOWN_HOST, format!("Could not resolve host: {}", url.host)));
     };
     let mut refused = Failure(7, String::new());

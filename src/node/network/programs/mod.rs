@@ -16,11 +16,34 @@ pub mod probe;
 mod resolve;
 mod wget;
 
+/// One of them.
+#[derive(Clone, Copy)]
+enum Program {
+    Curl,
+    Nslookup,
+    Ping,
+    Wget,
+}
+
+impl Program {
+    fn named(name: &str) -> Option<Program> {
+        Some(match name {
+            "curl" => Program::Curl,
+            "nslookup" => Program::Nslookup,
+            "ping" => Program::Ping,
+            "wget" => Program::Wget,
+            _ => return None,
+        })
+    }
+}
+
 /// What a program prints.
 #[derive(Debug, Default)]
 struct Terminal {
     output: String,
     errors: String,
+    /// The host that a page was asked of, if nobody has that name.
+    unknown_host: Option<String>,
 }
 
 impl Terminal {
@@ -37,54 +60,40 @@ impl Terminal {
 pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[String]) -> Executed {
     let mut terminal = Terminal::default();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let code = match words.as_slice() {
-        ["curl", rest @ ..] => curl::run(kernel, namespace, rest, &mut terminal).await,
-        ["ping", rest @ ..] => ping::run(kernel, namespace, rest, &mut terminal).await,
-        ["nslookup", rest @ ..] => nslookup::run(kernel, namespace, rest, &mut terminal).await,
-        ["wget", rest @ ..] => wget::run(kernel, namespace, rest, &mut terminal).await,
-        [] => 0,
-        [other, ..] => {
-            terminal.complain(&format!("{other}: not found; here are curl, nslookup, ping and wget\n"));
+    let Some((name, rest)) = words.split_first() else { return Executed::default() };
+    let code = match Program::named(name) {
+        Some(Program::Curl) => curl::run(kernel, namespace, rest, &mut terminal).await,
+        Some(Program::Nslookup) => nslookup::run(kernel, namespace, rest, &mut terminal).await,
+        Some(Program::Ping) => ping::run(kernel, namespace, rest, &mut terminal).await,
+        Some(Program::Wget) => wget::run(kernel, namespace, rest, &mut terminal).await,
+        None => {
+            terminal.complain(&format!("{name}: not found; here are curl, nslookup, ping and wget\n"));
             127
         }
     };
-    Executed { output: terminal.output, errors: terminal.errors, code }
+    let Terminal { output, errors, unknown_host } = terminal;
+    Executed { output, errors, code, unknown_host }
 }
 
 /// Whether this is one of them.
 pub fn is_one(name: &str) -> bool {
-    matches!(name, "curl" | "nslookup" | "ping" | "wget")
+    Program::named(name).is_some()
 }
 
-/// Whether a command asks others, as far as that is simulated.
+/// Whether a command asks others, as far as that is simulated: of a page over TLS it is not.
 pub fn asks(name: &str, words: &[String]) -> bool {
-    matches!(name, "nslookup" | "ping") || host(name, words).is_some()
-}
-
-/// Whether what a command has asked for is beyond the cluster: its name is nobody's here, and looks like one of the
-/// internet. Of that nothing is simulated.
-pub fn is_beyond(name: &str, words: &[String], code: i32, errors: &str) -> bool {
-    let is_unknown = match name {
-        // Which says nothing with -s.
-        "curl" => code == i32::from(curl::UNKNOWN_HOST),
-        _ => errors.contains("bad address"),
-    };
-    is_unknown && host(name, words).is_some_and(|host| is_public(&host))
-}
-
-/// The host that is asked for a page.
-fn host(name: &str, words: &[String]) -> Option<String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let url = match name {
-        "curl" => curl::url(&words),
-        "wget" => wget::url(&words),
-        _ => None,
+    let url = match Program::named(name) {
+        Some(Program::Curl) => curl::url(&words),
+        Some(Program::Wget) => wget::url(&words),
+        Some(Program::Nslookup | Program::Ping) => return true,
+        None => None,
     };
-    url.and_then(|url| curl::host_and_port(url).ok()).map(|(host, _)| host)
+    url.is_some_and(curl::is_url)
 }
 
-/// Whether a name has a top-level domain that many names have, or a country's.
-fn is_public(host: &str) -> bool {
+/// Whether a name looks like one of the internet: it has a top-level domain that many names have, or a country's.
+pub fn is_public(host: &str) -> bool {
     const TOP: &[&str] = &["com", "org", "net", "io", "dev", "edu", "gov", "info"];
     host.trim_end_matches('.')
         .rsplit_once('.')

@@ -48,6 +48,7 @@ async fn fetch(
 ) -> Result<(), String> {
     let mut page = Terminal::default();
     let got = curl::get(kernel, namespace, arguments.url, arguments.limit, &mut page).await;
+    terminal.unknown_host = page.unknown_host.take();
     let (host, port) = curl::host_and_port(arguments.url).map_err(|_| format!("bad address '{}'", arguments.url))?;
     let say = |terminal: &mut Terminal, text: String| {
         if !arguments.quiet {

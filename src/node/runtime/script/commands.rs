@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::expand::{Expansion, PATTERN_MAX};
-use super::run::{Command, Running, Scope, Shell, Sink, TEXT_MAX, Turn};
+use super::run::{Command, Running, Scope, Shell, Sink, TEXT_MAX, Turn, Write};
 use super::test::{Pattern, fits};
 use super::words::{Beyond, Part, Stream, Word, is_name};
 use super::{Program, Redirect, Simple};
@@ -42,6 +42,14 @@ impl Sink {
             _ => Sink::File { path, append },
         }
     }
+
+    /// A file begins with nothing in it; then whatever is printed goes to its end.
+    pub(super) fn begin(&mut self) -> Option<Write> {
+        let Sink::File { path, append: append @ false } = self else { return None };
+        let to = Sink::File { path: path.clone(), append: false };
+        *append = true;
+        Some(Write { to, text: String::new() })
+    }
 }
 
 impl Shell {
@@ -60,6 +68,12 @@ impl Shell {
         let length = expansion.length;
         let (output, errors) = expansion.sinks(&simple.redirects)?;
         self.spend(length)?;
+        if let Some(function) = words.first().and_then(|name| self.scope.functions.get(name)).cloned() {
+            for (name, value) in assignments {
+                self.set(&name, value)?;
+            }
+            return self.call(function, &words[1..], (output, errors), simple);
+        }
         self.runs = Running { output: output.clone(), errors, is_asked: simple.is_asked };
         if words.is_empty() {
             for (name, value) in assignments {
@@ -81,7 +95,7 @@ impl Shell {
         let mut exported = self.exported();
         exported.extend(assignments);
         let input = (self.scope.input.clone(), self.scope.read);
-        let Simple { is_background, is_job, .. } = *simple;
+        let (is_background, is_job) = (self.is_background(simple), simple.is_job);
         Ok(Some(Turn::Run(Command { words, input, exported, output, is_background, is_job })))
     }
 
@@ -94,7 +108,7 @@ impl Shell {
     /// The inner None: it is done, and nothing is to be written. The outer one: it is none of the shell's own.
     fn itself(&mut self, words: &[String], simple: &Simple, now: Instant) -> Result<Option<Option<Turn>>, Beyond> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let is_background = simple.is_background;
+        let is_background = self.is_background(simple);
         Ok(Some(match words.as_slice() {
             ["true"] => self.did(0),
             ["false"] => self.did(1),
@@ -123,7 +137,25 @@ impl Shell {
                 );
                 None
             }
-            ["export" | "readonly" | "local", names @ ..] => {
+            ["return", code @ ..] => {
+                let code = code.first().map_or(self.code, |code| code.parse().unwrap_or(2) & 0xff);
+                self.leave_call(code);
+                None
+            }
+            ["shift", count @ ..] => {
+                let count = count.first().map_or(1, |count| count.parse().unwrap_or(1));
+                let arguments: Vec<String> = self.arguments().cloned().collect();
+                let left = arguments.get(count..);
+                self.set_arguments(left.unwrap_or(&arguments))?;
+                self.did(i32::from(left.is_none()))
+            }
+            ["local", names @ ..] => {
+                for name in names {
+                    self.make_local(name)?;
+                }
+                self.did(0)
+            }
+            ["export" | "readonly", names @ ..] => {
                 for name in names {
                     self.export(name)?;
                 }
@@ -136,6 +168,13 @@ impl Shell {
                 self.did(0)
             }
             ["set", options @ ..] => {
+                let (options, arguments) = match options.iter().position(|option| *option == "--") {
+                    Some(at) => (&options[..at], Some(&options[at + 1..])),
+                    None => (options, None),
+                };
+                if let Some(arguments) = arguments {
+                    self.set_arguments(arguments)?;
+                }
                 for option in options {
                     match option.chars().next() {
                         Some('-') if option.contains('e') => self.scope.stops_on_error = true,
@@ -166,7 +205,7 @@ impl Shell {
 
     /// `set -e`: a command that fails ends the shell, if nobody asks how it ended.
     pub(super) fn stop_on_error(&mut self, is_asked: bool) {
-        if self.code != 0 && !is_asked && self.scope.stops_on_error {
+        if self.code != 0 && !is_asked && self.scope.stops_on_error && !self.is_call_asked() {
             self.exit(self.code);
         }
     }
@@ -203,7 +242,7 @@ impl Shell {
         value.map_or(Ok(()), |value| self.set(name, value.to_owned()))
     }
 
-    fn unset(&mut self, name: &str) {
+    pub(super) fn unset(&mut self, name: &str) {
         let Scope { variables, bytes, .. } = &mut self.scope;
         if let Some(value) = Rc::make_mut(variables).remove(name) {
             *bytes -= value.len();
@@ -228,12 +267,11 @@ impl Shell {
 
     pub(super) fn value(&self, name: &str) -> Option<String> {
         let variables = &self.scope.variables;
-        let numbered = || (1..10).map_while(|number| variables.get(&number.to_string())).cloned();
         match name {
             "?" => Some(self.code.to_string()),
             "$" => Some("1".to_owned()),
-            "#" => Some(numbered().count().to_string()),
-            "@" | "*" => Some(numbered().collect::<Vec<_>>().join(" ")),
+            "#" => Some(self.arguments().count().to_string()),
+            "@" | "*" => Some(self.arguments().map(String::as_str).collect::<Vec<_>>().join(" ")),
             "BASH_REMATCH" => variables.get("BASH_REMATCH[0]").cloned(),
             _ => variables.get(name).cloned(),
         }

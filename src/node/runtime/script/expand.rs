@@ -24,6 +24,17 @@ impl Expansion<'_> {
         for word in words {
             let mut field: Option<String> = None;
             for part in &word.0 {
+                // Here `"$@"` is not one word.
+                if matches!(part, Part::Variable { name, change: None, quoted: true } if name == "@") {
+                    for (at, argument) in self.shell.arguments().enumerate() {
+                        if at > 0 {
+                            fields.extend(field.take());
+                        }
+                        self.length += argument.len();
+                        field.get_or_insert_default().push_str(argument);
+                    }
+                    continue;
+                }
                 let (text, whole) = self.part(part)?;
                 if whole {
                     field.get_or_insert_default().push_str(&text);

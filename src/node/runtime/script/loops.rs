@@ -1,6 +1,5 @@
 //! Loops and choices: where the shell goes on.
 
-use super::Kept;
 use super::expand::PATTERN_MAX;
 use super::run::{Frame, Loop, ROUND_MIN, ROUNDS_MAX, Shell};
 use super::test::fits;
@@ -57,8 +56,8 @@ impl Shell {
         self.code = 0;
         while let Some(frame) = self.stack.last() {
             match frame {
-                Frame::Subshell { kept: Kept::Same, .. } | Frame::Redirect { .. } => drop(self.pop()),
-                Frame::Subshell { .. } | Frame::Trap { .. } => return,
+                Frame::Input { .. } | Frame::Redirect { .. } => drop(self.pop()),
+                Frame::Subshell { .. } | Frame::Trap { .. } | Frame::Call(_) => return,
                 Frame::Loop(inner) => {
                     left -= 1;
                     if left == 0 && goes_on {

@@ -5,10 +5,11 @@
 //! so it is saved with the world, and it never calls itself, however deep a script is nested.
 //!
 //! Understood are lists (`;`, `&&`, `||`, `!`), pipes, groups and subshells, `if`, `while`, `until`, `for`, `case`, assignments,
-//! redirections, documents (`<<`, `<<<`), `$(…)`, `$((…))`, `${NAME}` and its changes, `[ … ]` and `[[ … ]]`, and of a shell's
-//! own commands `break`, `continue`, `exit`, `exec`, `export`, `read`, `set -e`, `trap` for SIGTERM, `unset` and `wait`.
+//! functions, redirections, documents (`<<`, `<<<`), `$(…)`, `$((…))`, `${NAME}` and its changes, `[ … ]` and `[[ … ]]`, and of
+//! a shell's own commands `break`, `continue`, `exit`, `exec`, `export`, `local`, `read`, `return`, `set`, `shift`, `trap` for
+//! SIGTERM, `unset` and `wait`.
 //!
-//! Left out: functions, arrays, names of files that stand for others (`*`), `set -x`, jobs in the background but for single
+//! Left out: arrays, names of files that stand for others (`*`), `set -x`, jobs in the background but for single
 //! commands, of which those that end do so at once. The members of a pipe run one after another. A script is *beyond* what
 //! is understood from the first statement on that has any of them: so is one that goes on for too long without letting time
 //! pass, see [`run`].
@@ -18,6 +19,7 @@ use std::rc::Rc;
 mod commands;
 mod compound;
 mod expand;
+mod functions;
 mod loops;
 mod parse;
 pub mod run;
@@ -62,7 +64,9 @@ enum Op {
     Enter { length: usize, output: Kept, reads: bool },
     /// It ends.
     Leave,
-    /// What comes before the next `Restore` is sent elsewhere.
+    /// What comes before the next `Restore` reads what the subshell before it has printed.
+    Input,
+    /// The same is sent elsewhere.
     Redirect { values: usize, redirects: Vec<Redirect> },
     /// The end of that.
     Restore,
@@ -76,6 +80,10 @@ enum Op {
     Again,
     /// The end of a loop.
     Done,
+    /// From now on this is the name of what follows, which is so long.
+    Function { name: String, length: usize },
+    /// The end of that: it goes on where it was called.
+    Return,
     /// Goes on at the first arm that has a fitting pattern, or after so many.
     Case { values: usize, word: Word, arms: Vec<(Vec<Word>, usize)>, otherwise: usize },
     /// Nothing after this is understood.
@@ -87,8 +95,6 @@ enum Op {
 enum Kept {
     /// Where it goes anyway.
     Not,
-    /// The same, and it is no subshell: only what it reads is its own.
-    Same,
     /// It is a value: `$(…)`.
     Value,
     /// The next command of a pipe reads it.
@@ -139,25 +145,10 @@ impl Program {
         })
     }
 
-    /// The same as far as it consists of simple commands one after another: the rest is beyond.
-    pub fn of_simple_commands(&self) -> Program {
-        let is_simple = |op: &Op| match op {
-            Op::Simple(simple) => !simple.is_test && !simple.is_job,
-            Op::SkipIf(..) | Op::Enter { output: Kept::Value, .. } | Op::Leave => true,
-            _ => false,
-        };
-        let mut program = self.clone();
-        if let Some(at) = self.ops.iter().position(|op| !is_simple(op)) {
-            program.ops.truncate(at);
-            program.ops.push(Op::Beyond);
-        }
-        program
-    }
-
-    /// The first words of its commands, each with the second, as far as they are known in advance.
-    pub fn commands(&self) -> impl Iterator<Item = (String, Option<String>)> {
+    /// The names of its commands, as far as they are known in advance.
+    pub fn commands(&self) -> impl Iterator<Item = String> {
         self.ops.iter().filter_map(|op| match op {
-            Op::Simple(simple) => Some((simple.words.first()?.literal()?, simple.words.get(1).and_then(Word::literal))),
+            Op::Simple(simple) => simple.words.first()?.literal(),
             _ => None,
         })
     }

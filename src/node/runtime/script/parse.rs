@@ -38,7 +38,12 @@ pub(super) struct Parser {
 
 impl Parser {
     pub(super) fn peek(&self) -> Option<&Token> {
-        self.tokens.get(self.at)
+        self.token(0)
+    }
+
+    /// The one that comes after so many.
+    pub(super) fn token(&self, after: usize) -> Option<&Token> {
+        self.tokens.get(self.at + after)
     }
 
     pub(super) fn sign(&self) -> Option<&'static str> {
@@ -157,7 +162,7 @@ impl Parser {
         Ok(ops)
     }
 
-    fn command(&mut self) -> Result<Vec<Op>, Beyond> {
+    pub(super) fn command(&mut self) -> Result<Vec<Op>, Beyond> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err(Beyond);
@@ -175,6 +180,7 @@ impl Parser {
             (_, Some("for")) => self.compound(Parser::each),
             (_, Some("case")) => self.compound(Parser::case),
             (_, Some("[[")) => self.test(),
+            _ if self.names_function() => self.function(),
             _ => self.simple(),
         };
         self.depth -= 1;
@@ -209,7 +215,7 @@ impl Parser {
             Some(Input::Text(text)) => vec![Word::quoted("printf"), Word::quoted("%s"), text],
         };
         let source = self.finished(Simple { words, is_asked: true, ..Simple::default() })?;
-        Ok([subshell(source, Kept::Pipe, false), subshell(ops, Kept::Same, true)].concat())
+        Ok([subshell(source, Kept::Pipe, false), vec![Op::Input], ops, vec![Op::Restore]].concat())
     }
 
     fn simple(&mut self) -> Result<Vec<Op>, Beyond> {
@@ -227,10 +233,10 @@ impl Parser {
             }
             self.at += 1;
         }
-        let is_function = self.sign() == Some("(");
+        let is_other = self.sign() == Some("(");
         let is_empty = simple.words.is_empty() && simple.assignments.is_empty() && simple.redirects.is_empty();
         let keyword = simple.words.first().and_then(Word::plain).is_some_and(|word| KEYWORDS.contains(&word));
-        if is_function || is_empty || keyword {
+        if is_other || is_empty || keyword {
             return Err(Beyond);
         }
         let ops = self.finished(simple)?;
@@ -306,8 +312,7 @@ enum Input {
 }
 
 /// Words that may not begin a simple command.
-const KEYWORDS: &[&str] =
-    &["do", "done", "then", "elif", "else", "fi", "esac", "}", "!", "in", "function", "select", "time", "]]"];
+const KEYWORDS: &[&str] = &["do", "done", "then", "elif", "else", "fi", "esac", "}", "!", "in", "select", "time", "]]"];
 
 impl Redirect {
     fn path(&mut self) -> Option<&mut Word> {

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::expand::Expansion;
+use super::functions::{Call, Function};
 use super::words::Beyond;
 use super::{Kept, Op, Program, Redirect};
 use crate::object::time::Instant;
@@ -64,6 +65,7 @@ pub(super) struct Scope {
     pub(super) exported: Rc<BTreeSet<String>>,
     /// Those that the script has set.
     pub(super) changed: Rc<BTreeSet<String>>,
+    pub(super) functions: Rc<BTreeMap<String, Function>>,
     pub(super) output: Sink,
     pub(super) errors: Sink,
     pub(super) input: Rc<str>,
@@ -101,11 +103,17 @@ pub(super) enum Frame {
         kept: Kept,
         end: usize,
     },
+    /// What it had to read before, and how much of that was read.
+    Input {
+        input: Rc<str>,
+        read: usize,
+    },
     Redirect {
         output: Sink,
         errors: Sink,
     },
     Loop(Loop),
+    Call(Call),
     /// A signal's action runs; then it goes on here.
     Trap {
         program: Rc<Program>,
@@ -289,6 +297,10 @@ impl Shell {
             Op::Not => self.code = i32::from(self.code == 0),
             Op::Enter { length, output, reads } => self.enter(*length, *output, *reads),
             Op::Leave => self.leave(),
+            Op::Input => {
+                let (input, read) = self.read_pipe();
+                self.stack.push(Frame::Input { input, read });
+            }
             Op::Redirect { values, redirects } => return self.redirect(*values, redirects).map(Some),
             Op::Restore => drop(self.pop()),
             Op::Loop { length } => self.begin_loop(*length, None, now),
@@ -300,6 +312,8 @@ impl Shell {
             Op::Each => self.each()?,
             Op::Again => self.again(now)?,
             Op::Done => self.end_loop(),
+            Op::Function { name, length } => self.define(name, *length),
+            Op::Return => self.end_call(),
             Op::Case { values, word, arms, otherwise } => self.case(*values, word, arms, *otherwise)?,
             Op::Beyond => return Err(Beyond),
         }
@@ -310,8 +324,7 @@ impl Shell {
         let outside = Box::new(self.scope.clone());
         self.stack.push(Frame::Subshell { outside, kept, end: self.at + length });
         if reads {
-            self.scope.input = std::mem::take(&mut self.pipe).into();
-            self.scope.read = 0;
+            self.read_pipe();
         }
         if matches!(kept, Kept::Value | Kept::Pipe) {
             self.scope.output = Sink::Kept(self.kept.len());
@@ -319,13 +332,17 @@ impl Shell {
         }
     }
 
+    /// What the last subshell has printed is read from now on. Gives what was read before, and how far.
+    fn read_pipe(&mut self) -> (Rc<str>, usize) {
+        let input = std::mem::take(&mut self.pipe).into();
+        (std::mem::replace(&mut self.scope.input, input), std::mem::take(&mut self.scope.read))
+    }
+
     fn leave(&mut self) {
         let Some(Frame::Subshell { outside, kept, .. }) = self.pop() else { return };
-        if kept != Kept::Same {
-            self.scope = *outside;
-        }
+        self.scope = *outside;
         match kept {
-            Kept::Not | Kept::Same => {}
+            Kept::Not => {}
             Kept::Pipe => self.pipe = self.kept.pop().unwrap_or_default(),
             Kept::Value => {
                 let mut value = self.kept.pop().unwrap_or_default();
@@ -342,25 +359,16 @@ impl Shell {
             Frame::Redirect { output, errors } => {
                 (self.scope.output, self.scope.errors) = (output.clone(), errors.clone());
             }
-            Frame::Subshell { outside, kept: Kept::Same, .. } => {
-                (self.scope.input, self.scope.read) = (outside.input.clone(), outside.read);
-            }
+            Frame::Call(call) => self.restore(call),
+            Frame::Input { input, read } => (self.scope.input, self.scope.read) = (input.clone(), *read),
             _ => {}
         }
         Some(frame)
     }
 
-    /// The files begin with nothing in them; then whatever is printed goes to their ends.
     fn redirect(&mut self, values: usize, redirects: &[Redirect]) -> Result<Turn, Beyond> {
         let (mut output, mut errors) = self.expansion(values).sinks(redirects)?;
-        let mut writes = Vec::new();
-        for sink in [&mut output, &mut errors] {
-            if let Sink::File { path, append: append @ false } = sink {
-                let to = Sink::File { path: path.clone(), append: false };
-                *append = true;
-                writes.push(Write { to, text: String::new() });
-            }
-        }
+        let writes = [&mut output, &mut errors].into_iter().filter_map(Sink::begin).collect();
         self.stack.push(Frame::Redirect {
             output: std::mem::replace(&mut self.scope.output, output),
             errors: std::mem::replace(&mut self.scope.errors, errors),
@@ -373,7 +381,7 @@ impl Shell {
         self.code = code;
         while let Some(frame) = self.stack.last() {
             match frame {
-                Frame::Subshell { end, kept, .. } if *kept != Kept::Same => {
+                Frame::Subshell { end, .. } => {
                     self.at = *end;
                     return;
                 }

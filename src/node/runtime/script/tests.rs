@@ -117,7 +117,7 @@ fn scripts_end_as_a_shell_would() {
         ("cat /none", "0: cat: /none? | 0: end 1"),
         ("! false", "0: end 0"),
         ("(exit 3); echo $?", "0: 3 | 0: end 0"),
-        ("a() { echo; }; a", "0: beyond"),
+        ("x=(1 2); echo $x", "0: beyond"),
         ("echo a; cat <<EOF\nx\nEOF", "0: a | 0: x | 0: end 0"),
         ("x=1; cat <<EOF > /f\na $x $(echo b) \\$x \"q\" 'r'\nEOF\ncat /f", "0: a 1 b $x \"q\" 'r' | 0: end 0"),
         ("cat <<'EOF'\n$x `y`\nEOF", "0: $x `y` | 0: end 0"),
@@ -227,6 +227,29 @@ fn loops_go_round() {
 }
 
 #[test]
+fn functions_are_called() {
+    check(&[
+        ("say() { echo $# $2 $1; }; say a 'b c'; echo $#", "0: 2 b c a | 0: 0 | 0: end 0"),
+        ("say()\n{\n  echo hi\n}\nx=$(say); echo $x", "0: hi | 0: end 0"),
+        ("function a { return 3; echo no; }; a; echo $?", "0: 3 | 0: end 0"),
+        ("a() { for i in 1 2; do [ $i = 2 ] && return 5; echo $i; done; }; a || echo $?", "0: 1 | 0: 5 | 0: end 0"),
+        ("a() { local x=2 y; x=3; z=$x; }; x=1; a; echo $x $z$y", "0: 1 3 | 0: end 0"),
+        ("a() { echo in; }; a > /f; echo out; cat /f", "0: out | 0: in | 0: end 0"),
+        ("a() (exit 3); a; echo $?", "0: 3 | 0: end 0"),
+        ("a() { exit 6; }; a; echo no", "0: end 6"),
+        ("set -e; a() { false; echo on; }; a || echo no; a; echo no", "0: on | 0: end 1"),
+        ("a() { break; }; for i in 1 2; do a; done; echo $i", "0: 2 | 0: end 0"),
+        ("a() { echo old; b() { echo b; }; }; a; b; a() { echo new; }; a", "0: old | 0: b | 0: new | 0: end 0"),
+        ("a() { shift; for i in \"$@\"; do echo $i; done; }; a 1 '2 3' 4", "0: 2 3 | 0: 4 | 0: end 0"),
+        ("set -- a b; shift; echo $1; shift; shift || echo none", "0: b | 0: none | 0: end 0"),
+        ("count() { [ $1 = 0 ] || { echo $1; count $(($1 - 1)); }; }; count 3", "0: 3 | 0: 2 | 0: 1 | 0: end 0"),
+        ("a() { a; }; a", "0: beyond"),
+        ("a() { sleep 1; }; a & echo no", "0: beyond"),
+        ("return 3; echo no", "0: end 3"),
+    ]);
+}
+
+#[test]
 fn who_is_waited_for_is_known() {
     let is_background = |script: &str| {
         let mut shell = Shell::new(Program::of(&["sh", "-c", script].map(str::to_owned)), []);
@@ -236,6 +259,8 @@ fn who_is_waited_for_is_known() {
     assert!(!is_background("for i in 1 2; do sleep 1; done"));
     assert!(is_background("while true; do sleep 1; done"));
     assert!(is_background("until sleep 1; do true; done"));
+    assert!(is_background("a() { b; }; b() { sleep 1; }; while true; do a; done"));
+    assert!(!is_background("a() { sleep 1; }; a"));
     assert!(is_background("while true; do if true; then for i in 1; do sleep 1; done; fi; done"));
 }
 
@@ -244,7 +269,15 @@ fn a_trap_springs_when_the_command_has_ended() {
     let after_signal = |script: &str| {
         let mut world = World::default();
         let mut shell = Shell::new(Program::of(&["sh", "-c", script].map(str::to_owned)), []);
-        assert!(matches!(shell.next(Instant(0)), Turn::Sleep { .. }), "{script}");
+        loop {
+            match shell.next(Instant(0)) {
+                Turn::Run(command) => {
+                    let (output, errors, code) = world.run(&command).expect("it ends");
+                    shell.done(output, errors, code);
+                }
+                turn => break assert!(matches!(turn, Turn::Sleep { .. }), "{script}"),
+            }
+        }
         let at_once = shell.signal();
         (at_once, world.go_on(&mut shell))
     };
@@ -252,7 +285,9 @@ fn a_trap_springs_when_the_command_has_ended() {
         ("trap 'exit 3' TERM; while true; do sleep 1; done", false, "0: end 3"),
         ("trap 'echo bye' TERM; sleep infinity & wait; echo $?", true, "0: bye | 0: 0 | 0: end 0"),
         ("trap : INT; sleep 1", false, "0: end 0"),
-        ("trap 'break; f() { a; }' TERM; sleep 1", false, "0: beyond"),
+        ("trap 'break; x=(1)' TERM; sleep 1", false, "0: beyond"),
+        ("trap 'echo $x; exit' TERM; while read x; do sleep 1; done <<< a", false, "0: a | 0: end 0"),
+        ("end() { echo $1; exit 4; }; trap 'end now' TERM; sleep 1", false, "0: now | 0: end 4"),
     ] {
         assert_eq!(after_signal(script), (at_once, expected.to_owned()), "{script}");
     }
@@ -314,6 +349,13 @@ fn no_script_breaks_it() {
         "break ",
         "continue 2 ",
         "read x ",
+        "f() ",
+        "f a ",
+        "return ",
+        "shift ",
+        "local x=1 ",
+        "set -- a b ",
+        "\"$@\" ",
         "set -e ",
         "unset x ",
         "export x=1 ",
