@@ -143,7 +143,7 @@ fn processes_agree() {
 #[test]
 fn builds_agree() {
     let Some(program) = std::env::var_os("KUBESTEP_OTHER") else {
-        println!("skipped: needs KUBESTEP_OTHER=target/release/kubestep, after cargo build --release");
+        println!("skipped: needs KUBESTEP_OTHER=target/judge/kubestep, after cargo build --profile judge");
         return;
     };
     for scenario in Scenario::shipped() {

@@ -101,7 +101,7 @@ fn one_file_gets_one_verdict() {
 #[test]
 fn the_twin_judges_alike() {
     let Some(twin) = std::env::var_os("KUBESTEP_OTHER") else {
-        println!("skipped: needs KUBESTEP_OTHER=target/release/kubestep, after cargo build --release");
+        println!("skipped: needs KUBESTEP_OTHER=target/judge/kubestep, after cargo build --profile judge");
         return;
     };
     let program = program("mutants");
