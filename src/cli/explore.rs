@@ -69,7 +69,7 @@ fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
         None => found_file(&scenario)?,
     };
     let text = file::save_found(&session, &violation.property, &violation.what);
-    std::fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
+    write(&path, &text)?;
     let shown = shell_words::quote(&path.to_string_lossy()).into_owned();
     writeln!(
         out,
@@ -130,9 +130,15 @@ fn resumed(
     };
     let most = search.report.schedules.saturating_add(bound.schedules);
     search.go(subject, &Bound { schedules: most, ..bound.clone() }, threads, progress);
-    std::fs::write(path, resume::save(&search, what, bound))
-        .with_context(|| format!("{} cannot be written", path.display()))?;
+    write(path, &resume::save(&search, what, bound))?;
     Ok(search.report)
+}
+
+/// Writes a file, in a folder that may have to be made.
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let made = folder.map_or(Ok(()), std::fs::create_dir_all);
+    made.and_then(|()| std::fs::write(path, text)).with_context(|| format!("{} cannot be written", path.display()))
 }
 
 fn bar() -> ProgressBar {
