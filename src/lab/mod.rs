@@ -45,6 +45,7 @@ pub mod job;
 pub mod operator;
 pub mod oracle;
 pub mod ownership;
+mod pipe;
 mod placing;
 pub mod plug;
 pub mod printed;

@@ -4,13 +4,12 @@
 //! process is the leader of a group, and whatever it starts ends with it. This is not a sandbox: a learner's code is the
 //! learner's own, and may read and write their files.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use super::printed::Printed;
+use super::pipe::{self, LAST_WORDS, PRINTED, Pipe};
 use super::reconcile::partner::Process;
 use super::reconcile::trial;
 use super::twin::{self, Twin};
@@ -25,12 +24,9 @@ const SECONDS: Duration = Duration::from_secs(4);
 pub(super) const FOR_EACH: Duration = Duration::from_millis(25);
 /// Address space, of which the allocator reserves a good part before it is used.
 const MEMORY_KIB: u32 = 4 << 20;
-const PRINTED: usize = 4 << 20;
 /// Of what a panic says, so many characters are shown, in so many lines.
 const PANIC: usize = 600;
 const PANIC_LINES: usize = 12;
-/// How long to wait for what is still in the pipes of a process that has ended.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Grades the learner's package of an exercise.
 pub fn grade(root: &Path, exercise: &Exercise) -> Verdict {
@@ -182,7 +178,9 @@ impl Asked {
         let mut child = started.map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
         let input = child.stdin.take();
         match (child.stdout.take(), child.stderr.take()) {
-            (Some(output), Some(errors)) => Ok(Asked { child, input, output: follow(output), errors: read(errors) }),
+            (Some(output), Some(errors)) => {
+                Ok(Asked { child, input, output: pipe::follow(output), errors: pipe::read(errors) })
+            }
             _ => Err("the process has no pipes".to_owned()),
         }
     }
@@ -258,103 +256,14 @@ pub(super) fn start(program: &Path, arguments: &[&str]) -> std::io::Result<Child
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
 
-/// What a pipe brings, in pieces as they come.
-pub(super) struct Pipe {
-    pieces: Receiver<Vec<u8>>,
-    /// What has come and was not looked at.
-    rest: Vec<u8>,
-    /// How much of what was looked at was not asked for.
-    printed: usize,
-    /// The lines of it, since they were taken last.
-    lines: Printed,
-}
-
-/// Reads a pipe up to a limit.
-pub(super) fn read(mut pipe: impl Read + Send + 'static) -> Pipe {
-    let (send, pieces) = mpsc::channel();
-    std::thread::spawn(move || {
-        let (mut buffer, mut left) = (vec![0; 1 << 16], PRINTED);
-        while let Ok(count) = pipe.read(&mut buffer) {
-            left = left.saturating_sub(count);
-            if count == 0 || send.send(buffer[..count].to_vec()).is_err() || left == 0 {
-                return;
-            }
-        }
-    });
-    Pipe::new(pieces)
-}
-
-/// Reads a pipe as far as its lines are asked for.
-pub(super) fn follow(mut pipe: impl Read + Send + 'static) -> Pipe {
-    let (send, pieces) = mpsc::sync_channel(PRINTED >> 16);
-    std::thread::spawn(move || {
-        let mut buffer = vec![0; 1 << 16];
-        while let Ok(count) = pipe.read(&mut buffer) {
-            if count == 0 || send.send(buffer[..count].to_vec()).is_err() {
-                return;
-            }
-        }
-    });
-    Pipe::new(pieces)
-}
-
-impl Pipe {
-    fn new(pieces: Receiver<Vec<u8>>) -> Pipe {
-        Pipe { pieces, rest: Vec::new(), printed: 0, lines: Printed::default() }
-    }
-
-    /// What was printed between the lines that were asked for.
-    pub(super) fn take_printed(&mut self) -> Printed {
-        std::mem::take(&mut self.lines)
-    }
-
-    /// All that came. A grandchild that keeps the pipe open is not waited for, nor listened to without end.
-    fn last_words(mut self) -> String {
-        while self.rest.len() < PRINTED
-            && let Ok(piece) = self.pieces.recv_timeout(LAST_WORDS)
-        {
-            self.rest.extend(piece);
-        }
-        String::from_utf8_lossy(&self.rest).into_owned()
-    }
-
-    /// What follows `prefix` on the next line that begins with it. None if it does not come by then, or too much else
-    /// does.
-    #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
-    pub(super) fn line_with(&mut self, prefix: &str, until: Instant) -> Option<String> {
-        let mut looked = 0;
-        loop {
-            let mut start = 0;
-            while let Some(end) = self.rest[looked..].iter().position(|byte| *byte == b'\n') {
-                let line = String::from_utf8_lossy(&self.rest[start..looked + end]).into_owned();
-                looked += end + 1;
-                if let Some(answer) = line.trim_end().strip_prefix(prefix) {
-                    self.rest.drain(..looked);
-                    return Some(answer.to_owned());
-                }
-                self.printed += looked - start;
-                self.lines.add(&line);
-                start = looked;
-            }
-            self.rest.drain(..start);
-            looked = self.rest.len();
-            if self.printed + looked >= PRINTED {
-                return None;
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            self.rest.extend(self.pieces.recv_timeout(left).ok()?);
-        }
-    }
-}
-
 /// Ends a process that answers no more, and says how it came to this; None if it just went on.
 ///
 /// `at`: where it was, after a space, or nothing.
 pub(super) fn obituary(child: &mut Child, output: Pipe, errors: Pipe, at: &str) -> Option<String> {
-    let printed = output.printed + output.rest.len();
+    let printed = output.bytes();
     let status = ended_within(child, LAST_WORDS);
     end_group(child);
-    let told = errors.printed;
+    let told = errors.passed();
     let errors = errors.last_words();
     let how = how_it_ended(printed.max(told + errors.len()), &errors, at);
     how.or_else(|| status.map(|status| format!("it ends the process ({status}){at}")))

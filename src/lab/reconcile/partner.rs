@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 
 use super::host::{Host, Read};
 use super::wire::{Ask, Item, Receiver, Say, Sender};
+use crate::lab::pipe::{self, Pipe};
 use crate::lab::printed::Printed;
-use crate::lab::process::{self, ANSWER, Pipe};
+use crate::lab::process::{self, ANSWER};
 use crate::object::{Key, Kind, Object};
 
 /// Somebody who reconciles.
@@ -84,8 +85,8 @@ impl Process {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         let mut child = process::start(&self.program, &arguments)?;
         self.input = child.stdin.take();
-        self.output = child.stdout.take().map(process::follow);
-        self.errors = child.stderr.take().map(process::read);
+        self.output = child.stdout.take().map(pipe::follow);
+        self.errors = child.stderr.take().map(pipe::read);
         self.child = Some(child);
         (self.sent, self.versions) = Default::default();
         if self.heard.is_some() {

@@ -1,0 +1,111 @@
+//! What a learner's process prints: read as it comes, and no more than there is a limit for.
+
+use std::io::Read;
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use super::printed::Printed;
+
+/// Bytes; more is too much.
+pub const PRINTED: usize = 4 << 20;
+/// How long to wait for what is still in the pipes of a process that has ended.
+pub const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// What a pipe brings, in pieces as they come.
+pub struct Pipe {
+    pieces: Receiver<Vec<u8>>,
+    /// What has come and was not looked at.
+    rest: Vec<u8>,
+    /// How much of what was looked at was not asked for.
+    printed: usize,
+    /// The lines of it, since they were taken last.
+    lines: Printed,
+}
+
+/// Reads a pipe up to a limit.
+pub fn read(mut pipe: impl Read + Send + 'static) -> Pipe {
+    let (send, pieces) = mpsc::channel();
+    std::thread::spawn(move || {
+        let (mut buffer, mut left) = (vec![0; 1 << 16], PRINTED);
+        while let Ok(count) = pipe.read(&mut buffer) {
+            left = left.saturating_sub(count);
+            if count == 0 || send.send(buffer[..count].to_vec()).is_err() || left == 0 {
+                return;
+            }
+        }
+    });
+    Pipe::new(pieces)
+}
+
+/// Reads a pipe as far as its lines are asked for.
+pub fn follow(mut pipe: impl Read + Send + 'static) -> Pipe {
+    let (send, pieces) = mpsc::sync_channel(PRINTED >> 16);
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(count) = pipe.read(&mut buffer) {
+            if count == 0 || send.send(buffer[..count].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    Pipe::new(pieces)
+}
+
+impl Pipe {
+    fn new(pieces: Receiver<Vec<u8>>) -> Pipe {
+        Pipe { pieces, rest: Vec::new(), printed: 0, lines: Printed::default() }
+    }
+
+    /// How many bytes came between the lines that were asked for.
+    pub fn passed(&self) -> usize {
+        self.printed
+    }
+
+    /// How many came that nobody has asked for.
+    pub fn bytes(&self) -> usize {
+        self.printed + self.rest.len()
+    }
+
+    /// What was printed between the lines that were asked for.
+    pub fn take_printed(&mut self) -> Printed {
+        std::mem::take(&mut self.lines)
+    }
+
+    /// All that came. A grandchild that keeps the pipe open is not waited for, nor listened to without end.
+    pub fn last_words(mut self) -> String {
+        while self.rest.len() < PRINTED
+            && let Ok(piece) = self.pieces.recv_timeout(LAST_WORDS)
+        {
+            self.rest.extend(piece);
+        }
+        String::from_utf8_lossy(&self.rest).into_owned()
+    }
+
+    /// What follows `prefix` on the next line that begins with it. None if it does not come by then, or too much else
+    /// does.
+    #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
+    pub fn line_with(&mut self, prefix: &str, until: Instant) -> Option<String> {
+        let mut looked = 0;
+        loop {
+            let mut start = 0;
+            while let Some(end) = self.rest[looked..].iter().position(|byte| *byte == b'\n') {
+                let line = String::from_utf8_lossy(&self.rest[start..looked + end]).into_owned();
+                looked += end + 1;
+                if let Some(answer) = line.trim_end().strip_prefix(prefix) {
+                    self.rest.drain(..looked);
+                    return Some(answer.to_owned());
+                }
+                self.printed += looked - start;
+                self.lines.add(&line);
+                start = looked;
+            }
+            self.rest.drain(..start);
+            looked = self.rest.len();
+            if self.printed + looked >= PRINTED {
+                return None;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            self.rest.extend(self.pieces.recv_timeout(left).ok()?);
+        }
+    }
+}
