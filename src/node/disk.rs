@@ -102,6 +102,13 @@ const DIRECTORIES: &[&str] = &[
     "/var/run",
 ];
 
+/// What systemd has thrown dice for when the machine was set up; here it is FNV-1a of its name.
+fn machine_id(hostname: &str) -> u128 {
+    const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0100_0000_0000_0000_0000_013b;
+    hostname.bytes().fold(OFFSET, |id, byte| (id ^ u128::from(byte)).wrapping_mul(PRIME))
+}
+
 /// The disk of one node. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Disk(Memory<State>);
@@ -122,6 +129,7 @@ impl Disk {
         let mut entries: BTreeMap<String, Entry> =
             DIRECTORIES.iter().map(|path| ((*path).to_owned(), Entry::Directory)).collect();
         entries.insert("/etc/hostname".into(), Entry::File(format!("{hostname}\n")));
+        entries.insert("/etc/machine-id".into(), Entry::File(format!("{:032x}\n", machine_id(hostname))));
         entries.insert("/dev/null".into(), Entry::CharDevice);
         entries.insert("/dev/sda".into(), Entry::BlockDevice);
         entries.insert("/run/containerd.sock".into(), Entry::Socket);

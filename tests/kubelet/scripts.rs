@@ -137,7 +137,7 @@ cat /mnt/conf.d/server-id.cnf"#;
         ("i=0; while [ $i -lt 3 ]; do i=$((i+1)); done; echo $i; exec nginx", "1/1 Running", "3"),
         ("wget -q -O- http://nobody || echo $? && sleep infinity", "1/1 Running", "wget: bad address 'nobody'\n1"),
         ("f() { echo $1; return 3; }; f yes || exit 4", "0/1 Error", "yes"),
-        ("x=(1 2); echo no", "1/1 Running", ""),
+        ("x+=(1 2); echo no", "1/1 Running", ""),
     ] {
         let mut cluster = applied(&pod(script));
         pass(&mut cluster, 30);

@@ -4,11 +4,15 @@ use std::rc::Rc;
 
 use super::expand::{Expansion, PATTERN_MAX};
 use super::run::{Command, Running, Scope, Shell, Sink, TEXT_MAX, Turn, Write};
+use super::sums;
 use super::test::{Pattern, fits};
 use super::words::{Beyond, Part, Stream, Word, is_name};
 use super::{Program, Redirect, Simple};
 use crate::node::runtime::process;
 use crate::object::time::Instant;
+
+/// An array has no more elements than this.
+const ELEMENTS_MAX: usize = 200;
 
 /// Who sleeps for longer than this never wakes up here: a hundred years.
 const EVER: std::time::Duration = std::time::Duration::from_secs(100 * 365 * 24 * 3600);
@@ -60,6 +64,10 @@ impl Shell {
         for (name, word) in &simple.assignments {
             assignments.push((name.clone(), expansion.text(word)?));
         }
+        let mut arrays = Vec::new();
+        for (name, words) in &simple.arrays {
+            arrays.push((name, expansion.fields(words)?));
+        }
         if simple.is_test {
             let words = expansion.test(&simple.words)?;
             return self.test(simple, words);
@@ -78,6 +86,9 @@ impl Shell {
         if words.is_empty() {
             for (name, value) in assignments {
                 self.set(&name, value)?;
+            }
+            for (name, elements) in arrays {
+                self.set_elements(name, elements)?;
             }
             let code = if simple.values > 0 { self.code } else { 0 };
             return Ok(self.did(code));
@@ -258,6 +269,23 @@ impl Shell {
         if *bytes > TEXT_MAX { Err(Beyond) } else { Ok(()) }
     }
 
+    /// `NAME=(…)`
+    fn set_elements(&mut self, name: &str, elements: Vec<String>) -> Result<(), Beyond> {
+        if elements.len() > ELEMENTS_MAX {
+            return Err(Beyond);
+        }
+        self.unset(name);
+        for at in 0..self.elements(name).count() {
+            self.unset(&format!("{name}[{at}]"));
+        }
+        elements.into_iter().enumerate().try_for_each(|(at, element)| self.set(&format!("{name}[{at}]"), element))
+    }
+
+    /// The elements of an array.
+    pub(super) fn elements<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a String> {
+        (0..).map_while(move |at: usize| self.scope.variables.get(&format!("{name}[{at}]")))
+    }
+
     /// What a command is told of the variables that have changed.
     fn exported(&self) -> Vec<(String, String)> {
         let Scope { variables, exported, changed, .. } = &self.scope;
@@ -272,8 +300,14 @@ impl Shell {
             "$" => Some("1".to_owned()),
             "#" => Some(self.arguments().count().to_string()),
             "@" | "*" => Some(self.arguments().map(String::as_str).collect::<Vec<_>>().join(" ")),
-            "BASH_REMATCH" => variables.get("BASH_REMATCH[0]").cloned(),
-            _ => variables.get(name).cloned(),
+            _ => match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+                Some((name, "@" | "*")) => Some(self.elements(name).map(String::as_str).collect::<Vec<_>>().join(" ")),
+                Some((name, index)) => {
+                    let index = sums::evaluate(index, &|name| self.value(name))?;
+                    variables.get(&format!("{name}[{index}]")).cloned()
+                }
+                None => variables.get(name).or_else(|| variables.get(&format!("{name}[0]"))).cloned(),
+            },
         }
     }
 

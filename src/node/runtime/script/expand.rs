@@ -24,14 +24,13 @@ impl Expansion<'_> {
         for word in words {
             let mut field: Option<String> = None;
             for part in &word.0 {
-                // Here `"$@"` is not one word.
-                if matches!(part, Part::Variable { name, change: None, quoted: true } if name == "@") {
-                    for (at, argument) in self.shell.arguments().enumerate() {
+                if let Some(those) = self.several(part) {
+                    for (at, text) in those.into_iter().enumerate() {
                         if at > 0 {
                             fields.extend(field.take());
                         }
-                        self.length += argument.len();
-                        field.get_or_insert_default().push_str(argument);
+                        self.length += text.len();
+                        field.get_or_insert_default().push_str(&text);
                     }
                     continue;
                 }
@@ -52,6 +51,15 @@ impl Expansion<'_> {
             fields.extend(field);
         }
         Ok(fields)
+    }
+
+    /// What is between quotes, and yet not one word: `"$@"`, `"${NAME[@]}"`.
+    fn several(&self, part: &Part) -> Option<Vec<String>> {
+        let Part::Variable { name, change: None, quoted: true } = part else { return None };
+        match name.strip_suffix("[@]") {
+            Some(name) => Some(self.shell.elements(name).cloned().collect()),
+            None => (name == "@").then(|| self.shell.arguments().cloned().collect()),
+        }
     }
 
     /// A word that stays one.
@@ -105,6 +113,10 @@ impl Expansion<'_> {
             }
             ":+" | "+" if is_there => self.text(operand),
             ":+" | "+" => Ok(String::new()),
+            "#" if operand.0.is_empty() && name.ends_with(']') => {
+                let name = name.split('[').next().unwrap_or_default();
+                Ok(self.shell.elements(name).count().to_string())
+            }
             "#" if operand.0.is_empty() => Ok(value.chars().count().to_string()),
             "#" | "##" | "%" | "%%" => {
                 let pattern = self.pattern(operand)?;

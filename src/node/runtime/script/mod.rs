@@ -9,7 +9,9 @@
 //! a shell's own commands `break`, `continue`, `exit`, `exec`, `export`, `local`, `read`, `return`, `set`, `shift`, `trap` for
 //! SIGTERM, `unset` and `wait`.
 //!
-//! Left out: arrays, names of files that stand for others (`*`), `set -x`, jobs in the background but for single
+//! Of arrays there are `NAME=(…)`, `${NAME[INDEX]}`, `${NAME[@]}` and `${#NAME[@]}`.
+//!
+//! Left out: all else of arrays, names of files that stand for others (`*`), `set -x`, jobs in the background but for single
 //! commands, of which those that end do so at once. The members of a pipe run one after another. A script is *beyond* what
 //! is understood from the first statement on that has any of them: so is one that goes on for too long without letting time
 //! pass, see [`run`].
@@ -106,6 +108,8 @@ enum Kept {
 struct Simple {
     /// `NAME=VALUE` before it.
     assignments: Vec<(String, Word)>,
+    /// `NAME=(VALUES)` before it.
+    arrays: Vec<(String, Vec<Word>)>,
     words: Vec<Word>,
     redirects: Vec<Redirect>,
     /// How many `$(…)` its words have.

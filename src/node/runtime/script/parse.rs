@@ -228,13 +228,19 @@ impl Parser {
             let Some(Token::Word(word)) = self.peek() else { break };
             let assigned = if simple.words.is_empty() { word.assignment() } else { None };
             match assigned {
+                Some((name, value)) if value.is_nothing() && matches!(self.token(1), Some(Token::Sign("("))) => {
+                    self.at += 2;
+                    simple.arrays.push((name, self.elements()?));
+                    continue;
+                }
                 Some(assignment) => simple.assignments.push(assignment),
                 None => simple.words.push(word.clone()),
             }
             self.at += 1;
         }
         let is_other = self.sign() == Some("(");
-        let is_empty = simple.words.is_empty() && simple.assignments.is_empty() && simple.redirects.is_empty();
+        let assigns = !simple.assignments.is_empty() || !simple.arrays.is_empty();
+        let is_empty = simple.words.is_empty() && !assigns && simple.redirects.is_empty();
         let keyword = simple.words.first().and_then(Word::plain).is_some_and(|word| KEYWORDS.contains(&word));
         if is_other || is_empty || keyword {
             return Err(Beyond);
@@ -243,10 +249,23 @@ impl Parser {
         self.reading(inputs, ops)
     }
 
+    /// The words of an array, up to its end.
+    fn elements(&mut self) -> Result<Vec<Word>, Beyond> {
+        let mut words = Vec::new();
+        loop {
+            self.skip_lines();
+            if self.take_sign(")") {
+                return Ok(words);
+            }
+            words.push(self.word()?);
+        }
+    }
+
     /// A command, after what is in its `$(…)`.
     pub(super) fn finished(&mut self, mut simple: Simple) -> Result<Vec<Op>, Beyond> {
         let mut ops = Vec::new();
         let values = simple.assignments.iter_mut().map(|(_, word)| word);
+        let values = values.chain(simple.arrays.iter_mut().flat_map(|(_, words)| words));
         let paths = simple.redirects.iter_mut().filter_map(Redirect::path);
         simple.values = self.outputs(values.chain(simple.words.iter_mut()).chain(paths), &mut ops)?;
         // What `exec` starts takes the shell's place.
@@ -326,6 +345,10 @@ impl Redirect {
 impl Word {
     pub(super) fn runs(&self) -> bool {
         self.0.iter().any(|part| matches!(part, Part::Output { .. }))
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.literal().is_some_and(|text| text.is_empty())
     }
 
     /// `NAME=VALUE`.

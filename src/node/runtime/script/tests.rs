@@ -117,7 +117,7 @@ fn scripts_end_as_a_shell_would() {
         ("cat /none", "0: cat: /none? | 0: end 1"),
         ("! false", "0: end 0"),
         ("(exit 3); echo $?", "0: 3 | 0: end 0"),
-        ("x=(1 2); echo $x", "0: beyond"),
+        ("x+=(1 2); echo $x", "0: beyond"),
         ("echo a; cat <<EOF\nx\nEOF", "0: a | 0: x | 0: end 0"),
         ("x=1; cat <<EOF > /f\na $x $(echo b) \\$x \"q\" 'r'\nEOF\ncat /f", "0: a 1 b $x \"q\" 'r' | 0: end 0"),
         ("cat <<'EOF'\n$x `y`\nEOF", "0: $x `y` | 0: end 0"),
@@ -227,6 +227,19 @@ fn loops_go_round() {
 }
 
 #[test]
+fn arrays_have_elements() {
+    check(&[
+        ("x=(a 'b c' $(echo d e)); echo ${x[1]} ${x[3]} ${#x[@]} $x", "0: b c e 4 a | 0: end 0"),
+        ("x=(a\n  b\n)\ni=1; echo ${x[$i]} ${x[i - 1]} ${x[7]}. ${x[@]}", "0: b a . a b | 0: end 0"),
+        ("x=(a 'b c'); for i in \"${x[@]}\"; do echo $i; done", "0: a | 0: b c | 0: end 0"),
+        ("x=(a b c); x=(d); echo ${x[@]}; x=(); echo ${#x[@]}", "0: d | 0: 0 | 0: end 0"),
+        ("x=(1 2); echo $((${x[1]} + x[0]))", "0: 3 | 0: end 0"),
+        ("a='1 2 3 4 5 6 7'; a=\"$a $a $a $a $a $a\"; x=($a $a $a $a $a); echo no", "0: beyond"),
+        ("x=(a", "0: beyond"),
+    ]);
+}
+
+#[test]
 fn functions_are_called() {
     check(&[
         ("say() { echo $# $2 $1; }; say a 'b c'; echo $#", "0: 2 b c a | 0: 0 | 0: end 0"),
@@ -285,7 +298,7 @@ fn a_trap_springs_when_the_command_has_ended() {
         ("trap 'exit 3' TERM; while true; do sleep 1; done", false, "0: end 3"),
         ("trap 'echo bye' TERM; sleep infinity & wait; echo $?", true, "0: bye | 0: 0 | 0: end 0"),
         ("trap : INT; sleep 1", false, "0: end 0"),
-        ("trap 'break; x=(1)' TERM; sleep 1", false, "0: beyond"),
+        ("trap 'break; x+=(1)' TERM; sleep 1", false, "0: beyond"),
         ("trap 'echo $x; exit' TERM; while read x; do sleep 1; done <<< a", false, "0: a | 0: end 0"),
         ("end() { echo $1; exit 4; }; trap 'end now' TERM; sleep 1", false, "0: now | 0: end 4"),
     ] {
@@ -350,6 +363,10 @@ fn no_script_breaks_it() {
         "continue 2 ",
         "read x ",
         "f() ",
+        "x=(a $x) ",
+        "${x[1]} ",
+        "\"${x[@]}\" ",
+        "${#x[@]} ",
         "f a ",
         "return ",
         "shift ",

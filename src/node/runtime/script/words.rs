@@ -442,7 +442,8 @@ impl<'a> Lexer<'a> {
     fn braced(&self, text: &str, quoted: bool) -> Result<Part, Beyond> {
         if let Some(name) = text.strip_prefix('#').filter(|name| !name.is_empty()) {
             let change = Some(Change { operator: "#", operand: Word::default() });
-            return is_name(name).then(|| Part::Variable { name: name.to_owned(), change, quoted }).ok_or(Beyond);
+            let base = name.strip_suffix("[@]").or(name.strip_suffix("[*]")).unwrap_or(name);
+            return is_name(base).then(|| Part::Variable { name: name.to_owned(), change, quoted }).ok_or(Beyond);
         }
         let end = match text.chars().next() {
             Some('?' | '#' | '$' | '!' | '@' | '*') => 1,
