@@ -157,9 +157,9 @@ fn written(name: &str, program: &str) -> PathBuf {
 #[cfg(unix)]
 #[test]
 fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
-    use kubestep::lab::process;
+    use kubestep::lab::building;
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let built = |package| process::build(root, package).expect("it compiles").display().to_string();
+    let built = |package| building::build(root, package).expect("it compiles").display().to_string();
     let explored = |folder: &PathBuf| {
         Command::new(env!("CARGO_BIN_EXE_kubestep"))
             .args(["explore", "--exercise", "replicaset", "--schedules", "40"])

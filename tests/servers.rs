@@ -252,7 +252,8 @@ fn what_cannot_be_is_refused_with_the_reason() {
     }
     let told = |session: &Session| {
         let engine = &session.cluster.engine;
-        let tells = |event: &&Pending| engine.name(event.from) == "etcd";
+        let tells =
+            |event: &&Pending| engine.name(event.from) == "etcd" && matches!(event.what, What::Notification { .. });
         engine.pending().find(tells).map(|event| event.id)
     };
     while told(&session).is_none() {

@@ -17,12 +17,13 @@
 //! - [`registry`]: etcd keys, and reading objects from the store.
 //! - [`apiextensions`]: kinds that users define. [`cel`]: the language of their rules, and of policies.
 //!   [`type_checking`]: whether those fit the kinds that they are about.
+//! - [`leases`]: what etcd is to forget after a time.
 //! - [`watch`]: who is told of which change. [`cache`]: what one of several API servers knows of the store.
 //!
 //! Must hold: nothing is stored that was not validated; a write that changes nothing stores nothing and tells nobody;
 //! an update made from an old version is refused; every watch sees each revision once, in order.
 //!
-//! Left out: aggregation (but for [`metrics`]), encryption at rest, expiry of Events after an hour.
+//! Left out: aggregation (but for [`metrics`]), encryption at rest.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -47,6 +48,7 @@ pub mod delete;
 pub mod eviction;
 pub mod flow_control;
 pub mod ip_addresses;
+pub mod leases;
 pub mod list;
 pub mod managed_fields;
 pub mod metrics;
@@ -73,6 +75,7 @@ use admission::webhook::{Call, Reviews, Waits, Webhooks};
 use apiextensions::{Definitions, Version};
 use authorization::Authorizer;
 use cache::Cache;
+use leases::{Lease, LeaseManager};
 use managed_fields::Written;
 use managed_fields::templates::Templates;
 use request::{Answer, Body, Request, Response, Subresource, Verb};
@@ -103,6 +106,7 @@ pub struct ApiServer {
     policies: Policies,
     webhooks: Webhooks,
     templates: Templates,
+    leases: LeaseManager,
     /// Who admits new Pods, if it is not the shipped plugins.
     pod_plugin: Option<Rc<PodPlugin>>,
     random: Random,
@@ -122,6 +126,8 @@ pub struct Handled {
     pub audit: Vec<(String, String)>,
     /// What the store did, in order.
     pub changes: Vec<Change>,
+    /// The lease that it has granted.
+    pub granted: Option<Lease>,
     /// Admission webhooks have to be asked first. Nothing has been done then, and the answer says no more than that.
     pub waits: Option<Box<Waits>>,
 }
@@ -142,6 +148,8 @@ pub(crate) struct Handling<'a> {
     pub stages: Option<Vec<(&'static str, String)>>,
     pub audit: Vec<(String, String)>,
     pub changes: Vec<Change>,
+    /// The lease that the store has granted.
+    pub granted: Option<Lease>,
     /// Who would have written what a dry run did not store.
     pub tried: Option<History>,
     /// What admission webhooks have said so far, if any may be about it.
@@ -184,6 +192,7 @@ impl ApiServer {
             policies: Policies::default(),
             webhooks: Webhooks::default(),
             templates: Templates::default(),
+            leases: LeaseManager::default(),
             pod_plugin: None,
             random: Random::new(seed ^ 0x6170_6973),
             keep_stages: true,
@@ -255,6 +264,7 @@ impl ApiServer {
             stages: self.keep_stages.then(Vec::new),
             audit: Vec::new(),
             changes: Vec::new(),
+            granted: None,
             tried: None,
             reviews,
             calls: Vec::new(),
@@ -288,8 +298,8 @@ impl ApiServer {
         };
         let answer = Answer { code, result, warnings: handling.warnings, wrote };
         let stages = handling.stages.unwrap_or_default();
-        let Handling { fanout, audit, changes, .. } = handling;
-        Handled { answer, fanout, stages, audit, changes, waits }
+        let Handling { fanout, audit, changes, granted, .. } = handling;
+        Handled { answer, fanout, stages, audit, changes, granted, waits }
     }
 
     /// A watch's connection broke.
@@ -371,8 +381,10 @@ impl ApiServer {
         let object = object.in_version(self.definitions.storage(kind));
         let definitions = &self.definitions;
         let history = |old: Option<&Entry>, new: &Object| managed_fields::after(definitions, old, new, written, now);
+        let (lease, granted) = self.leases.lease_for(&mut self.store, kind, now);
+        handling.granted = granted.or(handling.granted);
         let change =
-            self.store.put(&key, expected, object, history).map_err(|_| Status::modified(kind, &name))?.clone();
+            self.store.put(&key, expected, lease, object, history).map_err(|_| Status::modified(kind, &name))?.clone();
         let new = change.new.as_ref().expect("a put leaves a value").value.clone();
         let old = change.old.as_ref().map(|entry| entry.value.clone());
         self.publish(handling, change, &new, false);

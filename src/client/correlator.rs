@@ -1,15 +1,17 @@
 //! What a recorder remembers of the Events it sent: which are the same again, which are too many.
 //!
-//! Mirrors `client-go/tools/record/events_cache.go`: spam filter, aggregator, logger. There they are three caches of
-//! 4,096 entries each, least recently used out first; here one, of objects, and the longest known goes first.
+//! Mirrors `client-go/tools/record/events_cache.go`, in its order: aggregator, logger, spam filter. So what the filter drops
+//! is counted all the same, and the next of its kind that it lets through says so. There they are three caches of 4,096
+//! entries each, least recently used out first; here one, of objects, and the longest known goes first. Of ten different
+//! messages one is forgotten to make room for the next, there any, here the newest.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::core::v1::{Event, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::recorder::EventType;
 use crate::object::time::Instant;
 
 /// Tokens of the spam filter for one object.
@@ -46,62 +48,36 @@ struct Known {
 /// Events of one type and reason on one object.
 #[derive(Clone, Debug)]
 struct Series {
-    type_: EventType,
+    type_: String,
     reason: String,
-    /// Different messages seen lately, up to those that make an aggregate.
+    /// Different messages seen lately, but for the one that would make an aggregate.
     messages: Vec<String>,
     last: Instant,
-    sent: Vec<Sent>,
+    observed: Vec<Observed>,
 }
 
-/// An Event that was sent: the message, and the name and count it has.
+/// An Event that came up before, whether or not it was sent. One that stands for many is told from others by its reason
+/// alone: path and message are empty.
 #[derive(Clone, Debug)]
-pub(super) struct Sent {
-    pub message: String,
-    pub name: String,
-    pub count: i32,
+struct Observed {
+    field_path: String,
+    message: String,
+    name: String,
+    count: i32,
+    first: Option<Time>,
 }
 
 impl Correlator {
-    /// The message to send, or None if the object has had too many Events already.
-    pub fn admit(
-        &mut self,
-        involved: &ObjectReference,
-        type_: EventType,
-        reason: &str,
-        message: String,
-        now: Instant,
-    ) -> Option<String> {
-        let known = self.object(involved, now);
-        if !known.take_token(now) {
-            return None;
+    /// The Event to send: if its count is more than 1, as a change of the one that has its name. None: the object has had
+    /// too many already. Mirrors `EventCorrelate`.
+    pub fn correlate(&mut self, mut event: Event, now: Instant) -> Option<Event> {
+        let known = self.object(&event.involved_object, now);
+        let series = known.series(text(&event.type_), text(&event.reason), now);
+        if series.is_one_of_many(text(&event.message), now) {
+            event.message = Some(format!("{COMBINED}{}", text(&event.message)));
         }
-        let series = known.series(type_, reason, now);
-        if now - series.last > AGGREGATE_WITHIN {
-            series.messages.clear();
-        }
-        series.last = now;
-        if series.messages.len() < AGGREGATE_AT && !series.messages.contains(&message) {
-            series.messages.push(message.clone());
-        }
-        let many = series.messages.len() >= AGGREGATE_AT;
-        Some(if many { format!("{COMBINED}{message}") } else { message })
-    }
-
-    /// The Event that carries this message already, if one was sent.
-    pub fn sent(&self, involved: &ObjectReference, type_: EventType, reason: &str, message: &str) -> Option<Sent> {
-        let known = self.objects.get(object_id(involved).as_str())?;
-        let series = known.series.iter().find(|s| s.type_ == type_ && s.reason == reason)?;
-        series.sent.iter().find(|sent| is_same(&sent.message, message)).cloned()
-    }
-
-    /// Remembers an Event that was sent.
-    pub fn remember(&mut self, involved: &ObjectReference, type_: EventType, reason: &str, sent: Sent, now: Instant) {
-        let series = self.object(involved, now).series(type_, reason, now);
-        match series.sent.iter_mut().find(|old| is_same(&old.message, &sent.message)) {
-            Some(old) => *old = sent,
-            None => series.sent.push(sent),
-        }
+        series.observe(&mut event);
+        known.take_token(now).then_some(event)
     }
 
     fn object(&mut self, involved: &ObjectReference, now: Instant) -> &mut Known {
@@ -121,89 +97,138 @@ impl Correlator {
 impl Known {
     fn take_token(&mut self, now: Instant) -> bool {
         let grown = (now - self.refilled).as_secs() / SPAM_REFILL.as_secs();
-        if grown > 0 {
-            self.tokens = self.tokens.saturating_add(grown as u32).min(SPAM_BURST);
-            self.refilled = now;
-        }
+        let grown = u32::try_from(grown).unwrap_or(SPAM_BURST).min(SPAM_BURST);
+        self.tokens = self.tokens.saturating_add(grown).min(SPAM_BURST);
+        // What has grown of the next token is kept, unless the bucket is full.
+        self.refilled = if self.tokens == SPAM_BURST { now } else { self.refilled + SPAM_REFILL * grown };
         let allowed = self.tokens > 0;
         self.tokens = self.tokens.saturating_sub(1);
         allowed
     }
 
-    fn series(&mut self, type_: EventType, reason: &str, now: Instant) -> &mut Series {
+    fn series(&mut self, type_: &str, reason: &str, now: Instant) -> &mut Series {
         let found = self.series.iter().position(|s| s.type_ == type_ && s.reason == reason);
         let at = found.unwrap_or_else(|| {
-            let reason = reason.to_owned();
-            self.series.push(Series { type_, reason, messages: Vec::new(), last: now, sent: Vec::new() });
+            let (type_, reason) = (type_.to_owned(), reason.to_owned());
+            self.series.push(Series { type_, reason, messages: Vec::new(), last: now, observed: Vec::new() });
             self.series.len() - 1
         });
         &mut self.series[at]
     }
 }
 
-/// Whether two messages of one series are told by one Event: the same, or any two that stand for many.
-fn is_same(a: &str, b: &str) -> bool {
-    a == b || (a.starts_with(COMBINED) && b.starts_with(COMBINED))
+impl Series {
+    /// Whether there are so many different messages that this one is told together with others. Mirrors `EventAggregate`.
+    fn is_one_of_many(&mut self, message: &str, now: Instant) -> bool {
+        if now - self.last > AGGREGATE_WITHIN {
+            self.messages.clear();
+        }
+        self.last = now;
+        if self.messages.iter().any(|known| known == message) {
+            return false;
+        }
+        let many = self.messages.len() + 1 >= AGGREGATE_AT;
+        if !many {
+            self.messages.push(message.to_owned());
+        }
+        many
+    }
+
+    /// Counts the Event, which becomes the one that it repeats. Mirrors `eventObserve`.
+    fn observe(&mut self, event: &mut Event) {
+        let (field_path, message) = match text(&event.message) {
+            many if many.starts_with(COMBINED) => ("", ""),
+            message => (text(&event.involved_object.field_path), message),
+        };
+        match self.observed.iter_mut().find(|known| known.message == message && known.field_path == field_path) {
+            Some(known) => {
+                known.count += 1;
+                event.metadata.name = Some(known.name.clone());
+                (event.count, event.first_timestamp) = (Some(known.count), known.first.clone());
+            }
+            None => {
+                let name = text(&event.metadata.name).to_owned();
+                let (message, field_path) = (message.to_owned(), field_path.to_owned());
+                let first = event.first_timestamp.clone();
+                self.observed.push(Observed { field_path, message, name, count: 1, first });
+            }
+        }
+    }
 }
 
+fn text(field: &Option<String>) -> &str {
+    field.as_deref().unwrap_or_default()
+}
+
+/// Mirrors `getSpamKey`, of which one recorder has only the part about the object.
 fn object_id(involved: &ObjectReference) -> String {
-    let part = |field: &'_ Option<String>| field.as_deref().unwrap_or_default().to_owned();
-    [
-        part(&involved.kind),
-        part(&involved.namespace),
-        part(&involved.name),
-        part(&involved.uid),
-        part(&involved.field_path),
-    ]
-    .join("/")
+    [text(&involved.kind), text(&involved.namespace), text(&involved.name), text(&involved.uid)].join("/")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn pod(name: &str) -> ObjectReference {
-        ObjectReference { kind: Some("Pod".into()), name: Some(name.into()), ..ObjectReference::default() }
+    fn event(pod: &str, reason: &str, message: &str) -> Event {
+        let mut event = Event { reason: Some(reason.into()), message: Some(message.into()), ..Event::default() };
+        event.involved_object.name = Some(pod.into());
+        event.metadata.name = Some(format!("{pod}.{reason}.{message}"));
+        event.count = Some(1);
+        event
+    }
+
+    /// The message and the count that are sent.
+    fn tell(memory: &mut Correlator, seconds: u64, event: Event) -> Option<(String, i32)> {
+        let sent = memory.correlate(event, Instant::default() + Duration::from_secs(seconds))?;
+        Some((sent.message?, sent.count?))
     }
 
     #[test]
-    fn many_messages_become_one_and_a_flood_is_dropped() {
-        let (mut memory, now) = (Correlator::default(), Instant::default());
-        let told: Vec<Option<String>> = (0..26)
-            .map(|n| memory.admit(&pod("web"), EventType::Warning, "Failed", format!("attempt {n}"), now))
-            .collect();
-        assert_eq!(told[8].as_deref(), Some("attempt 8"));
-        assert_eq!(told[9].as_deref(), Some("(combined from similar events): attempt 9"));
-        assert_eq!(told[25], None);
-        let later = now + Duration::from_secs(700);
-        let again = memory.admit(&pod("web"), EventType::Warning, "Failed", "attempt 26".into(), later);
-        assert_eq!(again.as_deref(), Some("attempt 26"));
+    fn many_messages_become_one() {
+        let mut memory = Correlator::default();
+        let mut at = |seconds, message: &str| tell(&mut memory, seconds, event("web", "Failed", message)).unwrap();
+        for n in 0..9 {
+            assert_eq!(at(0, &format!("attempt {n}")), (format!("attempt {n}"), 1));
+        }
+        assert_eq!(at(0, "attempt 9"), ("(combined from similar events): attempt 9".into(), 1));
+        assert_eq!(at(0, "attempt 10"), ("(combined from similar events): attempt 10".into(), 2));
+        assert_eq!(at(0, "attempt 3"), ("attempt 3".into(), 2));
+        assert_eq!(at(700, "attempt 11"), ("attempt 11".into(), 1));
     }
 
     #[test]
-    fn what_stands_for_many_is_one_event() {
-        let (mut memory, now) = (Correlator::default(), Instant::default());
-        let mut tell = |message: &str| {
-            let before = memory.sent(&pod("web"), EventType::Warning, "Failed", message);
-            let count = before.as_ref().map_or(1, |sent| sent.count + 1);
-            let sent = Sent { message: message.to_owned(), name: "n".into(), count };
-            memory.remember(&pod("web"), EventType::Warning, "Failed", sent, now);
-            count
+    fn what_a_flood_drops_is_counted() {
+        let mut memory = Correlator::default();
+        let mut at = |seconds, reason: &str| tell(&mut memory, seconds, event("web", reason, "m"));
+        for n in 1..=25 {
+            assert_eq!(at(0, "BackOff"), Some(("m".into(), n)));
+        }
+        assert_eq!(at(0, "BackOff"), None);
+        assert_eq!(at(299, "Pulling"), None, "all Events about an object have one bucket");
+        assert_eq!(at(300, "BackOff"), Some(("m".into(), 27)));
+        assert_eq!(at(590, "Pulling"), None);
+        assert_eq!(at(610, "Pulling"), Some(("m".into(), 3)), "the first that is sent may be the third");
+        assert_eq!(at(900, "Pulling"), Some(("m".into(), 4)), "a token grows back while another is waited for");
+    }
+
+    #[test]
+    fn containers_of_one_pod_are_told_apart() {
+        let mut memory = Correlator::default();
+        let mut of = |container: &str| {
+            let mut started = event("web", "Started", "Container started");
+            started.involved_object.field_path = Some(format!("spec.containers{{{container}}}"));
+            tell(&mut memory, 0, started).unwrap().1
         };
-        let messages = ["attempt 1", "attempt 2", "attempt 1", "(combined from similar events): attempt 3"];
-        assert_eq!(messages.map(&mut tell), [1, 1, 2, 1]);
-        assert_eq!(tell("(combined from similar events): attempt 4"), 2);
+        assert_eq!([of("a"), of("b"), of("a")], [1, 1, 2]);
     }
 
     #[test]
     fn the_longest_known_object_is_forgotten_first() {
-        let (mut memory, now) = (Correlator::default(), Instant::default());
-        let sent = || Sent { message: "m".into(), name: "n".into(), count: 1 };
+        let mut memory = Correlator::default();
         for n in 0..=OBJECTS_MAX {
-            memory.remember(&pod(&format!("web-{n}")), EventType::Normal, "Started", sent(), now);
+            tell(&mut memory, 0, event(&format!("web-{n}"), "Started", "m"));
         }
-        assert!(memory.sent(&pod("web-0"), EventType::Normal, "Started", "m").is_none());
-        assert!(memory.sent(&pod("web-1"), EventType::Normal, "Started", "m").is_some());
-        assert!(memory.sent(&pod("web-1"), EventType::Normal, "Pulled", "m").is_none());
+        assert_eq!(tell(&mut memory, 0, event("web-1", "Started", "m")).unwrap().1, 2);
+        assert_eq!(tell(&mut memory, 0, event("web-0", "Started", "m")).unwrap().1, 1);
     }
 }

@@ -13,9 +13,10 @@ use serde_json::json;
 use crate::apiserver::request::Patch;
 use crate::engine::Memory;
 use crate::object::Resource;
+use crate::object::status::Reason;
 
 use super::api::Client;
-use super::correlator::{Correlator, Sent};
+use super::correlator::Correlator;
 
 /// Whether all is well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,7 +84,6 @@ impl Recorder {
     pub fn event_about(&self, involved: ObjectReference, type_: EventType, reason: &str, message: String) {
         let now = self.0.client.now();
         let mut state = self.0.state.borrow_mut();
-        let Some(message) = state.memory.admit(&involved, type_, reason, message, now) else { return };
         // Names carry nanoseconds; two Events of one instant must still differ.
         state.last_nanos = (state.last_nanos + 1).max(now.timestamp().as_nanosecond() as u64);
         let event = self.make(involved, type_, reason, message, state.last_nanos);
@@ -124,40 +124,31 @@ impl Recorder {
                 self.0.state.borrow_mut().sending = false;
                 return;
             };
-            self.send(event).await;
+            let now = self.0.client.now();
+            let event = self.0.state.borrow_mut().memory.correlate(event, now);
+            if let Some(event) = event {
+                self.send(event).await;
+            }
         }
     }
 
     /// The first of its kind is a POST, the same again a PATCH. Errors are dropped, as the real recorder does.
     async fn send(&self, event: Event) {
-        let type_ = if event.type_.as_deref() == Some("Warning") { EventType::Warning } else { EventType::Normal };
-        let (reason, message) = (event.reason.clone().unwrap_or_default(), event.message.clone().unwrap_or_default());
-        let involved = event.involved_object.clone();
-        let namespace = event.metadata.namespace.clone().unwrap_or_default();
-        let before = self.0.state.borrow().memory.sent(&involved, type_, &reason, &message);
-        let sent = match before {
-            Some(before) => {
-                let count = before.count + 1;
-                let patch = json!({
-                    "count": count, "lastTimestamp": event.last_timestamp, "message": event.message,
-                });
-                let patched = self.0.client.patch::<Event>(&namespace, &before.name, Patch::Strategic(patch)).await;
-                match patched {
-                    Ok(_) => Some(Sent { count, ..before }),
-                    // It is gone, having expired: tell it anew.
-                    Err(_) => self.create(event, message).await,
-                }
-            }
-            None => self.create(event, message).await,
-        };
-        if let Some(sent) = sent {
-            let now = self.0.client.now();
-            self.0.state.borrow_mut().memory.remember(&involved, type_, &reason, sent, now);
+        if event.count > Some(1) && self.change(&event).await != Err(Reason::NotFound) {
+            return;
         }
+        // It is the first, or the one before is gone: having expired, or never sent.
+        let _ = self.0.client.create(event).await;
     }
 
-    async fn create(&self, event: Event, message: String) -> Option<Sent> {
-        let name = event.metadata.name.clone().unwrap_or_default();
-        self.0.client.create(event).await.ok().map(|_| Sent { message, name, count: 1 })
+    async fn change(&self, event: &Event) -> Result<(), Reason> {
+        let (namespace, name) = (event.metadata.namespace.as_deref(), event.metadata.name.as_deref());
+        let patch = json!({"count": event.count, "lastTimestamp": event.last_timestamp, "message": event.message});
+        let patched = self
+            .0
+            .client
+            .patch::<Event>(namespace.unwrap_or_default(), name.unwrap_or_default(), Patch::Strategic(patch))
+            .await;
+        patched.map(drop).map_err(|status| status.reason)
     }
 }

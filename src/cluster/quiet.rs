@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use crate::apiserver::registry;
 use crate::client::{leader, queue};
-use crate::engine::{Actor, Note, Pending, Step, What};
+use crate::engine::{Actor, LEASE_EXPIRES, Note, Pending, Step, What};
 use crate::node::kubelet::{self, Kubelet};
 use crate::node::{network, proxy};
 use crate::object::Kind;
@@ -33,6 +33,7 @@ const HEARTBEATS: &[&str] = &[
     kubelet::REMOUNT,
     leader::TRY,
     leader::DEADLINE,
+    LEASE_EXPIRES,
     network::kernel::TIMEOUT,
     proxy::FULL_SYNC,
 ];
@@ -45,6 +46,11 @@ impl Cluster {
     pub fn is_quiet(&self) -> bool {
         let commands = self.engine.tasks().any(|task| task.actor == self.user.actor());
         self.engine.foreground() == 0 && !commands && !self.runner.is_busy()
+    }
+
+    /// Whether it is the timeline that lets time pass.
+    pub fn is_asleep(&self) -> bool {
+        self.runner.is_asleep()
     }
 
     /// Whether something may come of the background within that time. If not, a cluster that is quiet stays so.

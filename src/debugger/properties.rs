@@ -86,6 +86,7 @@ pub const SPECIAL: &[(&str, Make)] = &[
     ("pods-as-asked", || Box::new(quiet::PodsAsAsked)),
     ("nothing-listed", || Box::new(bugs::NothingListed)),
     ("nothing-invalid", || Box::new(bugs::NothingInvalid)),
+    ("nothing-tried-in-vain", || Box::new(bugs::NothingTriedInVain)),
     ("nothing-written-in-vain", || Box::new(bugs::NothingWrittenInVain::default())),
     ("owners-are-gone", || Box::new(bugs::OwnersAreGone)),
     ("one-at-a-time", || Box::new(bugs::OneAtATime::default())),

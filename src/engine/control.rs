@@ -317,8 +317,12 @@ impl Engine {
         for watch in self.watches_at(server) {
             self.break_watch(watch, &lost());
         }
-        let with_server =
-            |event: &Pending| event.to == server || event.from == server && matches!(event.what, What::Response { .. });
+        // Timers of one that speaks for etcd are etcd's.
+        let with_server = |event: &Pending| match event.what {
+            What::Wake { .. } => false,
+            What::Response { .. } => event.to == server || event.from == server,
+            _ => event.to == server,
+        };
         let keys: Vec<_> = self.pending.iter().filter(|(_, event)| with_server(event)).map(|(key, _)| *key).collect();
         let (gone, held) = std::mem::take(&mut self.controls.held).into_iter().partition(with_server);
         self.controls.held = held;

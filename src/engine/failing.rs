@@ -14,6 +14,9 @@ use crate::object::glob::matches;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
 
+/// What a client says whose connection nobody takes.
+pub const REFUSED: &str = "connect: connection refused";
+
 /// How a call is to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failing {
@@ -29,6 +32,8 @@ pub enum Failing {
     Lost,
     /// The request is carried out, and the connection breaks before the answer arrives.
     LostAfter,
+    /// Nobody takes the connection: the API server does not run.
+    Refused,
 }
 
 /// The next calls that are to fail.
@@ -55,7 +60,7 @@ impl Engine {
     /// How a request is to fail, if it is.
     pub(super) fn failing(&mut self, event: &Pending, request: &Request, watch: bool) -> Option<Failing> {
         if self.controls.servers_down.contains(&event.to) {
-            return Some(Failing::Lost);
+            return Some(Failing::Refused);
         }
         if self.controls.failures.is_empty() || watch {
             return None;
@@ -108,7 +113,7 @@ impl Engine {
 }
 
 impl Failing {
-    /// All, as they are typed.
+    /// All that may be asked for, as they are typed.
     pub const ALL: [(&'static str, Failing); 6] = [
         ("409", Failing::Conflict),
         ("429", Failing::TooManyRequests),
@@ -120,13 +125,13 @@ impl Failing {
 
     /// As it is typed.
     pub fn name(self) -> &'static str {
-        Failing::ALL[self as usize].0
+        Failing::ALL.iter().find(|(_, how)| *how == self).map_or("refused", |(name, _)| name)
     }
 
-    /// The answer that the client gets. A broken connection has no code.
+    /// The answer that the client gets. Where there is no connection there is no code.
     pub(super) fn answer(self, request: &Request) -> Answer {
         let status = self.status(request);
-        let code = if matches!(self, Failing::Lost | Failing::LostAfter) { 0 } else { status.code };
+        let code = if matches!(self, Failing::Lost | Failing::LostAfter | Failing::Refused) { 0 } else { status.code };
         Answer { code, result: Err(status), warnings: Vec::new(), wrote: false }
     }
 
@@ -151,6 +156,7 @@ impl Failing {
                 Status::new(Reason::ServiceUnavailable, "the server is currently unable to handle the request")
             }
             Failing::Lost | Failing::LostAfter => lost(),
+            Failing::Refused => Status::new(Reason::Unknown, REFUSED),
         }
     }
 }

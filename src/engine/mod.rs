@@ -63,6 +63,7 @@ pub use latency::Latency;
 pub use memory::Memory;
 pub use place::Place;
 pub use saved::Saved;
+pub use serve::LEASE_EXPIRES;
 pub use task::{Task, Wait};
 pub use trace::{Note, Queued, Step, Table};
 
@@ -302,6 +303,7 @@ impl Engine {
             What::Notification { watch, event: said } => {
                 self.hand_over(event.to, Delivery::Notification { watch: *watch, event: said.clone() });
             }
+            What::Wake { what, key } if *what == LEASE_EXPIRES => self.lease_expires(key),
             What::Wake { what, key } => self.hand_over(event.to, Delivery::Wake { what, key: key.clone() }),
             What::Rpc { call, message } => {
                 let delivery = Delivery::Rpc { call: *call, from: event.from, message: message.clone() };
@@ -363,8 +365,8 @@ impl Engine {
     fn enqueue(&mut self, out: Outgoing) {
         let id = EventId(self.next_event);
         self.next_event += 1;
-        // What goes on inside an API server is on no way.
-        let inside = out.from == out.to && self.is_server(out.to);
+        // What goes on inside an API server or etcd is on no way.
+        let inside = out.from == out.to && (self.is_server(out.to) || self.is_etcd(out.to));
         let hop = match out.from {
             _ if inside => Duration::ZERO,
             from if self.is_etcd(from) => self.latency.of_etcd(),

@@ -9,10 +9,15 @@ use super::hub::Outgoing;
 use super::servers::Waits;
 use super::{Engine, Note, Stream};
 use crate::apiserver::cache::Cache;
+use crate::apiserver::leases::Lease;
 use crate::apiserver::request::{Answer, Request, Response};
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::object::Kind;
 use crate::object::time::Instant;
+use crate::store::Change;
+
+/// The timer of etcd's that says that a lease is over; its key is the lease's number.
+pub const LEASE_EXPIRES: &str = "etcd lease expires";
 
 impl Engine {
     pub(super) fn handle_request(&mut self, event: &Pending, reply: ReplyTo, request: &Request) {
@@ -38,9 +43,6 @@ impl Engine {
             Some(parked) => self.api.resume(cache, request, parked.reviews),
             None => self.api.handle_with(cache, request, watch, self.now),
         };
-        if self.has_several_servers() {
-            handled.changes.iter().for_each(|change| self.etcd_tells(change));
-        }
         for (name, detail) in handled.stages {
             self.hub.note(|| Note::Stage { name, detail });
         }
@@ -50,10 +52,7 @@ impl Engine {
         if let Some(waits) = handled.waits {
             return self.park(event, from, request, *waits, fault);
         }
-        for change in handled.changes {
-            let (old, new) = (change.old.map(|e| e.value), change.new.map(|e| e.value));
-            self.hub.note(|| Note::Stored { key: change.key, revision: change.revision, old, new });
-        }
+        self.stored(handled.changes);
         self.hub.note(|| answered(&handled.answer));
         self.note_conflict(handled.answer.code, request);
         if let ReplyTo::Call(call) = reply {
@@ -63,6 +62,36 @@ impl Engine {
             self.scratch.push(Outgoing { from: server, to: from, delay: Duration::ZERO, background, idle, what });
         }
         for (watch, said) in handled.fanout {
+            self.notify(watch, said);
+        }
+        if let Some(lease) = handled.granted {
+            self.arm(lease);
+        }
+    }
+
+    /// The store has changed: whoever follows it is told, and the step says so.
+    fn stored(&mut self, changes: Vec<Change>) {
+        for change in changes {
+            if self.has_several_servers() {
+                self.etcd_tells(&change);
+            }
+            let (old, new) = (change.old.map(|e| e.value), change.new.map(|e| e.value));
+            self.hub.note(|| Note::Stored { key: change.key, revision: change.revision, old, new });
+        }
+    }
+
+    /// etcd will revoke a lease.
+    fn arm(&mut self, lease: Lease) {
+        let what = What::Wake { what: LEASE_EXPIRES, key: format!("{:x}", lease.id).into() };
+        let (etcd, delay) = (self.etcd(), lease.expires - self.now);
+        self.scratch.push(Outgoing { from: etcd, to: etcd, delay, background: true, idle: true, what });
+    }
+
+    /// etcd has revoked a lease, which nobody has asked for.
+    pub(super) fn lease_expires(&mut self, key: &str) {
+        let expired = self.api.expire(u64::from_str_radix(key, 16).unwrap_or_default());
+        self.stored(expired.changes);
+        for (watch, said) in expired.fanout {
             self.notify(watch, said);
         }
     }

@@ -152,8 +152,9 @@ impl Engine {
         self.servers.several()
     }
 
-    fn etcd(&self) -> ActorId {
-        ActorId(self.servers.count() as u32)
+    /// etcd, or the one API server that speaks for it.
+    pub(super) fn etcd(&self) -> ActorId {
+        if self.servers.several() { ActorId(self.servers.count() as u32) } else { APISERVER }
     }
 
     /// The API server that a client's requests go to.

@@ -5,13 +5,15 @@
 //! compares a key's mod revision and then writes, which is all that optimistic concurrency needs. The log of
 //! changes, from the last compaction on, feeds watches and reads of the past.
 //!
+//! A key may hang on a lease, and goes with it. Whoever grants a lease knows when it ends, for the store has no clock.
+//!
 //! Must hold: revisions only grow, one step a write; a refused transaction changes nothing; whatever lies before
 //! the compacted revision is gone and says so.
 //!
-//! Left out: leases on keys (so that Events, which a real API server has etcd forget after an hour, stay), multi-key
-//! transactions, members and raft.
+//! Left out: multi-key transactions (the keys of a lease go one revision after the other, where etcd deletes them in one),
+//! members and raft.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::rc::Rc;
 
@@ -29,9 +31,14 @@ pub struct Entry {
     pub version: u64,
     /// The object, carrying its resourceVersion already.
     pub value: Object,
+    /// The lease that it hangs on; 0: none.
+    pub lease: LeaseId,
     /// Who wrote it. In etcd this is part of the object.
     pub history: History,
 }
+
+/// A lease's number. 0 is none.
+pub type LeaseId = u64;
 
 /// One change in the log.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,11 +100,21 @@ pub struct Store {
     compacted: u64,
     /// Shared with whoever has saved the store.
     log: VecDeque<Rc<Change>>,
+    /// The keys that hang on each lease.
+    leases: BTreeMap<LeaseId, BTreeSet<String>>,
+    last_lease: LeaseId,
 }
 
 impl Default for Store {
     fn default() -> Self {
-        Store { keys: BTreeMap::new(), revision: 1, compacted: 0, log: VecDeque::new() }
+        Store {
+            keys: BTreeMap::new(),
+            revision: 1,
+            compacted: 0,
+            log: VecDeque::new(),
+            leases: BTreeMap::new(),
+            last_lease: 0,
+        }
     }
 }
 
@@ -167,12 +184,26 @@ impl Store {
         Ok(then)
     }
 
+    /// A new lease, on which nothing hangs yet.
+    pub fn grant(&mut self) -> LeaseId {
+        self.last_lease += 1;
+        self.leases.insert(self.last_lease, BTreeSet::new());
+        self.last_lease
+    }
+
+    /// A lease is over: deletes all that hangs on it, in the order of the keys.
+    pub fn revoke(&mut self, lease: LeaseId) -> Vec<Change> {
+        let keys = self.leases.remove(&lease).unwrap_or_default();
+        keys.iter().map(|key| self.remove(key).clone()).collect()
+    }
+
     /// Transaction: if `key` is at `expected` (0: absent), put `value` there. The value's resourceVersion becomes
-    /// the new revision, and `history` says who wrote it over what. Returns the change.
+    /// the new revision, `history` says who wrote it over what, and from now on it hangs on `lease`. Returns the change.
     pub fn put(
         &mut self,
         key: &str,
         expected: u64,
+        lease: LeaseId,
         mut value: Object,
         history: impl FnOnce(Option<&Entry>, &Object) -> History,
     ) -> Result<&Change, Error> {
@@ -183,7 +214,8 @@ impl Store {
         let (create_revision, version) =
             old.as_ref().map_or((self.revision, 1), |o| (o.create_revision, o.version + 1));
         let history = history(old.as_ref(), &value);
-        let new = Entry { create_revision, mod_revision: self.revision, version, value, history };
+        self.hang(key, old.as_ref().map_or(0, |old| old.lease), lease);
+        let new = Entry { create_revision, mod_revision: self.revision, version, value, lease, history };
         self.keys.insert(key.to_owned(), new.clone());
         Ok(self.append(Change { revision: self.revision, key: key.to_owned(), old, new: Some(new) }))
     }
@@ -191,9 +223,7 @@ impl Store {
     /// Transaction: if `key` is at `expected`, delete it. Returns the change.
     pub fn delete(&mut self, key: &str, expected: u64) -> Result<&Change, Error> {
         self.compare(key, expected)?;
-        self.revision += 1;
-        let old = self.keys.remove(key);
-        Ok(self.append(Change { revision: self.revision, key: key.to_owned(), old, new: None }))
+        Ok(self.remove(key))
     }
 
     /// The changes after `revision`, oldest first: what a watch from there is sent.
@@ -225,6 +255,26 @@ impl Store {
         self.compacted
     }
 
+    fn remove(&mut self, key: &str) -> &Change {
+        self.revision += 1;
+        let old = self.keys.remove(key);
+        self.hang(key, old.as_ref().map_or(0, |old| old.lease), 0);
+        self.append(Change { revision: self.revision, key: key.to_owned(), old, new: None })
+    }
+
+    /// A key hangs on another lease than before. One that is over holds nothing.
+    fn hang(&mut self, key: &str, before: LeaseId, after: LeaseId) {
+        if before == after {
+            return;
+        }
+        if let Some(keys) = self.leases.get_mut(&before) {
+            keys.remove(key);
+        }
+        if let Some(keys) = self.leases.get_mut(&after) {
+            keys.insert(key.to_owned());
+        }
+    }
+
     fn compare(&self, key: &str, expected: u64) -> Result<(), Error> {
         let actual = self.keys.get(key).map_or(0, |entry| entry.mod_revision);
         if actual == expected { Ok(()) } else { Err(Error::Compare { expected, actual }) }
@@ -251,7 +301,7 @@ mod tests {
     }
 
     fn put<'a>(store: &'a mut Store, key: &str, expected: u64, name: &str) -> Result<&'a Change, Error> {
-        store.put(key, expected, value(name), |_, _| History::default())
+        store.put(key, expected, 0, value(name), |_, _| History::default())
     }
 
     #[test]
@@ -272,6 +322,27 @@ mod tests {
         assert_eq!(put(&mut store, "/a", 0, "x").unwrap_err(), Error::Compare { expected: 0, actual: 2 });
         assert_eq!(store.delete("/a", 9).unwrap_err(), Error::Compare { expected: 9, actual: 2 });
         assert_eq!(store.revision(), 2);
+    }
+
+    #[test]
+    fn what_hangs_on_a_lease_goes_with_it() {
+        let mut store = Store::default();
+        let (first, second) = (store.grant(), store.grant());
+        let mut put = |key: &str, expected, lease| {
+            let change = store.put(key, expected, lease, value(key), |_, _| History::default());
+            change.unwrap().revision
+        };
+        let (moved, _) = (put("/moved", 0, first), put("/kept", 0, 0));
+        put("/deleted", 0, first);
+        put("/b", 0, first);
+        put("/a", 0, first);
+        put("/moved", moved, second);
+        store.delete("/deleted", 4).unwrap();
+        let gone = store.revoke(first);
+        assert_eq!(gone.iter().map(|c| (c.key.as_str(), c.revision)).collect::<Vec<_>>(), [("/a", 9), ("/b", 10)]);
+        assert_eq!(store.prefix("/").map(|(key, _)| key).collect::<Vec<_>>(), ["/kept", "/moved"]);
+        assert!(store.revoke(first).is_empty(), "a lease ends once");
+        assert_eq!(store.revoke(second).len(), 1);
     }
 
     #[test]

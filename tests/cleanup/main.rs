@@ -2,6 +2,7 @@
 
 mod accounts;
 mod custom;
+mod events;
 mod garbage_collector;
 mod namespace;
 mod pod_gc;

@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::apiserver::registry;
 use crate::apiserver::request::{Body, Request, Subresource, Verb};
-use crate::engine::{Engine, Pending, What};
+use crate::engine::{Engine, LEASE_EXPIRES, Pending, What};
 use crate::object::Kind;
 
 /// What one step touches: places, and whether each may change.
@@ -56,6 +56,12 @@ impl Access {
                 access
             }
             What::Fault { .. } if engine.is_server(event.to) => Access::of_all(),
+            What::Wake { what, .. } if *what == LEASE_EXPIRES => {
+                let mut access = Access::default();
+                access.writes(&Place::Kind(Kind::Event));
+                access.writes(&Place::Each(Kind::Event));
+                access
+            }
             _ => Access::of_component(engine.name(event.to)),
         }
     }

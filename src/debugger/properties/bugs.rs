@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::apiserver::admission::Reader;
 use crate::apiserver::request::Verb;
-use crate::engine::{Engine, Note, Step, What};
+use crate::engine::{Engine, Note, Queued, Step, What};
 use crate::node::cri::ContainerState;
 use crate::node::netfilter::packet::{Payload, Unreachable};
 use crate::node::network::frame::Frame;
@@ -123,6 +123,30 @@ impl Property for NothingInvalid {
         });
         match refused.filter(|_| engine.name(step.event.from) == "kube-controller-manager") {
             Some(error) => Err(format!("{}: {}", request.line(), error.message)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An operator does not fail at what can only be done once somebody has changed it.
+#[derive(Clone)]
+pub(super) struct NothingTriedInVain;
+
+/// Who fails is called again sooner than anybody asks for who only wants to look again.
+const RETRIED_WITHIN: Duration = Duration::from_secs(1);
+
+impl Property for NothingTriedInVain {
+    fn name(&self) -> &'static str {
+        "what cannot be done is not tried again until it is changed"
+    }
+
+    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
+        let again = step.notes.iter().find_map(|note| match note {
+            Note::Queue { queue, key, how: Queued::Later(at) } if &**queue == "site-operator" => Some((key, *at)),
+            _ => None,
+        });
+        match again.filter(|(_, at)| *at < step.time + RETRIED_WITHIN) {
+            Some((key, _)) => Err(format!("{key} is tried again")),
             None => Ok(()),
         }
     }
