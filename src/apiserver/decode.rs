@@ -12,6 +12,7 @@
 use serde_json::Value;
 
 use crate::object::json::{self, Json};
+use crate::object::patch::go_text;
 use crate::object::read::{self, Problem};
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::{Kind, Object, Status};
@@ -19,6 +20,8 @@ use crate::object::{Kind, Object, Status};
 use super::apiextensions::{self, Version};
 use super::request::FieldValidation;
 use super::versions;
+
+mod conversion;
 
 /// How many bytes of an unrecognisable body its error shows.
 const SUMMARY_LEN: usize = 30;
@@ -86,13 +89,21 @@ pub fn body<T: serde::de::DeserializeOwned>(kind: &str, text: &str) -> Result<T,
     read::value(&json).map(|(value, _)| value).map_err(refused)
 }
 
-/// Reads what a patch made of an object of `kind`. `shown` is the patch, or its result, as the error quotes it.
-/// Mirrors `applyPatchToCurrentObject` of `endpoints/handlers/patch.go`.
+/// How an object was patched, and so what an error about the result says.
+#[derive(Clone, Copy)]
+pub enum Patched<'a> {
+    /// By this strategic merge patch, which is quoted. Fields are converted one by one.
+    Strategic(&'a Value),
+    /// In another way. The result is quoted, and read as JSON.
+    Otherwise,
+}
+
+/// Reads what a patch made of an object of `kind`. Mirrors `applyPatchToCurrentObject` of `endpoints/handlers/patch.go`.
 pub fn decode_patched(
     kind: Kind,
     custom: Option<&Version>,
     patched: &Value,
-    shown: impl FnOnce() -> String,
+    how: Patched<'_>,
     mode: FieldValidation,
 ) -> Result<(Object, Vec<String>), Status> {
     let json = Json::of(patched);
@@ -101,7 +112,10 @@ pub fn decode_patched(
         Ok(read) => return Ok(read),
         Err(why) => why,
     };
-    let message = format!("Invalid value: {:?}: {why}", shown());
+    let message = match how {
+        Patched::Strategic(patch) => format!("Invalid value: {:?}: {}", go_text(patch), conversion::error(&why)),
+        Patched::Otherwise => format!("Invalid value: {:?}: {why}", patched.to_string()),
+    };
     let cause = Cause { reason: "FieldValueInvalid".into(), message: message.clone(), field: "patch".into() };
     let mut status = Status::new(Reason::Invalid, format!(" \"\" is invalid: patch: {message}"));
     status.details = Some(Box::new(Details { causes: vec![cause], ..Details::default() }));
@@ -250,12 +264,13 @@ mod tests {
     #[test]
     fn a_patch_that_spoils_an_object_is_quoted() {
         let patched = serde_json::json!({"metadata": {"name": "web"}, "spec": {"replica": 1}});
-        let shown = || "map[spec:map[replica:1]]".to_owned();
-        let status = decode_patched(Kind::Deployment, None, &patched, shown, FieldValidation::Strict).unwrap_err();
+        let patch = serde_json::json!({"spec": {"replica": 1}});
+        let how = Patched::Strategic(&patch);
+        let status = decode_patched(Kind::Deployment, None, &patched, how, FieldValidation::Strict).unwrap_err();
         const WANT: &str = " \"\" is invalid: patch: Invalid value: \"map[spec:map[replica:1]]\": \
             strict decoding error: unknown field \"spec.replica\"";
         assert_eq!((status.code, status.message.as_str()), (422, WANT));
-        let (_, warnings) = decode_patched(Kind::Deployment, None, &patched, shown, FieldValidation::Warn).unwrap();
+        let (_, warnings) = decode_patched(Kind::Deployment, None, &patched, how, FieldValidation::Warn).unwrap();
         assert_eq!(warnings, ["unknown field \"spec.replica\""]);
     }
 

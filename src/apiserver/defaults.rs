@@ -8,7 +8,7 @@ use std::sync::Arc;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::{
-    Container, EmptyDirVolumeSource, Endpoints, LimitRange, PersistentVolume, PersistentVolumeClaim,
+    Container, EmptyDirVolumeSource, Endpoints, LimitRange, Namespace, PersistentVolume, PersistentVolumeClaim,
     PodSecurityContext, PodSpec, Probe, ReplicationController, ResourceRequirements, Secret, Service, Volume,
 };
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -31,6 +31,8 @@ mod workloads;
 const FILE_MODE: i32 = 0o644;
 /// Where a client's connections stay on one Pod, for how long: three hours.
 const AFFINITY_SECONDS: i32 = 10_800;
+/// The label of each namespace with its name.
+pub const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Fills in what the sender left out.
@@ -60,6 +62,7 @@ pub fn set_defaults(object: &mut Object) {
         Object::ValidatingAdmissionPolicyBinding(binding) => change(binding, admission::binding),
         Object::MutatingWebhookConfiguration(of) => change(of, admission::mutating_webhooks),
         Object::ValidatingWebhookConfiguration(of) => change(of, admission::validating_webhooks),
+        Object::Namespace(namespace) if !is_named_by_label(namespace) => namespace_defaults(Arc::make_mut(namespace)),
         Object::CustomResourceDefinition(defined) => change(defined, apiextensions::definition::default),
         Object::RoleBinding(binding) if lacks_group(&binding.role_ref, binding.subjects.as_deref()) => {
             let binding = Arc::make_mut(binding);
@@ -253,6 +256,18 @@ fn deployment_defaults(deployment: &mut Deployment) {
     if let Some(pod) = &mut spec.template.spec {
         pod_spec_defaults(pod);
     }
+}
+
+fn is_named_by_label(namespace: &Namespace) -> bool {
+    let name = namespace.metadata.name.as_deref().unwrap_or_default();
+    let labels = namespace.metadata.labels.as_ref();
+    name.is_empty() || labels.and_then(|labels| labels.get(NAME_LABEL)).is_some_and(|label| label == name)
+}
+
+/// A label with the name, which nobody can take away.
+fn namespace_defaults(namespace: &mut Namespace) {
+    let name = namespace.metadata.name.clone().unwrap_or_default();
+    namespace.metadata.labels.get_or_insert_default().insert(NAME_LABEL.to_owned(), name);
 }
 
 fn replica_set_defaults(set: &mut ReplicaSet) {

@@ -30,7 +30,7 @@ impl ApiServer {
             ["healthz" | "livez" | "readyz"] => {
                 return (200, Response::Page { content_type: TEXT, body: "ok".to_owned() });
             }
-            ["version"] => Some(version()),
+            ["version"] => Some(build()),
             ["api"] => Some(json!({"kind": "APIVersions", "versions": ["v1"]})),
             ["apis"] => Some(self.groups()),
             ["apis", group] => self.group(group),
@@ -129,7 +129,7 @@ fn resource(kind: Kind, subresource: Option<Subresource>) -> Value {
 }
 
 /// What may be done with all of a kind, or with one.
-fn verbs(kind: Kind, subresource: Option<Subresource>) -> Vec<&'static str> {
+pub fn verbs(kind: Kind, subresource: Option<Subresource>) -> Vec<&'static str> {
     let namespace = if kind.info().namespaced { "default" } else { "" };
     let shape = |name: &str| Shape { kind, namespace: namespace.to_owned(), name: name.to_owned(), subresource };
     let (all, one) = (shape(""), shape("one"));
@@ -149,7 +149,8 @@ fn verbs(kind: Kind, subresource: Option<Subresource>) -> Vec<&'static str> {
     words
 }
 
-fn version() -> Value {
+/// What a program of this version says of itself.
+pub fn build() -> Value {
     json!({"major": "1", "minor": "36", "gitVersion": "v1.36.2", "gitTreeState": "clean", "compiler": "gc",
         "platform": "linux/amd64"})
 }

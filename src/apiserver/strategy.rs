@@ -24,6 +24,7 @@ use crate::object::time::Instant;
 use crate::object::{Kind, Object, Pod};
 
 use super::apiextensions::{Version, definition};
+use super::defaults::NAME_LABEL;
 
 mod job;
 
@@ -81,8 +82,9 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
             if !finalizers.iter().any(|f| f == "kubernetes") {
                 finalizers.push("kubernetes".into());
             }
+            // Defaults could not know a name that was only just made up.
             let name = namespace.metadata.name.clone().unwrap_or_default();
-            namespace.metadata.labels.get_or_insert_default().insert("kubernetes.io/metadata.name".into(), name);
+            namespace.metadata.labels.get_or_insert_default().insert(NAME_LABEL.into(), name);
         }
         Object::PersistentVolume(volume) => {
             let (phase, since) = (Some("Pending".into()), Some(now.time()));

@@ -12,9 +12,10 @@ use crate::object::{Kind, Object, Pod, Status};
 
 use super::admission::{self, Attributes};
 use super::create::place_in_namespace;
+use super::decode::{Patched, decode_patched};
 use super::managed_fields::Written;
 use super::request::{Body, Patch, Response, StatusPatch, Subresource, Verb};
-use super::{ApiServer, Handling, Outcome, decode, registry, strategy, validation};
+use super::{ApiServer, Handling, Outcome, registry, strategy, validation};
 
 impl ApiServer {
     pub(super) fn update(&mut self, handling: &mut Handling) -> Outcome {
@@ -147,11 +148,9 @@ impl ApiServer {
             Patch::Strategic(_) if matches!(kind, Kind::Custom(_)) => return Err(no_strategic_merge()),
             Patch::Strategic(patch) => patch::strategic(kind, shown_to_client(), patch)?,
         };
-        // The error about a strategic patch quotes the patch, the others what it made of the object.
-        let shown = || if let Patch::Strategic(patch) = patch { patch::go_text(patch) } else { value.to_string() };
+        let how = if let Patch::Strategic(patch) = patch { Patched::Strategic(patch) } else { Patched::Otherwise };
         let mode = handling.request.options.field_validation;
-        let (object, warnings) =
-            decode::decode_patched(handling.served, handling.custom.as_deref(), &value, shown, mode)?;
+        let (object, warnings) = decode_patched(handling.served, handling.custom.as_deref(), &value, how, mode)?;
         handling.warnings.extend(warnings);
         Ok(object)
     }

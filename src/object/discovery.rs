@@ -134,6 +134,13 @@ impl Discovery {
         built_in.chain(of_custom.into_iter().flatten().map(String::as_str)).collect()
     }
 
+    /// The categories that a kind is in.
+    pub fn categories(&self, kind: Kind) -> Vec<&str> {
+        let of_custom = self.definition(kind).and_then(|definition| definition.spec.names.categories.as_ref());
+        let built_in = Kind::CATEGORY_ALL.contains(&kind).then_some("all");
+        built_in.into_iter().chain(of_custom.into_iter().flatten().map(String::as_str)).collect()
+    }
+
     /// The columns that `get` shows of a custom kind beside the name; None: its age.
     pub fn columns(&self, kind: Kind) -> Option<&[CustomResourceColumnDefinition]> {
         let version = kind.info().version;
@@ -182,7 +189,8 @@ mod tests {
         let cases = [
             ("crontabs", v1), ("CronTab", v1), ("ct", v1), ("crontabs.stable.example.com", v1), ("ct.stable.example.com", v1),
             ("crontabs.v1beta1.stable.example.com", beta), ("crontabs.v0.stable.example.com", None), ("crontabs.example.com", None),
-            ("pods", Some("v1")), ("crons", None),
+            ("pods", Some("v1")), ("crons", None), ("deploy.apps", Some("apps/v1")), ("rs.v1.apps", Some("apps/v1")),
+            ("deploy.batch", None), ("pods.v1.", Some("v1")), ("hpa.v1.autoscaling", Some("autoscaling/v1")),
         ];
         for (word, want) in cases {
             assert_eq!(found(word), want, "{word}");

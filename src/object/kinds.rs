@@ -289,16 +289,14 @@ impl Kind {
         Kind::ALL.iter().copied().find(|k| k.info().kind == kind && k.info().api_version == api_version)
     }
 
-    /// The built-in kind that kubectl means by `word`: plural, singular, short name or `plural.group`, in any case.
+    /// The built-in kind that kubectl means by `word`: plural, singular or short name, alone or with `.group`, in any case.
     pub fn from_word(word: &str) -> Option<Kind> {
         let word = word.to_ascii_lowercase();
-        Kind::ALL.iter().copied().find(|k| {
-            let info = k.info();
-            word == info.plural
-                || word == info.singular()
-                || info.short_names.contains(&word.as_str())
-                || (!info.group.is_empty()
-                    && (word == info.qualified_plural() || word == format!("{}.{}", info.singular(), info.group)))
+        let (name, group) = word.split_once('.').unwrap_or((&word, ""));
+        Kind::ALL.iter().copied().find(|kind| {
+            let info = kind.info();
+            let is_name = name == info.plural || name == info.singular() || info.short_names.contains(&name);
+            is_name && (group.is_empty() || group == info.group)
         })
     }
 }

@@ -6,8 +6,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::apiserver::apiextensions::fields::Custom;
+use crate::apiserver::decode::{self, Patched, decode_patched};
 use crate::apiserver::request::{Request, Verb};
-use crate::apiserver::{ApiServer, Handling, Outcome, decode};
+use crate::apiserver::{ApiServer, Handling, Outcome};
 use crate::object::fields::compare::{compare, set_of};
 use crate::object::fields::schema::step_to;
 use crate::object::fields::{BuiltIn, Managers, Operation, Refused, Schema, Set, Write, Writer};
@@ -107,8 +108,7 @@ impl<S: Schema> Applying<'_, '_, '_, S> {
             self.note_last_applied(&mut new);
         }
         let mode = request.options.field_validation;
-        let (object, warnings) =
-            decode::decode_patched(request.kind, custom.as_deref(), &new, || new.to_string(), mode)?;
+        let (object, warnings) = decode_patched(request.kind, custom.as_deref(), &new, Patched::Otherwise, mode)?;
         self.handling.warnings.extend(warnings);
         Ok((object, Written::Known(managers)))
     }

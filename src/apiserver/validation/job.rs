@@ -212,10 +212,16 @@ pub fn job_update(problems: &mut Problems, new: &Job, old: &Job) {
     }
     job(problems, new);
     let shown = |value: serde_json::Value| value.to_string();
-    // An Indexed Job may be stretched or cut, if all its Pods may run at once.
-    let elastic = wanted.completion_mode.as_deref() == Some("Indexed") && wanted.completions == wanted.parallelism;
-    if !elastic {
-        problems.immutable(&SPEC.child("completions"), &wanted.completions, &there.completions, |n| shown(json!(n)));
+    let at = SPEC.child("completions");
+    match wanted.completions {
+        // An Indexed Job may be stretched or cut, if all its Pods may run at once.
+        completions if wanted.completion_mode.as_deref() == Some("Indexed") => {
+            let changed = completions.filter(|_| completions != there.completions && completions != wanted.parallelism);
+            if let Some(number) = changed {
+                problems.invalid(&at, number, "can only be modified in tandem with spec.parallelism");
+            }
+        }
+        completions => problems.immutable(&at, &completions, &there.completions, |n| shown(json!(n))),
     }
     problems.immutable(&SPEC.child("selector"), &wanted.selector, &there.selector, |s| {
         s.as_ref().map_or_else(|| "null".to_owned(), selector_text)

@@ -27,8 +27,8 @@ pub fn node_update(problems: &mut Problems, new: &Node, old: &Node) {
     if spec.taints != before.taints {
         taints(problems, spec);
     }
-    let cidrs = before.pod_cidrs.as_deref().unwrap_or_default();
-    if !cidrs.is_empty() && spec.pod_cidrs.as_deref().unwrap_or_default() != cidrs {
+    let cidrs = pod_cidrs(before);
+    if !cidrs.is_empty() && pod_cidrs(spec) != cidrs {
         const WHY: &str = "node updates may not change podCIDR except from \"\" to valid";
         problems.forbidden(&SPEC.child("podCIDRs"), WHY);
     }
@@ -36,6 +36,16 @@ pub fn node_update(problems: &mut Problems, new: &Node, old: &Node) {
     if !provider.is_empty() && spec.provider_id.as_deref() != Some(provider) {
         const WHY: &str = "node updates may not change providerID except from \"\" to valid";
         problems.forbidden(&SPEC.child("providerID"), WHY);
+    }
+}
+
+/// The ranges of a Node's Pods. The older field alone counts where it says another than the list. Mirrors
+/// `Convert_v1_NodeSpec_To_core_NodeSpec`.
+fn pod_cidrs(spec: &NodeSpec) -> &[String] {
+    let list = spec.pod_cidrs.as_deref().unwrap_or_default();
+    match &spec.pod_cidr {
+        Some(one) if !one.is_empty() && list.first() != Some(one) => std::slice::from_ref(one),
+        _ => list,
     }
 }
 

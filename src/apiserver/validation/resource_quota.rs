@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{ResourceQuota, ResourceQuotaSpec, ScopedResourceSelectorRequirement};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use crate::object::quota::claim::RESOURCES as OF_CLAIMS;
 use crate::object::quota::pod::RESOURCES as OF_PODS;
 use crate::object::resources::is_huge_page;
 use crate::object::selector::names::check_label_key;
@@ -16,8 +17,11 @@ const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
 const BEST_EFFORT: &str = "BestEffort";
 const PRIORITY_CLASS: &str = "PriorityClass";
-const SCOPES: &[&str] =
-    &["Terminating", "NotTerminating", BEST_EFFORT, "NotBestEffort", PRIORITY_CLASS, "CrossNamespacePodAffinity"];
+const ATTRIBUTES_CLASS: &str = "VolumeAttributesClass";
+/// Scopes of which one can only say that an object is in them.
+const PLAIN: &[&str] = &["Terminating", "NotTerminating", BEST_EFFORT, "NotBestEffort", "CrossNamespacePodAffinity"];
+/// Scopes with values.
+const OF_A_CLASS: &[&str] = &[PRIORITY_CLASS, ATTRIBUTES_CLASS];
 /// Scopes of which an object cannot be in both.
 const CONFLICTING: &[[&str; 2]] = &[[BEST_EFFORT, "NotBestEffort"], ["Terminating", "NotTerminating"]];
 /// What is measured of other kinds.
@@ -95,6 +99,7 @@ fn is_standard(name: &str) -> bool {
 fn can_have(scope: &str, resource: &str) -> bool {
     match scope {
         BEST_EFFORT => resource == "pods",
+        ATTRIBUTES_CLASS => OF_CLAIMS.contains(&resource),
         _ => OF_PODS.contains(&resource),
     }
 }
@@ -117,7 +122,7 @@ fn check_scope(
     spec: &ResourceQuotaSpec,
     shown: &impl serde::Serialize,
 ) {
-    if !SCOPES.contains(&scope) {
+    if !PLAIN.contains(&scope) && !OF_A_CLASS.contains(&scope) {
         problems.invalid(path, Json(shown), "unsupported scope");
     }
     let hard = spec.hard.iter().flatten().map(|(name, _)| name.as_str());
@@ -153,7 +158,7 @@ fn requirement(problems: &mut Problems, path: &Path, wanted: &ScopedResourceSele
          ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or \
          ResourceQuotaScopeCrossNamespacePodAffinity";
     let operator = wanted.operator.as_str();
-    if wanted.scope_name != PRIORITY_CLASS && SCOPES.contains(&wanted.scope_name.as_str()) && operator != "Exists" {
+    if PLAIN.contains(&wanted.scope_name.as_str()) && operator != "Exists" {
         problems.invalid(&path.child("operator"), operator, EXISTS);
     }
     let values = wanted.values.as_deref().unwrap_or_default();
@@ -180,6 +185,11 @@ mod tests {
             (json!({"hard": {"pods": "4", "requests.cpu": "1", "count/deployments.apps": "2"}}), vec![]),
             (json!({"hard": {"requests.example.com/gpu": "2", "gold.storageclass.storage.k8s.io/requests.storage": "1Gi"}}), vec![]),
             (json!({"hard": {"pods": "4"}, "scopes": ["BestEffort"]}), vec![]),
+            (json!({"hard": {"requests.storage": "1Gi"}, "scopeSelector": {"matchExpressions": [{"scopeName": "VolumeAttributesClass", "operator": "In", "values": ["gold"]}]}}), vec![]),
+            (
+                json!({"hard": {"pods": "4"}, "scopes": ["VolumeAttributesClass"]}),
+                at("spec.scopes: Invalid value: [\"VolumeAttributesClass\"]: unsupported scope applied to resource"),
+            ),
             (
                 json!({"hard": {"pods": "-1"}}),
                 at("spec.hard[pods]: Invalid value: \"-1\": must be greater than or equal to 0"),

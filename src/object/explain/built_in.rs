@@ -9,7 +9,10 @@
 
 use std::borrow::Cow;
 
+use k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler;
+use serde::Deserialize as _;
 use serde::de::Expected;
+use serde_json::Value;
 
 use super::{Field, Place, item_type, notes};
 use crate::object::Kind;
@@ -56,8 +59,16 @@ pub fn fields(kind: Kind, path: &[&str]) -> Option<(String, Vec<(&'static str, S
 fn seen(kind: Kind, path: &[&str]) -> Option<Seen> {
     let mut walk = Walk::new(path, true);
     // What was made up need not fit in the end: by then all has been seen.
-    let _ = kind.read(Reader(&mut walk));
+    let _ = read(kind, Reader(&mut walk));
     Some(walk.seen).filter(|seen| seen.arrived)
+}
+
+/// Reads an object as the type of its kind. The one older version of a kind is read as the type that it has in Kubernetes.
+fn read(kind: Kind, reader: Reader<'_>) -> Result<Value, Error> {
+    match kind {
+        Kind::Custom(_) => Ok(serde_json::to_value(HorizontalPodAutoscaler::deserialize(reader)?).unwrap_or_default()),
+        kind => Ok(kind.read(reader)?.to_json()),
+    }
 }
 
 /// The name of a type as a person sees it.
@@ -70,10 +81,9 @@ fn shown(type_name: &str) -> String {
 /// The fields that are written even if none was read.
 fn required(kind: Kind, path: &[&str]) -> Vec<String> {
     let mut walk = Walk::new(path, false);
-    let Ok(object) = kind.read(Reader(&mut walk)) else { return Vec::new() };
-    let json = object.to_json();
+    let Ok(json) = read(kind, Reader(&mut walk)) else { return Vec::new() };
     let at = walk.seen.pointer.iter().map(|step| format!("/{step}")).collect::<String>();
-    let written = json.pointer(&at).and_then(serde_json::Value::as_object);
+    let written = json.pointer(&at).and_then(Value::as_object);
     let names = written.into_iter().flatten().map(|(name, _)| name.clone());
     // The API server would fill these in. Of all kinds only Events insist.
     let given = |name: &str| {

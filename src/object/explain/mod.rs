@@ -14,7 +14,7 @@ pub mod notes;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use super::Kind;
+use super::{Kind, versions};
 
 /// A field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Place {
 pub fn place(kind: Kind, definition: Option<&CustomResourceDefinition>, path: &[&str]) -> Option<Place> {
     match (kind, definition) {
         (Kind::Custom(kind), Some(definition)) => custom::place(definition, kind.info().version, path),
-        (Kind::Custom(_), None) => None,
+        (Kind::Custom(_), None) if versions::stored_as(kind) == kind => None,
         _ => built_in::place(kind, path),
     }
 }

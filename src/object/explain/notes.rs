@@ -82,8 +82,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::object::Kind;
     use crate::object::explain::{Place, built_in};
+    use crate::object::{Kind, versions};
 
     /// What is said of a type that objects keep, and that no component reads: clouds' volumes, Windows.
     const IDLE: &str = "Nothing here acts on it";
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn every_field_has_its_note_and_every_note_its_field() {
         let (mut seen, mut missing) = (BTreeSet::new(), BTreeSet::new());
-        for (name, place) in Kind::ALL.iter().flat_map(|kind| types(*kind)) {
+        for (name, place) in Kind::ALL.iter().copied().chain(versions::all_older()).flat_map(types) {
             let (like, about) = of_type(&name).map_or(("", ""), |note| (note.like, note.text));
             let fields = place.fields.iter().map(|field| field.name.as_str());
             for field in fields.chain([""]) {

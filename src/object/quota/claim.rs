@@ -10,11 +10,13 @@ const CLAIMS: &str = "persistentvolumeclaims";
 const STORAGE: &str = "requests.storage";
 /// Between the name of a class and what is measured of it: `gold.storageclass.storage.k8s.io/requests.storage`.
 const OF_CLASS: &str = ".storageclass.storage.k8s.io/";
+/// What is measured of all claims, whatever their class.
+pub const RESOURCES: [&str; 2] = [CLAIMS, STORAGE];
 
 /// Whether this resource of a quota is measured on claims.
 pub fn uses(name: &str) -> bool {
-    let of_class = |(_, what): (&str, &str)| matches!(what, CLAIMS | STORAGE);
-    matches!(name, CLAIMS | STORAGE) || name.split_once(OF_CLASS).is_some_and(of_class)
+    let of_class = |(_, what): (&str, &str)| RESOURCES.contains(&what);
+    RESOURCES.contains(&name) || name.split_once(OF_CLASS).is_some_and(of_class)
 }
 
 /// What the claim costs beside its number. Mirrors `pvcEvaluator.Usage`.

@@ -8,7 +8,7 @@
 //! - [`matching`]: which of a quota's resources objects of a kind use at all.
 //! - [`scope`]: whether a quota is about this object.
 //!
-//! Left out: resource claims, and the scope of volume attributes classes.
+//! Left out: resource claims.
 
 use k8s_openapi::api::core::v1::ResourceQuota;
 

@@ -1,12 +1,14 @@
 //! Scopes: which objects a quota is about.
 
-use k8s_openapi::api::core::v1::{PodAffinityTerm, ResourceQuota, ScopedResourceSelectorRequirement};
+use k8s_openapi::api::core::v1::{
+    PersistentVolumeClaim, PodAffinityTerm, ResourceQuota, ScopedResourceSelectorRequirement,
+};
 
 use crate::object::pod::qos_class;
 use crate::object::{Object, Pod};
 
-/// Whether the object is in all scopes of the quota; only Pods are in any. Mirrors `generic.Matches`, but for the
-/// resources.
+/// Whether the object is in all scopes of the quota; only Pods and PersistentVolumeClaims are in any. Mirrors
+/// `generic.Matches`, but for the resources.
 pub fn is_about(quota: &ResourceQuota, object: &Object) -> bool {
     let Some(spec) = &quota.spec else { return true };
     let selector = spec.scope_selector.as_ref().and_then(|selector| selector.match_expressions.as_deref());
@@ -18,9 +20,18 @@ fn exists(scope: &str) -> ScopedResourceSelectorRequirement {
     ScopedResourceSelectorRequirement { operator: "Exists".into(), scope_name: scope.into(), values: None }
 }
 
-/// Mirrors `podMatchesScopeFunc`.
 fn is_in(scope: &str, wanted: &ScopedResourceSelectorRequirement, object: &Object) -> bool {
-    let Object::Pod(pod) = object else { return false };
+    match object {
+        Object::Pod(pod) => pod_is_in(scope, wanted, pod),
+        Object::PersistentVolumeClaim(claim) => {
+            scope == "VolumeAttributesClass" && has_one(&attributes_classes(claim), wanted)
+        }
+        _ => false,
+    }
+}
+
+/// Mirrors `podMatchesScopeFunc`.
+fn pod_is_in(scope: &str, wanted: &ScopedResourceSelectorRequirement, pod: &Pod) -> bool {
     let spec = pod.spec.as_ref();
     let ends = spec.and_then(|spec| spec.active_deadline_seconds).is_some_and(|seconds| seconds >= 0);
     match scope {
@@ -30,21 +41,33 @@ fn is_in(scope: &str, wanted: &ScopedResourceSelectorRequirement, object: &Objec
         "NotBestEffort" => qos_class(pod) != "BestEffort",
         "PriorityClass" => {
             let class = spec.and_then(|spec| spec.priority_class_name.as_deref()).filter(|class| !class.is_empty());
-            has_priority(class, wanted)
+            has_one(class.as_slice(), wanted)
         }
         "CrossNamespacePodAffinity" => looks_elsewhere(pod),
         _ => false,
     }
 }
 
-/// Mirrors `podMatchesSelector`.
-fn has_priority(class: Option<&str>, wanted: &ScopedResourceSelectorRequirement) -> bool {
-    let listed = class.is_some_and(|class| wanted.values.iter().flatten().any(|value| value == class));
+/// The VolumeAttributesClass that the claim wants, the one that its volume has and the one that it is about to have.
+/// Mirrors `getReferencedVolumeAttributesClassNames`.
+fn attributes_classes(claim: &PersistentVolumeClaim) -> Vec<&str> {
+    let status = claim.status.as_ref();
+    let wanted = claim.spec.as_ref().and_then(|spec| spec.volume_attributes_class_name.as_deref());
+    let current = status.and_then(|status| status.current_volume_attributes_class_name.as_deref());
+    let target =
+        status.and_then(|status| status.modify_volume_status.as_ref()?.target_volume_attributes_class_name.as_deref());
+    [wanted, current, target].into_iter().flatten().filter(|class| !class.is_empty()).collect()
+}
+
+/// Whether one of the object's classes is as the requirement says. Mirrors `podMatchesSelector` and
+/// `pvcMatchesSelector`, which make a label selector of it: `NotIn` is also true of what has none.
+fn has_one(classes: &[&str], wanted: &ScopedResourceSelectorRequirement) -> bool {
+    let is_listed = |class: &&str| wanted.values.iter().flatten().any(|value| value == class);
     match wanted.operator.as_str() {
-        "Exists" => class.is_some(),
-        "DoesNotExist" => class.is_none(),
-        "In" => listed,
-        "NotIn" => !listed,
+        "Exists" => !classes.is_empty(),
+        "DoesNotExist" => classes.is_empty(),
+        "In" => classes.iter().any(is_listed),
+        "NotIn" => classes.is_empty() || !classes.iter().all(is_listed),
         _ => false,
     }
 }

@@ -94,5 +94,34 @@ fn a_quota_is_about_what_is_in_all_its_scopes() {
         assert_eq!(is_about(&quota, &pod(of.clone())), expected, "{spec} {of}");
     }
     let quota: ResourceQuota = serde_json::from_value(json!({"spec": scope("BestEffort")})).expect("a quota");
-    assert!(!is_about(&quota, &object(Kind::ConfigMap, json!({}))), "only Pods are in a scope");
+    assert!(!is_about(&quota, &object(Kind::ConfigMap, json!({}))), "only Pods are in that scope");
+}
+
+#[test]
+fn a_quota_of_an_attributes_class_is_about_claims_that_name_it_anywhere() {
+    let wanted = |class: &str| json!({"spec": {"volumeAttributesClassName": class}});
+    let current = json!({"status": {"currentVolumeAttributesClassName": "gold"}});
+    let target = json!({"spec": {"volumeAttributesClassName": "tin"}, "status": {"modifyVolumeStatus":
+        {"status": "InProgress", "targetVolumeAttributesClassName": "gold"}}});
+    let gold = json!(["gold"]);
+    for (operator, values, claim, expected) in [
+        ("In", &gold, wanted("gold"), true),
+        ("In", &gold, wanted("tin"), false),
+        ("In", &gold, json!({}), false),
+        ("In", &gold, current.clone(), true),
+        ("In", &gold, target.clone(), true),
+        ("NotIn", &gold, target, true),
+        ("NotIn", &gold, current, false),
+        ("NotIn", &gold, json!({}), true),
+        ("Exists", &Value::Null, wanted("tin"), true),
+        ("Exists", &Value::Null, wanted(""), false),
+        ("DoesNotExist", &Value::Null, json!({}), true),
+    ] {
+        let quota = json!({"spec": {"scopeSelector": {"matchExpressions":
+            [{"scopeName": "VolumeAttributesClass", "operator": operator, "values": values}]}}});
+        let quota: ResourceQuota = serde_json::from_value(quota).expect("a quota");
+        let claim_object = object(Kind::PersistentVolumeClaim, claim.clone());
+        assert_eq!(is_about(&quota, &claim_object), expected, "{operator} {values} {claim}");
+        assert!(!is_about(&quota, &object(Kind::Pod, json!({"spec": {"containers": []}}))), "no Pod has such a class");
+    }
 }

@@ -86,13 +86,14 @@ struct Objection {
     reason: Reason,
     /// Which of its expressions has.
     expression: usize,
-    /// What is noted could not be worked out. Whatever else the binding wants, that refuses.
-    of_note: bool,
+    /// It is not what the policy says of the object: a parameter is missing, or what is to be noted could not be worked out.
+    /// That refuses, and whatever else the binding wants is not done.
+    of_policy: bool,
 }
 
 impl Objection {
     fn new(message: String, expression: usize) -> Objection {
-        Objection { message, reason: Reason::Invalid, expression, of_note: false }
+        Objection { message, reason: Reason::Invalid, expression, of_policy: false }
     }
 }
 
@@ -131,13 +132,14 @@ impl ApiServer {
                     format!("{name} with binding {bound} ({}): {said}", actions.join(", "))
                 });
                 for objection in objections {
-                    if actions.iter().any(|action| action == "Warn") {
+                    let wants = |wanted: &str| !objection.of_policy && actions.iter().any(|action| action == wanted);
+                    if wants("Warn") {
                         handling.warnings.push(format!(
                             "Validation failed for {NAME} '{name}' with binding '{bound}': {}",
                             objection.message
                         ));
                     }
-                    if failure.is_none() && !objection.of_note && actions.iter().any(|action| action == "Audit") {
+                    if failure.is_none() && wants("Audit") {
                         failure = Some(format!(
                             "[{{\"message\":{},\"policy\":{},\"binding\":{},\"expressionIndex\":{},\"validationActions\":{}}}]",
                             json!(objection.message),
@@ -147,8 +149,7 @@ impl ApiServer {
                             json!(actions),
                         ));
                     }
-                    let denies = objection.of_note || actions.iter().any(|action| action == "Deny");
-                    if denied.is_none() && denies {
+                    if denied.is_none() && (objection.of_policy || wants("Deny")) {
                         let text =
                             format!("{NAME} '{name}' with binding '{bound}' denied request: {}", objection.message);
                         denied = Some((text, objection));
@@ -192,7 +193,9 @@ fn objections(
             { activations }.flat_map(|activation| asked(name, policy, &activation, notes)).collect()
         }
         Err(_) if policy.ignores_failures => Vec::new(),
-        Err(why) => vec![Objection::new(format!("failed to configure binding: {why}"), 0)],
+        Err(why) => {
+            vec![Objection { of_policy: true, ..Objection::new(format!("failed to configure binding: {why}"), 0) }]
+        }
     }
 }
 
@@ -248,7 +251,7 @@ fn noted(
             Err(failure) => format!("valueExpression '{}' resulted in error: {failure}", of.text),
         };
         if !policy.ignores_failures {
-            found.push(Objection { of_note: true, ..Objection::new(why, 0) });
+            found.push(Objection { of_policy: true, ..Objection::new(why, 0) });
         }
     }
     found

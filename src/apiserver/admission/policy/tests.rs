@@ -212,6 +212,12 @@ fn warnings_ignored_failures_and_policies_that_go() {
     assert!(result.is_ok());
     let warning = "Validation failed for ValidatingAdmissionPolicy 'warns' with binding 'warns': failed expression: object.data.a == '2'";
     assert_eq!(warnings, [warning]);
+    let missing = json!({"validationActions": ["Warn"], "paramRef": {"name": "no", "parameterNotFoundAction": "Deny"}});
+    let of = json!({"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}, "validations": [{"expression": "true"}]});
+    bench.policy("bound", of, missing);
+    let said = bench.map("default", "n", json!({}));
+    assert!(said.contains("failed to configure binding"), "that it only warns is for what it says: {said}");
+    bench.0.policies.changed(Some(&bound("bound")), None);
     bench.policy("denies", validation("false"), json!({}));
     assert_ne!(bench.map("default", "n", json!({})), "created");
     let delete = Bench::request(Verb::Delete, Kind::ValidatingAdmissionPolicy, "", "denies", Body::None);

@@ -30,8 +30,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::apiserver::create::plugin_names;
+use crate::apiserver::decode::{Patched, decode_patched};
 use crate::apiserver::request::{FieldValidation, Request, Subresource};
-use crate::apiserver::{ApiServer, Handling, decode};
+use crate::apiserver::{ApiServer, Handling};
 use crate::object::random::Random;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
@@ -311,7 +312,7 @@ fn applied(handling: &mut Handling, hook: &Hook, verdict: &Verdict, new: Option<
     };
     let patched = verdict::patched(object.to_json(), &verdict.patch).map_err(|why| broken(&why))?;
     let custom = handling.custom.as_deref();
-    let decoded = decode::decode_patched(object.kind(), custom, &patched, String::new, FieldValidation::Ignore);
+    let decoded = decode_patched(object.kind(), custom, &patched, Patched::Otherwise, FieldValidation::Ignore);
     let (mut after, _) = decoded.map_err(|status| broken(&status.message))?;
     ApiServer::set_defaults(handling, &mut after);
     let changed = after != *object;

@@ -1,0 +1,66 @@
+//! Why a field of a wrong type cannot be converted, where an object is made from maps and not from JSON.
+//!
+//! Mirrors the errors of `runtime.DefaultUnstructuredConverter` of `k8s.io/apimachinery`, which reads what a strategic merge
+//! patch has made. What is told in them is less than what JSON's errors tell: no field.
+
+/// What Go calls a string with a type of its own ends so; all else with a name is a struct.
+const STRINGS: &[&str] =
+    &["Action", "Effect", "Medium", "Operator", "Phase", "Policy", "Protocol", "Scheme", "Type", "types.UID"];
+
+/// The converter's words for an error of the JSON reader; other errors are the same in both.
+pub(super) fn error(why: &str) -> String {
+    if why.starts_with("illegal base64 data") {
+        return format!("error decoding from json: {why}");
+    }
+    let wrong_type = || {
+        let rest = why.strip_prefix("json: cannot unmarshal ")?;
+        let (value, place) = rest.split_once(" into Go struct field ")?;
+        Some((value, place.rsplit_once(" of type ")?.1))
+    };
+    wrong_type().map_or_else(|| why.to_owned(), |(value, go_type)| cannot_convert(value, go_type))
+}
+
+/// `value` is the JSON type, and the number if it does not fit: `string`, `number 1.5`.
+fn cannot_convert(value: &str, go_type: &str) -> String {
+    let (json_type, number) = value.split_once(' ').unwrap_or((value, ""));
+    let from = match json_type {
+        "number" if number.contains(['.', 'e']) => "float64",
+        "number" => "int64",
+        "object" => "map",
+        "array" => "slice",
+        other => other,
+    };
+    let is_string = go_type == "string" || STRINGS.iter().any(|end| go_type.ends_with(end));
+    let is_number = ["int64", "float64"].contains(&from);
+    match go_type {
+        _ if is_string && is_number => format!("cannot convert {from} to {go_type}"),
+        _ if is_string => "unrecognized type: string".to_owned(),
+        "int32" | "int64" if is_number => format!("cannot convert {from} to {go_type}"),
+        "int32" | "int64" | "bool" => format!("unrecognized type: {go_type}"),
+        _ if go_type.starts_with("[]") => format!("cannot restore slice from {from}"),
+        _ if go_type.starts_with("map[") || go_type == "v1.ResourceList" => format!("cannot restore map from {from}"),
+        _ => format!("cannot restore struct from: {from}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_type_is_told_as_the_converter_tells_it() {
+        #[rustfmt::skip]
+        let cases = [
+            ("string", "int32", "unrecognized type: int32"), ("bool", "string", "unrecognized type: string"),
+            ("number", "string", "cannot convert int64 to string"), ("number 1.5", "int32", "cannot convert float64 to int32"),
+            ("object", "[]v1.Container", "cannot restore slice from map"), ("string", "v1.Container", "cannot restore struct from: string"),
+            ("array", "map[string]string", "cannot restore map from slice"), ("bool", "v1.RestartPolicy", "unrecognized type: string"),
+        ];
+        for (value, go_type, want) in cases {
+            let json = format!("json: cannot unmarshal {value} into Go struct field PodSpec.spec.x of type {go_type}");
+            assert_eq!(error(&json), want, "{json}");
+        }
+        assert_eq!(error("strict decoding error: unknown field \"x\""), "strict decoding error: unknown field \"x\"");
+        assert!(error("illegal base64 data at input byte 0").starts_with("error decoding from json: illegal"));
+    }
+}
