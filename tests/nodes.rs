@@ -245,6 +245,21 @@ fn a_no_execute_taint_evicts() {
     }
 }
 
+/// The kubelet tells of what others do to its Node, at its next look.
+#[test]
+fn a_kubelet_tells_that_its_node_is_cordoned() {
+    let mut world = World::new(1);
+    world.run(10);
+    world.take(&[]);
+    for (cordoned, told) in [(true, "NodeNotSchedulable"), (false, "NodeSchedulable")] {
+        let patch = Patch::Merge(json!({"spec": {"unschedulable": cordoned}}));
+        world.ask(move |client| async move { client.patch::<Node>("", "node-1", patch).await }).expect("it is there");
+        world.run(11);
+        let expected = format!("kubelet/node-1 event node-1 {told}: Node node-1 status is now: {told}");
+        assert_eq!(lines(&world.take(&["kubelet/node-1 "])), [expected.as_str()], "and nothing else is written");
+    }
+}
+
 /// Every namespace has its account and its certificate authority, whoever takes them away.
 #[test]
 fn a_namespace_is_furnished() {

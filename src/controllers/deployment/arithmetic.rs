@@ -76,7 +76,7 @@ pub fn fenceposts(d: &Deployment) -> Fenceposts {
 
 /// The most Pods there may be at once.
 pub fn max_replicas(d: &Deployment) -> i32 {
-    wanted(d) + fenceposts(d).max_surge
+    wanted(d).saturating_add(fenceposts(d).max_surge)
 }
 
 /// The fewest Pods that must be available.

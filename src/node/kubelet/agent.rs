@@ -20,7 +20,7 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, OwnerReference};
 
-use super::node_status::{self, Health};
+use super::node_status::{self, Health, is_cordoned};
 use super::params::{
     LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD, REGISTER_PAUSE,
     REGISTER_PAUSE_MAX, RUNTIME_PERIOD,
@@ -53,6 +53,8 @@ pub struct Agent {
     pub looks_at_evictions: bool,
     /// The machine goes down, and waits for pods to end.
     pub shutdown: Option<Waiting>,
+    /// It was told that no more Pods may come.
+    cordoned: bool,
     /// By how many nanoseconds the machine's clock is fast; slow if negative.
     skew: i64,
     /// A timer for the next question to the runtime is armed.
@@ -85,7 +87,8 @@ impl Shared {
                 }
                 // A kubelet that comes back takes its Node over; the status that follows brings it up to date.
                 Err(status) if status.is_already_exists() => {
-                    if self.client.get::<Node>("", &self.config.name).await.is_ok() {
+                    if let Ok(node) = self.client.get::<Node>("", &self.config.name).await {
+                        self.forget_extended(&node).await;
                         break;
                     }
                 }
@@ -101,15 +104,34 @@ impl Shared {
         self.register_driver().await;
     }
 
-    /// The Node as the API server has it says something else than this kubelet would, because others doubted that the
-    /// kubelet is alive.
+    /// The Node as the API server has it may say something else than this kubelet would, or that no more Pods may come.
     pub(super) fn node_changed(self: &Rc<Self>) {
         self.retry_claims();
-        let node = self.nodes.get(&Key::new("", &self.config.name));
-        let health = self.state.borrow().agent.health.clone();
-        let doubted = node.is_some_and(|node| !node_status::turned(node.status.as_ref(), &health).is_empty());
-        if doubted && self.state.borrow().agent.reported > Instant::default() {
+        let Some(node) = self.nodes.get(&Key::new("", &self.config.name)) else { return };
+        let (differs, reports) = {
+            let agent = &self.state.borrow().agent;
+            let doubted = node_status::is_doubted(&self.config, &agent.health, node.status.as_ref());
+            (doubted || agent.cordoned != is_cordoned(&node), agent.reported > Instant::default())
+        };
+        if differs && reports {
             self.status_changed();
+        }
+    }
+
+    /// Whoever advertises a device does so again after the kubelet has started.
+    async fn forget_extended(&self, node: &Node) {
+        if let Some(status) = node.status.as_ref().and_then(node_status::without_extended) {
+            let patch = Patch::Status(Box::new(StatusPatch::Node { status }));
+            // The status that follows would only say again what is there.
+            let _ = self.heartbeat.patch_status::<Node>("", &self.config.name, patch).await;
+        }
+    }
+
+    /// Tells of a node that no more Pods may come to, or that they may again. Mirrors `recordNodeSchedulableEvent`.
+    fn tell_cordon(&self, node: &Node) {
+        let cordoned = is_cordoned(node);
+        if std::mem::replace(&mut self.state.borrow_mut().agent.cordoned, cordoned) != cordoned {
+            self.tell_turned(if cordoned { "NodeNotSchedulable" } else { "NodeSchedulable" });
         }
     }
 
@@ -202,6 +224,14 @@ impl Shared {
         let mut status = node_status::status(&self.config, &version, &images, &health, node.status.as_ref(), now);
         let in_use = self.volumes_in_use();
         status.volumes_in_use = (!in_use.is_empty()).then(|| in_use.clone());
+        self.tell_cordon(&node);
+        let said = node.status.as_ref().filter(|said| !node_status::changed(said, &status));
+        let reported = self.state.borrow().agent.reported;
+        let next = reported + NODE_REPORT_PERIOD;
+        if said.is_some() && reported > Instant::default() && now < next {
+            self.arm_node_status(next - now);
+            return Ok(());
+        }
         let events = node_status::turned(node.status.as_ref(), &health);
         let patch = Patch::Status(Box::new(StatusPatch::Node { status }));
         self.heartbeat.patch_status::<Node>("", name, patch).await?;

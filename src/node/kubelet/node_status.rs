@@ -17,6 +17,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::dns::ClusterDns;
 use super::params::{IMAGES_REPORTED_MAX, KUBELET_PORT, KUBELET_VERSION};
 use crate::node::host::Shortage;
+use crate::object::resources::is_extended;
 use crate::object::time::Instant;
 
 /// What a node is made of: the machine and the kubelet's flags.
@@ -124,9 +125,10 @@ pub fn status(
     old: Option<&NodeStatus>,
     now: Instant,
 ) -> NodeStatus {
+    let resources = resources(config, old);
     NodeStatus {
-        capacity: Some(config.capacity.clone()),
-        allocatable: Some(config.capacity.clone()),
+        capacity: Some(resources.clone()),
+        allocatable: Some(resources),
         conditions: Some(conditions(old, health, now)),
         addresses: Some(vec![address("InternalIP", &config.ip), address("Hostname", &config.name)]),
         daemon_endpoints: Some(NodeDaemonEndpoints { kubelet_endpoint: Some(DaemonEndpoint { port: KUBELET_PORT }) }),
@@ -137,6 +139,40 @@ pub fn status(
         volumes_in_use: old.and_then(|o| o.volumes_in_use.clone()),
         ..NodeStatus::default()
     }
+}
+
+/// What the node has, and with it what somebody has advertised that the kubelet knows nothing of. Nothing is reserved, so
+/// Pods may have it all. Mirrors the setter `MachineInfo`.
+fn resources(config: &NodeConfig, old: Option<&NodeStatus>) -> BTreeMap<String, Quantity> {
+    let mut resources = old.and_then(|old| old.capacity.clone()).unwrap_or_default();
+    resources.extend(config.capacity.clone());
+    resources
+}
+
+/// The status of a node whose kubelet starts anew: what was advertised has to be advertised again. None if there is nothing
+/// of the kind. Mirrors `reconcileExtendedResource`.
+pub fn without_extended(old: &NodeStatus) -> Option<NodeStatus> {
+    let zero = Quantity("0".into());
+    let is_left = |(name, amount): (&String, &Quantity)| is_extended(name) && *amount != zero;
+    old.capacity.iter().flatten().any(is_left).then(|| {
+        let mut status = old.clone();
+        for list in [&mut status.capacity, &mut status.allocatable].into_iter().flatten() {
+            list.iter_mut().filter(|(name, _)| is_extended(name)).for_each(|(_, amount)| *amount = zero.clone());
+        }
+        status
+    })
+}
+
+/// Whether this kubelet would say something else of its node than the API server does: others doubted that it is alive, or
+/// have advertised a resource.
+pub fn is_doubted(config: &NodeConfig, health: &Health, said: Option<&NodeStatus>) -> bool {
+    let allocatable = said.and_then(|said| said.allocatable.as_ref());
+    !turned(said, health).is_empty() || allocatable != Some(&resources(config, said))
+}
+
+/// Whether no more Pods may come to the node.
+pub fn is_cordoned(node: &Node) -> bool {
+    node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true))
 }
 
 /// Feature gates that pods may depend on (`NodeDeclaredFeatures`).
@@ -281,6 +317,21 @@ mod tests {
         let image = ContainerImage { names: Some(vec!["nginx:1.27".into()]), size_bytes: Some(75_497_472) };
         let pulled = status(&config, "0.1.0", &[image], &Health::default(), Some(&first), Instant(10_000_000_000));
         assert!(changed(&first, &pulled), "an image that was pulled is reported at once");
+    }
+
+    #[test]
+    fn what_others_advertise_stays_until_the_kubelet_starts_anew() {
+        let (config, health) = (NodeConfig::new("node-1", "172.18.0.11"), Health::default());
+        let mut before = status(&config, "0.1.0", &[], &health, None, Instant(0));
+        assert!(!is_doubted(&config, &health, Some(&before)));
+        assert_eq!(without_extended(&before), None);
+        before.capacity.as_mut().unwrap().insert("example.com/dongle".into(), Quantity("4".into()));
+        assert!(is_doubted(&config, &health, Some(&before)));
+        let after = status(&config, "0.1.0", &[], &health, Some(&before), Instant(0));
+        assert!(!is_doubted(&config, &health, Some(&after)));
+        let dongles = |status: &NodeStatus| status.allocatable.as_ref().unwrap()["example.com/dongle"].0.clone();
+        assert_eq!(dongles(&after), "4");
+        assert_eq!(dongles(&without_extended(&after).unwrap()), "0");
     }
 
     #[test]
