@@ -9,6 +9,12 @@ use crate::engine::Memory;
 use super::fault::{self, Fault};
 use super::kubectl::{self, Kubectl};
 
+/// Every second of a cluster's has heartbeats in it: nobody waits for more of them.
+const SLEEP_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// What a pipe can be made of.
+const PIPED: [&str; 3] = ["kubectl", "grep", "sed"];
+
 /// One line, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
@@ -60,7 +66,7 @@ pub fn parse(line: &str) -> Result<Line, String> {
         }
         ["curl" | "ping" | "nslookup", ..] => network(&words),
         ["exec", rest @ ..] => Ok(Line::Pipe(vec![owned(&[&["kubectl", "exec"], rest].concat())])),
-        ["kubectl", ..] => Ok(Line::Pipe(line.split(" | ").map(split).collect::<Result<_, _>>()?)),
+        ["kubectl", ..] => pipe(line),
         [other, ..] => {
             let faults: Vec<&str> = fault::text::USAGE.iter().map(|(name, _)| *name).collect();
             Err(format!(
@@ -69,6 +75,15 @@ pub fn parse(line: &str) -> Result<Line, String> {
                 faults.join(", ")
             ))
         }
+    }
+}
+
+/// kubectl commands, and what goes over their text.
+fn pipe(line: &str) -> Result<Line, String> {
+    let commands: Vec<Vec<String>> = line.split(" | ").map(split).collect::<Result<_, _>>()?;
+    match commands.iter().map(|words| words.first().map_or("", String::as_str)).find(|name| !PIPED.contains(name)) {
+        Some(other) => Err(format!("a timeline pipes through {}, not through {other:?}", PIPED.join(", "))),
+        None => Ok(Line::Pipe(commands)),
     }
 }
 
@@ -116,7 +131,10 @@ fn capture(name: &str, rest: &str) -> Result<Line, String> {
 
 fn sleep(time: &str) -> Result<Line, String> {
     let seconds = time.parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
-    seconds.map(Line::Sleep).ok_or_else(|| format!("{time:?} is not a number of seconds"))
+    match seconds.ok_or_else(|| format!("{time:?} is not a number of seconds"))? {
+        long if long > SLEEP_MAX => Err(format!("sleep {time}: a week is the most, which is 604800")),
+        duration => Ok(Line::Sleep(duration)),
+    }
 }
 
 /// Wake: the next line is typed.
@@ -135,6 +153,7 @@ struct Script {
     lines: VecDeque<String>,
     variables: BTreeMap<String, Vec<String>>,
     running: bool,
+    asleep: bool,
 }
 
 /// Has the next line typed when it is dropped: also when the line before has panicked.
@@ -151,7 +170,7 @@ impl Runner {
     pub fn new(kubectl: Kubectl, failures: Memory<u32>) -> Runner {
         let hub = kubectl.client.hub().clone();
         let (lines, variables) = (VecDeque::new(), BTreeMap::new());
-        Runner { failures, script: hub.memory(Script { kubectl, lines, variables, running: false }) }
+        Runner { failures, script: hub.memory(Script { kubectl, lines, variables, running: false, asleep: false }) }
     }
 
     /// Adds lines to what is to be typed; the first comes soon, unless one is under way. From here on `kubectl` runs the
@@ -170,6 +189,11 @@ impl Runner {
         self.script.borrow().running
     }
 
+    /// Whether it is the timeline itself that lets time pass.
+    pub fn is_asleep(&self) -> bool {
+        self.script.borrow().asleep
+    }
+
     fn kubectl(&self) -> Kubectl {
         self.script.borrow().kubectl.clone()
     }
@@ -178,11 +202,15 @@ impl Runner {
     pub(super) fn next_line(self: &Rc<Self>) {
         let line = self.script.borrow_mut().lines.pop_front();
         self.script.borrow_mut().running = line.is_some();
+        self.script.borrow_mut().asleep = false;
         let Some(text) = line else { return };
         let kubectl = self.kubectl();
         kubectl.print(&format!("$ {text}\n"));
         match parse(&text) {
-            Ok(Line::Sleep(duration)) => self.ended(duration),
+            Ok(Line::Sleep(duration)) => {
+                self.script.borrow_mut().asleep = true;
+                self.ended(duration);
+            }
             Ok(line) => {
                 let (runner, ended) = (self.clone(), Ended(self.clone()));
                 let client = &kubectl.client;

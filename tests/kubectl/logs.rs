@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::shell::Shell;
+use crate::verbs::check;
 
 #[test]
 fn a_log_is_that_of_one_attempt_of_one_pod() {
@@ -30,11 +31,7 @@ fn a_log_is_that_of_one_attempt_of_one_pod() {
     shell.line("sleep 2");
     said(&mut shell, "kubectl logs once", "ho");
     said(&mut shell, "kubectl logs once -p", NONE);
-    said(
-        &mut shell,
-        "kubectl logs once -c none",
-        "Error from server (BadRequest): container none is not valid for pod once",
-    );
+    said(&mut shell, "kubectl logs once -c none", "error: container none is not valid for pod once");
 }
 
 /// A container may go round for ever: it prints what it prints when it is time.
@@ -64,4 +61,36 @@ fn a_workload_stands_for_its_best_pod() {
     assert!(table.lines().all(|line| line.trim_end().ends_with("web")) && table.lines().count() == 2, "{table}");
     let head = shell.line("kubectl get pods -L app,pod-template-hash");
     assert!(head.lines().next().unwrap().trim_end().ends_with("AGE   APP   POD-TEMPLATE-HASH"), "{head}");
+}
+
+#[test]
+fn lines_are_of_many_containers_and_of_a_time() {
+    let manifest = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "two", "labels": {"a": "b"}}, "spec": {
+        "initContainers": [{"name": "first", "image": "busybox:1.36", "command": ["echo", "begin"]}],
+        "containers": [{"name": "x", "image": "busybox:1.36", "command": ["sh", "-c", "echo one; sleep 20; echo two; sleep 9999"]},
+            {"name": "y", "image": "busybox:1.36", "command": ["sh", "-c", "echo other; sleep 9999"]}]}}"#;
+    let mut shell = Shell::new(Path::new("."), "many");
+    shell.cluster.kubectl.files = std::rc::Rc::new([("two.yaml".to_owned(), manifest.to_owned())].into());
+    shell.line("kubectl apply -f two.yaml");
+    shell.line("kubectl wait --for=condition=Ready pod/two");
+    shell.line("sleep 30");
+    #[rustfmt::skip]
+    let script = [
+        ("kubectl logs two --all-containers", "begin\none\ntwo\nother"),
+        ("kubectl logs two y", "other"),
+        ("kubectl logs two --all-containers --prefix --tail=1", "[pod/two/first] begin\n[pod/two/x] two\n[pod/two/y] other"),
+        ("kubectl logs -l a=b --prefix -c x", "[pod/two/x] one\n[pod/two/x] two"),
+        ("kubectl logs two -c x --since=15s", "two"),
+        ("kubectl logs two -c x --since-time=2100-01-01T00:00:00Z", ""),
+        ("kubectl logs two --since-time=now", "error: parsing time \"now\" as \"2006-01-02T15:04:05Z07:00\": write a time such as …"),
+        ("kubectl logs two --since=1s --since-time=2100-01-01T00:00:00Z", "error: at most one of `sinceTime` or `sinceSeconds` may be specified"),
+        ("kubectl logs two x -c y", "error: only one of -c or an inline [CONTAINER] arg is allowed"),
+        ("kubectl logs two -c x --all-containers", "error: --all-containers=true should not be specified with container name x"),
+        ("kubectl logs two -f --all-containers --max-log-requests=2", "error: you are attempting to follow 3 log streams, but maximum allowed concurrency is 2, use --max-log-requests to increase the limit"),
+        ("kubectl logs two -p y --ignore-errors", "error: previous terminated container \"y\" in pod \"two\" not found"),
+    ];
+    check(&mut shell, &script);
+    let shown = shell.line("kubectl logs two -c x --timestamps --tail=1");
+    let (time, line) = shown.split_once(' ').unwrap();
+    assert!(time.len() == "2006-01-02T15:04:05.000000000Z".len() && time.ends_with('Z') && line == "two\n", "{shown}");
 }

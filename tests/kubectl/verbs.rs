@@ -36,6 +36,10 @@ const SCRIPT: &[(&str, &str)] = &[
     ("kubectl rollout status deployment/web", "*deployment \"web\" successfully rolled out"),
     ("kubectl rollout status pod/x", "Error from server (NotFound): pods \"x\" not found"),
     ("kubectl patch deployment web -p '{\"spec\":{\"replicas\":1}}'", "deployment.apps/web patched"),
+    (
+        "kubectl patch deployment web -p '{\"spec\":{\"replicas\":\"2\"}}'",
+        "The request is invalid: patch: Invalid value: \"map[spec:map[replicas:2]]\": unrecognized type: int32",
+    ),
     ("kubectl patch deployment web -p '{\"spec\":{\"replicas\":1}}'", "deployment.apps/web patched (no change)"),
     (
         "kubectl patch deployment web --type=json -p '[{\"op\":\"test\",\"path\":\"/spec/replicas\",\"value\":9}]'",
@@ -133,8 +137,8 @@ const TRIALS: &[(&str, &str)] = &[
     ("kubectl get deploy web -o jsonpath={.spec.replicas}{.metadata.labels}", "1{\"app\":\"web\"}"),
     ("kubectl set env deploy/web A=1 B=2", "deployment.apps/web env updated"),
     ("kubectl set env deploy/web A-", "deployment.apps/web env updated"),
-    ("kubectl set env deploy/web --list", "# deployments web, container nginx\nB=2"),
-    ("kubectl set env deploy/web", "error: at least one environment variable must be provided"),
+    ("kubectl set env deploy/web --list", "# Deployment web, container nginx\nB=2"),
+    ("kubectl set env deploy/web", ""),
     ("kubectl set resources deploy web -c db --limits=cpu=1", "error: unable to find container named db"),
     ("kubectl set resources deploy web --limits=cpu=1000m", "deployment.apps/web resource requirements updated"),
     ("kubectl get deploy web -o jsonpath={.spec.template.spec.containers[0].resources.limits.cpu}", "1"),
@@ -225,6 +229,33 @@ const TRIALS: &[(&str, &str)] = &[
     ("kubectl label ns trials pod-security.kubernetes.io/warn=baseline", "namespace/trials labeled"),
     ("kubectl api-versions", "admissionregistration.k8s.io/v1\napiextensions.k8s.io/v1\napps/v1\n…"),
 ];
+
+/// What the API server has to say of a change.
+const REFUSED: &[(&str, &str)] = &[
+    ("kubectl label ns default kubernetes.io/metadata.name-", "namespace/default unlabeled"),
+    ("kubectl label ns default kubernetes.io/metadata.name=other --overwrite", "namespace/default labeled"),
+    ("kubectl get ns default -o jsonpath={.metadata.labels}", "{\"kubernetes.io/metadata.name\":\"default\"}"),
+    (
+        "kubectl patch node node-1 -p '{\"spec\":{\"podCIDR\":\"10.8.0.0/24\"}}'",
+        "The Node \"node-1\" is invalid: spec.podCIDRs: Forbidden: node updates may not change podCIDR except from \"\" to valid",
+    ),
+    ("kubectl apply -f tests/kubectl/indexed.yaml", "job.batch/indexed created"),
+    (
+        "kubectl patch job indexed -p '{\"spec\":{\"completions\":3}}'",
+        "The Job \"indexed\" is invalid: spec.completions: Invalid value: 3: can only be modified in tandem with spec.parallelism",
+    ),
+    ("kubectl patch job indexed -p '{\"spec\":{\"completions\":3,\"parallelism\":3}}'", "job.batch/indexed patched"),
+    ("kubectl create secret generic s", "secret/s created"),
+    (
+        "kubectl patch secret s -p '{\"data\":{\"a\":\"###\"}}'",
+        "The request is invalid: patch: Invalid value: \"map[data:map[a:###]]\": error decoding from json: illegal base64 data…",
+    ),
+];
+
+#[test]
+fn changes_are_refused_as_a_server_refuses_them() {
+    script("refused", REFUSED);
+}
 
 #[test]
 fn trials_leave_everything_as_it_is() {

@@ -44,3 +44,12 @@ fn what_a_watch_prints_is_what_get_prints() {
     let shown = shell.line("kubectl get pod nobody -w");
     assert_eq!(shown, "Error from server (NotFound): pods \"nobody\" not found\n");
 }
+
+#[test]
+fn what_is_there_at_first_is_one_table() {
+    let mut shell = Shell::new(Path::new("."), "first");
+    shell.line("kubectl create configmap a");
+    shell.line("kubectl create configmap with-a-long-name");
+    let shown = shell.line("kubectl get cm -w --output-watch-events");
+    assert_eq!(shown.lines().next().unwrap(), "EVENT   NAME               DATA   AGE");
+}

@@ -14,6 +14,7 @@ pub struct Args {
     /// What stands after `--`.
     pub rest: Vec<String>,
     flags: BTreeMap<&'static str, Vec<String>>,
+    verb: String,
 }
 
 /// What a shell would have kept to itself.
@@ -22,7 +23,7 @@ const OF_A_SHELL: &[&str] = &["|", "||", "&", "&&", ";", "<", ">", ">>"];
 impl Args {
     /// Takes a command line apart; `verb` only names the command in errors.
     pub fn parse(verb: &str, line: &[String]) -> Result<Args, Failure> {
-        let mut args = Args::default();
+        let mut args = Args { verb: verb.to_owned(), ..Args::default() };
         let (line, rest) = match line.iter().position(|word| word == "--") {
             Some(at) => (&line[..at], &line[at + 1..]),
             None => (line, &[][..]),
@@ -77,6 +78,13 @@ impl Args {
     /// Whether a flag without value is on.
     pub fn is_on(&self, flag: &str) -> bool {
         self.value(flag) == "true"
+    }
+
+    /// The command as it is written down with `--record`, if it is. Mirrors `parseCommandArguments`.
+    pub fn recorded(&self) -> Option<String> {
+        let flags = self.flags.iter().map(|(name, values)| format!(" --{name}={}", values.join(",")));
+        let words: String = self.words.iter().map(|word| format!(" {word}")).collect();
+        self.is_on("record").then(|| format!("kubectl {}{words}{}", self.verb, flags.collect::<String>()))
     }
 
     /// The number that a flag gives, if it is given.
@@ -163,16 +171,20 @@ fn slashed(word: &str, known: &Discovery) -> Result<Target, Failure> {
     Ok(Target { kind: one_kind(kind, known)?, name: Some(name.to_owned()) })
 }
 
-/// `deploy,rs,pods`, or `all`.
+/// `deploy,rs,all`: each kind once, and of a category all its kinds. Mirrors `ReplaceAliases` and `resourceMappings`.
 fn kinds(word: &str, known: &Discovery) -> Result<Vec<Kind>, Failure> {
-    if word == "all" {
-        return Ok(Kind::CATEGORY_ALL.iter().copied().chain(known.category(word)).collect());
+    let mut kinds = Vec::new();
+    for part in word.split(',').filter(|part| !part.is_empty()) {
+        let built_in = if part == "all" { Kind::CATEGORY_ALL } else { &[] };
+        let of_category: Vec<Kind> = built_in.iter().copied().chain(known.category(part)).collect();
+        let meant = if of_category.is_empty() { vec![one_kind(part, known)?] } else { of_category };
+        for kind in meant {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
     }
-    let of_category: Vec<Kind> = known.category(word).collect();
-    if !of_category.is_empty() {
-        return Ok(of_category);
-    }
-    word.split(',').filter(|part| !part.is_empty()).map(|part| one_kind(part, known)).collect()
+    Ok(kinds)
 }
 
 /// Whether all kinds that these words name are built in, so that nothing has to be asked to know them.

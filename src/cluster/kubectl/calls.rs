@@ -14,8 +14,10 @@ use super::print::{Output, duration, print, qualified_name};
 use crate::apiserver::request::{
     Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, User, Verb,
 };
+use crate::cluster::bootstrap::API_SERVER_IP;
 use crate::cluster::manifest::ManifestError;
-use crate::object::status::Reason;
+use crate::engine::failing::REFUSED;
+use crate::object::status::{Details, Reason};
 use crate::object::{Discovery, Kind, Object, Status, patch};
 
 /// Why a command failed.
@@ -30,6 +32,8 @@ pub enum Failure {
     },
     /// kubectl itself found something wrong.
     Text(String),
+    /// Several things went wrong, with one object each.
+    Many(Vec<Failure>),
     /// The complaint is printed already.
     Told,
 }
@@ -38,6 +42,25 @@ impl Failure {
     /// Something that kubectl itself found wrong.
     pub fn text(text: impl Into<String>) -> Failure {
         Failure::Text(text.into())
+    }
+
+    /// What went wrong with some of several objects; nothing, if that is nothing.
+    pub fn all(mut faults: Vec<Failure>) -> Result<(), Failure> {
+        match faults.len() {
+            0 => Ok(()),
+            1 => Err(faults.remove(0)),
+            _ => Err(Failure::Many(faults)),
+        }
+    }
+
+    /// The message alone, as it stands within another.
+    pub fn message(&self) -> String {
+        match self {
+            Failure::Server { status, .. } => status.message.clone(),
+            Failure::Text(text) => text.clone(),
+            Failure::Many(_) => self.to_string(),
+            Failure::Told => String::new(),
+        }
     }
 
     /// The same fault, saying that it happened while `doing` (`creating`) what is in `file`.
@@ -77,8 +100,19 @@ impl fmt::Display for Failure {
     /// Mirrors `cmdutil.StandardErrorMessage`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Failure::Text(text) if text.starts_with("error: ") => f.write_str(text),
             Failure::Text(text) => write!(f, "error: {text}"),
+            Failure::Many(faults) => {
+                // Beside others it is told without the word.
+                let line =
+                    |fault: &Failure| if let Failure::Text(text) = fault { text.clone() } else { fault.to_string() };
+                f.write_str(&faults.iter().map(line).collect::<Vec<_>>().join("\n"))
+            }
             Failure::Told => Ok(()),
+            Failure::Server { status, .. } if status.message == REFUSED => {
+                let why = "was refused - did you specify the right host or port?";
+                write!(f, "The connection to the server {API_SERVER_IP}:6443 {why}")
+            }
             Failure::Server { status, .. } if status.reason == Reason::Invalid => write_invalid(f, status),
             Failure::Server { status, context } if status.reason == Reason::Unknown => {
                 write!(f, "Error from server: {context}{}", status.message)
@@ -92,10 +126,18 @@ impl fmt::Display for Failure {
 
 /// `The Pod "web" is invalid: …`, one line a cause if there are several.
 fn write_invalid(f: &mut fmt::Formatter<'_>, status: &Status) -> fmt::Result {
-    let Some(details) = status.details.as_deref().filter(|d| !d.kind.is_empty() || !d.name.is_empty()) else {
-        return write!(f, "The request is invalid: {}", status.message);
+    let is_nameless = |details: &&Details| details.kind.is_empty() && details.name.is_empty();
+    let details = match status.details.as_deref() {
+        Some(details) if is_nameless(&details) && !details.causes.is_empty() => {
+            f.write_str("The request is invalid")?;
+            details
+        }
+        Some(details) if !is_nameless(&details) => {
+            write!(f, "The {} {:?} is invalid", details.kind, details.name)?;
+            details
+        }
+        _ => return write!(f, "The request is invalid: {}", status.message),
     };
-    write!(f, "The {} {:?} is invalid", details.kind, details.name)?;
     let mut causes: Vec<String> = Vec::new();
     for cause in &details.causes {
         let line = format!("{}: {}", cause.field, cause.message);
@@ -336,6 +378,28 @@ pub fn dry_run_note(args: &Args) -> &'static str {
 }
 
 impl Kubectl {
+    /// What `-o` and `--template` ask for. A template may be in a file; columns in a file are a line of titles and one of
+    /// paths.
+    pub fn output(&self, args: &Args) -> Result<Output, Failure> {
+        let (given, template) = (args.value("output"), args.value("template"));
+        let (format, argument) = given.split_once('=').unwrap_or((given, template));
+        let inline = match format {
+            "" if !template.is_empty() => "go-template",
+            "jsonpath-file" => "jsonpath",
+            "go-template-file" | "templatefile" => "go-template",
+            "custom-columns-file" => "custom-columns",
+            format => format,
+        };
+        let argument = match format {
+            _ if argument.is_empty() => String::new(),
+            "custom-columns-file" => columns_of(&self.text_of(argument)?)?,
+            "jsonpath-file" | "go-template-file" | "templatefile" => self.text_of(argument)?,
+            _ => argument.to_owned(),
+        };
+        Output::parse(&if argument.is_empty() { inline.to_owned() } else { format!("{inline}={argument}") })
+            .map_err(Failure::text)
+    }
+
     /// Says what was done to an object, or prints the object if `-o` asks for that. Mirrors `NamePrinter` and
     /// `PrintFlags`.
     pub fn tell(&self, object: &Value, how: &str, args: &Args) -> Result<(), Failure> {
@@ -343,10 +407,21 @@ impl Kubectl {
             self.line(format!("{} {how}{}", qualified_name(object), dry_run_note(args)));
             return Ok(());
         }
-        let output = Output::parse(args.value("output")).map_err(Failure::text)?;
+        let output = self.output(args)?;
         self.print(&print(&output, std::slice::from_ref(object), true, self.now()).map_err(Failure::text)?);
         Ok(())
     }
+}
+
+/// `NAME:.metadata.name,…` out of a line of titles and a line of paths. Mirrors `NewCustomColumnsPrinterFromTemplate`.
+fn columns_of(text: &str) -> Result<String, Failure> {
+    let mut lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let (titles, paths) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    if titles.is_empty() || titles.len() != paths.len() {
+        let why = "expected as many titles in the first line as paths in the second";
+        return Err(Failure::text(format!("{why}, got {} and {}", titles.len(), paths.len())));
+    }
+    Ok(titles.iter().zip(paths).map(|(title, path)| format!("{title}:{path}")).collect::<Vec<_>>().join(","))
 }
 
 /// The duration that a flag gives; none if it is 0 or not given.

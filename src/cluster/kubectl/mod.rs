@@ -28,6 +28,7 @@ mod verbs;
 use std::time::Duration;
 
 use args::Args;
+use verbs::label::Marks;
 
 use crate::apiserver::request::User;
 
@@ -99,6 +100,12 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     }
     let rest: Vec<String> = line[..place].iter().chain(&line[place + 1..]).cloned().collect();
     let args = Args::parse(verb, &rest)?;
+    if args.has("kustomize") {
+        return Err(Failure::text("-k: kustomizations are not built here; give the manifests themselves with -f"));
+    }
+    if args.has("record") {
+        cx.complain("Flag --record has been deprecated, --record will be removed in the future");
+    }
     let somebody = args.has("as").then(|| {
         let user = User::impersonated(args.value("as"), args.values("as-group"));
         cx.with_client(cx.client.clone().acting_as(user))
@@ -114,7 +121,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     }
     match verb {
         "get" => verbs::get::get(&args, cx).await,
-        "events" => verbs::get::events(&args, cx).await,
+        "events" => verbs::events::events(&args, cx).await,
         "describe" => verbs::describe::describe(&args, cx).await,
         "apply" => verbs::apply::apply(&args, cx).await,
         "create" => verbs::create::create(&args, cx).await,
@@ -128,8 +135,8 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "autoscale" => verbs::autoscale::autoscale(&args, cx).await,
         "top" => verbs::top::top(&args, cx).await,
         "set" => verbs::set::set(&args, cx).await,
-        "label" => verbs::change::label(&args, cx, verbs::change::LABELS).await,
-        "annotate" => verbs::change::label(&args, cx, verbs::change::ANNOTATIONS).await,
+        "label" => verbs::label::label(&args, cx, Marks::Labels).await,
+        "annotate" => verbs::label::label(&args, cx, Marks::Annotations).await,
         "taint" => verbs::change::taint(&args, cx).await,
         "cordon" => verbs::change::cordon(&args, cx, true).await,
         "uncordon" => verbs::change::cordon(&args, cx, false).await,
@@ -140,10 +147,10 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "logs" => verbs::logs::logs(&args, cx).await,
         "exec" => verbs::exec::exec(&args, cx).await,
         "explain" => verbs::explain::explain(&args, cx).await,
-        "api-resources" => verbs::about::api_resources(cx).await,
+        "api-resources" => verbs::about::api_resources(&args, cx).await,
         "api-versions" => verbs::about::api_versions(cx).await,
         "cluster-info" => verbs::about::cluster_info(cx).await,
-        "version" => verbs::about::version(cx),
+        "version" => verbs::about::version(&args, cx).await,
         _ => Err(unknown()),
     }
 }

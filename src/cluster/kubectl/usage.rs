@@ -43,21 +43,28 @@ const fn short(short: char, flag: Flag) -> Flag {
 }
 
 /// Of every command.
-const GLOBAL: &[&str] = &["as", "as-group", "context", "namespace", "request-timeout"];
+const GLOBAL: &[&str] = &["as", "as-group", "context", "namespace", "request-timeout", "v"];
 /// Of every command that writes.
 const WRITE: &[&str] = &["dry-run", "output", "field-manager"];
 /// Of every command that reads manifests.
-const FILES: &[&str] = &["filename", "recursive"];
+const FILES: &[&str] = &["filename", "kustomize", "recursive"];
 /// Of every command that chooses objects.
 const CHOICE: &[&str] = &["selector", "all", "all-namespaces"];
+
+/// Flags that have no letter in a command, though they have one in others.
+const LETTERLESS: &[(&str, &str)] = &[("expose", "selector"), ("run", "env"), ("scale", "replicas")];
 
 /// All flags. A letter that two commands understand differently stands here twice.
 const FLAGS: &[Flag] = &[
     valued("aggregation-rule", "labels of the ClusterRoles whose rules are gathered: key=value"),
     lone("all", "all objects of the kind"),
+    lone("all-containers", "all containers of the Pod"),
     short('A', lone("all-namespaces", "in every namespace")),
+    valued("api-group", "only kinds of this group"),
+    valued("annotations", "an annotation of the Pod: KEY=value"),
     valued("api-version", "in this version: apps/v1"),
     valued("annotation", "an annotation of the Ingress: KEY=value"),
+    lone("append-hash", "a hash of what is in it at the end of the name"),
     valued("as", "as this user"),
     valued("as-group", "as a member of this group"),
     valued("audience", "for whom the token is"),
@@ -66,7 +73,9 @@ const FLAGS: &[Flag] = &[
     valued("bound-object-uid", "its uid"),
     alone("cascade", "background", "what becomes of what it owns: background, foreground or orphan"),
     valued("cert", "the file of a certificate"),
+    valued("chunk-size", "so many objects in one answer; 0: all at once"),
     valued("class", "the IngressClass"),
+    lone("client", "the version of kubectl alone"),
     valued("cluster", "the cluster of a context"),
     valued("cluster-ip", "the Service's address, or None"),
     valued("clusterip", "the Service's address, or None"),
@@ -78,6 +87,7 @@ const FLAGS: &[Flag] = &[
     valued("cpu", "how busy Pods should be: 50%, or 500m"),
     valued("cpu-percent", "the older --cpu"),
     lone("current", "the context that is used"),
+    lone("create-annotation", "keep the manifest even if none is kept yet"),
     valued("current-replicas", "scale only if there are that many"),
     valued("default-backend", "where goes what no rule is about: SERVICE:PORT"),
     lone("delete-emptydir-data", "also Pods whose emptyDir is lost"),
@@ -89,7 +99,8 @@ const FLAGS: &[Flag] = &[
     valued("docker-username", "the user at the registry"),
     alone("dry-run", "unchanged", "client: only show it; server: check it, and keep nothing"),
     valued("duration", "how long the token lives: 1h"),
-    valued("env", "a variable: NAME=value"),
+    short('e', valued("env", "a variable: NAME=value")),
+    lone("expose", "make a Service for it, too"),
     valued("external-ip", "an address of the Service outside of the cluster"),
     valued("external-name", "the name that the Service stands for"),
     valued("field-manager", "in whose name fields are written"),
@@ -99,7 +110,7 @@ const FLAGS: &[Flag] = &[
     valued("for", "what is waited for, or what the Events are about"),
     lone("force", "even if something speaks against it"),
     lone("force-conflicts", "take over fields that others manage"),
-    valued("from", "the CronJob whose template is used"),
+    valued("from", "whose template is used: cronjob/NAME; whose keys: configmap/NAME, secret/NAME"),
     valued("from-env-file", "a file of entries: KEY=value, one a line"),
     valued("from-file", "a file that becomes an entry, or a folder of them: PATH, or KEY=PATH"),
     valued("from-literal", "an entry: KEY=value"),
@@ -108,14 +119,20 @@ const FLAGS: &[Flag] = &[
     valued("group", "a group that is bound"),
     valued("hard", "the limits: pods=4,cpu=2"),
     lone("ignore-daemonsets", "leave the Pods of DaemonSets where they are"),
+    lone("ignore-errors", "go on when a log cannot be had"),
     lone("ignore-not-found", "what is not there is no error"),
     valued("image", "the image of the container"),
+    valued("keys", "only these keys of what --from names: a,b"),
+    valued("image-pull-policy", "Always, IfNotPresent or Never"),
+    short('i', lone("interactive", "ask before each; here nobody can be asked")),
     valued("key", "the file of a certificate's key"),
+    short('k', valued("kustomize", "a folder with a kustomization; not done here")),
     short('L', valued("label-columns", "a column with the value of each of these labels")),
-    short('l', valued("labels", "labels of the Pod: a=1,b=2")),
+    short('l', valued("labels", "labels of the Pod or Service: a=1,b=2")),
     valued("limits", "what a container may have: cpu=1,memory=1Gi"),
     lone("list", "show what there is"),
     valued("max", "at most so many Pods"),
+    valued("max-log-requests", "so many logs may be followed at once"),
     valued("max-unavailable", "so many Pods may be missing: 1, or 20%"),
     valued("memory", "how much memory Pods should use"),
     valued("min", "at least so many Pods"),
@@ -123,27 +140,38 @@ const FLAGS: &[Flag] = &[
     valued("min-available", "so many Pods must be there: 2, or 80%"),
     valued("name", "the name of what is made"),
     short('n', valued("namespace", "the namespace, if not `default`")),
+    lone("namespaced", "only kinds whose objects are in namespaces; false: only the others"),
     lone("no-headers", "without the line of titles"),
+    valued("non-resource-url", "paths that a rule is about: /metrics"),
     valued("node-port", "the port on every node"),
     lone("now", "with one second of grace"),
     short('o', valued("output", "wide, yaml, json, name, jsonpath=…, go-template=…, custom-columns=…")),
     lone("output-watch-events", "say with each line what has happened"),
+    valued("override-type", "how --overrides is laid over it: merge, strategic or json"),
+    valued("overrides", "JSON that is laid over the Pod"),
     lone("overwrite", "where there is a value already, too"),
     short('p', valued("patch", "the patch, as JSON or YAML")),
     valued("patch-file", "a file with the patch"),
     valued("pod-selector", "only Pods with these labels"),
     valued("port", "a port"),
     valued("preemption-policy", "PreemptLowerPriority, or Never"),
+    lone("prefix", "each line with its Pod and container"),
     short('p', lone("previous", "of the container that ran before this one")),
+    valued("prefix", "what the names of the variables begin with"),
     valued("protocol", "TCP, UDP or SCTP"),
+    lone("prune", "delete what was applied before and is in the manifests no more"),
+    valued("prune-allowlist", "kinds that are pruned: GROUP/VERSION/KIND"),
     short('q', lone("quiet", "say no more than is asked for; of can-i only the exit code")),
     valued("raw", "the path of a request that is sent as it is"),
+    lone("record", "write the command into an annotation; deprecated"),
     short('R', lone("recursive", "the folders in a folder too; of explain, the fields in fields")),
-    valued("replicas", "how many Pods"),
+    short('r', valued("replicas", "how many Pods")),
     valued("request-timeout", "how long a request may take: 30s"),
     valued("requests", "what a container needs: cpu=100m"),
+    lone("resolve", "with the values in ConfigMaps and Secrets"),
     valued("resource", "kinds that a rule is about: pods,deployments.apps"),
     valued("resource-name", "names that a rule is about"),
+    valued("resource-version", "only if this is the object's version"),
     valued("restart", "Always, OnFailure or Never"),
     valued("revision", "only this revision"),
     valued("role", "the Role that is bound"),
@@ -160,6 +188,8 @@ const FLAGS: &[Flag] = &[
     lone("show-kind", "names as deployment.apps/web"),
     lone("show-managed-fields", "with who manages which fields"),
     lone("show-labels", "a column with all labels"),
+    valued("since", "only what is younger than this: 5m"),
+    valued("since-time", "only what is younger than that time: 2026-01-01T00:00:00Z"),
     valued("skip-wait-for-delete-timeout", "do not wait for Pods that have been going for so many seconds"),
     valued("sort-by", "in the order of a field: .metadata.name"),
     short('i', lone("stdin", "what is typed goes to the command")),
@@ -168,14 +198,19 @@ const FLAGS: &[Flag] = &[
     valued("tail", "only so many lines, the last ones"),
     valued("target-port", "the port of the Pods, by number or name"),
     valued("tcp", "a port of the Service and of its Pods: 80:8080"),
+    valued("template", "the template of -o go-template or jsonpath, or the path of its file"),
     valued("timeout", "how long to wait: 60s"),
+    lone("timestamps", "each line with its time"),
     valued("to-revision", "back to this revision, not to the one before"),
     short('t', lone("tty", "in a terminal")),
     valued("type", "of which type"),
+    valued("types", "only Events of these types: Warning,Normal"),
     valued("user", "a user who is bound, or the user of a context"),
     alone("validate", "strict", "what becomes of unknown fields: strict, warn or ignore"),
+    short('v', valued("v", "how much is logged; nothing is logged here")),
     valued("value", "the priority, a number"),
     valued("verb", "what a rule allows: get,list,watch"),
+    valued("verbs", "only kinds that know these verbs: list,patch"),
     lone("wait", "wait until it is gone"),
     short('w', lone("watch", "go on, with each change")),
     lone("watch-only", "only the changes"),
@@ -187,25 +222,31 @@ const COMMANDS: &[Command] = &[
         name: "annotate",
         words: "TYPE NAME KEY=VALUE|KEY- …",
         about: "Set or remove annotations.",
-        flags: &[FILES, CHOICE, WRITE, &["overwrite"]],
+        flags: &[FILES, CHOICE, WRITE, &["field-selector", "list", "overwrite", "resource-version"]],
     },
-    Command { name: "api-resources", words: "", about: "The kinds that the cluster knows.", flags: &[] },
+    Command {
+        name: "api-resources",
+        words: "",
+        about: "The kinds that the cluster knows.",
+        flags: &[&["api-group", "namespaced", "no-headers", "output", "sort-by", "verbs"]],
+    },
     Command { name: "api-versions", words: "", about: "The groups and versions of these kinds.", flags: &[] },
     Command {
         name: "apply",
-        words: "-f FILE",
+        words: "-f FILE | view-last-applied TYPE NAME | set-last-applied -f FILE",
         about: "Make what a manifest describes, or change it to that.",
         flags: &[
             FILES,
             WRITE,
             &["validate", "server-side", "overwrite", "force", "force-conflicts", "show-managed-fields"],
+            &["all", "create-annotation", "prune", "prune-allowlist", "record", "selector", "wait"],
         ],
     },
     Command {
         name: "auth",
         words: "can-i VERB TYPE [NAME] | can-i --list | whoami",
         about: "What one may do, and who one is.",
-        flags: &[&["all-namespaces", "list", "no-headers", "output", "quiet", "subresource"]],
+        flags: &[FILES, &["all-namespaces", "dry-run", "list", "no-headers", "output", "quiet", "subresource"]],
     },
     Command {
         name: "autoscale",
@@ -246,6 +287,7 @@ const COMMANDS: &[Command] = &[
                 "from-literal",
                 "from-file",
                 "from-env-file",
+                "append-hash",
                 "type",
             ],
             &["tcp", "node-port", "clusterip", "external-name"],
@@ -255,6 +297,7 @@ const COMMANDS: &[Command] = &[
                 "verb",
                 "resource",
                 "resource-name",
+                "non-resource-url",
                 "aggregation-rule",
                 "role",
                 "clusterrole",
@@ -275,7 +318,7 @@ const COMMANDS: &[Command] = &[
             FILES,
             CHOICE,
             &["cascade", "dry-run", "field-selector", "force", "grace-period", "ignore-not-found", "now", "output"],
-            &["timeout", "wait", "raw"],
+            &["timeout", "wait", "raw", "interactive"],
         ],
     },
     Command {
@@ -303,7 +346,7 @@ const COMMANDS: &[Command] = &[
         name: "events",
         words: "",
         about: "What has been told of objects, the last one at the end.",
-        flags: &[&["for", "all-namespaces", "no-headers"]],
+        flags: &[&["for", "types", "all-namespaces", "no-headers", "output", "chunk-size", "watch"]],
     },
     Command {
         name: "exec",
@@ -325,7 +368,7 @@ const COMMANDS: &[Command] = &[
             FILES,
             WRITE,
             &["name", "port", "target-port", "protocol", "type", "selector", "cluster-ip", "external-ip"],
-            &["session-affinity"],
+            &["labels", "session-affinity"],
         ],
     },
     Command {
@@ -344,6 +387,9 @@ const COMMANDS: &[Command] = &[
                 "output-watch-events",
                 "raw",
                 "show-managed-fields",
+                "subresource",
+                "chunk-size",
+                "template",
             ],
         ],
     },
@@ -351,13 +397,16 @@ const COMMANDS: &[Command] = &[
         name: "label",
         words: "TYPE NAME KEY=VALUE|KEY- …",
         about: "Set or remove labels.",
-        flags: &[FILES, CHOICE, WRITE, &["overwrite"]],
+        flags: &[FILES, CHOICE, WRITE, &["field-selector", "list", "overwrite", "resource-version"]],
     },
     Command {
         name: "logs",
-        words: "POD|TYPE/NAME|-l SELECTOR",
+        words: "POD|TYPE/NAME [CONTAINER]|-l SELECTOR",
         about: "What a container has printed.",
-        flags: &[&["container", "follow", "previous", "tail", "selector"]],
+        flags: &[
+            &["container", "all-containers", "follow", "previous", "tail", "since", "since-time", "selector"],
+            &["prefix", "timestamps", "ignore-errors", "max-log-requests"],
+        ],
     },
     Command {
         name: "patch",
@@ -385,7 +434,11 @@ const COMMANDS: &[Command] = &[
         name: "run",
         words: "NAME --image=IMAGE [-- ARGUMENTS]",
         about: "Make a Pod.",
-        flags: &[WRITE, &["image", "port", "env", "labels", "restart", "command", "stdin", "tty", "rm"]],
+        flags: &[
+            WRITE,
+            &["image", "port", "env", "labels", "restart", "command", "stdin", "tty", "rm"],
+            &["annotations", "expose", "image-pull-policy", "overrides", "override-type"],
+        ],
     },
     Command {
         name: "scale",
@@ -395,9 +448,27 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "set",
-        words: "image|env|resources TYPE NAME …",
-        about: "Change a field of a workload's containers.",
-        flags: &[FILES, CHOICE, WRITE, &["container", "list", "limits", "requests", "env", "overwrite"]],
+        words: "image|env|resources|serviceaccount|selector|subject TYPE NAME …",
+        about: "Change a field: of a workload's containers, a Service's selector, who a role is bound to.",
+        flags: &[
+            FILES,
+            CHOICE,
+            WRITE,
+            &[
+                "container",
+                "list",
+                "limits",
+                "requests",
+                "env",
+                "overwrite",
+                "from",
+                "keys",
+                "prefix",
+                "resolve",
+                "record",
+            ],
+            &["user", "group", "serviceaccount"],
+        ],
     },
     Command {
         name: "taint",
@@ -417,7 +488,12 @@ const COMMANDS: &[Command] = &[
         about: "Let Pods onto a node again.",
         flags: &[&["selector", "dry-run"]],
     },
-    Command { name: "version", words: "", about: "The version of this cluster.", flags: &[] },
+    Command {
+        name: "version",
+        words: "",
+        about: "The versions of kubectl and of the cluster.",
+        flags: &[&["client", "output"]],
+    },
     Command {
         name: "wait",
         words: "TYPE NAME --for=condition=Ready|jsonpath=…|delete|create",
@@ -438,7 +514,11 @@ pub fn flag(command: &str, name: &str) -> Option<&'static Flag> {
 
 /// The flag with this letter, if the command knows it.
 pub fn flag_of(command: &str, letter: char) -> Option<&'static Flag> {
-    flags(command).find(|flag| flag.short == Some(letter))
+    flags(command).find(|flag| short_of(command, flag) == Some(letter))
+}
+
+fn short_of(command: &str, flag: &Flag) -> Option<char> {
+    flag.short.filter(|_| !LETTERLESS.contains(&(command, flag.name)))
 }
 
 /// Whether a word that stands before the command has its value in the next word.
@@ -466,7 +546,7 @@ pub fn help(command: &str) -> String {
         return format!("Commands:\n{commands}\nMore of one: kubectl COMMAND --help\n");
     };
     let row = |flag: &Flag| {
-        let short = flag.short.map_or("    ".to_owned(), |letter| format!("-{letter}, "));
+        let short = short_of(command, flag).map_or("    ".to_owned(), |letter| format!("-{letter}, "));
         let value = if flag.alone.is_some() { "" } else { "=…" };
         format!("  {short}--{}{value}\t{}", flag.name, flag.about)
     };
@@ -491,7 +571,7 @@ mod tests {
             for name in command.flags.iter().copied().flatten().chain(GLOBAL) {
                 assert!(flag(command.name, name).is_some(), "{}: {name}", command.name);
             }
-            let mut letters: Vec<char> = flags(command.name).filter_map(|flag| flag.short).collect();
+            let mut letters: Vec<char> = flags(command.name).filter_map(|flag| short_of(command.name, flag)).collect();
             letters.sort_unstable();
             let all = letters.len();
             letters.dedup();

@@ -3,12 +3,15 @@
 //! All of it is pure: objects and the time it is, in; text, out. Objects come as JSON because that is what a client
 //! gets, and because templates and custom columns ask for any field.
 //!
+//! Left out: `kyaml`.
+//!
 //! - [`table`]: tables of objects; the cells are the API server's, see [`columns`]. [`describe`]: pages about one.
 //! - [`jsonpath`], [`template`], [`yaml`], [`custom`]: the other output formats.
-//! - [`tabs`], [`duration`], [`fields`]: what they are made of.
+//! - [`rules`]: what roles allow. [`tabs`], [`duration`], [`fields`]: what all this is made of.
 
 pub mod custom;
 pub mod describe;
+pub mod rules;
 pub mod table;
 pub mod tabs;
 pub mod template;
@@ -38,6 +41,8 @@ pub enum Output {
     Name,
     /// `-o jsonpath=…`.
     JsonPath(jsonpath::Template),
+    /// `-o jsonpath-as-json=…`: a list of what one path finds.
+    JsonList(String),
     /// `-o go-template=…`.
     GoTemplate(template::Template),
     /// `-o custom-columns=…`.
@@ -54,14 +59,17 @@ impl Output {
             "yaml" => Ok(Output::Yaml),
             "json" => Ok(Output::Json),
             "name" => Ok(Output::Name),
-            "jsonpath" if argument.is_empty() => Err("template format specified but no template given".to_owned()),
+            "jsonpath" | "jsonpath-as-json" | "go-template" | "template" if argument.is_empty() => {
+                Err("template format specified but no template given".to_owned())
+            }
             "jsonpath" => Ok(Output::JsonPath(jsonpath::Template::parse(argument)?)),
-            "go-template" if argument.is_empty() => Err("template format specified but no template given".to_owned()),
-            "go-template" => Ok(Output::GoTemplate(template::Template::parse(argument)?)),
+            "jsonpath-as-json" => jsonpath::find(argument, &Value::Null).map(|_| Output::JsonList(argument.to_owned())),
+            "go-template" | "template" => Ok(Output::GoTemplate(template::Template::parse(argument)?)),
             "custom-columns" => Ok(Output::CustomColumns(custom::Columns::parse(argument)?)),
             _ => Err(format!(
                 "unable to match a printer suitable for the output format \"{format}\", allowed formats are: \
-                 custom-columns,go-template,json,jsonpath,name,wide,yaml"
+                 custom-columns,custom-columns-file,go-template,go-template-file,json,jsonpath,jsonpath-as-json,\
+                 jsonpath-file,name,template,templatefile,wide,yaml"
             )),
         }
     }
@@ -91,6 +99,10 @@ pub fn print(output: &Output, objects: &[Value], single: bool, now: Timestamp) -
         Output::Json => Ok(json_text(&whole())),
         Output::Name => Ok(objects.iter().map(|o| format!("{}\n", qualified_name(o))).collect()),
         Output::JsonPath(template) => template.print(&whole()),
+        Output::JsonList(path) => {
+            let whole = whole();
+            Ok(json_text(&jsonpath::find(path, &whole)?.into_iter().cloned().collect()))
+        }
         Output::GoTemplate(template) => template.print(&whole()),
         Output::CustomColumns(columns) => columns.print(objects),
         Output::Table { wide } => Ok(table::plain(objects, *wide, now)),

@@ -1,29 +1,76 @@
 //! What the cluster is: `api-resources`, `api-versions`, `cluster-info`, `version`.
+//!
+//! Left out: of `api-resources`, JSON and YAML, and kinds that are asked about and never kept, such as TokenReviews.
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::apiserver::non_resource::{build, verbs};
 use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::{list, text};
-use crate::cluster::kubectl::print::tabs;
+use crate::cluster::kubectl::print::{tabs, yaml};
 use crate::object::{Kind, versions};
 
-/// `kubectl api-resources`.
-pub async fn api_resources(cx: &Kubectl) -> Result<(), Failure> {
+/// The Kustomize that is part of kubectl.
+const KUSTOMIZE: &str = "v5.8.1";
+
+/// `kubectl api-resources`. Mirrors `pkg/cmd/apiresources`.
+pub async fn api_resources(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let output = args.value("output");
+    if !matches!(output, "" | "wide" | "name") {
+        return Err(Failure::text(format!("--output {output} is not available; write wide or name")));
+    }
+    let by = args.value("sort-by");
+    if !matches!(by, "" | "name" | "kind") {
+        return Err(Failure::text("--sort-by accepts only name or kind"));
+    }
     let known = cx.discover().await?;
-    let mut rows = vec!["NAME\tSHORTNAMES\tAPIVERSION\tNAMESPACED\tKIND".to_owned()];
-    let mut kinds: Vec<Kind> = known.kinds().collect();
-    kinds.sort_by_key(|kind| (kind.info().group, kind.info().plural));
+    let mut kinds: Vec<Kind> = known.kinds().filter(|kind| is_asked_for(*kind, args)).collect();
+    kinds.sort_by_key(|kind| {
+        let info = kind.info();
+        let first = match by {
+            "name" => info.plural,
+            "kind" => info.kind,
+            _ => info.group,
+        };
+        (first, info.plural)
+    });
+    if output == "name" {
+        kinds.iter().for_each(|kind| cx.line(kind.info().qualified_plural()));
+        return Ok(());
+    }
+    let wide = output == "wide";
+    let mut rows = Vec::new();
+    if !args.is_on("no-headers") {
+        rows.push(format!(
+            "NAME\tSHORTNAMES\tAPIVERSION\tNAMESPACED\tKIND{}",
+            if wide { "\tVERBS\tCATEGORIES" } else { "" }
+        ));
+    }
     for kind in kinds {
         let info = kind.info();
         let short = known.short_names(kind).join(",");
-        rows.push(format!("{}\t{short}\t{}\t{}\t{}", info.plural, info.api_version, info.namespaced, info.kind));
+        let mut row = format!("{}\t{short}\t{}\t{}\t{}", info.plural, info.api_version, info.namespaced, info.kind);
+        if wide {
+            row += &format!("\t{}\t{}", verbs(kind, None).join(","), known.categories(kind).join(","));
+        }
+        rows.push(row);
     }
     cx.print(&tabs::table(&(rows.join("\n") + "\n")));
     Ok(())
+}
+
+/// Whether `--api-group`, `--namespaced` and `--verbs` let a kind through.
+fn is_asked_for(kind: Kind, args: &Args) -> bool {
+    let (info, can) = (kind.info(), verbs(kind, None));
+    let mut wanted = args.values("verbs").iter().flat_map(|words| words.split(','));
+    (!args.has("api-group") || args.value("api-group") == info.group)
+        && (!args.has("namespaced") || args.is_on("namespaced") == info.namespaced)
+        && wanted.all(|verb| can.contains(&verb))
 }
 
 /// `kubectl api-versions`.
@@ -35,10 +82,32 @@ pub async fn api_versions(cx: &Kubectl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `kubectl version`.
-pub fn version(cx: &Kubectl) -> Result<(), Failure> {
-    cx.line("Client Version: v1.36.2\nServer Version: v1.36.2");
-    Ok(())
+/// `kubectl version`. The server is asked for its own; the client's is the same.
+pub async fn version(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let output = args.value("output");
+    if !matches!(output, "" | "json" | "yaml") {
+        return Err(Failure::text("--output must be 'yaml' or 'json'"));
+    }
+    let mut whole = json!({"clientVersion": build(), "kustomizeVersion": KUSTOMIZE});
+    let mut lines =
+        vec![format!("Client Version: {}", text(&build(), "gitVersion")), format!("Kustomize Version: {KUSTOMIZE}")];
+    let mut failed = None;
+    if !args.is_on("client") {
+        match super::raw::get("/version", cx).await {
+            Ok(body) => {
+                let server: Value = serde_json::from_str(&body).unwrap_or_default();
+                lines.push(format!("Server Version: {}", text(&server, "gitVersion")));
+                whole["serverVersion"] = server;
+            }
+            Err(fault) => failed = Some(fault),
+        }
+    }
+    match output {
+        "json" => cx.line(serde_json::to_string_pretty(&whole).unwrap_or_default()),
+        "yaml" => cx.print(&yaml::print(&whole)),
+        _ => cx.line(lines.join("\n")),
+    }
+    failed.map_or(Ok(()), Err)
 }
 
 /// `kubectl cluster-info`: the API server, and the Services that call themselves part of the cluster.

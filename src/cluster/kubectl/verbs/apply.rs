@@ -5,15 +5,17 @@
 
 use serde_json::{Value, json};
 
-use super::server_side;
+use super::rollout_history::CHANGE_CAUSE;
+use super::{apply_last, prune, server_side};
 use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, write_options};
 use crate::cluster::kubectl::print::describe::LAST_APPLIED;
-use crate::cluster::kubectl::print::fields::text;
+use crate::cluster::kubectl::print::fields::{map, text};
 use crate::cluster::manifest::Manifest;
 use crate::object::patch::{three_way_merge, three_way_strategic};
+use crate::object::selector::Selector;
 use crate::object::{Kind, versions};
 
 const MANAGER: &str = "kubectl-client-side-apply";
@@ -23,15 +25,36 @@ const RETRIES: usize = 5;
 
 /// `kubectl apply -f`.
 pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    match args.words.first().map(String::as_str) {
+        Some("view-last-applied") => return apply_last::view(args, cx).await,
+        Some("set-last-applied") => return apply_last::set(args, cx).await,
+        Some("edit-last-applied") => {
+            const WAY_OUT: &str = "change the manifest, and then: kubectl apply set-last-applied -f FILE";
+            return Err(Failure::text(format!("edit-last-applied needs an editor; {WAY_OUT}")));
+        }
+        _ => {}
+    }
     server_side::check(args)?;
+    prune::check(args)?;
+    if args.is_on("all") && args.has("selector") {
+        return Err(Failure::text("cannot set --all and --selector at the same time"));
+    }
     if let Some(word) = args.words.first() {
         return Err(Failure::text(format!("Unexpected args: [{word}]\nSee 'kubectl apply -h' for help and examples")));
     }
     let manifests = cx.some_manifests("apply", args).await?;
     let mut failed = manifests.unknown.into_iter().next().map_or(Ok(()), |unknown| Err(Failure::from(unknown)));
-    for manifest in manifests.known {
+    let selector = Selector::parse(args.value("selector")).map_err(Failure::text)?;
+    let mut applied = Vec::new();
+    for mut manifest in manifests.known.into_iter().filter(|manifest| is_selected(manifest, &selector)) {
+        if let Some(cause) = args.recorded() {
+            manifest.object["metadata"]["annotations"][CHANGE_CAUSE] = json!(cause);
+        }
         match apply_one(&manifest, args, cx).await {
-            Ok((object, how)) => cx.tell(&object, how, args)?,
+            Ok((object, how)) => {
+                cx.tell(&object, how, args)?;
+                applied.push(object);
+            }
             Err(fault) => {
                 // The other objects of the file are applied all the same.
                 if let Err(before) = std::mem::replace(&mut failed, Err(fault)) {
@@ -40,7 +63,14 @@ pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             }
         }
     }
-    failed
+    failed?;
+    if args.is_on("prune") { prune::prune(&applied, args, cx).await } else { Ok(()) }
+}
+
+fn is_selected(manifest: &Manifest, selector: &Selector) -> bool {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let labels = map(&manifest.object, "metadata.labels").map(|(key, value)| (key.clone(), text(value))).collect();
+    selector.matches(Some(&labels))
 }
 
 /// The object as it is then, and what was done to it.

@@ -1,15 +1,11 @@
 //! `auth can-i` and `auth whoami`. Mirrors `k8s.io/kubectl/pkg/cmd/auth`.
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::api::rbac::v1::PolicyRule;
-
 use crate::apiserver::request::{Response, Subresource};
 use crate::apiserver::reviews::{Access, Review, Verdict};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::tabs;
+use crate::cluster::kubectl::print::{rules, tabs};
 use crate::object::Kind;
 
 /// Verbs that rules may hold; others get a warning.
@@ -44,7 +40,7 @@ pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Err(Failure::text("you must specify two arguments: verb resource or verb resource/resourceName."))
         }
         ["whoami"] => whoami(cx).await,
-        ["reconcile", ..] => Err(Failure::text("auth reconcile was left out; kubectl apply does nearly the same")),
+        ["reconcile", ..] => Err(Failure::text("auth reconcile was left out; kubectl apply -f does nearly the same")),
         _ => Err(Failure::text("write: kubectl auth can-i VERB RESOURCE, or: kubectl auth whoami")),
     }
 }
@@ -124,12 +120,9 @@ async fn list(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     };
     let mut rows = Vec::new();
     if !args.is_on("no-headers") {
-        rows.push("Resources\tNon-Resource URLs\tResource Names\tVerbs".to_owned());
+        rows.push(rules::HEAD.to_owned());
     }
-    for rule in compact(&rules) {
-        let [urls, names] = [&rule.non_resource_urls, &rule.resource_names].map(|list| go_list(list.as_deref()));
-        rows.push(format!("{}\t{urls}\t{names}\t{}", shown(&rule), go_list(Some(&rule.verbs))));
-    }
+    rows.extend(rules::rows(&rules));
     cx.print(&tabs::table(&(rows.join("\n") + "\n")));
     Ok(())
 }
@@ -137,7 +130,7 @@ async fn list(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 /// `kubectl auth whoami`.
 async fn whoami(cx: &Kubectl) -> Result<(), Failure> {
     let Verdict::Subject(user) = ask(Review::SelfSubject, cx).await? else { return Ok(()) };
-    let groups = go_list(Some(&user.groups));
+    let groups = rules::go_list(Some(&user.groups));
     cx.print(&tabs::table(&format!("ATTRIBUTE\tVALUE\nUsername\t{}\nGroups\t{groups}\n", user.name)));
     Ok(())
 }
@@ -149,54 +142,4 @@ async fn ask(review: Review, cx: &Kubectl) -> Result<Verdict, Failure> {
         Response::Review(verdict) => Ok(verdict),
         _ => Err(Failure::text("the answer is no review")),
     }
-}
-
-/// One rule for each resource in each group, those that differ in their verbs alone made one, and in order. Mirrors
-/// `BreakdownRule`, `CompactRules` and `SortableRuleSlice`.
-fn compact(rules: &[PolicyRule]) -> Vec<PolicyRule> {
-    let mut merged: BTreeMap<(String, String, Vec<String>), Vec<String>> = BTreeMap::new();
-    let mut whole = Vec::new();
-    for rule in rules {
-        for url in rule.non_resource_urls.iter().flatten() {
-            let non_resource_urls = Some(vec![url.clone()]);
-            whole.push(PolicyRule { verbs: rule.verbs.clone(), non_resource_urls, ..PolicyRule::default() });
-        }
-        for group in rule.api_groups.iter().flatten() {
-            for resource in rule.resources.iter().flatten() {
-                let names = rule.resource_names.clone().unwrap_or_default();
-                let verbs = merged.entry((group.clone(), resource.clone(), names)).or_default();
-                verbs.extend(rule.verbs.iter().filter(|verb| !verbs.contains(verb)).cloned().collect::<Vec<_>>());
-            }
-        }
-    }
-    let of = |((group, resource, names), verbs): ((String, String, Vec<String>), Vec<String>)| PolicyRule {
-        verbs,
-        api_groups: Some(vec![group]),
-        resources: Some(vec![resource]),
-        resource_names: Some(names),
-        non_resource_urls: None,
-    };
-    whole.extend(merged.into_iter().map(of));
-    let key = |rule: &PolicyRule| {
-        let [groups, resources, names, urls] =
-            [&rule.api_groups, &rule.resources, &rule.resource_names, &rule.non_resource_urls]
-                .map(|list| go_list(list.as_deref()));
-        format!("Verbs:{},{groups},{resources},{names},{urls}", go_list(Some(&rule.verbs)))
-    };
-    whole.sort_by_key(key);
-    whole
-}
-
-/// `deployments.apps/scale`. Mirrors `CombineResourceGroup`.
-fn shown(rule: &PolicyRule) -> String {
-    let first = |list: &Option<Vec<String>>| list.iter().flatten().next().cloned().unwrap_or_default();
-    let (resource, group) = (first(&rule.resources), first(&rule.api_groups));
-    let (plural, part) = resource.split_once('/').map_or((resource.as_str(), ""), |(plural, part)| (plural, part));
-    let qualified = if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") };
-    if part.is_empty() { qualified } else { format!("{qualified}/{part}") }
-}
-
-/// As Go prints a list of strings.
-fn go_list(list: Option<&[String]>) -> String {
-    format!("[{}]", list.unwrap_or_default().join(" "))
 }

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::create::post;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, write_options};
+use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::text;
 use crate::object::Kind;
 use crate::object::quantity::Amount;
@@ -31,7 +32,7 @@ pub async fn autoscale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         if !matches!(kind, Kind::Deployment | Kind::ReplicaSet | Kind::StatefulSet | Kind::ReplicationController) {
             return Err(Failure::text(format!("cannot autoscale a {}", kind.info().qualified_kind())));
         }
-        let [target, namespace] = ["metadata.name", "metadata.namespace"].map(|path| text(&object, path));
+        let target = text(&object, "metadata.name");
         let name = if args.has("name") { args.value("name") } else { target };
         let reference = json!({"apiVersion": kind.info().api_version, "kind": kind.info().kind, "name": target});
         let mut spec = json!({"scaleTargetRef": reference, "maxReplicas": max});
@@ -44,11 +45,9 @@ pub async fn autoscale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let info = Kind::HorizontalPodAutoscaler.info();
         let hpa = json!({
             "apiVersion": info.api_version, "kind": info.kind,
-            "metadata": {"name": name, "namespace": namespace}, "spec": spec,
+            "metadata": {"name": name}, "spec": spec,
         });
-        let query = write_options("kubectl-autoscale", args)?;
-        let stored = cx.post(Kind::HorizontalPodAutoscaler, namespace, &hpa, query).await?;
-        cx.tell(if text(&stored, "kind").is_empty() { &hpa } else { &stored }, "autoscaled", args)?;
+        post(hpa, "kubectl-autoscale", "autoscaled", args, cx).await?;
     }
     Ok(())
 }

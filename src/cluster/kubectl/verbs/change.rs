@@ -1,6 +1,6 @@
 //! Verbs that change a field or two: GET, and a PATCH of the difference.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::get::selection;
 use crate::apiserver::request::{Patch, Subresource};
@@ -15,7 +15,28 @@ use crate::object::{Kind, versions};
 impl Kubectl {
     /// The objects that a verb is to change, read.
     pub async fn objects(&self, verb: &str, words: &[String], args: &Args) -> Result<Vec<(Kind, Value)>, Failure> {
-        let namespace = self.namespace(args);
+        let all = args.is_on("all") || args.has("selector") || args.has("field-selector");
+        self.read_objects(verb, words, all, args).await
+    }
+
+    /// The same, for a verb to which a kind without a name means all of the kind.
+    pub async fn objects_or_all(
+        &self,
+        verb: &str,
+        words: &[String],
+        args: &Args,
+    ) -> Result<Vec<(Kind, Value)>, Failure> {
+        self.read_objects(verb, words, true, args).await
+    }
+
+    async fn read_objects(
+        &self,
+        verb: &str,
+        words: &[String],
+        all: bool,
+        args: &Args,
+    ) -> Result<Vec<(Kind, Value)>, Failure> {
+        let namespace = if args.is_on("all-namespaces") { "" } else { self.namespace(args) };
         let mut objects = Vec::new();
         if args.has("filename") {
             for m in self.manifests(verb, args).await? {
@@ -26,8 +47,11 @@ impl Kubectl {
         }
         for Target { kind, name } in self.targets(verb, words).await? {
             match name {
+                Some(_) if args.is_on("all-namespaces") && kind.info().namespaced => {
+                    return Err(Failure::text("a resource cannot be retrieved by name across all namespaces"));
+                }
                 Some(name) => objects.push((kind, self.get(kind, namespace, &name).await?)),
-                None if args.is_on("all") || args.has("selector") => {
+                None if all => {
                     let listed = self.list(kind, namespace, selection(args)).await?;
                     objects.extend(listed.items.into_iter().map(|object| (kind, object)));
                 }
@@ -37,17 +61,22 @@ impl Kubectl {
         Ok(objects)
     }
 
-    /// Sends the difference between two versions of an object, if there is one.
-    pub async fn patch_difference(&self, kind: Kind, old: &Value, new: &Value, query: Query) -> Result<bool, Failure> {
+    /// Sends the difference between two versions of an object, if there is one. Returns what has become of it.
+    pub async fn patch_difference(
+        &self,
+        kind: Kind,
+        old: &Value,
+        new: &Value,
+        query: Query,
+    ) -> Result<Option<Value>, Failure> {
         let patch = match versions::stored_as(kind) {
             Kind::Custom(_) => Patch::Merge(diff_merge(old, new)),
             kind => Patch::Strategic(diff_strategic(kind, old, new)),
         };
         if matches!(&patch, Patch::Merge(patch) | Patch::Strategic(patch) if *patch == json!({})) {
-            return Ok(false);
+            return Ok(None);
         }
-        self.patch(kind, old, patch, None, query).await?;
-        Ok(true)
+        self.patch(kind, old, patch, None, query).await.map(Some)
     }
 }
 
@@ -80,85 +109,6 @@ pub async fn scale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         cx.tell(&object, "scaled", args)?;
     }
     Ok(())
-}
-
-/// What `label` and `annotate` differ in.
-#[derive(Clone, Copy)]
-pub struct Marks {
-    verb: &'static str,
-    field: &'static str,
-    done: &'static str,
-    undone: &'static str,
-    manager: &'static str,
-}
-
-pub const LABELS: Marks =
-    Marks { verb: "label", field: "labels", done: "labeled", undone: "unlabeled", manager: "kubectl-label" };
-
-pub const ANNOTATIONS: Marks = Marks {
-    verb: "annotate",
-    field: "annotations",
-    done: "annotated",
-    undone: "annotated",
-    manager: "kubectl-annotate",
-};
-
-/// `kubectl label`, `kubectl annotate`: `key=value` sets, `key-` removes.
-pub async fn label(args: &Args, cx: &Kubectl, marks: Marks) -> Result<(), Failure> {
-    let is_change = |word: &String| word.contains('=') || (word.ends_with('-') && word.len() > 1);
-    let first = args.words.iter().position(is_change).unwrap_or(args.words.len());
-    let (words, changes) = args.words.split_at(first);
-    if changes.is_empty() {
-        return Err(Failure::text(format!("at least one {} update is required", marks.verb)));
-    }
-    for (kind, object) in cx.objects(marks.verb, words, args).await? {
-        let (new, how) = marked(&object, changes, args, cx, marks)?;
-        let patch = diff_merge(&object, &new);
-        if patch != json!({}) {
-            cx.patch(kind, &object, Patch::Merge(patch), None, plain_options(marks.manager, args)?).await?;
-        }
-        cx.tell(&new, &how, args)?;
-    }
-    Ok(())
-}
-
-fn marked(
-    object: &Value,
-    changes: &[String],
-    args: &Args,
-    cx: &Kubectl,
-    marks: Marks,
-) -> Result<(Value, String), Failure> {
-    let mut new = object.clone();
-    let Some(meta) = new.get_mut("metadata").and_then(Value::as_object_mut) else { return Ok((new, String::new())) };
-    let mut values: Map<String, Value> =
-        meta.remove(marks.field).and_then(|v| v.as_object().cloned()).unwrap_or_default();
-    let before = values.clone();
-    let mut set = false;
-    for change in changes {
-        let Some((key, value)) = change.split_once('=') else {
-            let key = change.trim_end_matches('-');
-            if values.remove(key).is_none() {
-                cx.line(format!("{} \"{key}\" not found.", marks.verb));
-            }
-            continue;
-        };
-        set = true;
-        let old = values.insert(key.to_owned(), json!(value));
-        if let Some(old) = old.filter(|old| *old != json!(value) && !args.is_on("overwrite")) {
-            let old = old.as_str().unwrap_or_default().to_owned();
-            return Err(Failure::text(format!("'{key}' already has a value ({old}), and --overwrite is false")));
-        }
-    }
-    let how = match () {
-        () if values == before => format!("not {}", marks.done),
-        () if set => marks.done.to_owned(),
-        () => marks.undone.to_owned(),
-    };
-    if !values.is_empty() {
-        meta.insert(marks.field.to_owned(), Value::Object(values));
-    }
-    Ok((new, how))
 }
 
 /// `kubectl taint node NAME key=value:Effect key- key=value:Effect-`.
@@ -229,6 +179,7 @@ fn tainted(node: &Value, changes: &[String], args: &Args) -> Result<(Vec<Value>,
         added = true;
     }
     let how = match (added, removed) {
+        _ if args.is_on("overwrite") => "modified",
         (true, true) => "modified",
         (false, true) => "untainted",
         _ => "tainted",
@@ -297,8 +248,14 @@ pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         "" => None,
         "status" => Some(Subresource::Status),
         "scale" => Some(Subresource::Scale),
+        "resize" => {
+            let way_out = "change the resources of the workload that makes the Pod: kubectl set resources";
+            return Err(Failure::text(format!("containers that run are not resized here; {way_out}")));
+        }
         other => {
-            return Err(Failure::text(format!("invalid subresource value: {other:?}. Must be one of [status scale]")));
+            return Err(Failure::text(format!(
+                "invalid subresource value: {other:?}. Must be one of [status scale resize]"
+            )));
         }
     };
     for (kind, object) in cx.objects("patch", &args.words, args).await? {

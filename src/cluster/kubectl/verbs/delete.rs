@@ -21,6 +21,14 @@ struct Deleted {
 /// `kubectl delete`. Mirrors `k8s.io/kubectl/pkg/cmd/delete`.
 pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let options = delete_options(args, cx)?;
+    if args.is_on("interactive") {
+        return Err(Failure::text("-i: nobody can be asked here; --dry-run=client shows what would be deleted"));
+    }
+    let names_only = match args.value("output") {
+        "" => false,
+        "name" => true,
+        mode => return Err(Failure::text(format!("unexpected -o output mode: {mode}. We only support '-o name'"))),
+    };
     if args.is_on("force") {
         cx.complain(
             "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. The \
@@ -37,7 +45,10 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         match cx.remove(kind, &namespace, &name, options.clone(), query).await {
             Ok(uid) => {
                 let how = if args.is_on("force") { "force deleted" } else { "deleted" };
-                cx.line(format!("{} \"{name}\" {how}{}", qualified_singular(kind), dry_run_note(args)));
+                match names_only {
+                    true => cx.line(format!("{}/{name}", qualified_singular(kind))),
+                    false => cx.line(format!("{} \"{name}\" {how}{}", qualified_singular(kind), dry_run_note(args))),
+                }
                 deleted.push(Deleted { kind, namespace, name, uid });
             }
             Err(fault) if fault.is_not_found() && (args.is_on("ignore-not-found") || args.is_on("all")) => {}

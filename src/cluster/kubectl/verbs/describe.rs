@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::get::selection;
+use super::get::{fetch, wanted};
 use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::describe::{Related, describe as page};
+use crate::cluster::kubectl::print::describe::{Related, describe as page, has_events};
 use crate::cluster::kubectl::print::fields::{list, selector, text};
 use crate::cluster::kubectl::print::ingress;
 use crate::cluster::kubectl::print::service::ready_endpoints;
@@ -15,30 +15,41 @@ use crate::object::Kind;
 
 /// `kubectl describe`.
 pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let namespace = cx.namespace(args);
+    let with_events = args.value("show-events") != "false";
     let mut first = true;
-    for Target { kind, name } in cx.targets("describe", &args.words).await? {
-        let objects = match name {
-            Some(name) => vec![cx.get(kind, namespace, &name).await?],
-            None => cx.list(kind, namespace, selection(args)).await?.items,
+    for target in wanted("describe", args, cx).await? {
+        let kind = target.kind;
+        let objects = match fetch(&target, args, cx).await {
+            Err(fault) if fault.is_not_found() => beginning_with(&target, fault, args, cx).await?,
+            fetched => fetched?,
         };
         for object in objects {
             // The describer reads the object again, as a typed one.
             let object = cx.get_once(kind, text(&object, "metadata.namespace"), text(&object, "metadata.name")).await?;
-            let related = related(kind, &object, cx).await?;
+            let related = related(kind, &object, with_events, cx).await?;
             if !std::mem::take(&mut first) {
                 cx.print("\n\n");
             }
             cx.print(&page(kind, &object, &related, cx.now()));
         }
     }
-    if first {
-        cx.complain(format!("No resources found in {namespace} namespace."));
+    match (first, args.is_on("all-namespaces")) {
+        (false, _) => {}
+        (true, true) => cx.complain("No resources found"),
+        (true, false) => cx.complain(format!("No resources found in {} namespace.", cx.namespace(args))),
     }
     Ok(())
 }
 
-async fn related(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Related, Failure> {
+/// A name that nothing has may be the beginning of names. Mirrors `DescribeMatchingResources`.
+async fn beginning_with(target: &Target, missing: Failure, args: &Args, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
+    let [_, start] = args.words.as_slice() else { return Err(missing) };
+    let mut objects = fetch(&Target { name: None, ..target.clone() }, args, cx).await?;
+    objects.retain(|object| text(object, "metadata.name").starts_with(start.as_str()));
+    if objects.is_empty() { Err(missing) } else { Ok(objects) }
+}
+
+async fn related(kind: Kind, object: &Value, with_events: bool, cx: &Kubectl) -> Result<Related, Failure> {
     let namespace = text(object, "metadata.namespace");
     let mut related = Related::default();
     if kind == Kind::Node {
@@ -77,10 +88,9 @@ async fn related(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Related, Fa
         related.quotas = cx.list(Kind::ResourceQuota, name, options.clone()).await?.items;
         related.limit_ranges = cx.list(Kind::LimitRange, name, options).await?.items;
     }
-    let without = [Kind::Namespace, Kind::Secret, Kind::Event, Kind::ResourceQuota, Kind::LimitRange];
-    if !without.contains(&kind) {
+    if with_events && has_events(kind) {
         let options = Options { field_selector: about(kind, object), limit: 500, ..Options::default() };
-        related.events = cx.list(Kind::Event, namespace, options).await?.items;
+        related.events = Some(cx.list(Kind::Event, namespace, options).await?.items);
     }
     if kind == Kind::Deployment {
         related.replica_sets = of_selector(Kind::ReplicaSet, object, cx).await?;

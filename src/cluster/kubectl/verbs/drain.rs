@@ -121,7 +121,7 @@ impl Drain<'_> {
             limit: 500,
             ..Options::default()
         };
-        let listed = self.cx.list(Kind::Pod, "", options).await.map_err(|fault| vec![plain(&fault)])?;
+        let listed = self.cx.list(Kind::Pod, "", options).await.map_err(|fault| vec![fault.message()])?;
         let mut pods = Vec::new();
         for pod in listed.items {
             let verdict = self.judge(&pod).await;
@@ -189,7 +189,7 @@ impl Drain<'_> {
                     self.cx.sleep(RETRY).await;
                 }
                 Err(fault) => {
-                    return Err(format!("error when evicting pods/{name:?} -n {namespace:?}: {}", plain(&fault)));
+                    return Err(format!("error when evicting pods/{name:?} -n {namespace:?}: {}", fault.message()));
                 }
             }
         }
@@ -232,7 +232,7 @@ impl Drain<'_> {
             if let Err(fault) = self.delete(namespace, name).await
                 && !fault.is_not_found()
             {
-                return vec![plain(&fault)];
+                return vec![fault.message()];
             }
         }
         self.wait_until_gone(pods, "deleted").await.err().into_iter().collect()
@@ -259,7 +259,7 @@ impl Drain<'_> {
                     }
                     Ok(_) => left.push(pod),
                     Err(fault) if fault.is_not_found() => self.tell_gone(pod, how),
-                    Err(fault) => return Err(plain(&fault)),
+                    Err(fault) => return Err(fault.message()),
                 }
             }
             if left.is_empty() {
@@ -291,15 +291,6 @@ impl Drain<'_> {
     fn expired(&self) -> Option<String> {
         let (_, limit) = self.deadline.filter(|(due, _)| *due <= self.cx.client.now())?;
         Some(go_duration(limit))
-    }
-}
-
-/// An error without the words `Error from server` before it, as it stands within another.
-fn plain(fault: &Failure) -> String {
-    match fault {
-        Failure::Server { status, .. } => status.message.clone(),
-        Failure::Text(text) => text.clone(),
-        Failure::Told => String::new(),
     }
 }
 

@@ -32,9 +32,13 @@ pub async fn expose(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let ports = exposed_ports(&object, args)?;
         let service_name = if args.has("name") { args.value("name") } else { &name };
         let kind = if args.has("type") { args.value("type") } else { "ClusterIP" };
+        let labels = match args.value("labels") {
+            "" => at(&object, "metadata.labels").clone(),
+            labels => pairs(labels),
+        };
         let mut service = json!({
             "apiVersion": "v1", "kind": "Service",
-            "metadata": {"name": service_name, "labels": at(&object, "metadata.labels")},
+            "metadata": {"name": service_name, "labels": labels},
             "spec": {"ports": ports, "selector": selector, "type": kind},
         });
         for (flag, field) in [("session-affinity", "sessionAffinity"), ("cluster-ip", "clusterIP")] {

@@ -6,21 +6,21 @@ use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::fields::{text, time};
+use crate::cluster::kubectl::print::duration::age;
+use crate::cluster::kubectl::print::fields::{int, text};
 use crate::cluster::kubectl::print::table::{Look, table};
-use crate::cluster::kubectl::print::{Output, jsonpath, print};
-use crate::object::{Discovery, Kind};
+use crate::cluster::kubectl::print::{Output, jsonpath, print, tabs};
+use crate::object::Kind;
 
 /// `kubectl get`.
 pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.is_on("watch") || args.is_on("watch-only") {
         return super::watch::watch(args, cx).await;
     }
-    let output = Output::parse(args.value("output")).map_err(Failure::text)?;
-    let output = output.without_titles(args.is_on("no-headers"));
+    let output = cx.output(args)?.without_titles(args.is_on("no-headers"));
     let mut groups: Vec<(Kind, Vec<Value>)> = Vec::new();
     let mut failed = None;
-    let targets = wanted(args, cx).await?;
+    let targets = wanted("get", args, cx).await?;
     for target in &targets {
         match fetch(target, args, cx).await {
             Ok(objects) => match groups.last_mut().filter(|(kind, _)| *kind == target.kind) {
@@ -31,6 +31,9 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Err(fault) => failed = Some(fault),
         }
     }
+    if args.is_on("ignore-not-found") && groups.iter().all(|(_, group)| group.is_empty()) {
+        return failed.map_or(Ok(()), Err);
+    }
     let single = matches!(targets.as_slice(), [Target { name: Some(_), .. }]);
     sort(&mut groups, args.value("sort-by"))?;
     if failed.is_none() || groups.iter().any(|(_, group)| !group.is_empty()) {
@@ -39,24 +42,38 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     failed.map_or(Ok(()), Err)
 }
 
-async fn wanted(args: &Args, cx: &Kubectl) -> Result<Vec<Target>, Failure> {
+/// What the words or the manifests of a command name.
+pub(super) async fn wanted(verb: &str, args: &Args, cx: &Kubectl) -> Result<Vec<Target>, Failure> {
     if !args.has("filename") {
-        return cx.targets("get", &args.words).await;
+        return cx.targets(verb, &args.words).await;
     }
     let of = |m: &crate::cluster::manifest::Manifest| Target {
         kind: m.kind,
         name: Some(text(&m.object, "metadata.name").to_owned()),
     };
-    Ok(cx.manifests("get", args).await?.iter().map(of).collect())
+    Ok(cx.manifests(verb, args).await?.iter().map(of).collect())
 }
 
 /// The objects of one target: GET of a name, LIST of all.
-async fn fetch(target: &Target, args: &Args, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
+pub(super) async fn fetch(target: &Target, args: &Args, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
     let namespace = if args.is_on("all-namespaces") { "" } else { cx.namespace(args) };
+    let part = args.value("subresource");
     match &target.name {
+        Some(name) if !part.is_empty() => Ok(vec![part_of(target.kind, namespace, name, part, cx).await?]),
+        None if !part.is_empty() => Err(Failure::text("subresource cannot be used when bulk resources are specified")),
         Some(name) => Ok(vec![cx.get(target.kind, namespace, name).await?]),
-        None => Ok(cx.list(target.kind, namespace, selection(args)).await?.items),
+        None => Ok(cx.list(target.kind, namespace, in_chunks(args)?).await?.items),
     }
+}
+
+/// GET of a part of an object, as it stands at its path.
+async fn part_of(kind: Kind, namespace: &str, name: &str, part: &str, cx: &Kubectl) -> Result<Value, Failure> {
+    let info = kind.info();
+    let root = if info.group.is_empty() { "/api" } else { "/apis" };
+    let place = if info.namespaced { format!("namespaces/{namespace}/") } else { String::new() };
+    let path = format!("{root}/{}/{place}{}/{name}/{part}", info.api_version, info.plural);
+    let body = super::raw::get(&path, cx).await?;
+    serde_json::from_str(&body).map_err(|_| Failure::text(format!("{part} is no object; see kubectl get --raw {path}")))
 }
 
 /// The query of a LIST: in pages of 500, or all at once if they are to be sorted.
@@ -67,6 +84,15 @@ pub fn selection(args: &Args) -> Options {
         limit: if args.has("sort-by") { 0 } else { 500 },
         ..Options::default()
     }
+}
+
+/// The same in pages of `--chunk-size`.
+pub(super) fn in_chunks(args: &Args) -> Result<Options, Failure> {
+    let all = selection(args);
+    Ok(match args.number("chunk-size")? {
+        Some(size) if all.limit > 0 => Options { limit: u64::try_from(size).unwrap_or_default(), ..all },
+        _ => all,
+    })
 }
 
 /// Objects that lack the field come first; equal ones stay in the order of their names.
@@ -100,6 +126,9 @@ fn show(
     cx: &Kubectl,
 ) -> Result<(), Failure> {
     let now = cx.now();
+    if output.is_table() && args.value("subresource") == "scale" {
+        return show_scales(groups, args, cx);
+    }
     if output.is_table() {
         return show_tables(groups, look_of(output, args), args, cx);
     }
@@ -123,6 +152,22 @@ pub(super) fn look_of(output: &Output, args: &Args) -> Look {
             .collect(),
         no_headers: args.is_on("no-headers"),
     }
+}
+
+/// The table of Scales, which are no kind of their own.
+fn show_scales(groups: &[(Kind, Vec<Value>)], args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let head = (!args.is_on("no-headers")).then(|| "NAME\tDESIRED\tAVAILABLE\tAGE\n".to_owned());
+    let row = |scale: &Value| {
+        let [wanted, there] = ["spec.replicas", "status.replicas"].map(|path| int(scale, path));
+        format!(
+            "{}\t{wanted}\t{there}\t{}\n",
+            text(scale, "metadata.name"),
+            age(cx.now(), scale, "metadata.creationTimestamp")
+        )
+    };
+    let rows = groups.iter().flat_map(|(_, group)| group).map(row);
+    cx.print(&tabs::table(&head.into_iter().chain(rows).collect::<String>()));
+    Ok(())
 }
 
 fn show_tables(groups: &[(Kind, Vec<Value>)], look: Look, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -150,31 +195,5 @@ fn show_tables(groups: &[(Kind, Vec<Value>)], look: Look, args: &Args, cx: &Kube
         })
         .collect();
     cx.print(&tables.join(if look.no_headers { "" } else { "\n" }));
-    Ok(())
-}
-
-/// `kubectl events`: like `get events`, by time.
-pub async fn events(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let mut options = selection(args);
-    if let Some((kind, name)) = args.value("for").split_once('/') {
-        let about = cx.targets("events", &[format!("{kind}/{name}")]).await?;
-        let kind = about.first().map_or("", |target| target.kind.info().kind);
-        options.field_selector = format!("involvedObject.kind={kind},involvedObject.name={name}");
-    }
-    let everywhere = args.is_on("all-namespaces");
-    let namespace = if everywhere { "" } else { cx.namespace(args) };
-    let mut events = cx.list(Kind::Event, namespace, options).await?.items;
-    if events.is_empty() && everywhere {
-        cx.complain("No events found");
-        return Ok(());
-    }
-    if events.is_empty() {
-        cx.complain(format!("No events found in {} namespace.", cx.namespace(args)));
-        return Ok(());
-    }
-    let seen = |e: &Value| ["series.lastObservedTime", "lastTimestamp", "eventTime"].iter().find_map(|p| time(e, p));
-    events.sort_by_key(seen);
-    let look = Look { namespaces: everywhere, no_headers: args.is_on("no-headers"), ..Look::default() };
-    cx.print(&table(Kind::Event, &events, look, cx.now(), &Discovery::default()));
     Ok(())
 }

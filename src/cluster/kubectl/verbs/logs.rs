@@ -1,82 +1,177 @@
-//! `logs`: what a container has printed.
+//! `logs`: what a container has printed. Mirrors `logs.go` and `polymorphichelpers/logsforobject.go`.
 //!
 //! Left out: the way there. The real one asks the API server for `pods/NAME/log`, which asks the kubelet; here the log
-//! files of all nodes are read where they are. `--follow` prints what there is, since time stands still meanwhile.
+//! files of all nodes are read where they are. All Pods of a workload (`--all-pods`), and a limit in bytes. `--follow`
+//! prints what there is, since time stands still meanwhile.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::pod_of::{Order, pod_of};
 use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
+use crate::cluster::kubectl::calls::{Failure, timeout};
 use crate::cluster::kubectl::print::fields::{flag, list, text};
 use crate::object::{Kind, Status};
 
 const USAGE: &str = "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\n\
                      POD or TYPE/NAME is a required argument for the logs command\n\
                      See 'kubectl logs -h' for help and examples";
-/// So many lines of each Pod, where many are chosen by their labels.
+/// So many lines of each container, where Pods are chosen by their labels.
 const OF_MANY: i64 = 10;
+/// So many logs may be followed at once, unless `--max-log-requests` says more.
+const FOLLOWED: i64 = 5;
 
 /// `kubectl logs`.
 pub async fn logs(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let selector = args.value("selector");
-    let tail = args.number("tail")?;
-    match args.words.as_slice() {
+    let lines = Lines::of(args, cx)?;
+    let (pods, container) = chosen(args, cx).await?;
+    let mut streams = Vec::new();
+    for pod in &pods {
+        let containers = containers(pod, container, args, cx)?;
+        streams.extend(containers.into_iter().map(|container| (pod, container)));
+    }
+    let most = args.number("max-log-requests")?.unwrap_or(FOLLOWED);
+    if args.is_on("follow") && streams.len() > 1 && i64::try_from(streams.len()).is_ok_and(|count| count > most) {
+        return Err(Failure::text(format!(
+            "you are attempting to follow {} log streams, but maximum allowed concurrency is {most}, use \
+             --max-log-requests to increase the limit",
+            streams.len()
+        )));
+    }
+    for (pod, container) in streams {
+        match print(pod, &container, &lines, cx) {
+            Err(Failure::Server { status, .. }) if args.is_on("ignore-errors") => {
+                cx.line(format!("error: {}", status.message));
+            }
+            printed => printed?,
+        }
+    }
+    Ok(())
+}
+
+/// The Pods that are meant, and the container, if one is named.
+async fn chosen<'a>(args: &'a Args, cx: &Kubectl) -> Result<(Vec<Value>, &'a str), Failure> {
+    let (selector, flagged) = (args.value("selector"), args.value("container"));
+    let (word, container) = match args.words.as_slice() {
         [] if !selector.is_empty() => {
             let options = Options { label_selector: selector.to_owned(), limit: 500, ..Options::default() };
             let pods = cx.list(Kind::Pod, cx.namespace(args), options).await?.items;
             if pods.is_empty() {
                 cx.complain(format!("No resources found in {} namespace.", cx.namespace(args)));
             }
-            pods.iter().try_for_each(|pod| print(pod, tail.or(Some(OF_MANY)), args, cx))
+            return Ok((pods, flagged));
         }
-        [word] if selector.is_empty() => {
-            let (pod, of) = pod_of("logs", word, Order::Logs, args, cx).await?;
-            if of > 1 {
-                cx.complain(format!("Found {of} pods, using pod/{}", text(&pod, "metadata.name")));
-            }
-            print(&pod, tail, args, cx)
+        [_] if !selector.is_empty() => {
+            return Err(Failure::text("only a selector (-l) or a POD name is allowed"));
         }
-        _ => Err(Failure::text(USAGE)),
+        [word] => (word, flagged),
+        [_, _] if !flagged.is_empty() => {
+            return Err(Failure::text("only one of -c or an inline [CONTAINER] arg is allowed"));
+        }
+        [word, container] => (word, container.as_str()),
+        _ => return Err(Failure::text(USAGE)),
+    };
+    let (pod, of) = pod_of("logs", word, Order::Logs, args, cx).await?;
+    if of > 1 {
+        cx.complain(format!("Found {of} pods, using pod/{}", text(&pod, "metadata.name")));
+    }
+    Ok((vec![pod], container))
+}
+
+/// The containers of a Pod that are meant: the named one, all, or the one that is taken if none is named.
+fn containers(pod: &Value, named: &str, args: &Args, cx: &Kubectl) -> Result<Vec<String>, Failure> {
+    let specs = ["spec.initContainers", "spec.containers"].into_iter().flat_map(|path| list(pod, path));
+    let all: Vec<String> = specs.map(|container| text(container, "name").to_owned()).collect();
+    match (args.is_on("all-containers"), named) {
+        (true, "") => Ok(all),
+        (true, named) => {
+            let why = format!("--all-containers=true should not be specified with container name {named}");
+            Err(Failure::text(why))
+        }
+        (false, "") => Ok(vec![super::exec::default_container(pod, args, cx)]),
+        (false, named) if all.iter().any(|there| there == named) => Ok(vec![named.to_owned()]),
+        (false, named) => {
+            let name = text(pod, "metadata.name");
+            Err(Failure::text(format!("container {named} is not valid for pod {name}")))
+        }
     }
 }
 
-/// Prints the log of one container of a Pod: the last `tail` lines, or all.
-fn print(pod: &Value, tail: Option<i64>, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let name = text(pod, "metadata.name");
-    let container = match args.value("container") {
-        "" => super::exec::default_container(pod, args, cx),
-        name => name.to_owned(),
-    };
-    let is_it = |there: &&Value| text(there, "name") == container;
-    if !["spec.containers", "spec.initContainers"].iter().any(|path| list(pod, path).iter().any(|c| is_it(&c))) {
-        let why = format!("container {container} is not valid for pod {name}");
-        return Err(Status::bad_request(why).into());
+/// Which lines of a log are printed, and how.
+struct Lines {
+    tail: Option<usize>,
+    since: Option<Timestamp>,
+    previous: bool,
+    timestamps: bool,
+    prefix: bool,
+}
+
+impl Lines {
+    fn of(args: &Args, cx: &Kubectl) -> Result<Lines, Failure> {
+        let of_many = (!args.value("selector").is_empty()).then_some(OF_MANY);
+        let tail = args.number("tail")?.or(of_many);
+        if tail.is_some_and(|tail| tail < -1) {
+            return Err(Failure::text("--tail must be greater than or equal to -1"));
+        }
+        let ago = timeout(args, "since")?;
+        let since = match (ago, args.value("since-time")) {
+            (Some(_), time) if !time.is_empty() => {
+                const WHY: &str = "at most one of `sinceTime` or `sinceSeconds` may be specified";
+                return Err(Failure::text(WHY));
+            }
+            (Some(ago), _) => cx.now().checked_sub(ago).ok(),
+            (None, "") => None,
+            (None, time) => Some(time.parse().map_err(|_| {
+                let why = format!("parsing time {time:?} as \"2006-01-02T15:04:05Z07:00\"");
+                Failure::text(format!("{why}: write a time such as {}", cx.now()))
+            })?),
+        };
+        Ok(Lines {
+            tail: tail.and_then(|tail| usize::try_from(tail).ok()),
+            since,
+            previous: args.is_on("previous"),
+            timestamps: args.is_on("timestamps"),
+            prefix: args.is_on("prefix"),
+        })
     }
+}
+
+/// Prints the log of one container of a Pod.
+fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Result<(), Failure> {
+    let name = text(pod, "metadata.name");
+    let is_it = |there: &&Value| text(there, "name") == container;
     let statuses = ["status.containerStatuses", "status.initContainerStatuses"];
     let status = statuses.iter().find_map(|path| list(pod, path).iter().find(is_it));
-    if !args.is_on("previous")
+    if !wanted.previous
         && let Some(reason) = waiting(status)
     {
         let why = format!("container \"{container}\" in pod \"{name}\" is waiting to start: {reason}");
         return Err(Status::bad_request(why).into());
     }
     let journal = cx.journal.borrow();
-    let log = journal.get(&(format!("{}/{name}", text(pod, "metadata.namespace")), container.clone()));
+    let log = journal.get(&(format!("{}/{name}", text(pod, "metadata.namespace")), container.to_owned()));
     let log = log.filter(|log| log.pod_uid == text(pod, "metadata.uid"));
-    let lines = match args.is_on("previous") {
+    let lines = match wanted.previous {
         false => log.map_or(&[][..], |log| &log.lines),
         true => log.and_then(|log| log.before.as_deref()).ok_or_else(|| {
             let why = format!("previous terminated container \"{container}\" in pod \"{name}\" not found");
             Status::bad_request(why)
         })?,
     };
-    let printed: Vec<&str> =
-        lines.iter().filter(|(at, _)| at.timestamp() <= cx.now()).map(|(_, line)| line.as_str()).collect();
-    let skipped = tail.and_then(|tail| usize::try_from(tail).ok()).map_or(0, |tail| printed.len().saturating_sub(tail));
-    printed[skipped..].iter().for_each(|line| cx.line(line));
+    let printed: Vec<(Timestamp, &str)> = lines.iter().map(|(at, line)| (at.timestamp(), line.as_str())).collect();
+    let printed: Vec<_> = printed.into_iter().filter(|(at, _)| *at <= cx.now()).collect();
+    let skipped = wanted.tail.map_or(0, |tail| printed.len().saturating_sub(tail));
+    for (at, line) in &printed[skipped..] {
+        if wanted.since.is_some_and(|since| *at < since) {
+            continue;
+        }
+        let prefix = if wanted.prefix { format!("[pod/{name}/{container}] ") } else { String::new() };
+        let time =
+            if wanted.timestamps { format!("{} ", at.strftime("%Y-%m-%dT%H:%M:%S.%9fZ")) } else { String::new() };
+        cx.line(format!("{prefix}{time}{line}"));
+    }
     Ok(())
 }
 

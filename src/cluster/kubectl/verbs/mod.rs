@@ -2,6 +2,7 @@
 
 pub mod about;
 pub mod apply;
+mod apply_last;
 pub mod auth;
 pub mod autoscale;
 pub mod change;
@@ -11,16 +12,20 @@ pub mod delete;
 pub mod describe;
 pub mod diff;
 pub mod drain;
+pub mod events;
 pub mod exec;
 pub mod explain;
 pub mod expose;
 pub mod from;
 pub mod get;
+pub mod label;
 pub mod logs;
 mod pod_of;
+mod prune;
 pub mod raw;
 pub mod replace;
 pub mod rollout;
+mod rollout_history;
 mod rollout_sets;
 pub mod run;
 pub mod server_side;

@@ -28,6 +28,16 @@ pub async fn raw(method: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure>
     if !args.words.is_empty() {
         return Err(Failure::text("arguments may not be passed when --raw is specified"));
     }
+    cx.line(send(method, target, &body, cx).await?.trim_end());
+    Ok(())
+}
+
+/// What stands at a path.
+pub async fn get(target: &str, cx: &Kubectl) -> Result<String, Failure> {
+    send("GET", target, "", cx).await
+}
+
+async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<String, Failure> {
     let json = "application/json";
     // Only what lies in somebody's own group has to be looked up.
     let group = target.strip_prefix("/apis/").and_then(|path| path.split('/').next()).unwrap_or_default();
@@ -36,7 +46,7 @@ pub async fn raw(method: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure>
         false => cx.discover().await?,
     };
     let user = Some(cx.client.user().clone());
-    let http = HttpRequest { method, target, content_type: json, accept: json, body: &body, user };
+    let http = HttpRequest { method, target, content_type: json, accept: json, body, user };
     let call = rest::call(&http, &known).map_err(refused)?;
     if call.request.verb == Verb::Watch {
         return Err(Failure::text("a watch by --raw is left out; use get --watch"));
@@ -48,8 +58,7 @@ pub async fn raw(method: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure>
         return Err(Status::new(Reason::NotFound, NOT_FOUND).into());
     }
     answer.result?;
-    cx.line(told.trim_end());
-    Ok(())
+    Ok(told)
 }
 
 /// An answer that was given before there was a request.

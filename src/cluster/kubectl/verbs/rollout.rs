@@ -1,10 +1,11 @@
-//! `rollout`: the past and progress of a Deployment; [`rollout_sets`] has that of others. Mirrors
-//! `k8s.io/kubectl/pkg/polymorphichelpers`.
+//! `rollout`: the past and progress of a Deployment; [`rollout_sets`] has that of others,
+//! [`rollout_history`](super::rollout_history) shows both. Mirrors `k8s.io/kubectl/pkg/polymorphichelpers`.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::rollout_history::history;
 use super::rollout_sets;
 use crate::apiserver::request::{Options, Patch};
 use crate::apiserver::watch::WatchEvent;
@@ -13,12 +14,10 @@ use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options, timeout};
 use crate::cluster::kubectl::client::Stream;
 use crate::cluster::kubectl::print::describe::{template_of, template_page};
-use crate::cluster::kubectl::print::fields::{at, flag, int, list, or_none, selector, text};
-use crate::cluster::kubectl::print::{qualified_name, tabs};
+use crate::cluster::kubectl::print::fields::{at, flag, int, list, selector, text};
 use crate::object::Kind;
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
-pub(super) const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// Annotations that `undo` keeps as they are, because they tell of the Deployment and not of its template.
@@ -37,31 +36,60 @@ pub async fn rollout(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if !matches!(verb.as_str(), "status" | "history" | "undo" | "restart" | "pause" | "resume") {
         return Err(Failure::text(format!("unknown command \"{verb}\" for \"kubectl rollout\"")));
     }
-    for (kind, object) in cx.objects(&format!("rollout {verb}"), words, args).await? {
-        let is_set = matches!(kind, Kind::DaemonSet | Kind::StatefulSet);
-        let is_supported = match verb.as_str() {
-            "pause" | "resume" => kind == Kind::Deployment,
-            _ => is_set || kind == Kind::Deployment,
-        };
-        if !is_supported {
-            let what = kind.info().qualified_plural();
-            return Err(Failure::text(format!(
-                "{what} \"{}\" {verb} is not supported",
-                text(&object, "metadata.name")
-            )));
-        }
-        match verb.as_str() {
-            "status" => status(kind, &object, args, cx).await?,
-            "history" if is_set => rollout_sets::history(&object, args, cx).await?,
-            "undo" if is_set => rollout_sets::undo(kind, &object, args, cx).await?,
-            "history" => history(&object, args, cx).await?,
-            "undo" => undo(&object, args, cx).await?,
-            "restart" => restart(kind, &object, args, cx).await?,
-            "pause" => pause(&object, true, args, cx).await?,
-            _ => pause(&object, false, args, cx).await?,
+    if words.is_empty() && !args.has("filename") {
+        return Err(Failure::text("required resource not specified"));
+    }
+    let objects = cx.objects_or_all(&format!("rollout {verb}"), words, args).await?;
+    if objects.is_empty() && !matches!(verb.as_str(), "history" | "undo") {
+        cx.complain(format!("No resources found in {} namespace.", cx.namespace(args)));
+    }
+    let mut failed = Vec::new();
+    for (kind, object) in objects {
+        if let Err(fault) = rollout_one(verb, kind, &object, args, cx).await {
+            failed.push(fault);
         }
     }
-    Ok(())
+    Failure::all(failed)
+}
+
+async fn rollout_one(verb: &str, kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    if let Some(why) = unsupported(verb, kind, text(object, "metadata.name")) {
+        return Err(Failure::text(why));
+    }
+    match verb {
+        "status" => status(kind, object, args, cx).await,
+        "history" => history(kind, object, args, cx).await,
+        "undo" if kind == Kind::Deployment => undo(object, args, cx).await,
+        "undo" => rollout_sets::undo(kind, object, args, cx).await,
+        "restart" => restart(kind, object, args, cx).await,
+        "pause" => pause(object, true, args, cx).await,
+        _ => pause(object, false, args, cx).await,
+    }
+}
+
+/// What is said of a kind that does not know the verb.
+fn unsupported(verb: &str, kind: Kind, name: &str) -> Option<String> {
+    let doing = match verb {
+        "pause" => "pausing",
+        "resume" => "resuming",
+        _ => "restarting",
+    };
+    let pauses = matches!(verb, "pause" | "resume");
+    if kind == Kind::Deployment || !pauses && matches!(kind, Kind::DaemonSet | Kind::StatefulSet) {
+        return None;
+    }
+    let (plural, full) = (kind.info().qualified_plural(), kind.info().qualified_kind());
+    // Kinds that run Pods are known to have no history; of others nobody has thought.
+    let runs = matches!(kind, Kind::Pod | Kind::ReplicaSet | Kind::ReplicationController | Kind::Job | Kind::CronJob);
+    let no_visitor = || format!("no visitor method exists for {{{} {}}}", kind.info().group, kind.info().kind);
+    Some(match verb {
+        "status" => format!("no status viewer has been implemented for {full}"),
+        "history" if runs => format!("no history viewer has been implemented for {full:?}"),
+        "history" => format!("error retrieving history for {full:?}, {}", no_visitor()),
+        "undo" if runs => format!("no rollbacker has been implemented for {full:?}"),
+        "undo" => format!("error retrieving rollbacker for {full:?}, {}", no_visitor()),
+        _ => format!("error: {plural} {name:?} {doing} is not supported"),
+    })
 }
 
 async fn status(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -123,7 +151,7 @@ fn progress_of(deployment: &Value) -> Result<(String, bool), String> {
 }
 
 /// The Deployment read again, as a typed object, and its ReplicaSets by revision.
-async fn revisions(deployment: &Value, cx: &Kubectl) -> Result<(Value, BTreeMap<i64, Value>), Failure> {
+pub(super) async fn revisions(deployment: &Value, cx: &Kubectl) -> Result<(Value, BTreeMap<i64, Value>), Failure> {
     let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(deployment, path));
     let deployment = cx.get_once(Kind::Deployment, namespace, name).await?;
     let options = Options { label_selector: selector(&deployment, "spec.selector"), ..Options::default() };
@@ -139,32 +167,12 @@ pub(super) fn annotation<'a>(object: &'a Value, name: &str) -> &'a str {
     at(object, "metadata.annotations").get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-async fn history(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let (deployment, sets) = revisions(deployment, cx).await?;
-    let name = qualified_name(&deployment);
-    if let Some(revision) = args.number("revision")?.filter(|revision| *revision > 0) {
-        let missing = || Failure::text("unable to find the specified revision");
-        let set = sets.get(&revision).ok_or_else(missing)?;
-        cx.line(format!("{name} with revision #{revision}\n{}", template_page(at(set, "spec.template"))));
-        return Ok(());
-    }
-    let mut rows = "REVISION\tCHANGE-CAUSE\n".to_owned();
-    for (revision, set) in &sets {
-        rows.push_str(&format!("{revision}\t{}\n", or_none(annotation(set, CHANGE_CAUSE))));
-    }
-    cx.line(format!("{name} \n{}", tabs::page(&rows)));
-    Ok(())
-}
-
 /// Puts the template of an older revision back. Its ReplicaSet gets a new revision number then.
 async fn undo(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let name = text(deployment, "metadata.name");
-    if flag(deployment, "spec.paused") {
-        let why = "you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume";
-        return Err(Failure::text(format!("{why} deployment/{name}' and try again")));
-    }
     let (deployment, sets) = revisions(deployment, cx).await?;
-    let set = match args.number("to-revision")?.unwrap_or(0) {
+    let number = args.number("to-revision")?.unwrap_or(0);
+    let set = match number {
         0 => sets.values().rev().nth(1),
         revision => match sets.get(&revision) {
             None => return Err(Failure::text(format!("unable to find specified revision {revision} in history"))),
@@ -174,19 +182,31 @@ async fn undo(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failu
     let Some(set) = set else {
         return Err(Failure::text(format!("no rollout history found for deployment \"{name}\"")));
     };
+    let query = plain_options("", args)?;
+    if query.only_here {
+        return cx.tell(&deployment, &template_page(at(set, "spec.template")), args);
+    }
+    if flag(&deployment, "spec.paused") {
+        const PAUSED: &str =
+            "you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again";
+        return Err(Failure::text(PAUSED));
+    }
     let template = template_of(set);
     if template == *at(&deployment, "spec.template") {
-        let why = format!("skipped rollback (current template already matches revision {})", annotation(set, REVISION));
-        cx.line(format!("{} {why}", qualified_name(&deployment)));
-        return Ok(());
+        let how = format!("skipped rollback (current template already matches revision {number})");
+        return cx.tell(&deployment, &how, args);
     }
     let patch = json!([
         {"op": "replace", "path": "/spec/template", "value": template},
         {"op": "replace", "path": "/metadata/annotations", "value": undone_annotations(&deployment, set)},
     ]);
-    cx.patch(Kind::Deployment, &deployment, Patch::Json(patch), None, plain_options("", args)?).await?;
-    cx.tell(&deployment, "rolled back", args)?;
-    Ok(())
+    let done = cx.patch(Kind::Deployment, &deployment, Patch::Json(patch), None, query).await;
+    done.map_err(|fault| not_restored(&fault, number))?;
+    cx.tell(&deployment, "rolled back", args)
+}
+
+pub(super) fn not_restored(fault: &Failure, number: i64) -> Failure {
+    Failure::text(format!("failed restoring revision {number}: {}", fault.message()))
 }
 
 /// The Deployment's own annotations, and those that the older revision had beside them.
@@ -199,26 +219,36 @@ fn undone_annotations(deployment: &Value, set: &Value) -> Value {
 }
 
 async fn restart(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let [what, name] = [kind.info().qualified_plural(), text(object, "metadata.name").to_owned()];
     if flag(object, "spec.paused") {
-        return Err(Failure::text("can't restart paused deployment (run rollout resume first)"));
+        let why = "can't restart paused deployment (run rollout resume first)";
+        return Err(Failure::text(format!("error: {what} {name:?} {why}")));
     }
     let now = cx.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    if at(object, "spec.template.metadata.annotations").get(RESTARTED_AT).is_some_and(|before| *before == now) {
+        const TOO_SOON: &str = "if restart has already been triggered within the past second, please wait before \
+                                attempting to trigger another";
+        return Err(Failure::text(format!("failed to create patch for {name}: {TOO_SOON}")));
+    }
     let patch = json!({"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: now}}}}});
-    let options = plain_options("kubectl-rollout", args)?;
-    cx.patch(kind, object, Patch::Strategic(patch), None, options).await?;
-    cx.tell(object, "restarted", args)
+    let new = cx.patch(kind, object, Patch::Strategic(patch), None, plain_options("kubectl-rollout", args)?).await;
+    cx.tell(&new.map_err(|fault| not_patched(&fault))?, "restarted", args)
+}
+
+fn not_patched(fault: &Failure) -> Failure {
+    Failure::text(format!("failed to patch: {}", fault.message()))
 }
 
 async fn pause(deployment: &Value, on: bool, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let name = text(deployment, "metadata.name");
     if flag(deployment, "spec.paused") == on {
         let why = if on { "is already paused" } else { "is not paused" };
-        return Err(Failure::text(format!("deployments.apps \"{name}\" {why}")));
+        return Err(Failure::text(format!("error: deployments.apps \"{name}\" {why}")));
     }
     let patch = json!({"spec": {"paused": if on { json!(true) } else { Value::Null }}});
     let options = plain_options("kubectl-rollout", args)?;
-    cx.patch(Kind::Deployment, deployment, Patch::Strategic(patch), None, options).await?;
-    cx.tell(deployment, if on { "paused" } else { "resumed" }, args)
+    let new = cx.patch(Kind::Deployment, deployment, Patch::Strategic(patch), None, options).await;
+    cx.tell(&new.map_err(|fault| not_patched(&fault))?, if on { "paused" } else { "resumed" }, args)
 }
 
 #[cfg(test)]

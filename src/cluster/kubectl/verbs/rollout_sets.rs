@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::rollout::{CHANGE_CAUSE, annotation};
+use super::rollout::not_restored;
 use crate::apiserver::request::{Options, Patch};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options};
+use crate::cluster::kubectl::calls::{Failure, plain_options};
 use crate::cluster::kubectl::print::describe::template_page;
-use crate::cluster::kubectl::print::fields::{at, int, list, or_none, selector, text};
-use crate::cluster::kubectl::print::{qualified_name, tabs};
+use crate::cluster::kubectl::print::fields::{at, int, list, selector, text};
 use crate::object::Kind;
 
 const ONLY_ROLLING: &str = "rollout status is only available for RollingUpdate strategy type";
@@ -74,7 +73,7 @@ pub(super) fn stateful_set_progress(set: &Value) -> Result<(String, bool), Strin
 }
 
 /// The ControllerRevisions of a DaemonSet or a StatefulSet, by number.
-async fn revisions(set: &Value, cx: &Kubectl) -> Result<BTreeMap<i64, Value>, Failure> {
+pub(super) async fn revisions(set: &Value, cx: &Kubectl) -> Result<BTreeMap<i64, Value>, Failure> {
     let options = Options { label_selector: selector(set, "spec.selector"), ..Options::default() };
     let all = cx.list(Kind::ControllerRevision, text(set, "metadata.namespace"), options).await?.items;
     let uid = text(set, "metadata.uid");
@@ -82,49 +81,35 @@ async fn revisions(set: &Value, cx: &Kubectl) -> Result<BTreeMap<i64, Value>, Fa
     Ok(all.into_iter().filter(owned).map(|one| (int(&one, "revision"), one)).collect())
 }
 
-pub(super) async fn history(set: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let revisions = revisions(set, cx).await?;
-    let name = qualified_name(set);
-    if let Some(number) = args.number("revision")?.filter(|number| *number > 0) {
-        let missing = || Failure::text("unable to find the specified revision");
-        let revision = revisions.get(&number).ok_or_else(missing)?;
-        cx.line(format!("{name} with revision #{number}\n{}", template_page(at(revision, "data.spec.template"))));
-        return Ok(());
-    }
-    let mut rows = "REVISION\tCHANGE-CAUSE\n".to_owned();
-    for (number, revision) in &revisions {
-        rows.push_str(&format!("{number}\t{}\n", or_none(annotation(revision, CHANGE_CAUSE))));
-    }
-    cx.line(format!("{name} \n{}", tabs::page(&rows)));
-    Ok(())
-}
-
 /// Sends the patch that an older revision holds. The revision gets a new number then.
 pub(super) async fn undo(kind: Kind, set: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let revisions = revisions(set, cx).await?;
-    let revision = match args.number("to-revision")?.unwrap_or(0) {
-        0 => revisions.iter().rev().nth(1),
-        number => match revisions.get_key_value(&number) {
+    let number = args.number("to-revision")?.unwrap_or(0);
+    let revision = match number {
+        0 => revisions.values().rev().nth(1),
+        number => match revisions.get(&number) {
             None => return Err(Failure::text(format!("unable to find specified revision {number} in history"))),
             found => found,
         },
     };
-    let Some((number, revision)) = revision else {
+    let Some(revision) = revision else {
         return Err(Failure::text("no last revision to roll back to"));
     };
-    let name = qualified_name(set);
+    let query = plain_options("", args)?;
     let data = at(revision, "data");
     let mut template = at(data, "spec.template").clone();
     if let Some(template) = template.as_object_mut() {
         template.remove("$patch");
     }
-    if template == *at(set, "spec.template") {
-        cx.line(format!("{name} skipped rollback (current template already matches revision {number})"));
-        return Ok(());
+    if query.only_here {
+        return cx.tell(set, &template_page(&template), args);
     }
-    cx.patch(kind, set, Patch::Strategic(data.clone()), None, plain_options("", args)?).await?;
-    cx.line(format!("{name} rolled back{}", dry_run_note(args)));
-    Ok(())
+    if template == *at(set, "spec.template") {
+        return cx.tell(set, &format!("skipped rollback (current template already matches revision {number})"), args);
+    }
+    let done = cx.patch(kind, set, Patch::Strategic(data.clone()), None, query).await;
+    done.map_err(|fault| not_restored(&fault, number))?;
+    cx.tell(set, "rolled back", args)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::create::post;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
+use crate::object::{Kind, patch};
 
 /// `kubectl run`.
 pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -19,12 +20,19 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let way_out = "run it without, and then: kubectl exec POD -- COMMAND";
         return Err(Failure::text(format!("--{flag}: no terminal into a container is simulated; {way_out}")));
     }
+    let port = args.number("port")?;
+    if args.is_on("expose") && port.is_none() {
+        return Err(Failure::text("--port must be set when exposing a service"));
+    }
     let mut container = json!({"name": name, "image": args.value("image"), "resources": {}});
     let words: Vec<&String> = words.iter().chain(&args.rest).collect();
     if !words.is_empty() {
         container[if args.is_on("command") { "command" } else { "args" }] = json!(words);
     }
-    if let Some(port) = args.number("port")? {
+    if !args.value("image-pull-policy").is_empty() {
+        container["imagePullPolicy"] = json!(args.value("image-pull-policy"));
+    }
+    if let Some(port) = port {
         container["ports"] = json!([{"containerPort": port}]);
     }
     let pair = |pair: &String| pair.split_once('=').map(|(name, value)| json!({"name": name, "value": value}));
@@ -38,9 +46,36 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     };
     let restart = if args.has("restart") { args.value("restart") } else { "Always" };
     let spec = json!({"containers": [container], "restartPolicy": restart, "dnsPolicy": "ClusterFirst"});
-    let metadata = json!({"name": name, "labels": labels});
+    let mut metadata = json!({"name": name, "labels": labels});
+    if args.has("annotations") {
+        metadata["annotations"] = pairs(&args.values("annotations").join(","));
+    }
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
-    post(pod, "kubectl-run", "created", args, cx).await
+    post(overridden(pod, args)?, "kubectl-run", "created", args, cx).await?;
+    let Some(port) = port.filter(|_| args.is_on("expose")) else { return Ok(()) };
+    let ports = json!([{"port": port, "protocol": "TCP", "targetPort": port}]);
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"ports": ports, "selector": labels},
+    });
+    if matches!(args.value("output"), "yaml") {
+        cx.line("---");
+    }
+    post(service, "kubectl-run", "created", args, cx).await
+}
+
+/// The Pod with `--overrides` over it.
+fn overridden(pod: Value, args: &Args) -> Result<Value, Failure> {
+    if args.value("overrides").is_empty() {
+        return Ok(pod);
+    }
+    let overrides: Value = serde_json::from_str(args.value("overrides"))
+        .map_err(|why| Failure::text(format!("Invalid JSON Patch: {why}")))?;
+    match args.value("override-type") {
+        "" | "merge" => Ok(patch::merge(pod, &overrides)),
+        "strategic" => Ok(patch::strategic(Kind::Pod, pod, &overrides)?),
+        "json" => Ok(patch::json(pod, &overrides)?),
+        other => Err(Failure::text(format!("invalid override type: {other}"))),
+    }
 }
 
 /// `a=1,b=2` as an object.

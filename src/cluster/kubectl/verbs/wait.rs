@@ -42,7 +42,12 @@ pub async fn wait(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         };
         for object in objects {
             waited = true;
-            wait_for(kind, namespace, &object, &goal, limit, cx).await?;
+            let met = wait_for(kind, namespace, &object, &goal, limit, cx).await?;
+            match args.value("output") {
+                "" => cx.line(format!("{}/{} condition met", qualified_singular(kind), text(&object, "metadata.name"))),
+                "name" => cx.line(format!("{}/{}", qualified_singular(kind), text(&object, "metadata.name"))),
+                _ => cx.tell(&met, "", args)?,
+            }
         }
     }
     if waited { Ok(()) } else { Err(Failure::text("no matching resources found")) }
@@ -97,6 +102,7 @@ fn is_current(condition: &Value, object: &Value) -> bool {
     seen.is_none_or(|seen| seen >= generation)
 }
 
+/// Returns the object as it was last seen.
 async fn wait_for(
     kind: Kind,
     namespace: &str,
@@ -104,25 +110,23 @@ async fn wait_for(
     goal: &Goal,
     limit: Option<Duration>,
     cx: &Kubectl,
-) -> Result<(), Failure> {
+) -> Result<Value, Failure> {
     let name = text(object, "metadata.name");
-    let met = || cx.line(format!("{}/{name} condition met", qualified_singular(kind)));
     let (listed, events) = cx.follow(kind, namespace, name, limit).await?;
     let there = listed.items.first();
     if there.is_some_and(|object| goal.is_met(object)) || (there.is_none() && matches!(goal, Goal::Deleted)) {
-        met();
-        return Ok(());
+        return Ok(there.unwrap_or(object).clone());
     }
     loop {
         match events.next().await {
-            Some(WatchEvent::Deleted(_)) if matches!(goal, Goal::Deleted) => break,
+            Some(WatchEvent::Deleted(last)) if matches!(goal, Goal::Deleted) => return Ok(last.to_json()),
             Some(WatchEvent::Deleted(_)) => {
                 return Err(Failure::text(format!("{} \"{name}\" not found", kind.info().qualified_plural())));
             }
             Some(WatchEvent::Error(status)) => return Err(status.into()),
             Some(event) => {
-                if event.object().is_some_and(|object| goal.is_met(&object.to_json())) {
-                    break;
+                if let Some(now) = event.object().map(|object| object.to_json()).filter(|now| goal.is_met(now)) {
+                    return Ok(now);
                 }
             }
             None => {
@@ -131,6 +135,4 @@ async fn wait_for(
             }
         }
     }
-    met();
-    Ok(())
 }

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::get::{look_of, selection};
+use super::get::{in_chunks, look_of};
 use crate::apiserver::request::{Body, Options, Verb};
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, timeout};
+use crate::cluster::kubectl::client::Stream;
 use crate::cluster::kubectl::print::table::{Look, lines};
 use crate::cluster::kubectl::print::{Output, print, tabs};
 use crate::object::Kind;
@@ -22,8 +23,7 @@ const STILL: Duration = Duration::from_secs(30);
 
 /// `kubectl get --watch`, `kubectl get --watch-only`.
 pub async fn watch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let output = Output::parse(args.value("output")).map_err(Failure::text)?;
-    let output = output.without_titles(args.is_on("no-headers"));
+    let output = cx.output(args)?.without_titles(args.is_on("no-headers"));
     let targets = cx.targets("get", &args.words).await?;
     let [target] = targets.as_slice() else {
         return Err(Failure::text("you may only specify a single resource type"));
@@ -31,7 +31,7 @@ pub async fn watch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let limit = if args.has("request-timeout") { timeout(args, "request-timeout")? } else { None };
     let everywhere = args.is_on("all-namespaces");
     let namespace = if everywhere { "" } else { cx.namespace(args) };
-    let mut options = selection(args);
+    let mut options = in_chunks(args)?;
     let (there, revision) = match &target.name {
         Some(name) => {
             let object = cx.get(target.kind, namespace, name).await?;
@@ -46,20 +46,17 @@ pub async fn watch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     };
     let mut screen = Screen::new(target.kind, output, args);
     if !args.is_on("watch-only") {
-        for object in &there {
-            screen.show("ADDED", object, cx)?;
-        }
+        screen.show("ADDED", &there, cx)?;
     }
     let mut request = cx.request(Verb::Watch, target.kind, namespace, "", Body::None);
     request.options = Options { limit: 0, resource_version: revision, ..options };
     let stream = cx.open(request, limit);
     loop {
-        let next = if limit.is_some() { stream.next().await } else { stream.next_within(STILL).await };
-        match next {
+        match next(&stream, limit).await {
             Some(WatchEvent::Error(status)) => return Err(status.into()),
             Some(event) => {
                 if let Some(object) = event.object() {
-                    screen.show(event.type_str(), &object.to_json(), cx)?;
+                    screen.show(event.type_str(), &[object.to_json()], cx)?;
                 }
             }
             None => return Ok(()),
@@ -67,38 +64,67 @@ pub async fn watch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
 }
 
-/// What was printed so far. A column that a later row has widened stays so.
+/// The next event of a watch; none when nobody looks any more.
+pub(super) async fn next(stream: &Stream, limit: Option<Duration>) -> Option<WatchEvent> {
+    if limit.is_some() { stream.next().await } else { stream.next_within(STILL).await }
+}
+
+/// Lines that were printed so far. A column that a later one has widened stays so. Mirrors `tabwriter.RememberWidths`.
+#[derive(Default)]
+pub(super) struct Printed(Vec<String>);
+
+impl Printed {
+    /// Prints lines that come together: they are lined up before any of them is printed.
+    pub fn add(&mut self, lines: impl IntoIterator<Item = String>, cx: &Kubectl) {
+        let before = self.0.len();
+        self.0.extend(lines);
+        let all = tabs::table(&(self.0.join("\n") + "\n"));
+        all.lines().skip(before).for_each(|line| cx.line(line));
+    }
+
+    /// Whether nothing was printed yet.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The table that grows.
 struct Screen {
     kind: Kind,
     output: Output,
     look: Look,
     events: bool,
-    lines: Vec<String>,
+    printed: Printed,
 }
 
 impl Screen {
     fn new(kind: Kind, output: Output, args: &Args) -> Screen {
         let look =
             Look { namespaces: args.is_on("all-namespaces") && kind.info().namespaced, ..look_of(&output, args) };
-        Screen { kind, output, look, events: args.is_on("output-watch-events"), lines: Vec::new() }
+        Screen { kind, output, look, events: args.is_on("output-watch-events"), printed: Printed::default() }
     }
 
-    fn show(&mut self, event: &str, object: &Value, cx: &Kubectl) -> Result<(), Failure> {
+    fn show(&mut self, event: &str, objects: &[Value], cx: &Kubectl) -> Result<(), Failure> {
         if !self.output.is_table() {
-            let text = print(&self.output, std::slice::from_ref(object), true, cx.now()).map_err(Failure::text)?;
-            cx.print(&text);
+            for object in objects {
+                let text = print(&self.output, std::slice::from_ref(object), true, cx.now()).map_err(Failure::text)?;
+                cx.print(&text);
+            }
             return Ok(());
         }
-        let printed = self.lines.len();
-        let look = Look { no_headers: self.look.no_headers || printed > 0, ..self.look.clone() };
-        let heads = usize::from(!look.no_headers);
-        let rows = lines(self.kind, std::slice::from_ref(object), &look, cx.now(), &cx.known.borrow());
-        for (n, line) in rows.into_iter().enumerate() {
-            let word = if n < heads { "EVENT" } else { event };
-            self.lines.push(if self.events { format!("{word}\t{line}") } else { line });
+        if objects.is_empty() {
+            return Ok(());
         }
-        let all = tabs::table(&(self.lines.join("\n") + "\n"));
-        all.lines().skip(printed).for_each(|line| cx.line(line));
+        let look = Look { no_headers: self.look.no_headers || !self.printed.is_empty(), ..self.look.clone() };
+        let heads = usize::from(!look.no_headers);
+        let rows = lines(self.kind, objects, &look, cx.now(), &cx.known.borrow());
+        let events = self.events;
+        let rows = rows.into_iter().enumerate().map(|(n, line)| match (events, n < heads) {
+            (false, _) => line,
+            (true, true) => format!("EVENT\t{line}"),
+            (true, false) => format!("{event}\t{line}"),
+        });
+        self.printed.add(rows, cx);
         Ok(())
     }
 }

@@ -1,13 +1,26 @@
 //! The containers of a Pod or of a template.
 
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Container, ResourceFieldSelector};
 use serde_json::Value;
 
 use super::super::fields::{at, flag, int, list, long_time, map, or_none, plain, text};
 use super::{Page, go_list};
+use crate::node::kubelet::volumes::fields as downward;
+use crate::object::{Pod, read};
 
 /// `indent` is empty in a Pod's page, and two spaces where the Pod is a template. `pod` is what fields of the Pod
-/// itself (`fieldRef`) are read from.
-pub(super) fn describe(page: &mut Page, title: &str, specs: &[Value], statuses: &[Value], indent: &str, pod: &Value) {
+/// itself (`fieldRef`) are read from; a template has none.
+pub(super) fn describe(
+    page: &mut Page,
+    title: &str,
+    specs: &[Value],
+    statuses: &[Value],
+    indent: &str,
+    pod: Option<&Value>,
+) {
+    let pod: Option<Pod> = pod.and_then(|pod| read::from_value(pod).ok());
     match specs {
         [] => page.field(&format!("{indent}{title}"), "<none>"),
         _ => page.line(format!("{indent}{title}:")),
@@ -25,7 +38,7 @@ pub(super) fn describe(page: &mut Page, title: &str, specs: &[Value], statuses: 
         amounts(page, "Limits", spec, "resources.limits");
         amounts(page, "Requests", spec, "resources.requests");
         probes(page, spec);
-        environment(page, spec, pod);
+        environment(page, spec, pod.as_ref());
         mounts(page, spec);
     }
 }
@@ -147,7 +160,7 @@ fn probe_text(probe: &Value) -> String {
     format!("unknown {attributes}")
 }
 
-fn environment(page: &mut Page, spec: &Value, pod: &Value) {
+fn environment(page: &mut Page, spec: &Value, pod: Option<&Pod>) {
     let from = list(spec, "envFrom");
     if !from.is_empty() {
         page.line("    Environment Variables from:");
@@ -169,7 +182,7 @@ fn environment(page: &mut Page, spec: &Value, pod: &Value) {
     }
 }
 
-fn variable_text(variable: &Value, spec: &Value, pod: &Value) -> String {
+fn variable_text(variable: &Value, spec: &Value, pod: Option<&Pod>) -> String {
     let from = at(variable, "valueFrom");
     let key_of = |field: &str, what: &str| {
         let reference = at(from, field);
@@ -181,16 +194,31 @@ fn variable_text(variable: &Value, spec: &Value, pod: &Value) -> String {
     }
     if !at(from, "fieldRef").is_null() {
         let path = text(from, "fieldRef.fieldPath");
-        return format!(" {} ({}:{path})", text(pod, path), text(from, "fieldRef.apiVersion")).trim_start().to_owned();
+        // Only metadata: kubectl knows no other field by the path that the kubelet reads.
+        let pod = pod.filter(|_| path.starts_with("metadata."));
+        let value = pod.and_then(|pod| downward::field(pod, path).ok()).unwrap_or_default();
+        return format!("{value} ({}:{path})", text(from, "fieldRef.apiVersion"));
     }
-    if !at(from, "resourceFieldRef").is_null() {
-        let resource = text(from, "resourceFieldRef.resource");
-        return format!("{} ({resource})", text(at(spec, "resources"), resource));
+    let selector = at(from, "resourceFieldRef");
+    if !selector.is_null() {
+        let resource = text(selector, "resource");
+        return match resource_value(selector, spec).as_str() {
+            "0" if matches!(resource, "limits.cpu" | "limits.memory") => format!("node allocatable ({resource})"),
+            value => format!("{value} ({resource})"),
+        };
     }
     if !at(from, "secretKeyRef").is_null() {
         return key_of("secretKeyRef", "in secret");
     }
     key_of("configMapKeyRef", "of config map")
+}
+
+/// What the container itself says of a resource, in units of the divisor; empty for one that no variable may have.
+fn resource_value(selector: &Value, spec: &Value) -> String {
+    let selector = read::from_value::<ResourceFieldSelector>(selector).unwrap_or_default();
+    let selector = ResourceFieldSelector { container_name: None, ..selector };
+    let own: Option<Container> = read::from_value(spec).ok();
+    downward::resource(&Pod::default(), &selector, own.as_ref(), &BTreeMap::new()).unwrap_or_default()
 }
 
 fn mounts(page: &mut Page, spec: &Value) {
@@ -207,5 +235,34 @@ fn mounts(page: &mut Page, spec: &Value) {
         }
         let (path, name) = (text(mount, "mountPath"), text(mount, "name"));
         page.line(format!("      {path} from {name} ({})", flags.join(",")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn variables_are_told_as_far_as_a_client_knows_them() {
+        let pod: Pod = read::from_value(&json!({"metadata": {"name": "web", "labels": {"app": "a"}},
+            "spec": {"nodeName": "node-1", "containers": []}}))
+        .unwrap();
+        let spec = json!({"name": "c", "resources": {"requests": {"cpu": "250m"}, "limits": {"memory": "1Ki"}}});
+        let field = |path: &str| json!({"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}});
+        let resource = |name: &str| json!({"valueFrom": {"resourceFieldRef": {"resource": name, "divisor": "0"}}});
+        for (variable, of_pod, of_template) in [
+            (field("metadata.name"), "web (v1:metadata.name)", " (v1:metadata.name)"),
+            (field("metadata.labels['app']"), "a (v1:metadata.labels['app'])", " (v1:metadata.labels['app'])"),
+            (field("spec.nodeName"), " (v1:spec.nodeName)", " (v1:spec.nodeName)"),
+            (resource("limits.cpu"), "node allocatable (limits.cpu)", "node allocatable (limits.cpu)"),
+            (resource("requests.cpu"), "1 (requests.cpu)", "1 (requests.cpu)"),
+            (resource("requests.memory"), "0 (requests.memory)", "0 (requests.memory)"),
+            (resource("limits.memory"), "1024 (limits.memory)", "1024 (limits.memory)"),
+        ] {
+            assert_eq!(variable_text(&variable, &spec, Some(&pod)), of_pod);
+            assert_eq!(variable_text(&variable, &spec, None), of_template);
+        }
     }
 }

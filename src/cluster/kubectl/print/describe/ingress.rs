@@ -1,10 +1,10 @@
-//! The page about an Ingress. Mirrors `IngressDescriber`.
+//! The pages about an Ingress and about an IngressClass. Mirrors `IngressDescriber` and `IngressClassDescriber`.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::fields::{list, text, text_or_none};
+use super::super::fields::{at, list, text, text_or_none};
 use super::super::ingress::{address, service_of};
 use super::Page;
 
@@ -50,4 +50,19 @@ pub(super) fn describe(page: &mut Page, object: &Value, behind: &BTreeMap<String
         page.line(format!("  *\t*\t{default}"));
     }
     page.annotations("Annotations", object, "metadata.annotations");
+}
+
+pub(super) fn describe_class(page: &mut Page, class: &Value) {
+    page.head(class);
+    page.field("Controller", text(class, "spec.controller"));
+    let parameters = at(class, "spec.parameters");
+    if parameters.is_null() {
+        return;
+    }
+    page.line("Parameters:");
+    if !at(parameters, "apiGroup").is_null() {
+        page.field("  APIGroup", text(parameters, "apiGroup"));
+    }
+    page.field("  Kind", text(parameters, "kind"));
+    page.field("  Name", text(parameters, "name"));
 }

@@ -1,5 +1,6 @@
 //! Describe pages. Mirrors `k8s.io/kubectl/pkg/describe/describe.go`: lines of `Name:<tab>value`, lined up at the end.
 
+mod addresses;
 mod autoscaler;
 mod containers;
 mod ingress;
@@ -7,6 +8,7 @@ mod network_policy;
 mod node;
 mod pod;
 mod policy;
+mod rbac;
 mod service;
 mod sets;
 mod simple;
@@ -28,8 +30,8 @@ use crate::object::Kind;
 /// What a page shows beside the object itself; kubectl asks for each of them.
 #[derive(Clone, Debug, Default)]
 pub struct Related {
-    /// Events about the object.
-    pub events: Vec<Value>,
+    /// Events about the object; None if nobody wants to see them.
+    pub events: Option<Vec<Value>>,
     /// A Deployment's ReplicaSets.
     pub replica_sets: Vec<Value>,
     /// A ReplicaSet's or a node's Pods, or those of a claim's namespace.
@@ -66,6 +68,9 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         Kind::Endpoints => service::describe_endpoints(&mut page, object),
         Kind::EndpointSlice => service::describe_slice(&mut page, object),
         Kind::Ingress => ingress::describe(&mut page, object, &related.backends),
+        Kind::IngressClass => ingress::describe_class(&mut page, object),
+        Kind::IPAddress => addresses::describe_address(&mut page, object),
+        Kind::ServiceCIDR => addresses::describe_range(&mut page, object),
         Kind::NetworkPolicy => network_policy::describe(&mut page, object),
         Kind::ResourceQuota => policy::describe_quota(&mut page, object),
         Kind::LimitRange => policy::describe_limit_range(&mut page, object),
@@ -82,14 +87,25 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         Kind::PersistentVolumeClaim => storage::describe_claim(&mut page, object, &related.pods),
         Kind::StorageClass => storage::describe_class(&mut page, object),
         Kind::CSINode => storage::describe_driver_node(&mut page, object),
+        Kind::PriorityClass => simple::describe_priority_class(&mut page, object),
+        Kind::Role | Kind::ClusterRole => rbac::describe_role(&mut page, object),
+        Kind::RoleBinding | Kind::ClusterRoleBinding => rbac::describe_binding(&mut page, object),
         _ => simple::describe_any(&mut page, object),
     }
-    // These have no Events section; a Namespace ends with its quotas.
-    let without = [Kind::Namespace, Kind::Secret, Kind::Event, Kind::Lease, Kind::NetworkPolicy];
-    if !without.contains(&kind) && !matches!(kind, Kind::ResourceQuota | Kind::LimitRange) {
-        page.events(&related.events);
+    if let Some(events) = related.events.as_ref().filter(|_| has_events(kind)) {
+        page.events(events);
     }
     tabs::page(&page.text)
+}
+
+/// Whether the page about a kind ends with its Events; that of a Namespace ends with its quotas.
+pub fn has_events(kind: Kind) -> bool {
+    #[rustfmt::skip]
+    let without = [
+        Kind::Namespace, Kind::Secret, Kind::NetworkPolicy, Kind::ResourceQuota, Kind::LimitRange, Kind::Role, Kind::ClusterRole,
+        Kind::RoleBinding, Kind::ClusterRoleBinding,
+    ];
+    !without.contains(&kind)
 }
 
 /// A Pod template alone, as `rollout history --revision` shows it.
@@ -124,6 +140,13 @@ impl Page {
 
     fn namespace(&mut self, object: &Value) {
         self.field("Namespace", text(object, "metadata.namespace"));
+    }
+
+    /// Name, labels and annotations: how pages begin that name no namespace.
+    fn head(&mut self, object: &Value) {
+        self.name(object);
+        self.labels("Labels", object, "metadata.labels");
+        self.annotations("Annotations", object, "metadata.annotations");
     }
 
     /// One label a line. Mirrors `printLabelsMultiline`.
@@ -177,25 +200,25 @@ impl Page {
         for event in events {
             let (kind, reason, from) = (text(event, "type"), text(event, "reason"), event_source(event));
             let message = text(event, "message").trim();
-            self.line(format!("  {kind}\t{reason}\t{}\t{from}\t{message}", self.event_age(event)));
+            self.line(format!("  {kind}\t{reason}\t{}\t{from}\t{message}", event_age(event, self.now)));
         }
     }
+}
 
-    /// `5s`, or `3s (x6 over 6s)` for one that was seen again.
-    fn event_age(&self, event: &Value) -> String {
-        let ago = |paths: &[&str]| match paths.iter().find_map(|path| time(event, path)) {
-            Some(time) => since(self.now, time),
-            None => "<unknown>".to_owned(),
-        };
-        let first = ago(&["eventTime", "firstTimestamp"]);
-        if !at(event, "series").is_null() {
-            let last = ago(&["series.lastObservedTime"]);
-            return format!("{last} (x{} over {first})", int(event, "series.count"));
-        }
-        match int(event, "count") {
-            count if count > 1 => format!("{} (x{count} over {first})", ago(&["lastTimestamp"])),
-            _ => first,
-        }
+/// `5s`, or `3s (x6 over 6s)` for one that was seen again.
+pub fn event_age(event: &Value, now: Timestamp) -> String {
+    let ago = |paths: &[&str]| match paths.iter().find_map(|path| time(event, path)) {
+        Some(time) => since(now, time),
+        None => "<unknown>".to_owned(),
+    };
+    let first = ago(&["eventTime", "firstTimestamp"]);
+    if !at(event, "series").is_null() {
+        let last = ago(&["series.lastObservedTime"]);
+        return format!("{last} (x{} over {first})", int(event, "series.count"));
+    }
+    match int(event, "count") {
+        count if count > 1 => format!("{} (x{count} over {first})", ago(&["lastTimestamp"])),
+        _ => first,
     }
 }
 

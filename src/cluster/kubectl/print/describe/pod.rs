@@ -18,10 +18,10 @@ pub(super) fn describe(page: &mut Page, pod: &Value) {
     optional(page, "NominatedNodeName", text(pod, "status.nominatedNodeName"));
     if !list(pod, "spec.initContainers").is_empty() {
         let (specs, statuses) = (list(pod, "spec.initContainers"), list(pod, "status.initContainerStatuses"));
-        containers::describe(page, "Init Containers", specs, statuses, "", pod);
+        containers::describe(page, "Init Containers", specs, statuses, "", Some(pod));
     }
     let (specs, statuses) = (list(pod, "spec.containers"), list(pod, "status.containerStatuses"));
-    containers::describe(page, "Containers", specs, statuses, "", pod);
+    containers::describe(page, "Containers", specs, statuses, "", Some(pod));
     describe_gates(page, pod);
     describe_conditions(page, pod);
     volumes::describe(page, list(pod, "spec.volumes"), "");
@@ -65,6 +65,9 @@ fn describe_status(page: &mut Page, pod: &Value) {
     }
     optional(page, "Reason", text(pod, "status.reason"));
     optional(page, "Message", text(pod, "status.message"));
+    let profile = at(pod, "spec.securityContext.seccompProfile");
+    optional(page, "SeccompProfile", text(profile, "type"));
+    optional(page, "LocalhostProfile", text(profile, "localhostProfile"));
     page.field("IP", text(pod, "status.podIP"));
     let ips = list(pod, "status.podIPs");
     match ips {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::fields::{at, int, list, long_time, map, plain, selector, text};
+use super::super::fields::{at, flag, int, labels, list, long_time, map, plain, selector, text};
 use super::Page;
 use crate::object::base64;
 
@@ -18,9 +18,7 @@ pub(super) fn head(page: &mut Page, object: &Value) {
 }
 
 pub(super) fn describe_namespace(page: &mut Page, namespace: &Value) {
-    page.name(namespace);
-    page.labels("Labels", namespace, "metadata.labels");
-    page.annotations("Annotations", namespace, "metadata.annotations");
+    page.head(namespace);
     page.field("Status", text(namespace, "status.phase"));
     let conditions = list(namespace, "status.conditions");
     if !conditions.is_empty() {
@@ -57,6 +55,15 @@ pub(super) fn describe_budget(page: &mut Page, budget: &Value) {
     ] {
         page.line(format!("    {title}:\t{}", int(at(budget, "status"), field)));
     }
+}
+
+pub(super) fn describe_priority_class(page: &mut Page, class: &Value) {
+    page.name(class);
+    page.field("Value", int(class, "value").to_string());
+    page.field("GlobalDefault", flag(class, "globalDefault").to_string());
+    page.field("PreemptionPolicy", text(class, "preemptionPolicy"));
+    page.field("Description", text(class, "description"));
+    page.field("Annotations", labels(class, "metadata.annotations"));
 }
 
 pub(super) fn describe_config_map(page: &mut Page, config: &Value) {

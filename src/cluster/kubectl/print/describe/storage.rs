@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::super::fields::{at, flag, labels, list, or_none, plain, text};
+use super::super::fields::{at, labels, list, or_none, plain, text};
 use super::super::storage::{access_modes, claim_of, is_default, phase};
-use super::{Page, go_list};
+use super::{Page, go_list, volumes};
 
 pub(super) fn describe_claim(page: &mut Page, claim: &Value, pods: &[Value]) {
     page.name(claim);
@@ -39,9 +39,7 @@ pub(super) fn describe_claim(page: &mut Page, claim: &Value, pods: &[Value]) {
 }
 
 pub(super) fn describe_volume(page: &mut Page, volume: &Value) {
-    page.name(volume);
-    page.labels("Labels", volume, "metadata.labels");
-    page.annotations("Annotations", volume, "metadata.annotations");
+    page.head(volume);
     page.field("Finalizers", go_list(list(volume, "metadata.finalizers")));
     page.field("StorageClass", text(volume, "spec.storageClassName"));
     status(page, volume);
@@ -53,7 +51,7 @@ pub(super) fn describe_volume(page: &mut Page, volume: &Value) {
     affinity(page, volume);
     page.field("Message", text(volume, "status.message"));
     page.line("Source:");
-    source(page, at(volume, "spec"));
+    volumes::source(page, at(volume, "spec"));
 }
 
 /// Mirrors `printVolumeNodeAffinity`.
@@ -74,28 +72,6 @@ fn affinity(page: &mut Page, volume: &Value) {
         };
         let expressions: Vec<String> = list(term, "matchExpressions").iter().map(show).collect();
         page.lines(&format!("    Term {i}"), &expressions);
-    }
-}
-
-fn source(page: &mut Page, spec: &Value) {
-    let [host, csi, local] = ["hostPath", "csi", "local"].map(|field| at(spec, field));
-    let mut field = |name: &str, value: &str| page.field(&format!("    {name}"), value);
-    if !host.is_null() {
-        field("Type", "HostPath (bare host directory volume)");
-        field("Path", text(host, "path"));
-        field("HostPathType", text(host, "type"));
-    } else if !csi.is_null() {
-        field("Type", "CSI (a Container Storage Interface (CSI) volume source)");
-        field("Driver", text(csi, "driver"));
-        field("FSType", text(csi, "fsType"));
-        field("VolumeHandle", text(csi, "volumeHandle"));
-        field("ReadOnly", &flag(csi, "readOnly").to_string());
-        page.labels("    VolumeAttributes", csi, "volumeAttributes");
-    } else if !local.is_null() {
-        field("Type", "LocalVolume (a persistent volume backed by local storage on a node)");
-        field("Path", text(local, "path"));
-    } else {
-        field("Type", "<unknown>");
     }
 }
 
@@ -147,9 +123,7 @@ fn status(page: &mut Page, object: &Value) {
 }
 
 pub(super) fn describe_driver_node(page: &mut Page, node: &Value) {
-    page.name(node);
-    page.labels("Labels", node, "metadata.labels");
-    page.annotations("Annotations", node, "metadata.annotations");
+    page.head(node);
     if let Some(time) = super::super::fields::long_time(node, "metadata.creationTimestamp") {
         page.field("CreationTimestamp", time);
     }

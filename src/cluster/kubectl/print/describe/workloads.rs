@@ -104,9 +104,9 @@ pub(super) fn describe_template(page: &mut Page, template: &Value) {
     }
     let init = list(template, "spec.initContainers");
     if !init.is_empty() {
-        containers::describe(page, "Init Containers", init, &[], "  ", template);
+        containers::describe(page, "Init Containers", init, &[], "  ", None);
     }
-    containers::describe(page, "Containers", list(template, "spec.containers"), &[], "  ", template);
+    containers::describe(page, "Containers", list(template, "spec.containers"), &[], "  ", None);
     volumes::describe(page, list(template, "spec.volumes"), "  ");
     pod::topology(page, list(template, "spec.topologySpreadConstraints"), "  ");
     if !text(template, "spec.priorityClassName").is_empty() {

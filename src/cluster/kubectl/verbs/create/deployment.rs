@@ -11,6 +11,9 @@ pub(super) fn deployment(name: &str, args: &Args, cx: &Kubectl) -> Result<Value,
     if images.is_empty() {
         return Err(Failure::text("required flag(s) \"image\" not set"));
     }
+    if images.len() > 1 && !args.rest.is_empty() {
+        return Err(Failure::text("cannot specify multiple --image options and command"));
+    }
     let container = |image: &String| {
         let name = image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or("app");
         // What a container may not be called is mended, and told from another that would be the same then.

@@ -13,6 +13,7 @@ use crate::object::Kind;
 mod budget;
 mod config;
 mod deployment;
+mod hash;
 mod ingress;
 mod job;
 mod priority_class;
@@ -20,6 +21,8 @@ mod quota;
 mod role;
 mod secret;
 mod service;
+
+pub(super) use budget::label_selector;
 
 /// `kubectl create -f`, or one of its generators.
 pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -71,17 +74,20 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         "deployment" | "deploy" => deployment::deployment(name, args, cx)?,
         "namespace" | "ns" => json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
         "serviceaccount" | "sa" => json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}),
-        "configmap" | "cm" => config::config_map(name, args, cx)?,
+        "configmap" | "cm" => hash::appended(config::config_map(name, args, cx)?, args),
         "service" => service::service(name, args)?,
         "job" => job::job(name, args, cx).await?,
         "cronjob" | "cj" => job::cron_job(name, args)?,
         "quota" | "resourcequota" => quota::quota(name, args)?,
         "poddisruptionbudget" | "pdb" => budget::budget(name, args)?,
-        "secret" => match args.words[1].as_str() {
-            "tls" => secret::tls(name, args, cx)?,
-            "docker-registry" => secret::docker_registry(name, args, cx)?,
-            _ => config::secret(name, args, cx)?,
-        },
+        "secret" => {
+            let secret = match args.words[1].as_str() {
+                "tls" => secret::tls(name, args, cx)?,
+                "docker-registry" => secret::docker_registry(name, args, cx)?,
+                _ => config::secret(name, args, cx)?,
+            };
+            hash::appended(secret, args)
+        }
         "ingress" | "ing" => ingress::ingress(name, args)?,
         "role" => role::role("Role", name, args, cx).await?,
         "clusterrole" => role::role("ClusterRole", name, args, cx).await?,
@@ -195,6 +201,11 @@ fn bare(object: &Value) -> Value {
     let mut object = object.clone();
     match text(&object, "kind") {
         "Service" => object["status"] = json!({"loadBalancer": {}}),
+        "HorizontalPodAutoscaler" => object["status"] = json!({"currentMetrics": null, "desiredReplicas": 0}),
+        "PodDisruptionBudget" => {
+            object["status"] =
+                json!({"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0});
+        }
         "Deployment" | "Pod" | "Job" | "CronJob" | "Namespace" | "ResourceQuota" => object["status"] = json!({}),
         _ => {}
     }

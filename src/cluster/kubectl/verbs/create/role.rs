@@ -1,6 +1,7 @@
 //! `create role`, `clusterrole`, `rolebinding` and `clusterrolebinding`. Mirrors `create_role.go` and its like.
 //!
-//! Left out: `--non-resource-url`; sub-resources of a kind are written as `pods/log`, like there.
+//! Left out: which verbs go only with some kinds, such as `bind`. Sub-resources of a kind are written as `pods/log`, like
+//! there.
 
 use serde_json::{Value, json};
 
@@ -10,22 +11,49 @@ use crate::cluster::kubectl::calls::Failure;
 
 const API: &str = "rbac.authorization.k8s.io/v1";
 
+/// Verbs that are known to be of use with resources; others get a warning.
+#[rustfmt::skip]
+const VERBS: &[&str] = &[
+    "*", "get", "delete", "list", "create", "update", "patch", "watch", "proxy", "deletecollection", "use", "bind",
+    "escalate", "impersonate",
+];
+
+/// Verbs that may be used with paths.
+const METHODS: &[&str] = &["*", "get", "post", "put", "delete", "patch", "head", "options"];
+
 /// A Role or ClusterRole with one rule for each group of the kinds that `--resource` names.
 pub async fn role(kind: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
-    if args.has("aggregation-rule") {
+    if args.has("aggregation-rule") && kind == "ClusterRole" {
         return aggregated(name, args);
     }
     let verbs = split(args.values("verb"));
     if verbs.is_empty() {
         return Err(Failure::text("at least one verb must be specified"));
     }
-    if args.values("resource").is_empty() {
-        return Err(Failure::text("at least one resource must be specified"));
+    let urls = split(args.values("non-resource-url"));
+    if !urls.is_empty() && kind == "Role" {
+        return Err(Failure::text("--non-resource-url is of create clusterrole only: paths are in no namespace"));
     }
+    if args.values("resource").is_empty() && urls.is_empty() {
+        let missing = match kind {
+            "Role" => "at least one resource must be specified",
+            _ => "one of resource or nonResourceURL must be specified",
+        };
+        return Err(Failure::text(missing));
+    }
+    if args.has("resource") {
+        let strange = verbs.iter().filter(|verb| !VERBS.contains(&verb.as_str()));
+        strange.for_each(|verb| cx.complain(format!("Warning: '{verb}' is not a standard resource verb")));
+    }
+    check_urls(&urls, &verbs)?;
     let known = cx.discover().await?;
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for word in split(args.values("resource")) {
         let (word, part) = word.split_once('/').map_or((word.as_str(), None), |(word, part)| (word, Some(part)));
+        if word == "*" && part.is_none() {
+            groups = vec![("*".to_owned(), vec!["*".to_owned()])];
+            break;
+        }
         let info = one_kind(word, &known)?.info();
         let resource = part.map_or(info.plural.to_owned(), |part| format!("{}/{part}", info.plural));
         match groups.iter_mut().find(|(group, _)| *group == info.group) {
@@ -41,14 +69,35 @@ pub async fn role(kind: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<V
         }
         rule
     };
-    let rules: Vec<Value> = groups.iter().map(rule).collect();
+    let mut rules: Vec<Value> = groups.iter().map(rule).collect();
+    if !urls.is_empty() {
+        rules.push(json!({"nonResourceURLs": urls, "verbs": verbs}));
+    }
     Ok(json!({"apiVersion": API, "kind": kind, "metadata": {"name": name}, "rules": rules}))
+}
+
+/// What is wrong with paths, and with what is to be done with them.
+fn check_urls(urls: &[String], verbs: &[String]) -> Result<(), Failure> {
+    if let Some(verb) = verbs.iter().find(|verb| !urls.is_empty() && !METHODS.contains(&verb.as_str())) {
+        return Err(Failure::text(format!("invalid verb: '{verb}' for nonResourceURL")));
+    }
+    for url in urls.iter().filter(|url| *url != "*") {
+        if !url.starts_with('/') {
+            return Err(Failure::text("nonResourceURL should start with /"));
+        }
+        if url.trim_end_matches('*').contains('*') || url.ends_with("**") {
+            return Err(Failure::text("nonResourceURL only supports wildcard matches when '*' is at the end"));
+        }
+    }
+    Ok(())
 }
 
 /// A ClusterRole that gathers the rules of others.
 fn aggregated(name: &str, args: &Args) -> Result<Value, Failure> {
-    if ["verb", "resource", "resource-name"].iter().any(|flag| args.has(flag)) {
-        return Err(Failure::text("aggregation rule must be specified without verb and resource"));
+    if ["verb", "resource", "resource-name", "non-resource-url"].iter().any(|flag| args.has(flag)) {
+        const WHY: &str =
+            "aggregation rule must be specified without nonResourceURLs, verbs, resources or resourceNames";
+        return Err(Failure::text(WHY));
     }
     let mut labels = serde_json::Map::new();
     for pair in split(args.values("aggregation-rule")) {
@@ -58,7 +107,7 @@ fn aggregated(name: &str, args: &Args) -> Result<Value, Failure> {
     }
     let rule = json!({"clusterRoleSelectors": [{"matchLabels": labels}]});
     let meta = json!({"name": name});
-    Ok(json!({"apiVersion": API, "kind": "ClusterRole", "metadata": meta, "aggregationRule": rule, "rules": []}))
+    Ok(json!({"apiVersion": API, "kind": "ClusterRole", "metadata": meta, "aggregationRule": rule, "rules": null}))
 }
 
 /// A RoleBinding or ClusterRoleBinding of the users, groups and ServiceAccounts that are named.

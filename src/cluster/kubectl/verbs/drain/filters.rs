@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Drain, plain};
+use super::Drain;
 use crate::cluster::kubectl::print::fields::{at, flag, list, text};
 use crate::object::Kind;
 
@@ -44,10 +44,10 @@ impl Drain<'_> {
                     return Verdict::Forbids("DaemonSet-managed Pods (use --ignore-daemonsets to ignore)".to_owned());
                 }
                 Err(fault) if fault.is_not_found() && self.args.is_on("force") => {
-                    missing = plain(&fault);
+                    missing = fault.message();
                     warnings.push(&missing);
                 }
-                Err(fault) => return Verdict::Forbids(plain(&fault)),
+                Err(fault) => return Verdict::Forbids(fault.message()),
             }
         }
         if at(pod, "metadata.annotations").get(MIRROR).is_some() {

@@ -1,0 +1,130 @@
+//! `events`: what has been told of objects, by time. Mirrors `pkg/cmd/events`.
+//!
+//! `--watch` ends as `get --watch` does.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::get::in_chunks;
+use super::watch::{Printed, next};
+use crate::apiserver::request::{Body, Options, Verb};
+use crate::apiserver::watch::WatchEvent;
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::calls::{Failure, timeout};
+use crate::cluster::kubectl::client::Stream;
+use crate::cluster::kubectl::print::describe::event_age;
+use crate::cluster::kubectl::print::fields::{text, time};
+use crate::cluster::kubectl::print::{Output, print};
+use crate::object::Kind;
+
+/// `kubectl events`.
+pub async fn events(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let mut told = Told::new(args, cx)?;
+    let options = about(args, cx).await?;
+    let namespace = if told.everywhere { "" } else { cx.namespace(args) };
+    let listed = cx.list(Kind::Event, namespace, options.clone()).await?;
+    let mut events = listed.items;
+    events.retain(|event| told.wants(event));
+    if args.is_on("watch") {
+        events.iter().try_for_each(|event| told.tell(std::slice::from_ref(event), true, cx))?;
+        let limit = if args.has("request-timeout") { timeout(args, "request-timeout")? } else { None };
+        let mut request = cx.request(Verb::Watch, Kind::Event, namespace, "", Body::None);
+        request.options = Options { limit: 0, resource_version: listed.revision.to_string(), ..options };
+        return follow(&cx.open(request, limit), limit, &mut told, cx).await;
+    }
+    if events.is_empty() {
+        cx.complain(match told.everywhere {
+            true => "No events found".to_owned(),
+            false => format!("No events found in {namespace} namespace."),
+        });
+        return Ok(());
+    }
+    let seen = |e: &Value| ["series.lastObservedTime", "lastTimestamp", "eventTime"].iter().find_map(|p| time(e, p));
+    events.sort_by_key(seen);
+    told.tell(&events, false, cx)
+}
+
+/// Tells of each Event as it comes.
+async fn follow(stream: &Stream, limit: Option<Duration>, told: &mut Told, cx: &Kubectl) -> Result<(), Failure> {
+    while let Some(event) = next(stream, limit).await {
+        match (&event, event.object()) {
+            (WatchEvent::Error(status), _) => return Err(status.clone().into()),
+            // One that has become too old is no news.
+            (WatchEvent::Deleted { .. }, _) | (_, None) => {}
+            (_, Some(object)) => {
+                let object = object.to_json();
+                if told.wants(&object) {
+                    told.tell(&[object], true, cx)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is told of Events, and how.
+struct Told {
+    types: Vec<String>,
+    output: Output,
+    everywhere: bool,
+    no_headers: bool,
+    printed: Printed,
+}
+
+impl Told {
+    fn new(args: &Args, cx: &Kubectl) -> Result<Told, Failure> {
+        let types: Vec<String> =
+            args.values("types").iter().flat_map(|types| types.split(',')).map(str::to_ascii_lowercase).collect();
+        if !types.iter().all(|one| one == "normal" || one == "warning") {
+            return Err(Failure::text("valid --types are Normal or Warning"));
+        }
+        let (everywhere, no_headers) = (args.is_on("all-namespaces"), args.is_on("no-headers"));
+        Ok(Told { types, output: cx.output(args)?, everywhere, no_headers, printed: Printed::default() })
+    }
+
+    fn wants(&self, event: &Value) -> bool {
+        self.types.is_empty() || self.types.iter().any(|one| one.eq_ignore_ascii_case(text(event, "type")))
+    }
+
+    fn tell(&mut self, events: &[Value], single: bool, cx: &Kubectl) -> Result<(), Failure> {
+        if !self.output.is_table() {
+            cx.print(&print(&self.output, events, single, cx.now()).map_err(Failure::text)?);
+            return Ok(());
+        }
+        let namespace = if self.everywhere { "NAMESPACE\t" } else { "" };
+        let head = format!("{namespace}LAST SEEN\tTYPE\tREASON\tOBJECT\tMESSAGE");
+        let head = Some(head).filter(|_| self.printed.is_empty() && !self.no_headers);
+        let rows = events.iter().map(|event| row(event, self.everywhere, cx));
+        self.printed.add(head.into_iter().chain(rows), cx);
+        Ok(())
+    }
+}
+
+/// The query: `--for TYPE/NAME` asks for those about one object.
+async fn about(args: &Args, cx: &Kubectl) -> Result<Options, Failure> {
+    let options = in_chunks(args)?;
+    if !args.has("for") {
+        return Ok(options);
+    }
+    let word = args.value("for");
+    if !word.contains('/') {
+        return Err(Failure::text("--for must be in resource/name form"));
+    }
+    let target = cx.targets("events", &[word.to_owned()]).await?.remove(0);
+    let (info, name) = (target.kind.info(), target.name.unwrap_or_default());
+    let field_selector = format!(
+        "involvedObject.kind={},involvedObject.apiVersion={},involvedObject.name={name}",
+        info.kind, info.api_version
+    );
+    Ok(Options { field_selector, ..options })
+}
+
+fn row(event: &Value, everywhere: bool, cx: &Kubectl) -> String {
+    let namespace = if everywhere { format!("{}\t", text(event, "metadata.namespace")) } else { String::new() };
+    let [type_, reason, kind, name] =
+        ["type", "reason", "involvedObject.kind", "involvedObject.name"].map(|path| text(event, path));
+    let (age, message) = (event_age(event, cx.now()), text(event, "message").trim());
+    format!("{namespace}{age}\t{type_}\t{reason}\t{kind}/{name}\t{message}")
+}

@@ -1,0 +1,116 @@
+//! `apply` beside what it does every day: what it deletes, and what it keeps of the manifest.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use crate::shell::Shell;
+use crate::verbs::check;
+
+const BOTH: &str = "
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: one, labels: {app: shop}}
+data: {a: '1'}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: two, labels: {app: shop}}
+";
+
+const ONE: &str = "
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: one, labels: {app: shop}}
+data: {a: '2'}
+";
+
+fn shell() -> Shell {
+    let mut shell = Shell::new(Path::new("."), "apply");
+    let files = [("both.yaml", BOTH), ("one.yaml", ONE)];
+    let files: BTreeMap<String, String> =
+        files.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+    shell.cluster.kubectl.files = Rc::new(files);
+    shell
+}
+
+#[test]
+fn what_is_in_no_manifest_any_more_is_pruned() {
+    let mut shell = shell();
+    check(
+        &mut shell,
+        &[
+            ("kubectl apply -f both.yaml", "configmap/one created\nconfigmap/two created"),
+            ("kubectl create configmap other", "configmap/other created"),
+            ("kubectl label configmap other app=shop", "configmap/other labeled"),
+            (
+                "kubectl apply -f one.yaml --prune",
+                "error: all resources selected for prune without explicitly passing --all.…",
+            ),
+            (
+                "kubectl apply -f one.yaml --prune -l app=shop --dry-run=client",
+                "configmap/one configured (dry run)\nconfigmap/two pruned (dry run)\nWarning: v1 Endpoints is deprecated in v1.33+;…",
+            ),
+            ("kubectl apply -f one.yaml -l app=other", ""),
+            ("kubectl apply -f one.yaml --prune --all --prune-allowlist=core/v1/Secret", "configmap/one configured"),
+            (
+                "kubectl apply -f one.yaml --prune --all --prune-allowlist=Secret",
+                "*error: invalid GroupVersionKind format: Secret, please follow <group/version/kind>",
+            ),
+            (
+                "kubectl apply -f one.yaml --prune -l app=shop",
+                "configmap/one unchanged\nconfigmap/two pruned\nWarning: v1 Endpoints is deprecated…",
+            ),
+            ("kubectl get cm -l app=shop -o name", "configmap/one\nconfigmap/other"),
+            (
+                "kubectl apply -f one.yaml --prune --all -l app=shop",
+                "error: cannot set --all and --selector at the same time",
+            ),
+            (
+                "kubectl apply -k .",
+                "error: -k: kustomizations are not built here; give the manifests themselves with -f",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_was_applied_last_is_shown_and_set() {
+    let mut shell = shell();
+    check(
+        &mut shell,
+        &[
+            ("kubectl apply -f both.yaml", "configmap/one created\nconfigmap/two created"),
+            (
+                "kubectl apply view-last-applied cm one",
+                "apiVersion: v1\ndata:\n  a: \"1\"\nkind: ConfigMap\nmetadata:\n  annotations: {}\n  labels:\n    app: shop\n  name: \
+                 one\n  namespace: apply",
+            ),
+            ("kubectl apply view-last-applied cm one -o json", "{\n  \"apiVersion\": \"v1\",\n  \"data\"…"),
+            (
+                "kubectl apply view-last-applied cm one -o name",
+                "error: Unexpected -o output mode: name, the flag 'output'…",
+            ),
+            ("kubectl apply set-last-applied -f one.yaml", "configmap/one configured"),
+            ("kubectl apply set-last-applied -f one.yaml", "set-last-applied one: no changes required."),
+            ("kubectl get cm one -o jsonpath={.data.a}", "1"),
+            ("kubectl create configmap other", "configmap/other created"),
+            (
+                "kubectl apply view-last-applied cm other",
+                "error: no last-applied-configuration annotation found on resource: other",
+            ),
+            (
+                "kubectl apply edit-last-applied cm one",
+                "error: edit-last-applied needs an editor; change the manifest…",
+            ),
+            (
+                "kubectl apply -f one.yaml --record",
+                "Flag --record has been deprecated, --record will be removed in the future\nconfigmap/one configured",
+            ),
+            (
+                "kubectl get cm one -o jsonpath={.metadata.annotations.kubernetes\\.io/change-cause}",
+                "kubectl apply --filename=one.yaml --record=true",
+            ),
+        ],
+    );
+}

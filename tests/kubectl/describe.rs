@@ -1,0 +1,99 @@
+//! Describe pages of kinds that no recording has, and which objects are described.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use crate::shell::Shell;
+use crate::verbs::check;
+
+const CLASS: &str = "
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: outside}
+spec: {controller: example.com/gate, parameters: {apiGroup: example.com, kind: Gate, name: g}}
+";
+
+#[test]
+fn roles_and_classes_have_pages_of_their_own() {
+    let mut shell = Shell::new(Path::new("."), "pages");
+    shell.cluster.kubectl.files = Rc::new([("class.yaml".to_owned(), CLASS.to_owned())].into());
+    #[rustfmt::skip]
+    let script = [
+        ("kubectl apply -f class.yaml", "ingressclass.networking.k8s.io/outside created"),
+        ("kubectl create role r --verb=list,get --resource=pods,rs.apps", "role.rbac.authorization.k8s.io/r created"),
+        ("kubectl describe role r", "\
+Name:         r
+Labels:       <none>
+Annotations:  <none>
+PolicyRule:
+  Resources         Non-Resource URLs  Resource Names  Verbs
+  ---------         -----------------  --------------  -----
+  pods              []                 []              [list get]
+  replicasets.apps  []                 []              [list get]
+"),
+        ("kubectl describe clusterrole cluster-admin", "\
+Name:         cluster-admin
+Labels:       kubernetes.io/bootstrapping=rbac-defaults
+Annotations:  rbac.authorization.kubernetes.io/autoupdate: true
+PolicyRule:
+  Resources  Non-Resource URLs  Resource Names  Verbs
+  ---------  -----------------  --------------  -----
+  *.*        []                 []              [*]
+             [*]                []              [*]
+"),
+        ("kubectl create rolebinding b --role=r --user=jane --serviceaccount=pages:default", "rolebinding.rbac.authorization.k8s.io/b created"),
+        ("kubectl describe rolebinding b", "\
+Name:         b
+Labels:       <none>
+Annotations:  <none>
+Role:
+  Kind:  Role
+  Name:  r
+Subjects:
+  Kind            Name     Namespace
+  ----            ----     ---------
+  User            jane     \n  ServiceAccount  default  pages
+"),
+        ("kubectl create priorityclass high --value=7 --description=first", "priorityclass.scheduling.k8s.io/high created"),
+        ("kubectl describe pc high", "\
+Name:              high
+Value:             7
+GlobalDefault:     false
+PreemptionPolicy:  PreemptLowerPriority
+Description:       first
+Annotations:       <none>
+Events:            <none>
+"),
+        ("kubectl describe -f class.yaml --show-events=false", "\
+Name:         outside
+Labels:       <none>
+Annotations:  <none>
+Controller:   example.com/gate
+Parameters:
+  APIGroup:  example.com
+  Kind:      Gate
+  Name:      g
+"),
+    ];
+    check(&mut shell, &script);
+    let page = shell.line("kubectl describe servicecidr kubernetes");
+    assert!(page.contains("\nCIDRs:        10.96.0.0/16\n"), "{page}");
+    let page = shell.line("kubectl describe ip 10.96.0.1");
+    assert!(
+        page.contains("Parent Reference:\n  Group:      \n  Resource:   services\n  Namespace:  default\n"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_name_may_be_the_beginning_of_names() {
+    let mut shell = Shell::new(Path::new("."), "names");
+    shell.line("kubectl create deployment web --image=nginx:1.27 --replicas=2");
+    shell.line("kubectl rollout status deploy web");
+    let names = |page: &str| page.lines().filter(|line| line.starts_with("Name:")).count();
+    assert_eq!(names(&shell.line("kubectl describe pod web-")), 2);
+    assert_eq!(names(&shell.line("kubectl describe pods -A")), 2);
+    let missing = shell.line("kubectl describe pod nobody");
+    assert_eq!(missing, "Error from server (NotFound): pods \"nobody\" not found\n");
+    assert_eq!(shell.line("kubectl describe cronjobs -A"), "No resources found\n");
+}

@@ -1,0 +1,132 @@
+//! Flags of all sorts, and what they do.
+
+use std::path::Path;
+
+use crate::shell::Shell;
+use crate::verbs::check;
+
+#[test]
+fn what_is_made_without_a_manifest() {
+    let mut shell = Shell::new(Path::new("."), "flags");
+    check(
+        &mut shell,
+        &[
+            ("kubectl run p --image=nginx --expose", "error: --port must be set when exposing a service"),
+            (
+                "kubectl run p --image=nginx --port=80 --expose --annotations=a=b --image-pull-policy=Never",
+                "pod/p created\nservice/p created",
+            ),
+            ("kubectl get pod p -o jsonpath={.metadata.annotations.a}{.spec.containers[0].imagePullPolicy}", "bNever"),
+            ("kubectl get service p -o jsonpath={.spec.selector.run}", "p"),
+            (
+                "kubectl run q --image=nginx --overrides='{\"spec\":{\"nodeName\":\"n\"}}' --dry-run=client -o jsonpath={.spec.nodeName}",
+                "n",
+            ),
+            ("kubectl run q --image=nginx --overrides=[", "error: Invalid JSON Patch: …"),
+            ("kubectl run q --image=nginx --rm", "error: --rm: no terminal into a container is simulated…"),
+            ("kubectl expose pod p --port=80 --name=x -l tier=front", "service/x exposed"),
+            ("kubectl get service x -o jsonpath={.metadata.labels}", "{\"tier\":\"front\"}"),
+            ("kubectl create deployment d --image=nginx -r 0", "deployment.apps/d created"),
+            (
+                "kubectl create deployment e --image=a --image=b -- sh",
+                "error: cannot specify multiple --image options and command",
+            ),
+            ("kubectl create configmap c --append-hash --from-literal=a=b", "configmap/c-…"),
+            (
+                "kubectl create pdb b --selector=a=b --min-available=1 --dry-run=client -o yaml",
+                "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata:\n  name: b\nspec:\n  minAvailable: 1\n  selector:\n    \
+                 matchLabels:\n      a: b\nstatus:\n  currentHealthy: 0\n  desiredHealthy: 0\n  disruptionsAllowed: 0\n  expectedPods: 0",
+            ),
+            (
+                "kubectl autoscale deployment d --max=3 --dry-run=client -o yaml",
+                "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata:\n  name: d\nspec:\n  maxReplicas: 3\n  \
+                 scaleTargetRef:\n    apiVersion: apps/v1\n    kind: Deployment\n    name: d\nstatus:\n  currentMetrics: null\n  \
+                 desiredReplicas: 0",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn roles_are_made_of_verbs_resources_and_paths() {
+    let mut shell = Shell::new(Path::new("."), "roles");
+    check(
+        &mut shell,
+        &[
+            (
+                "kubectl create role r --verb=foo,get --resource=pods",
+                "Warning: 'foo' is not a standard resource verb\nrole.rbac.authorization.k8s.io/r created",
+            ),
+            (
+                "kubectl create clusterrole m --verb=get --non-resource-url=/metrics,/logs/*",
+                "clusterrole.rbac.authorization.k8s.io/m created",
+            ),
+            (
+                "kubectl get clusterrole m -o jsonpath={.rules}",
+                "[{\"nonResourceURLs\":[\"/metrics\",\"/logs/*\"],\"verbs\":[\"get\"]}]",
+            ),
+            (
+                "kubectl create clusterrole m --verb=list --non-resource-url=/a",
+                "error: invalid verb: 'list' for nonResourceURL",
+            ),
+            (
+                "kubectl create clusterrole m --verb=get --non-resource-url=a",
+                "error: nonResourceURL should start with /",
+            ),
+            (
+                "kubectl create clusterrole m --verb=get --non-resource-url=/a/*/b",
+                "error: nonResourceURL only supports wildcard matches when '*' is at the end",
+            ),
+            ("kubectl create clusterrole m --verb=get", "error: one of resource or nonResourceURL must be specified"),
+            (
+                "kubectl create clusterrole m --aggregation-rule=a=b --verb=get",
+                "error: aggregation rule must be specified without nonResourceURLs, verbs, resources or resourceNames",
+            ),
+            (
+                "kubectl create clusterrole all --verb=* --resource=* --dry-run=client -o jsonpath={.rules[0].apiGroups}",
+                "[\"*\"]",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn names_alone_and_flags_that_change_nothing() {
+    let mut shell = Shell::new(Path::new("."), "names");
+    shell.line("kubectl run p --image=nginx");
+    check(
+        &mut shell,
+        &[
+            ("kubectl -v=6 get pod p -o name", "pod/p"),
+            ("kubectl get pod p -o name --v=9", "pod/p"),
+            ("kubectl wait pod/p --for=condition=Ready -o name", "pod/p"),
+            ("kubectl wait pod/p --for=condition=Ready -o jsonpath={.metadata.name}", "p"),
+            (
+                "kubectl patch pod p --subresource=resize -p {}",
+                "error: containers that run are not resized here; change…",
+            ),
+            ("kubectl delete pod p -i", "error: -i: nobody can be asked here; --dry-run=client shows what would be…"),
+            ("kubectl delete pod p -o yaml", "error: unexpected -o output mode: yaml. We only support '-o name'"),
+            ("kubectl delete pod p -o name", "pod/p"),
+        ],
+    );
+}
+
+#[test]
+fn a_command_is_recorded() {
+    let mut shell = Shell::new(Path::new("."), "record");
+    shell.line("kubectl create deployment web --image=nginx:1");
+    check(
+        &mut shell,
+        &[
+            (
+                "kubectl set image deploy/web nginx=nginx:2 --record",
+                "Flag --record has been deprecated, --record will be removed in the future\ndeployment.apps/web image updated",
+            ),
+            (
+                "kubectl get deploy web -o jsonpath={.metadata.annotations.kubernetes\\.io/change-cause}",
+                "kubectl set image deploy/web nginx=nginx:2 --record=true",
+            ),
+        ],
+    );
+}

@@ -1,0 +1,51 @@
+//! `get`: kinds by all their names, and the formats that it prints.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use crate::shell::Shell;
+use crate::verbs::check;
+
+#[test]
+fn what_is_asked_for_is_found_and_printed() {
+    let mut shell = Shell::new(Path::new("."), "get");
+    let files = [
+        ("path", "{.metadata.name}!"),
+        ("go", "{{.kind}}"),
+        ("columns", "NAME N\n.metadata.name  .spec.replicas\n"),
+        ("bad", "A B\n.a\n"),
+    ];
+    shell.cluster.kubectl.files =
+        Rc::new(files.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect());
+    #[rustfmt::skip]
+    let script = [
+        ("kubectl create deployment web --image=nginx:1.27 --replicas=2", "deployment.apps/web created"),
+        ("kubectl rollout status deploy web", "*deployment \"web\" successfully rolled out"),
+        ("kubectl get deploy.apps,deployments.v1.apps -o name", "deployment.apps/web"),
+        ("kubectl get rs.batch", "error: the server doesn't have a resource type \"rs.batch\""),
+        ("kubectl get pods nope --ignore-not-found", ""),
+        ("kubectl get cronjobs --ignore-not-found", ""),
+        ("kubectl get deploy web --subresource=scale", "NAME   DESIRED   AVAILABLE   AGE\nweb    2         2           …"),
+        ("kubectl get deploy web --subresource=scale -o jsonpath={.kind}/{.status.replicas}", "Scale/2"),
+        ("kubectl get deploy web --subresource=status -o name", "deployment.apps/web"),
+        ("kubectl get deploy --subresource=status", "error: subresource cannot be used when bulk resources are specified"),
+        ("kubectl get deploy web --subresource=heart", "Error from server (NotFound): the server could not find the requested resource"),
+        ("kubectl get deploy web -o go-template --template={{.kind}}", "Deployment"),
+        ("kubectl get deploy web --template={{.kind}}", "Deployment"),
+        ("kubectl get deploy web -o go-template-file=go", "Deployment"),
+        ("kubectl get deploy web -o jsonpath-file=path", "web!"),
+        ("kubectl get deploy web -o jsonpath-file=nowhere", "error: open nowhere: no such file or directory"),
+        ("kubectl get deploy web -o custom-columns-file=columns", "NAME   N\nweb    2"),
+        ("kubectl get deploy web -o custom-columns-file=bad", "error: expected as many titles in the first line as paths in the second, got 2 and 1"),
+        ("kubectl get deploy web -o jsonpath-as-json={.metadata.labels}", "[\n    {\n        \"app\": \"web\"\n    }\n]"),
+        ("kubectl get deploy web -o template", "error: template format specified but no template given"),
+        ("kubectl get pods --chunk-size=many", "error: invalid argument \"many\" for \"--chunk-size\" flag: …"),
+    ];
+    check(&mut shell, &script);
+    shell.calls.clear();
+    assert_eq!(shell.line("kubectl get pods --chunk-size=1 --no-headers").lines().count(), 2);
+    assert_eq!(shell.calls.len(), 2, "{:?}", shell.calls);
+    let shown = shell.line("kubectl get cm,all,deploy -o name");
+    let of = |kind: &str| shown.lines().filter(|line| line.starts_with(kind)).count();
+    assert_eq!((of("configmap/"), of("pod/"), of("deployment.apps/")), (1, 2, 1), "{shown}");
+}
