@@ -8,7 +8,7 @@ use std::time::Duration;
 use kubestep::bugs;
 use kubestep::cluster::scenario::{Plugged, Scenario};
 use kubestep::debugger::record::Record;
-use kubestep::lab::{Exercise, Failure, Judging, TABLE, Verdict, process, report, shelf, twin};
+use kubestep::lab::{Exercise, Failure, Judging, TABLE, Verdict, building, process, report, shelf, twin};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -25,7 +25,7 @@ fn mutants(exercise: &Exercise) -> Vec<Mutant> {
 }
 
 fn program(package: &str) -> PathBuf {
-    process::build(root(), package).unwrap_or_else(|verdict| panic!("{package}: {verdict:?}"))
+    building::build(root(), package).unwrap_or_else(|verdict| panic!("{package}: {verdict:?}"))
 }
 
 /// What is tested of each exercise: `cargo test --test exercises ownership` for one.
@@ -115,6 +115,14 @@ fn the_twin_judges_alike() {
     assert_eq!(twin::judge(Path::new("/no/such/program"), &TABLE[0], &program, &[]), None);
 }
 
+/// What a process prints is no verdict, whatever it sounds like.
+#[test]
+fn one_that_only_talks_of_panics_passes() {
+    let exercise = Exercise::find("ownership").unwrap();
+    let verdict = process::grade_program(&program("mutants"), &["misbehaving", "function-talks-of-panics"], exercise);
+    assert!(verdict.passes(), "{verdict:?}");
+}
+
 /// A controller is asked again and again, and by several threads; yet what it does is found out once, and said as what it is.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "how long the grader takes is the question")]
@@ -137,6 +145,7 @@ fn a_controller_that_misbehaves_is_named_and_ends() {
         ("replicaset", "prints-without-end", "it prints without end"),
         ("replicaset", "remembers", "what is the same is answered the same, whatever came before"),
         ("ownership", "function-remembers", "what is the same is answered the same, whatever came before"),
+        ("ownership", "function-asks-the-judge", "what is right, is not to be had from here"),
     ];
     let mut wrong = String::new();
     for (exercise, name, says) in cases {

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kubestep::lab::{Exercise, process, shelf};
+use kubestep::lab::{Exercise, building, shelf};
 use pty::Terminal;
 
 mod pty;
@@ -33,7 +33,7 @@ impl Class {
             let solution = shelf::read(&shelf::solution(root, exercise)).unwrap();
             shelf::write(&shelf::solution(&class.0, exercise), &solution).unwrap();
         }
-        let program = process::build(root, "solution-01-ownership").unwrap();
+        let program = building::build(root, "solution-01-ownership").unwrap();
         shelf::write(&class.cargo(), &CARGO.replace("PROGRAM", &program.display().to_string())).unwrap();
         fs::set_permissions(class.cargo(), fs::Permissions::from_mode(0o755)).unwrap();
         class

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 
 use crate::lab::twin::{self, Twin};
-use crate::lab::{Exercise, TABLE, Verdict, process, progress, report, shelf};
+use crate::lab::{Exercise, TABLE, Verdict, process, progress, report, seal, shelf};
 
 /// A verdict that takes longer is one that somebody waits for.
 const LONG: Duration = Duration::from_secs(3);
@@ -83,6 +83,12 @@ pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -
     let start = Instant::now();
     let verdict = process::grade(root, exercise);
     write!(out, "{}", report::shown(root, exercise, &verdict))?;
+    if verdict.passes()
+        && let [first, rest @ ..] = seal::changed(root).as_slice()
+    {
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        writeln!(out, "  note: what judged this is not what was shipped: {first}{more} changed since the commit")?;
+    }
     progress::remember(root, exercise, &verdict).map_err(|error| anyhow!(error))?;
     if start.elapsed() > LONG && std::io::stderr().is_terminal() && !matches!(twin::find(root), Twin::Ready(_)) {
         let took = start.elapsed().as_secs();

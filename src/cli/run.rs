@@ -15,7 +15,7 @@ use crate::debugger::record::{self, Record};
 
 use super::Source;
 
-/// A scenario that never comes to rest ends after this much virtual time.
+/// A scenario that never comes to rest ends when so much virtual time has passed that it has not slept itself.
 const AT_MOST: Duration = Duration::from_secs(3600);
 
 /// Manifests are at rest when nothing has happened for this long: a probe may begin late, and a try comes after the other.
@@ -30,15 +30,22 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
     let origin = cluster.engine.now();
     let mut record = Record::new(origin, &scenario.namespace);
     let bar = if io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-    let (mut said, mut quiet_since) = (0, None);
+    let (mut said, mut quiet_since, mut slept) = (0, None, Duration::ZERO);
     // A scenario says itself how long it takes.
     let rest = if source.filename.is_empty() { Duration::ZERO } else { REST };
-    while cluster.engine.now() - origin < AT_MOST {
+    let at_rest = loop {
+        let (now, asleep) = (cluster.engine.now(), cluster.is_asleep());
+        if now - origin >= AT_MOST + slept {
+            break false;
+        }
         quiet_since = cluster.is_quiet().then(|| quiet_since.unwrap_or(cluster.engine.now()));
         if quiet_since.is_some_and(|since| cluster.engine.now() - since >= rest || !cluster.may_stir(rest)) {
-            break;
+            break true;
         }
-        let Some(step) = cluster.step() else { break };
+        let Some(step) = cluster.step() else { break true };
+        if asleep {
+            slept += cluster.engine.now() - now;
+        }
         if out.is_some() {
             record.add(&cluster.engine, &step);
         }
@@ -50,9 +57,15 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
         for (_, task, message) in cluster.engine.take_crashes() {
             bar.suspend(|| eprintln!("{task} panicked: {message}"));
         }
-    }
+    };
     bar.finish_and_clear();
     say(&cluster, &mut said)?;
+    if !at_rest {
+        let _ = writeln!(
+            io::stderr(),
+            "ended after an hour of virtual time, beside what the scenario slept: the cluster does not come to rest"
+        );
+    }
     if let Some(folder) = out {
         let state = record::state(&cluster.engine, &scenario.namespace);
         let printed = cluster.kubectl.printed_since(0);

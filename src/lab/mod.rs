@@ -8,14 +8,15 @@
 //! - [`reconcile`]: how one that is a controller runs in the cluster, in every order of events within a bound.
 //! - [`plug`]: a learner's part in a cluster of one's own; [`oracle`]: a function in it; [`admitting`], [`controlling`],
 //!   [`scheduling`] and [`placing`]: where it has its place.
-//! - [`shelf`]: the files: what is handed out, what the learner has made of it.
+//! - [`shelf`]: the files: what is handed out, what the learner has made of it. [`building`]: a program made of them;
+//!   [`seal`]: whether what judges is what was shipped.
 //! - [`twin`]: this program built with optimisation, which judges sooner.
 //! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words; [`words`]: a case and its
 //!   answers in words; [`printed`]: what a learner's code prints.
 //!
 //! To add an exercise: a module here that says its rule, its questions and its known mistakes; a row in [`TABLE`]; a
-//! package in `exercises/` with a `stub.rs`, one in `solutions/` with the answer, other right answers and mutants; both
-//! named in the workspace's members. What a learner reads of a wrong function `KUBESTEP_BLESS=1` writes into
+//! package in `exercises/` with a `stub.rs`, sealed (see [`seal`]), one in `solutions/` with the answer, other right answers and
+//! mutants; both named in the workspace's members. What a learner reads of a wrong function `KUBESTEP_BLESS=1` writes into
 //! `function/verdicts/`, to be read once more.
 //!
 //! Left out: some functions are asked by the grader only. They are smaller than the cluster's own part, or know less than it;
@@ -30,6 +31,7 @@ use crate::cluster::Parts;
 
 pub mod admission;
 mod admitting;
+pub mod building;
 pub mod cache;
 pub mod cni;
 pub mod collect;
@@ -60,6 +62,7 @@ pub mod restart;
 pub mod rollout;
 mod scheduling;
 pub mod score;
+pub mod seal;
 pub mod shelf;
 pub mod sync;
 pub mod trace;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::reconcile::partner::Process;
-use super::{Exercise, Judging, TABLE, Verdict, process, shelf};
+use super::{Exercise, Judging, TABLE, Verdict, building, shelf};
 use crate::cluster::Parts;
 use crate::cluster::scenario::{Plugged, Scenario};
 
@@ -23,11 +23,12 @@ pub fn plug(scenario: &mut Scenario) -> Result<(), String> {
             file.strip_prefix(&root).unwrap_or(&file).display()
         ));
     }
-    let program = process::build(&root, &process::package("exercise", exercise)).map_err(|verdict| match verdict {
-        Verdict::DoesNotCompile(words) => format!("{name} does not compile:\n{words}"),
-        Verdict::Stopped(how) => how,
-        other => format!("{name} cannot be built: {other:?}"),
-    })?;
+    let program =
+        building::build(&root, &building::package("exercise", exercise)).map_err(|verdict| match verdict {
+            Verdict::DoesNotCompile(words) => format!("{name} does not compile:\n{words}"),
+            Verdict::Stopped(how) => how,
+            other => format!("{name} cannot be built: {other:?}"),
+        })?;
     scenario.plugged = Plugged(Some(parts(&program)));
     Ok(())
 }

@@ -1,29 +1,32 @@
-//! The process that a learner's code runs in: built alone, asked, limited, and judged by what it answered.
+//! The process that a learner's code runs in: asked, limited, and judged by what it answered.
 //!
 //! The limits are seconds of real time, memory (by the shell's `ulimit`, where there is one) and bytes printed. The
 //! process is the leader of a group, and whatever it starts ends with it. This is not a sandbox: a learner's code is the
 //! learner's own, and may read and write their files.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use super::building::{build, package};
 use super::pipe::{self, LAST_WORDS, PRINTED, Pipe};
 use super::reconcile::partner::Process;
 use super::reconcile::trial;
 use super::twin::{self, Twin};
-use super::{Exercise, Failure, Judging, Verdict, shelf};
+use super::{Exercise, Failure, Judging, Verdict, seal, shelf};
 
 /// What an answer begins with, so that what a learner prints is not taken for one.
 pub const ANSWER: &str = "answer: ";
 
-/// So long may one answer take, and all of them together but for what there is for each.
+/// So long may one answer take, and twice that all of them together but for what there is for each.
 const SECONDS: Duration = Duration::from_secs(4);
 /// So long may each answer take on average. Right ones take a hundredth of it; a machine may be busy.
 pub(super) const FOR_EACH: Duration = Duration::from_millis(25);
 /// Address space, of which the allocator reserves a good part before it is used.
 const MEMORY_KIB: u32 = 4 << 20;
+/// What a process exits with whose main thread has panicked.
+const PANICKED: i32 = 101;
 /// Of what a panic says, so many characters are shown, in so many lines.
 const PANIC: usize = 600;
 const PANIC_LINES: usize = 12;
@@ -34,7 +37,11 @@ pub fn grade(root: &Path, exercise: &Exercise) -> Verdict {
         Err(error) => Verdict::Stopped(error),
         Ok(false) => Verdict::NotStarted,
         Ok(true) => {
-            let verdict = match build(root, &package("exercise", exercise)) {
+            let built = match seal::broken(root, exercise) {
+                Some(how) => Err(Verdict::Stopped(how)),
+                None => build(root, &package("exercise", exercise)),
+            };
+            let verdict = match built {
                 Ok(program) => grade_fast(root, &program, exercise),
                 Err(verdict) => verdict,
             };
@@ -63,11 +70,6 @@ pub fn grade_solution(root: &Path, exercise: &Exercise) -> Verdict {
     }
 }
 
-/// The package of an exercise on a shelf: `exercise` or `solution`.
-pub(super) fn package(shelf: &str, exercise: &Exercise) -> String {
-    format!("{shelf}-{}", exercise.folder.replace('_', "-"))
-}
-
 /// Asks a program that is built.
 pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) -> Verdict {
     match exercise.judging {
@@ -87,34 +89,6 @@ pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) ->
             let judged = trial::judge(exercise.name(), plan, make);
             judged.map_or_else(|failure| Verdict::Fails(*failure), Verdict::Passes)
         }
-    }
-}
-
-/// Where cargo puts what it builds.
-pub(super) fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
-}
-
-/// Builds one package alone. Gives its program.
-///
-/// # Errors
-/// The verdict: rustc's own words, or that cargo cannot be started.
-pub fn build(root: &Path, package: &str) -> Result<PathBuf, Verdict> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let target = target(root);
-    let built = Command::new(cargo)
-        .current_dir(root)
-        .args(["build", "--quiet", "--package", package, "--bin", package, "--target-dir"])
-        .arg(&target)
-        // An exercise needs no book. Where this program has one, the same library serves both: it is not built twice.
-        .args(if cfg!(feature = "book") { &["--package", "kubestep", "--lib"][..] } else { &[] })
-        .output();
-    match built {
-        Err(error) => Err(Verdict::Stopped(format!("cargo cannot be started: {error}"))),
-        Ok(output) if !output.status.success() => {
-            Err(Verdict::DoesNotCompile(String::from_utf8_lossy(&output.stderr).into_owned()))
-        }
-        Ok(_) => Ok(target.join("debug").join(format!("{package}{}", std::env::consts::EXE_SUFFIX))),
     }
 }
 
@@ -185,22 +159,31 @@ impl Asked {
         }
     }
 
-    /// Tells it all questions, the last that it is told, and gives its answers: as many as came in time.
+    /// Tells it all questions, the last that it is told, and gives its answers: as many as came in time. Each has to come
+    /// in the time that there was up to it, so one that is slow with each is found out soon. And how long the next was
+    /// waited for.
     #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
-    fn answers(&mut self, questions: &[String]) -> Vec<String> {
+    fn answers(&mut self, questions: &[String]) -> (Vec<String>, Duration) {
         let asked = questions.join("\n") + "\n";
         // One that does not read its questions must not hold up the grader.
         let input = self.input.take();
         std::thread::spawn(move || input.map(|mut input| drop(input.write_all(asked.as_bytes()))));
-        let end = Instant::now() + time_for(questions.len());
-        let next = || self.output.line_with(ANSWER, end.min(Instant::now() + SECONDS));
-        std::iter::from_fn(next).take(questions.len()).collect()
+        let start = Instant::now();
+        let (mut answers, mut last) = (Vec::new(), start);
+        while answers.len() < questions.len()
+            && let Some(answer) =
+                self.output.line_with(ANSWER, (start + time_for(answers.len())).min(Instant::now() + SECONDS))
+        {
+            answers.push(answer);
+            last = Instant::now();
+        }
+        (answers, last.elapsed())
     }
 }
 
-/// How long that many answers may take.
-fn time_for(questions: usize) -> Duration {
-    SECONDS + FOR_EACH.saturating_mul(u32::try_from(questions).unwrap_or(u32::MAX))
+/// In what time the answer after that many has to be there. A machine may be busy for a while.
+fn time_for(answered: usize) -> Duration {
+    2 * SECONDS + FOR_EACH.saturating_mul(u32::try_from(answered).unwrap_or(u32::MAX))
 }
 
 /// Runs a program on the questions and returns its answers, as many as questions.
@@ -210,25 +193,25 @@ fn time_for(questions: usize) -> Duration {
 fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<String>, (String, usize)> {
     let none = questions.len();
     let mut asked = Asked::start(program, arguments).map_err(|how| (how, none))?;
-    let answers = asked.answers(questions);
+    let (answers, waited) = asked.answers(questions);
     let answered = answers.len();
     let at = format!(" at question {} of {none}", answered + 1);
     let Asked { mut child, output, errors, .. } = asked;
     if answered < none {
-        let (one, all) = (SECONDS.as_secs(), time_for(none).as_secs());
-        let endless = || format!("it does not come to an end: no answer{at} within {one} s ({all} s for all)");
-        return Err((obituary(&mut child, output, errors, &at).unwrap_or_else(endless), answered));
+        let late = || match waited < SECONDS {
+            true => format!("it takes too long: more than {} ms for each of {answered} answers", FOR_EACH.as_millis()),
+            false => format!("it does not come to an end: no answer{at} within {} s", waited.as_secs()),
+        };
+        return Err((obituary(&mut child, output, errors, &at).unwrap_or_else(late), answered));
     }
     let ended = ended_within(&mut child, SECONDS);
     end_group(&child);
     let (rest, errors) = (output.last_words(), errors.last_words());
     let more = rest.lines().filter(|line| line.starts_with(ANSWER)).count();
-    match (how_it_ended(rest.len().max(errors.len()), &errors, " after the last question"), ended) {
+    let printed = rest.len().max(errors.len());
+    match (how_it_ended(ended, printed, &errors, " after the last question"), ended) {
         (Some(how), _) => Err((how, none)),
         (None, None) => Err(("it does not come to an end: it runs on after the last question".to_owned(), none)),
-        (None, Some(status)) if !status.success() => {
-            Err((format!("it ends the process ({status}) after the last question"), none))
-        }
         _ if more > 0 => Err((format!("it gives {} answers to {none} questions", answered + more), none)),
         _ => Ok(answers),
     }
@@ -265,13 +248,13 @@ pub(super) fn obituary(child: &mut Child, output: Pipe, errors: Pipe, at: &str) 
     end_group(child);
     let told = errors.passed();
     let errors = errors.last_words();
-    let how = how_it_ended(printed.max(told + errors.len()), &errors, at);
+    let how = how_it_ended(status, printed.max(told + errors.len()), &errors, at);
     how.or_else(|| status.map(|status| format!("it ends the process ({status}){at}")))
 }
 
 /// How the process ended; None if it had to be ended, after this time.
 #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
-fn ended_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
+pub(super) fn ended_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
     let start = Instant::now();
     while start.elapsed() < time {
         if let Ok(Some(status)) = child.try_wait() {
@@ -294,15 +277,18 @@ pub(super) fn end_group(child: &Child) {
     }
 }
 
-/// How a process ended, by what it printed; None if that says nothing.
-fn how_it_ended(printed: usize, errors: &str, at: &str) -> Option<String> {
+/// How a process ended that did not end well: by its status, and what it printed last. None: it ended well, or had to be
+/// ended and has printed no more than it may.
+fn how_it_ended(status: Option<ExitStatus>, printed: usize, errors: &str, at: &str) -> Option<String> {
     if printed >= PRINTED {
         return Some(format!("it prints without end, or too much: more than {} MiB{at}", PRINTED >> 20));
     }
-    if errors.contains("memory allocation of") {
+    // Who prints such words and goes on has not come to such an end.
+    let status = status.filter(|status| !status.success())?;
+    if errors.contains("memory allocation of") && status.code() != Some(PANICKED) {
         return Some(format!("it asks for more than {} GiB of memory{at}", MEMORY_KIB >> 20));
     }
-    if let Some((_, said)) = errors.split_once("panicked at ") {
+    if let Some((_, said)) = errors.split_once("panicked at ").filter(|_| status.code() == Some(PANICKED)) {
         // How to get a backtrace is no news: here nobody can.
         let said = said.lines().filter(|line| !line.starts_with("note: ")).take(PANIC_LINES);
         let said = said.collect::<Vec<_>>().join("\n").replacen(":\n", ": ", 1);
@@ -312,5 +298,8 @@ fn how_it_ended(printed: usize, errors: &str, at: &str) -> Option<String> {
             at => format!("it panics{at}\nat {said}"),
         });
     }
-    errors.contains("has overflowed its stack").then(|| format!("it calls itself without end{at}"))
+    if errors.contains("has overflowed its stack") {
+        return Some(format!("it calls itself without end{at}"));
+    }
+    Some(format!("it ends the process ({status}){at}"))
 }

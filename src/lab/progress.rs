@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exercise, TABLE, Verdict, shelf};
+use super::{Exercise, TABLE, Verdict, seal, shelf};
 use crate::object::sha256;
 
 /// What is remembered, by the names of exercises.
@@ -30,6 +30,9 @@ pub struct Record {
     pub begun: u64,
     /// When it passed first, in seconds since 1970; 0: not yet.
     pub passed: u64,
+    /// What judged it was not what was shipped.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_changed_grader: bool,
 }
 
 impl Record {
@@ -126,7 +129,10 @@ pub fn remember(root: &Path, exercise: &Exercise, verdict: &Verdict) -> Result<(
     let record = progress.entry(exercise.name().to_owned()).or_default();
     match verdict {
         Verdict::NotStarted => record.digest.clear(),
-        verdict => record.judged(verdict, digest(root, exercise), now()),
+        verdict => {
+            record.judged(verdict, digest(root, exercise), now());
+            record.by_changed_grader = verdict.passes() && !seal::changed(root).is_empty();
+        }
     }
     save(root, &progress)
 }
@@ -180,7 +186,10 @@ pub fn table(exports: &[Export]) -> String {
     for export in exports {
         text += &row(&export.name, &|exercise| match export.exercises.get(exercise.name()) {
             Some(record) if record.is_given() => "-".to_owned(),
-            Some(record) if record.passes() => record.minutes().unwrap_or_default().to_string(),
+            Some(record) if record.passes() => {
+                let mark = if record.by_changed_grader { "*" } else { "" };
+                format!("{}{mark}", record.minutes().unwrap_or_default())
+            }
             Some(_) => "...".to_owned(),
             None => String::new(),
         });
@@ -196,6 +205,9 @@ pub fn table(exports: &[Export]) -> String {
         let minutes = all(exercise);
         minutes.get(minutes.len() / 2).map_or(String::new(), u64::to_string)
     });
+    if exports.iter().flat_map(|export| export.exercises.values()).any(|record| record.by_changed_grader) {
+        text += "* what judged this was not what was shipped\n";
+    }
     text
 }
 
@@ -227,7 +239,7 @@ mod tests {
     use super::*;
 
     fn passed(begun: u64, passed: u64) -> Record {
-        Record { digest: "d".to_owned(), attempts: 1, begun, passed }
+        Record { digest: "d".to_owned(), attempts: 1, begun, passed, by_changed_grader: false }
     }
 
     #[test]
@@ -253,18 +265,19 @@ mod tests {
         let text = table(&[
             of("ann", &[("ownership", passed(60, 660)), ("update", tried)]),
             of("ben", &[("ownership", given), ("update", passed(0, 61))]),
-            of("cem", &[("ownership", passed(0, 1_200))]),
+            of("cem", &[("ownership", Record { by_changed_grader: true, ..passed(0, 1_200) })]),
         ]);
         let cells = |line: &str| -> Vec<String> {
             let cell = |n: usize| line.get(16 + 4 * n..20 + 4 * n).unwrap_or_default().trim().to_owned();
             vec![line[..16].trim().to_owned(), cell(1), cell(2)]
         };
-        let seen: Vec<Vec<String>> = text.lines().map(cells).collect();
+        let seen: Vec<Vec<String>> = text.lines().filter(|line| !line.starts_with('*')).map(cells).collect();
+        assert!(text.ends_with("\n* what judged this was not what was shipped\n"), "{text}");
         let wanted = [
             ["", "01", "02"],
             ["ann", "10", "..."],
             ["ben", "-", "2"],
-            ["cem", "20", ""],
+            ["cem", "20*", ""],
             ["have passed", "2", "1"],
             ["median minutes", "20", "2"],
         ];

@@ -30,6 +30,9 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
         Verdict::NotStarted => next(&mut text, &format!("{} in {file}", to_write(root, exercise))),
         Verdict::DoesNotCompile(words) => {
             text += &indented(words.trim_end());
+            if words.contains("src/main.rs") {
+                text += "  main.rs is not yours: it calls what stub.rs has, under that name and with that signature.\n";
+            }
             next(&mut text, &format!("mend {file}"));
         }
         Verdict::Stopped(how) => {

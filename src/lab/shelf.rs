@@ -9,6 +9,9 @@ use super::{Exercise, Failure, TABLE, Verdict, name_of};
 /// The line below which a learner writes. Above it, stub and solution are the same.
 pub const MARK: &str = "// Yours from here.";
 
+/// No file that is read here has more bytes.
+const LONGEST: u64 = 4 << 20;
+
 /// The folder of the project: the first above the current one that has exercises.
 ///
 /// # Errors
@@ -98,8 +101,58 @@ pub fn is_started(root: &Path, exercise: &Exercise) -> Result<bool, String> {
 
 /// How many places of a file say that nothing was written there.
 pub fn left_open(text: &str) -> usize {
-    let code = |line: &&str| line.split("//").next().unwrap_or_default().contains("lab::not_started()");
-    text.lines().filter(code).count()
+    code_of(text).matches("lab::not_started()").count()
+}
+
+/// A Rust file without comments, and without what stands in strings. Of raw strings only those are known that have no `"`
+/// in them.
+fn code_of(text: &str) -> String {
+    let (mut code, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(['"', '/', '\'']) {
+        code += &rest[..at];
+        let from = &rest[at..];
+        let length = match from.as_bytes() {
+            [b'/', b'/', ..] => from.find('\n').unwrap_or(from.len()),
+            [b'/', b'*', ..] => block_comment(from),
+            [b'"', ..] => string(from),
+            // A quote as a character, which begins no string.
+            [b'\'', b'"', b'\'', ..] => 3,
+            [b'\'', b'\\', _, b'\'', ..] => 4,
+            _ => {
+                code.push_str(&from[..1]);
+                1
+            }
+        };
+        rest = &from[length..];
+    }
+    code + rest
+}
+
+/// How long the comment is that the text begins with; comments may have comments in them.
+fn block_comment(text: &str) -> usize {
+    let (mut depth, mut at) = (0, 0);
+    loop {
+        match &text.as_bytes()[at..] {
+            [] => return at,
+            [b'/', b'*', ..] => (depth, at) = (depth + 1, at + 2),
+            [b'*', b'/', ..] if depth == 1 => return at + 2,
+            [b'*', b'/', ..] => (depth, at) = (depth - 1, at + 2),
+            _ => at += 1,
+        }
+    }
+}
+
+/// How long the string is that the text begins with.
+fn string(text: &str) -> usize {
+    let mut bytes = text.bytes().enumerate().skip(1);
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'\\' => drop(bytes.next()),
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// Hands the file out anew; what was there is kept beside it. Gives the path of that.
@@ -127,9 +180,18 @@ pub fn keep(file: &Path, ending: &str) -> Result<PathBuf, String> {
 /// Reads a text file.
 ///
 /// # Errors
-/// Names the file.
+/// Names the file, and what is wrong with it.
 pub fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+    let wrong = |what: &dyn std::fmt::Display| format!("{} cannot be read: {what}", path.display());
+    let file = fs::metadata(path).map_err(|error| wrong(&error))?;
+    if !file.is_file() || file.len() > LONGEST {
+        return Err(wrong(&format!("it is no file of at most {} MiB", LONGEST >> 20)));
+    }
+    let bytes = fs::read(path).map_err(|error| wrong(&error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count();
+        wrong(&format!("line {line} has something in it that is no UTF-8"))
+    })
 }
 
 /// Writes a text file.
@@ -139,4 +201,34 @@ pub fn read(path: &Path) -> Result<String, String> {
 pub fn write(path: &Path, text: &str) -> Result<(), String> {
     let made = path.parent().map_or(Ok(()), fs::create_dir_all);
     made.and_then(|()| fs::write(path, text)).map_err(|error| format!("{} cannot be written: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_code_is_left_open() {
+        for (text, open) in [
+            ("fn f() { kubestep::lab::not_started() }", 1),
+            ("fn f() { lab::not_started() }\nfn g() { lab::not_started() }", 2),
+            ("// lab::not_started()\nfn f() {}", 0),
+            ("/* lab::not_started() /* */ lab::not_started() */ fn f() {}", 0),
+            ("fn f() { g(\"lab::not_started() \\\" lab::not_started()\") }", 0),
+            ("const A: char = '\"'; fn f() { lab::not_started() } const B: char = '\"';", 1),
+            ("fn f<'a>(x: &'a str) { 1 / 2; lab::not_started() } /*", 1),
+            ("const C: [char; 2] = ['\\'', '\"']; fn f() { lab::not_started() } const S: &str = \"ä", 1),
+        ] {
+            assert_eq!(left_open(text), open, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_told_with_its_line() {
+        let path = std::env::temp_dir().join(format!("kubestep-shelf-{}", std::process::id()));
+        fs::write(&path, b"one\ntwo\xff\n").expect("there is room");
+        assert!(read(&path).unwrap_err().ends_with("line 2 has something in it that is no UTF-8"));
+        fs::remove_file(&path).expect("it is there");
+        assert!(read(&std::env::temp_dir()).unwrap_err().contains("no file of at most 4 MiB"));
+    }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-use super::{Exercise, Verdict, process};
+use super::{Exercise, Verdict, building};
 
 /// How it is built.
 pub const BUILD: &str = "cargo build --profile judge --no-default-features";
@@ -27,7 +27,7 @@ pub enum Twin {
 
 /// Looks for it.
 pub fn find(root: &Path) -> Twin {
-    let folder = process::target(root).join("judge");
+    let folder = building::target(root).join("judge");
     let program = folder.join(format!("kubestep{}", std::env::consts::EXE_SUFFIX));
     let Some(built) = written(&program) else { return Twin::None };
     let sources = std::fs::read_to_string(folder.join("kubestep.d")).unwrap_or_default();
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn one_that_is_older_than_its_sources_is_left_alone() {
         let root = std::env::temp_dir().join(format!("kubestep-twin-{}", std::process::id()));
-        let target = process::target(&root);
+        let target = building::target(&root);
         if target != root.join("target") {
             println!("skipped: needs a target folder of the project's own");
             return;

@@ -1,0 +1,182 @@
+//! A learner's package, built alone by cargo.
+//!
+//! - cargo goes by the times of files, and a file that is put back in its place has an old one. So a package whose files are
+//!   not those that its program was made from gets a new time before it is built.
+//! - What rustc works out while it compiles, consts and macros, may have no end. Once the library is there, a learner's
+//!   package has a minute.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::pipe;
+use super::process::{end_group, ended_within};
+use super::{Exercise, Verdict};
+use crate::object::sha256;
+
+/// So long may rustc work on a learner's file. It needs a second.
+const FOR_ONE: Duration = Duration::from_secs(60);
+/// So long may all take, the library and what it is made of as well.
+const FOR_ALL: Duration = Duration::from_secs(3600);
+/// Seconds of processor time for each of cargo's processes, for those that are left when the grader itself has ended.
+const CPU_SECONDS: u32 = 1200;
+/// What cargo says of each thing that it has built, or that is as it was.
+const ARTIFACT: &str = "{\"reason\":\"compiler-artifact\",";
+
+/// The package of an exercise on a shelf: `exercise` or `solution`.
+pub fn package(shelf: &str, exercise: &Exercise) -> String {
+    format!("{shelf}-{}", exercise.folder.replace('_', "-"))
+}
+
+/// Where cargo puts what it builds.
+pub fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
+/// Builds one package alone. Gives its program.
+///
+/// # Errors
+/// The verdict: rustc's own words, that it does not come to an end, or that cargo cannot be started.
+pub fn build(root: &Path, package: &str) -> Result<PathBuf, Verdict> {
+    let target = target(root);
+    let program = target.join("debug").join(format!("{package}{}", std::env::consts::EXE_SUFFIX));
+    let made = Made { sources: sources(root, package), note: program.with_extension("made"), program };
+    made.renew_unless_known();
+    let mut cargo = cargo();
+    cargo
+        .current_dir(root)
+        .args(["build", "--quiet", "--message-format=json-render-diagnostics"])
+        .args(["--package", package, "--bin", package, "--target-dir"])
+        .arg(&target)
+        // An exercise needs no book. Where this program has one, the same library serves both: it is not built twice.
+        .args(if cfg!(feature = "book") { &["--package", "kubestep", "--lib"][..] } else { &[] });
+    run(cargo, if package.starts_with("exercise-") { FOR_ONE } else { FOR_ALL })?;
+    made.keep_note();
+    Ok(made.program)
+}
+
+fn cargo() -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    if !cfg!(unix) {
+        return Command::new(cargo);
+    }
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("ulimit -t {CPU_SECONDS} 2>/dev/null; exec \"$0\" \"$@\"")]).arg(cargo);
+    // rustc ends with cargo.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+    shell
+}
+
+/// Runs cargo, which may take so long once the library is there.
+#[allow(clippy::disallowed_methods, reason = "a const that is worked out without end knows no virtual time")]
+fn run(mut cargo: Command, for_one: Duration) -> Result<(), Verdict> {
+    let stopped = |error: std::io::Error| Verdict::Stopped(format!("cargo cannot be started: {error}"));
+    let mut child =
+        cargo.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(stopped)?;
+    let (Some(output), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {
+        return Err(Verdict::Stopped("cargo has no pipes".to_owned()));
+    };
+    let (mut output, errors) = (pipe::follow(output), pipe::read(errors));
+    let mut until = Instant::now() + FOR_ALL;
+    while let Some(artifact) = output.line_with(ARTIFACT, until) {
+        if artifact.contains("\"kind\":[\"lib\"]") && artifact.contains("\"name\":\"kubestep\"") {
+            until = Instant::now() + for_one;
+        }
+    }
+    let late = Instant::now() >= until;
+    let status = ended_within(&mut child, if late { Duration::ZERO } else { FOR_ONE });
+    if status.is_none() {
+        end_group(&child);
+    }
+    let said = errors.last_words();
+    match status {
+        Some(status) if status.success() => Ok(()),
+        Some(_) => Err(Verdict::DoesNotCompile(said)),
+        None => Err(Verdict::Stopped(format!(
+            "rustc does not come to an end: it has worked on this file for {} s\n\
+             It runs whatever a const is made of, and each macro: does one of them go on for ever?",
+            FOR_ONE.as_secs()
+        ))),
+    }
+}
+
+/// What a program was made from.
+struct Made {
+    sources: Vec<PathBuf>,
+    program: PathBuf,
+    /// Beside the program: a digest of the files, and the time of the program that was made from them.
+    note: PathBuf,
+}
+
+impl Made {
+    fn renew_unless_known(&self) {
+        if std::fs::read_to_string(&self.note).ok() != self.said() {
+            for source in &self.sources {
+                let file = std::fs::File::options().append(true).open(source);
+                // What cannot be written keeps its time: it cannot have been changed, either.
+                let _ = file.and_then(|file| file.set_modified(now()));
+            }
+        }
+    }
+
+    fn keep_note(&self) {
+        if let Some(said) = self.said() {
+            let _ = std::fs::write(&self.note, said);
+        }
+    }
+
+    /// None: there is no program.
+    fn said(&self) -> Option<String> {
+        let made = std::fs::metadata(&self.program).and_then(|file| file.modified()).ok()?;
+        let texts: Vec<String> = self.sources.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+        Some(format!("{} {made:?}\n", sha256::hex(&texts.join("\n"))))
+    }
+}
+
+/// The files in a package's `src`.
+fn sources(root: &Path, package: &str) -> Vec<PathBuf> {
+    let (shelf, name) = package.split_once('-').unwrap_or(("", package));
+    let folder = root.join(format!("{shelf}s")).join(name.replacen('-', "_", 1)).join("src");
+    let files = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = files.filter(|path| path.is_file()).collect();
+    files.sort();
+    files
+}
+
+#[allow(clippy::disallowed_methods, reason = "cargo goes by real time")]
+fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_put_back_gets_a_new_time() {
+        let folder = std::env::temp_dir().join(format!("kubestep-made-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("there is room");
+        let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("there is room");
+        let source = folder.join("lib.rs");
+        let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let age = || std::fs::File::options().append(true).open(&source).and_then(|file| file.set_modified(old));
+        let is_old = || std::fs::metadata(&source).and_then(|file| file.modified()).expect("it is there") == old;
+        let made =
+            Made { sources: vec![source.clone()], program: folder.join("program"), note: folder.join("program.made") };
+        write("lib.rs", "one");
+        write("program", "");
+        age().expect("a file's time can be set");
+        made.renew_unless_known();
+        assert!(!is_old(), "nobody knows what the program was made from");
+        made.keep_note();
+        age().expect("a file's time can be set");
+        made.renew_unless_known();
+        assert!(is_old(), "the program was made from it");
+        write("lib.rs", "two");
+        age().expect("a file's time can be set");
+        made.renew_unless_known();
+        assert!(!is_old(), "the text is another");
+        std::fs::remove_dir_all(&folder).expect("it is there");
+    }
+}
