@@ -9,6 +9,8 @@
 //! - if there are too many, those go first that are not ready;
 //! - `status.replicas`, `status.readyReplicas` and `status.observedGeneration`, written only when they differ.
 //!
+//! A ReplicaSet that is being deleted is left alone, and so are its Pods: they are the garbage collector's business.
+//!
 //! Ask the API server for the Pods (`Api::list`). The cache (`context.store`) is quicker, but a little behind: that is the
 //! next exercise. What you use here has the shape of the kube-rs crates.
 

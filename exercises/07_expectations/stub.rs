@@ -8,8 +8,8 @@
 //! some of that. `observe` is told of each Pod that comes (no `old`), changes, or goes (no `new`), before you are called
 //! because of it. `context.remembered()` and `context.remember()` keep a value of a type of your own from call to call.
 //!
-//! The status is left out here. Pods that are too many are deleted, the first in the cache that is not needed; that can
-//! be done twice without harm.
+//! The status is left out here. A ReplicaSet that is being deleted is left alone, as before. Pods that are too many are
+//! deleted, the first in the cache that is not needed; that can be done twice without harm.
 
 #![allow(unused_imports)]
 

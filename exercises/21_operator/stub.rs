@@ -9,7 +9,7 @@
 //! - if the site changes, the Deployment follows. If somebody changes or deletes the Deployment, it becomes again what the
 //!   site asks for;
 //! - a Deployment of that name that is somebody else's is left alone, and so is a ConfigMap that is no site;
-//! - `replicas` that are no number from 0 upwards make nothing, and are not tried again until the site changes;
+//! - `replicas` that are no number from 0 upwards, or no image, change nothing, and are not tried again until the site changes;
 //! - the status says how many Pods the Deployment has (its `status.replicas`, as text). It is written only when it differs;
 //! - a site that is being deleted gets nothing any more.
 //!

@@ -104,6 +104,8 @@ pub(super) enum Slip {
     NeedsKey,
     NeedsEffect,
     ForEver,
+    FirstInit,
+    FirstTaintOnly,
 }
 
 impl Function for Admission {
@@ -133,6 +135,8 @@ impl Function for Admission {
         ("a toleration without a key is not recognised; it covers every taint", Slip::NeedsKey),
         ("a toleration without an effect is not recognised; it covers every effect", Slip::NeedsEffect),
         ("the tolerations that are added last for ever; they last 300 seconds", Slip::ForEver),
+        ("only the first of the init containers gets a pull policy", Slip::FirstInit),
+        ("the effect of a toleration is compared for one of the two taints only", Slip::FirstTaintOnly),
     ];
 
     fn questions() -> Vec<Case> {
@@ -142,11 +146,18 @@ impl Function for Admission {
             for (policy, init) in [(None, false), (Some("Never"), false), (None, true), (Some("Always"), true)] {
                 let container = |name: &str, policy| json!({"name": name, "image": image, "imagePullPolicy": policy});
                 let old = json!({"name": "old", "image": "nginx:1.27"});
-                let spec = match init {
-                    true => json!({"initContainers": [container("init", policy)], "containers": [old]}),
-                    false => json!({"containers": [container("app", policy), old]}),
+                let last = container("last", policy);
+                let specs = match init {
+                    true => [
+                        json!({"initContainers": [container("init", policy)], "containers": [old]}),
+                        json!({"initContainers": [old, last], "containers": [old]}),
+                    ],
+                    false => [
+                        json!({"containers": [container("app", policy), old]}),
+                        json!({"containers": [old, old, last]}),
+                    ],
                 };
-                all.push(Case { pod: pod(&spec), cluster: ready.clone() });
+                all.extend(specs.map(|spec| Case { pod: pod("dev", "web", &spec), cluster: ready.clone() }));
             }
         }
         let (high, usual) = (("high", 1000, false), ("usual", 5, true));
@@ -162,9 +173,14 @@ impl Function for Admission {
                     let text = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
                     let spec = json!({"containers": [{"name": "app", "image": "nginx:1.27"}], "priority": priority,
                         "serviceAccountName": text(account), "priorityClassName": text(class), "tolerations": tolerations});
-                    all.push(Case { pod: pod(&spec), cluster: cluster.clone() });
+                    all.push(Case { pod: pod("dev", "web", &spec), cluster: cluster.clone() });
                 }
             }
+        }
+        all.extend(elsewhere());
+        for tolerations in nearly() {
+            let spec = json!({"containers": [{"name": "app", "image": "nginx:1.27"}], "tolerations": tolerations});
+            all.push(Case { pod: pod("dev", "web", &spec), cluster: clusters[0].clone() });
         }
         all
     }
@@ -227,8 +243,50 @@ const NUMBERS: [Option<i32>; 4] = [None, Some(0), Some(1000), Some(5)];
 /// `--default-not-ready-toleration-seconds` and `--default-unreachable-toleration-seconds` are for these.
 const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
-fn pod(spec: &Value) -> Pod {
-    let meta = json!({"name": "web", "namespace": "dev"});
+/// Pods of other names in other namespaces, and classes of other names and numbers.
+fn elsewhere() -> Vec<Case> {
+    let low = ("low", -10, false);
+    let clusters = [
+        cluster(&["prod/default", "prod/api"], &[("critical", 2_000_000_000, false), low, ("usual", 0, false)]),
+        cluster(&["dev/api", "dev/default"], &[low, ("batch", -5, true), ("critical", 2_000_000_000, false)]),
+    ];
+    let mut all = Vec::new();
+    for (cluster, account) in clusters.iter().flat_map(|one| ["", "api", "default"].map(|two| (one, two))) {
+        for (class, priority) in ["", "critical", "low", "usual", "cri"]
+            .into_iter()
+            .flat_map(|one| [None, Some(-10), Some(-5)].map(|two| (one, two)))
+        {
+            for (namespace, name) in [("prod", "shop-1"), ("dev", "cart")] {
+                let text = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
+                let spec = json!({"containers": [{"name": "app", "image": "nginx:1.27"}], "priority": priority,
+                    "serviceAccountName": text(account), "priorityClassName": text(class)});
+                all.push(Case { pod: pod(namespace, name, &spec), cluster: cluster.clone() });
+            }
+        }
+    }
+    all
+}
+
+/// Tolerations for one of the two taints, or nearly: with each effect, each operator and another key.
+fn nearly() -> Vec<Value> {
+    let mut all = vec![Value::Null];
+    for key in [TAINTS[0], TAINTS[1], "node.kubernetes.io/not-ready-yet", "node.kubernetes.io/unreach"] {
+        for effect in [json!("NoExecute"), json!("NoSchedule"), json!("PreferNoSchedule"), Value::Null] {
+            let exists = json!({"key": key, "operator": "Exists", "effect": effect});
+            let equal =
+                json!({"key": key, "operator": "Equal", "value": "true", "effect": effect, "tolerationSeconds": 7});
+            let other = json!({"key": "dedicated", "operator": "Exists"});
+            all.extend([json!([exists]), json!([equal]), json!([other, exists]), json!([exists, equal])]);
+        }
+    }
+    all.extend(
+        ["NoExecute", "NoSchedule", "PreferNoSchedule"].map(|effect| json!([{"operator": "Exists", "effect": effect}])),
+    );
+    all
+}
+
+fn pod(namespace: &str, name: &str, spec: &Value) -> Pod {
+    let meta = json!({"name": name, "namespace": namespace});
     serde_json::from_value(json!({"metadata": meta, "spec": spec})).expect("it is a Pod")
 }
 
@@ -264,7 +322,12 @@ fn admit(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<(), Str
     let is = |one| slip == Some(one);
     let namespace = pod.metadata.namespace.clone().unwrap_or_default();
     let spec = pod.spec.get_or_insert_default();
-    let init = spec.init_containers.iter_mut().flatten().filter(|_| !is(Slip::NoInit));
+    let most = match slip {
+        Some(Slip::NoInit) => 0,
+        Some(Slip::FirstInit) => 1,
+        _ => usize::MAX,
+    };
+    let init = spec.init_containers.iter_mut().flatten().take(most);
     init.chain(&mut spec.containers).for_each(|container| set_pull_policy(container, slip));
     let named = spec.service_account_name.clone().filter(|_| !is(Slip::AccountOverwritten));
     let account = named.clone().unwrap_or_else(|| "default".to_owned());
@@ -344,7 +407,8 @@ fn add_tolerations(pod: &mut Pod, slip: Option<Slip>) {
     let covers = |one: &Toleration, taint: &str| {
         let key = one.key.as_deref().map_or(!is(Slip::NeedsKey), |key| key == taint);
         let effect = one.effect.as_deref().map_or(!is(Slip::NeedsEffect), |effect| effect == "NoExecute");
-        key && (effect || is(Slip::KeyIsEnough)) && !is(Slip::AlwaysAdds)
+        let enough = is(Slip::KeyIsEnough) || is(Slip::FirstTaintOnly) && taint == TAINTS[1];
+        key && (effect || enough) && !is(Slip::AlwaysAdds)
     };
     let missing: Vec<&str> = TAINTS.into_iter().filter(|taint| !all.iter().any(|one| covers(one, taint))).collect();
     if is(Slip::Replaces) {

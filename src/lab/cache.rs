@@ -119,6 +119,8 @@ enum Slip {
     DeletesLast,
     IgnoresOldList,
     TellsLateState,
+    NoNamespace,
+    OneGone,
 }
 
 impl Function for Caching {
@@ -137,6 +139,8 @@ impl Function for Caching {
         ("deletions found by a list are told after the rest", Slip::DeletesLast),
         ("a list that is empty is ignored", Slip::IgnoresOldList),
         ("a deletion is told with the state that the cache has; the event has the last one", Slip::TellsLateState),
+        ("the key is cut to the name; another namespace can have the same", Slip::NoNamespace),
+        ("only the first object that is not in the new list is taken out", Slip::OneGone),
     ];
 
     fn questions() -> Vec<Vec<Event>> {
@@ -150,6 +154,7 @@ impl Function for Caching {
             longest = longer.collect();
             all.extend(longest.clone());
         }
+        all.extend((0..300).map(walk));
         all
     }
 
@@ -190,20 +195,51 @@ fn all_of<T: fmt::Display>(all: &[T]) -> String {
     if all.is_empty() { "nothing".to_owned() } else { words::listed(all.iter().map(ToString::to_string)) }
 }
 
+/// Two of one name, in two namespaces, and two of one namespace.
+const KEYS: [&str; 4] = ["default/a", "other/a", "other/b", "other/b-2"];
+
+fn item(key: usize, revision: u64) -> Item {
+    Item { key: KEYS[key].to_owned(), revision }
+}
+
 /// What can happen at a revision, with two objects.
 fn events(revision: u64) -> Vec<Event> {
-    let item = |key: &str, revision| Item { key: format!("default/{key}"), revision };
     let mut all = Vec::new();
-    for key in ["a", "b"] {
+    for key in [0, 1] {
         all.push(Event::Added(item(key, revision)));
         all.push(Event::Modified(item(key, revision)));
         all.push(Event::Deleted(item(key, revision)));
     }
     let same = revision.saturating_sub(1).max(1);
     all.push(Event::Relisted(Vec::new()));
-    all.push(Event::Relisted(vec![item("b", same)]));
-    all.push(Event::Relisted(vec![item("a", revision), item("c", revision)]));
+    all.push(Event::Relisted(vec![item(1, same)]));
+    all.push(Event::Relisted(vec![item(0, revision), item(2, revision)]));
     all
+}
+
+/// A long history of four objects: this one of many.
+fn walk(n: usize) -> Vec<Event> {
+    let mut random = 7919 * (n as u64 + 1);
+    let mut next = |below: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % below
+    };
+    let length = 4 + n % 5;
+    let mut event = |revision: u64| {
+        let key = next(KEYS.len());
+        match next(7) {
+            0..=2 => Event::Added(item(key, revision)),
+            3 => Event::Modified(item(key, revision)),
+            4 => Event::Deleted(item(key, revision)),
+            _ => {
+                let some = next(1 << KEYS.len());
+                let listed = (0..KEYS.len()).filter(|at| some & (1 << at) != 0);
+                // One that nobody has written since has its old revision.
+                Event::Relisted(listed.map(|at| item(at, if at == key { revision - 1 } else { revision })).collect())
+            }
+        }
+    };
+    (9..9 + length).map(|revision| event(revision as u64)).collect()
 }
 
 fn apply(cache: &mut Cache, event: &Event, slip: Option<Slip>) -> Vec<Told> {
@@ -212,11 +248,11 @@ fn apply(cache: &mut Cache, event: &Event, slip: Option<Slip>) -> Vec<Told> {
             cache.insert(item.key.clone(), item.clone());
             vec![Told::Added(item.clone())]
         }
-        Event::Added(item) | Event::Modified(item) => vec![put(cache, item)],
+        Event::Added(item) | Event::Modified(item) => vec![put(cache, item, slip)],
         Event::Deleted(item) => {
             let old = match slip {
                 Some(Slip::KeepsDeleted) => cache.get(&item.key).cloned(),
-                _ => cache.remove(&item.key),
+                _ => cache.remove(&key_of(item, slip)),
             };
             match (slip, old) {
                 (Some(Slip::SilentUnknownDelete), None) => Vec::new(),
@@ -229,19 +265,25 @@ fn apply(cache: &mut Cache, event: &Event, slip: Option<Slip>) -> Vec<Told> {
     }
 }
 
-fn put(cache: &mut Cache, item: &Item) -> Told {
-    match cache.insert(item.key.clone(), item.clone()) {
+fn key_of(item: &Item, slip: Option<Slip>) -> String {
+    let name = item.key.rsplit('/').next().filter(|_| slip == Some(Slip::NoNamespace));
+    name.unwrap_or(&item.key).to_owned()
+}
+
+fn put(cache: &mut Cache, item: &Item, slip: Option<Slip>) -> Told {
+    match cache.insert(key_of(item, slip), item.clone()) {
         Some(old) => Told::Updated { old, new: item.clone() },
         None => Told::Added(item.clone()),
     }
 }
 
 fn relist(cache: &mut Cache, list: &[Item], slip: Option<Slip>) -> Vec<Told> {
-    let listed = |key: &String| list.iter().any(|item| item.key == *key);
-    let gone: Vec<Item> = cache.values().filter(|item| !listed(&item.key)).cloned().collect();
+    let listed = |one: &Item| list.iter().any(|item| key_of(item, slip) == key_of(one, slip));
+    let mut gone: Vec<Item> = cache.values().filter(|item| !listed(item)).cloned().collect();
+    gone.truncate(if slip == Some(Slip::OneGone) { 1 } else { usize::MAX });
     let mut deleted = Vec::new();
     if slip != Some(Slip::MissesDeletes) {
-        gone.iter().for_each(|item| drop(cache.remove(&item.key)));
+        gone.iter().for_each(|item| drop(cache.remove(&key_of(item, slip))));
         deleted = gone.into_iter().map(Told::Deleted).collect();
     }
     if slip == Some(Slip::DeletesSilently) {
@@ -251,7 +293,7 @@ fn relist(cache: &mut Cache, list: &[Item], slip: Option<Slip>) -> Vec<Told> {
         cache.clear();
     }
     let unchanged: Vec<Item> = cache.values().cloned().collect();
-    let all = list.iter().map(|item| (item, put(cache, item)));
+    let all = list.iter().map(|item| (item, put(cache, item, slip)));
     let silent = |item: &Item| slip == Some(Slip::OnlyChanged) && unchanged.contains(item);
     let put: Vec<Told> = all.filter(|(item, _)| !silent(item)).map(|(_, told)| told).collect();
     if slip == Some(Slip::DeletesLast) { [put, deleted].concat() } else { [deleted, put].concat() }

@@ -1,7 +1,8 @@
 //! Exercise 14: a CNI plugin that gives addresses. Mirrors `plugins/ipam/host-local` of containernetworking/plugins.
 //!
 //! Every sequence of three calls on a range of two addresses is asked, those of four that begin with a container that
-//! gets one, and shorter ones on folders that a crash, a leak or another configuration has left behind.
+//! gets one, and shorter ones on folders that a crash, a leak or another configuration has left behind. Others are on larger
+//! ranges, with containers and interfaces whose names are alike.
 //!
 //! Left out: several ranges, addresses that somebody asks for, files of older versions, the configuration's own errors.
 
@@ -122,6 +123,9 @@ pub(super) enum Slip {
     DelForgetsLast,
     CheckTrusts,
     CheckAnyInterface,
+    BeginsAlike,
+    SortedAsText,
+    DelCleans,
 }
 
 impl Function for Cni {
@@ -145,13 +149,19 @@ impl Function for Cni {
         ("DEL forgets which address was given last", Slip::DelForgetsLast),
         ("CHECK never fails", Slip::CheckTrusts),
         ("CHECK is content with an address of another interface", Slip::CheckAnyInterface),
+        ("an owner is recognised by how its name begins; c10 is not c1", Slip::BeginsAlike),
+        (
+            "addresses are taken in the order of their text, in which 10.1.2.10 comes before 10.1.2.9",
+            Slip::SortedAsText,
+        ),
+        ("DEL removes files that do not matter", Slip::DelCleans),
     ];
 
     fn questions() -> Vec<Case> {
         let mut all = Vec::new();
         let mut longest = vec![Vec::new()];
         for length in 1..=4 {
-            longest = longer(&longest);
+            longest = longer(&longest, &usual_calls());
             if length == 4 {
                 longest.retain(|calls| calls[0].command == Command::Add && calls[0].ifname == "eth0");
                 longest.retain(|calls| calls[0].container == "c1");
@@ -160,6 +170,17 @@ impl Function for Cni {
                 let case = |calls: &Vec<Call>| Case { range, files: files.clone(), calls: calls.clone() };
                 all.extend(longest.iter().filter(|_| length <= most).map(case));
             }
+        }
+        let names = similar_calls();
+        for (range, files) in others() {
+            let mut longest = vec![Vec::new()];
+            for _ in 1..=2 {
+                longest = longer(&longest, &names);
+                all.extend(longest.iter().map(|calls| Case { range, files: files.clone(), calls: calls.clone() }));
+            }
+            // As many as there is room for, and one more.
+            let adds: Vec<Call> = (0..=8).map(|n| call(Command::Add, &format!("n{n}"), "eth0")).collect();
+            all.extend((3..=8).map(|count| Case { range, files: files.clone(), calls: adds[..count].to_vec() }));
         }
         all
     }
@@ -232,21 +253,56 @@ fn starts() -> Vec<(Range, Files, usize)> {
     ]
 }
 
-/// Each sequence with one call more.
-fn longer(sequences: &[Vec<Call>]) -> Vec<Vec<Call>> {
-    let call = |command, container: &str, ifname: &str| Call {
-        command,
-        container: container.to_owned(),
-        ifname: ifname.to_owned(),
+/// Larger ranges, in which addresses are not in the order of their text, and folders with files of others, whose names begin
+/// or end alike, and with what does not matter.
+fn others() -> Vec<(Range, Files)> {
+    let address = |last: u8| Ipv4Addr::new(10, 1, 2, last);
+    let range = |start, end, gateway| Range { start: address(start), end: address(end), gateway: address(gateway) };
+    let files = |last: Option<&str>, taken: &[(u8, &str)]| -> Files {
+        let taken = taken.iter().map(|(at, owner)| (address(*at).to_string(), owner.replace(' ', "\r\n")));
+        // Who cleans up by hand has left a note.
+        let more = [("README".to_owned(), "ask bob".to_owned())];
+        let last = last.map(|last| (LAST.to_owned(), last.to_owned()));
+        taken.chain(more).chain(last).collect()
     };
-    let next = [
+    let (small, large) = (range(8, 12, 8), range(1, 254, 1));
+    vec![
+        (small, files(None, &[])),
+        (small, files(Some("10.1.2.9"), &[(10, "c10 eth0")])),
+        (small, files(Some("10.1.2.12"), &[(9, "c1 eth01"), (11, "c2 eth0")])),
+        (small, files(Some("10.1.2.10"), &[(9, "xc1 eth0"), (200, "gone eth0")])),
+        (small, files(Some("10.1.2.12"), &[(10, "c1 veth0"), (12, "c10 eth0")])),
+        // A crash has left it empty.
+        (small, files(Some(""), &[(9, "c10 eth01")])),
+        (large, files(Some("10.1.2.99"), &[(100, "gone eth0"), (101, "c10 eth0"), (103, "c1 eth01")])),
+        (large, files(Some("10.1.2.253"), &[(2, "gone eth0"), (254, "xc1 eth0")])),
+    ]
+}
+
+fn call(command: Command, container: &str, ifname: &str) -> Call {
+    Call { command, container: container.to_owned(), ifname: ifname.to_owned() }
+}
+
+fn usual_calls() -> Vec<Call> {
+    vec![
         call(Command::Add, "c1", "eth0"),
         call(Command::Add, "c2", "eth0"),
         call(Command::Add, "c1", "net1"),
         call(Command::Del, "c1", "eth0"),
         call(Command::Del, "c2", "eth0"),
         call(Command::Check, "c1", "eth0"),
-    ];
+    ]
+}
+
+/// Of containers and interfaces whose names begin or end alike.
+fn similar_calls() -> Vec<Call> {
+    let owners = [("c1", "eth0"), ("c10", "eth0"), ("c1", "eth01")];
+    let of = |command| owners.map(|(container, ifname)| call(command, container, ifname));
+    [Command::Add, Command::Del, Command::Check].into_iter().flat_map(of).collect()
+}
+
+/// Each sequence with one call more.
+fn longer(sequences: &[Vec<Call>], next: &[Call]) -> Vec<Vec<Call>> {
     let more =
         |calls: &Vec<Call>| next.iter().map(|call| [calls.as_slice(), std::slice::from_ref(call)].concat()).collect();
     sequences.iter().flat_map(|calls| -> Vec<Vec<Call>> { more(calls) }).collect()
@@ -257,7 +313,8 @@ fn run(range: &Range, files: &mut Files, call: &Call, slip: Option<Slip>) -> Res
     let Call { command, container, ifname } = call;
     let text = if is(Slip::OnlyContainer) { container.clone() } else { format!("{container}\r\n{ifname}") };
     let of = |files: &Files, any: bool| -> Vec<String> {
-        let ours = |has: &str| has == text || (any && has.split("\r\n").next() == Some(container));
+        let alike = |has: &str| is(Slip::BeginsAlike) && has.starts_with(container) && has.ends_with(ifname);
+        let ours = |has: &str| has == text || alike(has) || (any && has.split("\r\n").next() == Some(container));
         files.iter().filter(|(_, has)| ours(has)).map(|(name, _)| name.clone()).collect()
     };
     match command {
@@ -278,6 +335,7 @@ fn run(range: &Range, files: &mut Files, call: &Call, slip: Option<Slip>) -> Res
                 files.remove(LAST);
             }
             held.iter().for_each(|name| drop(files.remove(name)));
+            files.retain(|name, _| !is(Slip::DelCleans) || name == LAST || name.parse::<Ipv4Addr>().is_ok());
             Ok(None)
         }
         Command::Check if of(files, is(Slip::CheckAnyInterface)).is_empty() && !is(Slip::CheckTrusts) => {
@@ -318,6 +376,9 @@ fn round(range: &Range, last: Option<&String>, slip: Option<Slip>) -> Vec<Ipv4Ad
     let is = |one| slip == Some(one);
     let end = u32::from(range.end) - u32::from(is(Slip::EndIsOut));
     let mut all: Vec<Ipv4Addr> = (range.start.into()..=end).map(Ipv4Addr::from).collect();
+    if is(Slip::SortedAsText) {
+        all.sort_by_key(Ipv4Addr::to_string);
+    }
     let last = last.and_then(|last| all.iter().position(|address| address.to_string() == *last));
     if let Some(last) = last.filter(|_| !is(Slip::FromStart)) {
         let before: Vec<Ipv4Addr> = all.drain(..=last).collect();

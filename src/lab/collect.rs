@@ -114,6 +114,12 @@ pub(super) enum Slip {
     LeavingIsNoBlock,
     AlwaysBackground,
     NotItsDependents,
+    DependentsByName,
+    FirstOwnerOfDependent,
+    UnsaidBlocks,
+    AnyName,
+    AnyKind,
+    FinalizerWaits,
 }
 
 impl Function for Collecting {
@@ -143,6 +149,15 @@ impl Function for Collecting {
         ("a dependent that is being deleted is not waited for; it is still there", Slip::LeavingIsNoBlock),
         ("the object's own finalizers do not decide how it is deleted", Slip::AlwaysBackground),
         ("an owner waits, and the object's own dependents are not deleted before it", Slip::NotItsDependents),
+        (
+            "a dependent is recognised by its owner's name; one of an earlier object has another uid",
+            Slip::DependentsByName,
+        ),
+        ("only the first owner of a dependent is looked at", Slip::FirstOwnerOfDependent),
+        ("a dependent that does not say blockOwnerDeletion is waited for; only true is", Slip::UnsaidBlocks),
+        ("an owner's name is not compared", Slip::AnyName),
+        ("an owner's kind is not compared", Slip::AnyKind),
+        ("an owner with foregroundDeletion counts as waiting, though nobody has deleted it", Slip::FinalizerWaits),
     ];
 
     fn questions() -> Vec<Case> {
@@ -153,12 +168,25 @@ impl Function for Collecting {
         owners.extend(pairs.filter(|pair| pair[0] != pair[1]));
         owners.push(vec![each[2].clone(), each[4].clone(), each[0].clone()]);
         owners.push(vec![each[4].clone(), each[1].clone(), each[7].clone()]);
-        let mut all = Vec::new();
-        for owners in &owners {
-            for state in states() {
-                for dependents in dependents() {
+        // What is said of an owner is said in several fields, and all of them have to agree.
+        owners.extend(misnamed().into_iter().map(|one| vec![one]));
+        owners.extend(misnamed().into_iter().map(|one| vec![one, each[6].clone()]));
+        owners.push(vec![owner("PersistentVolume", "disk", "uid-11", false)]);
+        owners.push(vec![each[2].clone(), each[3].clone(), each[7].clone(), each[4].clone()]);
+        owners.push(vec![each[2].clone(), each[3].clone(), each[7].clone(), each[0].clone()]);
+        owners.push([2, 3, 7, 1, 6].map(|at| each[at].clone()).to_vec());
+        let (existing, usual, mut all) = (existing(), dependents(), Vec::new());
+        for (n, owners) in owners.iter().enumerate() {
+            for (turn, state) in states().into_iter().enumerate() {
+                let mut each = usual.clone();
+                // Of several owners with some of the usual ones, others each time.
+                if owners.len() > 1 {
+                    each.truncate([4, 4, 4, 4, 2, 1][owners.len().min(5)]);
+                    each = each.into_iter().skip((n + turn) % 4).take(1).collect();
+                }
+                for dependents in each {
                     let item = item("Pod", Some("default"), "web-1", "uid-p", owners, &state);
-                    let mut others = existing();
+                    let mut others = existing.clone();
                     others.push(item.clone());
                     others.extend(dependents);
                     all.push(Case { item, all: others });
@@ -167,7 +195,7 @@ impl Function for Collecting {
             // An object that cannot have an owner in a namespace.
             if let [_] | [_, _] = owners.as_slice() {
                 let node = item("Node", None, "node-9", "uid-n", owners, &json!({}));
-                all.push(Case { all: [existing(), vec![node.clone()]].concat(), item: node });
+                all.push(Case { all: [existing.clone(), vec![node.clone()]].concat(), item: node });
             }
         }
         all
@@ -176,10 +204,10 @@ impl Function for Collecting {
     fn rule(case: &Case, slip: Option<Slip>) -> Action {
         let is = |one| slip == Some(one);
         let meta = &case.item.metadata;
-        let dependents = dependents_of(case);
+        let dependents = dependents_of(case, slip);
         if meta.deletion_timestamp.is_some() && !is(Slip::DeletesTwice) {
             let blocks = |(item, owner): &(&Item, &OwnerReference)| {
-                (owner.block_owner_deletion == Some(true) || is(Slip::AllBlock))
+                (owner.block_owner_deletion.unwrap_or(is(Slip::UnsaidBlocks)) || is(Slip::AllBlock))
                     && (item.metadata.deletion_timestamp.is_none() || !is(Slip::LeavingIsNoBlock))
                     && !is(Slip::NoneBlocks)
             };
@@ -245,7 +273,7 @@ impl Function for Collecting {
             let fields = fields(&other.metadata).into_iter().filter(|(_, value)| !value.is_null());
             let fields = fields.map(|(name, value)| format!("{name} {}", words::flow(&value)));
             let owners = owners_of(&other.metadata).iter().map(|owner| {
-                let blocks = if owner.block_owner_deletion == Some(true) { "true" } else { "false" };
+                let blocks = owner.block_owner_deletion.map_or("not given".to_owned(), |blocks| blocks.to_string());
                 format!("owner {} with blockOwnerDeletion {blocks}", owner.uid)
             });
             text += &format!("\n  {}: {}", called(other), words::listed(fields.chain(owners)));
@@ -277,7 +305,11 @@ fn item(kind: &str, namespace: Option<&str>, name: &str, uid: &str, owners: &[Va
 
 /// Leaving, with this finalizer.
 fn leaving(finalizer: &str) -> Value {
-    json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": [finalizer]})
+    leaving_with(&[finalizer])
+}
+
+fn leaving_with(finalizers: &[&str]) -> Value {
+    json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": finalizers})
 }
 
 /// The owners that are there.
@@ -288,17 +320,32 @@ fn existing() -> Vec<Item> {
         set("other", "far", "uid-2", json!({})),
         set("default", "waits", "uid-3", leaving(FOREGROUND)),
         set("default", "slow", "uid-4", leaving("example.com/backup")),
+        // It is to wait for its dependents once somebody deletes it.
+        set("default", "ready", "uid-7", json!({"finalizers": [FOREGROUND]})),
+        set("default", "busy", "uid-8", leaving_with(&["example.com/backup", FOREGROUND])),
         item("Node", None, "node-1", "uid-5", &[], &json!({})),
+        item("PersistentVolume", None, "disk", "uid-11", &[], &json!({})),
+    ]
+}
+
+fn owner(kind: &str, name: &str, uid: &str, controller: bool) -> Value {
+    let version = if ["Node", "ConfigMap", "PersistentVolume"].contains(&kind) { "v1" } else { "apps/v1" };
+    json!({"apiVersion": version, "kind": kind, "name": name, "uid": uid, "controller": controller,
+        "blockOwnerDeletion": true})
+}
+
+/// References that name an object that is there wrongly: by another name, or another kind.
+fn misnamed() -> Vec<Value> {
+    vec![
+        owner("ReplicaSet", "website", "uid-1", true),
+        owner("Deployment", "web", "uid-1", true),
+        owner("ConfigMap", "web", "uid-1", false),
+        owner("Node", "web", "uid-1", false),
     ]
 }
 
 /// References to owners that are there, replaced, gone, elsewhere or leaving.
 fn references() -> Vec<Value> {
-    let owner = |kind: &str, name: &str, uid: &str, controller: bool| {
-        let version = if kind == "Node" { "v1" } else { "apps/v1" };
-        json!({"apiVersion": version, "kind": kind, "name": name, "uid": uid, "controller": controller,
-            "blockOwnerDeletion": true})
-    };
     vec![
         owner("ReplicaSet", "web", "uid-1", true),
         owner("ReplicaSet", "web", "uid-0", true),
@@ -308,6 +355,8 @@ fn references() -> Vec<Value> {
         owner("ReplicaSet", "slow", "uid-4", false),
         owner("Node", "node-1", "uid-5", false),
         owner("Node", "node-2", "uid-6", false),
+        owner("ReplicaSet", "ready", "uid-7", true),
+        owner("ReplicaSet", "busy", "uid-8", false),
     ]
 }
 
@@ -319,21 +368,36 @@ fn states() -> Vec<Value> {
         json!({"finalizers": ["example.com/backup", FOREGROUND]}),
         leaving("example.com/backup"),
         leaving(FOREGROUND),
+        leaving_with(&[FOREGROUND, "example.com/backup"]),
     ]
 }
 
-/// What the object itself may own.
+/// What the object itself may own; the first four are the usual ones.
 fn dependents() -> Vec<Vec<Item>> {
-    let of = |block: bool, more: Value| {
-        let owner =
-            json!({"apiVersion": "v1", "kind": "Pod", "name": "web-1", "uid": "uid-p", "blockOwnerDeletion": block});
-        item("ConfigMap", Some("default"), "notes", "uid-c", &[owner], &more)
+    let by = |name: &str, uid: &str, block: Option<bool>| {
+        let mut owner = json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid});
+        block.into_iter().for_each(|block| owner["blockOwnerDeletion"] = json!(block));
+        owner
     };
+    let own = |block: bool| by("web-1", "uid-p", Some(block));
+    let with = |name: &str, owners: &[Value]| {
+        item("ConfigMap", Some("default"), name, &format!("uid-{name}"), owners, &json!({}))
+    };
+    let of = |block: bool, more: Value| item("ConfigMap", Some("default"), "notes", "uid-c", &[own(block)], &more);
     vec![
         Vec::new(),
         vec![of(true, json!({}))],
         vec![of(false, json!({}))],
         vec![of(true, leaving("example.com/backup"))],
+        // Nothing is said of waiting.
+        vec![with("quiet", &[by("web-1", "uid-p", None)])],
+        // It was of another Pod that had this name.
+        vec![with("old", &[by("web-1", "uid-old", Some(true))])],
+        vec![with("shared", &[by("web-0", "uid-q", Some(false)), own(true)])],
+        vec![with("shared", &[by("web-0", "uid-q", Some(true)), own(false)])],
+        vec![with("shared", &[own(true), by("web-0", "uid-q", Some(false))])],
+        vec![with("one", &[own(false)]), with("two", &[own(true)])],
+        vec![with("one", &[by("web-1", "uid-p", None)]), with("two", &[own(true)]), with("three", &[own(false)])],
     ]
 }
 
@@ -355,14 +419,15 @@ fn look_up(case: &Case, owner: &OwnerReference, slip: Option<Slip>) -> Owner {
     }
     let found = case.all.iter().find(|item| {
         let meta = &item.metadata;
-        item.kind == owner.kind
-            && meta.name.as_ref() == Some(&owner.name)
+        (item.kind == owner.kind || is(Slip::AnyKind))
+            && (meta.name.as_ref() == Some(&owner.name) || is(Slip::AnyName))
             && (meta.namespace.as_ref() == namespace || is(Slip::ByUid))
             && (meta.uid.as_ref() == Some(&owner.uid) || is(Slip::ByName))
     });
     match found
         .map(|item| &item.metadata)
         .map(|meta| (meta.deletion_timestamp.is_some(), has_finalizer(meta, FOREGROUND)))
+        .map(|(leaves, waits)| (leaves || is(Slip::FinalizerWaits) && waits, waits))
     {
         None => Owner::Gone,
         Some((true, true)) if !is(Slip::WaitingStays) => Owner::Waits,
@@ -372,9 +437,14 @@ fn look_up(case: &Case, owner: &OwnerReference, slip: Option<Slip>) -> Owner {
 }
 
 /// The objects that name this one as an owner, and how.
-fn dependents_of(case: &Case) -> Vec<(&Item, &OwnerReference)> {
-    let uid = case.item.metadata.uid.as_deref();
-    let named = |item: &'_ Item| owners_of(&item.metadata).iter().position(|owner| Some(&*owner.uid) == uid);
+fn dependents_of(case: &Case, slip: Option<Slip>) -> Vec<(&Item, &OwnerReference)> {
+    let ObjectMeta { uid, name, .. } = &case.item.metadata;
+    let is_it = |owner: &OwnerReference| match slip {
+        Some(Slip::DependentsByName) => owner.kind == case.item.kind && Some(&owner.name) == name.as_ref(),
+        _ => Some(&owner.uid) == uid.as_ref(),
+    };
+    let most = if slip == Some(Slip::FirstOwnerOfDependent) { 1 } else { usize::MAX };
+    let named = |item: &'_ Item| owners_of(&item.metadata).iter().take(most).position(is_it);
     case.all.iter().filter_map(|item| Some((item, &owners_of(&item.metadata)[named(item)?]))).collect()
 }
 

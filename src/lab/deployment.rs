@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetSpec};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::json;
 
 use super::reconcile::guest::{Duty, owner};
@@ -64,6 +64,10 @@ static PLAN: Plan = Plan {
         scenario!("deployment", "more"),
         scenario!("deployment", "cache-behind"),
         scenario!("deployment", "two-deployments"),
+        scenario!("deployment", "elsewhere"),
+        scenario!("deployment", "others-sets"),
+        scenario!("deployment", "again"),
+        scenario!("deployment", "templates"),
         scenario!("deployment", "deleted"),
         scenario!("deployment", "one-call-fails"),
         scenario!("deployment", "broken-calls"),
@@ -84,6 +88,10 @@ static PLAN: Plan = Plan {
         slip!("it writes the numbers of its ReplicaSets again, though they are right", AlwaysSize),
         slip!("it makes a ReplicaSet for a Deployment that is being deleted", IgnoresDeletion),
         slip!("it takes a failed call for done", SwallowsErrors),
+        slip!("it works in the namespace default, wherever the Deployment is", InDefault),
+        slip!("it knows its ReplicaSets by the name of their controller: others may have that name too", OwnerByName),
+        slip!("it takes ReplicaSets for its own that have it for an owner, though it does not control them", AnyOwner),
+        slip!("the ReplicaSet does not have the label pod-template-hash itself", NoOwnHash),
     ],
 };
 
@@ -104,6 +112,10 @@ enum Slip {
     AlwaysSize,
     IgnoresDeletion,
     SwallowsErrors,
+    InDefault,
+    OwnerByName,
+    AnyOwner,
+    NoOwnHash,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -116,7 +128,7 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
     if deployment.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion) {
         return Ok(Action::await_change());
     }
-    let namespace = deployment.metadata.namespace.as_deref().unwrap_or_default();
+    let namespace = deployment.metadata.namespace.as_deref().filter(|_| !is(Slip::InDefault)).unwrap_or("default");
     let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
     let mut mine = context.store::<ReplicaSet>().state();
     mine.retain(|set| is_mine(&deployment, set, slip));
@@ -164,7 +176,14 @@ fn is_mine(deployment: &Deployment, set: &ReplicaSet, slip: Option<Slip>) -> boo
         let labels = set.metadata.labels.clone().unwrap_or_default();
         return wanted.into_iter().flatten().all(|(key, value)| labels.get(key) == Some(value));
     }
-    controller_of(&set.metadata).map(|owner| &owner.uid) == deployment.metadata.uid.as_ref()
+    let is_it = |owner: &OwnerReference| match slip {
+        Some(Slip::OwnerByName) => Some(&owner.name) == deployment.metadata.name.as_ref(),
+        _ => Some(&owner.uid) == deployment.metadata.uid.as_ref(),
+    };
+    match slip {
+        Some(Slip::AnyOwner) => set.metadata.owner_references.iter().flatten().any(is_it),
+        _ => controller_of(&set.metadata).is_some_and(is_it),
+    }
 }
 
 /// Whether the ReplicaSet is that of the Deployment's template.
@@ -197,10 +216,14 @@ fn replica_set_for(deployment: &Deployment, slip: Option<Slip>) -> ReplicaSet {
     if is(Slip::NotController) {
         controller.controller = None;
     }
+    let mut own_labels = labels.clone();
+    if is(Slip::NoOwnHash) {
+        own_labels.remove(TEMPLATE_HASH);
+    }
     let metadata = ObjectMeta {
         name: (!is(Slip::RandomName)).then(|| format!("{name}-{hash}")),
         generate_name: is(Slip::RandomName).then(|| format!("{name}-")),
-        labels: Some(labels.clone()),
+        labels: Some(own_labels),
         owner_references: (!is(Slip::NoOwner)).then(|| vec![controller]),
         ..ObjectMeta::default()
     };

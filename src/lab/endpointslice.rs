@@ -57,6 +57,8 @@ static PLAN: Plan = Plan {
     trials: &[
         scenario!("endpointslice", "ready-and-not"),
         scenario!("endpointslice", "changes"),
+        scenario!("endpointslice", "elsewhere"),
+        scenario!("endpointslice", "ports"),
         scenario!("endpointslice", "other-port"),
         scenario!("endpointslice", "going"),
         scenario!("endpointslice", "ended"),
@@ -84,6 +86,12 @@ static PLAN: Plan = Plan {
         slip!("a Service that is being deleted gets its slice again", IgnoresDeletion),
         slip!("it takes a failed call for done", Swallows),
         slip!("the slice of a Service without Pods is deleted", DeletesEmpty),
+        slip!("it works in the namespace default, wherever the Service is", InDefault),
+        slip!("Pods of other namespaces get endpoints too", AllNamespaces),
+        slip!("the values of labels are not compared", KeysOnly),
+        slip!("the slice has the first port of the Service only", FirstPort),
+        slip!("Pods that have failed keep their endpoints", KeepsFailed),
+        slip!("Pods that are being deleted are said not to serve, though they still answer", GoingServesNot),
     ],
 };
 
@@ -125,6 +133,12 @@ enum Slip {
     IgnoresDeletion,
     Swallows,
     DeletesEmpty,
+    InDefault,
+    AllNamespaces,
+    KeysOnly,
+    FirstPort,
+    KeepsFailed,
+    GoingServesNot,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -140,19 +154,23 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
     let Some(selector) = selector.filter(|_| !is_going) else { return Ok(Action::await_change()) };
     let selects = |pod: &Arc<Pod>| {
         let labels = pod.metadata.labels.as_ref();
-        let has = |(key, value): (&String, &String)| labels.and_then(|labels| labels.get(key)) == Some(value);
+        let has = |(key, value): (&String, &String)| match labels.and_then(|labels| labels.get(key)) {
+            Some(there) => there == value || is(Slip::KeysOnly),
+            None => false,
+        };
         let chosen = if is(Slip::AnyLabel) { selector.iter().any(has) } else { selector.iter().all(has) };
-        chosen && pod.metadata.namespace == service.metadata.namespace
+        chosen && (pod.metadata.namespace == service.metadata.namespace || is(Slip::AllNamespaces))
     };
     let mut pods = context.store::<Pod>().state();
     pods.retain(selects);
     pods.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
     let endpoints: Vec<Endpoint> = pods.iter().filter_map(|pod| endpoint(pod, slip)).collect();
     let declared = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
-    let ports: Vec<EndpointPort> = declared.iter().map(|declared| port(declared, slip)).collect();
+    let most = if is(Slip::FirstPort) { 1 } else { declared.len() };
+    let ports: Vec<EndpointPort> = declared.iter().take(most).map(|declared| port(declared, slip)).collect();
     let name = service.metadata.name.as_deref().unwrap_or_default();
-    let slices: Api<EndpointSlice> =
-        Api::namespaced(context.client.clone(), service.metadata.namespace.as_deref().unwrap_or_default());
+    let namespace = service.metadata.namespace.as_deref().filter(|_| !is(Slip::InDefault)).unwrap_or("default");
+    let slices: Api<EndpointSlice> = Api::namespaced(context.client.clone(), namespace);
     let slice = slice_of(&service, endpoints.clone(), ports.clone(), slip);
     let is_its = |there: &Arc<EndpointSlice>| {
         there.metadata.name == service.metadata.name && there.metadata.namespace == service.metadata.namespace
@@ -182,7 +200,8 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
 
 fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
     let is = |one| slip == Some(one);
-    if has_ended(pod) && !is(Slip::KeepsEnded) {
+    let has_failed = pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Failed");
+    if has_ended(pod) && !is(Slip::KeepsEnded) && !(has_failed && is(Slip::KeepsFailed)) {
         return None;
     }
     let address = pod.status.as_ref().and_then(|status| status.pod_ip.clone());
@@ -192,6 +211,7 @@ fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
         return None;
     }
     let ready = (serving || is(Slip::IgnoresReadiness)) && (!terminating || is(Slip::GoingIsReady));
+    let serving = serving && !(terminating && is(Slip::GoingServesNot));
     let conditions = EndpointConditions { ready: Some(ready), serving: Some(serving), terminating: Some(terminating) };
     Some(Endpoint { addresses: vec![address], conditions: Some(conditions), ..Endpoint::default() })
 }

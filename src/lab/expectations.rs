@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1 as core;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::reconcile::guest::{Duty, owner};
 use super::reconcile::host::{Host, Read};
@@ -58,10 +59,15 @@ static PLAN: Plan = Plan {
     trials: &[
         scenario!("expectations", "more"),
         scenario!("expectations", "two-sets"),
+        scenario!("expectations", "elsewhere"),
+        scenario!("expectations", "others-pods"),
+        scenario!("expectations", "again"),
         scenario!("expectations", "broken-calls"),
         scenario!("expectations", "deleted"),
+        scenario!("expectations", "going"),
         scenario!("expectations", "not-its-own"),
         scenario!("expectations", "refused"),
+        scenario!("expectations", "no-more"),
         scenario!("expectations", "one-call-fails"),
     ],
     reference: |read| host(read, None),
@@ -69,6 +75,7 @@ static PLAN: Plan = Plan {
         slip!("it does not wait until its cache has seen what it created", NoWait),
         slip!("it asks the API server for a list instead of waiting for its cache", Lists),
         slip!("it expects one Pod, however many it creates", ExpectsOne),
+        slip!("it forgets all that it expects when one creation fails", ForgetsAll),
         slip!("it begins to expect a Pod only when the API server has answered: the watch may be quicker", ExpectsLate),
         slip!("it goes on expecting a Pod whose creation has failed", KeepsFailed),
         slip!("it expects less than nothing: Pods that were there before are taken off too", BelowZero),
@@ -76,6 +83,10 @@ static PLAN: Plan = Plan {
         slip!("it does not tell apart what it expects for different ReplicaSets", OneForAll),
         slip!("it never sees that a Pod has come", NeverObserves),
         slip!("it takes the departure of a Pod for an arrival", CountsDeletions),
+        slip!("it works in the namespace default, wherever the ReplicaSet is", InDefault),
+        slip!("it knows its Pods by the name of their controller: others may have that name too", OwnerByName),
+        slip!("it does nothing for a ReplicaSet that asks for no Pods", IgnoresNone),
+        slip!("it creates Pods for a ReplicaSet that is being deleted", IgnoresDeletion),
     ],
 };
 
@@ -92,6 +103,11 @@ enum Slip {
     NeverObserves,
     BelowZero,
     CountsDeletions,
+    InDefault,
+    OwnerByName,
+    IgnoresNone,
+    IgnoresDeletion,
+    ForgetsAll,
 }
 
 /// How many Pods are expected, by the uid of their ReplicaSet.
@@ -130,12 +146,14 @@ fn observe(old: Option<Pod>, new: Option<Pod>, context: &Context, slip: Option<S
 /// The rule, with at most one part of it wrong.
 async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
     let is = |one| slip == Some(one);
-    let (namespace, uid) = (set.metadata.namespace.clone().unwrap_or_default(), set.metadata.uid.clone());
-    let uid = uid.unwrap_or_default();
+    let namespace = set.metadata.namespace.clone().filter(|_| !is(Slip::InDefault)).unwrap_or("default".to_owned());
+    let uid = set.metadata.uid.clone().unwrap_or_default();
+    let name = set.metadata.name.clone().unwrap_or_default();
     let expected: Expected = context.remembered();
     let waits_for = if is(Slip::OneForAll) { "" } else { &uid };
     let waits = expected.get(waits_for).is_some_and(|count| *count > 0);
-    if set.metadata.deletion_timestamp.is_some() || waits && !is(Slip::NoWait) && !is(Slip::Lists) {
+    let is_going = set.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion);
+    if is_going || waits && !is(Slip::NoWait) && !is(Slip::Lists) {
         return Ok(Action::await_change());
     }
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), &namespace);
@@ -143,9 +161,13 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         true => pods.list(&ListParams::default()).await?.into_iter().map(Arc::new).collect(),
         false => context.store::<Pod>().state(),
     };
-    let is_mine = |pod: &Arc<Pod>| controller_of(&pod.metadata).is_some_and(|owner| owner.uid == uid) && is_active(pod);
+    let controls = |owner: &OwnerReference| if is(Slip::OwnerByName) { owner.name == name } else { owner.uid == uid };
+    let is_mine = |pod: &Arc<Pod>| controller_of(&pod.metadata).is_some_and(controls) && is_active(pod);
     let mine: Vec<Arc<Pod>> = there.into_iter().filter(is_mine).collect();
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1).max(0) as usize;
+    if wanted == 0 && is(Slip::IgnoresNone) {
+        return Ok(Action::await_change());
+    }
     let missing = wanted.saturating_sub(mine.len()) as i32;
     let expects = match missing {
         1.. if is(Slip::ExpectsOne) => 1,
@@ -156,7 +178,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     for left in (1..=missing).rev() {
         if let Err(error) = pods.create(&PostParams::default(), &pod_for(&set)).await {
             if !is(Slip::KeepsFailed) {
-                expect(&context, &uid, -left, slip);
+                expect(&context, &uid, if is(Slip::ForgetsAll) { i32::MIN / 2 } else { -left }, slip);
             }
             return Err(error);
         }

@@ -52,12 +52,14 @@ static PLAN: Plan = Plan {
     },
     trials: &[
         scenario!("finalizer", "published"),
+        scenario!("finalizer", "elsewhere"),
         scenario!("finalizer", "changed"),
         scenario!("finalizer", "deleted"),
         scenario!("finalizer", "deleted-at-once"),
         scenario!("finalizer", "deleted-while-down"),
         scenario!("finalizer", "others-finalizer"),
         scenario!("finalizer", "others-write-too"),
+        scenario!("finalizer", "others-let-go"),
         scenario!("finalizer", "let-go"),
         scenario!("finalizer", "public-comes-later"),
         scenario!("finalizer", "one-call-fails"),
@@ -79,6 +81,8 @@ static PLAN: Plan = Plan {
         slip!("it takes a copy that could not be made for made", SwallowsCreation),
         slip!("it takes a copy that could not be changed for changed", SwallowsChange),
         slip!("it goes on with an object after its finalizer is off", NeverLetsGo),
+        slip!("the copy has the labels of its original, and so it gets a copy too", CopiesLabels),
+        slip!("it does not look at the value of the label", AnyValue),
     ],
 };
 
@@ -99,6 +103,8 @@ enum Slip {
     SwallowsCreation,
     SwallowsChange,
     NeverLetsGo,
+    CopiesLabels,
+    AnyValue,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -108,7 +114,12 @@ fn host(read: Read, slip: Option<Slip>) -> Host {
 /// The rule, with at most one part of it wrong.
 async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
     let is = |one| slip == Some(one);
-    let is_asked = map.metadata.labels.iter().flatten().any(|(key, value)| key == "publish" && value == "yes");
+    let is_asked = map
+        .metadata
+        .labels
+        .iter()
+        .flatten()
+        .any(|(key, value)| key == "publish" && (value == "yes" || is(Slip::AnyValue)));
     let namespace = map.metadata.namespace.as_deref().unwrap_or_default();
     let wants_copy = is_asked || is(Slip::CopiesAll) && namespace == "default";
     let is_held = map.metadata.finalizers.iter().flatten().any(|one| one == FINALIZER);
@@ -161,7 +172,8 @@ async fn write_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> R
     let name = name_of_copy(map);
     match copies.get_opt(&name).await? {
         None => {
-            let metadata = ObjectMeta { name: Some(name), ..ObjectMeta::default() };
+            let labels = map.metadata.labels.clone().filter(|_| slip == Some(Slip::CopiesLabels));
+            let metadata = ObjectMeta { name: Some(name), labels, ..ObjectMeta::default() };
             let copy = ConfigMap { metadata, data: map.data.clone(), ..ConfigMap::default() };
             unless(slip == Some(Slip::SwallowsCreation), copies.create(&PostParams::default(), &copy).await)
         }

@@ -72,6 +72,9 @@ pub(super) enum Slip {
     AddsInit,
     NoOverhead,
     FirstReason,
+    RunningPlain,
+    RunningFirst,
+    InitByCpu,
 }
 
 impl Function for Fit {
@@ -91,6 +94,15 @@ impl Function for Fit {
         ("init containers are added to the others, although they do not run at the same time", Slip::AddsInit),
         ("the Pod's overhead is not counted", Slip::NoOverhead),
         ("only the first reason is given", Slip::FirstReason),
+        (
+            "of the Pods that run there only plain containers are counted, not init containers or overhead",
+            Slip::RunningPlain,
+        ),
+        ("of the Pods that run there only the first container is counted", Slip::RunningFirst),
+        (
+            "the largest init container is the one that asks for most cpu; each resource has its own largest",
+            Slip::InitByCpu,
+        ),
     ];
 
     fn questions() -> Vec<Case> {
@@ -105,6 +117,7 @@ impl Function for Fit {
                 }
             }
         }
+        all.extend(others());
         all
     }
 
@@ -140,14 +153,84 @@ impl Function for Fit {
         ];
         let status = case.node.status.clone().unwrap_or_default();
         let node = [("capacity", json!(status.capacity)), ("allocatable", json!(status.allocatable))];
-        let running = case.running.iter().flat_map(|pod| &pod.spec).flat_map(|spec| &spec.containers).map(resources);
-        let running = words::field("Pods that run there", &running.collect());
+        let running = |pod: &Pod| {
+            let spec = pod.spec.clone().unwrap_or_default();
+            match (spec.containers.as_slice(), &spec.init_containers, &spec.overhead) {
+                ([one], None, None) => resources(one),
+                (several, init, overhead) => {
+                    json!({"initContainers": init.as_deref().map_or(Value::Null, all), "containers": all(several), "overhead": overhead})
+                }
+            }
+        };
+        let running: Vec<Value> = case.running.iter().map(running).collect();
+        let running = match running.as_slice() {
+            [one, .., _] if running.len() > 9 && running.iter().all(|other| other == one) => {
+                format!("Pods that run there: {} times {}", running.len(), words::flow(one))
+            }
+            running => words::field("Pods that run there", &json!(running)),
+        };
         format!("{}\n{}\n{running}", words::object("Pod", pod), words::object("node", node))
     }
 
     fn say(_: &Case, reasons: &Vec<String>) -> Vec<Part> {
         vec![part("gave", if reasons.is_empty() { json!("no reason, it fits") } else { json!(reasons) })]
     }
+}
+
+/// Pods that run there and are more than one container; and a node that is large.
+fn others() -> Vec<Case> {
+    let one = |cpu: &str, memory: &str| container(amounts(cpu, memory), json!({}));
+    let small = || vec![one("100m", "64Mi")];
+    let running = [
+        // Each asks for 1 CPU and 1Gi, in another way.
+        pod(&[one("300m", "512Mi"), one("700m", "512Mi")], &[], &Value::Null),
+        pod(&[one("1", ""), one("", "1Gi")], &[], &Value::Null),
+        pod(&small(), &[one("1", "1Gi")], &Value::Null),
+        pod(&small(), &[one("1", "64Mi"), one("200m", "1Gi")], &Value::Null),
+        pod(&small(), &[one("200m", "1Gi"), one("1", "64Mi")], &Value::Null),
+        pod(&[one("500m", "512Mi")], &[], &amounts("500m", "512Mi")),
+        pod(&[one("250m", "256Mi")], &[one("500m", "512Mi")], &amounts("500m", "512Mi")),
+        pod(&[container(amounts("1", "1Gi"), amounts("8", "8Gi"))], &[], &Value::Null),
+    ];
+    let asking = [
+        pod(&[one("1", "1Gi")], &[], &Value::Null),
+        pod(&[one("1001m", "1Gi")], &[], &Value::Null),
+        pod(&[one("1", "1025Mi")], &[], &Value::Null),
+        pod(&small(), &[one("1", "64Mi"), one("200m", "1Gi")], &Value::Null),
+        pod(&small(), &[one("200m", "1Gi"), one("1001m", "64Mi")], &Value::Null),
+        pod(&small(), &[one("", "1Mi"), one("1", "64Mi"), one("200m", "1025Mi")], &Value::Null),
+        pod(&[one("500m", "512Mi"), one("250m", ""), one("250m", "512Mi")], &[], &Value::Null),
+        pod(&[one("500m", "512Mi"), one("250m", ""), one("251m", "513Mi")], &[], &Value::Null),
+        pod(&[one("500m", "")], &[], &amounts("500m", "1025Mi")),
+    ];
+    let mut all = Vec::new();
+    for ask in &asking {
+        for (n, first) in running.iter().enumerate() {
+            let second = &running[(n + 3) % running.len()];
+            all.push(Case { pod: ask.clone(), node: node("2", "2Gi", "3"), running: vec![first.clone()] });
+            all.push(Case {
+                pod: ask.clone(),
+                node: node("3", "3Gi", "3"),
+                running: vec![first.clone(), second.clone()],
+            });
+            let plain = pod(&[one("1", "1Gi")], &[], &Value::Null);
+            let four = vec![plain.clone(), plain.clone(), plain, first.clone()];
+            all.push(Case { pod: ask.clone(), node: node("5", "5Gi", "5"), running: four });
+        }
+        all.push(Case { pod: ask.clone(), node: node("2", "2147483647", "3"), running: vec![running[0].clone()] });
+        // What a large machine has, in other units.
+        let large = pod(&[one("60", "100Gi"), one("39500m", "150G")], &[], &Value::Null);
+        for (cpu, memory) in [("101", "300Gi"), ("100500m", "258448357376"), ("100499m", "257Gi"), ("128", "240Gi")] {
+            all.push(Case { pod: ask.clone(), node: node(cpu, memory, "2"), running: vec![large.clone()] });
+            all.push(Case { pod: large.clone(), node: node(cpu, memory, "2"), running: vec![ask.clone()] });
+        }
+    }
+    // Full to the last Pod, of many.
+    for count in [255, 256] {
+        let running = vec![pod(&[container(json!({}), json!({}))], &[], &Value::Null); count];
+        all.push(Case { pod: asking[0].clone(), node: node("2", "2Gi", "256"), running });
+    }
+    all
 }
 
 /// Resources as `requests` has them.
@@ -189,16 +272,17 @@ fn pod(containers: &[Value], init: &[Value], overhead: &Value) -> Pod {
     read(json!({"metadata": {"name": "web"}, "spec": spec}))
 }
 
-fn nodes() -> Vec<Node> {
-    let node = |cpu: &str, memory: &str, pods: &str| {
-        let part = |amounts: Value| {
-            let mut amounts = amounts;
-            amounts["pods"] = json!(pods);
-            amounts
-        };
-        let status = json!({"capacity": part(amounts("4", "8Gi")), "allocatable": part(amounts(cpu, memory))});
-        read(json!({"metadata": {"name": "node-1"}, "status": status}))
+fn node(cpu: &str, memory: &str, pods: &str) -> Node {
+    let part = |amounts: Value| {
+        let mut amounts = amounts;
+        amounts["pods"] = json!(pods);
+        amounts
     };
+    let status = json!({"capacity": part(amounts("4", "8Gi")), "allocatable": part(amounts(cpu, memory))});
+    read(json!({"metadata": {"name": "node-1"}, "status": status}))
+}
+
+fn nodes() -> Vec<Node> {
     vec![node("2", "2Gi", "110"), node("1500m", "1536Mi", "2"), node("1", "1Gi", "1"), node("0", "0", "110")]
 }
 
@@ -251,7 +335,16 @@ fn why_not(case: &Case, slip: Option<Slip>) -> Vec<String> {
     if running.len() as i64 + one > pods && slip != Some(Slip::NoCount) {
         reasons.push("Too many pods".to_owned());
     }
-    let used = running.iter().map(|pod| asks(pod, slip)).fold(Ask::default(), Ask::plus);
+    let part = |pod: &Pod| {
+        let mut pod = pod.clone();
+        match (&mut pod.spec, slip) {
+            (Some(spec), Some(Slip::RunningPlain)) => (spec.init_containers, spec.overhead) = (None, None),
+            (Some(spec), Some(Slip::RunningFirst)) => spec.containers.truncate(1),
+            _ => {}
+        }
+        asks(&pod, slip)
+    };
+    let used = running.iter().map(part).fold(Ask::default(), Ask::plus);
     let (ask, has) = (asks(&case.pod, slip), Ask::of(has));
     for (name, ask, left) in [("cpu", ask.cpu, has.cpu - used.cpu), ("memory", ask.memory, has.memory - used.memory)] {
         let matters = ask > 0 || slip == Some(Slip::ZeroMatters);
@@ -277,6 +370,7 @@ fn asks(pod: &Pod, slip: Option<Slip>) -> Ask {
     let ask = match slip {
         Some(Slip::NoInit) => together,
         Some(Slip::AddsInit) => init.fold(together, Ask::plus),
+        Some(Slip::InitByCpu) => together.at_least(init.max_by_key(|ask| ask.cpu).unwrap_or_default()),
         _ => init.fold(together, Ask::at_least),
     };
     if slip == Some(Slip::NoOverhead) { ask } else { ask.plus(Ask::of(spec.overhead.as_ref())) }

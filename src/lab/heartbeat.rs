@@ -86,6 +86,10 @@ pub(super) enum Slip {
     IgnoresSeconds,
     Longest,
     OneIsEnough,
+    LastCondition,
+    FirstCondition,
+    NegativeStays,
+    ContainsReady,
 }
 
 impl Function for Looking {
@@ -106,19 +110,24 @@ impl Function for Looking {
         ("tolerationSeconds is not looked at", Slip::IgnoresSeconds),
         ("the longest toleration counts; it is the shortest", Slip::Longest),
         ("a Pod that tolerates one of the taints stays, though it does not tolerate another", Slip::OneIsEnough),
+        ("the last condition is taken for Ready; conditions come in any order", Slip::LastCondition),
+        ("the first condition is taken for Ready; conditions come in any order", Slip::FirstCondition),
+        ("a toleration for less than 0 seconds counts as one for ever", Slip::NegativeStays),
+        ("a condition whose name contains Ready is taken for it", Slip::ContainsReady),
     ];
 
     fn questions() -> Vec<Case> {
         let mut all = Vec::new();
-        for pods in pods() {
-            for taints in taints() {
+        let nodes = ["node-1", "worker-a", "node-12"];
+        for (n, pods) in pods().into_iter().enumerate() {
+            for (turn, taints) in taints().into_iter().enumerate() {
                 for said in ["True", "False"] {
-                    for silent in [5, 45, 50, 51, 400] {
-                        let status = json!({"conditions": [{"type": "DiskPressure", "status": "False"},
-                                                           {"type": "Ready", "status": said}]});
-                        let node =
-                            json!({"metadata": {"name": "node-1"}, "spec": {"taints": taints}, "status": status});
-                        all.push(Case { node: read(node), silent, pods: read(json!(pods)) });
+                    for silent in SILENT[(n + turn) % 2] {
+                        let spec = taints.as_ref().map(|taints| json!({"taints": taints}));
+                        let status = json!({"conditions": conditions(said, n + turn)});
+                        let name = nodes[(n + turn) % nodes.len()];
+                        let node = json!({"metadata": {"name": name}, "spec": spec, "status": status});
+                        all.push(Case { node: read(node), silent: *silent, pods: read(json!(pods)) });
                     }
                 }
             }
@@ -148,7 +157,8 @@ impl Function for Looking {
 
     fn show(case: &Case) -> String {
         let said = case.node.status.as_ref().and_then(|status| status.conditions.as_ref());
-        let said = said.and_then(|all| all.last()).map_or("", |ready| &ready.status);
+        let mut said = said.into_iter().flatten();
+        let said = said.find(|one| one.type_ == "Ready").map_or("", |ready| &ready.status);
         let taints: Value = node_taints::taints_of(&case.node).iter().map(|taint| taint_text(&json!(taint))).collect();
         let mut text = format!("the node was heard of {} s ago and said: Ready is {said}\n", case.silent);
         text += &words::field("taints that it has from others", &taints);
@@ -166,6 +176,18 @@ impl Function for Looking {
     }
 }
 
+/// How long a node has been silent: both sides of the limit, and far from it.
+const SILENT: [&[u64]; 2] = [&[5, 45, 50, 51, 400], &[0, 49, 50, 51, 65_540]];
+
+/// What the kubelet has said last, of Ready and of other things, in any order.
+fn conditions(ready: &str, turn: usize) -> Vec<Value> {
+    let of = |what: &str, status: &str| json!({"type": what, "status": status});
+    let mut all = vec![of("DiskPressure", "False"), of("Ready", ready), of("NetworkUnavailable", "True")];
+    all.push(of("example.com/AlmostReady", if ready == "True" { "False" } else { "True" }));
+    all.rotate_left(turn % 4);
+    all
+}
+
 /// What a Pod tolerates: only the effect NoExecute matters here.
 fn tolerated(pod: &Pod) -> String {
     let tolerations = pod.spec.as_ref().and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
@@ -178,12 +200,16 @@ fn tolerated(pod: &Pod) -> String {
     if tolerations.is_empty() { "nothing".to_owned() } else { words::listed(tolerations.iter().map(one)) }
 }
 
-fn taints() -> Vec<Value> {
+/// None: nothing is said of them.
+fn taints() -> Vec<Option<Value>> {
     vec![
-        json!([]),
-        json!([{"key": "gpu", "effect": "NoSchedule"}]),
-        json!([{"key": "maintenance", "value": "soon", "effect": "NoExecute"}]),
-        json!([{"key": "old", "effect": "NoExecute"}, {"key": "gpu", "effect": "NoSchedule"}]),
+        Some(json!([])),
+        None,
+        Some(json!([{"key": "gpu", "effect": "NoSchedule"}])),
+        Some(json!([{"key": "maintenance", "value": "soon", "effect": "NoExecute"}])),
+        Some(json!([{"key": "old", "effect": "NoExecute"}, {"key": "gpu", "effect": "NoSchedule"}])),
+        Some(json!([{"key": "gpu", "effect": "PreferNoSchedule"}, {"key": "old", "effect": "NoExecute"},
+                    {"key": "maintenance", "value": "soon", "effect": "NoExecute"}])),
     ]
 }
 
@@ -206,12 +232,18 @@ fn pods() -> Vec<Vec<Value>> {
         vec![maintenance(Some(20))],
         [usual(-1), vec![exists("old", None)]].concat(),
         [usual(0), vec![exists("old", Some(100))]].concat(),
+        [usual(70), vec![exists("old", Some(50)), maintenance(Some(60))]].concat(),
+        [vec![maintenance(None), exists("old", Some(4_294_967_297))], usual(4_294_967_396)].concat(),
+        [usual(90), vec![maintenance(Some(-5)), exists("old", None)]].concat(),
     ];
     let pods: Vec<Value> =
         tolerations.iter().map(|all| json!({"spec": {"containers": [], "tolerations": all}})).collect();
     let alone = pods.iter().map(|pod| vec![pod.clone()]);
+    // Nothing is said of its tolerations.
+    let unsaid = json!({"spec": {"containers": []}});
     let pairs = pods.windows(2).map(<[Value]>::to_vec);
-    [vec![]].into_iter().chain(alone).chain(pairs).chain([pods.clone()]).collect()
+    let all = [vec![]].into_iter().chain(alone).chain([vec![unsaid]]).chain(pairs);
+    all.chain([pods[..7].to_vec(), pods[7..].to_vec()]).collect()
 }
 
 fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
@@ -223,7 +255,13 @@ fn look(case: &Case, slip: Option<Slip>) -> Look {
     let grace = if is(Slip::TooSoon) { 40 } else { GRACE.as_secs() };
     let silent = case.silent > grace || case.silent == grace && is(Slip::AtGrace);
     let mut conditions = case.node.status.iter().flat_map(|status| status.conditions.iter().flatten());
-    let said = conditions.find(|condition| condition.type_ == "Ready").map_or("Unknown", |ready| &ready.status);
+    let said = match slip {
+        Some(Slip::LastCondition) => conditions.last(),
+        Some(Slip::FirstCondition) => conditions.next(),
+        Some(Slip::ContainsReady) => conditions.find(|condition| condition.type_.contains("Ready")),
+        _ => conditions.find(|condition| condition.type_ == "Ready"),
+    };
+    let said = said.map_or("Unknown", |ready| &ready.status);
     let ready = match silent && !is(Slip::Believes) {
         true if is(Slip::SilentIsFalse) => "False",
         true => "Unknown",
@@ -252,6 +290,7 @@ fn fate(pod: &Pod, taints: &[Taint], slip: Option<Slip>) -> Fate {
         return Fate::GoesAfter(0);
     }
     let seconds = used.iter().filter_map(|one| one.toleration_seconds).filter(|_| !is(Slip::IgnoresSeconds));
+    let seconds = seconds.filter(|seconds| *seconds >= 0 || !is(Slip::NegativeStays));
     let seconds = if is(Slip::Longest) { seconds.max() } else { seconds.min() };
     seconds.map_or(Fate::Stays, |seconds| Fate::GoesAfter(u64::try_from(seconds).unwrap_or(0)))
 }

@@ -79,6 +79,10 @@ pub(super) enum Slip {
     BeginsMore,
     IgnoresSuspend,
     SuspendKeeps,
+    SuspendSaid,
+    NeverPauses,
+    NeedsOne,
+    UnknownIsFailed,
 }
 
 impl Function for Running {
@@ -103,12 +107,23 @@ impl Function for Running {
         ("without completions, new Pods begin although one has succeeded", Slip::BeginsMore),
         ("a suspended Job goes on", Slip::IgnoresSuspend),
         ("a suspended Job starts nothing, but does not stop what runs", Slip::SuspendKeeps),
+        ("a Job with `suspend: false` counts as suspended", Slip::SuspendSaid),
+        ("parallelism 0 is taken for 1; it pauses the Job", Slip::NeverPauses),
+        ("a Job that asks for 0 completions runs a Pod; it is complete from the beginning", Slip::NeedsOne),
+        ("a Pod of which nobody hears any more counts as failed; it may still run", Slip::UnknownIsFailed),
     ];
 
     fn questions() -> Vec<Case> {
-        let pods = all_pods();
         let case = |job: &Value, pods: &Vec<Value>| Case { job: read(job.clone()), pods: read(json!(pods)) };
-        pods.iter().flat_map(|pods| specs().into_iter().map(move |job| case(&job, pods))).collect()
+        let (specs, mut all) = (specs(), Vec::new());
+        for (n, pods) in all_pods().iter().enumerate() {
+            // Not every two of them: with more Pods only some, and others each time.
+            let each = [1, 1, 17, 251][pods.len().min(3)];
+            let some = specs.iter().enumerate().filter(|(at, _)| (at + n) % each == 0);
+            all.extend(some.map(|(_, job)| case(job, pods)));
+        }
+        all.extend(many().iter().map(|(job, pods)| case(job, pods)));
+        all
     }
 
     fn rule(case: &Case, slip: Option<Slip>) -> Step {
@@ -131,7 +146,8 @@ impl Function for Running {
     fn show(case: &Case) -> String {
         let word = |pod: &Pod| {
             let going = if pod.metadata.deletion_timestamp.is_some() { " and being deleted" } else { "" };
-            format!("{}{going}", phase(pod))
+            let phase = if phase(pod).is_empty() { "without a phase" } else { phase(pod) };
+            format!("{phase}{going}")
         };
         let pods: Vec<String> = case.pods.iter().map(word).collect();
         let pods: Value =
@@ -150,19 +166,12 @@ impl Function for Running {
 
 fn specs() -> Vec<Value> {
     let mut all = Vec::new();
-    for completions in [json!(1), json!(3), Value::Null, json!(2)] {
-        for parallelism in [json!(2), Value::Null, json!(3)] {
+    for completions in [json!(1), json!(3), Value::Null, json!(2), json!(0)] {
+        for parallelism in [json!(2), Value::Null, json!(3), json!(0)] {
             for limit in [Value::Null, json!(0), json!(1)] {
-                for suspend in [Value::Null, json!(true)] {
-                    let suspended = suspend == json!(true);
-                    if suspended && parallelism.is_null() {
-                        continue;
-                    }
-                    let mut spec = json!({"template": {}});
-                    let given = [("completions", &completions), ("parallelism", &parallelism)];
-                    let given = given.into_iter().chain([("backoffLimit", &limit), ("suspend", &suspend)]);
-                    given.filter(|(_, value)| !value.is_null()).for_each(|(name, value)| spec[name] = value.clone());
-                    all.push(spec);
+                // The API server writes `false` where nothing is said.
+                for suspend in [Value::Null, json!(true), json!(false)] {
+                    all.push(spec(&completions, &parallelism, &limit, &suspend));
                 }
             }
         }
@@ -170,34 +179,74 @@ fn specs() -> Vec<Value> {
     all
 }
 
-/// All ways in which up to three Pods can be, and some of more.
+fn spec(completions: &Value, parallelism: &Value, limit: &Value, suspend: &Value) -> Value {
+    let mut spec = json!({"template": {}});
+    let given = [("completions", completions), ("parallelism", parallelism)];
+    let given = given.into_iter().chain([("backoffLimit", limit), ("suspend", suspend)]);
+    given.filter(|(_, value)| !value.is_null()).for_each(|(name, value)| spec[name] = value.clone());
+    spec
+}
+
+fn pod(phase: Option<&str>, going: bool) -> Value {
+    let going = going.then_some("2026-01-01T00:00:00Z");
+    let status = phase.map(|phase| json!({"phase": phase}));
+    json!({"metadata": {"namespace": "default", "deletionTimestamp": going}, "status": status})
+}
+
+/// As one namespace has them: each has another name.
+fn named(pods: &[Value]) -> Vec<Value> {
+    let mut pods = pods.to_vec();
+    (1..).zip(&mut pods).for_each(|(n, pod)| pod["metadata"]["name"] = json!(format!("sum-{n}")));
+    pods
+}
+
+/// All rows of up to three Pods.
 fn all_pods() -> Vec<Vec<Value>> {
-    let pod = |phase: &str, going: bool| {
-        let going = going.then_some("2026-01-01T00:00:00Z");
-        json!({"metadata": {"deletionTimestamp": going}, "status": {"phase": phase}})
-    };
     let kinds = [
-        pod("Running", false),
-        pod("Succeeded", false),
-        pod("Failed", false),
-        pod("Pending", false),
-        pod("Running", true),
-        pod("Succeeded", true),
+        pod(Some("Running"), false),
+        pod(Some("Succeeded"), false),
+        pod(Some("Failed"), false),
+        pod(Some("Pending"), false),
+        pod(Some("Running"), true),
+        pod(Some("Succeeded"), true),
+        pod(Some("Failed"), true),
+        pod(Some("Pending"), true),
+        // Nobody hears of its node any more.
+        pod(Some("Unknown"), false),
+        pod(None, false),
     ];
     let mut all: Vec<Vec<Value>> = vec![vec![]];
-    let mut last = vec![(vec![], 0)];
+    let mut last = all.clone();
     for _ in 0..3 {
-        let longer = |(pods, from): &(Vec<Value>, usize)| -> Vec<(Vec<Value>, usize)> {
-            (*from..kinds.len()).map(|n| (pods.iter().cloned().chain([kinds[n].clone()]).collect(), n)).collect()
+        let longer = |pods: &Vec<Value>| -> Vec<Vec<Value>> {
+            kinds.iter().map(|kind| [pods.as_slice(), std::slice::from_ref(kind)].concat()).collect()
         };
         last = last.iter().flat_map(longer).collect();
-        all.extend(last.iter().map(|(pods, _)| pods.clone()));
+        all.extend(last.clone());
     }
-    for failed in [6, 7] {
-        all.push([vec![kinds[2].clone(); failed], vec![kinds[0].clone(); 2]].concat());
+    all.iter().map(|pods| named(pods)).collect()
+}
+
+/// Large Jobs, and what is just before and after a limit.
+fn many() -> Vec<(Value, Vec<Value>)> {
+    let all = |sorts: &[(&str, usize)]| -> Vec<Value> {
+        named(&sorts.iter().flat_map(|(phase, count)| vec![pod(Some(phase), false); *count]).collect::<Vec<_>>())
+    };
+    let mut many = Vec::new();
+    for completions in [json!(3), Value::Null] {
+        let spec = |limit: Value| spec(&completions, &json!(3), &limit, &json!(false));
+        for (limit, failed) in [(json!(6), 6), (Value::Null, 6), (json!(8), 8)] {
+            many.push((spec(limit.clone()), all(&[("Failed", failed), ("Running", 2)])));
+            many.push((spec(limit), all(&[("Failed", failed + 1), ("Running", 2)])));
+        }
+        many.push((spec(Value::Null), all(&[("Running", 5)])));
     }
-    all.push(vec![kinds[0].clone(); 4]);
-    all
+    let spec = |completions: Value| spec(&completions, &json!(270), &json!(260), &json!(false));
+    many.push((spec(json!(300)), Vec::new()));
+    many.push((spec(Value::Null), Vec::new()));
+    many.push((spec(json!(300)), all(&[("Succeeded", 279), ("Running", 1)])));
+    many.push((spec(json!(300)), all(&[("Failed", 261), ("Running", 1)])));
+    many
 }
 
 fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
@@ -213,6 +262,7 @@ fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
             _ if going && is(Slip::GoingIsFailed) => failed += 1,
             "Succeeded" => succeeded += 1,
             "Failed" => failed += 1,
+            "Unknown" if is(Slip::UnknownIsFailed) => failed += 1,
             _ if going => failed += 1,
             _ => active += 1,
         }
@@ -226,17 +276,25 @@ fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
     if too_often && !is(Slip::NoLimit) {
         return over(End::Failed, if is(Slip::LeavesRunning) { 0 } else { active });
     }
-    let is_complete = match job.completions {
+    let completions = match job.completions {
+        Some(0) if is(Slip::NeedsOne) => Some(1),
+        given => given,
+    };
+    let is_complete = match completions {
         Some(completions) => succeeded >= completions as usize,
         None => succeeded > 0 && (active == 0 || is(Slip::FirstSuccessEnds)),
     };
     if is_complete {
         return over(End::Complete, active);
     }
-    let parallelism = job.parallelism.unwrap_or(1) as usize;
-    let wanted = match job.completions.map(|completions| completions as usize) {
-        _ if job.suspend == Some(true) && is(Slip::SuspendKeeps) => active,
-        _ if job.suspend == Some(true) && !is(Slip::IgnoresSuspend) => 0,
+    let parallelism = match job.parallelism.unwrap_or(1) as usize {
+        0 if is(Slip::NeverPauses) => 1,
+        given => given,
+    };
+    let suspended = job.suspend == Some(true) || is(Slip::SuspendSaid) && job.suspend.is_some();
+    let wanted = match completions.map(|completions| completions as usize) {
+        _ if suspended && is(Slip::SuspendKeeps) => active,
+        _ if suspended && !is(Slip::IgnoresSuspend) => 0,
         Some(_) if is(Slip::IgnoresMissing) => parallelism,
         Some(completions) if is(Slip::IgnoresParallelism) => completions - succeeded,
         Some(completions) if is(Slip::KeepsCompletions) => parallelism.min(completions),

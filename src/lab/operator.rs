@@ -52,11 +52,14 @@ static PLAN: Plan = Plan {
     trials: &[
         scenario!("operator", "new"),
         scenario!("operator", "changes"),
+        scenario!("operator", "site-behind"),
+        scenario!("operator", "elsewhere"),
         scenario!("operator", "by-hand"),
         scenario!("operator", "deleted-by-hand"),
         scenario!("operator", "no-site"),
         scenario!("operator", "anothers"),
         scenario!("operator", "others-site"),
+        scenario!("operator", "again"),
         scenario!("operator", "no-number"),
         scenario!("operator", "negative"),
         scenario!("operator", "none"),
@@ -80,6 +83,13 @@ static PLAN: Plan = Plan {
         slip!("the status says what is asked for, and not what there is", StatusAsked),
         slip!("it makes a Deployment for a site that is being deleted", IgnoresDeletion),
         slip!("it takes a failed call for done", Swallows),
+        slip!("it works in the namespace default, wherever the site is", InDefault),
+        slip!("a Deployment of another namespace is taken for that of the site", AnyNamespace),
+        slip!("it knows its Deployment by the name of the controller: others may have that name too", OwnerByName),
+        slip!("it fails at what cannot be read, and so tries it again and again", FailsAtNonsense),
+        slip!("of replicas that are too many to count, a part is taken for all", Truncates),
+        slip!("the Pods of all sites have the same label", OneLabel),
+        slip!("the container has another name than site", OtherContainer),
     ],
 };
 
@@ -99,6 +109,13 @@ enum Slip {
     StatusAsked,
     IgnoresDeletion,
     Swallows,
+    InDefault,
+    AnyNamespace,
+    OwnerByName,
+    FailsAtNonsense,
+    Truncates,
+    OneLabel,
+    OtherContainer,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -111,20 +128,29 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
     let meta = &site.metadata;
     let labelled = meta.labels.iter().flatten().any(|(key, value)| key == "kind" && value == "Site");
     let is_going = meta.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion);
-    let Some((replicas, image)) = asked(&site, slip).filter(|_| (labelled || is(Slip::AllMaps)) && !is_going) else {
+    if !labelled && !is(Slip::AllMaps) || is_going {
         return Ok(Action::await_change());
+    }
+    let Some((replicas, image)) = asked(&site, slip) else {
+        let nonsense = || Err(Error::Other("that cannot be read".to_owned()));
+        return if is(Slip::FailsAtNonsense) { nonsense() } else { Ok(Action::await_change()) };
     };
-    let (namespace, name) = (meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default());
+    let namespace = meta.namespace.as_deref().filter(|_| !is(Slip::InDefault)).unwrap_or("default");
+    let name = meta.name.as_deref().unwrap_or_default();
     let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
     let mut all = context.store::<Deployment>().state().into_iter();
-    let Some(there) = all.find(|one| one.metadata.name == meta.name && one.metadata.namespace == meta.namespace) else {
+    let is_here = |one: &Deployment| one.metadata.namespace == meta.namespace || is(Slip::AnyNamespace);
+    let Some(there) = all.find(|one| one.metadata.name == meta.name && is_here(one)) else {
         let made = deployments.create(&PostParams::default(), &deployment_for(&site, replicas, &image, slip)).await;
         return made
             .map(drop)
             .or_else(|error| if is(Slip::Swallows) { Ok(()) } else { Err(error) })
             .map(|()| Action::await_change());
     };
-    let is_its = controller_of(&there.metadata).map(|owner| &owner.uid) == meta.uid.as_ref();
+    let is_its = controller_of(&there.metadata).is_some_and(|owner| match slip {
+        Some(Slip::OwnerByName) => Some(&owner.name) == meta.name.as_ref(),
+        _ => Some(&owner.uid) == meta.uid.as_ref(),
+    });
     if !is_its && !is(Slip::TakesForeign) {
         return Ok(Action::await_change());
     }
@@ -133,7 +159,7 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
     let container = spec.and_then(|spec| spec.template.spec.as_ref()).and_then(|spec| spec.containers.first());
     let other_image = container.and_then(|one| one.image.as_ref()) != Some(&image) && !is(Slip::OnlyReplicas);
     if (other_number || other_image) && !is(Slip::NeverChanges) {
-        let template = json!({"spec": {"containers": [{"name": "site", "image": image}]}});
+        let template = json!({"spec": {"containers": [{"name": container_name(slip), "image": image}]}});
         let patch = Patch::Strategic(json!({"spec": {"replicas": replicas, "template": template}}));
         deployments.patch(name, &PatchParams::default(), &patch).await?;
     }
@@ -150,9 +176,18 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
 /// How many replicas a site asks for, of which image; None if that cannot be read.
 fn asked(site: &ConfigMap, slip: Option<Slip>) -> Option<(i32, String)> {
     let data = site.data.as_ref()?;
-    let replicas = data.get("replicas")?.parse().ok().filter(|count: &i32| *count >= 0);
+    let text = data.get("replicas")?;
+    let replicas = match slip {
+        Some(Slip::Truncates) => text.parse().ok().map(|count: i64| count as i32),
+        _ => text.parse().ok(),
+    };
+    let replicas = replicas.filter(|count| *count >= 0);
     let replicas = replicas.or((slip == Some(Slip::GuessesNumber)).then_some(1))?;
     Some((replicas, data.get("image")?.clone()))
+}
+
+fn container_name(slip: Option<Slip>) -> &'static str {
+    if slip == Some(Slip::OtherContainer) { "web" } else { "site" }
 }
 
 fn deployment_for(site: &ConfigMap, replicas: i32, image: &str, slip: Option<Slip>) -> Deployment {
@@ -162,8 +197,10 @@ fn deployment_for(site: &ConfigMap, replicas: i32, image: &str, slip: Option<Sli
     if is(Slip::NotController) {
         controller.controller = None;
     }
-    let labels = Some([("app".to_owned(), name.clone())].into());
-    let container = Container { name: "site".to_owned(), image: Some(image.to_owned()), ..Container::default() };
+    let label = if is(Slip::OneLabel) { "site" } else { &name };
+    let labels = Some([("app".to_owned(), label.to_owned())].into());
+    let container =
+        Container { name: container_name(slip).to_owned(), image: Some(image.to_owned()), ..Container::default() };
     let template = PodTemplateSpec {
         metadata: Some(ObjectMeta { labels: labels.clone(), ..ObjectMeta::default() }),
         spec: Some(PodSpec { containers: vec![container], ..PodSpec::default() }),

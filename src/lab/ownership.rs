@@ -100,13 +100,16 @@ pub(super) struct Case {
 
 /// Simple things come first, so the first case that fails is a smallest one.
 fn cases() -> Vec<Case> {
+    let exists = |key: &str| json!({"key": key, "operator": "Exists"});
     let selectors = [
         json!({"matchLabels": {"app": "web"}}),
         json!({"matchLabels": {"app": "web"}, "matchExpressions": [in_("tier", "In")]}),
         json!({"matchLabels": {"app": "web"}, "matchExpressions": [in_("tier", "NotIn")]}),
-        json!({"matchExpressions": [{"key": "tier", "operator": "Exists"}]}),
+        json!({"matchExpressions": [exists("tier")]}),
         json!({"matchExpressions": [{"key": "tier", "operator": "DoesNotExist"}]}),
         json!({"matchLabels": {"app": "web", "tier": "front"}}),
+        json!({"matchExpressions": [exists("app"), in_("tier", "In")]}),
+        json!({"matchLabels": {"app": "web"}, "matchExpressions": [exists("tier"), in_("tier", "NotIn"), exists("app")]}),
     ];
     let labels = [
         json!({"app": "web"}),
@@ -114,41 +117,67 @@ fn cases() -> Vec<Case> {
         json!(null),
         json!({"app": "web", "tier": "front"}),
         json!({"app": "web", "tier": "back"}),
-        json!({"app": "website"}),
+        json!({"app": "website", "tier": "frontend"}),
+        json!({"app": "web", "tier": "middle"}),
+        json!({"tier": "front"}),
+        json!({"application": "web", "app": "", "tier": "middle"}),
     ];
-    let owners = [
-        json!(null),
-        json!([owner("web", "uid-1", true)]),
-        json!([owner("db", "uid-2", true)]),
-        json!([owner("web", "uid-0", true)]),
-        json!([owner("web", "uid-1", false)]),
-        json!([owner("db", "uid-2", false), owner("web", "uid-1", true)]),
-        json!([owner("web", "uid-1", false), owner("db", "uid-2", true)]),
-    ];
-    let mut cases = Vec::new();
-    for (namespace, leaving, dying) in (0..8).map(|n| (n & 1 != 0, n & 2 != 0, n & 4 != 0)) {
+    let owners = NAMES.map(|(name, _, uid)| owners(name, uid));
+    let (each, mut cases) = (owners[0].len(), Vec::new());
+    for (n, (away, leaving, dying)) in (0..8).map(|n| (n, (n & 1 != 0, n & 2 != 0, n & 4 != 0))) {
         let time = |set: bool| if set { json!("2026-01-01T00:00:00Z") } else { Value::Null };
-        let namespace = if namespace { "other" } else { "default" };
-        for (selector, owners) in selectors.iter().flat_map(|one| owners.iter().map(move |other| (one, other))) {
-            for labels in &labels {
-                let meta = json!({"name": "web", "namespace": "default", "uid": "uid-1",
-                                  "deletionTimestamp": time(leaving)});
-                let rs = json!({"metadata": meta, "spec": {"selector": selector, "template": {}}});
-                let meta = json!({"name": "web-x", "namespace": namespace, "labels": labels,
-                                  "ownerReferences": owners, "deletionTimestamp": time(dying)});
-                let case = json!({"replica_set": rs, "pod": {"metadata": meta}});
-                cases.push(serde_json::from_value(case).expect("the cases above are objects"));
+        for turn in 0..selectors.len() * each * labels.len() {
+            let (row, labels) = (turn / labels.len(), &labels[turn % labels.len()]);
+            let (selector, whose) = (&selectors[row / each], row % each);
+            // All of them where nobody is leaving, and at home; else some, and others each time.
+            if n > 0 && (turn + n) % 2 != 0 {
+                continue;
             }
+            // What names and uids are does not matter: no two ReplicaSets have the same.
+            let who = (turn + row) % NAMES.len();
+            let ((name, home, uid), owners) = (NAMES[who], &owners[who][whose]);
+            let namespace = if away { "other" } else { home };
+            let meta = json!({"name": name, "namespace": home, "uid": uid, "deletionTimestamp": time(leaving)});
+            let rs = json!({"metadata": meta, "spec": {"selector": selector, "template": {}}});
+            let meta = json!({"name": format!("{name}-x"), "namespace": namespace, "labels": labels,
+                              "ownerReferences": owners, "deletionTimestamp": time(dying)});
+            let case = json!({"replica_set": rs, "pod": {"metadata": meta}});
+            cases.push(serde_json::from_value(case).expect("the cases above are objects"));
         }
     }
     cases.retain(is_decided);
     cases
 }
 
+/// Names of ReplicaSets, their namespaces and uids.
+const NAMES: [(&str, &str, &str); 3] =
+    [("web", "default", "uid-1"), ("api", "prod", "uid-12"), ("cache", "default", "uid-7")];
+
+/// Whose a Pod can be, for a ReplicaSet of this name and uid.
+fn owners(name: &str, uid: &str) -> Vec<Value> {
+    let (mine, other) = (|controls| owner(name, uid, controls), |controls| owner("db", "uid-2", controls));
+    let unsaid = |mut owner: Value| {
+        owner["controller"] = Value::Null;
+        owner
+    };
+    vec![
+        json!(null),
+        json!([mine(true)]),
+        json!([other(true)]),
+        json!([owner(name, &format!("{uid}0"), true)]),
+        json!([mine(false)]),
+        json!([other(false), mine(true)]),
+        json!([mine(false), other(true)]),
+        json!([unsaid(mine(true))]),
+        json!([unsaid(other(true)), other(false), mine(true)]),
+    ]
+}
+
 /// Whether there is one right answer. An owner in another namespace cannot be, and Kubernetes itself hardly minds
 /// whether a dying Pod that is no longer selected is let go.
 fn is_decided(case: &Case) -> bool {
-    let mine = controller_of(&case.pod.metadata).is_some_and(|owner| owner.uid == "uid-1");
+    let uid = case.replica_set.metadata.uid.as_ref();
+    let mine = controller_of(&case.pod.metadata).is_some_and(|owner| Some(&owner.uid) == uid);
     let dying = case.pod.metadata.deletion_timestamp.is_some();
     let home = case.pod.metadata.namespace == case.replica_set.metadata.namespace;
     !mine || (home && (!dying || rule(case, None) == Claim::Keep))
@@ -178,6 +207,10 @@ pub(super) enum Slip {
     CrossesNamespaces,
     NeverReleases,
     NeverAdopts,
+    FirstExpression,
+    FirstValue,
+    UnsaidControls,
+    ValueIgnored,
 }
 
 /// What learners really write, and how to say so.
@@ -195,6 +228,10 @@ const MISTAKES: &[(&str, Slip)] = &[
     ("a Pod of another namespace is adopted", Slip::CrossesNamespaces),
     ("a Pod that is no longer selected is kept", Slip::NeverReleases),
     ("a Pod that nobody controls is not adopted", Slip::NeverAdopts),
+    ("only the first of the matchExpressions is looked at", Slip::FirstExpression),
+    ("only the first value of In and NotIn is looked at", Slip::FirstValue),
+    ("an owner that does not say `controller` is taken for the controller", Slip::UnsaidControls),
+    ("only the keys of matchLabels are looked at, not their values", Slip::ValueIgnored),
 ];
 
 /// The rule, with at most one part of it wrong.
@@ -207,6 +244,7 @@ fn rule(case: &Case, slip: Option<Slip>) -> Claim {
         Some(Slip::AnyOwner) => {
             owners.iter().find(|owner| Some(&owner.uid) == mine.uid.as_ref()).or_else(|| owners.first())
         }
+        Some(Slip::UnsaidControls) => owners.iter().find(|owner| owner.controller != Some(false)),
         Some(Slip::FirstOwner) => owners.first().filter(|owner| owner.controller == Some(true)),
         _ => controller_of(pod),
     };
@@ -236,6 +274,15 @@ fn is_selected(case: &Case, slip: Option<Slip>) -> bool {
     let has = |key: &str| labels.is_some_and(|labels| labels.contains_key(key));
     match slip {
         Some(Slip::IgnoresExpressions) => selector.match_expressions = None,
+        Some(Slip::FirstExpression) => selector.match_expressions.iter_mut().for_each(|all| all.truncate(1)),
+        Some(Slip::FirstValue) => {
+            let values = selector.match_expressions.iter_mut().flatten().flat_map(|part| &mut part.values);
+            values.for_each(|values| values.truncate(1));
+        }
+        Some(Slip::ValueIgnored) => {
+            let wanted = selector.match_labels.take().unwrap_or_default();
+            return wanted.keys().all(|key| has(key)) && selects(&selector, labels);
+        }
         Some(Slip::AnyLabel) => {
             let wanted = selector.match_labels.take().unwrap_or_default();
             let equal = |(key, value)| labels.is_some_and(|labels| labels.get(key) == Some(value));

@@ -93,6 +93,8 @@ pub(super) enum Slip {
     Twice,
     FirstCounts,
     AnyFamily,
+    UnsaidIsLocal,
+    OnlyServing,
 }
 
 impl Function for Proxy {
@@ -118,6 +120,11 @@ impl Function for Proxy {
         ("an endpoint that is in two slices is chosen twice", Slip::Twice),
         ("of an endpoint in two slices the first counts; ready in one of them is ready", Slip::FirstCounts),
         ("IPv6 addresses are chosen for an IPv4 Service", Slip::AnyFamily),
+        ("a policy that is not given is taken for Local; it is Cluster", Slip::UnsaidIsLocal),
+        (
+            "one that serves and is not ready is chosen as a last resort, though it is not terminating",
+            Slip::OnlyServing,
+        ),
     ];
 
     fn questions() -> Vec<Case> {
@@ -155,6 +162,7 @@ impl Function for Proxy {
                 }));
             }
         }
+        all.extend(elsewhere());
         all
     }
 
@@ -258,6 +266,70 @@ fn endpoints() -> Vec<Value> {
     [json!([])].into_iter().chain(one).chain(two).collect()
 }
 
+/// Services that say less, and nodes of other names, from any of which a client may ask.
+fn elsewhere() -> Vec<Case> {
+    let [ready, unsaid, waiting, dying, gone] = conditions();
+    // Of a Service that publishes addresses that are not ready.
+    let serving = json!({"ready": false, "serving": true, "terminating": false});
+    let at = |last: u8, how: &Value, node: Option<&str>| {
+        let mut one = endpoint(&format!("10.244.7.{last}"), how, 1);
+        one["nodeName"] = json!(node);
+        one
+    };
+    let all_endpoints = [
+        vec![at(2, &ready, Some("node-1")), at(3, &ready, Some("node-12")), at(4, &unsaid, Some("worker-a"))],
+        vec![at(2, &dying, Some("node-12")), at(3, &gone, Some("node-12")), at(4, &ready, None)],
+        vec![at(2, &waiting, Some("node-1")), at(3, &serving, Some("node-1")), at(4, &dying, Some("worker-a"))],
+        vec![at(2, &serving, Some("worker-a")), at(3, &serving, Some("node-12"))],
+        vec![
+            at(2, &ready, None),
+            at(3, &dying, Some("node-12")),
+            at(4, &dying, Some("worker-a")),
+            at(5, &unsaid, Some("node-1")),
+        ],
+    ];
+    let policies = [Value::Null, json!("Cluster"), json!("Local")];
+    let mut all = Vec::new();
+    for endpoints in &all_endpoints {
+        let http = json!([port("http", 8080)]);
+        // Slices come in any order, and there can be many.
+        let mut slices: Vec<EndpointSlice> =
+            endpoints.iter().enumerate().map(|(n, one)| slice(&format!("{n}"), "IPv4", &http, &json!([one]))).collect();
+        slices.push(slice("6", "IPv6", &http, &json!([endpoint("fd00::13", &ready, 1)])));
+        if endpoints.len() < 4 {
+            slices.push(slice("fqdn", "FQDN", &http, &json!([endpoint("web.example.com", &ready, 1)])));
+        }
+        let together = vec![slice("all", "IPv4", &http, &json!(endpoints))];
+        for (internal, external) in policies.iter().flat_map(|one| policies.iter().map(move |two| (one, two))) {
+            for (n, node) in ["node-1", "node-12", "worker-a", "node-2"].into_iter().enumerate() {
+                for (from, port) in [(From::Inside, 80), (From::Outside, 30080)] {
+                    let ports = json!([service_port("http", "TCP", 80, 30080)]);
+                    let mut service = service(&ports, (false, false));
+                    if let Some(spec) = &mut service.spec {
+                        spec.internal_traffic_policy = internal.as_str().map(str::to_owned);
+                        spec.external_traffic_policy = external.as_str().map(str::to_owned);
+                    }
+                    let slices = if n % 2 == 0 { slices.clone() } else { together.clone() };
+                    let visit = Visit { from, protocol: "TCP".to_owned(), port, node: node.to_owned() };
+                    all.push(Case { service, slices, visit });
+                }
+            }
+        }
+    }
+    // A Service without a node port, and ones whose ports differ in the protocol only or begin alike.
+    let inside = json!([{"name": "http", "port": 80}, {"name": "http-2", "port": 8080, "protocol": "TCP"},
+        {"name": "dns", "port": 80, "protocol": "UDP"}]);
+    let ports = json!([port("http-2", 8081), port("http", 8080), {"name": "dns", "port": 5353, "protocol": "UDP"}]);
+    let slices = vec![slice("a", "IPv4", &ports, &json!([at(2, &ready, Some("node-1"))]))];
+    for (protocol, port) in [("TCP", 80), ("TCP", 8080), ("UDP", 80), ("UDP", 8080), ("TCP", 8081)] {
+        for from in [From::Inside, From::Outside] {
+            let visit = Visit { from, protocol: protocol.to_owned(), port, node: "worker-a".to_owned() };
+            all.push(Case { service: service(&inside, (false, false)), slices: slices.clone(), visit });
+        }
+    }
+    all
+}
+
 /// What a client may ask for: protocol, port and node port.
 type Asked = (&'static str, i32, i32);
 
@@ -337,7 +409,10 @@ fn wanted_port(case: &Case, slip: Option<Slip>) -> Option<(String, i32)> {
 fn is_local(case: &Case, slip: Option<Slip>) -> bool {
     let is = |one| slip == Some(one);
     let Some(spec) = &case.service.spec else { return false };
-    let local = |policy: &Option<String>| policy.as_deref() == Some("Local");
+    let local = |policy: &Option<String>| match policy {
+        None => is(Slip::UnsaidIsLocal),
+        Some(policy) => policy == "Local",
+    };
     let external = local(&spec.external_traffic_policy) && !is(Slip::NoExternal);
     match case.visit.from {
         From::Outside => external,
@@ -362,7 +437,9 @@ fn found(case: &Case, name: &str, number: i32, slip: Option<Slip>) -> Vec<Backen
             let one = Backend {
                 text: format!("{}:{port}", endpoint.addresses[0]),
                 ready,
-                dying: !ready && conditions.serving.unwrap_or(ready) && conditions.terminating.unwrap_or(false),
+                dying: !ready
+                    && conditions.serving.unwrap_or(ready)
+                    && (conditions.terminating.unwrap_or(false) || is(Slip::OnlyServing)),
                 here: endpoint.node_name.as_ref() == Some(&case.visit.node),
             };
             match all.iter_mut().find(|other| other.text == one.text) {

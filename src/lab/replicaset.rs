@@ -52,6 +52,9 @@ static PLAN: Plan = Plan {
         scenario!("replicaset", "two-pods"),
         scenario!("replicaset", "two-sets"),
         scenario!("replicaset", "names"),
+        scenario!("replicaset", "elsewhere"),
+        scenario!("replicaset", "others-pods"),
+        scenario!("replicaset", "again"),
         scenario!("replicaset", "fewer"),
         scenario!("replicaset", "one-ends"),
         scenario!("replicaset", "one-is-going"),
@@ -84,6 +87,13 @@ static PLAN: Plan = Plan {
         slip!("it takes a Pod that could not be created for created", SwallowsCreations),
         slip!("it takes a Pod that could not be deleted for deleted", SwallowsDeletions),
         slip!("the Pods that it creates do not have the labels of the template", NoLabels),
+        slip!("of the template's metadata, its Pods have the labels only", NoAnnotations),
+        slip!("it works in the namespace default, wherever the ReplicaSet is", InDefault),
+        slip!("it knows its Pods by the name of their controller: others may have that name too", OwnerByName),
+        slip!("it counts Pods that have it for an owner, though it does not control them", AnyOwner),
+        slip!("it does nothing for a ReplicaSet that asks for no Pods", IgnoresNone),
+        slip!("it counts Pods that have succeeded", CountsSucceeded),
+        slip!("it takes a Pod that runs for ready when one has to go", RunningIsReady),
     ],
 };
 
@@ -109,6 +119,13 @@ enum Slip {
     SwallowsCreations,
     SwallowsDeletions,
     NoLabels,
+    NoAnnotations,
+    InDefault,
+    OwnerByName,
+    AnyOwner,
+    IgnoresNone,
+    CountsSucceeded,
+    RunningIsReady,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -121,7 +138,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     if set.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion) {
         return Ok(Action::await_change());
     }
-    let namespace = set.metadata.namespace.clone().unwrap_or_default();
+    let namespace = set.metadata.namespace.clone().filter(|_| !is(Slip::InDefault)).unwrap_or("default".to_owned());
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), &namespace);
     let there: Vec<Pod> = match is(Slip::CountsCache) {
         true => context.store::<Pod>().state().iter().map(|pod| (**pod).clone()).collect(),
@@ -130,6 +147,9 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     let mut mine: Vec<Pod> = there.into_iter().filter(|pod| counts(&set, pod, slip)).collect();
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
     let wanted = usize::try_from(wanted).unwrap_or(0) + usize::from(is(Slip::OneTooMany) && mine.is_empty());
+    if wanted == 0 && is(Slip::IgnoresNone) {
+        return Ok(Action::await_change());
+    }
     let ready = mine.iter().filter(|pod| is_ready(pod)).count();
     let status = (mine.len() as i32, ready as i32, set.metadata.generation);
     let missing = if is(Slip::CreatesAll) && mine.len() < wanted { wanted } else { wanted.saturating_sub(mine.len()) };
@@ -139,7 +159,10 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
             other => drop(other?),
         }
     }
-    mine.sort_by_key(|pod| is_ready(pod) != is(Slip::DeletesReady));
+    mine.sort_by_key(|pod| match slip {
+        Some(Slip::RunningIsReady) => phase(pod) == Some("Running"),
+        _ => is_ready(pod) != is(Slip::DeletesReady),
+    });
     let too_many = if is(Slip::NeverDeletes) { 0 } else { mine.len().saturating_sub(wanted) };
     for pod in &mine[..too_many] {
         let name = pod.metadata.name.as_deref().unwrap_or_default();
@@ -173,6 +196,10 @@ fn written(set: &ReplicaSet) -> (i32, i32, Option<i64>) {
     (status.replicas, status.ready_replicas.unwrap_or(0), status.observed_generation)
 }
 
+fn phase(pod: &Pod) -> Option<&str> {
+    pod.status.as_ref().and_then(|status| status.phase.as_deref())
+}
+
 fn counts(set: &ReplicaSet, pod: &Pod, slip: Option<Slip>) -> bool {
     let is = |one| slip == Some(one);
     let mine = || controller_of(&pod.metadata).map(|owner| owner.uid.as_str()) == set.metadata.uid.as_deref();
@@ -183,11 +210,17 @@ fn counts(set: &ReplicaSet, pod: &Pod, slip: Option<Slip>) -> bool {
             let labels = pod.metadata.labels.clone().unwrap_or_default();
             wanted.into_iter().all(|(key, value)| labels.get(key) == Some(value))
         }
+        Some(Slip::OwnerByName) => controller_of(&pod.metadata).map(|owner| &owner.name) == set.metadata.name.as_ref(),
+        Some(Slip::AnyOwner) => {
+            let mut owners = pod.metadata.owner_references.iter().flatten();
+            owners.any(|owner| Some(&owner.uid) == set.metadata.uid.as_ref())
+        }
         Some(Slip::CountsByName) => name(&pod.metadata).starts_with(&name(&set.metadata)),
         _ => mine(),
     };
     let active = match slip {
         Some(Slip::CountsTerminating) => is_active(&Pod { metadata: ObjectMeta::default(), ..pod.clone() }),
+        Some(Slip::CountsSucceeded) if phase(pod) == Some("Succeeded") => pod.metadata.deletion_timestamp.is_none(),
         _ => is(Slip::CountsEnded) && pod.metadata.deletion_timestamp.is_none() || is_active(pod),
     };
     chosen && active
@@ -201,6 +234,7 @@ fn pod_of(set: &ReplicaSet, slip: Option<Slip>) -> Pod {
         }
         Some(Slip::NoOwner) => pod.metadata.owner_references = None,
         Some(Slip::NoLabels) => pod.metadata.labels = None,
+        Some(Slip::NoAnnotations) => (pod.metadata.annotations, pod.metadata.finalizers) = (None, None),
         _ => {}
     }
     pod

@@ -68,6 +68,9 @@ pub(super) enum Slip {
     AddsUp,
     SuccessResets,
     CountsFromStart,
+    OneIsFailure,
+    AddsTimes,
+    CapReached,
 }
 
 impl Function for Restarting {
@@ -87,6 +90,9 @@ impl Function for Restarting {
         ("the wait grows by 10 seconds each time; it doubles", Slip::AddsUp),
         ("a run that ended well makes the kubelet forget", Slip::SuccessResets),
         ("the wait is counted from the start of the run; it is counted from its end", Slip::CountsFromStart),
+        ("OnFailure starts only what ended with 1 again; every code but 0 is a failure", Slip::OneIsFailure),
+        ("the time of all runs together makes the kubelet forget; one run has to be so long", Slip::AddsTimes),
+        ("a run of 600 seconds makes the kubelet forget; it takes more", Slip::CapReached),
     ];
 
     fn questions() -> Vec<Case> {
@@ -105,10 +111,25 @@ impl Function for Restarting {
         }
         // The last second at which it still remembers, and the first at which it has forgotten.
         histories.extend([600, 601].map(|seconds| vec![run(1, 1), run(1, seconds)]));
-        for length in 5..=9 {
-            histories.push(vec![run(1, 1); length]);
-            histories.push([vec![run(1, 1); length], vec![run(1, 700)]].concat());
-            histories.push([vec![run(1, 1); length], vec![run(0, 400)]].concat());
+        histories
+            .extend([0, 599, 600, 601, 86_400].map(|seconds| vec![run(1, 1), run(1, 1), run(1, seconds), run(137, 5)]));
+        // Days and weeks of it: what grows without end gets too large for a number.
+        for length in (5..=9).chain([33, 65, 130, 260, 300]) {
+            let crashes = || vec![run(1, 1); length];
+            histories.push(crashes());
+            histories.push([crashes(), vec![run(1, 700)]].concat());
+            histories.push([crashes(), vec![run(0, 400)]].concat());
+            histories.push([crashes(), vec![run(1, 700), run(2, 1), run(3, 1)]].concat());
+        }
+        // Every code but 0 is a failure.
+        histories.extend([137, 255, -1].map(|code| vec![run(code, 20)]));
+        histories.extend([137, 255, -1].map(|code| vec![run(1, 20), run(code, 20)]));
+        let seconds = [1, 30, 599, 3, 601, 250, 2000];
+        for n in 0..40 {
+            let one = |at: usize| {
+                run([1, 137, -1, 0][(n * 7 + at * at) % 4], seconds[(n + at * (n % 6 + 1)) % seconds.len()])
+            };
+            histories.push((0..5 + n % 6).map(one).collect());
         }
         let mut all = Vec::new();
         for policy in ["Always", "OnFailure", "Never"] {
@@ -128,7 +149,9 @@ impl Function for Restarting {
             _ if is(Slip::IgnoresPolicy) => "Always",
             other => other,
         };
-        match restarts(policy, last) {
+        let last =
+            Run { exit_code: if is(Slip::OneIsFailure) && last.exit_code != 1 { 0 } else { last.exit_code }, ..*last };
+        match restarts(policy, &last) {
             true => Restart::After(wait(&case.runs, slip)),
             false => Restart::Never,
         }
@@ -162,14 +185,19 @@ fn wait(runs: &[Run], slip: Option<Slip>) -> u64 {
     let is = |one| slip == Some(one);
     let long = if is(Slip::ResetsAtOnce) { 300 } else { 600 };
     let (mut delay, mut wait): (Option<u64>, u64) = (None, 0);
+    let mut together = 0;
     for (n, run) in runs.iter().enumerate() {
-        let forgets = (run.seconds > long && !is(Slip::NoReset)) || (run.exit_code == 0 && is(Slip::SuccessResets));
+        together += run.seconds;
+        let ran = if is(Slip::AddsTimes) { together } else { run.seconds };
+        let is_long = ran > long || ran == long && is(Slip::CapReached);
+        together = if is_long { 0 } else { together };
+        let forgets = (is_long && !is(Slip::NoReset)) || (run.exit_code == 0 && is(Slip::SuccessResets));
         let next;
         (wait, next) = match delay {
             None => (if is(Slip::FirstWaits) { 10 } else { 0 }, 10),
             Some(_) if forgets => (if is(Slip::WaitsAfterReset) { 10 } else { 0 }, 10),
             Some(delay) if is(Slip::AddsUp) => (delay, delay + 10),
-            Some(delay) => (delay, 2 * delay),
+            Some(delay) => (delay, delay.saturating_mul(2)),
         };
         if is(Slip::CountsFromStart) && n + 1 == runs.len() {
             wait = wait.saturating_sub(run.seconds);

@@ -114,6 +114,7 @@ impl Function for Rolling {
                 }
             }
         }
+        all.extend(others());
         all.sort_by_key(|one| one.old.iter().map(|set| set.size).sum::<i32>() + one.new.size);
         all
     }
@@ -165,6 +166,46 @@ impl Function for Rolling {
 fn sets(largest: i32) -> Vec<Set> {
     let of = |size: i32| (0..=size).map(move |available| Set { size, available });
     (0..=largest).flat_map(of).collect()
+}
+
+/// A Deployment of none, three and four old ReplicaSets, and large numbers.
+fn others() -> Vec<Rollout> {
+    let set = |size, available| Set { size, available };
+    let mut all = Vec::new();
+    for (max_surge, max_unavailable) in [(1, 0), (0, 1), (2, 2)] {
+        for new in sets(2) {
+            for old in olds().into_iter().step_by(3) {
+                all.push(Rollout { replicas: 0, max_surge, max_unavailable, new: new.clone(), old });
+            }
+        }
+    }
+    let third = [set(1, 1), set(2, 0), set(2, 1)];
+    for (replicas, max_surge, max_unavailable) in [(3, 1, 0), (3, 0, 2), (4, 2, 1), (5, 5, 5)] {
+        for (n, new) in sets(4).into_iter().enumerate() {
+            for (at, old) in olds().into_iter().filter(|old| old.len() == 2).enumerate() {
+                if (n + at) % 7 == 0 {
+                    let old = [old, vec![third[(n + at / 7) % 3].clone()]].concat();
+                    all.push(Rollout { replicas, max_surge, max_unavailable, new: new.clone(), old });
+                }
+            }
+        }
+        let four = [set(0, 0), set(1, 0), set(0, 0), set(2, 2)];
+        for (n, new) in sets(4).into_iter().enumerate() {
+            let mut old = four.to_vec();
+            old.rotate_left(n % 4);
+            all.push(Rollout { replicas, max_surge, max_unavailable, new, old });
+        }
+    }
+    for (max_surge, max_unavailable) in [(250, 250), (1000, 0), (0, 300), (3, 1000)] {
+        for new in [set(0, 0), set(300, 200), set(1000, 999), set(1300, 1300)] {
+            for old in
+                [vec![set(1000, 1000)], vec![set(300, 10), set(800, 790)], vec![set(5, 0), set(600, 600), set(1, 1)]]
+            {
+                all.push(Rollout { replicas: 1000, max_surge, max_unavailable, new: new.clone(), old });
+            }
+        }
+    }
+    all
 }
 
 /// None, one or two old ReplicaSets.

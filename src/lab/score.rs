@@ -98,6 +98,9 @@ pub(super) enum Slip {
     DividesFirst,
     RoundsOnce,
     BelowNothing,
+    OperatorIsExists,
+    Fraction,
+    RoundedUp,
 }
 
 impl Function for Scoring {
@@ -123,6 +126,9 @@ impl Function for Scoring {
         ("the division comes before the multiplication, so that nothing is left of it", Slip::DividesFirst),
         ("the mean is rounded once at the end; each share is rounded down first", Slip::RoundsOnce),
         ("a resource that would be overfull counts below 0", Slip::BelowNothing),
+        ("a toleration without a value is taken for Exists, whatever its operator", Slip::OperatorIsExists),
+        ("the share is worked out as a fraction, which is not exact; whole numbers are", Slip::Fraction),
+        ("points for taints are rounded down at the end; what is lost is rounded down", Slip::RoundedUp),
     ];
 
     fn questions() -> Vec<Case> {
@@ -142,6 +148,42 @@ impl Function for Scoring {
         let all_used = Share { allocatable: 100, used: 100 };
         let small = Candidate { milli_cpu: all_used, memory: all_used, ..candidate(&json!([]), 0, 1) };
         all.push(Case { pod: wanted(&json!([]), 1), nodes: vec![small] });
+        // What a fraction cannot say, and what is too large for a small number.
+        let share = |allocatable, used| Share { allocatable, used };
+        for left in [7, 14, 28, 29, 55, 56, 57, 58, 99] {
+            let node = Candidate {
+                milli_cpu: share(100, 100 - left),
+                memory: share(1000, 1000 - 10 * left),
+                taints: Vec::new(),
+            };
+            all.push(Case { pod: wanted_of(&json!([]), 0, 0), nodes: vec![node] });
+        }
+        for (of, left) in
+            [(161, 161), (194, 97), (195, 117), (1_000_000_000, 289_999_999), (1_000_000_000, 569_999_999)]
+        {
+            let both = share(of, of - left);
+            let node = Candidate { milli_cpu: both, memory: both, taints: Vec::new() };
+            all.push(Case { pod: wanted_of(&json!([]), 0, 0), nodes: vec![node] });
+        }
+        let gib = 1 << 30;
+        for (cpu, memory) in [(8000, 30 * gib), (128_000, 2048 * gib), (64_000, 3 * gib)] {
+            for part in [0, 3, 50, 97] {
+                let node = Candidate {
+                    milli_cpu: share(cpu, cpu * part / 100),
+                    memory: share(memory, memory / 100 * (100 - part)),
+                    taints: Vec::new(),
+                };
+                all.push(Case { pod: wanted_of(&json!([]), 100, gib), nodes: vec![node] });
+            }
+        }
+        // One taint of seven, two of seven, and so on: each costs its part.
+        for most in [3_usize, 6, 7] {
+            let soft = |count: usize| -> Value {
+                (0..count).map(|n| json!({"key": format!("soft-{n}"), "effect": "PreferNoSchedule"})).collect()
+            };
+            let nodes = |first: usize| [first, first / 2, most].map(|count| candidate(&soft(count), 500, 2)).to_vec();
+            all.extend((0..most).map(|first| Case { pod: wanted(&json!([]), 300), nodes: nodes(first) }));
+        }
         for pod in &tolerations {
             for one in &taints {
                 let case = |two| Case { pod: wanted(pod, 700), nodes: vec![candidate(one, 500, 2), two] };
@@ -162,7 +204,8 @@ impl Function for Scoring {
         let counted = soft.iter().zip(&fits).filter(|(_, fits)| **fits || is(Slip::AmongAll));
         let most = counted.map(|(count, _)| *count).max().unwrap_or(0);
         let score = |(node, soft): (&Candidate, i64)| {
-            let lost = if most == 0 { 0 } else { 100 * soft / most };
+            let rest = if is(Slip::RoundedUp) { most - 1 } else { 0 };
+            let lost = if most == 0 { 0 } else { (100 * soft + rest) / most };
             let taints = if is(Slip::SoftIsBetter) { lost } else { 100 - lost };
             let weight = if is(Slip::NoWeight) { 1 } else { 3 };
             weight * taints + free(node, &case.pod, slip)
@@ -217,6 +260,9 @@ fn tolerations() -> Vec<Value> {
         json!([{"key": "dedicated", "operator": "Exists", "effect": "PreferNoSchedule"}]),
         json!([{"operator": "Exists", "effect": "NoSchedule"}]),
         json!([{"key": "slow", "operator": "Exists"}]),
+        json!([{"key": "dedicated", "operator": "Equal"}]),
+        json!([{"key": "ded", "operator": "Exists"}, {"key": "dedicated", "operator": "Equal", "value": "d"}]),
+        json!([{"operator": "Exists", "effect": "PreferNoSchedule"}, {"key": "dedicated", "value": "db", "effect": "NoExecute"}]),
         json!([{"key": "slow", "operator": "Exists"}, {"key": "dedicated", "value": "db"}]),
     ]
 }
@@ -245,8 +291,11 @@ fn taints() -> Vec<Value> {
 
 /// Memory is as many times a thousand bytes as the CPU's thousandths, and half as much again, so that the two differ.
 fn wanted(tolerations: &Value, asked: i64) -> Wanted {
-    let tolerations = Vec::deserialize(tolerations).expect("the tolerations above are such");
-    Wanted { tolerations, milli_cpu: asked, memory: asked * 1500 }
+    wanted_of(tolerations, asked, asked * 1500)
+}
+
+fn wanted_of(tolerations: &Value, milli_cpu: i64, memory: i64) -> Wanted {
+    Wanted { tolerations: Vec::deserialize(tolerations).expect("the tolerations above are such"), milli_cpu, memory }
 }
 
 fn candidate(taints: &Value, used: i64, cpus: i64) -> Candidate {
@@ -283,6 +332,7 @@ fn covers(tolerations: &[Toleration], taint: &Taint, slip: Option<Slip>) -> bool
         let value = match toleration.operator.as_deref() {
             Some("Exists") => true,
             None if is(Slip::ExistsByDefault) => true,
+            _ if is(Slip::OperatorIsExists) && toleration.value.is_none() => true,
             _ => toleration.value.as_deref().unwrap_or_default() == taint.value.as_deref().unwrap_or_default(),
         };
         key && (effect || is(Slip::EffectIgnored)) && (value || is(Slip::KeyOnly))
@@ -300,6 +350,7 @@ fn free(node: &Candidate, pod: &Wanted, slip: Option<Slip>) -> i64 {
     let left = parts.map(|(share, asked)| (left(share, asked), share.allocatable));
     match slip {
         Some(Slip::DividesFirst) => left.map(|(left, of)| left / of * 100).iter().sum::<i64>() / 2,
+        Some(Slip::Fraction) => left.map(|(left, of)| (left as f64 / of as f64 * 100.0) as i64).iter().sum::<i64>() / 2,
         Some(Slip::RoundsOnce) => {
             (left.map(|(left, of)| left as f64 * 100.0 / of as f64).iter().sum::<f64>() / 2.0) as i64
         }

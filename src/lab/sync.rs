@@ -1,7 +1,7 @@
 //! Exercise 12: what does the kubelet do to a Pod now? Mirrors `computePodActions` of
 //! `pkg/kubelet/kuberuntime/kuberuntime_manager.go`.
 //!
-//! Every state of up to two init containers and two containers is asked, under each restart policy, in a sandbox that
+//! Every state of up to two init containers and two containers, and of three, is asked, under each restart policy, in a sandbox that
 //! stands and in one that is lost; those too that only a crash of the kubelet or of the node leaves behind.
 //!
 //! Left out: sidecars, probes, rules of single containers, Pods that are being deleted, and the wait before a restart.
@@ -110,6 +110,8 @@ pub(super) enum Slip {
     LostIgnoresNever,
     LostForNothing,
     KeepsEmptyPod,
+    OneIsFailure,
+    InitOneIsFailure,
 }
 
 impl Function for Syncing {
@@ -134,23 +136,30 @@ impl Function for Syncing {
         ("a Pod that has run under Never is started again in a new sandbox", Slip::LostIgnoresNever),
         ("a sandbox is made for a Pod of which nothing is to run again", Slip::LostForNothing),
         ("a Pod of which nothing runs or is to run keeps its sandbox", Slip::KeepsEmptyPod),
+        ("OnFailure starts only what ended with 1; every code but 0 is a failure", Slip::OneIsFailure),
+        ("an init container has failed only if it ended with 1; every code but 0 is a failure", Slip::InitOneIsFailure),
     ];
 
     fn questions() -> Vec<Case> {
-        const STATES: [Option<State>; 4] = [None, Some(State::Running), Some(State::Exited(0)), Some(State::Exited(1))];
+        const STATES: usize = 4;
         let mut all = Vec::new();
-        for (inits, containers) in [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2)] {
-            let names: Vec<String> = (1..=inits).map(|n| format!("init-{n}")).collect();
-            let names: Vec<String> = names.into_iter().chain((1..=containers).map(|n| format!("app-{n}"))).collect();
+        for (inits, containers) in [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2), (0, 3), (3, 1)] {
+            let names: Vec<&str> = INITS[..inits].iter().chain(&APPS[..containers]).copied().collect();
             for policy in ["Always", "OnFailure", "Never"] {
                 let pod = pod(policy, inits, containers);
                 all.push(Case { pod: pod.clone(), seen: Seen { sandbox: Sandbox::None, containers: BTreeMap::new() } });
-                for n in 0..STATES.len().pow(u32::try_from(names.len()).unwrap_or(0)) {
-                    let state = |at: usize| STATES[n / STATES.len().pow(u32::try_from(at).unwrap_or(0)) % STATES.len()];
-                    let states = names.iter().enumerate().filter_map(|(at, name)| Some((name.clone(), state(at)?)));
-                    let containers: BTreeMap<String, State> = states.collect();
-                    for sandbox in [Sandbox::Ready, Sandbox::Lost] {
-                        all.push(Case { pod: pod.clone(), seen: Seen { sandbox, containers: containers.clone() } });
+                for n in 0..STATES.pow(u32::try_from(names.len()).unwrap_or(0)) {
+                    for (turn, sandbox) in [Sandbox::Ready, Sandbox::Lost].into_iter().enumerate() {
+                        let state = |at: usize| match n / STATES.pow(u32::try_from(at).unwrap_or(0)) % STATES {
+                            0 => None,
+                            1 => Some(State::Running),
+                            2 => Some(State::Exited(0)),
+                            // Each failure is another one.
+                            _ => Some(State::Exited(CODES[(n + at + turn) % CODES.len()])),
+                        };
+                        let states =
+                            names.iter().enumerate().filter_map(|(at, name)| Some(((*name).to_owned(), state(at)?)));
+                        all.push(Case { pod: pod.clone(), seen: Seen { sandbox, containers: states.collect() } });
                     }
                 }
             }
@@ -211,13 +220,20 @@ impl Function for Syncing {
     }
 }
 
+/// Names that are not in the order of the alphabet.
+const INITS: [&str; 3] = ["init-b", "init-a", "fetch"];
+const APPS: [&str; 3] = ["web", "log", "app"];
+
+/// How containers fail: as they say themselves, killed, and as a runtime says that knows no better.
+const CODES: [i32; 5] = [1, 137, 2, 255, -1];
+
 fn pod(policy: &str, inits: usize, containers: usize) -> Pod {
-    let named = |what: &str, count: usize| -> Vec<_> {
-        (1..=count).map(|n| json!({"name": format!("{what}-{n}"), "image": "busybox:1.37"})).collect()
+    let named = |names: &[&str]| -> Vec<_> {
+        names.iter().map(|name| json!({"name": name, "image": "busybox:1.37"})).collect()
     };
-    let mut spec = json!({"restartPolicy": policy, "containers": named("app", containers)});
+    let mut spec = json!({"restartPolicy": policy, "containers": named(&APPS[..containers])});
     if inits > 0 {
-        spec["initContainers"] = json!(named("init", inits));
+        spec["initContainers"] = json!(named(&INITS[..inits]));
     }
     from_value(&json!({"metadata": {"name": "web", "namespace": "default"}, "spec": spec})).expect("it is a Pod")
 }
@@ -245,6 +261,7 @@ fn should_start(case: &Case, name: &str, slip: Option<Slip>) -> bool {
         (_, Some(Slip::IgnoresPolicy)) => true,
         ("Always", Some(Slip::OnlyFailed)) => code != 0,
         ("OnFailure", Some(Slip::OnFailureNever)) => false,
+        ("OnFailure", Some(Slip::OneIsFailure)) => code == 1,
         ("OnFailure", _) => code != 0,
         (policy, _) => policy == "Always",
     }
@@ -279,7 +296,11 @@ fn in_sandbox(case: &Case, slip: Option<Slip>) -> Actions {
         match case.seen.containers.get(name) {
             Some(State::Exited(0)) if !(is(Slip::InitUntilAlways) && policy(case) == "Always") => continue,
             Some(State::Exited(code)) if *code != 0 && is(Slip::FailedInitIsDone) => continue,
-            Some(State::Exited(_)) if policy(case) == "Never" && !is(Slip::InitNeverAgain) => {
+            Some(State::Exited(code))
+                if policy(case) == "Never"
+                    && !is(Slip::InitNeverAgain)
+                    && (*code == 1 || !is(Slip::InitOneIsFailure)) =>
+            {
                 return Actions { kill_pod: true, ..Actions::default() };
             }
             Some(State::Running) => {}
@@ -340,12 +361,12 @@ mod tests {
             let containers = case.seen.containers.iter().map(container).collect();
             let runtime = RuntimePod { sandboxes, containers, ..RuntimePod::default() };
             let ours = compute(&case.pod.clone().into(), &runtime, &Failed { probe: &|_| None, started: &|_, _| true });
-            let named = |what: &str, indexes: Vec<usize>| indexes.iter().map(|n| format!("{what}-{}", n + 1)).collect();
+            let named = |names: &[&str], indexes: Vec<usize>| indexes.iter().map(|n| names[*n].to_owned()).collect();
             let ours = Actions {
                 kill_pod: ours.kill_pod,
                 create_sandbox: ours.create_sandbox.is_some(),
-                start_init: named("init", ours.start_init),
-                start: named("app", ours.start),
+                start_init: named(&INITS, ours.start_init),
+                start: named(&APPS, ours.start),
             };
             assert_eq!(ours, Syncing::rule(&case, None), "{}", Syncing::show(&case));
         }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -68,7 +69,7 @@ enum Meanwhile {
     Nothing,
     /// Somebody counts too.
     Counted,
-    /// Somebody changes `data.note`.
+    /// Somebody changes `data.note`, and says so in a label.
     Noted,
     Deleted,
     /// It is deleted, and made anew without data.
@@ -82,7 +83,7 @@ impl Meanwhile {
         match self {
             Meanwhile::Nothing => "nothing happens",
             Meanwhile::Counted => "somebody else counts one more",
-            Meanwhile::Noted => "somebody else changes the note",
+            Meanwhile::Noted => "somebody else changes the note, and adds a label",
             Meanwhile::Deleted => "somebody deletes it",
             Meanwhile::Recreated => "somebody deletes it and makes a new one without data",
             Meanwhile::Fails => FAILS,
@@ -102,13 +103,19 @@ struct Outcome {
     said: Result<u64, Refused>,
     calls: Vec<String>,
     data: Option<BTreeMap<String, String>>,
+    /// And in its metadata: what others have written there.
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
 }
 
 fn converse(case: &Case, count: impl FnOnce(&mut dyn Api) -> Result<u64, Refused>) -> Outcome {
     let mut server = Server::new(case);
     let said = count(&mut server);
-    let data = server.object.map(|object| object.data.unwrap_or_default());
-    Outcome { said, calls: server.calls, data }
+    let object = server.object.unwrap_or_default();
+    let ObjectMeta { uid, labels, annotations, .. } = object.metadata;
+    let (labels, annotations) = (labels.unwrap_or_default(), annotations.unwrap_or_default());
+    let data = uid.map(|_| object.data.unwrap_or_default());
+    Outcome { said, calls: server.calls, data, labels, annotations }
 }
 
 /// An API server with one object.
@@ -138,6 +145,9 @@ impl Server {
         object.metadata.namespace = Some("default".to_owned());
         object.metadata.uid = Some(format!("uid-{}", self.revision));
         object.metadata.resource_version = Some(self.revision.to_string());
+        let text = |key: &str, value: String| Some(BTreeMap::from([(key.to_owned(), value)]));
+        object.metadata.labels = text("app", "shop".to_owned());
+        object.metadata.annotations = text("made-at", self.revision.to_string());
         self.object = Some(object);
     }
 
@@ -159,6 +169,9 @@ impl Server {
             }),
             Meanwhile::Noted => {
                 let note = format!("changed at {}", self.revision);
+                if let Some(object) = &mut self.object {
+                    object.metadata.labels.get_or_insert_default().insert("noted".to_owned(), "yes".to_owned());
+                }
                 self.write(|data| drop(data.insert("note".to_owned(), note)));
             }
             Meanwhile::Deleted => self.object = None,
@@ -181,6 +194,10 @@ impl Api for Server {
         let same = |sent: &Option<String>, stored: &Option<String>| sent.is_none() || sent == stored;
         if !same(&sent.resource_version, &stored.resource_version) || !same(&sent.uid, &stored.uid) {
             return Err(Refused::Conflict);
+        }
+        if let Some(stored) = &mut self.object {
+            stored.metadata.labels = object.metadata.labels;
+            stored.metadata.annotations = object.metadata.annotations;
         }
         self.write(|data| *data = object.data.unwrap_or_default());
         self.object.clone().ok_or(Refused::NotFound)
@@ -206,6 +223,8 @@ enum Slip {
     RetriesAll,
     GivesOld,
     ReadsAfter,
+    NewMeta,
+    SmallNumber,
 }
 
 impl Function for Updating {
@@ -231,6 +250,8 @@ impl Function for Updating {
         ("it goes on after the fifth try", Slip::Tries(100)),
         ("the number before is given, not the one that was written", Slip::GivesOld),
         ("the number is read once more after writing, when it may be somebody else's", Slip::ReadsAfter),
+        ("an object with new metadata is sent; the labels and annotations that it had are lost", Slip::NewMeta),
+        ("a large number is not read, because its type is too small", Slip::SmallNumber),
     ];
 
     fn questions() -> Vec<Case> {
@@ -254,7 +275,11 @@ impl Function for Updating {
             }
         }
         let case = |script: Vec<Meanwhile>| [None, Some(41)].map(|count| Case { count, script: script.clone() });
-        scripts.into_iter().flat_map(case).collect()
+        // Where numbers of a small type end.
+        let large = [9, 127, 255, 65_535, 2_147_483_647, 4_294_967_295, 1 << 53].into_iter().flat_map(|count| {
+            [vec![], vec![Meanwhile::Nothing, Meanwhile::Counted]].map(|script| Case { count: Some(count), script })
+        });
+        scripts.into_iter().flat_map(case).chain(large).collect()
     }
 
     fn rule(case: &Case, slip: Option<Slip>) -> Outcome {
@@ -265,7 +290,10 @@ impl Function for Updating {
         let right = Updating::rule(case, None);
         match given {
             None => "every conversation comes to an end",
-            Some(given) if given.data != right.data => "nobody's change is lost, and one is counted",
+            Some(given) if (&given.data, &given.labels) != (&right.data, &right.labels) => {
+                "nobody's change is lost, and one is counted"
+            }
+            Some(given) if given.annotations != right.annotations => "nobody's change is lost, and one is counted",
             Some(given) if given.calls.len() > right.calls.len() => "no more is asked than is needed",
             Some(given) if given.calls != right.calls => {
                 "after a conflict it reads and writes again, five times at most"
@@ -299,14 +327,20 @@ impl Function for Updating {
         text
     }
 
-    fn say(_: &Case, Outcome { said, calls, data }: &Outcome) -> Vec<Part> {
+    fn say(_: &Case, Outcome { said, calls, data, labels, annotations }: &Outcome) -> Vec<Part> {
         let gave = match said {
             Ok(count) => format!("Ok({count})"),
             Err(Refused::Other(why)) => format!("Err(Other): {why}"),
             Err(refused) => format!("Err({refused:?})"),
         };
         let left = data.as_ref().map_or(json!("nothing, the ConfigMap is gone"), |data| json!(data));
-        vec![part("called", calls.join(", ")), part("gave", gave), part("left as data", left)]
+        vec![
+            part("called", calls.join(", ")),
+            part("gave", gave),
+            part("left as data", left),
+            part("left as labels", json!(labels)),
+            part("left as annotations", json!(annotations)),
+        ]
     }
 }
 
@@ -336,13 +370,21 @@ fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
             object.data.clone_from(&first.data);
         }
         let read = if is(Slip::FirstCount) { &*first } else { &object };
-        let before =
-            read.data.as_ref().and_then(|data| data.get("count")).and_then(|text| text.parse().ok()).unwrap_or(0);
+        let text = read.data.as_ref().and_then(|data| data.get("count"));
+        let before = match slip {
+            Some(Slip::SmallNumber) => text.and_then(|text| text.parse::<u32>().ok()).map(u64::from),
+            _ => text.and_then(|text| text.parse().ok()),
+        };
+        let before = before.unwrap_or(0);
         let data = object.data.get_or_insert_default();
         if is(Slip::NewObject) {
             data.clear();
         }
         data.insert("count".to_owned(), (before + 1).to_string());
+        if is(Slip::NewMeta) {
+            object.metadata.labels = None;
+            object.metadata.annotations = None;
+        }
         if is(Slip::NoVersion) {
             object.metadata.resource_version = None;
         }

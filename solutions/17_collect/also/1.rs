@@ -58,7 +58,8 @@ pub fn attempt(item: &Item, all: &[Item]) -> Action {
         let mut list = &mut dangling;
         for other in all {
             let there = &other.metadata;
-            if other.kind == reference.kind && there.namespace == namespace && there.uid == Some(reference.uid.clone()) {
+            let same = there.uid.as_ref() == Some(&reference.uid) && there.name.as_ref() == Some(&reference.name);
+            if same && other.kind == reference.kind && there.namespace == namespace {
                 let deleting = there.deletion_timestamp.is_some();
                 let finalizers = there.finalizers.clone().unwrap_or_default();
                 list = if deleting && finalizers.iter().any(|f| f == "foregroundDeletion") {

@@ -45,7 +45,8 @@ pub fn attempt(item: &Item, all: &[Item]) -> Action {
     }
     let state = |owner: &OwnerReference| {
         let found = all.iter().find(|one| {
-            one.metadata.uid.as_deref() == Some(owner.uid.as_str())
+            one.kind == owner.kind
+                && one.metadata.uid.as_deref() == Some(owner.uid.as_str())
                 && one.metadata.name.as_deref() == Some(owner.name.as_str())
                 && (!is_namespaced(&one.kind) || one.metadata.namespace == meta.namespace)
         });

@@ -67,7 +67,8 @@ impl<'a> View<'a> {
     fn owner(&self, reference: &OwnerReference) -> Option<&'a Item> {
         let by_uid = self.all.iter().find(|one| one.metadata.uid.as_ref() == Some(&reference.uid))?;
         let reachable = !is_namespaced(&by_uid.kind) || by_uid.metadata.namespace == self.item.metadata.namespace;
-        reachable.then_some(by_uid)
+        let same = by_uid.kind == reference.kind && by_uid.metadata.name.as_ref() == Some(&reference.name);
+        (reachable && same).then_some(by_uid)
     }
 
     fn waits_for_dependents(&self, meta: &ObjectMeta) -> bool {

@@ -41,7 +41,7 @@ fn endpoint(one: &Endpoint) -> String {
         none if none == "none" => "no conditions".to_owned(),
         said => said,
     };
-    format!("{} on {}: {conditions}", one.addresses.join(", "), one.node_name.as_deref().unwrap_or_default())
+    format!("{} on {}: {conditions}", one.addresses.join(", "), one.node_name.as_deref().unwrap_or("no node"))
 }
 
 /// `http 80/TCP`, as far as it is said.

@@ -3,6 +3,7 @@
 //! of its [`Partner`], call by call, so every line of a learner's code at which a reconcile waits is a stop of the stepper.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -68,6 +69,8 @@ struct Guest {
     partner: Rc<RefCell<Box<dyn Partner>>>,
     caches: Rc<Vec<(Kind, Memory<Indexer>)>>,
     memory: Memory<Value>,
+    /// The keys whose last reconcile has changed nothing and wants to look again, if nothing has changed since.
+    idle: Memory<BTreeSet<Key>>,
     /// Numbers reconciles; never goes back, so that no two of them are confused.
     tasks: RefCell<u64>,
 }
@@ -83,6 +86,7 @@ impl Guest {
             partner: Rc::new(RefCell::new(partner)),
             caches: Rc::new(caches),
             memory: context.memory(Value::Null),
+            idle: context.memory(BTreeSet::new()),
             tasks: RefCell::new(0),
         }
     }
@@ -122,10 +126,12 @@ impl Guest {
         let task = Task { number: self.next_task(), partner: self.partner.clone() };
         let memory = self.memory.get();
         let mut said = self.tell(Ask::Reconcile { task: task.number, object, memory });
+        let mut reads = true;
         loop {
             match said {
                 Say::Call { request, at: (file, line), memory } => {
                     self.memory.set(memory);
+                    reads &= matches!(&*request.verb, "get" | "list");
                     let answer = match self.request(&request) {
                         Ok(request) => {
                             let at = Place { file: file.into(), line };
@@ -138,7 +144,7 @@ impl Guest {
                 Say::Done { result, memory } => {
                     self.memory.set(memory);
                     if let Some(after) = result.map_err(Error::Other)? {
-                        self.queue.add_after(key, Duration::try_from_secs_f64(after).unwrap_or(Duration::MAX));
+                        self.look_again(key, Duration::try_from_secs_f64(after).unwrap_or(Duration::MAX), reads);
                     }
                     return Ok(());
                 }
@@ -147,6 +153,20 @@ impl Guest {
                 }
             }
         }
+    }
+
+    /// Who only looks, and finds nothing to do twice, may look for ever: that keeps no cluster from being quiet.
+    fn look_again(&self, key: Key, after: Duration, reads: bool) {
+        let was_idle = if reads { !self.idle.borrow_mut().insert(key.clone()) } else { self.has_work(&key) };
+        match was_idle && reads && !after.is_zero() {
+            true => self.queue.add_after_background(key, after),
+            false => self.queue.add_after(key, after),
+        }
+    }
+
+    /// Something has changed that concerns the key, or it changes something. Says whether it was idle.
+    fn has_work(&self, key: &Key) -> bool {
+        self.idle.borrow_mut().remove(key)
     }
 
     fn request(&self, asked: &wire::Request) -> Result<Request, String> {
@@ -226,10 +246,14 @@ impl Controller for Guest {
             }
         }
         if change.kind() == self.duty.kind {
+            self.has_work(&change.key());
             return self.queue.add(change.key());
         }
         for object in old.into_iter().chain(new) {
-            (self.duty.concerns)(object, &self.read()).into_iter().for_each(|key| self.queue.add(key));
+            for key in (self.duty.concerns)(object, &self.read()) {
+                self.has_work(&key);
+                self.queue.add(key);
+            }
         }
     }
 

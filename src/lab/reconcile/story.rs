@@ -45,7 +45,7 @@ pub(super) fn failure(
         let bound = Bound { late: 0, faults: 0, steps: STEPS_COMPARED, ..bound(&scenario) };
         explore_here(&Subject { cluster: &|| bugs::cluster(&scenario), properties: &Vec::new }, &bound);
     });
-    let (property, then) = (property(violation), then(violation));
+    let (property, then) = (property(plan, &session, violation), then(violation));
     let mut case = format!("{}: {}\n", session.scenario().title, session.scenario().story);
     case += &story(plan, &session, violation, parted.as_ref().map(|(_, step)| *step));
     case += &format!("then: {then}\n");
@@ -93,11 +93,27 @@ fn run(scenario: Scenario, violation: &Violation, findings: &Mutex<Findings>) ->
 }
 
 /// The property, in a learner's words.
-fn property(violation: &Violation) -> String {
+fn property(plan: &Plan, session: &Session, violation: &Violation) -> String {
     match violation.breach {
         Breach::Stated => violation.property.clone(),
         Breach::Panic(_) => "every reconcile comes to its end".to_owned(),
-        Breach::Unrest => "when all is as asked for, nothing more is written".to_owned(),
+        Breach::Unrest => unrest(plan, session).to_owned(),
+    }
+}
+
+/// What it does in the second half of a run that has no end.
+fn unrest(plan: &Plan, session: &Session) -> &'static str {
+    let engine = &session.cluster.engine;
+    let steps = session.history();
+    let requests = steps[steps.len() / 2..].iter().map(|step| Facts::of(engine, step));
+    let verbs: Vec<&str> =
+        requests.filter(|facts| facts.from == plan.duty.name).filter_map(|facts| facts.verb).collect();
+    let writes = verbs.iter().filter(|verb| !matches!(**verb, "get" | "list")).count();
+    let creations = verbs.iter().filter(|verb| **verb == "create").count();
+    match writes {
+        0 => "when nothing changes, it does not look again without end",
+        writes if creations > writes / 2 => "it does not make one object after another without end",
+        _ => "when all is as asked for, nothing more is written",
     }
 }
 

@@ -14,6 +14,9 @@ use crate::debugger::explore::workers::{Job, Outcome};
 use crate::debugger::explore::{Bound, Search, Subject, Violation, repeats, shortened};
 use crate::debugger::properties::own::Stated;
 
+/// More steps than any trial needs, all runs together; a right solution takes fewer than 50,000.
+const TRANSITIONS: u64 = 70_000;
+
 /// A scenario to be run in every order within a bound.
 pub(super) struct Trial {
     pub scenario: Scenario,
@@ -138,6 +141,10 @@ impl Stage {
                 self.tasks.push_back(Task::Shorten(schedule));
                 return;
             }
+        }
+        if self.search.report.transitions > TRANSITIONS {
+            self.ended = Some(Err(Wrong::TooMany));
+            return;
         }
         self.batch = self.search.batch(bound).into_iter().map(|schedule| (schedule, None)).collect();
         let runs = self.batch.iter().enumerate().map(|(n, (schedule, _))| Task::Run(n, schedule.clone()));
