@@ -61,7 +61,7 @@ mkdir -p target/debug && cp 'PROGRAM' target/debug/exercise-06-replicaset
 /// Gives a project the exercise `replicaset`, with this in its file.
 #[cfg(unix)]
 pub fn with_exercise(project: &Scratch, text: &str) {
-    use kubestep::lab::{TABLE, process, shelf};
+    use kubestep::lab::{TABLE, building, shelf};
     use std::os::unix::fs::PermissionsExt;
 
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -73,7 +73,7 @@ pub fn with_exercise(project: &Scratch, text: &str) {
         shelf::write(&shelf::solution(&project.0, exercise), &solution).expect("a file can be written");
     }
     shelf::write(&project.0.join("exercises/06_replicaset/src/lib.rs"), text).expect("a file can be written");
-    let answer = process::build(root, "solution-06-replicaset").expect("the answer compiles");
+    let answer = building::build(root, "solution-06-replicaset").expect("the answer compiles");
     let cargo = project.0.join("cargo");
     shelf::write(&cargo, &CARGO.replace("PROGRAM", &answer.display().to_string())).expect("a file can be written");
     fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).expect("it can be made a program");
