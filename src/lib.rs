@@ -16,6 +16,8 @@ pub mod bugs;
 
 pub mod debugger;
 
+pub use kubestep_exercise as exercise;
+
 pub mod lab;
 
 #[cfg(feature = "book")]

@@ -16,6 +16,8 @@ const FLOORS: &[&[&str]] = &[
     &["cluster"],
     &["bugs"],
     &["debugger"],
+    // What a learner's program has, and all that it has.
+    &["exercise"],
     &["lab"],
     &["book", "serve"],
     &["cli"],
@@ -50,7 +52,7 @@ fn only_faces_print() {
     let mut wrong = Vec::new();
     for file in sources(Path::new("src")) {
         let Some((module, _)) = place_of(&file) else { continue };
-        if ["cli", "book", "serve", "lab"].contains(&module.as_str()) {
+        if ["cli", "book", "serve", "lab", "exercise"].contains(&module.as_str()) {
             continue;
         }
         let text = fs::read_to_string(&file).expect("a file just listed can be read");
@@ -142,4 +144,26 @@ fn uses(text: &str) -> Vec<(usize, (String, String))> {
         }
     }
     found
+}
+
+/// A learner's program cannot ask the cluster what is right: it has the machinery's objects, and through one crate only.
+#[test]
+fn a_learners_program_has_no_cluster_in_it() {
+    let named = |manifest: &Path| -> Vec<String> {
+        let text = fs::read_to_string(manifest).expect("a crate has a manifest");
+        let names = text.lines().filter_map(|line| line.split_once([' ', '.', '=']));
+        names.map(|(name, _)| name.to_owned()).filter(|name| name.starts_with("kubestep")).collect()
+    };
+    assert_eq!(named(Path::new("src/exercise/Cargo.toml")), ["kubestep-machinery"]);
+    let mut count = 0;
+    for folder in ["exercises", "solutions"] {
+        for entry in fs::read_dir(folder).expect("the folder is there") {
+            let manifest = entry.expect("a folder can be listed").path().join("Cargo.toml");
+            if manifest.exists() {
+                assert_eq!(named(&manifest), ["kubestep-exercise"], "{}", manifest.display());
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 0);
 }

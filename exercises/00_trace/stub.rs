@@ -10,7 +10,7 @@
 
 #![allow(unused_imports, unreachable_code)]
 
-use kubestep::lab::trace::{Answers, Who};
+use kubestep_exercise::trace::{Answers, Who};
 
 // Yours from here.
 
@@ -20,22 +20,22 @@ pub fn answers() -> Answers {
     // DeploymentController, ReplicaSetController, Scheduler, Kubelet. The other questions: `true` is yes, `false` is no.
     Answers {
         // Who asks the API server to create the ReplicaSet?
-        creates_replica_set: kubestep::lab::not_started(),
+        creates_replica_set: kubestep_exercise::not_started(),
         // Who asks it to create the Pods?
-        creates_pods: kubestep::lab::not_started(),
+        creates_pods: kubestep_exercise::not_started(),
         // Is any update refused because it was made from an old version of the object?
-        write_refused: kubestep::lab::not_started(),
+        write_refused: kubestep_exercise::not_started(),
         // Does any kubelet hear of a Pod while the Pod has no node?
-        kubelets_hear_first: kubestep::lab::not_started(),
+        kubelets_hear_first: kubestep_exercise::not_started(),
         // Who decides on which node a Pod runs, and asks to have that written into it?
-        chooses_node: kubestep::lab::not_started(),
+        chooses_node: kubestep_exercise::not_started(),
         // Who asks to have a Pod's address written into its status?
-        reports_address: kubestep::lab::not_started(),
+        reports_address: kubestep_exercise::not_started(),
         // Is the first Pod stored as ready before its ReplicaSet counts one ready Pod?
-        pod_first: kubestep::lab::not_started(),
+        pod_first: kubestep_exercise::not_started(),
         // Who asks to have it written into the Deployment's status that two Pods are ready?
-        counts_ready: kubestep::lab::not_started(),
+        counts_ready: kubestep_exercise::not_started(),
         // Does one of these six ever turn to another of them, past the API server?
-        past_api_server: kubestep::lab::not_started(),
+        past_api_server: kubestep_exercise::not_started(),
     }
 }

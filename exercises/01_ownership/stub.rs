@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, OwnerReference};
-use kubestep::lab::ownership::Claim;
+use kubestep_exercise::ownership::Claim;
 
 // Yours from here.
 
 /// What a ReplicaSet that sees a Pod does with it.
 pub fn claim(replica_set: &ReplicaSet, pod: &Pod) -> Claim {
     let _ = (replica_set, pod);
-    kubestep::lab::not_started()
+    kubestep_exercise::not_started()
 }

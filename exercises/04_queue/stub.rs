@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use kubestep::lab::queue::WorkQueue;
+use kubestep_exercise::queue::WorkQueue;
 
 // Yours from here.
 
@@ -28,25 +28,25 @@ pub fn new() -> Queue {
 impl WorkQueue for Queue {
     fn add(&mut self, key: &str) {
         let _ = key;
-        kubestep::lab::not_started()
+        kubestep_exercise::not_started()
     }
 
     fn get(&mut self) -> Option<String> {
-        kubestep::lab::not_started()
+        kubestep_exercise::not_started()
     }
 
     fn done(&mut self, key: &str) {
         let _ = key;
-        kubestep::lab::not_started()
+        kubestep_exercise::not_started()
     }
 
     fn retry(&mut self, key: &str) -> Duration {
         let _ = key;
-        kubestep::lab::not_started()
+        kubestep_exercise::not_started()
     }
 
     fn forget(&mut self, key: &str) {
         let _ = key;
-        kubestep::lab::not_started()
+        kubestep_exercise::not_started()
     }
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kubestep::lab::reconcile::kube::{Action, Api, Context, DeleteParams, Error, PostParams};
+use kubestep_exercise::kube::{Action, Api, Context, DeleteParams, Error, PostParams};
 
 // Yours from here.
 
@@ -34,7 +34,7 @@ pub fn observe(old: Option<Pod>, new: Option<Pod>, context: &Context) {
 /// Brings the cluster one step closer to what `set` asks for, if the cache can be trusted.
 pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Action, Error> {
     let _ = (set, context, pod_for, is_active, controller);
-    kubestep::lab::not_started()
+    kubestep_exercise::not_started()
 }
 
 fn controller(pod: &Pod) -> Option<&OwnerReference> {

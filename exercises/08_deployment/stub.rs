@@ -20,8 +20,8 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetSpec};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kubestep::lab::deployment::{TEMPLATE_HASH, template_hash};
-use kubestep::lab::reconcile::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
+use kubestep_exercise::deployment::{TEMPLATE_HASH, template_hash};
+use kubestep_exercise::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
 use serde_json::json;
 
 // Yours from here.
@@ -29,5 +29,5 @@ use serde_json::json;
 /// Brings the cluster one step closer to what `deployment` asks for.
 pub async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>) -> Result<Action, Error> {
     let _ = (deployment, context);
-    kubestep::lab::not_started()
+    kubestep_exercise::not_started()
 }

@@ -6,12 +6,12 @@
 
 #![allow(unused_imports)]
 
-use kubestep::lab::rollout::{Rollout, Set, Sizes};
+use kubestep_exercise::rollout::{Rollout, Set, Sizes};
 
 // Yours from here.
 
 /// The sizes after one reconcile: it grows the new ReplicaSet, or else shrinks old ones, or else changes nothing.
 pub fn step(rollout: &Rollout) -> Sizes {
     let _ = rollout;
-    kubestep::lab::not_started()
+    kubestep_exercise::not_started()
 }

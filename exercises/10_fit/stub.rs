@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, Node, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use kubestep::lab::fit::{bytes, milli_cpu};
+use kubestep_exercise::fit::{bytes, milli_cpu};
 
 // Yours from here.
 
 /// Why the Pod does not fit on the node, with these Pods running there.
 pub fn why_not(pod: &Pod, node: &Node, running: &[Pod]) -> Vec<String> {
     let _ = (pod, node, running);
-    kubestep::lab::not_started()
+    kubestep_exercise::not_started()
 }

@@ -11,12 +11,12 @@
 #![allow(unused_imports)]
 
 use k8s_openapi::api::core::v1::{Taint, Toleration};
-use kubestep::lab::score::{Candidate, Share, Wanted};
+use kubestep_exercise::score::{Candidate, Share, Wanted};
 
 // Yours from here.
 
 /// For each node its score, or None if the Pod must not go there.
 pub fn scores(pod: &Wanted, nodes: &[Candidate]) -> Vec<Option<i64>> {
     let _ = (pod, nodes);
-    kubestep::lab::not_started()
+    kubestep_exercise::not_started()
 }

@@ -15,12 +15,12 @@
 #![allow(unused_imports)]
 
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
-use kubestep::lab::sync::{Actions, Sandbox, Seen, State};
+use kubestep_exercise::sync::{Actions, Sandbox, Seen, State};
 
 // Yours from here.
 
 /// What one sync does to a Pod.
 pub fn sync(pod: &Pod, seen: &Seen) -> Actions {
     let _ = (pod, seen);
-    kubestep::lab::not_started()
+    kubestep_exercise::not_started()
 }

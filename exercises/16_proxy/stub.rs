@@ -18,12 +18,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
-use kubestep::lab::proxy::{From, Visit};
+use kubestep_exercise::proxy::{From, Visit};
 
 // Yours from here.
 
 /// The backends of a Service that a node chooses from for a new connection.
 pub fn backends(service: &Service, slices: &[EndpointSlice], visit: &Visit) -> Vec<String> {
     let _ = (service, slices, visit);
-    kubestep::lab::not_started()
+    kubestep_exercise::not_started()
 }

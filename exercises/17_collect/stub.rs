@@ -15,12 +15,12 @@
 #![allow(unused_imports)]
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kubestep::lab::collect::{Action, Item, Propagation, is_namespaced};
+use kubestep_exercise::collect::{Action, Item, Propagation, is_namespaced};
 
 // Yours from here.
 
 /// What the collector does about an object.
 pub fn attempt(item: &Item, all: &[Item]) -> Action {
     let _ = (item, all);
-    kubestep::lab::not_started()
+    kubestep_exercise::not_started()
 }

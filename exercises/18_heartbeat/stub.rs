@@ -15,12 +15,12 @@
 #![allow(unused_imports)]
 
 use k8s_openapi::api::core::v1::{Node, Pod, Taint, Toleration};
-use kubestep::lab::heartbeat::{Fate, Look, tolerates};
+use kubestep_exercise::heartbeat::{Fate, Look, tolerates};
 
 // Yours from here.
 
 /// A look at a node that was heard of `silent` seconds ago, and at its Pods, in their order.
 pub fn look(node: &Node, silent: u64, pods: &[Pod]) -> Look {
     let _ = (node, silent, pods);
-    kubestep::lab::not_started()
+    kubestep_exercise::not_started()
 }

@@ -15,8 +15,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 use serde_json::{Value, json};
 
-use crate::controllers::hash::safe_encode;
 use crate::object::meta::controller_ref;
+use crate::object::template::safe_encode;
 use crate::object::{Resource, read};
 
 /// The hash of the template that a Pod is from.

@@ -62,7 +62,6 @@ pub mod claim;
 pub mod consistency;
 pub mod disruption_target;
 pub mod expectations;
-pub mod hash;
 pub mod history;
 pub mod node_taints;
 pub mod pods;

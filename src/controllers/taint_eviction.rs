@@ -31,6 +31,7 @@ use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
 use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::taint::tolerates;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod, Status};
 
@@ -239,7 +240,7 @@ pub enum Bears {
 pub fn bears(taints: &[Taint], tolerations: &[Toleration]) -> Bears {
     let mut shortest = None;
     for taint in taints {
-        let Some(match_) = tolerations.iter().find(|toleration| node_taints::tolerates(toleration, taint)) else {
+        let Some(match_) = tolerations.iter().find(|toleration| tolerates(toleration, taint)) else {
             return Bears::Not;
         };
         if let Some(seconds) = match_.toleration_seconds {

@@ -6,23 +6,13 @@
 //!
 //! Left out: all other defaults, the volume with the account's token, preemption policies, names that are generated.
 
-use k8s_openapi::api::core::v1::{Container, Pod, ServiceAccount, Toleration};
-use k8s_openapi::api::scheduling::v1::PriorityClass;
-use serde::{Deserialize, Serialize};
+use k8s_openapi::api::core::v1::{Container, Pod, Toleration};
 use serde_json::{Value, json};
 
-use super::function::{self, Function};
+use super::function::Function;
 use super::words::Part;
 use super::{Exercise, Judging, admitting};
-
-/// What the API server looks at beside the Pod.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Cluster {
-    /// All service accounts, of all namespaces.
-    pub accounts: Vec<ServiceAccount>,
-    /// All priority classes; one of them at most has `globalDefault: true`.
-    pub classes: Vec<PriorityClass>,
-}
+use crate::exercise::admission::{Admitted, Case, Cluster, admitted};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "05_admission",
@@ -41,42 +31,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 40,
     judging: Judging::of_part::<Admission>(admitting::with_admission),
 };
-
-/// In the learner's process.
-pub fn answer(admit: fn(&mut Pod, &Cluster) -> Result<(), String>) {
-    function::answer::<Admission>(|case: &Case| {
-        let mut pod = case.pod.clone();
-        admit(&mut pod, &case.cluster).map(|()| admitted(&pod))
-    });
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Case {
-    pub pod: Pod,
-    pub cluster: Cluster,
-}
-
-/// The part of the Pod that is looked at.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Admitted {
-    pub pull_policies: Vec<Option<String>>,
-    pub account: Option<String>,
-    pub class: Option<String>,
-    pub priority: Option<i32>,
-    pub tolerations: Vec<Toleration>,
-}
-
-fn admitted(pod: &Pod) -> Admitted {
-    let spec = pod.spec.clone().unwrap_or_default();
-    let containers = spec.init_containers.iter().flatten().chain(&spec.containers);
-    Admitted {
-        pull_policies: containers.map(|one| one.image_pull_policy.clone()).collect(),
-        account: spec.service_account_name,
-        class: spec.priority_class_name,
-        priority: spec.priority,
-        tolerations: spec.tolerations.unwrap_or_default(),
-    }
-}
 
 pub(super) struct Admission;
 

@@ -5,11 +5,12 @@ use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 
-use super::admission::{Admission, Admitted, Case, Cluster};
+use super::admission::Admission;
 use super::oracle::Oracle;
 use crate::apiserver::admission::Reader;
 use crate::apiserver::admission::elsewhere::{PodPlugin, Refused};
 use crate::cluster::Parts;
+use crate::exercise::admission::{Admitted, Case, Cluster};
 use crate::object::{Kind, Object, Pod as SharedPod};
 
 /// A cluster whose API server asks `admit` about each new Pod.

@@ -6,62 +6,14 @@
 //!
 //! Left out: several ranges, addresses that somebody asks for, files of older versions, the configuration's own errors.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::net::Ipv4Addr;
 
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::function::{self, Function};
+use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, placing, words};
-
-/// The files in the network's folder, `/var/lib/cni/networks/NETWORK`: name and text.
-pub type Files = BTreeMap<String, String>;
-
-/// The name of the file that says which address was given last.
-pub const LAST: &str = "last_reserved_ip.0";
-
-/// Which addresses there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Range {
-    /// The first address to give.
-    pub start: Ipv4Addr,
-    /// The last one.
-    pub end: Ipv4Addr,
-    /// The router's address, which nobody is given.
-    pub gateway: Ipv4Addr,
-}
-
-/// One run of the plugin.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Call {
-    /// `CNI_COMMAND`.
-    pub command: Command,
-    /// `CNI_CONTAINERID`: the sandbox of a Pod.
-    pub container: String,
-    /// `CNI_IFNAME`: the interface that is to have the address.
-    pub ifname: String,
-}
-
-impl fmt::Display for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let command = format!("{:?}", self.command).to_uppercase();
-        write!(f, "{command} {} {}", self.container, self.ifname)
-    }
-}
-
-/// What the plugin is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Command {
-    /// Give an address.
-    Add,
-    /// Take it back.
-    Del,
-    /// Is it still there?
-    Check,
-}
+use crate::exercise::cni::{Call, Case, Command, Files, LAST, Outcome, Range};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "14_cni",
@@ -79,29 +31,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 35,
     judging: Judging::of_part::<Cni>(placing::with_cni),
 };
-
-/// In the learner's process.
-pub fn answer(run: fn(&Range, &mut Files, &Call) -> Result<Option<Ipv4Addr>, String>) {
-    function::answer::<Cni>(|case: &Case| {
-        let mut files = case.files.clone();
-        let said = case.calls.iter().map(|call| run(&case.range, &mut files, call)).collect();
-        Outcome { said, files }
-    });
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Case {
-    pub range: Range,
-    pub files: Files,
-    pub calls: Vec<Call>,
-}
-
-/// What each call has said, and the files after all of them.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Outcome {
-    pub said: Vec<Result<Option<Ipv4Addr>, String>>,
-    pub files: Files,
-}
 
 pub(super) struct Cni;
 
@@ -399,7 +328,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Cni>("cni");
+        crate::lab::function::check::<Cni>("cni");
     }
 
     #[test]

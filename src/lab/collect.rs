@@ -7,53 +7,14 @@
 //! Left out: circles of objects that wait for one another, and kinds that the API server does not know.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::function::{self, Function};
+use super::function::Function;
 use super::{Exercise, Judging, controlling, words};
 use crate::controllers::garbage_collector::graph::{has_finalizer, owners_of};
 use crate::controllers::garbage_collector::{FOREGROUND, ORPHAN};
-use crate::object::Kind;
+use crate::exercise::collect::{Action, Case, Item, Propagation, is_namespaced};
 use crate::object::read::from_value;
-
-/// An object of the cluster, without what the collector does not look at.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Item {
-    /// `ReplicaSet`
-    pub kind: String,
-    /// All the rest.
-    pub metadata: ObjectMeta,
-}
-
-/// What the collector does about an object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Action {
-    /// Nothing.
-    Leave,
-    /// It takes the references to the owners with these uids off the object, in any order.
-    RemoveOwners(Vec<String>),
-    /// It deletes the object.
-    Delete(Propagation),
-    /// It takes the finalizer `foregroundDeletion` off the object, which lets it go.
-    RemoveFinalizer,
-}
-
-/// What becomes of an object's own dependents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Propagation {
-    /// They go after it.
-    Background,
-    /// They go before it.
-    Foreground,
-    /// They stay.
-    Orphan,
-}
-
-/// Whether objects of this kind live in namespaces.
-pub fn is_namespaced(kind: &str) -> bool {
-    Kind::ALL.iter().find(|known| known.info().kind == kind).is_none_or(|known| known.info().namespaced)
-}
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "17_collect",
@@ -73,23 +34,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 40,
     judging: Judging::of_part::<Collecting>(controlling::with_collect),
 };
-
-/// In the learner's process.
-pub fn answer(attempt: fn(&Item, &[Item]) -> Action) {
-    function::answer::<Collecting>(|case: &Case| match attempt(&case.item, &case.all) {
-        Action::RemoveOwners(mut uids) => {
-            uids.sort();
-            Action::RemoveOwners(uids)
-        }
-        other => other,
-    });
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Case {
-    pub item: Item,
-    pub all: Vec<Item>,
-}
 
 pub(super) struct Collecting;
 

@@ -9,12 +9,12 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::batch::v1::JobSpec;
 use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSpec, NodeStatus, Pod, Taint};
 
-use super::collect::{self, Action, Collecting, Item};
-use super::heartbeat::{self, Fate, Looking};
-use super::job::{self, End, Running};
+use super::collect::Collecting;
+use super::heartbeat::Looking;
+use super::job::Running;
 use super::oracle::Oracle;
-use super::ownership::{self, Claim, Ownership};
-use super::rollout::{Rolling, Rollout, Set};
+use super::ownership::Ownership;
+use super::rollout::Rolling;
 use crate::apiserver::request::Propagation;
 use crate::client::{Controller, ControllerContext, Registration};
 use crate::cluster::Parts;
@@ -32,6 +32,11 @@ use crate::controllers::pods::is_active;
 use crate::controllers::replicaset::ReplicaSets;
 use crate::controllers::taint_eviction::{self, Bears};
 use crate::controllers::{self, node_lifecycle, replicaset};
+use crate::exercise::collect::{self, Action, Item};
+use crate::exercise::heartbeat::{self, Fate};
+use crate::exercise::job::{self, End};
+use crate::exercise::ownership::{self, Claim};
+use crate::exercise::rollout::{Rollout, Set};
 use crate::object::{Kind, Object, Pod as SharedPod};
 
 /// Makes a controller that asks a program.

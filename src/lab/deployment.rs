@@ -11,13 +11,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use serde_json::json;
 
 use super::reconcile::guest::{Duty, owner};
-use super::reconcile::host::{Host, Read};
-use super::reconcile::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
-use super::reconcile::{Plan, answer, scenario, slip};
+use super::reconcile::{Plan, scenario, slip};
 use super::{Exercise, Judging};
-pub use crate::controllers::deployment::revision::TEMPLATE_HASH;
 use crate::controllers::deployment::revision::equal_ignoring_hash;
-use crate::controllers::hash;
+use crate::exercise::deployment::{TEMPLATE_HASH, template_hash};
+use crate::exercise::host::{Host, Read};
+use crate::exercise::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
 use crate::object::Kind;
 use crate::object::meta::{controller_of, controller_ref};
 
@@ -40,13 +39,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 35,
     judging: Judging::Controller(&PLAN),
 };
-
-answer!(Deployment);
-
-/// The hash of a template, as names and the label [`TEMPLATE_HASH`] carry it.
-pub fn template_hash(template: &PodTemplateSpec) -> String {
-    hash::template_hash(template, None)
-}
 
 static PLAN: Plan = Plan {
     duty: Duty {

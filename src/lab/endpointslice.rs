@@ -12,12 +12,12 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::json;
 
 use super::reconcile::guest::Duty;
-use super::reconcile::host::{Host, Read};
-use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
-use super::reconcile::{Plan, answer, scenario, slip};
+use super::reconcile::{Plan, scenario, slip};
 use super::{Exercise, Judging};
 use crate::controllers::endpoint_slice::service_of;
 use crate::controllers::service_pods::selector_of;
+use crate::exercise::host::{Host, Read};
+use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
 use crate::object::meta::controller_ref;
 use crate::object::pod::{has_ended, is_ready};
 use crate::object::selector::Selector;
@@ -42,8 +42,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 40,
     judging: Judging::Controller(&PLAN),
 };
-
-answer!(Service);
 
 static PLAN: Plan = Plan {
     duty: Duty {

@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::reconcile::guest::{Duty, owner};
-use super::reconcile::host::{Host, Read};
-use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, ListParams, PostParams};
-use super::reconcile::{Plan, partner, scenario, slip};
+use super::reconcile::{Plan, scenario, slip};
 use super::replicaset::pod_for;
 use super::{Exercise, Judging};
 use crate::controllers::pods::is_active;
+use crate::exercise::host::{Host, Read};
+use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, PostParams};
 use crate::object::meta::controller_of;
 use crate::object::{Kind, Pod};
 
@@ -36,16 +35,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 35,
     judging: Judging::Controller(&PLAN),
 };
-
-/// In the learner's process.
-pub fn answer<F>(
-    observe: impl Fn(Option<core::Pod>, Option<core::Pod>, &Context) + 'static,
-    reconcile: impl Fn(Arc<ReplicaSet>, Arc<Context>) -> F + 'static,
-) where
-    F: Future<Output = Result<Action, Error>> + 'static,
-{
-    partner::answer(|read| Host::new(read, reconcile).observing(observe));
-}
 
 static PLAN: Plan = Plan {
     duty: Duty {

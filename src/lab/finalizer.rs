@@ -8,16 +8,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use super::reconcile::guest::Duty;
-use super::reconcile::host::{Host, Read};
-use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
-use super::reconcile::{Plan, answer, scenario, slip};
+use super::reconcile::{Plan, scenario, slip};
 use super::{Exercise, Judging};
+use crate::exercise::finalizer::{FINALIZER, PUBLIC};
+use crate::exercise::host::{Host, Read};
+use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
 use crate::object::Kind;
-
-/// The finalizer of the exercise's controller.
-pub const FINALIZER: &str = "example.com/publisher";
-/// The namespace of the copies.
-pub const PUBLIC: &str = "public";
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "20_finalizer",
@@ -38,8 +34,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 35,
     judging: Judging::Controller(&PLAN),
 };
-
-answer!(ConfigMap);
 
 static PLAN: Plan = Plan {
     duty: Duty {

@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, Node, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::function::{self, Function};
+use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, scheduling, words};
-use crate::object::quantity::Amount;
+use crate::exercise::fit::{Case, bytes, milli_cpu};
 use crate::object::read;
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -33,28 +32,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 30,
     judging: Judging::of_part::<Fit>(scheduling::with_fit),
 };
-
-/// In the learner's process.
-pub fn answer(why_not: fn(&Pod, &Node, &[Pod]) -> Vec<String>) {
-    function::answer::<Fit>(|case| why_not(&case.pod, &case.node, &case.running));
-}
-
-/// Thousandths of a CPU: `1500m` and `1.5` are 1500. For learners, who need not write a parser of quantities.
-pub fn milli_cpu(quantity: &Quantity) -> i64 {
-    Amount::of(quantity).milli_value()
-}
-
-/// Bytes, or a plain number: `1Ki` is 1024.
-pub fn bytes(quantity: &Quantity) -> i64 {
-    Amount::of(quantity).value()
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct Case {
-    pub pod: Pod,
-    pub node: Node,
-    pub running: Vec<Pod>,
-}
 
 pub(super) struct Fit;
 
@@ -384,7 +361,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Fit>("fit");
+        crate::lab::function::check::<Fit>("fit");
     }
 
     #[test]

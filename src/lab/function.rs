@@ -5,13 +5,10 @@
 
 use std::cell::OnceCell;
 use std::fmt::Debug;
-use std::io::BufRead;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::process::ANSWER;
 use super::words::{self, Part, WIDTH, apart, part};
 use super::{Failure, Judged};
 
@@ -41,25 +38,14 @@ pub trait Function {
     }
 }
 
-/// This is a learner's process, which answers.
-static ANSWERS: AtomicBool = AtomicBool::new(false);
-
-/// # Panics
-/// In a learner's process, which has to find out itself.
-fn only_for_judges() {
-    assert!(!ANSWERS.load(Ordering::Relaxed), "what is asked, and what is right, is not to be had from here");
-}
-
 /// The questions, one a line.
 pub fn questions<F: Function>() -> Vec<String> {
-    only_for_judges();
     let text = |question| serde_json::to_string(&question).unwrap_or_else(|error| unreachable!("ours: {error}"));
     F::questions().into_iter().map(text).collect()
 }
 
 /// The question of this number, for a person.
 pub fn show<F: Function>(n: usize) -> String {
-    only_for_judges();
     F::questions().get(n).map(shown::<F>).unwrap_or_default()
 }
 
@@ -81,22 +67,11 @@ fn compared<F: Function>(question: &F::Question, given: Option<&F::Answer>, righ
     words::fitting(&apart(&given, &right), WIDTH).trim_end().to_owned()
 }
 
-/// In the learner's process: answers the questions on standard input, one a line, with a function.
-pub fn answer<F: Function>(function: impl Fn(&F::Question) -> F::Answer) {
-    ANSWERS.store(true, Ordering::Relaxed);
-    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        let question = serde_json::from_str(&line).expect("the grader asks in JSON");
-        let text = serde_json::to_string(&function(&question)).expect("an answer is data");
-        println!("\n{ANSWER}{text}");
-    }
-}
-
 /// Judges the answers to [`questions`].
 ///
 /// # Errors
 /// Which answer is wrong first, and the property that it breaks.
 pub fn judge<F: Function>(answers: &[String]) -> Judged {
-    only_for_judges();
     Key::<F>::new().judge(answers)
 }
 

@@ -3,37 +3,17 @@
 //!
 //! Left out: the grace of a node that has never been heard of, whole zones that are silent, and rates.
 
-use k8s_openapi::api::core::v1::{Node, Pod, Taint, Toleration};
-use serde::{Deserialize, Serialize};
+use k8s_openapi::api::core::v1::{Pod, Taint, Toleration};
 use serde_json::{Value, json};
 
-use super::function::{self, Function};
+use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
 use crate::cluster::kubectl::print::describe::taint_text;
 use crate::controllers::node_lifecycle::health::GRACE;
 use crate::controllers::node_taints::{self, NOT_READY, UNREACHABLE};
+use crate::exercise::heartbeat::{Case, Fate, Look, tolerates};
 use crate::object::read;
-
-/// What the control plane makes of a node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Look {
-    /// The status of its condition Ready: `True`, `False` or `Unknown`.
-    pub ready: String,
-    /// The key of the taint that it has for this; a node that is ready has none.
-    pub taint: Option<String>,
-    /// What becomes of each Pod, in their order.
-    pub pods: Vec<Fate>,
-}
-
-/// What becomes of a Pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Fate {
-    /// It stays where it is.
-    Stays,
-    /// It is deleted, so many seconds after the taint came.
-    GoesAfter(u64),
-}
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "18_heartbeat",
@@ -52,24 +32,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
     judging: Judging::of_part::<Looking>(controlling::with_heartbeat),
 };
 
-/// In the learner's process.
-pub fn answer(look: fn(&Node, u64, &[Pod]) -> Look) {
-    function::answer::<Looking>(|case| look(&case.node, case.silent, &case.pods));
-}
-
-/// Whether the toleration is one for the taint. For learners: matching is another exercise.
-pub fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
-    node_taints::tolerates(toleration, taint)
-}
-
 pub(super) struct Looking;
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct Case {
-    pub node: Node,
-    pub silent: u64,
-    pub pods: Vec<Pod>,
-}
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -306,7 +269,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Looking>("heartbeat");
+        crate::lab::function::check::<Looking>("heartbeat");
     }
 
     #[test]

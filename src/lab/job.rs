@@ -4,34 +4,14 @@
 
 use k8s_openapi::api::batch::v1::JobSpec;
 use k8s_openapi::api::core::v1::Pod;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::function::{self, Function};
+use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
+use crate::exercise::job::{Case, End, Step};
 use crate::object::pod::phase_of;
 use crate::object::read;
-
-/// What to do for a Job now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
-    /// So many Pods are created.
-    pub create: usize,
-    /// So many of its active Pods are deleted.
-    pub delete: usize,
-    /// Whether this is the end of the Job.
-    pub end: Option<End>,
-}
-
-/// How a Job ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum End {
-    /// Enough Pods have succeeded.
-    Complete,
-    /// Too many have failed.
-    Failed,
-}
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "19_job",
@@ -50,18 +30,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
     judging: Judging::of_part::<Running>(controlling::with_job),
 };
 
-/// In the learner's process.
-pub fn answer(sync: fn(&JobSpec, &[Pod]) -> Step) {
-    function::answer::<Running>(|case| sync(&case.job, &case.pods));
-}
-
 pub(super) struct Running;
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct Case {
-    pub job: JobSpec,
-    pub pods: Vec<Pod>,
-}
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -316,7 +285,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Running>("job");
+        crate::lab::function::check::<Running>("job");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Exercises: a learner writes a part of the machine, and the machine judges it.
 //!
-//! An exercise is a small package of its own in `exercises/`, with its answer in `solutions/`. The learner's function
+//! An exercise is a small package of its own in `exercises/`, with its answer in `solutions/`; both are written with
+//! [`exercise`](crate::exercise). The learner's function
 //! runs in a process of its own ([`process`]), which is asked questions and knows no answer: what is right is decided
 //! here. So a panic, an endless loop or an `exit` is a verdict, and nothing a learner's file prints can pass it.
 //!
@@ -14,7 +15,8 @@
 //! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words; [`words`]: a case and its
 //!   answers in words; [`printed`]: what a learner's code prints.
 //!
-//! To add an exercise: a module here that says its rule, its questions and its known mistakes; a row in [`TABLE`]; a
+//! To add an exercise: a module in [`exercise`](crate::exercise) for what is given and what comes back, and one here that
+//! says its rule, its questions and its known mistakes; a row in [`TABLE`]; a
 //! package in `exercises/` with a `stub.rs`, sealed (see [`seal`]), one in `solutions/` with the answer, other right answers and
 //! mutants; both named in the workspace's members. What a learner reads of a wrong function `KUBESTEP_BLESS=1` writes into
 //! `function/verdicts/`, to be read once more.
@@ -244,12 +246,4 @@ impl Verdict {
     pub fn passes(&self) -> bool {
         matches!(self, Verdict::Passes(checks) if *checks > 0)
     }
-}
-
-/// What the body of an exercise is until somebody writes it. A file that calls this is not started.
-///
-/// # Panics
-/// Always.
-pub fn not_started() -> ! {
-    panic!("this exercise is not started")
 }

@@ -10,10 +10,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::json;
 
 use super::reconcile::guest::{Duty, owner};
-use super::reconcile::host::{Host, Read};
-use super::reconcile::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
-use super::reconcile::{Plan, answer, scenario, slip};
+use super::reconcile::{Plan, scenario, slip};
 use super::{Exercise, Judging};
+use crate::exercise::host::{Host, Read};
+use crate::exercise::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
 use crate::object::Kind;
 use crate::object::meta::{controller_of, controller_ref};
 
@@ -37,8 +37,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 60,
     judging: Judging::Controller(&PLAN),
 };
-
-answer!(ConfigMap);
 
 static PLAN: Plan = Plan {
     duty: Duty {

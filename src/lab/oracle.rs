@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::function::Function;
-use super::process::{self, ANSWER, Asked};
+use super::process::{self, Asked};
+use crate::exercise::process::ANSWER;
 
 /// So long may one answer take.
 const SECONDS: Duration = Duration::from_secs(2);

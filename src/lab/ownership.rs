@@ -4,29 +4,14 @@
 //! Every combination of a few labels, selectors, owners, deletions and namespaces is asked, so what is judged is the
 //! rule and not an example of it.
 
-use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::function::{self, Function};
+use super::function::Function;
 use super::{Exercise, Judging, controlling, words};
+use crate::exercise::ownership::{Case, Claim};
 use crate::object::meta::controller_of;
 use crate::object::selector::selects;
-
-/// What a ReplicaSet does with a Pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Claim {
-    /// It is its own, and stays so.
-    Keep,
-    /// It is nobody's, and becomes its own.
-    Adopt,
-    /// It was its own, and is let go.
-    Release,
-    /// It is none of its business.
-    Leave,
-}
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "01_ownership",
@@ -42,11 +27,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 15,
     judging: Judging::of_part::<Ownership>(controlling::with_ownership),
 };
-
-/// In the learner's process.
-pub fn answer(claim: fn(&ReplicaSet, &Pod) -> Claim) {
-    function::answer::<Ownership>(|case| claim(&case.replica_set, &case.pod));
-}
 
 pub(super) struct Ownership;
 
@@ -90,12 +70,6 @@ impl Function for Ownership {
         let fields = [leaving(pod), ("labels", json!(labels)), ("ownerReferences", json!(owners))];
         format!("{set}\n{}", words::object(&name("Pod", pod), fields))
     }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct Case {
-    pub replica_set: ReplicaSet,
-    pub pod: Pod,
 }
 
 /// Simple things come first, so the first case that fails is a smallest one.
@@ -305,6 +279,6 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Ownership>("ownership");
+        crate::lab::function::check::<Ownership>("ownership");
     }
 }

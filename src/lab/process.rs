@@ -15,9 +15,7 @@ use super::reconcile::partner::Process;
 use super::reconcile::trial;
 use super::twin::{self, Twin};
 use super::{Exercise, Failure, Judging, Verdict, seal, shelf};
-
-/// What an answer begins with, so that what a learner prints is not taken for one.
-pub const ANSWER: &str = "answer: ";
+use crate::exercise::process::ANSWER;
 
 /// So long may one answer take, and twice that all of them together but for what there is for each.
 const SECONDS: Duration = Duration::from_secs(4);

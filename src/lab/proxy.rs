@@ -7,35 +7,13 @@
 
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::function::{self, Function};
+use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, placing};
+use crate::exercise::proxy::{Case, From, Visit};
 use crate::object::read::from_value;
-
-/// A new connection to a Service, as a node sees it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Visit {
-    /// Where the client is.
-    pub from: From,
-    /// `TCP` or `UDP`.
-    pub protocol: String,
-    /// The port that the client has asked for.
-    pub port: i32,
-    /// The node that has to choose.
-    pub node: String,
-}
-
-/// Where a client is, and so what it has asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum From {
-    /// Inside the cluster: it asks the Service's cluster IP, at the Service's port.
-    Inside,
-    /// Outside: it asks the node, at the Service's node port.
-    Outside,
-}
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "16_proxy",
@@ -54,22 +32,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 40,
     judging: Judging::of_part::<Proxy>(placing::with_proxy),
 };
-
-/// In the learner's process. The order of what is found does not matter.
-pub fn answer(backends: fn(&Service, &[EndpointSlice], &Visit) -> Vec<String>) {
-    function::answer::<Proxy>(|case: &Case| {
-        let mut found = backends(&case.service, &case.slices, &case.visit);
-        found.sort();
-        found
-    });
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Case {
-    pub service: Service,
-    pub slices: Vec<EndpointSlice>,
-    pub visit: Visit,
-}
 
 pub(super) struct Proxy;
 

@@ -5,28 +5,12 @@
 //! is emptied, so that what a call left behind shows.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use super::function::{self, Function};
+use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
-
-/// A queue of keys, between the handlers that add and the workers that reconcile.
-pub trait WorkQueue {
-    /// Something happened to this object.
-    fn add(&mut self, key: &str);
-    /// A worker asks for a key, and holds it until it is done. None if nothing waits.
-    fn get(&mut self) -> Option<String>;
-    /// The worker that holds this key lets go of it.
-    fn done(&mut self, key: &str);
-    /// The reconcile of this key has failed. How long it is to wait before it is added again, which somebody else does.
-    fn retry(&mut self, key: &str) -> Duration;
-    /// The reconcile of this key has gone well.
-    fn forget(&mut self, key: &str);
-}
+use crate::exercise::queue::{Call, Said, WorkQueue, say};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "04_queue",
@@ -45,53 +29,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 30,
     judging: Judging::of::<Queueing>(),
 };
-
-/// In the learner's process.
-pub fn answer<Q: WorkQueue>(new: fn() -> Q) {
-    function::answer::<Queueing>(|calls: &Vec<Call>| {
-        let mut queue = new();
-        calls.iter().map(|call| say(&mut queue, call)).collect()
-    });
-}
-
-fn say(queue: &mut impl WorkQueue, call: &Call) -> Said {
-    match call {
-        Call::Add(key) => queue.add(key),
-        Call::Done(key) => queue.done(key),
-        Call::Forget(key) => queue.forget(key),
-        Call::Get => return Said::Got(queue.get()),
-        Call::Retry(key) => return Said::Wait { ms: u64::try_from(queue.retry(key).as_millis()).unwrap_or(u64::MAX) },
-    }
-    Said::Nothing
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-enum Call {
-    Add(String),
-    Get,
-    Done(String),
-    Retry(String),
-    Forget(String),
-}
-
-impl fmt::Display for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Call::Add(key) => write!(f, "add {key}"),
-            Call::Get => f.write_str("get"),
-            Call::Done(key) => write!(f, "done {key}"),
-            Call::Retry(key) => write!(f, "retry {key}"),
-            Call::Forget(key) => write!(f, "forget {key}"),
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-enum Said {
-    Nothing,
-    Got(Option<String>),
-    Wait { ms: u64 },
-}
 
 struct Queueing;
 
@@ -383,7 +320,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Queueing>("queue");
+        crate::lab::function::check::<Queueing>("queue");
     }
 
     /// The queue that our controllers have.

@@ -8,11 +8,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use super::reconcile::guest::{Duty, owner};
-use super::reconcile::host::{Host, Read};
-use super::reconcile::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
-use super::reconcile::{Plan, answer, scenario, slip};
+use super::reconcile::{Plan, scenario, slip};
 use super::{Exercise, Judging};
 use crate::controllers::pods::{is_active, pod_from_template};
+use crate::exercise::host::{Host, Read};
+use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::pod::is_ready;
 use crate::object::{Kind, Pod};
@@ -36,8 +36,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 40,
     judging: Judging::Controller(&PLAN),
 };
-
-answer!(ReplicaSet);
 
 static PLAN: Plan = Plan {
     duty: Duty {

@@ -1,28 +1,9 @@
 //! Exercise 13: when does the kubelet start a container again? Mirrors `ShouldContainerBeRestarted` and `doBackOff` of
 //! the kubelet.
 
-use serde::{Deserialize, Serialize};
-
-use super::function::{self, Function};
+use super::function::Function;
 use super::{Exercise, Judging, placing, words};
-
-/// One run of a container that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
-    /// 0: all went well.
-    pub exit_code: i32,
-    /// How long it ran.
-    pub seconds: u64,
-}
-
-/// What becomes of a container that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Restart {
-    /// It stays as it is.
-    Never,
-    /// It is started again, so many seconds after its end.
-    After(u64),
-}
+use crate::exercise::restart::{Case, Restart, Run};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "13_restart",
@@ -41,18 +22,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
     judging: Judging::of_part::<Restarting>(placing::with_restart),
 };
 
-/// In the learner's process.
-pub fn answer(restart: fn(&str, &[Run]) -> Restart) {
-    function::answer::<Restarting>(|case| restart(&case.policy, &case.runs));
-}
-
 pub(super) struct Restarting;
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Case {
-    pub policy: String,
-    pub runs: Vec<Run>,
-}
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -217,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Restarting>("restart");
+        crate::lab::function::check::<Restarting>("restart");
     }
 
     #[test]

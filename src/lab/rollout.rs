@@ -3,46 +3,13 @@
 //! Every state of a few small rollouts is asked, those that a rollout can reach and those that only a crash, a scaling or
 //! an undo can leave behind.
 
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::function::{self, Function};
+use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
 use crate::controllers::deployment::arithmetic::{max_scaled_down, new_replicas};
-
-/// A Deployment in the middle of a rolling update, as one reconcile sees it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rollout {
-    /// The Pods that the Deployment asks for.
-    pub replicas: i32,
-    /// So many Pods more than that there may be.
-    pub max_surge: i32,
-    /// So many Pods fewer than that may be available.
-    pub max_unavailable: i32,
-    /// The ReplicaSet of the current template.
-    pub new: Set,
-    /// All others, oldest first.
-    pub old: Vec<Set>,
-}
-
-/// A ReplicaSet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Set {
-    /// The Pods it asks for: `spec.replicas`.
-    pub size: i32,
-    /// Those of its Pods that are available: `status.availableReplicas`.
-    pub available: i32,
-}
-
-/// The sizes that a reconcile gives to the ReplicaSets.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sizes {
-    /// That of the new one.
-    pub new: i32,
-    /// Those of the old ones, in their order.
-    pub old: Vec<i32>,
-}
+use crate::exercise::rollout::{Rollout, Set, Sizes};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "09_rollout",
@@ -62,11 +29,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 40,
     judging: Judging::of_part::<Rolling>(controlling::with_rollout),
 };
-
-/// In the learner's process.
-pub fn answer(step: fn(&Rollout) -> Sizes) {
-    function::answer::<Rolling>(step);
-}
 
 pub(super) struct Rolling;
 
@@ -269,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Rolling>("rollout");
+        crate::lab::function::check::<Rolling>("rollout");
     }
 
     /// The first three states of a Deployment of 3 with one Pod of surge, as a recorded rollout goes through them.

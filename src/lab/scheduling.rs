@@ -6,11 +6,13 @@ use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
 
-use super::fit::{self, Fit};
+use super::fit::Fit;
 use super::oracle::Oracle;
-use super::score::{self, Candidate, Scoring, Share, Wanted};
+use super::score::Scoring;
 use crate::cluster::Parts;
 use crate::engine::Actor;
+use crate::exercise::fit;
+use crate::exercise::score::{self, Candidate, Share, Wanted};
 use crate::scheduler::KubeScheduler;
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Code, Filter, Hint, Plugin, PreFilter, PreScore, Rejection, Score, Verdict};

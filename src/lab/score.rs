@@ -7,44 +7,14 @@
 //! Left out: the operators Gt and Lt, nodes that have none of a resource, and the other plugins that score.
 
 use k8s_openapi::api::core::v1::{Taint, Toleration};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::function::{self, Function};
+use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, scheduling, words};
 use crate::cluster::kubectl::print::describe::taint_text;
-
-/// What the scheduler knows of a Pod.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Wanted {
-    /// `spec.tolerations`.
-    pub tolerations: Vec<Toleration>,
-    /// Thousandths of a CPU that it asks for.
-    pub milli_cpu: i64,
-    /// Bytes that it asks for.
-    pub memory: i64,
-}
-
-/// What the scheduler knows of a node.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Candidate {
-    /// `spec.taints`.
-    pub taints: Vec<Taint>,
-    /// Thousandths of a CPU.
-    pub milli_cpu: Share,
-    /// Bytes.
-    pub memory: Share,
-}
-
-/// A resource of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
-    /// What there is for Pods; never 0.
-    pub allocatable: i64,
-    /// What the Pods that run there ask for.
-    pub used: i64,
-}
+use crate::exercise::score::{Candidate, Case, Share, Wanted};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "11_score",
@@ -64,17 +34,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 35,
     judging: Judging::of_part::<Scoring>(scheduling::with_score),
 };
-
-/// In the learner's process.
-pub fn answer(scores: fn(&Wanted, &[Candidate]) -> Vec<Option<i64>>) {
-    function::answer::<Scoring>(|case: &Case| scores(&case.pod, &case.nodes));
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Case {
-    pub pod: Wanted,
-    pub nodes: Vec<Candidate>,
-}
 
 pub(super) struct Scoring;
 
@@ -368,7 +327,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Scoring>("score");
+        crate::lab::function::check::<Scoring>("score");
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub fn is_started(root: &Path, exercise: &Exercise) -> Result<bool, String> {
 
 /// How many places of a file say that nothing was written there.
 pub fn left_open(text: &str) -> usize {
-    code_of(text).matches("lab::not_started()").count()
+    code_of(text).matches("not_started()").count()
 }
 
 /// A Rust file without comments, and without what stands in strings. Of raw strings only those are known that have no `"`
@@ -210,14 +210,14 @@ mod tests {
     #[test]
     fn only_code_is_left_open() {
         for (text, open) in [
-            ("fn f() { kubestep::lab::not_started() }", 1),
-            ("fn f() { lab::not_started() }\nfn g() { lab::not_started() }", 2),
-            ("// lab::not_started()\nfn f() {}", 0),
-            ("/* lab::not_started() /* */ lab::not_started() */ fn f() {}", 0),
-            ("fn f() { g(\"lab::not_started() \\\" lab::not_started()\") }", 0),
-            ("const A: char = '\"'; fn f() { lab::not_started() } const B: char = '\"';", 1),
-            ("fn f<'a>(x: &'a str) { 1 / 2; lab::not_started() } /*", 1),
-            ("const C: [char; 2] = ['\\'', '\"']; fn f() { lab::not_started() } const S: &str = \"ä", 1),
+            ("fn f() { kubestep_exercise::not_started() }", 1),
+            ("fn f() { exercise::not_started() }\nfn g() { exercise::not_started() }", 2),
+            ("// exercise::not_started()\nfn f() {}", 0),
+            ("/* exercise::not_started() /* */ exercise::not_started() */ fn f() {}", 0),
+            ("fn f() { g(\"exercise::not_started() \\\" exercise::not_started()\") }", 0),
+            ("const A: char = '\"'; fn f() { exercise::not_started() } const B: char = '\"';", 1),
+            ("fn f<'a>(x: &'a str) { 1 / 2; exercise::not_started() } /*", 1),
+            ("const C: [char; 2] = ['\\'', '\"']; fn f() { exercise::not_started() } const S: &str = \"ä", 1),
         ] {
             assert_eq!(left_open(text), open, "{text}");
         }

@@ -9,55 +9,13 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Pod;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::function::{self, Function};
+use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, placing, words};
+use crate::exercise::sync::{Actions, Case, Sandbox, Seen, State};
 use crate::object::read::from_value;
-
-/// What the runtime has of a Pod.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    /// Its sandbox.
-    pub sandbox: Sandbox,
-    /// The newest run of each container, init containers too, by name. One that has never run is not there.
-    pub containers: BTreeMap<String, State>,
-}
-
-/// A Pod's sandbox: its network and all that its containers share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Sandbox {
-    /// There has never been one.
-    None,
-    /// It stands.
-    Ready,
-    /// There was one, and it is of no use any more.
-    Lost,
-}
-
-/// How a container is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum State {
-    /// Its process runs.
-    Running,
-    /// Its process has ended, with this code.
-    Exited(i32),
-}
-
-/// What is to be done, in this order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Actions {
-    /// Stop everything, sandbox included.
-    pub kill_pod: bool,
-    /// Make a sandbox.
-    pub create_sandbox: bool,
-    /// Init containers to start, by name.
-    pub start_init: Vec<String>,
-    /// Containers to start, by name, in the order of the Pod.
-    pub start: Vec<String>,
-}
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "12_sync",
@@ -77,17 +35,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 40,
     judging: Judging::of_part::<Syncing>(placing::with_sync),
 };
-
-/// In the learner's process.
-pub fn answer(sync: fn(&Pod, &Seen) -> Actions) {
-    function::answer::<Syncing>(|case: &Case| sync(&case.pod, &case.seen));
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Case {
-    pub pod: Pod,
-    pub seen: Seen,
-}
 
 pub(super) struct Syncing;
 
@@ -336,7 +283,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Syncing>("sync");
+        crate::lab::function::check::<Syncing>("sync");
     }
 
     #[test]

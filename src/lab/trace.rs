@@ -3,37 +3,18 @@
 //!
 //! Left out: everything with a moment or a number in it. What is asked is so in a real cluster, too.
 
-use std::fmt;
 use std::sync::LazyLock;
 
-use serde::{Deserialize, Serialize};
-
-use super::function::{self, Function};
+use super::function::Function;
 use super::{Exercise, Judging};
 use crate::apiserver::request::Verb;
 use crate::bugs;
 use crate::cluster::scenario::Scenario;
 use crate::debugger::facts::Facts;
 use crate::engine::{Engine, Note, Step, What};
+use crate::exercise::trace::{Answer, Answers, QUESTIONS, Who};
 use crate::object::pod::{address_of, is_ready};
 use crate::object::{Kind, Object, Pod};
-
-/// One of those that work on a Deployment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Who {
-    /// The user's command.
-    Kubectl,
-    /// `kube-apiserver`.
-    ApiServer,
-    /// In `kube-controller-manager`.
-    DeploymentController,
-    /// In `kube-controller-manager`.
-    ReplicaSetController,
-    /// `kube-scheduler`.
-    Scheduler,
-    /// The kubelet of any node.
-    Kubelet,
-}
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "00_trace",
@@ -54,33 +35,8 @@ pub(super) const EXERCISE: Exercise = Exercise {
     judging: Judging::of::<Trace>(),
 };
 
-/// In the learner's process.
-pub fn answer(answers: fn() -> Answers) {
-    let answers = answers();
-    function::answer::<Trace>(|asked| (ASKED[*asked].of)(&answers));
-}
-
-/// One answer.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Answer {
-    Who(Who),
-    Is(bool),
-}
-
-impl fmt::Debug for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Answer::Who(who) => who.fmt(f),
-            Answer::Is(is) => is.fmt(f),
-        }
-    }
-}
-
-/// One thing that is asked.
+/// What there is to say to one of the [`QUESTIONS`].
 struct Asked {
-    question: &'static str,
-    of: fn(&Answers) -> Answer,
     /// Where it is seen in `cargo run -- step deployment`.
     look: &'static str,
     /// The rule behind it.
@@ -91,85 +47,72 @@ struct Asked {
     mistake: &'static str,
 }
 
-/// From one table: what a learner fills in, and what is asked.
-macro_rules! questions {
-    ($($question:literal => $field:ident: $what:ident $sort:ident {
-        look: $look:literal, property: $property:literal, believed: $believed:expr, mistake: $mistake:literal,
-    })*) => {
-        /// What happens on the way from one command to two Pods.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct Answers {
-            $(#[doc = $question] pub $field: $what,)*
-        }
-
-        /// In the order in which they are met on the way.
-        const ASKED: [Asked; [$($question),*].len()] = [$(Asked {
-            question: $question,
-            of: |answers| Answer::$sort(answers.$field),
-            look: $look,
-            property: $property,
-            believed: Answer::$sort($believed),
-            mistake: $mistake,
-        }),*];
-    };
-}
-
-questions! {
-    "Who asks the API server to create the ReplicaSet?" => creates_replica_set: Who Who {
+/// In their order.
+const ASKED: [Asked; QUESTIONS.len()] = [
+    // Who asks the API server to create the ReplicaSet?
+    Asked {
         look: "until create replicasets request",
         property: "a command stores what it was given, and nothing else",
-        believed: Who::Kubectl,
+        believed: Answer::Who(Who::Kubectl),
         mistake: "kubectl makes the ReplicaSet; it only asks for the Deployment",
-    }
-    "Who asks it to create the Pods?" => creates_pods: Who Who {
+    },
+    // Who asks it to create the Pods?
+    Asked {
         look: "until create pods request",
         property: "each controller makes only what is right below it",
-        believed: Who::DeploymentController,
+        believed: Answer::Who(Who::DeploymentController),
         mistake: "the Deployment controller makes the Pods; it makes ReplicaSets only",
-    }
-    "Is any update refused because it was made from an old version of the object?" => write_refused: bool Is {
+    },
+    // Is any update refused because it was made from an old version of the object?
+    Asked {
         look: "until deployment-controller 409",
         property: "an update that was made from an old version is refused, and tried again",
-        believed: false,
+        believed: Answer::Is(false),
         mistake: "no update is refused when nothing goes wrong; it is an everyday thing",
-    }
-    "Does any kubelet hear of a Pod while the Pod has no node?" => kubelets_hear_first: bool Is {
+    },
+    // Does any kubelet hear of a Pod while the Pod has no node?
+    Asked {
         look: "until notification pod to=kubelet/*",
         property: "a kubelet hears only of the Pods of its node",
-        believed: true,
+        believed: Answer::Is(true),
         mistake: "kubelets hear of Pods that have no node; each watches only its own",
-    }
-    "Who decides on which node a Pod runs, and asks to have that written into it?" => chooses_node: Who Who {
+    },
+    // Who decides on which node a Pod runs, and asks to have that written into it?
+    Asked {
         look: "until create pods/binding request",
         property: "one program chooses the nodes of all Pods",
-        believed: Who::Kubelet,
+        believed: Answer::Who(Who::Kubelet),
         mistake: "a kubelet takes Pods for itself; the scheduler gives them to it",
-    }
-    "Who asks to have a Pod's address written into its status?" => reports_address: Who Who {
+    },
+    // Who asks to have a Pod's address written into its status?
+    Asked {
         look: "until pods/status request if new.status.podIP",
         property: "what is so on a node is reported from that node",
-        believed: Who::ApiServer,
+        believed: Answer::Who(Who::ApiServer),
         mistake: "the API server hands out the addresses of Pods; it stores what the node has found out",
-    }
-    "Is the first Pod stored as ready before its ReplicaSet counts one ready Pod?" => pod_first: bool Is {
+    },
+    // Is the first Pod stored as ready before its ReplicaSet counts one ready Pod?
+    Asked {
         look: "until condition=Ready:True, then: until rs request if new.status.readyReplicas == 1",
         property: "news goes up: the Pod, its ReplicaSet, its Deployment",
-        believed: false,
+        believed: Answer::Is(false),
         mistake: "a ReplicaSet counts a Pod as ready before the Pod is; it counts what is stored",
-    }
-    "Who asks to have it written into the Deployment's status that two Pods are ready?" => counts_ready: Who Who {
+    },
+    // Who asks to have it written into the Deployment's status that two Pods are ready?
+    Asked {
         look: "until deploy request if new.status.readyReplicas == 2",
         property: "the status of an object is written by the one who works on it",
-        believed: Who::Kubelet,
+        believed: Answer::Who(Who::Kubelet),
         mistake: "the kubelet tells the Deployment that its Pods are ready; it speaks of Pods only",
-    }
-    "Does one of these six ever turn to another of them, past the API server?" => past_api_server: bool Is {
+    },
+    // Does one of these six ever turn to another of them, past the API server?
+    Asked {
         look: "tour, to its end; each line with an arrow says from whom and to whom",
         property: "whoever wants something asks the API server, and nobody else",
-        believed: true,
+        believed: Answer::Is(true),
         mistake: "the programs call one another; each talks to the API server only",
-    }
-}
+    },
+];
 
 struct Trace;
 
@@ -193,7 +136,7 @@ impl Function for Trace {
     }
 
     fn rule(asked: &usize, slip: Option<usize>) -> Answer {
-        if slip == Some(*asked) { ASKED[*asked].believed } else { (ASKED[*asked].of)(&HAPPENS) }
+        if slip == Some(*asked) { ASKED[*asked].believed } else { HAPPENS.all()[*asked] }
     }
 
     fn property(asked: &usize, _: Option<&Answer>) -> &'static str {
@@ -201,7 +144,7 @@ impl Function for Trace {
     }
 
     fn show(asked: &usize) -> String {
-        let Asked { question, look, .. } = &ASKED[*asked];
+        let (question, look) = (QUESTIONS[*asked], ASKED[*asked].look);
         // What is to be typed has a line of its own.
         let look = look.replace(", then: ", "\n  ");
         format!("{question}\nto see it: cargo run -- step deployment\n  {look}")
@@ -241,12 +184,12 @@ impl Seen {
         let (from, to) = (engine.name(step.event.from), engine.name(step.event.to));
         self.past_api_server |= from != to && is_client(from) && is_client(to);
         match &step.event.what {
-            What::Notification { .. } if Who::of(to) == Some(Who::Kubelet) => {
+            What::Notification { .. } if who(to) == Some(Who::Kubelet) => {
                 let heard = Facts::of(engine, step).subjects;
                 self.kubelets_hear_first |= heard.iter().filter_map(|subject| subject.new).any(has_no_node);
             }
             What::Request { request, .. } => {
-                let by = Who::of(&request.user.agent);
+                let by = who(&request.user.agent);
                 for note in &step.notes {
                     match note {
                         Note::Stands { .. } => self.write_refused |= request.verb == Verb::Update,
@@ -301,24 +244,22 @@ impl Seen {
     }
 }
 
-impl Who {
-    /// Whose name this is: of one who sends, or gets, or asks.
-    fn of(name: &str) -> Option<Who> {
-        Some(match name.split(['/', ' ']).next()? {
-            "user" | "kubectl" => Who::Kubectl,
-            "kube-apiserver" => Who::ApiServer,
-            "deployment-controller" => Who::DeploymentController,
-            "replicaset-controller" => Who::ReplicaSetController,
-            "kube-scheduler" => Who::Scheduler,
-            "kubelet" => Who::Kubelet,
-            _ => return None,
-        })
-    }
+/// Whose name this is: of one who sends, or gets, or asks.
+fn who(name: &str) -> Option<Who> {
+    Some(match name.split(['/', ' ']).next()? {
+        "user" | "kubectl" => Who::Kubectl,
+        "kube-apiserver" => Who::ApiServer,
+        "deployment-controller" => Who::DeploymentController,
+        "replicaset-controller" => Who::ReplicaSetController,
+        "kube-scheduler" => Who::Scheduler,
+        "kubelet" => Who::Kubelet,
+        _ => return None,
+    })
 }
 
 /// Whether this is one of the programs that ask the API server. What a kubelet has beside it on its node is none.
 fn is_client(name: &str) -> bool {
-    name == "kube-controller-manager" || Who::of(name).is_some_and(|who| who != Who::ApiServer)
+    name == "kube-controller-manager" || who(name).is_some_and(|who| who != Who::ApiServer)
 }
 
 fn ready<S>(status: &Option<S>, count: fn(&S) -> Option<i32>) -> i32 {
@@ -338,6 +279,7 @@ mod tests {
     use super::*;
     use crate::debugger::breakpoint::Breakpoints;
     use crate::debugger::{Advance, Goal, Session};
+    use crate::lab::function;
 
     /// Not `function::check`, which asks for hundreds of questions: here there are as many as one can think about.
     #[test]
@@ -364,10 +306,10 @@ mod tests {
     fn the_file_asks_all_questions_and_answers_none() {
         let stub = include_str!("../../exercises/00_trace/stub.rs");
         let mut lines = stub.split_once("    Answers {\n").unwrap().1.lines().map(str::trim);
-        for asked in ASKED {
-            assert_eq!(lines.next(), Some(&*format!("// {}", asked.question)));
+        for question in QUESTIONS {
+            assert_eq!(lines.next(), Some(&*format!("// {question}")));
             let field = lines.next().unwrap();
-            assert!(field.ends_with(": kubestep::lab::not_started(),"), "{field}");
+            assert!(field.ends_with(": kubestep_exercise::not_started(),"), "{field}");
         }
         assert_eq!(lines.next(), Some("}"));
     }

@@ -3,43 +3,13 @@
 //! The learner's function talks with a small API server, call by call. Before each call somebody else may write, delete or
 //! break something: every such script of three calls is asked, and longer ones in which somebody is always faster.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use k8s_openapi::api::core::v1::ConfigMap;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::function::{self, Function};
+use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
-
-/// What can be asked about one ConfigMap.
-pub trait Api {
-    /// Reads it.
-    ///
-    /// # Errors
-    /// That it is not there, or that the API server cannot answer.
-    fn get(&mut self) -> Result<ConfigMap, Refused>;
-
-    /// Writes it, if nobody has written it since the `metadata.resourceVersion` that it carries; without one in any case.
-    /// Gives it as it is now.
-    ///
-    /// # Errors
-    /// The same, and that somebody has.
-    fn update(&mut self, object: ConfigMap) -> Result<ConfigMap, Refused>;
-}
-
-/// Why a request was refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Refused {
-    /// 404: there is none.
-    NotFound,
-    /// 409: it is another one than that which was read.
-    Conflict,
-    /// Anything else, which trying again at once does not mend.
-    Other(String),
-}
+use crate::exercise::update::{Api, Case, Meanwhile, Outcome, Refused, converse};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "02_update",
@@ -57,155 +27,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
     minutes: 20,
     judging: Judging::of::<Updating>(),
 };
-
-/// In the learner's process.
-pub fn answer(count: fn(&mut dyn Api) -> Result<u64, Refused>) {
-    function::answer::<Updating>(|case: &Case| converse(case, count));
-}
-
-/// What others do before one call.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-enum Meanwhile {
-    Nothing,
-    /// Somebody counts too.
-    Counted,
-    /// Somebody changes `data.note`, and says so in a label.
-    Noted,
-    Deleted,
-    /// It is deleted, and made anew without data.
-    Recreated,
-    /// The call fails.
-    Fails,
-}
-
-impl Meanwhile {
-    fn in_words(self) -> &'static str {
-        match self {
-            Meanwhile::Nothing => "nothing happens",
-            Meanwhile::Counted => "somebody else counts one more",
-            Meanwhile::Noted => "somebody else changes the note, and adds a label",
-            Meanwhile::Deleted => "somebody deletes it",
-            Meanwhile::Recreated => "somebody deletes it and makes a new one without data",
-            Meanwhile::Fails => FAILS,
-        }
-    }
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Case {
-    count: Option<u64>,
-    script: Vec<Meanwhile>,
-}
-
-/// What the function has said and called, and what is in the ConfigMap then.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Outcome {
-    said: Result<u64, Refused>,
-    calls: Vec<String>,
-    data: Option<BTreeMap<String, String>>,
-    /// And in its metadata: what others have written there.
-    labels: BTreeMap<String, String>,
-    annotations: BTreeMap<String, String>,
-}
-
-fn converse(case: &Case, count: impl FnOnce(&mut dyn Api) -> Result<u64, Refused>) -> Outcome {
-    let mut server = Server::new(case);
-    let said = count(&mut server);
-    let object = server.object.unwrap_or_default();
-    let ObjectMeta { uid, labels, annotations, .. } = object.metadata;
-    let (labels, annotations) = (labels.unwrap_or_default(), annotations.unwrap_or_default());
-    let data = uid.map(|_| object.data.unwrap_or_default());
-    Outcome { said, calls: server.calls, data, labels, annotations }
-}
-
-/// An API server with one object.
-struct Server {
-    object: Option<ConfigMap>,
-    revision: u64,
-    script: VecDeque<Meanwhile>,
-    calls: Vec<String>,
-}
-
-impl Server {
-    fn new(case: &Case) -> Server {
-        let script = case.script.iter().copied().collect();
-        let mut server = Server { object: None, revision: 0, script, calls: Vec::new() };
-        server.create();
-        server.write(|data| {
-            data.insert("note".to_owned(), "first".to_owned());
-            case.count.map(|count| data.insert("count".to_owned(), count.to_string()));
-        });
-        server
-    }
-
-    fn create(&mut self) {
-        self.revision += 1;
-        let mut object = ConfigMap::default();
-        object.metadata.name = Some("counter".to_owned());
-        object.metadata.namespace = Some("default".to_owned());
-        object.metadata.uid = Some(format!("uid-{}", self.revision));
-        object.metadata.resource_version = Some(self.revision.to_string());
-        let text = |key: &str, value: String| Some(BTreeMap::from([(key.to_owned(), value)]));
-        object.metadata.labels = text("app", "shop".to_owned());
-        object.metadata.annotations = text("made-at", self.revision.to_string());
-        self.object = Some(object);
-    }
-
-    fn write(&mut self, change: impl FnOnce(&mut BTreeMap<String, String>)) {
-        let Some(object) = &mut self.object else { return };
-        self.revision += 1;
-        change(object.data.get_or_insert_default());
-        object.metadata.resource_version = Some(self.revision.to_string());
-    }
-
-    /// What others do before this call.
-    fn meanwhile(&mut self, call: &str) -> Result<(), Refused> {
-        self.calls.push(call.to_owned());
-        match self.script.pop_front().unwrap_or(Meanwhile::Nothing) {
-            Meanwhile::Nothing => {}
-            Meanwhile::Counted => self.write(|data| {
-                let count = data.get("count").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-                data.insert("count".to_owned(), (count + 1).to_string());
-            }),
-            Meanwhile::Noted => {
-                let note = format!("changed at {}", self.revision);
-                if let Some(object) = &mut self.object {
-                    object.metadata.labels.get_or_insert_default().insert("noted".to_owned(), "yes".to_owned());
-                }
-                self.write(|data| drop(data.insert("note".to_owned(), note)));
-            }
-            Meanwhile::Deleted => self.object = None,
-            Meanwhile::Recreated => self.create(),
-            Meanwhile::Fails => return Err(Refused::Other(FAILS.to_owned())),
-        }
-        Ok(())
-    }
-}
-
-impl Api for Server {
-    fn get(&mut self) -> Result<ConfigMap, Refused> {
-        self.meanwhile("get")?;
-        self.object.clone().ok_or(Refused::NotFound)
-    }
-
-    fn update(&mut self, object: ConfigMap) -> Result<ConfigMap, Refused> {
-        self.meanwhile("update")?;
-        let (stored, sent) = (&self.object.as_ref().ok_or(Refused::NotFound)?.metadata, &object.metadata);
-        let same = |sent: &Option<String>, stored: &Option<String>| sent.is_none() || sent == stored;
-        if !same(&sent.resource_version, &stored.resource_version) || !same(&sent.uid, &stored.uid) {
-            return Err(Refused::Conflict);
-        }
-        if let Some(stored) = &mut self.object {
-            stored.metadata.labels = object.metadata.labels;
-            stored.metadata.annotations = object.metadata.annotations;
-        }
-        self.write(|data| *data = object.data.unwrap_or_default());
-        self.object.clone().ok_or(Refused::NotFound)
-    }
-}
-
-/// What the API server says when it cannot answer.
-const FAILS: &str = "etcdserver: request timed out";
 
 struct Updating;
 
@@ -303,8 +124,7 @@ impl Function for Updating {
     }
 
     fn show(case: &Case) -> String {
-        let data = Server::new(case).object.and_then(|object| object.data);
-        let mut text = words::field("the ConfigMap's data", &json!(data));
+        let mut text = words::field("the ConfigMap's data", &json!(case.data()));
         let mut each: Vec<(Meanwhile, Vec<usize>)> = Vec::new();
         for (n, what) in (1..).zip(&case.script).filter(|(_, what)| **what != Meanwhile::Nothing) {
             match each.iter_mut().find(|(other, _)| other == what) {
@@ -409,6 +229,6 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        function::check::<Updating>("update");
+        crate::lab::function::check::<Updating>("update");
     }
 }

@@ -48,6 +48,8 @@ pub mod sha256;
 pub mod share;
 pub mod shared;
 pub mod status;
+pub mod taint;
+pub mod template;
 pub mod time;
 pub mod token;
 pub mod versions;

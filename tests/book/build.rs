@@ -345,18 +345,3 @@ fn every_exercise_has_its_chapter() {
         assert_eq!(chapters.matches(&block).count(), 1, "chapters with {block:?}");
     }
 }
-
-/// The library that exercises link has no book in it.
-#[test]
-fn exercises_do_without_the_book() {
-    let mut count = 0;
-    for folder in ["exercises", "solutions"] {
-        for entry in fs::read_dir(folder).expect("the folder is there") {
-            let manifest = entry.expect("a folder can be listed").path().join("Cargo.toml");
-            let Ok(text) = fs::read_to_string(&manifest) else { continue };
-            assert!(text.contains("kubestep = { path = \"../..\", default-features = false"), "{}", manifest.display());
-            count += 1;
-        }
-    }
-    assert!(count > 0);
-}

@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::cache::answer(exercise_03_cache::apply);
+    kubestep_exercise::cache::answer(exercise_03_cache::apply);
 }

@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::admission::answer(exercise_05_admission::admit);
+    kubestep_exercise::admission::answer(exercise_05_admission::admit);
 }

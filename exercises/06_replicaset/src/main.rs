@@ -1,5 +1,5 @@
 //! Runs the controller in `lib.rs` for the cluster. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::replicaset::answer(exercise_06_replicaset::reconcile);
+    kubestep_exercise::replicaset::answer(exercise_06_replicaset::reconcile);
 }

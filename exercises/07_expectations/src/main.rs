@@ -1,5 +1,5 @@
 //! Runs the controller in `lib.rs` for the cluster. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::expectations::answer(exercise_07_expectations::observe, exercise_07_expectations::reconcile);
+    kubestep_exercise::expectations::answer(exercise_07_expectations::observe, exercise_07_expectations::reconcile);
 }

@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::rollout::answer(exercise_09_rollout::step);
+    kubestep_exercise::rollout::answer(exercise_09_rollout::step);
 }

@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::cni::answer(exercise_14_cni::run);
+    kubestep_exercise::cni::answer(exercise_14_cni::run);
 }

@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::collect::answer(exercise_17_collect::attempt);
+    kubestep_exercise::collect::answer(exercise_17_collect::attempt);
 }

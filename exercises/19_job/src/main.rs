@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::job::answer(exercise_19_job::sync);
+    kubestep_exercise::job::answer(exercise_19_job::sync);
 }

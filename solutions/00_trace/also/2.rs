@@ -10,7 +10,7 @@
 
 #![allow(unused_imports, unreachable_code)]
 
-use kubestep::lab::trace::{Answers, Who};
+use kubestep_exercise::trace::{Answers, Who};
 
 // Yours from here.
 

@@ -1,5 +1,5 @@
 //! Hands the answers in `lib.rs` to the grader. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::trace::answer(solution_00_trace::answers);
+    kubestep_exercise::trace::answer(solution_00_trace::answers);
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, OwnerReference};
-use kubestep::lab::ownership::Claim;
+use kubestep_exercise::ownership::Claim;
 
 // Yours from here.
 

@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::ownership::answer(solution_01_ownership::claim);
+    kubestep_exercise::ownership::answer(solution_01_ownership::claim);
 }

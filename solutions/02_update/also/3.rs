@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubestep::lab::update::{Api, Refused};
+use kubestep_exercise::update::{Api, Refused};
 
 // Yours from here.
 

@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::update::answer(solution_02_update::count);
+    kubestep_exercise::update::answer(solution_02_update::count);
 }

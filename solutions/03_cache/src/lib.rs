@@ -6,7 +6,7 @@
 
 #![allow(unused_imports)]
 
-use kubestep::lab::cache::{Cache, Event, Item, Told};
+use kubestep_exercise::cache::{Cache, Event, Item, Told};
 
 // Yours from here.
 

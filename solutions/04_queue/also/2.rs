@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use kubestep::lab::queue::WorkQueue;
+use kubestep_exercise::queue::WorkQueue;
 
 // Yours from here.
 

@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::queue::answer(solution_04_queue::new);
+    kubestep_exercise::queue::answer(solution_04_queue::new);
 }

@@ -18,7 +18,7 @@
 #![allow(unused_imports)]
 
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, Toleration};
-use kubestep::lab::admission::Cluster;
+use kubestep_exercise::admission::Cluster;
 
 // Yours from here.
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kubestep::lab::reconcile::kube::{Action, Api, Context, DeleteParams, Error, PostParams};
+use kubestep_exercise::kube::{Action, Api, Context, DeleteParams, Error, PostParams};
 
 /// What is expected, by the uid of the ReplicaSet: so many Pods that were asked for and not seen yet.
 pub type Expected = BTreeMap<String, i64>;

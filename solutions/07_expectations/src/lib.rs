@@ -19,7 +19,7 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kubestep::lab::reconcile::kube::{Action, Api, Context, DeleteParams, Error, PostParams};
+use kubestep_exercise::kube::{Action, Api, Context, DeleteParams, Error, PostParams};
 
 // Yours from here.
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetSpec};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kubestep::lab::deployment::{TEMPLATE_HASH, template_hash};
-use kubestep::lab::reconcile::kube::{
+use kubestep_exercise::deployment::{TEMPLATE_HASH, template_hash};
+use kubestep_exercise::kube::{
     Action, Api, Context, Error, ListParams, Patch, PatchParams, PostParams,
 };
 use serde_json::{from_value, json};

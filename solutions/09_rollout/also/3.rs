@@ -6,7 +6,7 @@
 
 #![allow(unused_imports)]
 
-use kubestep::lab::rollout::{Rollout, Set, Sizes};
+use kubestep_exercise::rollout::{Rollout, Set, Sizes};
 
 // Yours from here.
 

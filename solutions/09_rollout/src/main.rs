@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::rollout::answer(solution_09_rollout::step);
+    kubestep_exercise::rollout::answer(solution_09_rollout::step);
 }

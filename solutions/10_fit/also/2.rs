@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, Node, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use kubestep::lab::fit::{bytes, milli_cpu};
+use kubestep_exercise::fit::{bytes, milli_cpu};
 
 // Yours from here.
 

@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::fit::answer(solution_10_fit::why_not);
+    kubestep_exercise::fit::answer(solution_10_fit::why_not);
 }

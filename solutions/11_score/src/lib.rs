@@ -11,7 +11,7 @@
 #![allow(unused_imports)]
 
 use k8s_openapi::api::core::v1::{Taint, Toleration};
-use kubestep::lab::score::{Candidate, Share, Wanted};
+use kubestep_exercise::score::{Candidate, Share, Wanted};
 
 // Yours from here.
 

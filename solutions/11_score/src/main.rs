@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::score::answer(solution_11_score::scores);
+    kubestep_exercise::score::answer(solution_11_score::scores);
 }

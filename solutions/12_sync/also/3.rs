@@ -15,7 +15,7 @@
 #![allow(unused_imports)]
 
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
-use kubestep::lab::sync::{Actions, Sandbox, Seen, State};
+use kubestep_exercise::sync::{Actions, Sandbox, Seen, State};
 
 // Yours from here.
 

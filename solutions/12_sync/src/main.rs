@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::sync::answer(solution_12_sync::sync);
+    kubestep_exercise::sync::answer(solution_12_sync::sync);
 }

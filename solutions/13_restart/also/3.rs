@@ -6,7 +6,7 @@
 
 #![allow(unused_imports)]
 
-use kubestep::lab::restart::{Restart, Run};
+use kubestep_exercise::restart::{Restart, Run};
 
 // Yours from here.
 

@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::restart::answer(solution_13_restart::restart);
+    kubestep_exercise::restart::answer(solution_13_restart::restart);
 }

@@ -15,7 +15,7 @@
 
 use std::net::Ipv4Addr;
 
-use kubestep::lab::cni::{Call, Command, Files, LAST, Range};
+use kubestep_exercise::cni::{Call, Command, Files, LAST, Range};
 
 // Yours from here.
 

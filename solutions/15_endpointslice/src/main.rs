@@ -1,5 +1,5 @@
 //! Runs the controller in `lib.rs` for the cluster. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::endpointslice::answer(solution_15_endpointslice::reconcile);
+    kubestep_exercise::endpointslice::answer(solution_15_endpointslice::reconcile);
 }

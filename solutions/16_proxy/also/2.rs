@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
-use kubestep::lab::proxy::{From, Visit};
+use kubestep_exercise::proxy::{From, Visit};
 
 // Yours from here.
 

@@ -15,7 +15,7 @@
 #![allow(unused_imports)]
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kubestep::lab::collect::{Action, Item, Propagation, is_namespaced};
+use kubestep_exercise::collect::{Action, Item, Propagation, is_namespaced};
 
 // Yours from here.
 

@@ -15,7 +15,7 @@
 #![allow(unused_imports)]
 
 use k8s_openapi::api::core::v1::{Node, Pod, Taint, Toleration};
-use kubestep::lab::heartbeat::{Fate, Look, tolerates};
+use kubestep_exercise::heartbeat::{Fate, Look, tolerates};
 
 // Yours from here.
 

@@ -1,5 +1,5 @@
 //! Answers the grader's questions with the function in `lib.rs`. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::heartbeat::answer(solution_18_heartbeat::look);
+    kubestep_exercise::heartbeat::answer(solution_18_heartbeat::look);
 }

@@ -16,7 +16,7 @@
 
 use k8s_openapi::api::batch::v1::JobSpec;
 use k8s_openapi::api::core::v1::Pod;
-use kubestep::lab::job::{End, Step};
+use kubestep_exercise::job::{End, Step};
 
 // Yours from here.
 

@@ -2,8 +2,8 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubestep::lab::finalizer::{FINALIZER, PUBLIC};
-use kubestep::lab::reconcile::kube::{
+use kubestep_exercise::finalizer::{FINALIZER, PUBLIC};
+use kubestep_exercise::kube::{
     Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams,
 };
 use serde_json::{from_value, json};

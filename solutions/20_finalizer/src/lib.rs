@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kubestep::lab::finalizer::{FINALIZER, PUBLIC};
-use kubestep::lab::reconcile::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
+use kubestep_exercise::finalizer::{FINALIZER, PUBLIC};
+use kubestep_exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
 use serde_json::json;
 
 // Yours from here.

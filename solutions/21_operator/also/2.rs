@@ -23,7 +23,7 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, Container, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
-use kubestep::lab::reconcile::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
+use kubestep_exercise::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
 use serde_json::json;
 
 // Yours from here.

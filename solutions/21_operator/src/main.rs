@@ -1,5 +1,5 @@
 //! Runs the controller in `lib.rs` for the cluster. There is nothing to do in this file.
 
 fn main() {
-    kubestep::lab::operator::answer(solution_21_operator::reconcile);
+    kubestep_exercise::operator::answer(solution_21_operator::reconcile);
 }

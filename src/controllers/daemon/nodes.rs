@@ -11,9 +11,10 @@ use k8s_openapi::api::core::v1::{
 };
 
 use crate::controllers::history::REVISION_HASH;
-use crate::controllers::node_taints::{taints_of, tolerates};
+use crate::controllers::node_taints::taints_of;
 use crate::object::Pod;
 use crate::object::selector::nodes::Required;
+use crate::object::taint::tolerates;
 
 /// How often the template has changed, on the Pods; the older way to tell from which one they are.
 pub const TEMPLATE_GENERATION: &str = "pod-template-generation";

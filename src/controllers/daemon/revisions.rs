@@ -8,11 +8,11 @@ use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet, DaemonSetSpec};
 use crate::apiserver::request::DeleteOptions;
 use crate::client::Error;
 use crate::controllers::claim::Claimer;
-use crate::controllers::hash::template_hash;
 use crate::controllers::history::{REVISION_HASH, holds, next_number, revision_of, sort};
 use crate::controllers::pods::{BY_CONTROLLER, orphans_of, owned_by};
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
+use crate::object::template;
 use crate::object::{Key, Pod};
 
 use super::{DaemonSets, Sync};
@@ -64,7 +64,7 @@ impl DaemonSets {
         number: i64,
     ) -> Result<Arc<ControllerRevision>, Error> {
         let collisions = set.status.as_ref().and_then(|status| status.collision_count);
-        let hash = template_hash(&spec.template, collisions);
+        let hash = template::hash(&spec.template, collisions);
         let revision = revision_of(&**set, &spec.template, number, (REVISION_HASH, &hash));
         let name = revision.metadata.name.clone().unwrap_or_default();
         let namespace = set.metadata.namespace.as_deref().unwrap_or_default();

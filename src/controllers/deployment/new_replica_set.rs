@@ -7,15 +7,14 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, ReplicaSet, Replica
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::{Error, EventType};
-use crate::controllers::hash::template_hash;
 use crate::controllers::pods::is_namespace_terminating;
 use crate::object::meta::{controller_of, controller_ref};
+use crate::object::template::{self, TEMPLATE_HASH};
 use crate::object::{Key, Kind, Status};
 
 use super::arithmetic::{is_rolling_update, max_replicas, new_replicas, wanted};
 use super::revision::{
-    REVISION, TEMPLATE_HASH, equal_ignoring_hash, max_revision, set_deployment_revision, set_new_replica_set,
-    template_of,
+    REVISION, equal_ignoring_hash, max_revision, set_deployment_revision, set_new_replica_set, template_of,
 };
 use super::status::{self, PROGRESSING, progress_deadline, reason};
 use super::{Deployments, Sets};
@@ -157,7 +156,7 @@ fn tell_apart(d: &Deployment, owned: &[Arc<ReplicaSet>]) -> Sets {
 fn new_replica_set(d: &Deployment, sets: &Sets, revision: i64) -> ReplicaSet {
     let spec = d.spec.clone().unwrap_or_default();
     let collisions = d.status.as_ref().and_then(|status| status.collision_count);
-    let hash = template_hash(&spec.template, collisions);
+    let hash = template::hash(&spec.template, collisions);
     let replicas =
         if is_rolling_update(d) { new_replicas(wanted(d), max_replicas(d), sets.total_size(), 0) } else { wanted(d) };
     let spec = with_hash(spec, &hash, replicas);
@@ -225,7 +224,7 @@ mod tests {
     fn the_first_replicas_are_in_it() {
         let sets = Sets { new: None, old: vec![owned("old", "nginx:1", 4)] };
         let rs = serde_json::to_value(new_replica_set(&deployment(), &sets, 2)).unwrap();
-        let hash = template_hash(&deployment().spec.unwrap().template, None);
+        let hash = template::hash(&deployment().spec.unwrap().template, None);
         assert_eq!(rs["metadata"]["name"], json!(format!("web-{hash}")));
         assert_eq!(rs["metadata"]["annotations"][REVISION], json!("2"));
         assert_eq!(rs["metadata"]["labels"], json!({"app": "web", TEMPLATE_HASH: hash}));

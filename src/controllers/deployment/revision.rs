@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::arithmetic::{max_replicas as most, wanted};
+use crate::object::template::TEMPLATE_HASH;
 
 /// Which rollout of the Deployment this is, counted from 1; the Deployment carries its newest.
 pub const REVISION: &str = "deployment.kubernetes.io/revision";
@@ -20,8 +21,6 @@ pub const DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
 pub const MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
 /// Asks for a rollback: an old way, which kubectl uses no more.
 pub const ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
-/// The label that keeps the Pods of different templates apart.
-pub const TEMPLATE_HASH: &str = "pod-template-hash";
 
 /// Annotations that are the Deployment's own and are not copied to ReplicaSets.
 const NOT_COPIED: &[&str] = &[

@@ -6,7 +6,7 @@ use crate::object::Object;
 
 #[test]
 fn the_rule_passes_and_every_known_mistake_is_named() {
-    function::check::<Admission>("admission");
+    crate::lab::function::check::<Admission>("admission");
 }
 
 #[test]

@@ -3,11 +3,11 @@ use crate::apiserver::request;
 use crate::controllers::garbage_collector::attempt_to_delete::{Owners, Verdict, policy_of, waits_for_dependents};
 use crate::controllers::garbage_collector::graph::Graph;
 use crate::controllers::garbage_collector::requests::claimed_owner;
-use crate::object::{Discovery, Object};
+use crate::object::{Discovery, Kind, Object};
 
 #[test]
 fn the_rule_passes_and_every_known_mistake_is_named() {
-    function::check::<Collecting>("collect");
+    crate::lab::function::check::<Collecting>("collect");
 }
 
 fn object(item: &Item) -> Object {

@@ -6,7 +6,7 @@ use crate::node::proxy::portal::{Location, portals};
 
 #[test]
 fn the_rule_passes_and_every_known_mistake_is_named() {
-    function::check::<Proxy>("proxy");
+    crate::lab::function::check::<Proxy>("proxy");
 }
 
 #[test]

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 
 use super::Plan;
-use super::host::{Host, Read};
 use super::partner::Partner;
-use super::wire::{Ask, Request, Say};
 use super::words;
+use crate::exercise::host::{Host, Read};
+use crate::exercise::wire::{Ask, Request, Say};
 use crate::object::Object;
 
 /// What was found.

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::host::Read;
 use super::partner::{Make, Partner};
-use super::wire::{self, Ask, Say};
 use crate::apiserver::request::{Answer, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
 use crate::client::informer::{Change, Indexer};
 use crate::client::{Client, Controller, ControllerContext, Error, Queue, Registration};
 use crate::engine::{LocalBoxFuture, Memory, Place};
+use crate::exercise::host::Read;
+use crate::exercise::wire::{self, Ask, Say};
 use crate::object::meta::controller_of;
 use crate::object::{Key, Kind, Object};
 

@@ -1,8 +1,7 @@
 //! Exercises that run in the cluster: a learner writes what a controller does with one object, and every order of events
-//! within a bound shows whether it is right.
+//! within a bound shows whether it is right. What it is written with is in [`exercise::kube`](crate::exercise::kube).
 //!
-//! - [`kube`]: what such a controller is written with; [`wire`]: the same as it goes from process to process.
-//! - [`host`]: runs a controller's code; [`partner`]: where that is, in a process of its own or here.
+//! - [`partner`]: where a controller's code is, in a process of its own or here.
 //! - [`guest`]: what the cluster has in the place of its own controller.
 //! - [`trial`]: judges, on [`threads`]. [`story`]: tells a run that breaks something; [`compare`]: what would have been right,
 //!   and which known mistake it is, in [`words`].
@@ -10,20 +9,17 @@
 use crate::client::Registration;
 use crate::cluster::Parts;
 use crate::controllers;
+use crate::exercise::host::{Host, Read};
 
 pub mod compare;
 pub mod guest;
-pub mod host;
-pub mod kube;
 pub mod partner;
 mod story;
 mod threads;
 pub mod trial;
-pub mod wire;
 mod words;
 
 use guest::Duty;
-use host::{Host, Read};
 use partner::Make;
 
 /// A wrong solution: how to say what is wrong with it, and what it does.
@@ -65,20 +61,7 @@ macro_rules! slip {
     };
 }
 
-/// `answer`, by which the learner's process hands over a function that reconciles objects of one type.
-macro_rules! answer {
-    ($kind:ty) => {
-        /// In the learner's process: answers with this function until nobody asks any more.
-        pub fn answer<F>(reconcile: impl Fn(Arc<$kind>, Arc<Context>) -> F + 'static)
-        where
-            F: Future<Output = Result<Action, Error>> + 'static,
-        {
-            $crate::lab::reconcile::partner::answer(|read| Host::new(read, reconcile));
-        }
-    };
-}
-
-pub(super) use {answer, scenario, slip};
+pub(super) use {scenario, slip};
 
 /// What every exercise of this sort must be able to do; called by the tests of each. That each mistake is found and told
 /// from the others is shown with programs that make it, by `tests/exercises.rs`: here, that there is one for each.

@@ -3,20 +3,19 @@
 //! The process is told a line and answers with a line. It may read caches in between. Whatever else it prints is kept
 //! apart; whatever else it does ends it, and is said in words.
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin};
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::host::{Host, Read};
-use super::wire::{Ask, Item, Receiver, Say, Sender};
+use crate::exercise::host::{Host, Read};
+use crate::exercise::process::ANSWER;
+use crate::exercise::wire::{Ask, Say, Sender};
 use crate::lab::pipe::{self, Pipe};
 use crate::lab::printed::Printed;
-use crate::lab::process::{self, ANSWER};
+use crate::lab::process;
 use crate::object::{Key, Kind, Object};
 
 /// Somebody who reconciles.
@@ -213,46 +212,6 @@ impl Drop for Process {
             drop(child.wait());
         }
     }
-}
-
-/// In the learner's process: answers with the controller that `host` makes until nobody asks any more.
-pub fn answer(host: impl FnOnce(Read) -> Host) {
-    super::host::remember_panics();
-    let (caches, versions) = (RefCell::new(Sent::new()), Rc::<RefCell<Receiver>>::default());
-    let (heard, marks) = (versions.clone(), Rc::<Cell<bool>>::default());
-    let marked = marks.clone();
-    let mut host = host(Rc::new(move |kind| {
-        say(&Say::Read { kind: kind.info().qualified_plural() }, &marked);
-        let mut caches = caches.borrow_mut();
-        let cache = caches.entry(kind).or_default();
-        if let Some(Ask::Cached { changed, gone }) = hear(&heard) {
-            gone.iter().for_each(|key| drop(cache.remove(&Key::parse(key))));
-            cache.extend(changed.into_iter().map(|object| (Key::of(&object), object)));
-        }
-        cache.values().cloned().collect()
-    }));
-    while let Some(ask) = hear(&versions) {
-        if matches!(ask, Ask::Mark) {
-            marks.set(true);
-        } else if let Some(said) = host.hear(ask) {
-            say(&said, &marks);
-        }
-    }
-}
-
-fn hear(versions: &RefCell<Receiver>) -> Option<Ask<Object>> {
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).ok().filter(|count| *count > 0)?;
-    let ask: Ask<Item> = serde_json::from_str(&line).expect("the grader speaks JSON");
-    Some(ask.map(|item| versions.borrow_mut().object(item)).expect("the grader sends objects"))
-}
-
-fn say(said: &Say, marks: &Cell<bool>) {
-    let text = serde_json::to_string(said).expect("what is said is data");
-    if marks.get() {
-        eprintln!("\n{ANSWER}follows");
-    }
-    println!("\n{ANSWER}{text}");
 }
 
 /// A controller's code in this process.

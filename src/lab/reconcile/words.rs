@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::wire::{Request, Say};
 use crate::debugger::expression::words::brief;
+use crate::exercise::wire::{Request, Say};
 use crate::object::Kind;
 
 /// More fields that differ are only counted.

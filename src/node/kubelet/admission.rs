@@ -3,7 +3,7 @@
 //! Mirrors `pkg/kubelet/lifecycle/predicate.go`. A pod bound by hand, or two schedulers racing, can land on a node
 //! that cannot run it; the kubelet then fails the pod rather than overcommit the machine.
 
-use k8s_openapi::api::core::v1::{Node, PodSpec, Taint, Toleration};
+use k8s_openapi::api::core::v1::{Node, PodSpec, Taint};
 
 use super::eviction::{self, is_critical};
 use super::node_status::Health;
@@ -11,6 +11,7 @@ use crate::object::Pod;
 use crate::object::pod::qos_class;
 use crate::object::quantity::Amount;
 use crate::object::resources::{ResourceList, add, pod_requests};
+use crate::object::taint::tolerates;
 
 /// What the node gets that is short of memory.
 const MEMORY_TAINT: &str = "node.kubernetes.io/memory-pressure";
@@ -118,19 +119,6 @@ fn tolerates_no_execute(node: &Node, spec: &PodSpec) -> Result<(), Rejection> {
     let value = taint.value.as_deref().unwrap_or_default();
     let message = format!("Predicate TaintToleration failed: node(s) had untolerated taint {{{}: {value}}}", taint.key);
     Err(Rejection { reason: "TaintToleration".into(), message })
-}
-
-/// `v1.Toleration.ToleratesTaint`, without the numeric operators.
-fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
-    let any_key = toleration.key.as_deref().unwrap_or_default().is_empty();
-    let effect = toleration.effect.as_deref().unwrap_or_default();
-    if (!effect.is_empty() && effect != taint.effect) || (!any_key && toleration.key.as_deref() != Some(&taint.key)) {
-        return false;
-    }
-    match toleration.operator.as_deref() {
-        Some("Exists") => true,
-        _ => !any_key && toleration.value.as_deref().unwrap_or_default() == taint.value.as_deref().unwrap_or_default(),
-    }
 }
 
 #[cfg(test)]

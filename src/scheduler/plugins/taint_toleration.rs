@@ -3,6 +3,7 @@
 
 use k8s_openapi::api::core::v1::{Node, Taint, Toleration};
 
+use crate::object::taint;
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{
     Filter, Hint, Plugin, Point, PreFilter, PreScore, Rejection, Score, Verdict, normalise_by_maximum,
@@ -59,22 +60,9 @@ pub fn tolerations(pod: &PodInfo) -> &[Toleration] {
     pod.spec().and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default()
 }
 
-/// Whether any of the tolerations covers the taint. Mirrors `Toleration.ToleratesTaint`.
+/// Whether any of the tolerations covers the taint.
 pub fn tolerates(tolerations: &[Toleration], taint: &Taint) -> bool {
-    let same = |wanted: &Option<String>, actual: &str| match wanted.as_deref() {
-        None | Some("") => true,
-        Some(wanted) => wanted == actual,
-    };
-    tolerations.iter().any(|toleration| {
-        let value = match toleration.operator.as_deref() {
-            Some("Exists") => true,
-            None | Some("" | "Equal") => {
-                toleration.value.as_deref().unwrap_or("") == taint.value.as_deref().unwrap_or("")
-            }
-            Some(_) => false,
-        };
-        value && same(&toleration.effect, &taint.effect) && same(&toleration.key, &taint.key)
-    })
+    tolerations.iter().any(|toleration| taint::tolerates(toleration, taint))
 }
 
 /// The first taint that keeps a pod with these tolerations off: `NoSchedule` or `NoExecute`.

@@ -21,9 +21,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::wire;
-pub use super::wire::Status;
 use crate::object::{Kind, Object};
+use crate::wire;
+pub use crate::wire::Status;
 
 /// What a controller calls objects by: the types of `k8s-openapi`.
 pub trait Resource:
@@ -79,7 +79,7 @@ impl std::error::Error for Error {}
 
 /// What comes after a reconcile that went well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Action(pub(super) Option<Duration>);
+pub struct Action(pub(crate) Option<Duration>);
 
 impl Action {
     /// The next reconcile comes when something changes.
@@ -121,16 +121,16 @@ impl Context {
 
 /// The way to the API server.
 #[derive(Clone)]
-pub struct Client(pub(super) Rc<Link>);
+pub struct Client(pub(crate) Rc<Link>);
 
 /// A call, and the file and line that make it.
-pub(super) type Asked = (wire::Request, (String, u32));
+pub(crate) type Asked = (wire::Request, (String, u32));
 
 /// What the API server answers a call.
-pub(super) type Answered = Result<wire::Answer<Object>, Status>;
+pub(crate) type Answered = Result<wire::Answer<Object>, Status>;
 
 /// What connects a reconcile with whoever runs it.
-pub(super) struct Link {
+pub(crate) struct Link {
     /// A call that was made and not taken yet.
     pub call: RefCell<Option<Asked>>,
     /// The answer to it.
@@ -157,7 +157,7 @@ impl<K: Resource> Store<K> {
 }
 
 /// An object as the type that the controller knows it by. The cluster has a type of its own for some kinds.
-pub(super) fn typed<K: Resource>(object: &Object) -> Result<Arc<K>, Error> {
+pub(crate) fn typed<K: Resource>(object: &Object) -> Result<Arc<K>, Error> {
     let own: Result<Arc<K>, _> = object.as_any().downcast();
     own.or_else(|_| match object {
         Object::Pod(pod) => {

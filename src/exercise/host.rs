@@ -4,21 +4,21 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 
 use serde_json::Value;
 
-use super::kube::{Action, Client, Context, Error, Link, Resource, typed};
-use super::wire::{Ask, Say};
-use crate::engine::LocalBoxFuture;
+use crate::kube::{Action, Client, Context, Error, Link, Resource, typed};
 use crate::object::{Kind, Object};
+use crate::wire::{Ask, Say};
 
 /// Reads the caches of the controller.
 pub type Read = Rc<dyn Fn(Kind) -> Vec<Object>>;
 
-type Running = LocalBoxFuture<Result<Action, Error>>;
+type Running = Pin<Box<dyn Future<Output = Result<Action, Error>>>>;
 type Start = Box<dyn Fn(&Object, Arc<Context>) -> Result<Running, String>>;
 type Observe = Box<dyn Fn(Option<&Object>, Option<&Object>, &Context)>;
 
@@ -138,7 +138,7 @@ thread_local! {
 }
 
 /// From now on a panic is remembered and not printed.
-pub fn remember_panics() {
+pub(crate) fn remember_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let at = panic.location().map(|at| format!(" at {}:{}", at.file().replace('\\', "/"), at.line()));
         PANICKED_AT.set(at.unwrap_or_default());

@@ -16,10 +16,13 @@ use std::sync::LazyLock;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde_json::{Map, Value};
 
+/// The label that keeps the Pods of different templates apart.
+pub const TEMPLATE_HASH: &str = "pod-template-hash";
+
 /// The hash of `template` as names carry it: `cc544bdcc`. `collision_count` of the owner's status makes another hash
 /// of the same template after a clash of names; none and zero differ.
 /// Mirrors `controller.ComputeHash`.
-pub fn template_hash(template: &PodTemplateSpec, collision_count: Option<i32>) -> String {
+pub fn hash(template: &PodTemplateSpec, collision_count: Option<i32>) -> String {
     let template = serde_json::to_value(template).unwrap_or_default();
     let mut bytes = String::from("(v1.PodTemplateSpec)");
     print_bare(&mut bytes, "PodTemplateSpec", &template);
@@ -55,7 +58,7 @@ struct Field {
 
 /// Type name to fields, read from the table beside this file.
 static STRUCTS: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
-    let rows = include_str!("hash_types.txt").lines().filter(|line| !line.starts_with('#'));
+    let rows = include_str!("template_types.txt").lines().filter(|line| !line.starts_with('#'));
     let rows = rows.filter_map(|line| line.split_once(": "));
     rows.map(|(name, fields)| (name, fields.split(", ").filter_map(parse_field).collect())).collect()
 });
@@ -220,7 +223,7 @@ mod tests {
     }
 
     fn hash(template: Value, collisions: Option<i32>) -> String {
-        template_hash(&serde_json::from_value(template).unwrap(), collisions)
+        super::hash(&serde_json::from_value(template).unwrap(), collisions)
     }
 
     #[test]

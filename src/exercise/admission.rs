@@ -1,0 +1,61 @@
+//! Exercise 05: a new Pod, and what the API server has beside it.
+
+use k8s_openapi::api::core::v1::{Pod, ServiceAccount, Toleration};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use serde::{Deserialize, Serialize};
+
+use crate::process;
+
+/// What the API server looks at beside the Pod.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Cluster {
+    /// All service accounts, of all namespaces.
+    pub accounts: Vec<ServiceAccount>,
+    /// All priority classes; one of them at most has `globalDefault: true`.
+    pub classes: Vec<PriorityClass>,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Case {
+    /// The new Pod.
+    pub pod: Pod,
+    /// What there is beside it.
+    pub cluster: Cluster,
+}
+
+/// The part of the Pod that is looked at.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct Admitted {
+    /// `imagePullPolicy` of each container, init containers first.
+    pub pull_policies: Vec<Option<String>>,
+    /// `serviceAccountName`.
+    pub account: Option<String>,
+    /// `priorityClassName`.
+    pub class: Option<String>,
+    /// `priority`.
+    pub priority: Option<i32>,
+    /// `tolerations`.
+    pub tolerations: Vec<Toleration>,
+}
+
+/// What is looked at of an admitted Pod.
+pub fn admitted(pod: &Pod) -> Admitted {
+    let spec = pod.spec.clone().unwrap_or_default();
+    let containers = spec.init_containers.iter().flatten().chain(&spec.containers);
+    Admitted {
+        pull_policies: containers.map(|one| one.image_pull_policy.clone()).collect(),
+        account: spec.service_account_name,
+        class: spec.priority_class_name,
+        priority: spec.priority,
+        tolerations: spec.tolerations.unwrap_or_default(),
+    }
+}
+
+/// Answers with this function.
+pub fn answer(admit: fn(&mut Pod, &Cluster) -> Result<(), String>) {
+    process::answer(|case: &Case| -> Result<Admitted, String> {
+        let mut pod = case.pod.clone();
+        admit(&mut pod, &case.cluster).map(|()| admitted(&pod))
+    });
+}
