@@ -20,6 +20,11 @@ const FOR_ONE: Duration = Duration::from_secs(60);
 const FOR_ALL: Duration = Duration::from_secs(3600);
 /// Seconds of processor time for each of cargo's processes, for those that are left when the grader itself has ended.
 const CPU_SECONDS: u32 = 1200;
+/// What cargo says of the libraries that are built before a learner's package, or beside it.
+const LIBRARIES: &[&str] = match cfg!(feature = "book") {
+    true => &["\"name\":\"kubestep_exercise\"", "\"name\":\"kubestep\""],
+    false => &["\"name\":\"kubestep_exercise\""],
+};
 /// What cargo says of each thing that it has built, or that is as it was.
 const ARTIFACT: &str = "{\"reason\":\"compiler-artifact\",";
 
@@ -48,7 +53,8 @@ pub fn build(root: &Path, package: &str) -> Result<PathBuf, Verdict> {
         .args(["build", "--quiet", "--message-format=json-render-diagnostics"])
         .args(["--package", package, "--bin", package, "--target-dir"])
         .arg(&target)
-        // An exercise needs no book. Where this program has one, the same library serves both: it is not built twice.
+        // An exercise does without the library. Where it stands beside it, both have the same features of what they are made
+        // of, and nothing is built twice.
         .args(if cfg!(feature = "book") { &["--package", "kubestep", "--lib"][..] } else { &[] });
     run(cargo, if package.starts_with("exercise-") { FOR_ONE } else { FOR_ALL })?;
     made.keep_note();
@@ -78,9 +84,10 @@ fn run(mut cargo: Command, for_one: Duration) -> Result<(), Verdict> {
         return Err(Verdict::Stopped("cargo has no pipes".to_owned()));
     };
     let (mut output, errors) = (pipe::follow(output), pipe::read(errors));
-    let mut until = Instant::now() + FOR_ALL;
+    let (mut until, mut libraries) = (Instant::now() + FOR_ALL, LIBRARIES.to_vec());
     while let Some(artifact) = output.line_with(ARTIFACT, until) {
-        if artifact.contains("\"kind\":[\"lib\"]") && artifact.contains("\"name\":\"kubestep\"") {
+        libraries.retain(|name| !artifact.contains(name));
+        if libraries.is_empty() {
             until = Instant::now() + for_one;
         }
     }

@@ -23,6 +23,9 @@ const SECONDS: Duration = Duration::from_secs(4);
 pub(super) const FOR_EACH: Duration = Duration::from_millis(25);
 /// Address space, of which the allocator reserves a good part before it is used.
 const MEMORY_KIB: u32 = 4 << 20;
+/// What is most often wrong with a controller that has a static, whatever else breaks because of it.
+const STATIC: &str = "something is kept in a static; all orders are tried in one process, and what is kept there stays from \
+                      one to the next. What a controller remembers goes through context.remember()";
 /// What a process exits with whose main thread has panicked.
 const PANICKED: i32 = 101;
 /// Of what a panic says, so many characters are shown, in so many lines.
@@ -39,10 +42,15 @@ pub fn grade(root: &Path, exercise: &Exercise) -> Verdict {
                 Some(how) => Err(Verdict::Stopped(how)),
                 None => build(root, &package("exercise", exercise)),
             };
-            let verdict = match built {
+            let mut verdict = match built {
                 Ok(program) => grade_fast(root, &program, exercise),
                 Err(verdict) => verdict,
             };
+            if let (Verdict::Fails(failure), Judging::Controller(_)) = (&mut verdict, &exercise.judging)
+                && shelf::read(&shelf::file(root, exercise)).is_ok_and(|text| shelf::keeps_statics(&text))
+            {
+                failure.mistake = Some(STATIC.into());
+            }
             match shelf::keep_run(root, exercise, &verdict) {
                 Ok(()) => verdict,
                 Err(error) => Verdict::Stopped(error),

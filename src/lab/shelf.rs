@@ -104,6 +104,16 @@ pub fn left_open(text: &str) -> usize {
     code_of(text).matches("not_started()").count()
 }
 
+/// Whether a file has a static that can change: what is kept there stays when the cluster goes back to try another order.
+pub fn keeps_statics(text: &str) -> bool {
+    let code = code_of(text);
+    let changes =
+        |kind: &str| ["Mutex", "RwLock", "Atomic", "Once", "Lazy", "Cell"].iter().any(|word| kind.contains(word));
+    let statics =
+        code.split("static ").skip(1).filter(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()));
+    code.contains("thread_local!") || statics.filter_map(|rest| rest.split(['=', ';']).next()).any(changes)
+}
+
 /// A Rust file without comments, and without what stands in strings. Of raw strings only those are known that have no `"`
 /// in them.
 fn code_of(text: &str) -> String {
@@ -220,6 +230,20 @@ mod tests {
             ("const C: [char; 2] = ['\\'', '\"']; fn f() { exercise::not_started() } const S: &str = \"ä", 1),
         ] {
             assert_eq!(left_open(text), open, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_static_that_changes_is_seen() {
+        for (text, keeps) in [
+            ("static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());", true),
+            ("fn f() { static COUNT: AtomicU32 = AtomicU32::new(0); }", true),
+            ("thread_local! { static SEEN: RefCell<u32> = RefCell::default(); }", true),
+            ("static NAME: &str = \"Mutex\";", false),
+            ("fn f(text: &'static str, cell: Cell<u32>) {}", false),
+            ("// static SEEN: Mutex<u32> = Mutex::new(0);", false),
+        ] {
+            assert_eq!(keeps_statics(text), keeps, "{text}");
         }
     }
 
