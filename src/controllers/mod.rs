@@ -14,7 +14,6 @@
 //! - [`expectations`] and [`consistency`]: guards against acting on an old cache.
 //! - [`pods`]: which Pods count, and making them from a template.
 //! - [`service_pods`]: which Pods stand behind a Service.
-//! - [`hash`]: the name of a template.
 //! - [`history`]: the templates that a DaemonSet or a StatefulSet had before.
 //! - [`volumes`]: who uses which claim.
 //! - [`node_taints`]: comparing and writing the taints of nodes.

@@ -18,6 +18,7 @@
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota; [`metrics`]: what is used.
 //! - [`json`]: JSON, read with the complaints that Go would have; [`jsonpath`]: paths into it.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
+//! - [`template`]: the hash by which a Pod template is known; [`taint`]: which Pods bear one.
 //! - [`random`]: where generated names and uids come from.
 //!
 //! Must hold: nothing here knows that a cluster exists; these are values and pure functions over them.

@@ -39,7 +39,11 @@ pub fn admit(pod: &mut Pod, cluster: &Cluster) -> Result<(), String> {
         let image = container.image.clone().unwrap_or_default();
         let slash = image.rfind('/').map_or(0, |n| n + 1);
         let name = &image[slash..];
-        let always = if name.contains('@') { name.contains(":latest@") } else { !name.contains(':') || name.ends_with(":latest") };
+        let always = if name.contains('@') {
+            name.contains(":latest@")
+        } else {
+            !name.contains(':') || name.ends_with(":latest")
+        };
         container.image_pull_policy = Some(if always { "Always" } else { "IfNotPresent" }.to_string());
     }
     if spec.service_account_name.is_none() {

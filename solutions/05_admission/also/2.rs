@@ -83,7 +83,9 @@ fn priority(spec: &mut PodSpec, cluster: &Cluster, _: &str) -> Result<(), String
         && given != computed
     {
         let start = format!("the integer value of priority ({given}) must not be provided in pod spec; ");
-        return Err(start + &format!("priority admission controller computed {computed} from the given PriorityClass name"));
+        return Err(
+            start + &format!("priority admission controller computed {computed} from the given PriorityClass name")
+        );
     }
     Ok(())
 }
@@ -92,7 +94,8 @@ fn tolerations(spec: &mut PodSpec, _: &Cluster, _: &str) -> Result<(), String> {
     let before = spec.tolerations.take().unwrap_or_default();
     let agrees = |said: &Option<String>, with: &str| said.as_deref().unwrap_or(with) == with;
     let missing = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].into_iter();
-    let missing = missing.filter(|key| !before.iter().any(|one| agrees(&one.key, key) && agrees(&one.effect, "NoExecute")));
+    let missing =
+        missing.filter(|key| !before.iter().any(|one| agrees(&one.key, key) && agrees(&one.effect, "NoExecute")));
     let added: Vec<Toleration> = missing
         .map(|key| Toleration {
             key: Some(key.into()),

@@ -32,7 +32,9 @@ pub fn admit(pod: &mut Pod, cluster: &Cluster) -> Result<(), String> {
     let is_it = |meta: (&Option<String>, &Option<String>)| meta == (&Some(account.clone()), &namespace);
     if !cluster.accounts.iter().any(|one| is_it((&one.metadata.name, &one.metadata.namespace))) {
         let at = namespace.clone().unwrap_or_default();
-        return forbidden(format!(r#"error looking up service account {at}/{account}: serviceaccount "{account}" not found"#));
+        return forbidden(format!(
+            r#"error looking up service account {at}/{account}: serviceaccount "{account}" not found"#
+        ));
     }
 
     let mut class = None;

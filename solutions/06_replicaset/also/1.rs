@@ -1,4 +1,3 @@
-
 #![allow(unused_imports)]
 
 use std::sync::Arc;
@@ -6,11 +5,8 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kubestep_exercise::kube::{
-    Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams,
-};
+use kubestep_exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
-
 
 pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Action, Error> {
     let meta = &set.metadata;
@@ -24,9 +20,12 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
     let mut ready = Vec::new();
     let mut waiting = Vec::new();
     for pod in api.list(&ListParams::default().labels(&selector.join(","))).await? {
-        let ours = pod.metadata.owner_references.iter().flatten().any(|owner| {
-            owner.controller.unwrap_or(false) && owner.uid == meta.uid.clone().unwrap_or_default()
-        });
+        let ours = pod
+            .metadata
+            .owner_references
+            .iter()
+            .flatten()
+            .any(|owner| owner.controller.unwrap_or(false) && owner.uid == meta.uid.clone().unwrap_or_default());
         let status = pod.status.clone().unwrap_or_default();
         let ended = status.phase == Some("Failed".into()) || status.phase == Some("Succeeded".into());
         if !ours || ended || pod.metadata.deletion_timestamp.is_some() {

@@ -5,11 +5,8 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kubestep_exercise::kube::{
-    Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams,
-};
+use kubestep_exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
-
 
 /// Brings the cluster one step closer to what `set` asks for.
 pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Action, Error> {

@@ -43,7 +43,10 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
     if let Some(pod) = mine.get(wanted) {
         let params = DeleteParams { uid: pod.metadata.uid.clone() };
         let deleted = pods.delete(pod.metadata.name.as_deref().unwrap_or_default(), &params).await;
-        if let Err(error) = deleted && !error.is_not_found() && !error.is_conflict() {
+        if let Err(error) = deleted
+            && !error.is_not_found()
+            && !error.is_conflict()
+        {
             return Err(error);
         }
         return Ok(Action::requeue(std::time::Duration::from_millis(20)));

@@ -5,9 +5,7 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetSpec};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kubestep_exercise::deployment::{TEMPLATE_HASH, template_hash};
-use kubestep_exercise::kube::{
-    Action, Api, Context, Error, ListParams, Patch, PatchParams, PostParams,
-};
+use kubestep_exercise::kube::{Action, Api, Context, Error, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{from_value, json};
 
 pub async fn reconcile(d: Arc<Deployment>, context: Arc<Context>) -> Result<Action, Error> {

@@ -5,9 +5,7 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetSpec};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kubestep_exercise::deployment::{TEMPLATE_HASH, template_hash};
-use kubestep_exercise::kube::{
-    Action, Api, Context, Error, ListParams, Patch, PatchParams, PostParams,
-};
+use kubestep_exercise::kube::{Action, Api, Context, Error, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{from_value, json};
 
 pub async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>) -> Result<Action, Error> {
@@ -59,10 +57,13 @@ pub async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>) -> Re
             }]),
             ..ObjectMeta::default()
         };
-        let spec = ReplicaSetSpec { replicas: spec.replicas, selector, template: Some(template), min_ready_seconds: None };
+        let spec =
+            ReplicaSetSpec { replicas: spec.replicas, selector, template: Some(template), min_ready_seconds: None };
         let set = ReplicaSet { metadata, spec: Some(spec), status: None };
         match api.create(&PostParams::default(), &set).await {
-            Err(error) if error.is_already_exists() => return Ok(Action::requeue(std::time::Duration::from_millis(500))),
+            Err(error) if error.is_already_exists() => {
+                return Ok(Action::requeue(std::time::Duration::from_millis(500)));
+            }
             other => drop(other?),
         }
     }

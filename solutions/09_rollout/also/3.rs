@@ -10,18 +10,17 @@ use kubestep_exercise::rollout::{Rollout, Set, Sizes};
 
 // Yours from here.
 
-/// With the arithmetic of the cluster's own controller.
+/// With what may go, counted in two ways.
 pub fn step(rollout: &Rollout) -> Sizes {
-    use kubestep::controllers::deployment::arithmetic::{max_scaled_down, new_replicas};
     let (wanted, new) = (rollout.replicas, &rollout.new);
     let mut old: Vec<Set> = rollout.old.clone();
     let total = new.size + old.iter().map(|set| set.size).sum::<i32>();
     let grown = match new.size > wanted {
         true => wanted,
-        false => new_replicas(wanted, wanted + rollout.max_surge, total, new.size),
+        false => new.size + (wanted + rollout.max_surge - total).clamp(0, wanted - new.size),
     };
     let min = wanted - rollout.max_unavailable.min(wanted);
-    let mut room = max_scaled_down(total, min, new.size, new.available);
+    let mut room = total - min - (new.size - new.available);
     if grown == new.size && room > 0 {
         let mut spare = old.iter().map(|set| set.available).sum::<i32>() + new.available - min;
         for set in &mut old {

@@ -13,24 +13,45 @@ use kubestep_exercise::fit::{bytes, milli_cpu};
 
 // Yours from here.
 
-/// With the scheduler's own sums.
+/// What is left is counted down.
 pub fn why_not(pod: &Pod, node: &Node, running: &[Pod]) -> Vec<String> {
-    use kubestep::scheduler::resources::{Resources, pod_requests};
-    let has = Resources::of(node.status.as_ref().and_then(|status| status.allocatable.as_ref()));
-    let mut used = Resources::default();
+    let (mut cpu, mut memory, mut places) = (0, 0, 0);
+    for (name, amount) in node.status.iter().flat_map(|status| status.allocatable.iter().flatten()) {
+        match name.as_str() {
+            "cpu" => cpu = milli_cpu(amount),
+            "memory" => memory = bytes(amount),
+            "pods" => places = bytes(amount),
+            _ => {}
+        }
+    }
     for other in running {
-        used.add(&pod_requests(&other.clone().into()));
+        let (its_cpu, its_memory) = asks(other);
+        (cpu, memory, places) = (cpu - its_cpu, memory - its_memory, places - 1);
     }
-    let ask = pod_requests(&pod.clone().into());
-    let mut reasons = vec![];
-    if running.len() as i64 >= has.pods {
-        reasons.push("Too many pods".into());
+    let (its_cpu, its_memory) = asks(pod);
+    let reasons = [
+        (places < 1, "Too many pods"),
+        (its_cpu > 0 && its_cpu > cpu, "Insufficient cpu"),
+        (its_memory > 0 && its_memory > memory, "Insufficient memory"),
+    ];
+    reasons.into_iter().filter(|(holds, _)| *holds).map(|(_, reason)| reason.to_string()).collect()
+}
+
+/// Thousandths of a CPU, and bytes.
+fn asks(pod: &Pod) -> (i64, i64) {
+    let spec: PodSpec = pod.spec.clone().unwrap_or_default();
+    let of = |amounts: &BTreeMap<String, Quantity>| {
+        (amounts.get("cpu").map_or(0, milli_cpu), amounts.get("memory").map_or(0, bytes))
+    };
+    let request =
+        |container: &Container| container.resources.as_ref().and_then(|all| all.requests.as_ref()).map_or((0, 0), of);
+    let mut all = (0, 0);
+    for (cpu, memory) in spec.containers.iter().map(request) {
+        all = (all.0 + cpu, all.1 + memory);
     }
-    if ask.milli_cpu > 0 && ask.milli_cpu + used.milli_cpu > has.milli_cpu {
-        reasons.push("Insufficient cpu".into());
+    for (cpu, memory) in spec.init_containers.iter().flatten().map(request) {
+        all = (all.0.max(cpu), all.1.max(memory));
     }
-    if ask.memory > 0 && ask.memory + used.memory > has.memory {
-        reasons.push("Insufficient memory".into());
-    }
-    reasons
+    let (cpu, memory) = spec.overhead.as_ref().map_or((0, 0), of);
+    (all.0 + cpu, all.1 + memory)
 }

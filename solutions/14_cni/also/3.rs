@@ -22,9 +22,9 @@ use kubestep_exercise::cni::{Call, Command, Files, LAST, Range};
 /// With `?` and small functions.
 pub fn run(range: &Range, files: &mut Files, call: &Call) -> Result<Option<Ipv4Addr>, String> {
     match call.command {
-        Command::Add => allocate(range, files, call)
-            .map(Some)
-            .map_err(|error| format!("failed to allocate for range 0: {error}")),
+        Command::Add => {
+            allocate(range, files, call).map(Some).map_err(|error| format!("failed to allocate for range 0: {error}"))
+        }
         Command::Del => Ok(release(files, call)),
         Command::Check => check(files, call).map(|_| None),
     }

@@ -49,9 +49,11 @@ pub async fn reconcile(service: Arc<Service>, context: Arc<Context>) -> Result<A
 
     let (namespace, name) = (service.metadata.namespace.as_deref().unwrap_or_default(), &service.metadata.name);
     let slices: Api<EndpointSlice> = Api::namespaced(context.client.clone(), namespace);
-    let there = context.store::<EndpointSlice>().state().into_iter().find(|slice| {
-        slice.metadata.name == *name && slice.metadata.namespace == service.metadata.namespace
-    });
+    let there = context
+        .store::<EndpointSlice>()
+        .state()
+        .into_iter()
+        .find(|slice| slice.metadata.name == *name && slice.metadata.namespace == service.metadata.namespace);
     match there {
         None => {
             let slice = new_slice(&service, endpoints, ports);

@@ -62,7 +62,8 @@ pub async fn reconcile(service: Arc<Service>, context: Arc<Context>) -> Result<A
         .map(|port| json!({"name": port["name"], "port": port["targetPort"], "protocol": port["protocol"]}))
         .collect();
     let name = meta.name.clone().unwrap_or_default();
-    let slices: Api<EndpointSlice> = Api::namespaced(context.client.clone(), meta.namespace.as_deref().unwrap_or_default());
+    let slices: Api<EndpointSlice> =
+        Api::namespaced(context.client.clone(), meta.namespace.as_deref().unwrap_or_default());
     let Some(there) = slices.get_opt(&name).await? else {
         let slice = json!({
             "addressType": "IPv4",

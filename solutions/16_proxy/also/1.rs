@@ -60,5 +60,9 @@ pub fn backends(service: &Service, slices: &[EndpointSlice], visit: &Visit) -> V
         }
     }
     let ready: Vec<String> = states.iter().filter(|(_, state)| state.0).map(|(name, _)| name.clone()).collect();
-    if ready.is_empty() { states.into_iter().filter(|(_, state)| state.1).map(|(name, _)| name).collect() } else { ready }
+    if ready.is_empty() {
+        states.into_iter().filter(|(_, state)| state.1).map(|(name, _)| name).collect()
+    } else {
+        ready
+    }
 }

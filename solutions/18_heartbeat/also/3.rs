@@ -28,7 +28,8 @@ pub fn look(node: &Node, silent: u64, pods: &[Pod]) -> Look {
     });
     let ready = heard.flatten().unwrap_or_else(|| "Unknown".to_owned());
     let taint = [("False", "not-ready"), ("Unknown", "unreachable")].into_iter();
-    let taint = taint.filter(|(status, _)| *status == ready).map(|(_, word)| format!("node.kubernetes.io/{word}")).next();
+    let taint =
+        taint.filter(|(status, _)| *status == ready).map(|(_, word)| format!("node.kubernetes.io/{word}")).next();
     let taints: Vec<Taint> = node.spec.iter().flat_map(|spec| spec.taints.clone().unwrap_or_default()).collect();
     let own = taint.clone().map(|key| Taint { key, effect: "NoExecute".to_owned(), ..Taint::default() });
     let fate = |pod: &Pod| {

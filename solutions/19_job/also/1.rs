@@ -44,7 +44,13 @@ pub fn sync(job: &JobSpec, pods: &[Pod]) -> Step {
     let at_once = job.parallelism.unwrap_or(1);
     let mut wanted = match job.completions {
         Some(completions) => (completions - succeeded).clamp(0, at_once),
-        None => if succeeded > 0 { active } else { at_once },
+        None => {
+            if succeeded > 0 {
+                active
+            } else {
+                at_once
+            }
+        }
     };
     if job.suspend.unwrap_or_default() {
         wanted = 0;

@@ -22,7 +22,8 @@ use kubestep_exercise::job::{End, Step};
 
 /// With a queue: whoever runs and may stay, then as many new ones as there is room for.
 pub fn sync(job: &JobSpec, pods: &[Pod]) -> Step {
-    let is = |pod: &&Pod, wanted: &str| pod.status.as_ref().is_some_and(|status| status.phase.as_deref() == Some(wanted));
+    let is =
+        |pod: &&Pod, wanted: &str| pod.status.as_ref().is_some_and(|status| status.phase.as_deref() == Some(wanted));
     let succeeded = pods.iter().filter(|pod| is(pod, "Succeeded")).count();
     let is_active =
         |pod: &&Pod| !is(pod, "Succeeded") && !is(pod, "Failed") && pod.metadata.deletion_timestamp.is_none();

@@ -3,9 +3,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubestep_exercise::finalizer::{FINALIZER, PUBLIC};
-use kubestep_exercise::kube::{
-    Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams,
-};
+use kubestep_exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
 use serde_json::{from_value, json};
 
 enum Step {

@@ -2,7 +2,7 @@
 //!
 //! # How a change flows
 //!
-//! A Deployment owns ReplicaSets, one for each Pod template it ever had, named after a [hash](super::hash) of the
+//! A Deployment owns ReplicaSets, one for each Pod template it ever had, named after a [hash](crate::object::template) of the
 //! template. It never touches a Pod: it only says how large each ReplicaSet should be, and the ReplicaSet controller
 //! does the rest. A rollout is two numbers that change places.
 //!
