@@ -20,10 +20,10 @@ const FOR_ONE: Duration = Duration::from_secs(60);
 const FOR_ALL: Duration = Duration::from_secs(3600);
 /// Seconds of processor time for each of cargo's processes, for those that are left when the grader itself has ended.
 const CPU_SECONDS: u32 = 1200;
-/// What cargo says of the libraries that are built before a learner's package, or beside it.
+/// The libraries that are built before a learner's package, or beside it.
 const LIBRARIES: &[&str] = match cfg!(feature = "book") {
-    true => &["\"name\":\"kubestep_exercise\"", "\"name\":\"kubestep\""],
-    false => &["\"name\":\"kubestep_exercise\""],
+    true => &["kubestep_exercise", "kubestep"],
+    false => &["kubestep_exercise"],
 };
 /// What cargo says of each thing that it has built, or that is as it was.
 const ARTIFACT: &str = "{\"reason\":\"compiler-artifact\",";
@@ -86,7 +86,7 @@ fn run(mut cargo: Command, for_one: Duration) -> Result<(), Verdict> {
     let (mut output, errors) = (pipe::follow(output), pipe::read(errors));
     let (mut until, mut libraries) = (Instant::now() + FOR_ALL, LIBRARIES.to_vec());
     while let Some(artifact) = output.line_with(ARTIFACT, until) {
-        libraries.retain(|name| !artifact.contains(name));
+        libraries.retain(|name| !artifact.contains(&format!("\"name\":\"{name}\"")));
         if libraries.is_empty() {
             until = Instant::now() + for_one;
         }
