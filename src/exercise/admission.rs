@@ -37,10 +37,12 @@ pub struct Admitted {
     pub priority: Option<i32>,
     /// `tolerations`.
     pub tolerations: Vec<Toleration>,
+    /// Whether all else is as it was.
+    pub untouched: bool,
 }
 
-/// What is looked at of an admitted Pod.
-pub fn admitted(pod: &Pod) -> Admitted {
+/// What is looked at of an admitted Pod, which was another one before.
+pub fn admitted(before: &Pod, pod: &Pod) -> Admitted {
     let spec = pod.spec.clone().unwrap_or_default();
     let containers = spec.init_containers.iter().flatten().chain(&spec.containers);
     Admitted {
@@ -49,13 +51,25 @@ pub fn admitted(pod: &Pod) -> Admitted {
         class: spec.priority_class_name,
         priority: spec.priority,
         tolerations: spec.tolerations.unwrap_or_default(),
+        untouched: all_else(before) == all_else(pod),
     }
+}
+
+/// A Pod without what is set here. `serviceAccount` is the old name of `serviceAccountName`.
+fn all_else(pod: &Pod) -> Pod {
+    let mut pod = pod.clone();
+    let spec = pod.spec.get_or_insert_default();
+    (spec.service_account_name, spec.service_account) = (None, None);
+    (spec.priority_class_name, spec.priority, spec.tolerations) = (None, None, None);
+    let containers = spec.init_containers.iter_mut().flatten().chain(&mut spec.containers);
+    containers.for_each(|container| container.image_pull_policy = None);
+    pod
 }
 
 /// Answers with this function.
 pub fn answer(admit: fn(&mut Pod, &Cluster) -> Result<(), String>) {
     process::answer(|case: &Case| -> Result<Admitted, String> {
         let mut pod = case.pod.clone();
-        admit(&mut pod, &case.cluster).map(|()| admitted(&pod))
+        admit(&mut pod, &case.cluster).map(|()| admitted(&case.pod, &pod))
     });
 }

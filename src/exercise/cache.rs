@@ -81,6 +81,7 @@ pub fn answer(apply: fn(&mut Cache, &Event) -> Vec<Told>) {
     process::answer(|history: &Vec<Event>| {
         let mut cache = Cache::new();
         let told = history.iter().map(|event| apply(&mut cache, event)).collect();
-        Outcome { told, cache: cache.into_values().collect() }
+        let cache = cache.into_iter().map(|(key, item)| Item { key, ..item });
+        Outcome { told, cache: cache.collect() }
     });
 }

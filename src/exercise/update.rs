@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,8 @@ pub enum Meanwhile {
     Counted,
     /// Somebody changes `data.note`, and says so in a label.
     Noted,
+    /// Somebody adds a label.
+    Labelled,
     /// It is deleted.
     Deleted,
     /// It is deleted, and made anew without data.
@@ -59,6 +62,7 @@ impl Meanwhile {
             Meanwhile::Nothing => "nothing happens",
             Meanwhile::Counted => "somebody else counts one more",
             Meanwhile::Noted => "somebody else changes the note, and adds a label",
+            Meanwhile::Labelled => "somebody else adds a label",
             Meanwhile::Deleted => "somebody deletes it",
             Meanwhile::Recreated => "somebody deletes it and makes a new one without data",
             Meanwhile::Fails => FAILS,
@@ -89,12 +93,8 @@ pub struct Outcome {
     pub said: Result<u64, Refused>,
     /// `get` or `update`, in their order.
     pub calls: Vec<String>,
-    /// Its data; none: it is gone.
-    pub data: Option<BTreeMap<String, String>>,
-    /// And in its metadata: what others have written there.
-    pub labels: BTreeMap<String, String>,
-    /// The same.
-    pub annotations: BTreeMap<String, String>,
+    /// The ConfigMap; none: it is gone.
+    pub left: Option<ConfigMap>,
 }
 
 /// Answers with this function.
@@ -106,11 +106,7 @@ pub fn answer(count: fn(&mut dyn Api) -> Result<u64, Refused>) {
 pub fn converse(case: &Case, count: impl FnOnce(&mut dyn Api) -> Result<u64, Refused>) -> Outcome {
     let mut server = Server::new(case);
     let said = count(&mut server);
-    let object = server.object.unwrap_or_default();
-    let ObjectMeta { uid, labels, annotations, .. } = object.metadata;
-    let (labels, annotations) = (labels.unwrap_or_default(), annotations.unwrap_or_default());
-    let data = uid.map(|_| object.data.unwrap_or_default());
-    Outcome { said, calls: server.calls, data, labels, annotations }
+    Outcome { said, calls: server.calls, left: server.object }
 }
 
 /// An API server with one object.
@@ -128,6 +124,7 @@ impl Server {
         server.create();
         server.write(|data| {
             data.insert("note".to_owned(), "first".to_owned());
+            data.insert("team".to_owned(), "blue".to_owned());
             case.count.map(|count| data.insert("count".to_owned(), count.to_string()));
         });
         server
@@ -143,6 +140,8 @@ impl Server {
         let text = |key: &str, value: String| Some(BTreeMap::from([(key.to_owned(), value)]));
         object.metadata.labels = text("app", "shop".to_owned());
         object.metadata.annotations = text("made-at", self.revision.to_string());
+        object.metadata.finalizers = Some(vec!["example.com/keep".to_owned()]);
+        object.binary_data = Some(BTreeMap::from([("logo".to_owned(), ByteString(vec![0, 159, 146, 150]))]));
         self.object = Some(object);
     }
 
@@ -151,6 +150,12 @@ impl Server {
         self.revision += 1;
         change(object.data.get_or_insert_default());
         object.metadata.resource_version = Some(self.revision.to_string());
+    }
+
+    fn label(&mut self, key: String) {
+        if let Some(object) = &mut self.object {
+            object.metadata.labels.get_or_insert_default().insert(key, "yes".to_owned());
+        }
     }
 
     /// What others do before this call.
@@ -164,10 +169,12 @@ impl Server {
             }),
             Meanwhile::Noted => {
                 let note = format!("changed at {}", self.revision);
-                if let Some(object) = &mut self.object {
-                    object.metadata.labels.get_or_insert_default().insert("noted".to_owned(), "yes".to_owned());
-                }
+                self.label(format!("noted-{}", self.revision));
                 self.write(|data| drop(data.insert("note".to_owned(), note)));
+            }
+            Meanwhile::Labelled => {
+                self.label(format!("seen-{}", self.revision));
+                self.write(|_| {});
             }
             Meanwhile::Deleted => self.object = None,
             Meanwhile::Recreated => self.create(),
@@ -185,17 +192,34 @@ impl Api for Server {
 
     fn update(&mut self, object: ConfigMap) -> Result<ConfigMap, Refused> {
         self.meanwhile("update")?;
-        let (stored, sent) = (&self.object.as_ref().ok_or(Refused::NotFound)?.metadata, &object.metadata);
+        let stored = self.object.as_ref().ok_or(Refused::NotFound)?.metadata.clone();
+        let mut meta = object.metadata;
+        if let Some(why) = misplaced(&meta) {
+            return Err(Refused::Other(why));
+        }
         let same = |sent: &Option<String>, stored: &Option<String>| sent.is_none() || sent == stored;
-        if !same(&sent.resource_version, &stored.resource_version) || !same(&sent.uid, &stored.uid) {
+        if !same(&meta.resource_version, &stored.resource_version) || !same(&meta.uid, &stored.uid) {
             return Err(Refused::Conflict);
         }
-        if let Some(stored) = &mut self.object {
-            stored.metadata.labels = object.metadata.labels;
-            stored.metadata.annotations = object.metadata.annotations;
-        }
-        self.write(|data| *data = object.data.unwrap_or_default());
+        (meta.namespace, meta.uid, meta.managed_fields) = (stored.namespace, stored.uid, stored.managed_fields);
+        (meta.creation_timestamp, meta.generation) = (stored.creation_timestamp, stored.generation);
+        self.object = Some(ConfigMap { metadata: meta, ..object });
+        self.write(|_| {});
         self.object.clone().ok_or(Refused::NotFound)
+    }
+}
+
+/// Why the object cannot be the one that the URL names.
+fn misplaced(meta: &ObjectMeta) -> Option<String> {
+    match (meta.name.as_deref().unwrap_or_default(), meta.namespace.as_deref().unwrap_or_default()) {
+        ("", _) => {
+            Some("the name of the object (counter based on URL) was undeterminable: name must be provided".to_owned())
+        }
+        ("counter", "" | "default") => None,
+        ("counter", _) => {
+            Some("the namespace of the provided object does not match the namespace sent on the request".to_owned())
+        }
+        (name, _) => Some(format!("the name of the object ({name}) does not match the name on the URL (counter)")),
     }
 }
 

@@ -60,6 +60,10 @@ pub(super) enum Slip {
     ForEver,
     FirstInit,
     FirstTaintOnly,
+    ChangesMore,
+    EndsWithLatest,
+    AccountBeginsAlike,
+    DefaultUnnamed,
 }
 
 impl Function for Admission {
@@ -91,6 +95,10 @@ impl Function for Admission {
         ("the tolerations that are added last for ever; they last 300 seconds", Slip::ForEver),
         ("only the first of the init containers gets a pull policy", Slip::FirstInit),
         ("the effect of a toleration is compared for one of the two taints only", Slip::FirstTaintOnly),
+        ("something else of the Pod is changed", Slip::ChangesMore),
+        ("a tag that ends with latest is taken for latest", Slip::EndsWithLatest),
+        ("an account whose name only begins so is taken", Slip::AccountBeginsAlike),
+        ("a Pod that names the class that is the global default is refused", Slip::DefaultUnnamed),
     ];
 
     fn questions() -> Vec<Case> {
@@ -144,7 +152,7 @@ impl Function for Admission {
         let meta = pod.metadata.clone();
         let refused = |why: String| format!("pods \"{}\" is forbidden: {why}", meta.name.unwrap_or_default());
         admit(&mut pod, &case.cluster, slip).map_err(refused)?;
-        Ok(admitted(&pod))
+        Ok(Admitted { untouched: slip != Some(Slip::ChangesMore), ..admitted(&case.pod, &pod) })
     }
 
     fn property(case: &Case, given: Option<&Self::Answer>) -> &'static str {
@@ -160,6 +168,7 @@ impl Function for Admission {
             (Ok(right), Some(Ok(given))) if right.tolerations != given.tolerations => {
                 "a Pod stays 300 seconds on a node that is not ready or not reachable, unless it says otherwise"
             }
+            (Ok(right), Some(Ok(given))) if right.untouched != given.untouched => "nothing else of the Pod changes",
             _ => "a Pod's priority is that of its class, or of the global default, or 0",
         }
     }
@@ -173,7 +182,8 @@ impl Function for Admission {
     }
 }
 
-const IMAGES: [&str; 15] = [
+const IMAGES: [&str; 16] = [
+    "nginx:1.27-latest",
     "nginx",
     "nginx:1.27",
     "nginx:latest",
@@ -206,7 +216,7 @@ fn elsewhere() -> Vec<Case> {
     ];
     let mut all = Vec::new();
     for (cluster, account) in clusters.iter().flat_map(|one| ["", "api", "default"].map(|two| (one, two))) {
-        for (class, priority) in ["", "critical", "low", "usual", "cri"]
+        for (class, priority) in ["", "critical", "low", "usual", "cri", "batch"]
             .into_iter()
             .flat_map(|one| [None, Some(-10), Some(-5)].map(|two| (one, two)))
         {
@@ -217,6 +227,18 @@ fn elsewhere() -> Vec<Case> {
                 all.push(Case { pod: pod(namespace, name, &spec), cluster: cluster.clone() });
             }
         }
+    }
+    // Accounts whose names begin alike, and a Pod that says more.
+    let alike = cluster(&["dev/default-2", "dev/api-2", "prod/default", "prod/api"], &[low]);
+    let app = json!({"name": "app", "image": "nginx:1.27", "command": ["nginx"], "args": ["-g", "daemon off;"],
+        "env": [{"name": "MODE", "value": "latest"}], "ports": [{"containerPort": 80}],
+        "resources": {"requests": {"cpu": "100m"}, "limits": {"memory": "64Mi"}}});
+    for (namespace, account) in ["dev", "prod"].into_iter().flat_map(|one| [None, Some("api")].map(|two| (one, two))) {
+        let spec = json!({"initContainers": [app], "containers": [app], "nodeSelector": {"disk": "ssd"},
+            "restartPolicy": "OnFailure", "serviceAccountName": account, "volumes": [{"name": "v", "emptyDir": {}}]});
+        let mut pod = pod(namespace, "web", &spec);
+        pod.metadata.labels = Some([("app".to_owned(), "web".to_owned())].into());
+        all.push(Case { pod, cluster: alike.clone() });
     }
     all
 }
@@ -230,7 +252,13 @@ fn nearly() -> Vec<Value> {
             let equal =
                 json!({"key": key, "operator": "Equal", "value": "true", "effect": effect, "tolerationSeconds": 7});
             let other = json!({"key": "dedicated", "operator": "Exists"});
-            all.extend([json!([exists]), json!([equal]), json!([other, exists]), json!([exists, equal])]);
+            all.extend([
+                json!([exists]),
+                json!([equal]),
+                json!([other, exists]),
+                json!([exists, equal]),
+                json!([other, other, exists]),
+            ]);
         }
     }
     all.extend(
@@ -290,7 +318,8 @@ fn admit(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<(), Str
     let there = is(Slip::NeverLooksUp)
         || (named.is_none() && is(Slip::DefaultIsThere))
         || accounts.any(|one| {
-            one.name.as_ref() == Some(&account)
+            let same = |name: &String| *name == account || is(Slip::AccountBeginsAlike) && name.starts_with(&account);
+            one.name.as_ref().is_some_and(same)
                 && (one.namespace.as_ref() == Some(&namespace) || is(Slip::AnyNamespace))
         });
     let looked_up = match there {
@@ -324,7 +353,7 @@ fn is_latest(image: &str, slip: Option<Slip>) -> bool {
     let last = if is(Slip::PortIsTag) { name } else { name.rsplit('/').next().unwrap_or(name) };
     match last.split_once(':') {
         _ if is(Slip::LatestSomewhere) && image.contains("latest") => true,
-        Some((_, tag)) => tag == "latest",
+        Some((_, tag)) => tag == "latest" || is(Slip::EndsWithLatest) && tag.ends_with("latest"),
         None => (digest.is_none() || is(Slip::DigestIgnored)) && !is(Slip::NoTagIsOld),
     }
 }
@@ -334,7 +363,10 @@ fn set_priority(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<
     let spec = pod.spec.get_or_insert_default();
     let class = match &spec.priority_class_name {
         None => cluster.classes.iter().find(|one| one.global_default == Some(true) && !is(Slip::NoGlobalDefault)),
-        Some(name) => match cluster.classes.iter().find(|one| one.metadata.name.as_ref() == Some(name)) {
+        Some(name) => match cluster.classes.iter().find(|one| {
+            let hidden = is(Slip::DefaultUnnamed) && one.global_default == Some(true);
+            one.metadata.name.as_ref() == Some(name) && !hidden
+        }) {
             None if !is(Slip::UnknownClassIsZero) => {
                 return Err(format!("no PriorityClass with name {name} was found"));
             }

@@ -43,6 +43,7 @@ enum Slip {
     TellsLateState,
     NoNamespace,
     OneGone,
+    NeverBack,
 }
 
 impl Function for Caching {
@@ -63,6 +64,10 @@ impl Function for Caching {
         ("a deletion is told with the state that the cache has; the event has the last one", Slip::TellsLateState),
         ("the key is cut to the name; another namespace can have the same", Slip::NoNamespace),
         ("only the first object that is not in the new list is taken out", Slip::OneGone),
+        (
+            "what is listed with an older revision is ignored; a list may come from a server that is behind",
+            Slip::NeverBack,
+        ),
     ];
 
     fn questions() -> Vec<Vec<Event>> {
@@ -77,13 +82,21 @@ impl Function for Caching {
             all.extend(longest.clone());
         }
         all.extend((0..300).map(walk));
+        // A list from an API server that is behind.
+        for (first, then) in [(9, 8), (9, 3), (12, 9), (100, 99)] {
+            let before = [Event::Added(item(0, first)), Event::Added(item(2, first + 1))];
+            let lists =
+                [vec![item(0, then)], vec![item(0, then), item(2, first + 1)], vec![item(1, then), item(2, then)]];
+            all.extend(lists.map(|list| [&before[..], &[Event::Relisted(list)]].concat()));
+        }
         all
     }
 
     fn rule(history: &Vec<Event>, slip: Option<Slip>) -> Outcome {
         let mut cache = Cache::new();
         let told = history.iter().map(|event| apply(&mut cache, event, slip)).collect();
-        Outcome { told, cache: cache.into_values().collect() }
+        let cache = cache.into_iter().map(|(key, item)| Item { key, ..item });
+        Outcome { told, cache: cache.collect() }
     }
 
     fn property(history: &Vec<Event>, given: Option<&Outcome>) -> &'static str {
@@ -215,7 +228,11 @@ fn relist(cache: &mut Cache, list: &[Item], slip: Option<Slip>) -> Vec<Told> {
         cache.clear();
     }
     let unchanged: Vec<Item> = cache.values().cloned().collect();
-    let all = list.iter().map(|item| (item, put(cache, item, slip)));
+    let is_old = |item: &&Item| {
+        let known = unchanged.iter().find(|one| one.key == item.key);
+        slip == Some(Slip::NeverBack) && known.is_some_and(|known| known.revision > item.revision)
+    };
+    let all = list.iter().filter(|item| !is_old(item)).map(|item| (item, put(cache, item, slip)));
     let silent = |item: &Item| slip == Some(Slip::OnlyChanged) && unchanged.contains(item);
     let put: Vec<Told> = all.filter(|(item, _)| !silent(item)).map(|(_, told)| told).collect();
     if slip == Some(Slip::DeletesLast) { [put, deleted].concat() } else { [deleted, put].concat() }

@@ -55,6 +55,11 @@ pub(super) enum Slip {
     BeginsAlike,
     SortedAsText,
     DelCleans,
+    SkipsGatewayFirst,
+    CountsFiles,
+    CountsGateway,
+    KeepsForeign,
+    EmptyIsFree,
 }
 
 impl Function for Cni {
@@ -84,6 +89,14 @@ impl Function for Cni {
             Slip::SortedAsText,
         ),
         ("DEL removes files that do not matter", Slip::DelCleans),
+        (
+            "where the address given last is the gateway's by now, the search begins at the start of the range",
+            Slip::SkipsGatewayFirst,
+        ),
+        ("addresses outside the range are counted as taken ones of it", Slip::CountsFiles),
+        ("the gateway is taken for one of the range, wherever it is, and an address stays free", Slip::CountsGateway),
+        ("DEL keeps an address that is not in the range any more", Slip::KeepsForeign),
+        ("an address whose file is empty is given away; whoever made the file has it", Slip::EmptyIsFree),
     ];
 
     fn questions() -> Vec<Case> {
@@ -99,6 +112,14 @@ impl Function for Cni {
                 let case = |calls: &Vec<Call>| Case { range, files: files.clone(), calls: calls.clone() };
                 all.extend(longest.iter().filter(|_| length <= most).map(case));
             }
+        }
+        // After somebody has changed the range.
+        let (range, taken) = (range([10, 1, 2, 8], [10, 1, 2, 12], [10, 1, 2, 8]), [("10.1.2.200", "c1\r\neth0")]);
+        for calls in
+            [&[Command::Del][..], &[Command::Check], &[Command::Del, Command::Check], &[Command::Del, Command::Add]]
+        {
+            let calls = calls.iter().map(|command| call(*command, "c1", "eth0")).collect();
+            all.push(Case { range, files: files(&taken), calls });
         }
         let names = similar_calls();
         for (range, files) in others() {
@@ -156,16 +177,16 @@ impl Function for Cni {
     }
 }
 
+fn range(start: [u8; 4], end: [u8; 4], gateway: [u8; 4]) -> Range {
+    Range { start: start.into(), end: end.into(), gateway: gateway.into() }
+}
+
+fn files(files: &[(&str, &str)]) -> Files {
+    files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+}
+
 /// Ranges, folders and the longest sequence that is tried with them.
 fn starts() -> Vec<(Range, Files, usize)> {
-    let range = |start: [u8; 4], end: [u8; 4], gateway: [u8; 4]| Range {
-        start: start.into(),
-        end: end.into(),
-        gateway: gateway.into(),
-    };
-    let files = |files: &[(&str, &str)]| -> Files {
-        files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
-    };
     let usual = range([10, 1, 2, 1], [10, 1, 2, 3], [10, 1, 2, 1]);
     vec![
         (usual, files(&[]), 4),
@@ -177,6 +198,11 @@ fn starts() -> Vec<(Range, Files, usize)> {
         (usual, files(&[("10.1.2.3", "gone\r\neth0"), (LAST, "10.1.2.2")]), 2),
         (usual, files(&[("10.1.2.2", "c1\r\neth0"), ("10.1.2.3", "gone\r\neth0"), (LAST, "10.1.2.3")]), 3),
         (range([10, 1, 2, 5], [10, 1, 2, 7], [10, 1, 2, 6]), files(&[]), 3),
+        (range([10, 1, 2, 5], [10, 1, 2, 7], [10, 1, 2, 6]), files(&[(LAST, "10.1.2.6")]), 2),
+        (usual, files(&[("10.1.2.200", "c3\r\neth0"), ("10.1.2.201", "c4\r\neth0")]), 1),
+        (range([10, 1, 2, 8], [10, 1, 2, 9], [10, 1, 2, 1]), files(&[("10.1.2.8", "gone\r\neth0")]), 1),
+        // A crash has left it empty.
+        (usual, files(&[("10.1.2.2", "")]), 1),
         (range([10, 1, 2, 254], [10, 1, 3, 1], [10, 1, 2, 1]), files(&[]), 3),
         (range([10, 1, 2, 254], [10, 1, 3, 1], [10, 1, 2, 1]), files(&[(LAST, "10.1.2.255")]), 2),
     ]
@@ -201,6 +227,7 @@ fn others() -> Vec<(Range, Files)> {
         (small, files(Some("10.1.2.12"), &[(9, "c1 eth01"), (11, "c2 eth0")])),
         (small, files(Some("10.1.2.10"), &[(9, "xc1 eth0"), (200, "gone eth0")])),
         (small, files(Some("10.1.2.12"), &[(10, "c1 veth0"), (12, "c10 eth0")])),
+        (range(8, 12, 1), files(None, &[])),
         // A crash has left it empty.
         (small, files(Some(""), &[(9, "c10 eth01")])),
         (large, files(Some("10.1.2.99"), &[(100, "gone eth0"), (101, "c10 eth0"), (103, "c1 eth01")])),
@@ -256,7 +283,9 @@ fn run(range: &Range, files: &mut Files, call: &Call, slip: Option<Slip>) -> Res
             added.map(Some).map_err(|why| format!("failed to allocate for range 0: {why}"))
         }
         Command::Del => {
-            let held = of(files, is(Slip::DelTakesAll));
+            let mut held = of(files, is(Slip::DelTakesAll));
+            let is_foreign = |name: &String| name.parse().is_ok_and(|at: Ipv4Addr| at < range.start || at > range.end);
+            held.retain(|name| !(is(Slip::KeepsForeign) && is_foreign(name)));
             if held.is_empty() && is(Slip::DelFails) {
                 return Err(format!("host-local: Failed to find address added by container {container}"));
             }
@@ -282,8 +311,18 @@ fn add(
     slip: Option<Slip>,
 ) -> Result<Ipv4Addr, String> {
     let is = |one| slip == Some(one);
-    let free =
-        round(range, files.get(LAST), slip).into_iter().find(|address| !files.contains_key(&address.to_string()));
+    let is_free = |address: &Ipv4Addr| match files.get(&address.to_string()) {
+        Some(text) => is(Slip::EmptyIsFree) && text.is_empty(),
+        None => true,
+    };
+    let addresses = files.keys().filter_map(|name| name.parse::<Ipv4Addr>().ok());
+    let most = (u32::from(range.end) - u32::from(range.start)) as usize;
+    let is_full = match slip {
+        Some(Slip::CountsFiles) => addresses.count() >= most,
+        Some(Slip::CountsGateway) => addresses.filter(|at| (range.start..=range.end).contains(at)).count() >= most,
+        _ => false,
+    };
+    let free = round(range, files.get(LAST), slip).into_iter().find(is_free).filter(|_| !is_full);
     let none = || format!("no IP addresses available in range set: {}-{}", range.start, range.end);
     if let Some(held) = held.first().filter(|_| !is(Slip::AnotherOne)) {
         if is(Slip::SameAgain) {
@@ -307,6 +346,9 @@ fn round(range: &Range, last: Option<&String>, slip: Option<Slip>) -> Vec<Ipv4Ad
     let mut all: Vec<Ipv4Addr> = (range.start.into()..=end).map(Ipv4Addr::from).collect();
     if is(Slip::SortedAsText) {
         all.sort_by_key(Ipv4Addr::to_string);
+    }
+    if is(Slip::SkipsGatewayFirst) {
+        all.retain(|address| *address != range.gateway);
     }
     let last = last.and_then(|last| all.iter().position(|address| address.to_string() == *last));
     if let Some(last) = last.filter(|_| !is(Slip::FromStart)) {

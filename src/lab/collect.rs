@@ -64,6 +64,10 @@ pub(super) enum Slip {
     AnyName,
     AnyKind,
     FinalizerWaits,
+    DependentsAtHome,
+    WaitsIfBlocked,
+    OrphanLetsGo,
+    LeavesWithFinalizer,
 }
 
 impl Function for Collecting {
@@ -102,6 +106,13 @@ impl Function for Collecting {
         ("an owner's name is not compared", Slip::AnyName),
         ("an owner's kind is not compared", Slip::AnyKind),
         ("an owner with foregroundDeletion counts as waiting, though nobody has deleted it", Slip::FinalizerWaits),
+        (
+            "dependents are looked for in its own namespace; what has none may have some in every namespace",
+            Slip::DependentsAtHome,
+        ),
+        ("an owner counts as waiting only if the reference says blockOwnerDeletion", Slip::WaitsIfBlocked),
+        ("the finalizer orphan is taken off; here that is done with foregroundDeletion only", Slip::OrphanLetsGo),
+        ("what is being deleted counts so only if it has finalizers", Slip::LeavesWithFinalizer),
     ];
 
     fn questions() -> Vec<Case> {
@@ -142,6 +153,7 @@ impl Function for Collecting {
                 all.push(Case { all: [existing.clone(), vec![node.clone()]].concat(), item: node });
             }
         }
+        all.extend(more());
         all
     }
 
@@ -149,13 +161,16 @@ impl Function for Collecting {
         let is = |one| slip == Some(one);
         let meta = &case.item.metadata;
         let dependents = dependents_of(case, slip);
-        if meta.deletion_timestamp.is_some() && !is(Slip::DeletesTwice) {
+        let held = |meta: &ObjectMeta| meta.finalizers.iter().flatten().next().is_some();
+        let leaves = meta.deletion_timestamp.is_some() && (held(meta) || !is(Slip::LeavesWithFinalizer));
+        if leaves && !is(Slip::DeletesTwice) {
             let blocks = |(item, owner): &(&Item, &OwnerReference)| {
                 (owner.block_owner_deletion.unwrap_or(is(Slip::UnsaidBlocks)) || is(Slip::AllBlock))
                     && (item.metadata.deletion_timestamp.is_none() || !is(Slip::LeavingIsNoBlock))
                     && !is(Slip::NoneBlocks)
             };
-            let waits = has_finalizer(meta, FOREGROUND) && !is(Slip::NeverLetsGo);
+            let orphans = has_finalizer(meta, ORPHAN) && is(Slip::OrphanLetsGo);
+            let waits = (has_finalizer(meta, FOREGROUND) || orphans) && !is(Slip::NeverLetsGo);
             return if waits && !dependents.iter().any(blocks) { Action::RemoveFinalizer } else { Action::Leave };
         }
         let owners: Vec<(&OwnerReference, Owner)> =
@@ -345,6 +360,49 @@ fn dependents() -> Vec<Vec<Item>> {
     ]
 }
 
+/// Objects that are on their way in other ways, references that say other things, and what has no namespace.
+fn more() -> Vec<Case> {
+    let mut all = Vec::new();
+    let mut ask = |item: &Item, others: &[Item]| {
+        let others = [existing(), vec![item.clone()], others.to_vec()].concat();
+        all.push(Case { item: item.clone(), all: others });
+    };
+    let going = json!({"deletionTimestamp": "2026-01-01T00:00:00Z"});
+    let web = |owners: &[Value], more: &Value| item("Pod", Some("default"), "web-1", "uid-p", owners, more);
+    let own = |block: bool| json!({"apiVersion": "v1", "kind": "Pod", "name": "web-1", "uid": "uid-p", "blockOwnerDeletion": block});
+    let notes = |block: bool| item("ConfigMap", Some("default"), "notes", "uid-c", &[own(block)], &json!({}));
+    for state in [going.clone(), leaving(ORPHAN)] {
+        for owners in [vec![], vec![references()[2].clone()], vec![references()[0].clone()]] {
+            ask(&web(&owners, &state), &[]);
+            [true, false].into_iter().for_each(|block| ask(&web(&owners, &state), &[notes(block)]));
+        }
+    }
+    // In its grace period an owner is still there.
+    let set = item("ReplicaSet", Some("default"), "brief", "uid-12", &[], &going);
+    ask(&web(&[owner("ReplicaSet", "brief", "uid-12", true)], &json!({})), std::slice::from_ref(&set));
+    for (said, name) in [Value::Null, json!(false)]
+        .iter()
+        .flat_map(|said| [("waits", "uid-3"), ("busy", "uid-8")].map(|name| (said, name)))
+    {
+        let mut waits = owner("ReplicaSet", name.0, name.1, true);
+        waits["blockOwnerDeletion"] = said.clone();
+        for owners in [vec![waits.clone()], vec![waits.clone(), references()[0].clone()]] {
+            ask(&web(&owners, &json!({})), &[]);
+            ask(&web(&owners, &json!({})), &[notes(true)]);
+        }
+    }
+    // A node's mirror Pods are in namespaces, and the node in none.
+    for block in [true, false] {
+        let node =
+            json!({"apiVersion": "v1", "kind": "Node", "name": "node-9", "uid": "uid-n", "blockOwnerDeletion": block});
+        let mirror = item("Pod", Some("kube-system"), "proxy-node-9", "uid-m", &[node], &json!({}));
+        for state in [json!({}), leaving(FOREGROUND), leaving_with(&["example.com/backup", FOREGROUND])] {
+            ask(&item("Node", None, "node-9", "uid-n", &[], &state), std::slice::from_ref(&mirror));
+        }
+    }
+    all
+}
+
 /// What is known of an owner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Owner {
@@ -374,6 +432,7 @@ fn look_up(case: &Case, owner: &OwnerReference, slip: Option<Slip>) -> Owner {
         .map(|(leaves, waits)| (leaves || is(Slip::FinalizerWaits) && waits, waits))
     {
         None => Owner::Gone,
+        Some((true, true)) if is(Slip::WaitsIfBlocked) && owner.block_owner_deletion != Some(true) => Owner::There,
         Some((true, true)) if !is(Slip::WaitingStays) => Owner::Waits,
         Some((true, false)) if is(Slip::LeavingIsGone) => Owner::Gone,
         Some(_) => Owner::There,
@@ -389,7 +448,9 @@ fn dependents_of(case: &Case, slip: Option<Slip>) -> Vec<(&Item, &OwnerReference
     };
     let most = if slip == Some(Slip::FirstOwnerOfDependent) { 1 } else { usize::MAX };
     let named = |item: &'_ Item| owners_of(&item.metadata).iter().take(most).position(is_it);
-    case.all.iter().filter_map(|item| Some((item, &owners_of(&item.metadata)[named(item)?]))).collect()
+    let home =
+        |item: &&Item| slip != Some(Slip::DependentsAtHome) || item.metadata.namespace == case.item.metadata.namespace;
+    case.all.iter().filter(home).filter_map(|item| Some((item, &owners_of(&item.metadata)[named(item)?]))).collect()
 }
 
 #[cfg(test)]

@@ -57,6 +57,10 @@ pub(super) enum Slip {
     AnyFamily,
     UnsaidIsLocal,
     OnlyServing,
+    NoConditions,
+    GoingIsNotReady,
+    UnsaidIsGoing,
+    ByAddress,
 }
 
 impl Function for Proxy {
@@ -87,6 +91,10 @@ impl Function for Proxy {
             "one that serves and is not ready is chosen as a last resort, though it is not terminating",
             Slip::OnlyServing,
         ),
+        ("an endpoint without conditions is left out; it counts as ready", Slip::NoConditions),
+        ("an endpoint that is ready is not chosen because it is terminating too", Slip::GoingIsNotReady),
+        ("an endpoint that does not say whether it is terminating is taken for terminating", Slip::UnsaidIsGoing),
+        ("of endpoints with one address and two ports only one is chosen", Slip::ByAddress),
     ];
 
     fn questions() -> Vec<Case> {
@@ -278,6 +286,40 @@ fn elsewhere() -> Vec<Case> {
             }
         }
     }
+    // What is not said, and what a Service says that publishes addresses that are not ready. Pods in the node's network share
+    // its address.
+    let unready = json!({"ready": false, "serving": true});
+    let going = json!({"ready": true, "serving": true, "terminating": true});
+    let half = json!({"serving": true, "terminating": true});
+    let silent = json!({"serving": false});
+    let nodes = Some("node-1");
+    let many: Vec<Value> = (10..40).map(|last| at(last, &ready, nodes)).collect();
+    let http = json!([port("http", 8080)]);
+    for endpoints in [
+        json!([at(2, &Value::Null, nodes)]),
+        json!([at(2, &Value::Null, nodes), at(3, &waiting, nodes)]),
+        json!([at(2, &unready, nodes)]),
+        json!([at(2, &unready, nodes), at(3, &dying, nodes)]),
+        json!([at(2, &going, nodes), at(3, &ready, nodes)]),
+        json!([at(2, &going, nodes), at(3, &dying, nodes)]),
+        json!([at(2, &half, nodes), at(3, &ready, nodes)]),
+        json!([at(2, &silent, nodes), at(3, &ready, nodes), at(4, &waiting, nodes)]),
+        json!(many),
+        Value::Null,
+    ] {
+        let other = slice("b", "IPv4", &json!([port("http", 8081)]), &json!([at(2, &ready, nodes)]));
+        let none = [slice("c", "IPv4", &Value::Null, &endpoints), slice("d", "IPv4", &http, &Value::Null)];
+        let slices = vec![slice("a", "IPv4", &http, &endpoints)];
+        for slices in [slices.clone(), [slices.clone(), vec![other]].concat(), [slices, none.to_vec()].concat()] {
+            for policy in [(false, false), (true, true)] {
+                for (from, port) in [(From::Inside, 80), (From::Outside, 30080)] {
+                    let ports = json!([service_port("http", "TCP", 80, 30080)]);
+                    let visit = Visit { from, protocol: "TCP".to_owned(), port, node: "node-1".to_owned() };
+                    all.push(Case { service: service(&ports, policy), slices: slices.clone(), visit });
+                }
+            }
+        }
+    }
     // A Service without a node port, and ones whose ports differ in the protocol only or begin alike.
     let inside = json!([{"name": "http", "port": 80}, {"name": "http-2", "port": 8080, "protocol": "TCP"},
         {"name": "dns", "port": 80, "protocol": "UDP"}]);
@@ -394,17 +436,24 @@ fn found(case: &Case, name: &str, number: i32, slip: Option<Slip>) -> Vec<Backen
         let ports = slice.ports.iter().flatten().filter(|port| same(&port.name)).filter_map(|port| port.port);
         for (port, endpoint) in ports.flat_map(|port| slice.endpoints.iter().flatten().map(move |one| (port, one))) {
             let port = if is(Slip::ServicePort) { number } else { port };
+            if endpoint.conditions.is_none() && is(Slip::NoConditions) {
+                continue;
+            }
             let conditions = endpoint.conditions.clone().unwrap_or_default();
-            let ready = conditions.ready.unwrap_or(!is(Slip::OnlySaidReady));
+            let going = conditions.terminating.unwrap_or(is(Slip::UnsaidIsGoing));
+            let ready = conditions.ready.unwrap_or(!is(Slip::OnlySaidReady)) && !(going && is(Slip::GoingIsNotReady));
             let one = Backend {
                 text: format!("{}:{port}", endpoint.addresses[0]),
                 ready,
-                dying: !ready
-                    && conditions.serving.unwrap_or(ready)
-                    && (conditions.terminating.unwrap_or(false) || is(Slip::OnlyServing)),
+                dying: !ready && conditions.serving.unwrap_or(ready) && (going || is(Slip::OnlyServing)),
                 here: endpoint.node_name.as_ref() == Some(&case.visit.node),
             };
-            match all.iter_mut().find(|other| other.text == one.text) {
+            let address = |one: &Backend| one.text.rsplit_once(':').map(|(address, _)| address.to_owned());
+            let same = |other: &Backend| match slip {
+                Some(Slip::ByAddress) => address(other) == address(&one),
+                _ => other.text == one.text,
+            };
+            match all.iter_mut().find(|other| same(other)) {
                 Some(_) if is(Slip::Twice) => all.push(one),
                 Some(there) if !there.ready && !is(Slip::FirstCounts) => *there = one,
                 Some(_) => {}

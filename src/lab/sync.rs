@@ -59,6 +59,7 @@ pub(super) enum Slip {
     KeepsEmptyPod,
     OneIsFailure,
     InitOneIsFailure,
+    ToldToEnd,
 }
 
 impl Function for Syncing {
@@ -85,6 +86,7 @@ impl Function for Syncing {
         ("a Pod of which nothing runs or is to run keeps its sandbox", Slip::KeepsEmptyPod),
         ("OnFailure starts only what ended with 1; every code but 0 is a failure", Slip::OneIsFailure),
         ("an init container has failed only if it ended with 1; every code but 0 is a failure", Slip::InitOneIsFailure),
+        ("a container that was told to end (143) is taken for one that has ended well", Slip::ToldToEnd),
     ];
 
     fn questions() -> Vec<Case> {
@@ -171,8 +173,8 @@ impl Function for Syncing {
 const INITS: [&str; 3] = ["init-b", "init-a", "fetch"];
 const APPS: [&str; 3] = ["web", "log", "app"];
 
-/// How containers fail: as they say themselves, killed, and as a runtime says that knows no better.
-const CODES: [i32; 5] = [1, 137, 2, 255, -1];
+/// How containers fail: as they say themselves, killed, told to end, and as a runtime says that knows no better.
+const CODES: [i32; 7] = [1, 137, 2, 255, -1, 143, 256];
 
 fn pod(policy: &str, inits: usize, containers: usize) -> Pod {
     let named = |names: &[&str]| -> Vec<_> {
@@ -209,6 +211,7 @@ fn should_start(case: &Case, name: &str, slip: Option<Slip>) -> bool {
         ("Always", Some(Slip::OnlyFailed)) => code != 0,
         ("OnFailure", Some(Slip::OnFailureNever)) => false,
         ("OnFailure", Some(Slip::OneIsFailure)) => code == 1,
+        ("OnFailure", Some(Slip::ToldToEnd)) => code != 0 && code != 143,
         ("OnFailure", _) => code != 0,
         (policy, _) => policy == "Always",
     }

@@ -4,6 +4,7 @@
 //! break something: every such script of three calls is asked, and longer ones in which somebody is always faster.
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use super::function::Function;
@@ -46,6 +47,9 @@ enum Slip {
     ReadsAfter,
     NewMeta,
     SmallNumber,
+    KnownFields,
+    KnownKeys,
+    NoName,
 }
 
 impl Function for Updating {
@@ -73,13 +77,17 @@ impl Function for Updating {
         ("the number is read once more after writing, when it may be somebody else's", Slip::ReadsAfter),
         ("an object with new metadata is sent; the labels and annotations that it had are lost", Slip::NewMeta),
         ("a large number is not read, because its type is too small", Slip::SmallNumber),
+        ("an object is made anew of the fields that one knows of; all others are lost", Slip::KnownFields),
+        ("data is made anew of the keys that one knows of; all others are lost", Slip::KnownKeys),
+        ("the object is sent without its name", Slip::NoName),
     ];
 
     fn questions() -> Vec<Case> {
-        const ALL: [Meanwhile; 6] = [
+        const ALL: [Meanwhile; 7] = [
             Meanwhile::Nothing,
             Meanwhile::Counted,
             Meanwhile::Noted,
+            Meanwhile::Labelled,
             Meanwhile::Recreated,
             Meanwhile::Deleted,
             Meanwhile::Fails,
@@ -90,7 +98,7 @@ impl Function for Updating {
             scripts.extend(longest.clone());
         }
         for rounds in 2..=7 {
-            for other in [Meanwhile::Counted, Meanwhile::Noted, Meanwhile::Recreated] {
+            for other in [Meanwhile::Counted, Meanwhile::Noted, Meanwhile::Labelled, Meanwhile::Recreated] {
                 scripts.push([Meanwhile::Nothing, other].repeat(rounds));
                 scripts.push([[Meanwhile::Nothing, other].repeat(rounds), vec![Meanwhile::Fails]].concat());
             }
@@ -111,10 +119,7 @@ impl Function for Updating {
         let right = Updating::rule(case, None);
         match given {
             None => "every conversation comes to an end",
-            Some(given) if (&given.data, &given.labels) != (&right.data, &right.labels) => {
-                "nobody's change is lost, and one is counted"
-            }
-            Some(given) if given.annotations != right.annotations => "nobody's change is lost, and one is counted",
+            Some(given) if given.left != right.left => "nobody's change is lost, and one is counted",
             Some(given) if given.calls.len() > right.calls.len() => "no more is asked than is needed",
             Some(given) if given.calls != right.calls => {
                 "after a conflict it reads and writes again, five times at most"
@@ -147,19 +152,25 @@ impl Function for Updating {
         text
     }
 
-    fn say(_: &Case, Outcome { said, calls, data, labels, annotations }: &Outcome) -> Vec<Part> {
+    fn say(_: &Case, Outcome { said, calls, left }: &Outcome) -> Vec<Part> {
         let gave = match said {
             Ok(count) => format!("Ok({count})"),
             Err(Refused::Other(why)) => format!("Err(Other): {why}"),
             Err(refused) => format!("Err({refused:?})"),
         };
-        let left = data.as_ref().map_or(json!("nothing, the ConfigMap is gone"), |data| json!(data));
+        let mut rest = left.clone().unwrap_or_default();
+        let (labels, annotations) = (rest.metadata.labels.take(), rest.metadata.annotations.take());
+        let (data, binary, finalizers) = (rest.data.take(), rest.binary_data.take(), rest.metadata.finalizers.take());
+        let left = left.as_ref().map_or(json!("nothing, the ConfigMap is gone"), |_| json!(data));
         vec![
             part("called", calls.join(", ")),
             part("gave", gave),
             part("left as data", left),
             part("left as labels", json!(labels)),
             part("left as annotations", json!(annotations)),
+            part("left as binaryData", json!(binary)),
+            part("left as finalizers", json!(finalizers)),
+            part("left as all else", json!(rest)),
         ]
     }
 }
@@ -204,6 +215,18 @@ fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
         if is(Slip::NewMeta) {
             object.metadata.labels = None;
             object.metadata.annotations = None;
+        }
+        if is(Slip::KnownKeys) {
+            data.retain(|key, _| key == "count" || key == "note");
+        }
+        if is(Slip::KnownFields) {
+            let ObjectMeta { name, namespace, resource_version, labels, annotations, .. } = object.metadata;
+            let metadata =
+                ObjectMeta { name, namespace, resource_version, labels, annotations, ..ObjectMeta::default() };
+            object = ConfigMap { metadata, data: object.data, ..ConfigMap::default() };
+        }
+        if is(Slip::NoName) {
+            object.metadata.name = None;
         }
         if is(Slip::NoVersion) {
             object.metadata.resource_version = None;

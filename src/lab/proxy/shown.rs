@@ -31,9 +31,15 @@ fn service(service: &Service) -> String {
 fn slice(slice: &EndpointSlice) -> String {
     let port = |one: &EndpointPort| named(&one.name, one.port, &one.protocol);
     let ports = slice.ports.iter().flatten().map(port).collect();
-    let endpoints = slice.endpoints.iter().flatten().map(endpoint);
+    let all: Vec<String> = slice.endpoints.iter().flatten().map(endpoint).collect();
+    let endpoints = match all.as_slice() {
+        [first, between @ .., last] if between.len() > 8 => {
+            vec![first.clone(), format!("… {} more …", between.len()), last.clone()]
+        }
+        _ => all,
+    };
     let head = words::field(&format!("slice of {}, ports", slice.address_type), &ports);
-    endpoints.fold(head, |text, endpoint| text + "\n  " + &endpoint)
+    endpoints.into_iter().fold(head, |text, endpoint| text + "\n  " + &endpoint)
 }
 
 fn endpoint(one: &Endpoint) -> String {
