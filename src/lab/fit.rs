@@ -52,6 +52,8 @@ pub(super) enum Slip {
     RunningPlain,
     RunningFirst,
     InitByCpu,
+    UnsaidIsEnough,
+    CapacityInstead,
 }
 
 impl Function for Fit {
@@ -80,6 +82,8 @@ impl Function for Fit {
             "the largest init container is the one that asks for most cpu; each resource has its own largest",
             Slip::InitByCpu,
         ),
+        ("what the node does not say that it has is taken for enough; it has none of it", Slip::UnsaidIsEnough),
+        ("where allocatable is not said, capacity is taken", Slip::CapacityInstead),
     ];
 
     fn questions() -> Vec<Case> {
@@ -202,6 +206,28 @@ fn others() -> Vec<Case> {
             all.push(Case { pod: large.clone(), node: node(cpu, memory, "2"), running: vec![ask.clone()] });
         }
     }
+    // Who says nothing: containers that ask for nothing, and a node that has just come.
+    let silent = json!({"name": "c", "image": "nginx"});
+    let quiet = pod(std::slice::from_ref(&silent), &[], &Value::Null);
+    let mixed = pod(&[silent.clone(), one("1", "1Gi")], std::slice::from_ref(&silent), &Value::Null);
+    let new = |status: Value| -> Node { read(json!({"metadata": {"name": "node-1"}, "status": status})) };
+    let some =
+        |amounts: Value| json!({"capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"}, "allocatable": amounts});
+    for pod in [&quiet, &mixed, &asking[0]] {
+        for running in [vec![], vec![quiet.clone()], vec![mixed.clone(), quiet.clone()]] {
+            for node in [
+                node("2", "2Gi", "3"),
+                node("1", "1Gi", "2"),
+                new(Value::Null),
+                new(some(Value::Null)),
+                new(some(json!({"cpu": "4", "memory": "8Gi"}))),
+                new(some(json!({"memory": "8Gi", "pods": "110"}))),
+                new(some(json!({"cpu": "4", "pods": "110"}))),
+            ] {
+                all.push(Case { pod: pod.clone(), node, running: running.clone() });
+            }
+        }
+    }
     // Full to the last Pod, of many.
     for count in [255, 256] {
         let running = vec![pod(&[container(json!({}), json!({}))], &[], &Value::Null); count];
@@ -300,12 +326,16 @@ impl Ask {
 }
 
 fn why_not(case: &Case, slip: Option<Slip>) -> Vec<String> {
+    let is = |one| slip == Some(one);
     let status = case.node.status.as_ref();
     let has = match slip {
         Some(Slip::Capacity) => status.and_then(|status| status.capacity.as_ref()),
         _ => status.and_then(|status| status.allocatable.as_ref()),
     };
-    let pods = has.and_then(|has| has.get("pods")).map_or(0, bytes);
+    let capacity = || status.and_then(|status| status.capacity.as_ref());
+    let has = if is(Slip::CapacityInstead) { has.or_else(capacity) } else { has };
+    let unsaid = if is(Slip::UnsaidIsEnough) { i64::from(i32::MAX) << 20 } else { 0 };
+    let pods = has.and_then(|has| has.get("pods")).map_or(unsaid, bytes);
     let running: &[Pod] = if slip == Some(Slip::EmptyNode) { &[] } else { &case.running };
     let mut reasons = Vec::new();
     let one = i64::from(slip != Some(Slip::CountsWithoutIt));
@@ -322,8 +352,9 @@ fn why_not(case: &Case, slip: Option<Slip>) -> Vec<String> {
         asks(&pod, slip)
     };
     let used = running.iter().map(part).fold(Ask::default(), Ask::plus);
-    let (ask, has) = (asks(&case.pod, slip), Ask::of(has));
-    for (name, ask, left) in [("cpu", ask.cpu, has.cpu - used.cpu), ("memory", ask.memory, has.memory - used.memory)] {
+    let left = |name: &str, read: fn(&Quantity) -> i64| has.and_then(|has| has.get(name)).map_or(unsaid, read);
+    let (ask, cpu, memory) = (asks(&case.pod, slip), left("cpu", milli_cpu), left("memory", bytes));
+    for (name, ask, left) in [("cpu", ask.cpu, cpu - used.cpu), ("memory", ask.memory, memory - used.memory)] {
         let matters = ask > 0 || slip == Some(Slip::ZeroMatters);
         let too_much = ask > left || (ask == left && slip == Some(Slip::MustBeLess));
         if matters && too_much {

@@ -52,6 +52,8 @@ pub(super) enum Slip {
     NeverPauses,
     NeedsOne,
     UnknownIsFailed,
+    NeverDeletes,
+    NoneIsUnsaid,
 }
 
 impl Function for Running {
@@ -72,6 +74,8 @@ impl Function for Running {
         ("as many failures as backoffLimit end the Job; it takes one more", Slip::LimitIsReached),
         ("backoffLimit is not looked at", Slip::NoLimit),
         ("a Job that has failed leaves its Pods running", Slip::LeavesRunning),
+        ("more run than may, and none of them is deleted", Slip::NeverDeletes),
+        ("backoffLimit 0 is taken for one that is not given", Slip::NoneIsUnsaid),
         ("without completions, one success ends the Job while others still run", Slip::FirstSuccessEnds),
         ("without completions, new Pods begin although one has succeeded", Slip::BeginsMore),
         ("a suspended Job goes on", Slip::IgnoresSuspend),
@@ -239,7 +243,7 @@ fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
     if is(Slip::CountsEnded) {
         active = pods.len();
     }
-    let limit = job.backoff_limit.unwrap_or(6) as usize;
+    let limit = job.backoff_limit.filter(|limit| *limit > 0 || !is(Slip::NoneIsUnsaid)).unwrap_or(6) as usize;
     let too_often = failed > limit || failed == limit && is(Slip::LimitIsReached);
     let over = |end, delete| Step { create: 0, delete, end: Some(end) };
     if too_often && !is(Slip::NoLimit) {
@@ -271,7 +275,8 @@ fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
         None if succeeded > 0 && !is(Slip::BeginsMore) => active,
         None => parallelism,
     };
-    Step { create: wanted.saturating_sub(active), delete: active.saturating_sub(wanted), end: None }
+    let delete = if is(Slip::NeverDeletes) && !suspended { 0 } else { active.saturating_sub(wanted) };
+    Step { create: wanted.saturating_sub(active), delete, end: None }
 }
 
 fn phase(pod: &Pod) -> &str {
