@@ -60,6 +60,7 @@ pub(super) enum Slip {
     CountsGateway,
     KeepsForeign,
     EmptyIsFree,
+    AfterHighest,
 }
 
 impl Function for Cni {
@@ -97,6 +98,10 @@ impl Function for Cni {
         ("the gateway is taken for one of the range, wherever it is, and an address stays free", Slip::CountsGateway),
         ("DEL keeps an address that is not in the range any more", Slip::KeepsForeign),
         ("an address whose file is empty is given away; whoever made the file has it", Slip::EmptyIsFree),
+        (
+            "where no address was given last the search begins after the highest that is taken; it begins at the start",
+            Slip::AfterHighest,
+        ),
     ];
 
     fn questions() -> Vec<Case> {
@@ -203,6 +208,7 @@ fn starts() -> Vec<(Range, Files, usize)> {
         (range([10, 1, 2, 8], [10, 1, 2, 9], [10, 1, 2, 1]), files(&[("10.1.2.8", "gone\r\neth0")]), 1),
         // A crash has left it empty.
         (usual, files(&[("10.1.2.2", "")]), 1),
+        (range([10, 1, 2, 5], [10, 1, 2, 9], [10, 1, 2, 1]), files(&[("10.1.2.7", "gone\r\neth0")]), 1),
         (range([10, 1, 2, 254], [10, 1, 3, 1], [10, 1, 2, 1]), files(&[]), 3),
         (range([10, 1, 2, 254], [10, 1, 3, 1], [10, 1, 2, 1]), files(&[(LAST, "10.1.2.255")]), 2),
     ]
@@ -322,7 +328,8 @@ fn add(
         Some(Slip::CountsGateway) => addresses.filter(|at| (range.start..=range.end).contains(at)).count() >= most,
         _ => false,
     };
-    let free = round(range, files.get(LAST), slip).into_iter().find(is_free).filter(|_| !is_full);
+    let highest = files.keys().filter(|name| is(Slip::AfterHighest) && name.parse::<Ipv4Addr>().is_ok()).max();
+    let free = round(range, files.get(LAST).or(highest), slip).into_iter().find(is_free).filter(|_| !is_full);
     let none = || format!("no IP addresses available in range set: {}-{}", range.start, range.end);
     if let Some(held) = held.first().filter(|_| !is(Slip::AnotherOne)) {
         if is(Slip::SameAgain) {

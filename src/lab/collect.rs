@@ -396,9 +396,15 @@ fn more() -> Vec<Case> {
         let node =
             json!({"apiVersion": "v1", "kind": "Node", "name": "node-9", "uid": "uid-n", "blockOwnerDeletion": block});
         let mirror = item("Pod", Some("kube-system"), "proxy-node-9", "uid-m", &[node], &json!({}));
-        for state in [json!({}), leaving(FOREGROUND), leaving_with(&["example.com/backup", FOREGROUND])] {
+        for state in states() {
+            ask(&item("Node", None, "node-9", "uid-n", &[], &state), &[]);
             ask(&item("Node", None, "node-9", "uid-n", &[], &state), std::slice::from_ref(&mirror));
         }
+        // Its owner waits, and has no namespace either.
+        let waits = item("Node", None, "node-3", "uid-13", &[], &leaving(FOREGROUND));
+        let owners = [owner("Node", "node-3", "uid-13", false)];
+        ask(&item("Node", None, "node-9", "uid-n", &owners, &json!({})), &[waits.clone(), mirror]);
+        ask(&web(&owners, &json!({})), &[waits, notes(block)]);
     }
     all
 }

@@ -99,6 +99,11 @@ impl Function for Fit {
             }
         }
         all.extend(others());
+        for case in &mut all {
+            for (n, pod) in (1..).zip(&mut case.running) {
+                (pod.metadata.name, pod.metadata.uid) = (Some(format!("web-{n}")), Some(format!("uid-{n}")));
+            }
+        }
         all
     }
 

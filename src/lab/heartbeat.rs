@@ -53,6 +53,9 @@ pub(super) enum Slip {
     FirstCondition,
     NegativeStays,
     ContainsReady,
+    ByKey,
+    OneOfAKey,
+    OwnByPrefix,
 }
 
 impl Function for Looking {
@@ -77,6 +80,9 @@ impl Function for Looking {
         ("the first condition is taken for Ready; conditions come in any order", Slip::FirstCondition),
         ("a toleration for less than 0 seconds counts as one for ever", Slip::NegativeStays),
         ("a condition whose name contains Ready is taken for it", Slip::ContainsReady),
+        ("a toleration is taken for a taint's by its key; value and effect have to agree too", Slip::ByKey),
+        ("of two taints with one key only the first is looked at", Slip::OneOfAKey),
+        ("every taint whose key begins with node.kubernetes.io/ is taken for one of its own", Slip::OwnByPrefix),
     ];
 
     fn questions() -> Vec<Case> {
@@ -90,7 +96,11 @@ impl Function for Looking {
                         let status = json!({"conditions": conditions(said, n + turn)});
                         let name = nodes[(n + turn) % nodes.len()];
                         let node = json!({"metadata": {"name": name}, "spec": spec, "status": status});
-                        all.push(Case { node: read(node), silent: *silent, pods: read(json!(pods)) });
+                        let mut pods: Vec<Pod> = read(json!(pods));
+                        for (n, pod) in (1..).zip(&mut pods) {
+                            pod.metadata.name = Some(format!("web-{n}"));
+                        }
+                        all.push(Case { node: read(node), silent: *silent, pods });
                     }
                 }
             }
@@ -151,12 +161,14 @@ fn conditions(ready: &str, turn: usize) -> Vec<Value> {
     all
 }
 
-/// What a Pod tolerates: only the effect NoExecute matters here.
+/// What a Pod tolerates. No effect said: NoExecute, or every one.
 fn tolerated(pod: &Pod) -> String {
     let tolerations = pod.spec.as_ref().and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
     let one = |one: &Toleration| {
         let key = one.key.as_deref().map_or("every taint", |key| key.trim_start_matches("node.kubernetes.io/"));
         let value = one.value.as_ref().map_or(String::new(), |value| format!("={value}"));
+        let effect = one.effect.as_deref().filter(|effect| *effect != "NoExecute");
+        let value = value + &effect.map_or(String::new(), |effect| format!(" ({effect})"));
         let time = one.toleration_seconds.map_or("for ever".to_owned(), |seconds| format!("for {seconds} s"));
         format!("{key}{value} {time}")
     };
@@ -173,6 +185,11 @@ fn taints() -> Vec<Option<Value>> {
         Some(json!([{"key": "old", "effect": "NoExecute"}, {"key": "gpu", "effect": "NoSchedule"}])),
         Some(json!([{"key": "gpu", "effect": "PreferNoSchedule"}, {"key": "old", "effect": "NoExecute"},
                     {"key": "maintenance", "value": "soon", "effect": "NoExecute"}])),
+        // One key, two effects.
+        Some(json!([{"key": "maintenance", "value": "soon", "effect": "NoSchedule"},
+                    {"key": "maintenance", "value": "soon", "effect": "NoExecute"}])),
+        // Somebody has put it there by hand.
+        Some(json!([{"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"}])),
     ]
 }
 
@@ -205,7 +222,16 @@ fn pods() -> Vec<Vec<Value>> {
     // Nothing is said of its tolerations.
     let unsaid = json!({"spec": {"containers": []}});
     let pairs = pods.windows(2).map(<[Value]>::to_vec);
-    let all = [vec![]].into_iter().chain(alone).chain([vec![unsaid]]).chain(pairs);
+    // Nearly: another effect, another value or none, or for a time only.
+    let nearly = [
+        json!([{"key": UNREACHABLE, "operator": "Exists", "effect": "NoSchedule"}]),
+        json!([{"key": "maintenance", "value": "later"}]),
+        json!([{"key": "maintenance"}, {"operator": "Exists", "effect": "NoSchedule"}]),
+        json!([{"operator": "Exists", "tolerationSeconds": 40}]),
+        json!([{"key": "old", "value": "x"}, {"key": UNREACHABLE, "operator": "Exists"}]),
+    ];
+    let nearly = nearly.map(|all| vec![json!({"spec": {"containers": [], "tolerations": all}})]);
+    let all = [vec![]].into_iter().chain(alone).chain([vec![unsaid]]).chain(nearly).chain(pairs);
     all.chain([pods[..7].to_vec(), pods[7..].to_vec()]).collect()
 }
 
@@ -238,6 +264,12 @@ fn look(case: &Case, slip: Option<Slip>) -> Look {
     };
     let mut taints = node_taints::taints_of(&case.node).to_vec();
     taints.retain(|taint| (taint.effect == "NoExecute" || is(Slip::AllEffects)) && !is(Slip::OnlyOwn));
+    let is_first = |taint: &Taint| {
+        let first = node_taints::taints_of(&case.node).iter().find(|one| one.key == taint.key);
+        first.is_none_or(|first| first.effect == taint.effect)
+    };
+    taints.retain(|taint| !is(Slip::OneOfAKey) || is_first(taint));
+    taints.retain(|taint| !is(Slip::OwnByPrefix) || !taint.key.starts_with("node.kubernetes.io/"));
     taints.extend(own.map(|key| Taint { key: key.into(), effect: "NoExecute".into(), ..Taint::default() }));
     let pods = case.pods.iter().map(|pod| fate(pod, &taints, slip)).collect();
     Look { ready: ready.to_owned(), taint: own.map(str::to_owned), pods }
@@ -246,8 +278,12 @@ fn look(case: &Case, slip: Option<Slip>) -> Look {
 fn fate(pod: &Pod, taints: &[Taint], slip: Option<Slip>) -> Fate {
     let is = |one| slip == Some(one);
     let tolerations = pod.spec.as_ref().and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
+    let covers = |one: &Toleration, taint: &Taint| match slip {
+        Some(Slip::ByKey) => one.key.as_ref().is_none_or(|key| *key == taint.key),
+        _ => tolerates(one, taint),
+    };
     let toleration =
-        |taint: &Taint| tolerations.iter().find(|one| tolerates(one, taint)).filter(|_| !is(Slip::IgnoresTolerations));
+        |taint: &Taint| tolerations.iter().find(|one| covers(one, taint)).filter(|_| !is(Slip::IgnoresTolerations));
     let used: Vec<&Toleration> = taints.iter().filter_map(toleration).collect();
     if used.len() < taints.len() && (used.is_empty() || !is(Slip::OneIsEnough)) {
         return Fate::GoesAfter(0);

@@ -187,6 +187,8 @@ fn all_pods() -> Vec<Vec<Value>> {
         // Nobody hears of its node any more.
         pod(Some("Unknown"), false),
         pod(None, false),
+        pod(Some("Unknown"), true),
+        pod(None, true),
     ];
     let mut all: Vec<Vec<Value>> = vec![vec![]];
     let mut last = all.clone();

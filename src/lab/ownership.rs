@@ -84,6 +84,9 @@ fn cases() -> Vec<Case> {
         json!({"matchLabels": {"app": "web", "tier": "front"}}),
         json!({"matchExpressions": [exists("app"), in_("tier", "In")]}),
         json!({"matchLabels": {"app": "web"}, "matchExpressions": [exists("tier"), in_("tier", "NotIn"), exists("app")]}),
+        json!({"matchLabels": {"tier": ""}}),
+        json!({"matchExpressions": [in_("tier", "NotIn"), exists("app"), {"key": "zone", "operator": "DoesNotExist"}]}),
+        json!({"matchExpressions": [in_("tier", "NotIn")]}),
     ];
     let labels = [
         json!({"app": "web"}),
@@ -95,6 +98,9 @@ fn cases() -> Vec<Case> {
         json!({"app": "web", "tier": "middle"}),
         json!({"tier": "front"}),
         json!({"application": "web", "app": "", "tier": "middle"}),
+        json!({"app": "web", "tier": ""}),
+        json!({"application": "web", "zone": "a", "app": "web"}),
+        json!({"application": "web"}),
     ];
     let owners = NAMES.map(|(name, _, uid)| owners(name, uid));
     let (each, mut cases) = (owners[0].len(), Vec::new());
@@ -104,7 +110,7 @@ fn cases() -> Vec<Case> {
             let (row, labels) = (turn / labels.len(), &labels[turn % labels.len()]);
             let (selector, whose) = (&selectors[row / each], row % each);
             // All of them where nobody is leaving, and at home; else some, and others each time.
-            if n > 0 && (turn + n) % 2 != 0 {
+            if n > 0 && (turn + n) % 5 != 0 {
                 continue;
             }
             // What names and uids are does not matter: no two ReplicaSets have the same.
@@ -113,7 +119,8 @@ fn cases() -> Vec<Case> {
             let namespace = if away { "other" } else { home };
             let meta = json!({"name": name, "namespace": home, "uid": uid, "deletionTimestamp": time(leaving)});
             let rs = json!({"metadata": meta, "spec": {"selector": selector, "template": {}}});
-            let meta = json!({"name": format!("{name}-x"), "namespace": namespace, "labels": labels,
+            let called = if turn % 7 == 3 { "by-hand".to_owned() } else { format!("{name}-x") };
+            let meta = json!({"name": called, "namespace": namespace, "labels": labels,
                               "ownerReferences": owners, "deletionTimestamp": time(dying)});
             let case = json!({"replica_set": rs, "pod": {"metadata": meta}});
             cases.push(serde_json::from_value(case).expect("the cases above are objects"));
@@ -140,6 +147,8 @@ fn owners(name: &str, uid: &str) -> Vec<Value> {
         json!([other(true)]),
         json!([owner(name, &format!("{uid}0"), true)]),
         json!([mine(false)]),
+        json!([other(false)]),
+        json!([other(false), mine(false)]),
         json!([other(false), mine(true)]),
         json!([mine(false), other(true)]),
         json!([unsaid(mine(true))]),
@@ -185,6 +194,9 @@ pub(super) enum Slip {
     FirstValue,
     UnsaidControls,
     ValueIgnored,
+    AnyOtherOwner,
+    EmptyIsNone,
+    TwoExpressions,
 }
 
 /// What learners really write, and how to say so.
@@ -206,6 +218,9 @@ const MISTAKES: &[(&str, Slip)] = &[
     ("only the first value of In and NotIn is looked at", Slip::FirstValue),
     ("an owner that does not say `controller` is taken for the controller", Slip::UnsaidControls),
     ("only the keys of matchLabels are looked at, not their values", Slip::ValueIgnored),
+    ("a Pod with another owner is not adopted, though that one does not control it", Slip::AnyOtherOwner),
+    ("a label with an empty value is taken for none", Slip::EmptyIsNone),
+    ("only the first two of the matchExpressions are looked at", Slip::TwoExpressions),
 ];
 
 /// The rule, with at most one part of it wrong.
@@ -228,6 +243,7 @@ fn rule(case: &Case, slip: Option<Slip>) -> Claim {
         let may = (!leaving || is(Slip::TakesWhenDying))
             && (pod.deletion_timestamp.is_none() || is(Slip::TakesDying))
             && (pod.namespace == mine.namespace || is(Slip::CrossesNamespaces))
+            && !(is(Slip::AnyOtherOwner) && owners.iter().any(|owner| Some(&owner.uid) != mine.uid.as_ref()))
             && !is(Slip::NeverAdopts);
         return if selected && may { Claim::Adopt } else { Claim::Leave };
     };
@@ -243,12 +259,17 @@ fn rule(case: &Case, slip: Option<Slip>) -> Claim {
 }
 
 fn is_selected(case: &Case, slip: Option<Slip>) -> bool {
-    let labels = case.pod.metadata.labels.as_ref();
+    let mut labels = case.pod.metadata.labels.clone();
+    if slip == Some(Slip::EmptyIsNone) {
+        labels.iter_mut().for_each(|labels| labels.retain(|_, value| !value.is_empty()));
+    }
+    let labels = labels.as_ref();
     let Some(mut selector) = case.replica_set.spec.as_ref().map(|spec| spec.selector.clone()) else { return false };
     let has = |key: &str| labels.is_some_and(|labels| labels.contains_key(key));
     match slip {
         Some(Slip::IgnoresExpressions) => selector.match_expressions = None,
         Some(Slip::FirstExpression) => selector.match_expressions.iter_mut().for_each(|all| all.truncate(1)),
+        Some(Slip::TwoExpressions) => selector.match_expressions.iter_mut().for_each(|all| all.truncate(2)),
         Some(Slip::FirstValue) => {
             let values = selector.match_expressions.iter_mut().flatten().flat_map(|part| &mut part.values);
             values.for_each(|values| values.truncate(1));

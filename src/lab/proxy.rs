@@ -304,6 +304,7 @@ fn elsewhere() -> Vec<Case> {
         json!([at(2, &going, nodes), at(3, &dying, nodes)]),
         json!([at(2, &half, nodes), at(3, &ready, nodes)]),
         json!([at(2, &silent, nodes), at(3, &ready, nodes), at(4, &waiting, nodes)]),
+        json!([at(2, &json!({"ready": false, "terminating": true, "serving": false}), nodes)]),
         json!(many),
         Value::Null,
     ] {

@@ -39,6 +39,7 @@ pub(super) enum Slip {
     SuccessResets,
     CountsFromStart,
     OneIsFailure,
+    ToldToEnd,
     AddsTimes,
     CapReached,
 }
@@ -61,6 +62,7 @@ impl Function for Restarting {
         ("a run that ended well makes the kubelet forget", Slip::SuccessResets),
         ("the wait is counted from the start of the run; it is counted from its end", Slip::CountsFromStart),
         ("OnFailure starts only what ended with 1 again; every code but 0 is a failure", Slip::OneIsFailure),
+        ("a container that was told to end (143) is taken for one that has ended well", Slip::ToldToEnd),
         ("the time of all runs together makes the kubelet forget; one run has to be so long", Slip::AddsTimes),
         ("a run of 600 seconds makes the kubelet forget; it takes more", Slip::CapReached),
     ];
@@ -92,8 +94,8 @@ impl Function for Restarting {
             histories.push([crashes(), vec![run(1, 700), run(2, 1), run(3, 1)]].concat());
         }
         // Every code but 0 is a failure.
-        histories.extend([137, 255, -1].map(|code| vec![run(code, 20)]));
-        histories.extend([137, 255, -1].map(|code| vec![run(1, 20), run(code, 20)]));
+        histories.extend([137, 255, -1, 130, 143, 256].map(|code| vec![run(code, 20)]));
+        histories.extend([137, 255, -1, 130, 143, 256].map(|code| vec![run(1, 20), run(code, 20)]));
         let seconds = [1, 30, 599, 3, 601, 250, 2000];
         for n in 0..40 {
             let one = |at: usize| {
@@ -119,8 +121,12 @@ impl Function for Restarting {
             _ if is(Slip::IgnoresPolicy) => "Always",
             other => other,
         };
-        let last =
-            Run { exit_code: if is(Slip::OneIsFailure) && last.exit_code != 1 { 0 } else { last.exit_code }, ..*last };
+        let is_forgiven = match slip {
+            Some(Slip::OneIsFailure) => last.exit_code != 1,
+            Some(Slip::ToldToEnd) => last.exit_code == 143,
+            _ => false,
+        };
+        let last = Run { exit_code: if is_forgiven { 0 } else { last.exit_code }, ..*last };
         match restarts(policy, &last) {
             true => Restart::After(wait(&case.runs, slip)),
             false => Restart::Never,

@@ -223,6 +223,8 @@ fn tolerations() -> Vec<Value> {
         json!([{"key": "ded", "operator": "Exists"}, {"key": "dedicated", "operator": "Equal", "value": "d"}]),
         json!([{"operator": "Exists", "effect": "PreferNoSchedule"}, {"key": "dedicated", "value": "db", "effect": "NoExecute"}]),
         json!([{"key": "slow", "operator": "Exists"}, {"key": "dedicated", "value": "db"}]),
+        json!([{"key": "dedicated", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30},
+               {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}]),
     ]
 }
 
