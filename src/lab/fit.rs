@@ -340,7 +340,7 @@ fn why_not(case: &Case, slip: Option<Slip>) -> Vec<String> {
     let capacity = || status.and_then(|status| status.capacity.as_ref());
     let has = if is(Slip::CapacityInstead) { has.or_else(capacity) } else { has };
     let unsaid = if is(Slip::UnsaidIsEnough) { i64::from(i32::MAX) << 20 } else { 0 };
-    let pods = has.and_then(|has| has.get("pods")).map_or(unsaid, bytes);
+    let pods = has.and_then(|has| has.get("pods")).map_or(0, bytes);
     let running: &[Pod] = if slip == Some(Slip::EmptyNode) { &[] } else { &case.running };
     let mut reasons = Vec::new();
     let one = i64::from(slip != Some(Slip::CountsWithoutIt));

@@ -281,7 +281,7 @@ fn is_selected(case: &Case, slip: Option<Slip>) -> bool {
         Some(Slip::AnyLabel) => {
             let wanted = selector.match_labels.take().unwrap_or_default();
             let equal = |(key, value)| labels.is_some_and(|labels| labels.get(key) == Some(value));
-            return (wanted.is_empty() || wanted.iter().any(equal)) && selects(&selector, labels);
+            return wanted.iter().any(equal) && selects(&selector, labels);
         }
         Some(Slip::NeedsKey) => {
             let parts = selector.match_expressions.iter().flatten();

@@ -456,6 +456,7 @@ fn found(case: &Case, name: &str, number: i32, slip: Option<Slip>) -> Vec<Backen
             };
             match all.iter_mut().find(|other| same(other)) {
                 Some(_) if is(Slip::Twice) => all.push(one),
+                Some(there) if one.ready && is(Slip::ByAddress) => *there = one,
                 Some(there) if !there.ready && !is(Slip::FirstCounts) => *there = one,
                 Some(_) => {}
                 None => all.push(one),

@@ -213,8 +213,8 @@ fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
         }
         data.insert("count".to_owned(), (before + 1).to_string());
         if is(Slip::NewMeta) {
-            object.metadata.labels = None;
-            object.metadata.annotations = None;
+            let (name, resource_version) = (object.metadata.name.take(), object.metadata.resource_version.take());
+            object.metadata = ObjectMeta { name, resource_version, ..ObjectMeta::default() };
         }
         if is(Slip::KnownKeys) {
             data.retain(|key, _| key == "count" || key == "note");
