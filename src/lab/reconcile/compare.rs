@@ -20,16 +20,19 @@ use crate::object::Object;
 pub struct Findings {
     /// Where the right solution parted first.
     pub parting: Option<Parting>,
+    /// Which mistakes, by their number, said the same as the learner's code there.
+    pub agree: BTreeSet<usize>,
     /// How often the right solution parted, and then each mistake.
     pub parted: Vec<usize>,
 }
 
 impl Findings {
-    /// The mistake that parted least, if it did so less often than the right solution. The first of several: simple ones
-    /// come first in the table.
+    /// Of the mistakes that do the same where the right solution parts, the one that parted least, if it did so less often
+    /// than the right solution. The first of several: simple ones come first in the table.
     pub fn mistake(&self, plan: &Plan) -> Option<&'static str> {
         let (right, mistakes) = self.parted.split_first()?;
-        let (parted, (says, _)) = mistakes.iter().zip(plan.mistakes).min_by_key(|(parted, _)| **parted)?;
+        let all = (0..).zip(mistakes.iter().zip(plan.mistakes)).filter(|(n, _)| self.agree.contains(n));
+        let (_, (parted, (says, _))) = all.min_by_key(|(_, (parted, _))| **parted)?;
         (parted < right).then_some(*says)
     }
 }
@@ -76,14 +79,19 @@ impl Compared {
         };
         let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
         findings.parted.resize(self.others.len(), 0);
+        let mut is_first = false;
         for (n, other) in self.others.iter_mut().enumerate() {
             let Some(would) = other.hear(ask) else { continue };
             if gist(&would) == gist(said) {
+                if is_first {
+                    findings.agree.insert(n - 1);
+                }
                 continue;
             }
             other.parted.insert(task);
             findings.parted[n] += 1;
             if n == 0 && findings.parting.is_none() {
+                is_first = true;
                 let line = |(file, line): &(String, u32)| format!("{file}:{line}");
                 let at = match said {
                     Say::Call { at, .. } => Some(line(at)),
