@@ -148,11 +148,12 @@ pub struct Store<K> {
 }
 
 impl<K: Resource> Store<K> {
-    /// All objects in it.
+    /// All objects in it, in no order that means anything.
     pub fn state(&self) -> Vec<Arc<K>> {
         let kind = Kind::from_manifest(K::API_VERSION, K::KIND);
         let objects = kind.map(|kind| (self.client.0.read)(kind)).unwrap_or_default();
-        objects.iter().filter_map(|object| typed(object).ok()).collect()
+        // From the last to the first: whoever takes it for sorted is to see that it is not.
+        objects.iter().rev().filter_map(|object| typed(object).ok()).collect()
     }
 }
 
