@@ -95,7 +95,7 @@ impl Function for Admission {
         ("the tolerations that are added last for ever; they last 300 seconds", Slip::ForEver),
         ("only the first of the init containers gets a pull policy", Slip::FirstInit),
         ("the effect of a toleration is compared for one of the two taints only", Slip::FirstTaintOnly),
-        ("something else of the Pod is changed", Slip::ChangesMore),
+        ("other defaults are written into the Pod too; that is done elsewhere", Slip::ChangesMore),
         ("a tag that ends with latest is taken for latest", Slip::EndsWithLatest),
         ("an account whose name only begins so is taken", Slip::AccountBeginsAlike),
         ("a Pod that names the class that is the global default is refused", Slip::DefaultUnnamed),
@@ -152,7 +152,7 @@ impl Function for Admission {
         let meta = pod.metadata.clone();
         let refused = |why: String| format!("pods \"{}\" is forbidden: {why}", meta.name.unwrap_or_default());
         admit(&mut pod, &case.cluster, slip).map_err(refused)?;
-        Ok(Admitted { untouched: slip != Some(Slip::ChangesMore), ..admitted(&case.pod, &pod) })
+        Ok(admitted(&case.pod, &pod))
     }
 
     fn property(case: &Case, given: Option<&Self::Answer>) -> &'static str {
@@ -168,7 +168,7 @@ impl Function for Admission {
             (Ok(right), Some(Ok(given))) if right.tolerations != given.tolerations => {
                 "a Pod stays 300 seconds on a node that is not ready or not reachable, unless it says otherwise"
             }
-            (Ok(right), Some(Ok(given))) if right.untouched != given.untouched => "nothing else of the Pod changes",
+            (Ok(right), Some(Ok(given))) if right.changed != given.changed => "nothing else of the Pod changes",
             _ => "a Pod's priority is that of its class, or of the global default, or 0",
         }
     }
@@ -336,6 +336,9 @@ fn admit(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<(), Str
         set_priority(pod, cluster, slip)?;
     }
     add_tolerations(pod, slip);
+    if is(Slip::ChangesMore) {
+        pod.spec.get_or_insert_default().restart_policy = Some("Always".to_owned());
+    }
     Ok(())
 }
 

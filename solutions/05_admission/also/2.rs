@@ -1,6 +1,7 @@
 //! Exercise 05: what becomes of a Pod before it is stored?
 //!
-//! The API server completes a new Pod or refuses it. Four things, in this order; the first that is wrong is the reason.
+//! The API server completes a new Pod or refuses it. Four things, in this order, and no others; the first that is wrong is
+//! the reason.
 //!
 //! 1. Each container, init containers too: `imagePullPolicy`, if it is not said, is `Always` for the tag `latest` and for an
 //!    image with neither tag nor digest, else `IfNotPresent`. (`host:5000/team/name:tag@sha256:...`: all but name can be absent.)
