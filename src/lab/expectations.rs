@@ -15,6 +15,7 @@ use crate::controllers::pods::is_active;
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, PostParams};
 use crate::object::meta::controller_of;
+use crate::object::pod::has_ended;
 use crate::object::{Kind, Pod};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -48,6 +49,7 @@ static PLAN: Plan = Plan {
     trials: &[
         scenario!("expectations", "more"),
         scenario!("expectations", "two-sets"),
+        scenario!("expectations", "another-goes"),
         scenario!("expectations", "elsewhere"),
         scenario!("expectations", "others-pods"),
         scenario!("expectations", "again"),
@@ -76,6 +78,10 @@ static PLAN: Plan = Plan {
         slip!("it knows its Pods by the name of their controller: others may have that name too", OwnerByName),
         slip!("it does nothing for a ReplicaSet that asks for no Pods", IgnoresNone),
         slip!("it creates Pods for a ReplicaSet that is being deleted", IgnoresDeletion),
+        slip!("it deletes Pods of a ReplicaSet that is being deleted", ShrinksGoing),
+        slip!("it forgets all that it expects when one ReplicaSet is being deleted", WipedByGoing),
+        slip!("it counts Pods that are being deleted", CountsGoing),
+        slip!("it counts Pods that have succeeded", CountsSucceeded),
     ],
 };
 
@@ -97,6 +103,10 @@ enum Slip {
     IgnoresNone,
     IgnoresDeletion,
     ForgetsAll,
+    ShrinksGoing,
+    WipedByGoing,
+    CountsGoing,
+    CountsSucceeded,
 }
 
 /// How many Pods are expected, by the uid of their ReplicaSet.
@@ -117,6 +127,10 @@ fn expect(context: &Context, uid: &str, more: i32, slip: Option<Slip>) {
         *count = (*count).max(0);
     }
     context.remember(&expected);
+}
+
+fn has_succeeded(pod: &Pod) -> bool {
+    pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Succeeded")
 }
 
 fn observe(old: Option<Pod>, new: Option<Pod>, context: &Context, slip: Option<Slip>) {
@@ -141,7 +155,11 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     let expected: Expected = context.remembered();
     let waits_for = if is(Slip::OneForAll) { "" } else { &uid };
     let waits = expected.get(waits_for).is_some_and(|count| *count > 0);
-    let is_going = set.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion);
+    let is_deleted = set.metadata.deletion_timestamp.is_some();
+    if is_deleted && is(Slip::WipedByGoing) {
+        context.remember(&Expected::new());
+    }
+    let is_going = is_deleted && !is(Slip::IgnoresDeletion) && !is(Slip::ShrinksGoing);
     if is_going || waits && !is(Slip::NoWait) && !is(Slip::Lists) {
         return Ok(Action::await_change());
     }
@@ -151,13 +169,18 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         false => context.store::<Pod>().state(),
     };
     let controls = |owner: &OwnerReference| if is(Slip::OwnerByName) { owner.name == name } else { owner.uid == uid };
-    let is_mine = |pod: &Arc<Pod>| controller_of(&pod.metadata).is_some_and(controls) && is_active(pod);
+    let is_mine = |pod: &Arc<Pod>| {
+        controller_of(&pod.metadata).is_some_and(controls)
+            && (is_active(pod)
+                || is(Slip::CountsGoing) && !has_ended(pod)
+                || is(Slip::CountsSucceeded) && has_succeeded(pod))
+    };
     let mine: Vec<Arc<Pod>> = there.into_iter().filter(is_mine).collect();
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1).max(0) as usize;
     if wanted == 0 && is(Slip::IgnoresNone) {
         return Ok(Action::await_change());
     }
-    let missing = wanted.saturating_sub(mine.len()) as i32;
+    let missing = if is_deleted && is(Slip::ShrinksGoing) { 0 } else { wanted.saturating_sub(mine.len()) as i32 };
     let expects = match missing {
         1.. if is(Slip::ExpectsOne) => 1,
         _ if is(Slip::ExpectsLate) => 0,
