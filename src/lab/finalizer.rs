@@ -1,6 +1,7 @@
 //! Exercise 20: a controller that has to clean up behind an object, and the finalizer that gives it the time. Owner
 //! references do not reach into another namespace, so here nobody else would do it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -46,16 +47,22 @@ static PLAN: Plan = Plan {
     },
     trials: &[
         scenario!("finalizer", "published"),
+        scenario!("finalizer", "not-published"),
         scenario!("finalizer", "elsewhere"),
         scenario!("finalizer", "changed"),
+        scenario!("finalizer", "there-and-back"),
         scenario!("finalizer", "deleted"),
         scenario!("finalizer", "deleted-at-once"),
         scenario!("finalizer", "deleted-while-down"),
+        scenario!("finalizer", "kept-by-others"),
+        scenario!("finalizer", "again"),
+        scenario!("finalizer", "copies-stay"),
         scenario!("finalizer", "others-finalizer"),
         scenario!("finalizer", "others-write-too"),
         scenario!("finalizer", "others-let-go"),
         scenario!("finalizer", "let-go"),
         scenario!("finalizer", "public-comes-later"),
+        scenario!("finalizer", "first-call-fails"),
         scenario!("finalizer", "one-call-fails"),
         scenario!("finalizer", "broken-calls"),
     ],
@@ -77,6 +84,21 @@ static PLAN: Plan = Plan {
         slip!("it goes on with an object after its finalizer is off", NeverLetsGo),
         slip!("the copy has the labels of its original, and so it gets a copy too", CopiesLabels),
         slip!("it does not look at the value of the label", AnyValue),
+        slip!("an entry that is gone stays in the copy if nothing else has changed", KeepsEntries),
+        slip!("an entry that is new does not get into the copy if nothing else has changed", MissesEntries),
+        slip!("its finalizer is put on what is not published too", HoldsAll),
+        slip!("it deletes what has the name of a copy, of something that is not published", DeletesOthers),
+        slip!("it remembers what it has published, and does not forget it when that is deleted", Remembers),
+        slip!("a copy that somebody has changed is not deleted", SparesChanged),
+        slip!("it puts its finalizer on an empty list without the version that it has read", FirstWithoutVersion),
+        slip!("it gives up after a while, and takes its finalizer off with the copy still there", GivesUp),
+        slip!("a copy without data is written again each time", EmptyDiffers),
+        slip!("it takes YES for yes", AnyCase),
+        slip!("it looks at the copy in its cache, which may be behind", CachedCopy),
+        slip!("it goes on although its finalizer could not be put on", SwallowsConflict),
+        slip!("the copy keeps its data when the original has none left", KeepsLast),
+        slip!("it puts no finalizer on if there is a copy already", TrustsCopy),
+        slip!("it takes its finalizer for put on though the call has failed", SwallowsHold),
     ],
 };
 
@@ -99,6 +121,21 @@ enum Slip {
     NeverLetsGo,
     CopiesLabels,
     AnyValue,
+    KeepsEntries,
+    MissesEntries,
+    HoldsAll,
+    DeletesOthers,
+    Remembers,
+    SparesChanged,
+    FirstWithoutVersion,
+    GivesUp,
+    EmptyDiffers,
+    AnyCase,
+    CachedCopy,
+    SwallowsConflict,
+    KeepsLast,
+    TrustsCopy,
+    SwallowsHold,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -108,12 +145,10 @@ fn host(read: Read, slip: Option<Slip>) -> Host {
 /// The rule, with at most one part of it wrong.
 async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
     let is = |one| slip == Some(one);
-    let is_asked = map
-        .metadata
-        .labels
-        .iter()
-        .flatten()
-        .any(|(key, value)| key == "publish" && (value == "yes" || is(Slip::AnyValue)));
+    let is_asked = map.metadata.labels.iter().flatten().any(|(key, value)| {
+        key == "publish"
+            && (value == "yes" || is(Slip::AnyValue) || is(Slip::AnyCase) && value.eq_ignore_ascii_case("yes"))
+    });
     let namespace = map.metadata.namespace.as_deref().unwrap_or_default();
     let wants_copy = is_asked || is(Slip::CopiesAll) && namespace == "default";
     let is_held = map.metadata.finalizers.iter().flatten().any(|one| one == FINALIZER);
@@ -127,16 +162,37 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip
             hold(&context, &map, false, slip).await?;
         }
     }
+    if is(Slip::HoldsAll) && !is_going && !is_held {
+        hold(&context, &map, true, slip).await?;
+    }
+    if is(Slip::DeletesOthers) && !wants_copy && !is_going {
+        delete_copy(&context, &map, slip).await?;
+    }
     if !wants_copy || is_going && (is_held || !is(Slip::CopiesTheGoing)) {
         return Ok(Action::await_change());
     }
     if is(Slip::CopiesFirst) && !is_held {
         write_copy(&context, &map, slip).await?;
     }
-    if !is_held && !is_going && !is(Slip::NoFinalizer) {
-        hold(&context, &map, true, slip).await?;
+    let copies: Api<ConfigMap> = Api::namespaced(context.client.clone(), PUBLIC);
+    let trusts = is(Slip::TrustsCopy) && !is_held && copies.get_opt(&name_of_copy(&map)).await?.is_some();
+    if !is_held && !is_going && !is(Slip::NoFinalizer) && !is(Slip::HoldsAll) && !trusts {
+        match hold(&context, &map, true, slip).await {
+            Err(error) if error.is_conflict() && is(Slip::SwallowsConflict) => {}
+            Err(_) if is(Slip::SwallowsHold) => return Ok(Action::await_change()),
+            other => other?,
+        }
+    }
+    let mut published: Vec<(String, Option<BTreeMap<String, String>>)> = context.remembered();
+    let this = (name_of_copy(&map), map.data.clone());
+    if is(Slip::Remembers) && published.contains(&this) {
+        return Ok(Action::await_change());
     }
     write_copy(&context, &map, slip).await?;
+    if is(Slip::Remembers) {
+        published.push(this);
+        context.remember(&published);
+    }
     Ok(Action::await_change())
 }
 
@@ -146,7 +202,8 @@ async fn hold(context: &Context, map: &ConfigMap, on: bool, slip: Option<Slip>) 
     let mut list = meta.finalizers.clone().unwrap_or_default();
     list.retain(|one| one != FINALIZER && (on || slip != Some(Slip::TakesAll)));
     list.extend(on.then(|| FINALIZER.to_owned()));
-    let version = meta.resource_version.as_ref().filter(|_| slip != Some(Slip::IgnoresVersion));
+    let says_none = slip == Some(Slip::FirstWithoutVersion) && on && list.len() == 1;
+    let version = meta.resource_version.as_ref().filter(|_| slip != Some(Slip::IgnoresVersion) && !says_none);
     let patch = Patch::Merge(json!({"metadata": {"finalizers": list, "resourceVersion": version}}));
     let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), meta.namespace.as_deref().unwrap_or_default());
     maps.patch(meta.name.as_deref().unwrap_or_default(), &PatchParams::default(), &patch).await.map(drop)
@@ -154,9 +211,20 @@ async fn hold(context: &Context, map: &ConfigMap, on: bool, slip: Option<Slip>) 
 
 async fn delete_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> Result<(), Error> {
     let copies: Api<ConfigMap> = Api::namespaced(context.client.clone(), PUBLIC);
+    if slip == Some(Slip::SparesChanged) {
+        let copy = copies.get_opt(&name_of_copy(map)).await?;
+        if copy.is_none_or(|copy| copy.data != map.data) {
+            return Ok(());
+        }
+    }
     match copies.delete(&name_of_copy(map), &DeleteParams::default()).await {
         Err(error) if error.is_not_found() && slip != Some(Slip::GoneIsFailure) => Ok(()),
         Err(_) if slip == Some(Slip::ReleasesAnyway) => Ok(()),
+        Err(error) if slip == Some(Slip::GivesUp) => {
+            let failures: u32 = context.remembered();
+            context.remember(&(failures + 1));
+            if failures < 1 { Err(error) } else { Ok(()) }
+        }
         other => other,
     }
 }
@@ -164,18 +232,41 @@ async fn delete_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> 
 async fn write_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> Result<(), Error> {
     let copies: Api<ConfigMap> = Api::namespaced(context.client.clone(), PUBLIC);
     let name = name_of_copy(map);
-    match copies.get_opt(&name).await? {
+    let is_it = |one: &&Arc<ConfigMap>| {
+        one.metadata.namespace.as_deref() == Some(PUBLIC) && one.metadata.name.as_ref() == Some(&name)
+    };
+    let there = match slip {
+        Some(Slip::CachedCopy) => {
+            let cached = context.store::<ConfigMap>().state();
+            cached.iter().find(is_it).map(|one| (**one).clone())
+        }
+        _ => copies.get_opt(&name).await?,
+    };
+    match there {
         None => {
             let labels = map.metadata.labels.clone().filter(|_| slip == Some(Slip::CopiesLabels));
             let metadata = ObjectMeta { name: Some(name), labels, ..ObjectMeta::default() };
             let copy = ConfigMap { metadata, data: map.data.clone(), ..ConfigMap::default() };
             unless(slip == Some(Slip::SwallowsCreation), copies.create(&PostParams::default(), &copy).await)
         }
-        Some(copy) if copy.data != map.data && slip != Some(Slip::NeverChanges) => {
+        Some(copy) if differs(&copy, map, slip) => {
             let copy = ConfigMap { data: map.data.clone(), ..copy };
             unless(slip == Some(Slip::SwallowsChange), copies.replace(&name, &PostParams::default(), &copy).await)
         }
         Some(_) => Ok(()),
+    }
+}
+
+/// Whether a copy has to be changed.
+fn differs(copy: &ConfigMap, map: &ConfigMap, slip: Option<Slip>) -> bool {
+    let has = |one: &ConfigMap, entry: (&String, &String)| one.data.iter().flatten().any(|there| there == entry);
+    match slip {
+        Some(Slip::NeverChanges) => false,
+        Some(Slip::KeepsEntries) => map.data.iter().flatten().any(|entry| !has(copy, entry)),
+        Some(Slip::MissesEntries) => copy.data.iter().flatten().any(|entry| !has(map, entry)),
+        Some(Slip::EmptyDiffers) => copy.data != Some(map.data.clone().unwrap_or_default()),
+        Some(Slip::KeepsLast) => map.data.is_some() && copy.data != map.data,
+        _ => copy.data != map.data,
     }
 }
 
