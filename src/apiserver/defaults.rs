@@ -408,7 +408,22 @@ fn driver_defaults(driver: &mut CSIDriver) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::object::Kind;
+
+    #[test]
+    fn a_port_of_a_slice_has_a_name_though_it_is_empty() {
+        let sent =
+            json!({"addressType": "IPv4", "endpoints": [], "ports": [{"port": 80}, {"name": "", "protocol": "UDP"}]});
+        let mut slice = Kind::EndpointSlice.decode(sent).unwrap();
+        set_defaults(&mut slice);
+        let ports = json!([{"name": "", "port": 80, "protocol": "TCP"}, {"name": "", "protocol": "UDP"}]);
+        assert_eq!(slice.to_json()["ports"], ports);
+        // What is told of it, and read there, is the same.
+        assert_eq!(Kind::EndpointSlice.decode(slice.to_json()), Ok(slice));
+    }
 
     #[test]
     fn an_image_without_a_tag_means_latest() {

@@ -55,6 +55,13 @@ impl<'a> Frame<'a> {
             }
         }
     }
+
+    fn struct_name(&self) -> Option<&'static str> {
+        match self {
+            Frame::Fields { of, .. } => of.map(|of| of.name),
+            Frame::List { .. } => None,
+        }
+    }
 }
 
 impl<'a> Document<'a> {
@@ -100,9 +107,12 @@ impl<'a> Document<'a> {
 
     /// The innermost struct; empty if there is none.
     fn struct_name(&self) -> &'static str {
-        let name =
-            |frame: &Frame<'_>| if let Frame::Fields { of: Some(of), .. } = frame { Some(of.name) } else { None };
-        self.around.iter().rev().find_map(name).unwrap_or_default()
+        self.around.iter().rev().find_map(Frame::struct_name).unwrap_or_default()
+    }
+
+    /// The outermost one.
+    fn outermost(&self) -> &'static str {
+        self.around.iter().find_map(Frame::struct_name).unwrap_or_default()
     }
 
     /// Go's `UnmarshalTypeError`.
@@ -224,7 +234,9 @@ impl Source for Document<'_> {
     fn is_some(&mut self) -> bool {
         // Inside a map or a list a zero value is a value.
         match self.around.last() {
-            Some(Frame::Fields { of: Some(of), .. }) => !omit::is_omitted(of.name, self.field(), self.json),
+            Some(Frame::Fields { of: Some(of), .. }) => {
+                !omit::is_omitted(self.outermost(), of.name, self.field(), self.json)
+            }
             _ => *self.json != Json::Null,
         }
     }

@@ -7,12 +7,14 @@
 
 use crate::object::json::Json;
 
-/// Whether `value`, written into the optional `field` of `struct_name`, is the same as nothing.
-pub fn is_omitted(struct_name: &str, field: &str, value: &Json) -> bool {
+/// Whether `value`, written into the optional `field` of `struct_name` somewhere in an `outermost`, is the same as nothing.
+pub fn is_omitted(outermost: &str, struct_name: &str, field: &str, value: &Json) -> bool {
     match value {
         Json::Null => true,
         Json::Array(items) => items.is_empty(),
         Json::Object(fields) => fields.is_empty() && is_map(struct_name, field),
+        // Two structs have this name: one in Endpoints, and one in slices, which is all pointers.
+        Json::String(_) if (outermost, struct_name, field) == ("EndpointSlice", "EndpointPort", "name") => false,
         Json::String(text) => text.is_empty() && !KEPT_STRINGS.contains(&field),
         Json::Bool(false) => PLAIN_BOOLS.contains(&field),
         Json::Number(number) if number == "0" => match (struct_name, field) {
@@ -65,3 +67,20 @@ const PLAIN_INTEGERS: [&str; 22] = [
     "numberUnavailable", "observedGeneration", "periodSeconds", "readyReplicas", "succeeded", "successThreshold",
     "timeoutSeconds", "unavailableReplicas", "updatedReplicas",
 ];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::object::Kind;
+
+    #[test]
+    fn the_port_of_a_slice_may_be_said_to_have_no_name() {
+        let ports = json!([{"name": "", "port": 80, "protocol": "TCP"}]);
+        let slice = Kind::EndpointSlice.decode(json!({"addressType": "IPv4", "endpoints": [], "ports": ports}));
+        assert_eq!(slice.unwrap().to_json()["ports"], ports);
+        let endpoints = Kind::Endpoints.decode(json!({"subsets": [{"ports": ports}]})).unwrap().to_json();
+        assert_eq!(endpoints["subsets"][0]["ports"], json!([{"port": 80, "protocol": "TCP"}]));
+    }
+}
