@@ -57,6 +57,8 @@ static PLAN: Plan = Plan {
         scenario!("operator", "no-site"),
         scenario!("operator", "anothers"),
         scenario!("operator", "others-site"),
+        scenario!("operator", "not-seen-yet"),
+        scenario!("operator", "others-write"),
         scenario!("operator", "again"),
         scenario!("operator", "no-number"),
         scenario!("operator", "negative"),
@@ -88,6 +90,15 @@ static PLAN: Plan = Plan {
         slip!("of replicas that are too many to count, a part is taken for all", Truncates),
         slip!("the Pods of all sites have the same label", OneLabel),
         slip!("the container has another name than site", OtherContainer),
+        slip!("an empty image is taken for one", EmptyImage),
+        slip!("replicas that are too large become a negative number", TurnsNegative),
+        slip!("if replicas are no number, it still follows the image", KeepsNumber),
+        slip!("it changes the Deployment of a site that is being deleted", ChangesGoing),
+        slip!("if the Deployment is there after all, it changes it, whoever it belongs to", TakesUnseen),
+        slip!("the status counts the Pods of somebody else's Deployment", ForeignStatus),
+        slip!("it puts a new Deployment in the place of the old one, and what others wrote into that is lost", Anew),
+        slip!("it takes any Deployment that the site controls for its own, whatever its name", AnyName),
+        slip!("of the owners of a Deployment it looks at the first only", FirstOwner),
     ],
 };
 
@@ -114,6 +125,15 @@ enum Slip {
     Truncates,
     OneLabel,
     OtherContainer,
+    EmptyImage,
+    TurnsNegative,
+    KeepsNumber,
+    ChangesGoing,
+    TakesUnseen,
+    ForeignStatus,
+    Anew,
+    AnyName,
+    FirstOwner,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -125,41 +145,62 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
     let is = |one| slip == Some(one);
     let meta = &site.metadata;
     let labelled = meta.labels.iter().flatten().any(|(key, value)| key == "kind" && value == "Site");
-    let is_going = meta.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion);
+    let all = context.store::<Deployment>().state();
+    let is_going = meta.deletion_timestamp.is_some()
+        && match slip {
+            Some(Slip::IgnoresDeletion) => false,
+            Some(Slip::ChangesGoing) => all.iter().all(|one| one.metadata.name != meta.name),
+            _ => true,
+        };
     if !labelled && !is(Slip::AllMaps) || is_going {
         return Ok(Action::await_change());
     }
-    let Some((replicas, image)) = asked(&site, slip) else {
+    let is_its = |one: &Deployment| is_its(&site, one, slip);
+    let known = all.iter().find(|one| one.metadata.name == meta.name && is_its(one));
+    let known = known.and_then(|one| one.spec.as_ref()).and_then(|spec| spec.replicas);
+    let Some((replicas, image)) = asked(&site, known, slip) else {
         let nonsense = || Err(Error::Other("that cannot be read".to_owned()));
         return if is(Slip::FailsAtNonsense) { nonsense() } else { Ok(Action::await_change()) };
     };
     let namespace = meta.namespace.as_deref().filter(|_| !is(Slip::InDefault)).unwrap_or("default");
     let name = meta.name.as_deref().unwrap_or_default();
     let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
-    let mut all = context.store::<Deployment>().state().into_iter();
+    let template = json!({"spec": {"containers": [{"name": container_name(slip), "image": image}]}});
+    let patch = Patch::Strategic(json!({"spec": {"replicas": replicas, "template": template}}));
+    let whole = deployment_for(&site, replicas, &image, slip);
     let is_here = |one: &Deployment| one.metadata.namespace == meta.namespace || is(Slip::AnyNamespace);
-    let Some(there) = all.find(|one| one.metadata.name == meta.name && is_here(one)) else {
-        let made = deployments.create(&PostParams::default(), &deployment_for(&site, replicas, &image, slip)).await;
-        return made
-            .map(drop)
-            .or_else(|error| if is(Slip::Swallows) { Ok(()) } else { Err(error) })
-            .map(|()| Action::await_change());
-    };
-    let is_its = controller_of(&there.metadata).is_some_and(|owner| match slip {
-        Some(Slip::OwnerByName) => Some(&owner.name) == meta.name.as_ref(),
-        _ => Some(&owner.uid) == meta.uid.as_ref(),
+    let there = all.iter().find(|one| match slip {
+        Some(Slip::AnyName) => is_its(one),
+        _ => one.metadata.name == meta.name && is_here(one),
     });
-    if !is_its && !is(Slip::TakesForeign) {
+    let Some(there) = there else {
+        match deployments.create(&PostParams::default(), &whole).await {
+            Err(error) if is(Slip::TakesUnseen) && error.is_already_exists() => {
+                deployments.patch(name, &PatchParams::default(), &patch).await?;
+            }
+            Err(error) if !is(Slip::Swallows) => return Err(error),
+            _ => {}
+        }
+        return Ok(Action::await_change());
+    };
+    let is_its = is_its(there);
+    if !is_its && !is(Slip::TakesForeign) && !is(Slip::ForeignStatus) {
         return Ok(Action::await_change());
     }
     let spec = there.spec.as_ref();
     let other_number = spec.and_then(|spec| spec.replicas) != Some(replicas) && !is(Slip::OnlyImage);
-    let container = spec.and_then(|spec| spec.template.spec.as_ref()).and_then(|spec| spec.containers.first());
+    let container = spec.and_then(|spec| spec.template.spec.as_ref()).and_then(|spec| {
+        let mut containers = spec.containers.iter();
+        containers.find(|one| one.name == container_name(slip))
+    });
     let other_image = container.and_then(|one| one.image.as_ref()) != Some(&image) && !is(Slip::OnlyReplicas);
-    if (other_number || other_image) && !is(Slip::NeverChanges) {
-        let template = json!({"spec": {"containers": [{"name": container_name(slip), "image": image}]}});
-        let patch = Patch::Strategic(json!({"spec": {"replicas": replicas, "template": template}}));
-        deployments.patch(name, &PatchParams::default(), &patch).await?;
+    let is_kept = is(Slip::NeverChanges) || is(Slip::ForeignStatus) && !is_its;
+    if (other_number || other_image) && !is_kept {
+        if is(Slip::Anew) {
+            deployments.replace(name, &PostParams::default(), &whole).await?;
+        } else {
+            deployments.patch(name, &PatchParams::default(), &patch).await?;
+        }
     }
     let pods = there.status.as_ref().and_then(|status| status.replicas).unwrap_or(0);
     let pods = if is(Slip::StatusAsked) { replicas } else { pods }.to_string();
@@ -171,17 +212,35 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
     Ok(Action::await_change())
 }
 
-/// How many replicas a site asks for, of which image; None if that cannot be read.
-fn asked(site: &ConfigMap, slip: Option<Slip>) -> Option<(i32, String)> {
+/// Whether a Deployment is the site's.
+fn is_its(site: &ConfigMap, one: &Deployment, slip: Option<Slip>) -> bool {
+    let controller = match slip {
+        Some(Slip::FirstOwner) => one.metadata.owner_references.as_ref().and_then(|all| all.first()),
+        _ => controller_of(&one.metadata),
+    };
+    controller.filter(|owner| owner.controller == Some(true)).is_some_and(|owner| match slip {
+        Some(Slip::OwnerByName) => Some(&owner.name) == site.metadata.name.as_ref(),
+        _ => Some(&owner.uid) == site.metadata.uid.as_ref(),
+    })
+}
+
+/// How many replicas a site asks for, of which image; None if that cannot be read. There are so many that are known.
+fn asked(site: &ConfigMap, known: Option<i32>, slip: Option<Slip>) -> Option<(i32, String)> {
     let data = site.data.as_ref()?;
     let text = data.get("replicas")?;
     let replicas = match slip {
         Some(Slip::Truncates) => text.parse().ok().map(|count: i64| count as i32),
+        Some(Slip::TurnsNegative) => text.parse().ok().map(|count: u32| count as i32),
         _ => text.parse().ok(),
     };
-    let replicas = replicas.filter(|count| *count >= 0);
-    let replicas = replicas.or((slip == Some(Slip::GuessesNumber)).then_some(1))?;
-    Some((replicas, data.get("image")?.clone()))
+    let replicas = replicas.filter(|count| *count >= 0 || slip == Some(Slip::TurnsNegative));
+    let replicas = replicas.or(match slip {
+        Some(Slip::GuessesNumber) => Some(1),
+        Some(Slip::KeepsNumber) => known,
+        _ => None,
+    })?;
+    let image = data.get("image").filter(|image| !image.is_empty() || slip == Some(Slip::EmptyImage));
+    Some((replicas, image?.clone()))
 }
 
 fn container_name(slip: Option<Slip>) -> &'static str {

@@ -6,10 +6,11 @@
 //!
 //! - each site has a Deployment of its own name: so many replicas, one container `site` with that image. Its Pods have the label
 //!   `app: NAME`. An owner reference names the site as its controller, so the garbage collector cleans up behind it;
-//! - if the site changes, the Deployment follows. If somebody changes or deletes the Deployment, it becomes again what the
-//!   site asks for;
+//! - if the site changes, the Deployment follows. If somebody changes the number or the image of the Deployment, or deletes it,
+//!   it becomes again what the site asks for. What else others write into it stays;
 //! - a Deployment of that name that is somebody else's is left alone, and so is a ConfigMap that is no site;
-//! - `replicas` that are no number from 0 upwards make nothing, and are not tried again until the site changes;
+//! - `replicas` that are no number from 0 upwards (or one too large for a Deployment), or no image (or an empty one), change
+//!   nothing, and are not tried again until the site changes;
 //! - the status says how many Pods the Deployment has (its `status.replicas`, as text). It is written only when it differs;
 //! - a site that is being deleted gets nothing any more.
 //!
@@ -37,7 +38,7 @@ pub async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>) -> Result<Ac
     }
     let data = site.data.clone().unwrap_or_default();
     let replicas = data.get("replicas").and_then(|text| text.parse().ok()).filter(|count: &i32| *count >= 0);
-    let (Some(replicas), Some(image)) = (replicas, data.get("image")) else {
+    let (Some(replicas), Some(image)) = (replicas, data.get("image").filter(|image| !image.is_empty())) else {
         return Ok(Action::await_change());
     };
     let (namespace, name) = (meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default());
@@ -55,7 +56,8 @@ pub async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>) -> Result<Ac
         let mut wanted = (*there).clone();
         let spec = wanted.spec.get_or_insert_default();
         spec.replicas = Some(replicas);
-        for container in spec.template.spec.iter_mut().flat_map(|spec| &mut spec.containers) {
+        let containers = spec.template.spec.iter_mut().flat_map(|spec| &mut spec.containers);
+        for container in containers.filter(|one| one.name == "site") {
             container.image = Some(image.clone());
         }
         deployments.replace(name, &PostParams::default(), &wanted).await?;
@@ -77,7 +79,7 @@ fn is_controlled_by(deployment: &Deployment, site: &ConfigMap) -> bool {
 /// The replicas and the image of a Deployment.
 fn asks(deployment: &Deployment) -> (Option<i32>, Option<&String>) {
     let Some(spec) = &deployment.spec else { return (None, None) };
-    let container = spec.template.spec.as_ref().and_then(|spec| spec.containers.first());
+    let container = spec.template.spec.as_ref().and_then(|spec| spec.containers.iter().find(|one| one.name == "site"));
     (spec.replicas, container.and_then(|container| container.image.as_ref()))
 }
 
