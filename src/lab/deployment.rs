@@ -4,9 +4,10 @@
 //! Left out: hash collisions, revisions, conditions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetSpec};
-use k8s_openapi::api::core::v1::PodTemplateSpec;
+use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::json;
 
@@ -16,7 +17,7 @@ use super::{Exercise, Judging};
 use crate::controllers::deployment::revision::equal_ignoring_hash;
 use crate::exercise::deployment::{TEMPLATE_HASH, template_hash};
 use crate::exercise::host::{Host, Read};
-use crate::exercise::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
+use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
 use crate::object::Kind;
 use crate::object::meta::{controller_of, controller_ref};
 
@@ -60,6 +61,7 @@ static PLAN: Plan = Plan {
         scenario!("deployment", "others-sets"),
         scenario!("deployment", "again"),
         scenario!("deployment", "templates"),
+        scenario!("deployment", "no-pods"),
         scenario!("deployment", "deleted"),
         scenario!("deployment", "one-call-fails"),
         scenario!("deployment", "broken-calls"),
@@ -84,6 +86,19 @@ static PLAN: Plan = Plan {
         slip!("it knows its ReplicaSets by the name of their controller: others may have that name too", OwnerByName),
         slip!("it takes ReplicaSets for its own that have it for an owner, though it does not control them", AnyOwner),
         slip!("the ReplicaSet does not have the label pod-template-hash itself", NoOwnHash),
+        slip!("if the name of its ReplicaSet is taken, it sizes what has the name, whoever controls that", TakesNamed),
+        slip!("if the name of its ReplicaSet is taken, it deletes what has the name", DeletesNamed),
+        slip!("of two templates it compares the metadata and the containers only", ContainersOnly),
+        slip!("it does not see that a label has gone from the template", LabelsWithin),
+        slip!("it empties the others only when today's ReplicaSet has its Pods", Waits),
+        slip!("it looks at how many Pods a ReplicaSet has, and not at how many it asks for", ByStatus),
+        slip!("the selector of the ReplicaSet has all labels of the template", AllLabels),
+        slip!(
+            "it writes the whole ReplicaSet as its cache knows it, and what others wrote meanwhile is lost",
+            Overwrites
+        ),
+        slip!("it sizes the ReplicaSet of a Deployment that is being deleted", SizesGoing),
+        slip!("it makes no ReplicaSet for a Deployment that asks for no Pods", NoneForNone),
     ],
 };
 
@@ -108,6 +123,16 @@ enum Slip {
     OwnerByName,
     AnyOwner,
     NoOwnHash,
+    TakesNamed,
+    DeletesNamed,
+    ContainersOnly,
+    LabelsWithin,
+    Waits,
+    ByStatus,
+    AllLabels,
+    Overwrites,
+    SizesGoing,
+    NoneForNone,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -117,9 +142,6 @@ fn host(read: Read, slip: Option<Slip>) -> Host {
 /// The rule, with at most one part of it wrong.
 async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
     let is = |one| slip == Some(one);
-    if deployment.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion) {
-        return Ok(Action::await_change());
-    }
     let namespace = deployment.metadata.namespace.as_deref().filter(|_| !is(Slip::InDefault)).unwrap_or("default");
     let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
     let mut mine = context.store::<ReplicaSet>().state();
@@ -128,10 +150,15 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
         Some(Slip::Newest) => mine.iter().max_by_key(|set| set.metadata.creation_timestamp.clone()),
         _ => mine.iter().find(|set| is_of_today(&deployment, set, slip)),
     };
-    let of_today = of_today.and_then(|set| set.metadata.name.clone());
+    let of_today = of_today.cloned();
+    let is_going = deployment.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion);
+    if is_going && (of_today.is_none() || !is(Slip::SizesGoing)) {
+        return Ok(Action::await_change());
+    }
     let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
     match (&of_today, mine.first()) {
         (Some(_), _) => {}
+        (None, _) if is(Slip::NoneForNone) && wanted == 0 => {}
         (None, Some(there)) if is(Slip::InPlace) => {
             let template = replica_set_for(&deployment, None).spec.and_then(|spec| spec.template);
             let patch = Patch::Merge(json!({"spec": {"template": {"spec": template.and_then(|one| one.spec)}}}));
@@ -140,17 +167,38 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
             return Ok(Action::await_change());
         }
         _ => match sets.create(&PostParams::default(), &replica_set_for(&deployment, slip)).await {
+            Err(error) if error.is_already_exists() && is(Slip::TakesNamed) => {
+                let patch = Patch::Merge(json!({"spec": {"replicas": wanted}}));
+                sets.patch(&name_for(&deployment), &PatchParams::default(), &patch).await?;
+            }
+            Err(error) if error.is_already_exists() && is(Slip::DeletesNamed) => {
+                sets.delete(&name_for(&deployment), &DeleteParams::default()).await?;
+                return Ok(Action::requeue(Duration::from_millis(200)));
+            }
             Err(error) if !error.is_already_exists() && !is(Slip::SwallowsErrors) => return Err(error),
             _ => {}
         },
     }
     for set in &mine {
-        let is_of_today = set.metadata.name == of_today;
+        let is_of_today = of_today.as_ref().is_some_and(|one| one.metadata.uid == set.metadata.uid);
         if is_of_today && is(Slip::NoFollow) || !is_of_today && is(Slip::OthersStay) {
             continue;
         }
+        if !is_of_today && is(Slip::Waits) && of_today.as_ref().map_or(0, pods) < wanted {
+            continue;
+        }
         let size = if is_of_today || is(Slip::AllAlike) { wanted } else { 0 };
-        if set.spec.as_ref().and_then(|spec| spec.replicas) != Some(size) || is(Slip::AlwaysSize) {
+        let is_other = match slip {
+            Some(Slip::AlwaysSize) => true,
+            Some(Slip::ByStatus) => pods(set) != size,
+            _ => set.spec.as_ref().and_then(|spec| spec.replicas) != Some(size),
+        };
+        if is_other && is(Slip::Overwrites) {
+            let mut whole = ReplicaSet::clone(set);
+            whole.metadata.resource_version = None;
+            whole.spec.get_or_insert_default().replicas = Some(size);
+            sets.replace(set.metadata.name.as_deref().unwrap_or_default(), &PostParams::default(), &whole).await?;
+        } else if is_other {
             let patch = Patch::Merge(json!({"spec": {"replicas": size}}));
             let name = set.metadata.name.as_deref().unwrap_or_default();
             match sets.patch(name, &PatchParams::default(), &patch).await {
@@ -160,6 +208,15 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
         }
     }
     Ok(Action::await_change())
+}
+
+/// How many Pods it has.
+fn pods(set: &Arc<ReplicaSet>) -> i32 {
+    set.status.as_ref().map_or(0, |status| status.replicas)
+}
+
+fn name_for(deployment: &Deployment) -> String {
+    replica_set_for(deployment, None).metadata.name.unwrap_or_default()
 }
 
 fn is_mine(deployment: &Deployment, set: &ReplicaSet, slip: Option<Slip>) -> bool {
@@ -184,8 +241,24 @@ fn is_of_today(deployment: &Deployment, set: &ReplicaSet, slip: Option<Slip>) ->
     let templates = deployment.spec.as_ref().map(|spec| &spec.template).zip(its);
     templates.is_some_and(|(wanted, its)| match slip {
         Some(Slip::ImagesOnly) => images(wanted) == images(its),
+        Some(Slip::ContainersOnly) => equal_ignoring_hash(&bare(wanted), &bare(its)),
+        Some(Slip::LabelsWithin) => {
+            let mut less = its.clone();
+            let wanted_labels = wanted.metadata.clone().unwrap_or_default().labels.unwrap_or_default();
+            if let Some(labels) = less.metadata.get_or_insert_default().labels.as_mut() {
+                labels.retain(|key, _| wanted_labels.contains_key(key));
+            }
+            equal_ignoring_hash(wanted, &less)
+        }
         _ => equal_ignoring_hash(wanted, its),
     })
+}
+
+/// A template with nothing but its metadata and containers.
+fn bare(template: &PodTemplateSpec) -> PodTemplateSpec {
+    let containers = template.spec.iter().flat_map(|spec| spec.containers.clone()).collect();
+    let spec = PodSpec { containers, ..PodSpec::default() };
+    PodTemplateSpec { metadata: template.metadata.clone(), spec: Some(spec) }
 }
 
 fn images(template: &PodTemplateSpec) -> Vec<Option<&String>> {
@@ -202,6 +275,9 @@ fn replica_set_for(deployment: &Deployment, slip: Option<Slip>) -> ReplicaSet {
     if !is(Slip::NoHash) {
         labels.insert(TEMPLATE_HASH.to_owned(), hash.clone());
         selector.match_labels.get_or_insert_default().insert(TEMPLATE_HASH.to_owned(), hash.clone());
+    }
+    if is(Slip::AllLabels) {
+        selector.match_labels = Some(labels.clone());
     }
     let name = deployment.metadata.name.clone().unwrap_or_default();
     let mut controller = controller_ref(deployment);

@@ -7,7 +7,9 @@
 //! - if there is none, make it. It is named `NAME-HASH`, and has the hash as the label `pod-template-hash` in its own labels,
 //!   in its selector and in the labels of its template. An owner reference names the Deployment as its controller;
 //! - it is as large as the Deployment asks; all others that the Deployment controls have 0 replicas. Do it all at once: how to
-//!   go step by step is the next exercise. A number that is right already is not written again.
+//!   go step by step is the next exercise. A number that is right already is not written again, and what others write into a
+//!   ReplicaSet stays;
+//! - a Deployment that is being deleted is left alone, and so are its ReplicaSets.
 //!
 //! Read the ReplicaSets from the cache. It is behind, so you may be called again before it shows what you have just made. Why
 //! is there never a second one? What does the API server say, and what do you make of that? Nobody expects you to remember
