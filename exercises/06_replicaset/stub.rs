@@ -7,7 +7,8 @@
 //! - `spec.replicas` Pods that it controls and that count: neither being deleted nor ended (phase `Succeeded`, `Failed`);
 //! - new ones made from `spec.template`, with a `generateName` and an owner reference that names the set as controller;
 //! - if there are too many, those go first that are not ready;
-//! - `status.replicas`, `status.readyReplicas` and `status.observedGeneration`, written only when they differ.
+//! - `status.replicas` and `status.readyReplicas` of the Pods that count, and `status.observedGeneration`: written only when
+//!   they differ. What others write into the status stays.
 //!
 //! A ReplicaSet that is being deleted is left alone, and so are its Pods: they are the garbage collector's business.
 //!

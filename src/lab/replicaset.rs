@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
@@ -61,6 +61,7 @@ static PLAN: Plan = Plan {
         scenario!("replicaset", "other-conditions"),
         scenario!("replicaset", "refused"),
         scenario!("replicaset", "no-more"),
+        scenario!("replicaset", "one-for-good"),
         scenario!("replicaset", "one-call-fails"),
         scenario!("replicaset", "broken-calls"),
     ],
@@ -92,6 +93,12 @@ static PLAN: Plan = Plan {
         slip!("it does nothing for a ReplicaSet that asks for no Pods", IgnoresNone),
         slip!("it counts Pods that have succeeded", CountsSucceeded),
         slip!("it takes a Pod that runs for ready when one has to go", RunningIsReady),
+        slip!("it creates no Pods for a ReplicaSet that is being deleted, but does all else", BarsCreations),
+        slip!("its status counts Pods that are being deleted or have ended", StatusCountsAll),
+        slip!("its status says how many Pods are asked for, before they are there", StatusAsked),
+        slip!("it numbers its Pods, and so a name may be taken", Numbered),
+        slip!("it deletes Pods that have ended", DeletesEnded),
+        slip!("it writes its status as a whole, and what others wrote into it is lost", WholeStatus),
     ],
 };
 
@@ -124,6 +131,12 @@ enum Slip {
     IgnoresNone,
     CountsSucceeded,
     RunningIsReady,
+    BarsCreations,
+    StatusCountsAll,
+    StatusAsked,
+    Numbered,
+    DeletesEnded,
+    WholeStatus,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -133,7 +146,8 @@ fn host(read: Read, slip: Option<Slip>) -> Host {
 /// The rule, with at most one part of it wrong.
 async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
     let is = |one| slip == Some(one);
-    if set.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion) {
+    let is_going = set.metadata.deletion_timestamp.is_some();
+    if is_going && !is(Slip::IgnoresDeletion) && !is(Slip::BarsCreations) {
         return Ok(Action::await_change());
     }
     let namespace = set.metadata.namespace.clone().filter(|_| !is(Slip::InDefault)).unwrap_or("default".to_owned());
@@ -142,17 +156,45 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         true => context.store::<Pod>().state().iter().map(|pod| (**pod).clone()).collect(),
         false => pods.list(&ListParams::default()).await?.items,
     };
-    let mut mine: Vec<Pod> = there.into_iter().filter(|pod| counts(&set, pod, slip)).collect();
+    let is_its =
+        |pod: &&Pod| controller_of(&pod.metadata).map(|owner| owner.uid.as_str()) == set.metadata.uid.as_deref();
+    let all = there.iter().filter(is_its);
+    let seen: Vec<Pod> = match slip {
+        Some(Slip::StatusCountsAll) => all.cloned().collect(),
+        _ => there.iter().filter(|pod| counts(&set, pod, slip)).cloned().collect(),
+    };
+    let mut mine: Vec<Pod> = there.iter().filter(|pod| counts(&set, pod, slip)).cloned().collect();
+    if is(Slip::DeletesEnded) {
+        let has_ended = |pod: &&Pod| pod.metadata.deletion_timestamp.is_none() && !is_active(pod);
+        for pod in there.iter().filter(is_its).filter(has_ended) {
+            pods.delete(pod.metadata.name.as_deref().unwrap_or_default(), &DeleteParams::default()).await?;
+        }
+    }
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
     let wanted = usize::try_from(wanted).unwrap_or(0) + usize::from(is(Slip::OneTooMany) && mine.is_empty());
     if wanted == 0 && is(Slip::IgnoresNone) {
         return Ok(Action::await_change());
     }
-    let ready = mine.iter().filter(|pod| is_ready(pod)).count();
-    let status = (mine.len() as i32, ready as i32, set.metadata.generation);
-    let missing = if is(Slip::CreatesAll) && mine.len() < wanted { wanted } else { wanted.saturating_sub(mine.len()) };
-    for _ in 0..missing {
-        match pods.create(&PostParams::default(), &pod_of(&set, slip)).await {
+    let ready = seen.iter().filter(|pod| is_ready(pod)).count();
+    let count = if is(Slip::StatusAsked) { wanted } else { seen.len() };
+    let status = (count as i32, ready as i32, set.metadata.generation);
+    if is(Slip::StatusAsked) && written(&set) != status {
+        write(&set, &context, &namespace, status, slip).await?;
+    }
+    let missing = if is_going && is(Slip::BarsCreations) {
+        0
+    } else if is(Slip::CreatesAll) && mine.len() < wanted {
+        wanted
+    } else {
+        wanted.saturating_sub(mine.len())
+    };
+    for n in 0..missing {
+        let mut pod = pod_of(&set, slip);
+        if is(Slip::Numbered) {
+            let name = pod.metadata.generate_name.take().unwrap_or_default();
+            pod.metadata.name = Some(format!("{name}{}", mine.len() + n));
+        }
+        match pods.create(&PostParams::default(), &pod).await {
             Err(_) if is(Slip::SwallowsCreations) => {}
             other => drop(other?),
         }
@@ -171,21 +213,44 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     }
     let writes = written(&set) != status || is(Slip::AlwaysStatus) || is(Slip::SameStatus);
     if writes && !is(Slip::NoStatus) {
-        let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), &namespace);
-        let (replicas, ready, generation) = status;
-        let mut patch =
-            json!({"status": {"replicas": replicas, "readyReplicas": ready, "observedGeneration": generation}});
-        if is(Slip::AlwaysStatus) {
-            let message = set.metadata.resource_version.clone();
-            patch["status"]["conditions"] = json!([{"type": "Synced", "status": "True", "message": message}]);
-        }
-        let name = set.metadata.name.as_deref().unwrap_or_default();
-        match sets.patch_status(name, &PatchParams::default(), &Patch::Merge(patch)).await {
+        match write(&set, &context, &namespace, status, slip).await {
             Err(error) if !is(Slip::SwallowsStatus) => return Err(error),
             _ => {}
         }
     }
     Ok(Action::await_change())
+}
+
+/// Writes a status: how many Pods, how many of them are ready, and what generation asks for them.
+async fn write(
+    set: &ReplicaSet,
+    context: &Context,
+    namespace: &str,
+    (replicas, ready, generation): (i32, i32, Option<i64>),
+    slip: Option<Slip>,
+) -> Result<(), Error> {
+    let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
+    let name = set.metadata.name.as_deref().unwrap_or_default();
+    let mut patch = json!({"status": {"replicas": replicas, "readyReplicas": ready, "observedGeneration": generation}});
+    match slip {
+        Some(Slip::WholeStatus) => {
+            let mut whole = set.clone();
+            whole.metadata.resource_version = None;
+            whole.status = Some(ReplicaSetStatus {
+                replicas,
+                ready_replicas: Some(ready),
+                observed_generation: generation,
+                ..ReplicaSetStatus::default()
+            });
+            return sets.replace_status(name, &PostParams::default(), &whole).await.map(drop);
+        }
+        Some(Slip::AlwaysStatus) => {
+            let message = set.metadata.resource_version.clone();
+            patch["status"]["conditions"] = json!([{"type": "Synced", "status": "True", "message": message}]);
+        }
+        _ => {}
+    }
+    sets.patch_status(name, &PatchParams::default(), &Patch::Merge(patch)).await.map(drop)
 }
 
 /// What the status says.

@@ -7,7 +7,8 @@
 //! - `spec.replicas` Pods that it controls and that count: neither being deleted nor ended (phase `Succeeded`, `Failed`);
 //! - new ones made from `spec.template`, with a `generateName` and an owner reference that names the set as controller;
 //! - if there are too many, those go first that are not ready;
-//! - `status.replicas`, `status.readyReplicas` and `status.observedGeneration`, written only when they differ.
+//! - `status.replicas` and `status.readyReplicas` of the Pods that count, and `status.observedGeneration`: written only when
+//!   they differ. What others write into the status stays.
 //!
 //! A ReplicaSet that is being deleted is left alone, and so are its Pods: they are the garbage collector's business.
 //!
@@ -36,6 +37,7 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), &namespace);
     let mut mine = pods.list(&ListParams::default()).await?.items;
     mine.retain(|pod| is_controlled_by(pod, &set) && is_active(pod));
+    let seen = (mine.len() as i32, mine.iter().filter(|pod| is_ready(pod)).count() as i32, set.metadata.generation);
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1) as usize;
 
     for _ in mine.len()..wanted {
@@ -50,7 +52,6 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
         }
     }
 
-    let seen = (mine.len() as i32, mine.iter().filter(|pod| is_ready(pod)).count() as i32, set.metadata.generation);
     let status = set.status.clone().unwrap_or_default();
     if seen != (status.replicas, status.ready_replicas.unwrap_or(0), status.observed_generation) {
         let patch = json!({"status": {"replicas": seen.0, "readyReplicas": seen.1, "observedGeneration": seen.2}});
