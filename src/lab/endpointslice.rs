@@ -18,7 +18,7 @@ use crate::controllers::endpoint_slice::service_of;
 use crate::controllers::service_pods::selector_of;
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
-use crate::object::meta::controller_ref;
+use crate::object::meta::{controller_of, controller_ref};
 use crate::object::pod::{has_ended, is_ready};
 use crate::object::selector::Selector;
 use crate::object::{Key, Kind, Object, Pod};
@@ -56,11 +56,14 @@ static PLAN: Plan = Plan {
         scenario!("endpointslice", "ready-and-not"),
         scenario!("endpointslice", "changes"),
         scenario!("endpointslice", "elsewhere"),
+        scenario!("endpointslice", "other-services"),
         scenario!("endpointslice", "ports"),
         scenario!("endpointslice", "other-port"),
         scenario!("endpointslice", "going"),
         scenario!("endpointslice", "ended"),
         scenario!("endpointslice", "none-left"),
+        scenario!("endpointslice", "others-slices"),
+        scenario!("endpointslice", "slice-late"),
         scenario!("endpointslice", "no-selector"),
         scenario!("endpointslice", "deleted"),
         scenario!("endpointslice", "one-call-fails"),
@@ -90,6 +93,27 @@ static PLAN: Plan = Plan {
         slip!("the slice has the first port of the Service only", FirstPort),
         slip!("Pods that have failed keep their endpoints", KeepsFailed),
         slip!("Pods that are being deleted are said not to serve, though they still answer", GoingServesNot),
+        slip!("a Service that has no address of its own gets no slice", NoHeadless),
+        slip!("only a Service of type ClusterIP gets a slice", OnlyInside),
+        slip!("a Service without ports gets no slice", NoPorts),
+        slip!(
+            "a port without a name is written without one; the API server says \"\", so that it always differs",
+            Nameless
+        ),
+        slip!("it takes any slice with the label of its Service for the one it makes", FindsByLabel),
+        slip!("it takes any slice that its Service controls for the one it makes", FindsByOwner),
+        slip!("it puts a new slice in the place of the one that is there: what others wrote into it is lost", Replaces),
+        slip!("a slice that its cache does not show yet is deleted and made anew", MakesUnseenAnew),
+        slip!("that only the protocol of a port has changed is not seen", IgnoresProtocol),
+        slip!("it leaves out the appProtocol of a port", NoAppProtocol),
+        slip!("a label whose value only begins like that of the selector is enough", BeginsLike),
+        slip!("an endpoint has all addresses of its Pod, of IPv6 too", AllAddresses),
+        slip!("the slice loses its owner reference when it is changed", DropsOwner),
+        slip!("an empty slice is written again each time", EmptyDiffers),
+        slip!("a slice without ports is written again each time", NoPortsDiffer),
+        slip!("the Pods are in the order of the numbers in their names: web-2 before web-10", ByNumber),
+        slip!("Pods with the same address get one endpoint", OneForAddress),
+        slip!("Pods in the network of their node get no endpoint", NoHostNetwork),
     ],
 };
 
@@ -137,6 +161,24 @@ enum Slip {
     FirstPort,
     KeepsFailed,
     GoingServesNot,
+    NoHeadless,
+    OnlyInside,
+    NoPorts,
+    Nameless,
+    FindsByLabel,
+    FindsByOwner,
+    Replaces,
+    MakesUnseenAnew,
+    IgnoresProtocol,
+    NoAppProtocol,
+    BeginsLike,
+    AllAddresses,
+    DropsOwner,
+    EmptyDiffers,
+    NoPortsDiffer,
+    ByNumber,
+    OneForAddress,
+    NoHostNetwork,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -150,10 +192,15 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
     let none = Default::default();
     let selector = selector_of(&service).or(is(Slip::NoSelector).then_some(&none));
     let Some(selector) = selector.filter(|_| !is_going) else { return Ok(Action::await_change()) };
+    if is_passed_over(&service, slip) {
+        return Ok(Action::await_change());
+    }
     let selects = |pod: &Arc<Pod>| {
         let labels = pod.metadata.labels.as_ref();
         let has = |(key, value): (&String, &String)| match labels.and_then(|labels| labels.get(key)) {
-            Some(there) => there == value || is(Slip::KeysOnly),
+            Some(there) => {
+                there == value || is(Slip::KeysOnly) || is(Slip::BeginsLike) && there.starts_with(value.as_str())
+            }
             None => false,
         };
         let chosen = if is(Slip::AnyLabel) { selector.iter().any(has) } else { selector.iter().all(has) };
@@ -162,7 +209,21 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
     let mut pods = context.store::<Pod>().state();
     pods.retain(selects);
     pods.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
-    let endpoints: Vec<Endpoint> = pods.iter().filter_map(|pod| endpoint(pod, slip)).collect();
+    if is(Slip::ByNumber) {
+        pods.sort_by_key(|pod| pod.metadata.name.as_deref().map(str::len));
+    }
+    if is(Slip::NoHostNetwork) {
+        pods.retain(|pod| pod.spec.as_ref().and_then(|spec| spec.host_network) != Some(true));
+    }
+    let mut endpoints: Vec<Endpoint> = pods.iter().filter_map(|pod| endpoint(pod, slip)).collect();
+    if is(Slip::OneForAddress) {
+        let mut seen = Vec::new();
+        endpoints.retain(|one| {
+            let is_new = !seen.contains(&one.addresses);
+            seen.push(one.addresses.clone());
+            is_new
+        });
+    }
     let declared = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
     let most = if is(Slip::FirstPort) { 1 } else { declared.len() };
     let ports: Vec<EndpointPort> = declared.iter().take(most).map(|declared| port(declared, slip)).collect();
@@ -171,29 +232,78 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
     let slices: Api<EndpointSlice> = Api::namespaced(context.client.clone(), namespace);
     let slice = slice_of(&service, endpoints.clone(), ports.clone(), slip);
     let is_its = |there: &Arc<EndpointSlice>| {
-        there.metadata.name == service.metadata.name && there.metadata.namespace == service.metadata.namespace
+        let there = &there.metadata;
+        let is_found = match slip {
+            Some(Slip::FindsByLabel) => {
+                there.labels.iter().flatten().any(|(key, of)| key == SERVICE_NAME && of == name)
+            }
+            Some(Slip::FindsByOwner) => {
+                controller_of(there).is_some_and(|owner| Some(&owner.uid) == service.metadata.uid.as_ref())
+            }
+            _ => there.name == service.metadata.name,
+        };
+        is_found && there.namespace == service.metadata.namespace
     };
     match context.store::<EndpointSlice>().state().into_iter().find(is_its) {
         Some(_) if endpoints.is_empty() && is(Slip::DeletesEmpty) => {
             slices.delete(name, &DeleteParams::default()).await?;
+        }
+        None if is(Slip::MakesUnseenAnew) => {
+            if slices.get_opt(name).await?.is_some() {
+                slices.delete(name, &DeleteParams::default()).await?;
+            }
+            slices.create(&PostParams::default(), &slice).await?;
         }
         None => match slices.create(&PostParams::default(), &slice).await {
             Err(_) if is(Slip::Swallows) => {}
             other => drop(other?),
         },
         Some(_) if is(Slip::NeverChanges) => {}
-        Some(there) if there.endpoints.as_deref().unwrap_or_default() != endpoints || there.ports != slice.ports => {
-            if is(Slip::MakesAnew) {
+        Some(there) if !says(&there, &endpoints, &ports, slip) => {
+            if is(Slip::Replaces) {
+                slices.replace(name, &PostParams::default(), &slice).await?;
+            } else if is(Slip::MakesAnew) {
                 slices.delete(name, &DeleteParams::default()).await?;
                 slices.create(&PostParams::default(), &slice).await?;
             } else {
-                let patch = Patch::Merge(json!({"endpoints": endpoints, "ports": ports}));
+                let mut patch = json!({"endpoints": endpoints, "ports": ports});
+                if is(Slip::DropsOwner) {
+                    patch["metadata"] = json!({"ownerReferences": []});
+                }
+                let patch = Patch::Merge(patch);
                 slices.patch(name, &PatchParams::default(), &patch).await?;
             }
         }
         Some(_) => {}
     }
     Ok(Action::await_change())
+}
+
+/// Whether a wrong solution does nothing for a Service of this sort.
+fn is_passed_over(service: &Service, slip: Option<Slip>) -> bool {
+    let Some(spec) = &service.spec else { return false };
+    match slip {
+        Some(Slip::NoHeadless) => spec.cluster_ip.as_deref() == Some("None"),
+        Some(Slip::OnlyInside) => spec.type_.as_deref() != Some("ClusterIP"),
+        Some(Slip::NoPorts) => spec.ports.as_deref().unwrap_or_default().is_empty(),
+        _ => false,
+    }
+}
+
+/// Whether a slice says just this.
+fn says(slice: &EndpointSlice, endpoints: &[Endpoint], ports: &[EndpointPort], slip: Option<Slip>) -> bool {
+    let number = |port: &EndpointPort| (port.name.clone(), port.port);
+    let there = slice.ports.as_deref().unwrap_or_default();
+    let same_ports = match slip {
+        Some(Slip::IgnoresProtocol) => there.iter().map(number).eq(ports.iter().map(number)),
+        Some(Slip::NoPortsDiffer) => slice.ports.as_deref() == Some(ports),
+        _ => there == ports,
+    };
+    let same_endpoints = match slip {
+        Some(Slip::EmptyDiffers) => slice.endpoints.as_deref() == Some(endpoints),
+        _ => slice.endpoints.as_deref().unwrap_or_default() == endpoints,
+    };
+    same_ports && same_endpoints
 }
 
 fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
@@ -211,7 +321,9 @@ fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
     let ready = (serving || is(Slip::IgnoresReadiness)) && (!terminating || is(Slip::GoingIsReady));
     let serving = serving && !(terminating && is(Slip::GoingServesNot));
     let conditions = EndpointConditions { ready: Some(ready), serving: Some(serving), terminating: Some(terminating) };
-    Some(Endpoint { addresses: vec![address], conditions: Some(conditions), ..Endpoint::default() })
+    let all = pod.status.iter().flat_map(|status| status.pod_ips.iter().flatten());
+    let addresses = if is(Slip::AllAddresses) { all.map(|one| one.ip.clone()).collect() } else { vec![address] };
+    Some(Endpoint { addresses, conditions: Some(conditions), ..Endpoint::default() })
 }
 
 fn port(declared: &ServicePort, slip: Option<Slip>) -> EndpointPort {
@@ -220,8 +332,8 @@ fn port(declared: &ServicePort, slip: Option<Slip>) -> EndpointPort {
         _ => declared.port,
     };
     EndpointPort {
-        app_protocol: declared.app_protocol.clone(),
-        name: Some(declared.name.clone().unwrap_or_default()),
+        app_protocol: declared.app_protocol.clone().filter(|_| slip != Some(Slip::NoAppProtocol)),
+        name: declared.name.clone().or((slip != Some(Slip::Nameless)).then(String::new)),
         port: Some(port),
         protocol: declared.protocol.clone(),
     }

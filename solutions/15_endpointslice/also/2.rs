@@ -4,10 +4,11 @@
 //! with a selector has one slice, of its own name and in its own namespace:
 //!
 //! - an endpoint for each Pod that has all labels of the selector and an address, and that has not ended (phase `Succeeded`,
-//!   `Failed`), in the order of the Pods' names: `addresses` has the Pod's address;
+//!   `Failed`), in the order of the Pods' names: `addresses` has the Pod's address (`podIP`);
 //! - `conditions.serving`: its condition Ready is `True`; `conditions.terminating`: it is being deleted; `conditions.ready`:
 //!   the first, and not the second;
-//! - `ports`: those of the Service, with the number at which the Pods listen (`targetPort`, here always a number);
+//! - `ports`: those of the Service, `appProtocol` too, with the number at which the Pods listen (`targetPort`, here always a
+//!   number). In a slice the API server says `""` for a name that is missing, and nothing for a list that is empty;
 //! - the label `kubernetes.io/service-name`, and an owner reference that names the Service as its controller.
 //!
 //! A slice that is there is changed, and only if it has to be; kube-proxy hears of each change. If no Pod is left, it stays, and
@@ -59,8 +60,14 @@ pub async fn reconcile(service: Arc<Service>, context: Arc<Context>) -> Result<A
     let none = Vec::new();
     let ports = value["spec"]["ports"].as_array().unwrap_or(&none).iter();
     let ports: Vec<_> = ports
-        .map(|port| json!({"name": port["name"], "port": port["targetPort"], "protocol": port["protocol"]}))
+        .map(|port| {
+            let name = port["name"].as_str().unwrap_or_default();
+            let (number, protocol) = (&port["targetPort"], &port["protocol"]);
+            json!({"name": name, "port": number, "protocol": protocol, "appProtocol": port["appProtocol"]})
+        })
         .collect();
+    let ports: Vec<EndpointPort> =
+        serde_json::from_value(json!(ports)).map_err(|error| Error::Other(error.to_string()))?;
     let name = meta.name.clone().unwrap_or_default();
     let slices: Api<EndpointSlice> =
         Api::namespaced(context.client.clone(), meta.namespace.as_deref().unwrap_or_default());
@@ -81,7 +88,7 @@ pub async fn reconcile(service: Arc<Service>, context: Arc<Context>) -> Result<A
         slices.create(&PostParams::default(), &slice).await?;
         return done;
     };
-    let is = json!([there.endpoints.unwrap_or_default(), there.ports]);
+    let is = json!([there.endpoints.unwrap_or_default(), there.ports.unwrap_or_default()]);
     if is != json!([endpoints, ports]) {
         let patch = json!({"endpoints": endpoints, "ports": ports});
         slices.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await?;

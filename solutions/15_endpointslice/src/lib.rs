@@ -4,10 +4,11 @@
 //! with a selector has one slice, of its own name and in its own namespace:
 //!
 //! - an endpoint for each Pod that has all labels of the selector and an address, and that has not ended (phase `Succeeded`,
-//!   `Failed`), in the order of the Pods' names: `addresses` has the Pod's address;
+//!   `Failed`), in the order of the Pods' names: `addresses` has the Pod's address (`podIP`);
 //! - `conditions.serving`: its condition Ready is `True`; `conditions.terminating`: it is being deleted; `conditions.ready`:
 //!   the first, and not the second;
-//! - `ports`: those of the Service, with the number at which the Pods listen (`targetPort`, here always a number);
+//! - `ports`: those of the Service, `appProtocol` too, with the number at which the Pods listen (`targetPort`, here always a
+//!   number). In a slice the API server says `""` for a name that is missing, and nothing for a list that is empty;
 //! - the label `kubernetes.io/service-name`, and an owner reference that names the Service as its controller.
 //!
 //! A slice that is there is changed, and only if it has to be; kube-proxy hears of each change. If no Pod is left, it stays, and
@@ -70,7 +71,7 @@ pub async fn reconcile(service: Arc<Service>, context: Arc<Context>) -> Result<A
 
 /// Whether a slice says just this.
 fn says(slice: &EndpointSlice, endpoints: &[Endpoint], ports: &[EndpointPort]) -> bool {
-    slice.endpoints.as_deref().unwrap_or_default() == endpoints && slice.ports.as_deref() == Some(ports)
+    slice.endpoints.as_deref().unwrap_or_default() == endpoints && slice.ports.as_deref().unwrap_or_default() == ports
 }
 
 /// Where a Pod is, if it can be reached.
