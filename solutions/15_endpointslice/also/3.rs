@@ -53,7 +53,8 @@ pub async fn reconcile(service: Arc<Service>, context: Arc<Context>) -> Result<A
     let wanted = new_slice(&service, endpoints, ports);
     let is_its = |slice: &&Arc<EndpointSlice>| {
         let mut owners = slice.metadata.owner_references.iter().flatten();
-        owners.any(|owner| Some(&owner.uid) == service.metadata.uid.as_ref())
+        slice.metadata.name == service.metadata.name
+            && owners.any(|owner| Some(&owner.uid) == service.metadata.uid.as_ref())
     };
     let all = context.store::<EndpointSlice>().state();
     let Some(there) = all.iter().find(is_its) else {
