@@ -72,7 +72,6 @@ const PLAIN_INTEGERS: [&str; 22] = [
 mod tests {
     use serde_json::json;
 
-    use super::*;
     use crate::object::Kind;
 
     #[test]
