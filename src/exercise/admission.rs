@@ -1,12 +1,11 @@
 //! Exercise 05: a new Pod, and what the API server has beside it.
 
-use std::collections::BTreeSet;
-
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount, Toleration};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::object::patch::diff_merge;
 use crate::process;
 
 /// What the API server looks at beside the Pod.
@@ -40,16 +39,15 @@ pub struct Admitted {
     pub priority: Option<i32>,
     /// `tolerations`.
     pub tolerations: Vec<Toleration>,
-    /// What else is not as it was: `spec.nodeName`.
-    pub changed: Vec<String>,
+    /// What else is not as it was, as a merge patch.
+    pub changed: Value,
 }
 
 /// What is looked at of an admitted Pod, which was another one before.
 pub fn admitted(before: &Pod, pod: &Pod) -> Admitted {
     let spec = pod.spec.clone().unwrap_or_default();
     let containers = spec.init_containers.iter().flatten().chain(&spec.containers);
-    let mut changed = Vec::new();
-    compare("", &json!(all_else(before)), &json!(all_else(pod)), &mut changed);
+    let changed = diff_merge(&json!(all_else(before)), &json!(all_else(pod)));
     Admitted {
         pull_policies: containers.map(|one| one.image_pull_policy.clone()).collect(),
         account: spec.service_account_name,
@@ -69,25 +67,6 @@ fn all_else(pod: &Pod) -> Pod {
     let containers = spec.init_containers.iter_mut().flatten().chain(&mut spec.containers);
     containers.for_each(|container| container.image_pull_policy = None);
     pod
-}
-
-/// Notes the paths of the fields that differ.
-fn compare(path: &str, before: &Value, after: &Value, changed: &mut Vec<String>) {
-    match (before, after) {
-        (Value::Object(one), Value::Object(two)) => {
-            let keys: BTreeSet<&String> = one.keys().chain(two.keys()).collect();
-            for key in keys {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                compare(&path, &before[key.as_str()], &after[key.as_str()], changed);
-            }
-        }
-        (Value::Array(one), Value::Array(two)) if one.len() == two.len() => {
-            let each = (0..).zip(one.iter().zip(two));
-            each.for_each(|(n, (one, two))| compare(&format!("{path}[{n}]"), one, two, changed));
-        }
-        _ if before != after => changed.push(path.to_owned()),
-        _ => {}
-    }
 }
 
 /// Answers with this function.

@@ -15,7 +15,7 @@ use crate::controllers::pods::is_active;
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, PostParams};
 use crate::object::meta::controller_of;
-use crate::object::pod::has_ended;
+use crate::object::pod::{has_ended, phase_of};
 use crate::object::{Kind, Pod};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -129,10 +129,6 @@ fn expect(context: &Context, uid: &str, more: i32, slip: Option<Slip>) {
     context.remember(&expected);
 }
 
-fn has_succeeded(pod: &Pod) -> bool {
-    pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Succeeded")
-}
-
 fn observe(old: Option<Pod>, new: Option<Pod>, context: &Context, slip: Option<Slip>) {
     let is = |one| slip == Some(one);
     let arrived = match (&old, &new) {
@@ -173,7 +169,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         controller_of(&pod.metadata).is_some_and(controls)
             && (is_active(pod)
                 || is(Slip::CountsGoing) && !has_ended(pod)
-                || is(Slip::CountsSucceeded) && has_succeeded(pod))
+                || is(Slip::CountsSucceeded) && phase_of(pod.status.as_deref()) == "Succeeded")
     };
     let mine: Vec<Arc<Pod>> = there.into_iter().filter(is_mine).collect();
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1).max(0) as usize;

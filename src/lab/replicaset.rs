@@ -14,7 +14,7 @@ use crate::controllers::pods::{is_active, pod_from_template};
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
 use crate::object::meta::{controller_of, controller_ref};
-use crate::object::pod::is_ready;
+use crate::object::pod::{is_ready, phase_of};
 use crate::object::{Kind, Pod};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -200,7 +200,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         }
     }
     mine.sort_by_key(|pod| match slip {
-        Some(Slip::RunningIsReady) => phase(pod) == Some("Running"),
+        Some(Slip::RunningIsReady) => phase_of(pod.status.as_deref()) == "Running",
         _ => is_ready(pod) != is(Slip::DeletesReady),
     });
     let too_many = if is(Slip::NeverDeletes) { 0 } else { mine.len().saturating_sub(wanted) };
@@ -259,10 +259,6 @@ fn written(set: &ReplicaSet) -> (i32, i32, Option<i64>) {
     (status.replicas, status.ready_replicas.unwrap_or(0), status.observed_generation)
 }
 
-fn phase(pod: &Pod) -> Option<&str> {
-    pod.status.as_ref().and_then(|status| status.phase.as_deref())
-}
-
 fn counts(set: &ReplicaSet, pod: &Pod, slip: Option<Slip>) -> bool {
     let is = |one| slip == Some(one);
     let mine = || controller_of(&pod.metadata).map(|owner| owner.uid.as_str()) == set.metadata.uid.as_deref();
@@ -283,7 +279,9 @@ fn counts(set: &ReplicaSet, pod: &Pod, slip: Option<Slip>) -> bool {
     };
     let active = match slip {
         Some(Slip::CountsTerminating) => is_active(&Pod { metadata: ObjectMeta::default(), ..pod.clone() }),
-        Some(Slip::CountsSucceeded) if phase(pod) == Some("Succeeded") => pod.metadata.deletion_timestamp.is_none(),
+        Some(Slip::CountsSucceeded) if phase_of(pod.status.as_deref()) == "Succeeded" => {
+            pod.metadata.deletion_timestamp.is_none()
+        }
         _ => is(Slip::CountsEnded) && pod.metadata.deletion_timestamp.is_none() || is_active(pod),
     };
     chosen && active

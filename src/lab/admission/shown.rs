@@ -44,7 +44,7 @@ pub(super) fn answer(case: &Case, answer: &Result<Admitted, String>) -> Vec<Part
         part("left as priorityClassName", admitted.class.clone()),
         part("left as priority", json!(admitted.priority)),
         part("left as tolerations", tolerated(&admitted.tolerations)),
-        part("changed besides", json!(admitted.changed)),
+        part("changed besides", admitted.changed.clone()),
     ]);
     parts
 }
