@@ -80,6 +80,28 @@ fn what_is_broken_may_have_consequences() {
     }
 }
 
+/// A process that has lost its watch will list again: until then the cluster is not quiet.
+#[test]
+fn a_lost_watch_is_waited_for() {
+    let mut session = Session::of(Scenario::find("deployment").expect("it is shipped"));
+    session.go(&mut Goal::Quiet, 50_000);
+    let act = |session: &mut Session, line: &str| drop(session.act(line).unwrap_or_else(|e| panic!("{line}: {e}")));
+    let late = |session: &Session| {
+        let late = session.cluster.engine.api.store.get("/registry/pods/default/late");
+        late.map(|entry| entry.value.to_json())
+    };
+    act(&mut session, "type kubectl run late --image=nginx:1.27");
+    while late(&session).is_none() {
+        session.cluster.step().expect("kubectl is at work");
+    }
+    act(&mut session, "disconnect kube-scheduler pods");
+    while !session.cluster.is_quiet() {
+        session.cluster.step().expect("it is not quiet");
+    }
+    let late = late(&session).expect("it was made");
+    assert!(late["spec"]["nodeName"].is_string(), "the scheduler never heard of it: {late}");
+}
+
 /// A large cluster is told to be quiet without a minute of its heartbeats.
 #[test]
 fn heartbeats_alone_are_quiet() {

@@ -219,9 +219,11 @@ impl Informer {
         match event {
             WatchEvent::Error(status) => {
                 self.reflector.set(Reflector::Idle);
-                // A server that is gone is asked again and again; one that says so will list.
+                // What is missing since a watch was lost is still to come. Only a server that is gone is asked again and
+                // again, which nobody waits for.
                 let key = wake_key(self.selection.kind);
-                let wake = if status.reason == Reason::Expired { Hub::wake } else { Hub::wake_background };
+                let gone = filling && status.reason != Reason::Expired;
+                let wake = if gone { Hub::wake_background } else { Hub::wake };
                 wake(&self.hub, self.actor, RELIST, key.as_ref(), BACKOFF);
                 Vec::new()
             }
