@@ -36,6 +36,18 @@ impl Json {
         }
     }
 
+    /// Whether it is what Go's variables hold before anything is written into them, or has nothing in it.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Json::Null => true,
+            Json::Bool(value) => !value,
+            Json::Number(number) => number == "0",
+            Json::String(text) => text.is_empty(),
+            Json::Array(items) => items.is_empty(),
+            Json::Object(fields) => fields.is_empty(),
+        }
+    }
+
     /// What Go calls a value of this kind in an error.
     pub fn type_name(&self) -> &'static str {
         match self {

@@ -32,6 +32,7 @@ pub mod discovery;
 pub mod explain;
 pub mod fields;
 pub mod glob;
+pub mod go_types;
 pub mod json;
 pub mod jsonpath;
 pub mod kinds;

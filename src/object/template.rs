@@ -3,7 +3,7 @@
 //! Equal templates must get equal names, so that a second look at a Deployment finds the ReplicaSet that the first
 //! one made. Kubernetes hashes the template as Go's pretty printer dumps it (`pkg/util/hash`, `pkg/controller`
 //! `ComputeHash`): every field with its type, in the order of declaration, absent ones too. To get the very names a
-//! real cluster gives, this module prints that dump from the template's JSON and a table of the Go types.
+//! real cluster gives, this module prints that dump from the template's JSON and the table of Go's types.
 //!
 //! Of the recorded templates all get their real names but one, which has an exec probe. Left out: whatever Go prints
 //! differently there, and quantities with more digits than an int64 holds, which Go keeps in a big decimal. Those
@@ -11,10 +11,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::LazyLock;
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde_json::{Map, Value};
+
+use super::go_types::{Field, GoType, printed, resolve};
 
 /// The label that keeps the Pods of different templates apart.
 pub const TEMPLATE_HASH: &str = "pod-template-hash";
@@ -45,93 +46,46 @@ pub fn safe_encode(text: &str) -> String {
     text.bytes().map(|byte| char::from(ALPHANUMS[usize::from(byte) % ALPHANUMS.len()])).collect()
 }
 
-/// A field of a Go struct.
-struct Field {
-    /// As Go spells it.
-    name: &'static str,
-    /// As JSON spells it.
-    json: String,
-    /// Embedded: its fields stand among its parent's in JSON.
-    inline: bool,
-    ty: &'static str,
-}
-
-/// Type name to fields, read from the table beside this file.
-static STRUCTS: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
-    let rows = include_str!("template_types.txt").lines().filter(|line| !line.starts_with('#'));
-    let rows = rows.filter_map(|line| line.split_once(": "));
-    rows.map(|(name, fields)| (name, fields.split(", ").filter_map(parse_field).collect())).collect()
-});
-
-fn parse_field(text: &'static str) -> Option<Field> {
-    let (name, ty) = text.split_once(' ')?;
-    let inline = name.starts_with('+');
-    let (name, json) = match name.trim_start_matches('+').split_once('=') {
-        Some((name, json)) => (name, json.to_owned()),
-        None => (name.trim_start_matches('+'), lower_first(name)),
-    };
-    Some(Field { name, json, inline, ty })
-}
-
-fn lower_first(name: &str) -> String {
-    let mut chars = name.chars();
-    chars.next().map_or(String::new(), |first| first.to_ascii_lowercase().to_string() + chars.as_str())
-}
-
 /// `(type)value`, as a struct's field is printed.
-fn print_typed(out: &mut String, ty: &str, value: &Value) {
-    if let Some(target) = ty.strip_prefix('*') {
-        out.push_str(&format!("(*{})", go_name(target)));
+fn print_typed(out: &mut String, go_type: &str, value: &Value) {
+    if let GoType::Pointer(target) = resolve(go_type) {
+        out.push_str(&format!("(*{})", printed(target)));
         match value {
             Value::Null => out.push_str("<nil>"),
             present => print_bare(out, target, present),
         }
         return;
     }
-    out.push_str(&format!("({})", go_name(ty)));
-    print_bare(out, ty, value);
-}
-
-/// The type as Go prints it, with its package.
-fn go_name(ty: &str) -> String {
-    if let Some(element) = ty.strip_prefix("[]") {
-        return format!("[]{}", go_name(element));
-    }
-    match ty {
-        "string" | "bool" | "int32" | "int64" | "map[string]string" => ty.to_owned(),
-        "'UID" => "types.UID".to_owned(),
-        "Quantity" => "resource.Quantity".to_owned(),
-        "IntOrString" => "intstr.IntOrString".to_owned(),
-        named => format!("v1.{}", named.trim_start_matches('\'')),
-    }
+    out.push_str(&format!("({})", printed(go_type)));
+    print_bare(out, go_type, value);
 }
 
 /// The value alone, as an element of a list or behind its type. What JSON leaves out is Go's zero value; an empty
 /// list or map comes back from storage as none.
-fn print_bare(out: &mut String, ty: &str, value: &Value) {
-    if let Some(element) = ty.strip_prefix("[]") {
-        let items = value.as_array().filter(|items| !items.is_empty());
-        return print_sequence(out, "[", items.into_iter().flatten(), |out, item| print_bare(out, element, item));
-    }
-    match ty {
-        "map[string]string" | "ResourceList" => {
-            let element = if ty == "ResourceList" { "Quantity" } else { "string" };
+fn print_bare(out: &mut String, go_type: &str, value: &Value) {
+    match resolve(go_type) {
+        GoType::List(item) => {
+            let items = value.as_array().filter(|items| !items.is_empty());
+            print_sequence(out, "[", items.into_iter().flatten(), |out, value| print_bare(out, item, value));
+        }
+        GoType::Map(item) => {
             let entries = value.as_object().filter(|entries| !entries.is_empty());
-            print_sequence(out, "map[", entries.map(sorted).into_iter().flatten(), |out, (key, item)| {
+            print_sequence(out, "map[", entries.map(sorted).into_iter().flatten(), |out, (key, value)| {
                 out.push_str(key);
                 out.push(':');
-                print_bare(out, element, item);
+                print_bare(out, item, value);
             });
         }
-        "bool" => out.push_str(if value.as_bool().unwrap_or(false) { "true" } else { "false" }),
-        "int32" | "int64" => out.push_str(&value.as_i64().unwrap_or(0).to_string()),
-        "Quantity" => print_quantity(out, value.as_str()),
-        "IntOrString" => print_int_or_string(out, value),
-        // A template carries no times; Go prints the zero one.
-        "Time" => out.push_str("{Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}"),
-        name => match STRUCTS.get(name) {
-            Some(fields) => print_struct(out, fields, value),
-            None => out.push_str(value.as_str().unwrap_or_default()),
+        GoType::Struct(fields) => print_struct(out, fields, value),
+        GoType::Bool => out.push_str(if value.as_bool().unwrap_or(false) { "true" } else { "false" }),
+        GoType::Number => out.push_str(&value.as_i64().unwrap_or(0).to_string()),
+        GoType::Text => out.push_str(value.as_str().unwrap_or_default()),
+        GoType::Pointer(target) => print_bare(out, target, value),
+        GoType::Opaque => match go_type {
+            "resource.Quantity" => print_quantity(out, value.as_str()),
+            "intstr.IntOrString" => print_int_or_string(out, value),
+            // A template carries no times; Go prints the zero one.
+            _ => out.push_str("{Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}"),
         },
     }
 }
@@ -163,8 +117,8 @@ fn print_struct(out: &mut String, fields: &[Field], value: &Value) {
         }
         out.push_str(field.name);
         out.push(':');
-        let inner = if field.inline { value } else { value.get(&field.json).unwrap_or(&Value::Null) };
-        print_typed(out, field.ty, inner);
+        let inner = if field.inline { value } else { value.get(&*field.json).unwrap_or(&Value::Null) };
+        print_typed(out, field.go_type, inner);
     }
     out.push('}');
 }

@@ -3,9 +3,7 @@
 //! Mirrors the errors of `runtime.DefaultUnstructuredConverter` of `k8s.io/apimachinery`, which reads what a strategic merge
 //! patch has made. What is told in them is less than what JSON's errors tell: no field.
 
-/// What Go calls a string with a type of its own ends so; all else with a name is a struct.
-const STRINGS: &[&str] =
-    &["Action", "Effect", "Medium", "Operator", "Phase", "Policy", "Protocol", "Scheme", "Type", "types.UID"];
+use crate::object::go_types::{GoType, resolve};
 
 /// The converter's words for an error of the JSON reader; other errors are the same in both.
 pub(super) fn error(why: &str) -> String {
@@ -30,15 +28,13 @@ fn cannot_convert(value: &str, go_type: &str) -> String {
         "array" => "slice",
         other => other,
     };
-    let is_string = go_type == "string" || STRINGS.iter().any(|end| go_type.ends_with(end));
     let is_number = ["int64", "float64"].contains(&from);
-    match go_type {
-        _ if is_string && is_number => format!("cannot convert {from} to {go_type}"),
-        _ if is_string => "unrecognized type: string".to_owned(),
-        "int32" | "int64" if is_number => format!("cannot convert {from} to {go_type}"),
-        "int32" | "int64" | "bool" => format!("unrecognized type: {go_type}"),
-        _ if go_type.starts_with("[]") => format!("cannot restore slice from {from}"),
-        _ if go_type.starts_with("map[") || go_type == "v1.ResourceList" => format!("cannot restore map from {from}"),
+    match resolve(go_type.strip_prefix("v1.").unwrap_or(go_type)) {
+        GoType::Text | GoType::Number if is_number => format!("cannot convert {from} to {go_type}"),
+        GoType::Text => "unrecognized type: string".to_owned(),
+        GoType::Number | GoType::Bool => format!("unrecognized type: {go_type}"),
+        GoType::List(_) => format!("cannot restore slice from {from}"),
+        GoType::Map(_) => format!("cannot restore map from {from}"),
         _ => format!("cannot restore struct from: {from}"),
     }
 }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde::de::Expected;
 
 use super::source::{Error, Shape, Source, Wrapped};
-use super::{Problem, go_type, omit, text};
+use super::{Problem, omit, text};
+use crate::object::go_types::{self, Field, GoType};
 use crate::object::json::Json;
 use crate::object::quantity::Amount;
 
@@ -115,6 +116,24 @@ impl<'a> Document<'a> {
         self.around.iter().find_map(Frame::struct_name).unwrap_or_default()
     }
 
+    /// How Go declares the innermost field.
+    fn declared(&self) -> Option<&'static Field> {
+        go_types::field(self.outermost(), self.struct_name(), self.field())
+    }
+
+    /// The Go type of the current value, if it is in a field of a struct.
+    fn go_type(&self) -> Option<String> {
+        let depth = self.around.iter().rev().take_while(|frame| frame.struct_name().is_none()).count();
+        let mut go_type = self.declared()?.go_type;
+        for _ in 0..depth {
+            go_type = match go_types::resolve(go_type) {
+                GoType::List(inner) | GoType::Map(inner) => inner,
+                _ => return None,
+            };
+        }
+        Some(go_types::printed(go_type.trim_start_matches('*')))
+    }
+
     /// Go's `UnmarshalTypeError`.
     fn cannot_unmarshal(&self, value: &str, go_type: &str) -> Error {
         let (name, fields) = (self.struct_name(), self.fields().collect::<Vec<_>>().join("."));
@@ -187,7 +206,7 @@ impl Source for Document<'_> {
         match self.json {
             Json::Null => Ok("".into()),
             Json::String(text) => Ok(text.into()),
-            _ => Err(self.wrong_type(go_type::of_string(self.struct_name(), self.field()))),
+            _ => Err(self.wrong_type("string")),
         }
     }
 
@@ -206,7 +225,7 @@ impl Source for Document<'_> {
                 text::check_time(text).map_err(Error::Told)?;
                 Ok(Wrapped::Text(text.clone()))
             }
-            ("Time" | "MicroTime", _) => Err(self.wrong_type("string")),
+            ("Time" | "MicroTime", _) => Err(self.cannot_unmarshal(self.json.type_name(), "string")),
             _ => Ok(Wrapped::Value),
         }
     }
@@ -233,12 +252,9 @@ impl Source for Document<'_> {
 
     fn is_some(&mut self) -> bool {
         // Inside a map or a list a zero value is a value.
-        match self.around.last() {
-            Some(Frame::Fields { of: Some(of), .. }) => {
-                !omit::is_omitted(self.outermost(), of.name, self.field(), self.json)
-            }
-            _ => *self.json != Json::Null,
-        }
+        let in_struct = matches!(self.around.last(), Some(Frame::Fields { of: Some(_), .. }));
+        let omitted = || self.declared().is_some_and(|field| omit::is_omitted(field, self.json));
+        *self.json != Json::Null && !(in_struct && self.json.is_empty() && omitted())
     }
 
     fn enter_list(&mut self) -> bool {
@@ -295,14 +311,14 @@ impl Source for Document<'_> {
     }
 
     fn wrong_type(&self, go_type: &str) -> Error {
-        self.cannot_unmarshal(self.json.type_name(), go_type)
+        self.cannot_unmarshal(self.json.type_name(), self.go_type().as_deref().unwrap_or(go_type))
     }
 
     /// Go reads an `IntOrString` as an int32 unless it is a string.
     fn refused(&self) -> Error {
         match self.json {
             Json::Number(number) => self.cannot_unmarshal(&format!("number {number}"), "int32"),
-            _ => self.wrong_type("int32"),
+            _ => self.cannot_unmarshal(self.json.type_name(), "int32"),
         }
     }
 }

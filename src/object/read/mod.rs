@@ -1,13 +1,12 @@
 //! Typed objects read from JSON, with every complaint that Go's decoder would have.
 //!
 //! The trick: `k8s-openapi`'s types tell a `serde` deserializer their name and their fields before they take a value, so
-//! the reader knows, without any schema of its own, what is unknown, and how Go would name a wrong type:
+//! the reader knows what is unknown, and finds in [`super::go_types`] how Go would name a wrong type:
 //! `json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32`.
 //!
 //! - [`document`]: JSON as it was sent.
 //! - [`omit`]: which zero values Go takes for nothing.
 //! - [`text`]: times and base64.
-//! - [`go_type`]: how Go names the type of a field.
 //!
 //! There is one [`Reader`], over any [`Source`]: what reads a type is compiled for each reader, and all of the API's types
 //! are a third of this library.
@@ -21,7 +20,6 @@ use super::json::Json;
 use super::{Kind, Object};
 
 mod document;
-mod go_type;
 mod omit;
 mod reader;
 mod source;

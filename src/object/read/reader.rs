@@ -3,7 +3,7 @@
 use serde::de::value::{StrDeserializer, StringDeserializer, UnitDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
-use super::go_type;
+use super::super::go_types;
 use super::source::{Error, Shape, Source, Wrapped};
 
 /// Reads the current value of a source.
@@ -71,14 +71,14 @@ impl<'de> Deserializer<'de> for Reader<'_> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         if !self.0.enter_list() {
-            return Err(self.0.wrong_type(&go_type::of_list(visitor)));
+            return Err(self.0.wrong_type("list"));
         }
         visitor.visit_seq(Within(&mut *self.0)).inspect(|_| self.0.leave())
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         if !self.0.enter_map() {
-            return Err(self.0.wrong_type(&go_type::of_map(visitor)));
+            return Err(self.0.wrong_type("map"));
         }
         visitor.visit_map(Within(&mut *self.0)).inspect(|_| self.0.leave())
     }
@@ -90,7 +90,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         if !self.0.enter_struct(name, fields) {
-            return Err(self.0.wrong_type(&go_type::of_struct(name)));
+            return Err(self.0.wrong_type(&go_types::printed(name)));
         }
         visitor.visit_map(Within(&mut *self.0)).inspect(|_| self.0.leave())
     }

@@ -43,7 +43,7 @@ pub trait Source {
     /// Leaves the list, the map or the struct.
     fn leave(&mut self);
 
-    /// That the current value is not of the type that Go calls so.
+    /// That the current value is not of its type, which Go calls so unless it is known of its field.
     fn wrong_type(&self, go_type: &str) -> Error;
     /// That the current value is none of those that what takes several types takes.
     fn refused(&self) -> Error;

@@ -1,0 +1,178 @@
+//! How Go declares the API's structs: what `k8s-openapi`'s types do not tell.
+//!
+//! A cluster behaves as its Go types do where they differ from JSON's: which zero values are left out of an answer, how
+//! an error names the type of a field, in which order a struct is hashed. The table beside this file has them all.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::{LazyLock, OnceLock};
+
+/// A field of a Go struct.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Field {
+    /// As Go spells it.
+    pub name: &'static str,
+    /// As JSON spells it.
+    pub json: Cow<'static, str>,
+    /// Embedded: its fields stand among its parent's in JSON.
+    pub inline: bool,
+    /// It is printed even if it is empty: it does not say `omitempty`.
+    pub always: bool,
+    /// Its type, as in the table: `*int32`, `[]Container`, `map[string]string`.
+    pub go_type: &'static str,
+}
+
+/// What a Go type is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoType<'t> {
+    /// Of a type.
+    Pointer(&'t str),
+    /// Of values of a type.
+    List(&'t str),
+    /// From names to values of a type.
+    Map(&'t str),
+    /// A string, of whatever name.
+    Text,
+    /// A boolean.
+    Bool,
+    /// An integer or a float.
+    Number,
+    /// A struct of the table.
+    Struct(&'static [Field]),
+    /// One that reads and prints itself.
+    Opaque,
+}
+
+/// A row of the table: the text after its name, and what that says.
+enum Row {
+    Struct(&'static str, OnceLock<Vec<Field>>),
+    Name(&'static str),
+}
+
+static ROWS: LazyLock<BTreeMap<&'static str, Row>> = LazyLock::new(|| {
+    let lines = include_str!("go_types.txt").lines().filter(|line| !line.starts_with('#'));
+    let row = |line: &'static str| match line.split_once(": ") {
+        Some((name, fields)) => Some((name, Row::Struct(fields, OnceLock::new()))),
+        None => line.split_once(" = ").map(|(name, other)| (name, Row::Name(other))),
+    };
+    lines.filter_map(row).collect()
+});
+
+/// The fields of the struct `name` of a `v1` package; none if the table does not have it.
+pub fn fields(name: &str) -> Option<&'static [Field]> {
+    match ROWS.get(name)? {
+        Row::Struct(text, fields) => Some(fields.get_or_init(|| text.split(", ").filter_map(Field::parse).collect())),
+        Row::Name(_) => None,
+    }
+}
+
+/// The field that JSON calls so of the struct `name`, somewhere in an `outermost`.
+pub fn field(outermost: &str, name: &str, json: &str) -> Option<&'static Field> {
+    let of_kind = fields(&format!("{outermost}.{name}"));
+    find(of_kind.or_else(|| fields(name))?, json)
+}
+
+fn find(fields: &'static [Field], json: &str) -> Option<&'static Field> {
+    let own = fields.iter().find(|field| field.json == json && !field.inline);
+    let inlined =
+        || fields.iter().filter(|field| field.inline).find_map(|field| find(self::fields(field.go_type)?, json));
+    own.or_else(inlined)
+}
+
+/// What the type is made of.
+pub fn resolve(go_type: &str) -> GoType<'_> {
+    if let Some(target) = go_type.strip_prefix('*') {
+        return GoType::Pointer(target);
+    }
+    if let Some(item) = go_type.strip_prefix("[]") {
+        return GoType::List(item);
+    }
+    if let Some((_, value)) = go_type.strip_prefix("map[").and_then(|rest| rest.split_once(']')) {
+        return GoType::Map(value);
+    }
+    let name = go_type.strip_prefix("v2.").unwrap_or(go_type);
+    match (name, ROWS.get(name)) {
+        ("bool", _) => GoType::Bool,
+        ("int32" | "int64" | "float64" | "uint8", _) => GoType::Number,
+        ("any", _) => GoType::Opaque,
+        (_, Some(Row::Name(other))) => resolve(other),
+        (_, Some(Row::Struct(..))) => GoType::Struct(fields(name).unwrap_or_default()),
+        (_, None) => GoType::Text,
+    }
+}
+
+/// The type as Go prints it, with its package: `[]v1.Container`.
+pub fn printed(go_type: &str) -> String {
+    if let Some(target) = go_type.strip_prefix('*') {
+        return format!("*{}", printed(target));
+    }
+    if let Some(item) = go_type.strip_prefix("[]") {
+        return format!("[]{}", printed(item));
+    }
+    if let Some((key, value)) = go_type.strip_prefix("map[").and_then(|rest| rest.split_once(']')) {
+        return format!("map[{}]{}", printed(key), printed(value));
+    }
+    match go_type {
+        "string" | "bool" | "int32" | "int64" | "float64" | "uint8" => go_type.to_owned(),
+        "interface{}" => "interface {}".to_owned(),
+        packaged if packaged.contains('.') => packaged.to_owned(),
+        name => format!("v1.{name}"),
+    }
+}
+
+impl Field {
+    /// `VolumeID=volumeID string!`
+    fn parse(text: &'static str) -> Option<Field> {
+        let (name, go_type) = text.split_once(' ')?;
+        let (inline, name) = name.strip_prefix('+').map_or((false, name), |name| (true, name));
+        let (name, json) = match name.split_once('=') {
+            Some((name, json)) => (name, Cow::Borrowed(json)),
+            None => (name, Cow::Owned(name[..1].to_ascii_lowercase() + &name[1..])),
+        };
+        let (go_type, always) = go_type.strip_suffix('!').map_or((go_type, false), |go_type| (go_type, true));
+        Some(Field { name, json, inline, always, go_type })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_struct_that_a_field_has_is_in_the_table() {
+        let mut structs = 0;
+        for (name, row) in ROWS.iter().filter(|(_, row)| matches!(row, Row::Struct(..))) {
+            let Row::Struct(text, _) = row else { continue };
+            let fields = fields(name).expect("it is a struct");
+            assert_eq!(fields.len(), text.split(", ").count(), "{name}: {text}");
+            for field in fields.iter().filter(|field| field.inline) {
+                assert!(matches!(resolve(field.go_type), GoType::Struct(_)), "{name} embeds {}", field.go_type);
+            }
+            structs += 1;
+        }
+        assert!(structs > 400, "{structs}");
+    }
+
+    #[test]
+    fn a_type_is_told_from_others_of_its_name_by_its_kind() {
+        let name = |kind: &str| field(kind, "EndpointPort", "name").expect("it is there").go_type;
+        assert_eq!((name("Endpoints"), name("EndpointSlice")), ("string", "*string"));
+    }
+
+    #[test]
+    fn types_are_printed_with_their_packages() {
+        for (kind, name, json, want) in [
+            ("Pod", "PodSpec", "containers", "[]v1.Container"),
+            ("Pod", "EphemeralContainer", "restartPolicy", "*v1.ContainerRestartPolicy"),
+            ("Pod", "ResourceRequirements", "limits", "v1.ResourceList"),
+            ("Pod", "ObjectMeta", "uid", "types.UID"),
+            ("Job", "JobSpec", "completionMode", "*v1.CompletionMode"),
+            ("HorizontalPodAutoscaler", "MetricSpec", "type", "v2.MetricSourceType"),
+        ] {
+            assert_eq!(printed(field(kind, name, json).expect("it is there").go_type), want, "{name}.{json}");
+        }
+        assert_eq!(resolve("ResourceList"), GoType::Map("resource.Quantity"));
+        assert_eq!(resolve("v2.MetricSourceType"), GoType::Text);
+        assert_eq!(resolve("resource.Quantity"), GoType::Opaque);
+    }
+}
