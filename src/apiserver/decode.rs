@@ -50,7 +50,7 @@ pub fn decode(
         Kind::Custom(_) => named.must_be(kind)?,
         _ => Kind::from_manifest(&named.api_version(), &named.kind).ok_or_else(|| refused(named.not_registered()))?,
     };
-    let (object, problems) = read_object(sent, custom, &json).map_err(&refused)?;
+    let (object, problems) = read_object(sent, custom, &json).map_err(|error| refused(error.to_string()))?;
     if sent != kind {
         let from = format!("{}.{sent}", sent.info().version);
         return Err(refused(format!("converting ({from}) to ({}.{kind}): unknown conversion", internal_package(kind))));
@@ -69,7 +69,7 @@ fn told(problems: &[Problem], mode: FieldValidation) -> Result<Vec<String>, Stri
 }
 
 /// The object in `json`, and its unknown and duplicate fields.
-fn read_object(kind: Kind, custom: Option<&Version>, json: &Json) -> Result<(Object, Vec<Problem>), String> {
+fn read_object(kind: Kind, custom: Option<&Version>, json: &Json) -> Result<(Object, Vec<Problem>), read::Error> {
     match (custom, kind) {
         (Some(version), _) => apiextensions::decode::object(version, json),
         (None, Kind::Custom(_)) => versions::decode(json),
@@ -86,7 +86,7 @@ pub fn body<T: serde::de::DeserializeOwned>(kind: &str, text: &str) -> Result<T,
         let summary = summarize(text);
         Status::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why} ({summary})"))
     })?;
-    read::value(&json).map(|(value, _)| value).map_err(refused)
+    read::value(&json).map(|(value, _)| value).map_err(|error| refused(error.to_string()))
 }
 
 /// How an object was patched, and so what an error about the result says.
@@ -124,7 +124,7 @@ pub fn decode_patched(
 
 /// The fields of an object that its kind has not: `spec.foo`, `spec.ports[0].foo`.
 pub fn unknown_fields(kind: Kind, custom: Option<&Version>, value: &Value) -> Result<Vec<String>, String> {
-    let (_, problems) = read_object(kind, custom, &Json::of(value))?;
+    let (_, problems) = read_object(kind, custom, &Json::of(value)).map_err(|error| error.to_string())?;
     let unknown = |problem| match problem {
         Problem::Unknown(path) => Some(path),
         Problem::Duplicate(_) => None,

@@ -38,7 +38,7 @@ pub(super) fn internal(request: &Request) -> Cow<'_, Request> {
 }
 
 /// Reads the older version of an object.
-pub(super) fn decode(json: &Json) -> Result<(Object, Vec<Problem>), String> {
+pub(super) fn decode(json: &Json) -> Result<(Object, Vec<Problem>), read::Error> {
     let (sent, problems) = read::value::<HorizontalPodAutoscaler>(json)?;
     let content = serde_json::to_value(&sent).map_err(|error| error.to_string())?;
     let object = versions::from_v1(sent.metadata, &content).map_err(|error| error.to_string())?;

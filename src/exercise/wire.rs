@@ -160,7 +160,7 @@ impl Receiver {
             Item::Known(number) => self.0.get(number as usize).cloned().ok_or_else(|| format!("no object {number}")),
             Item::New { number, kind, object } => {
                 let kind = Kind::from_word(&kind).ok_or_else(|| format!("no kind {kind}"))?;
-                let (object, _) = read::object(kind, &json::parse(object.get())?)?;
+                let (object, _) = read::object(kind, &json::parse(object.get())?).map_err(|error| error.to_string())?;
                 self.0.truncate(number as usize);
                 self.0.push(object.clone());
                 Ok(object)

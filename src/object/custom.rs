@@ -152,7 +152,7 @@ impl CustomObject {
     pub(super) fn read(kind: CustomKind, reader: Reader<'_>) -> Result<CustomObject, read::Error> {
         let mut content = Map::deserialize(reader)?;
         let metadata = match content.remove("metadata") {
-            Some(metadata) => read::value(&Json::of(&metadata)).map_err(read::Error::Told)?.0,
+            Some(metadata) => read::value(&Json::of(&metadata))?.0,
             None => ObjectMeta::default(),
         };
         Ok(CustomObject::new(kind, metadata, content))

@@ -76,7 +76,7 @@ impl Kind {
     /// # Errors
     /// What Go's decoder says of the first value that does not fit.
     pub fn decode(self, value: Value) -> Result<Object, String> {
-        read::object(self, &Json::of(&value)).map(|(object, _)| object)
+        read::object(self, &Json::of(&value)).map(|(object, _)| object).map_err(|error| error.to_string())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::object::{CustomObject, Object};
 use super::{Version, coerce};
 
 /// The object in `json`, and its unknown and duplicate fields.
-pub fn object(version: &Version, json: &Json) -> Result<(Object, Vec<Problem>), String> {
+pub fn object(version: &Version, json: &Json) -> Result<(Object, Vec<Problem>), read::Error> {
     let mut problems = Vec::new();
     let mut content = match plain(json, "", &mut problems) {
         Value::Object(content) => content,

@@ -4,18 +4,15 @@
 //! patch has made. What is told in them is less than what JSON's errors tell: no field.
 
 use crate::object::go_types::{GoType, resolve};
+use crate::object::read::Error;
 
 /// The converter's words for an error of the JSON reader; other errors are the same in both.
-pub(super) fn error(why: &str) -> String {
-    if why.starts_with("illegal base64 data") {
-        return format!("error decoding from json: {why}");
+pub(super) fn error(why: &Error) -> String {
+    match why {
+        Error::WrongType { value, go_type, .. } => cannot_convert(value, go_type),
+        Error::Told(why) if why.starts_with("illegal base64 data") => format!("error decoding from json: {why}"),
+        other => other.to_string(),
     }
-    let wrong_type = || {
-        let rest = why.strip_prefix("json: cannot unmarshal ")?;
-        let (value, place) = rest.split_once(" into Go struct field ")?;
-        Some((value, place.rsplit_once(" of type ")?.1))
-    };
-    wrong_type().map_or_else(|| why.to_owned(), |(value, go_type)| cannot_convert(value, go_type))
 }
 
 /// `value` is the JSON type, and the number if it does not fit: `string`, `number 1.5`.
@@ -53,10 +50,10 @@ mod tests {
             ("array", "map[string]string", "cannot restore map from slice"), ("bool", "v1.RestartPolicy", "unrecognized type: string"),
         ];
         for (value, go_type, want) in cases {
-            let json = format!("json: cannot unmarshal {value} into Go struct field PodSpec.spec.x of type {go_type}");
-            assert_eq!(error(&json), want, "{json}");
+            assert_eq!(cannot_convert(value, go_type), want, "{value} into {go_type}");
         }
-        assert_eq!(error("strict decoding error: unknown field \"x\""), "strict decoding error: unknown field \"x\"");
-        assert!(error("illegal base64 data at input byte 0").starts_with("error decoding from json: illegal"));
+        let told = |why: &str| error(&Error::Told(why.to_owned()));
+        assert_eq!(told("strict decoding error: unknown field \"x\""), "strict decoding error: unknown field \"x\"");
+        assert!(told("illegal base64 data at input byte 0").starts_with("error decoding from json: illegal"));
     }
 }

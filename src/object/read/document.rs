@@ -137,10 +137,8 @@ impl<'a> Document<'a> {
     /// Go's `UnmarshalTypeError`.
     fn cannot_unmarshal(&self, value: &str, go_type: &str) -> Error {
         let (name, fields) = (self.struct_name(), self.fields().collect::<Vec<_>>().join("."));
-        Error::Told(match fields.is_empty() {
-            false => format!("json: cannot unmarshal {value} into Go struct field {name}.{fields} of type {go_type}"),
-            true => format!("json: cannot unmarshal {value} into Go value of type {go_type}"),
-        })
+        let place = if fields.is_empty() { "Go value".to_owned() } else { format!("Go struct field {name}.{fields}") };
+        Error::WrongType { value: value.to_owned(), place, go_type: go_type.to_owned() }
     }
 
     /// The value as an integer; null is zero.

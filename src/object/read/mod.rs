@@ -50,7 +50,7 @@ impl fmt::Display for Problem {
 ///
 /// # Errors
 /// What Go's decoder says of the first value that does not fit.
-pub fn object(kind: Kind, json: &Json) -> Result<(Object, Vec<Problem>), String> {
+pub fn object(kind: Kind, json: &Json) -> Result<(Object, Vec<Problem>), Error> {
     read(json, |reader| kind.read(reader))
 }
 
@@ -58,7 +58,7 @@ pub fn object(kind: Kind, json: &Json) -> Result<(Object, Vec<Problem>), String>
 ///
 /// # Errors
 /// As of [`object`].
-pub fn value<T: DeserializeOwned>(json: &Json) -> Result<(T, Vec<Problem>), String> {
+pub fn value<T: DeserializeOwned>(json: &Json) -> Result<(T, Vec<Problem>), Error> {
     read(json, |reader| T::deserialize(reader))
 }
 
@@ -66,15 +66,12 @@ pub fn value<T: DeserializeOwned>(json: &Json) -> Result<(T, Vec<Problem>), Stri
 ///
 /// # Errors
 /// As of [`object`].
-pub fn from_value<T: DeserializeOwned>(json: &Value) -> Result<T, String> {
+pub fn from_value<T: DeserializeOwned>(json: &Value) -> Result<T, Error> {
     value(&Json::of(json)).map(|(value, _)| value)
 }
 
-fn read<T>(
-    json: &Json,
-    read: impl for<'s> FnOnce(Reader<'s>) -> Result<T, Error>,
-) -> Result<(T, Vec<Problem>), String> {
+fn read<T>(json: &Json, read: impl for<'s> FnOnce(Reader<'s>) -> Result<T, Error>) -> Result<(T, Vec<Problem>), Error> {
     let mut document = document::Document::new(json);
-    let value = read(Reader(&mut document)).map_err(|error| error.to_string())?;
+    let value = read(Reader(&mut document))?;
     Ok((value, document.into_problems()))
 }

@@ -25,7 +25,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
         };
         result.map_err(|error| match error {
             Error::Refused => self.0.refused(),
-            told @ Error::Told(_) => told,
+            told => told,
         })
     }
 

@@ -82,16 +82,34 @@ pub enum Shape {
 pub enum Error {
     /// What was to be read takes no value of this shape.
     Refused,
+    /// The value is of another type than its field. Mirrors Go's `UnmarshalTypeError`.
+    WrongType {
+        /// The type that the value has in JSON, and the number if it does not fit: `string`, `number 1.5`.
+        value: String,
+        /// What it was to be read into: `Go struct field PodSpec.spec.containers`.
+        place: String,
+        /// Of this type: `[]v1.Container`.
+        go_type: String,
+    },
     /// In words.
     Told(String),
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Error::Refused => "a value of another type is wanted",
-            Error::Told(why) => why,
-        })
+        match self {
+            Error::Refused => f.write_str("a value of another type is wanted"),
+            Error::WrongType { value, place, go_type } => {
+                write!(f, "json: cannot unmarshal {value} into {place} of type {go_type}")
+            }
+            Error::Told(why) => f.write_str(why),
+        }
+    }
+}
+
+impl From<String> for Error {
+    fn from(why: String) -> Error {
+        Error::Told(why)
     }
 }
 
