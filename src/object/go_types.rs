@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
+use serde_json::{Map, Value};
+
 /// A field of a Go struct.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Field {
@@ -60,7 +62,7 @@ static ROWS: LazyLock<BTreeMap<&'static str, Row>> = LazyLock::new(|| {
 
 /// The fields of the struct `name` of a `v1` package; none if the table does not have it.
 pub fn fields(name: &str) -> Option<&'static [Field]> {
-    match ROWS.get(name)? {
+    match ROWS.get(bare(name))? {
         Row::Struct(text, fields) => Some(fields.get_or_init(|| text.split(", ").filter_map(Field::parse).collect())),
         Row::Name(_) => None,
     }
@@ -79,6 +81,11 @@ fn find(fields: &'static [Field], json: &str) -> Option<&'static Field> {
     own.or_else(inlined)
 }
 
+/// The name of a type without its package.
+fn bare(go_type: &str) -> &str {
+    go_type.strip_prefix("v2.").unwrap_or(go_type)
+}
+
 /// What the type is made of.
 pub fn resolve(go_type: &str) -> GoType<'_> {
     if let Some(target) = go_type.strip_prefix('*') {
@@ -90,7 +97,7 @@ pub fn resolve(go_type: &str) -> GoType<'_> {
     if let Some((_, value)) = go_type.strip_prefix("map[").and_then(|rest| rest.split_once(']')) {
         return GoType::Map(value);
     }
-    let name = go_type.strip_prefix("v2.").unwrap_or(go_type);
+    let name = bare(go_type);
     match (name, ROWS.get(name)) {
         ("bool", _) => GoType::Bool,
         ("int32" | "int64" | "float64" | "uint8", _) => GoType::Number,
@@ -99,6 +106,28 @@ pub fn resolve(go_type: &str) -> GoType<'_> {
         (_, Some(Row::Struct(..))) => GoType::Struct(fields(name).unwrap_or_default()),
         (_, None) => GoType::Text,
     }
+}
+
+/// What Go prints of a struct into which nothing was written: structs and what does not say `omitempty`. Nothing of one
+/// that the table does not have.
+pub fn printed_empty(name: &str) -> Map<String, Value> {
+    let printed = |field: &Field| {
+        let value = match resolve(field.go_type) {
+            // Embedded ones of the API never print anything.
+            _ if field.inline => return None,
+            GoType::Struct(_) => Value::Object(printed_empty(field.go_type)),
+            // The only field that says `omitzero`.
+            GoType::Opaque if field.json == "creationTimestamp" => return None,
+            GoType::Opaque => Value::Null,
+            _ if !field.always => return None,
+            GoType::Pointer(_) | GoType::List(_) | GoType::Map(_) => Value::Null,
+            GoType::Text => "".into(),
+            GoType::Bool => false.into(),
+            GoType::Number => 0.into(),
+        };
+        Some((field.json.to_string(), value))
+    };
+    fields(name).into_iter().flatten().filter_map(printed).collect()
 }
 
 /// The type as Go prints it, with its package: `[]v1.Container`.
@@ -136,6 +165,8 @@ impl Field {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -157,6 +188,19 @@ mod tests {
     fn a_type_is_told_from_others_of_its_name_by_its_kind() {
         let name = |kind: &str| field(kind, "EndpointPort", "name").expect("it is there").go_type;
         assert_eq!((name("Endpoints"), name("EndpointSlice")), ("string", "*string"));
+    }
+
+    #[test]
+    fn an_empty_struct_is_printed_with_what_is_always_there() {
+        let empty = |name| Value::Object(printed_empty(name));
+        let template = json!({"metadata": {}, "spec": {"containers": null}});
+        assert_eq!(empty("Pod"), json!({"metadata": {}, "spec": {"containers": null}, "status": {}}));
+        let spec = json!({"selector": null, "template": template, "serviceName": "", "updateStrategy": {}});
+        let status = json!({"replicas": 0, "availableReplicas": 0});
+        assert_eq!(empty("StatefulSet"), json!({"metadata": {}, "spec": spec, "status": status}));
+        assert_eq!(empty("Service")["status"], json!({"loadBalancer": {}}));
+        assert_eq!(empty("Event")["eventTime"], json!(null));
+        assert_eq!(empty("Nothing"), json!({}));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::apiserver::non_resource;
 use crate::apiserver::printers::{View, table};
 use crate::apiserver::request::{Answer, Request, Response, Verb};
 use crate::apiserver::watch::WatchEvent;
+use crate::object::go_types;
 use crate::object::metrics::{self, Metrics};
 use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status};
@@ -174,30 +175,9 @@ fn bookmark(kind: Kind, revision: u64, initial_events_end: bool) -> Value {
     if initial_events_end {
         metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
     }
-    let mut object = json!({"kind": info.kind, "apiVersion": info.api_version, "metadata": metadata});
-    let (spec, status) = match kind {
-        Kind::Pod => (json!({"containers": null}), json!({})),
-        Kind::Node | Kind::Namespace => (json!({}), json!({})),
-        Kind::Service => (json!({}), json!({"loadBalancer": {}})),
-        Kind::Deployment => (json!({"selector": null, "template": empty_template(), "strategy": {}}), json!({})),
-        Kind::ReplicationController => (json!({}), json!({"replicas": 0})),
-        Kind::DaemonSet => (
-            json!({"selector": null, "template": empty_template(), "updateStrategy": {}}),
-            json!({"currentNumberScheduled": 0, "numberMisscheduled": 0, "desiredNumberScheduled": 0, "numberReady": 0}),
-        ),
-        Kind::StatefulSet => (
-            json!({"selector": null, "template": empty_template(), "serviceName": "", "updateStrategy": {}}),
-            json!({"replicas": 0, "availableReplicas": 0}),
-        ),
-        Kind::Job => (json!({"template": empty_template()}), json!({})),
-        Kind::ReplicaSet => (json!({"selector": null, "template": empty_template()}), json!({"replicas": 0})),
-        _ => return object,
-    };
-    object["spec"] = spec;
-    object["status"] = status;
+    let mut object = json!({"kind": info.kind, "apiVersion": info.api_version});
+    let fields = object.as_object_mut().into_iter();
+    fields.for_each(|fields| fields.extend(go_types::printed_empty(info.kind)));
+    object["metadata"] = metadata;
     object
-}
-
-fn empty_template() -> Value {
-    json!({"metadata": {}, "spec": {"containers": null}})
 }
