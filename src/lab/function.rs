@@ -106,18 +106,22 @@ impl<F: Function> Key<F> {
         let failure = Failure {
             property: F::property(question, first).to_owned(),
             case: format!("{}\n{}", shown::<F>(question), compared::<F>(question, first, &self.right[n])),
-            mistake: self.nearest(&given).map(Into::into),
+            mistake: self.nearest(&given, n).map(Into::into),
             replay: None,
         };
         Err((n, failure))
     }
 
-    /// The mistake that answers most like this. One that agrees no more than the right answer does explains nothing.
-    fn nearest(&self, given: &[Option<F::Answer>]) -> Option<&'static str> {
+    /// Of the mistakes that answer the same where it goes wrong first, the one that answers most like this. One that agrees
+    /// no more than the right answer does explains nothing.
+    fn nearest(&self, given: &[Option<F::Answer>], first: usize) -> Option<&'static str> {
         let alike = |answers: &[F::Answer]| {
             answers.iter().zip(given).filter(|(answer, given)| Some(*answer) == given.as_ref()).count()
         };
-        let mistakes = F::MISTAKES.iter().zip(self.wrong()).map(|((says, _), answers)| (alike(answers), *says));
+        let agrees =
+            |answers: &Vec<F::Answer>| given.get(first).is_some_and(|given| given.as_ref() == answers.get(first));
+        let mistakes = F::MISTAKES.iter().zip(self.wrong()).filter(|(_, answers)| agrees(answers));
+        let mistakes = mistakes.map(|((says, _), answers)| (alike(answers), *says));
         // The first of those that agree best: simple mistakes come first in the table.
         let best = mistakes.rev().max_by_key(|(count, _)| *count)?;
         (best.0 > alike(&self.right)).then_some(best.1)
