@@ -1,8 +1,8 @@
 //! Exercise 04: a controller's work queue. Mirrors `client-go/util/workqueue`: the base queue and the rate limiter of
 //! each key. That a delayed key is added when its time has come is the caller's part.
 //!
-//! Every short sequence of calls on two keys is asked, and many of four, each followed by an end at which all workers let go and the queue
-//! is emptied, so that what a call left behind shows.
+//! Every short sequence of calls on two keys is asked, many longer ones on up to eight, and one on hundreds, each followed by
+//! an end at which all workers let go and the queue is emptied, so that what a call left behind shows.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -51,6 +51,9 @@ enum Slip {
     NeverForgets,
     ForgetDrops,
     MovesLast,
+    AddForgets,
+    GetForgets,
+    Bounded,
 }
 
 impl Function for Queueing {
@@ -75,6 +78,9 @@ impl Function for Queueing {
         ("forget does not clear the failures", Slip::NeverForgets),
         ("forget takes the key out of the queue; it clears its failures only", Slip::ForgetDrops),
         ("get moves the key that waits last to the front, as `swap_remove` does", Slip::MovesLast),
+        ("add clears the failures; only forget does", Slip::AddForgets),
+        ("get clears the failures; only forget does", Slip::GetForgets),
+        ("it has room for so many keys, and what is added then is lost", Slip::Bounded),
     ];
 
     fn questions() -> Vec<Vec<Call>> {
@@ -89,8 +95,9 @@ impl Function for Queueing {
             }
         }
         all.extend((1..=24).chain([70, 300]).map(failures));
-        all.extend((0..KEYS.len()).flat_map(rounds));
-        all.extend((0..600).map(walk));
+        all.extend((0..KEYS.len() / 2).flat_map(rounds));
+        all.extend((0..WALKS).map(walk));
+        all.push(crowd());
         all.into_iter().map(with_end).collect()
     }
 
@@ -116,7 +123,13 @@ impl Function for Queueing {
     }
 
     fn show(calls: &Vec<Call>) -> String {
-        words::numbered(calls.iter().map(ToString::to_string))
+        let text = words::numbered(calls.iter().map(ToString::to_string));
+        let lines: Vec<&str> = text.lines().collect();
+        match lines.len() {
+            0..=LINES => text,
+            few if few <= WALK_LINES => lines.join(", "),
+            all => format!("{}, and {} more like these", lines[..WALK_LINES / 2].join(", "), all - WALK_LINES / 2),
+        }
     }
 
     fn say(calls: &Vec<Call>, said: &Vec<Said>) -> Vec<Part> {
@@ -132,14 +145,17 @@ impl Function for Queueing {
 /// The keys that workers hold after these calls.
 fn held_after(calls: &[Call], said: &[Said]) -> BTreeSet<String> {
     let mut held = BTreeSet::new();
-    for (call, said) in calls.iter().zip(said) {
-        match (call, said) {
-            (Call::Get, Said::Got(Some(key))) => drop(held.insert(key.clone())),
-            (Call::Done(key), _) => drop(held.remove(key)),
-            _ => {}
-        }
-    }
+    calls.iter().zip(said).for_each(|(call, said)| hold(&mut held, call, said));
     held
+}
+
+/// Who holds what after one call more.
+fn hold(held: &mut BTreeSet<String>, call: &Call, said: &Said) {
+    match (call, said) {
+        (Call::Get, Said::Got(Some(key))) => drop(held.insert(key.clone())),
+        (Call::Done(key), _) => drop(held.remove(key)),
+        _ => {}
+    }
 }
 
 /// Each sequence with one call more. Only who holds a key can be done with it.
@@ -161,9 +177,17 @@ fn longer(sequences: &[Vec<Call>], keys: &[&str], failing: bool) -> Vec<Vec<Call
 }
 
 /// As real keys are: some differ in the namespace only, some begin alike, and none is where the alphabet has it.
-const KEYS: [&str; 4] = ["dev/web", "app/web", "dev/web-2", "app/db"];
+const KEYS: [&str; 8] = ["dev/web", "app/web", "dev/web-2", "app/db", "node-1", "app/web-2", "dev/a", "app/dns"];
+/// So many walks.
+const WALKS: usize = 440;
+/// So many keys are a crowd: more than a buffer of usual size has room for.
+const CROWD: usize = 300;
+/// More calls are written one after another, and not one below the other.
+const LINES: usize = 14;
+/// No walk has more lines.
+const WALK_LINES: usize = 80;
 
-/// All four keys are added, beginning with this one, and several workers hold some of them at the same time.
+/// All keys are added, beginning with this one, and several workers hold some of them at the same time.
 fn rounds(first: usize) -> Vec<Vec<Call>> {
     let keys: Vec<String> = (0..KEYS.len()).map(|n| KEYS[(first + n) % KEYS.len()].to_owned()).collect();
     let adds: Vec<Call> = keys.iter().cloned().map(Call::Add).collect();
@@ -179,33 +203,43 @@ fn rounds(first: usize) -> Vec<Vec<Call>> {
     all
 }
 
-/// A walk on four keys: this one of many.
+/// A walk on two, four or eight keys: this one of many, of which later ones are longer.
 fn walk(n: usize) -> Vec<Call> {
-    let mut calls = Vec::new();
+    let keys = &KEYS[..[4, 8, 2][n % 3]];
+    let (mut calls, mut queue, mut held) = (Vec::new(), Rule::default(), BTreeSet::new());
     let mut random = 7919 * (n as u64 + 1);
     let mut next = |below: usize| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) as usize % below
     };
-    for _ in 0..5 + n % 6 {
-        let held: Vec<String> = held_after(&calls, &Queueing::rule(&calls, None)).into_iter().collect();
-        let key = KEYS[next(KEYS.len())].to_owned();
-        calls.push(match next(9) {
+    for _ in 0..5 + n / 8 {
+        let key = keys[next(keys.len())].to_owned();
+        let call = match next(10) {
             0..=3 => Call::Add(key),
             4 | 5 => Call::Get,
-            6 if !held.is_empty() => Call::Done(held[next(held.len())].clone()),
-            6 => Call::Add(key),
-            7 => Call::Retry(key),
+            6 | 7 => held.iter().nth(next(held.len().max(1))).cloned().map_or(Call::Add(key), Call::Done),
+            8 => Call::Retry(key),
             _ => Call::Forget(key),
-        });
+        };
+        hold(&mut held, &call, &say(&mut queue, &call));
+        calls.push(call);
     }
     calls
 }
 
-/// So many failures in a row, and then one of another key.
+/// Hundreds of keys wait, are held and fail, all at the same time.
+fn crowd() -> Vec<Call> {
+    // 7 and the number of keys have no divisor in common: each comes once, and not where the alphabet has it.
+    let each = |call: fn(String) -> Call| (0..CROWD).map(move |n| call(format!("job-{}", 7 * n % CROWD)));
+    let gets = || std::iter::repeat_n(Call::Get, CROWD);
+    let first = each(Call::Add).chain(gets()).chain(each(Call::Retry)).chain(each(Call::Add));
+    first.chain(each(Call::Done)).chain(gets()).chain(each(Call::Retry)).collect()
+}
+
+/// So many failures in a row, then one of another key, and one after the row has ended.
 fn failures(count: usize) -> Vec<Call> {
     let key = |key: &str| Call::Retry(key.to_owned());
-    std::iter::repeat_n(key("a"), count).chain([key("b")]).collect()
+    std::iter::repeat_n(key("a"), count).chain([key("b"), Call::Forget("a".to_owned()), key("a")]).collect()
 }
 
 /// Then all workers let go, and what waits is got.
@@ -241,8 +275,12 @@ impl Rule {
 impl WorkQueue for Rule {
     fn add(&mut self, key: &str) {
         let (held, key) = (self.held.contains(key), key.to_owned());
-        if held && self.is(Slip::LosesWhileHeld) {
+        let is_full = self.is(Slip::Bounded) && self.order.len() == 100;
+        if held && self.is(Slip::LosesWhileHeld) || is_full {
             return;
+        }
+        if self.is(Slip::AddForgets) {
+            self.failures.remove(&key);
         }
         let is_new = self.dirty.insert(key.clone());
         let queues = match (is_new, held) {
@@ -267,6 +305,9 @@ impl WorkQueue for Rule {
         }?;
         if !self.is(Slip::StaysDirty) {
             self.dirty.remove(&key);
+        }
+        if self.is(Slip::GetForgets) {
+            self.failures.remove(&key);
         }
         self.held.insert(key.clone());
         Some(key)
