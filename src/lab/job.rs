@@ -54,6 +54,7 @@ pub(super) enum Slip {
     UnknownIsFailed,
     NeverDeletes,
     NoneIsUnsaid,
+    Narrow,
 }
 
 impl Function for Running {
@@ -84,16 +85,22 @@ impl Function for Running {
         ("parallelism 0 is taken for 1; it pauses the Job", Slip::NeverPauses),
         ("a Job that asks for 0 completions runs a Pod; it is complete from the beginning", Slip::NeedsOne),
         ("a Pod of which nobody hears any more counts as failed; it may still run", Slip::UnknownIsFailed),
+        ("a large number is cut off, so that 256 counts as 0", Slip::Narrow),
     ];
 
     fn questions() -> Vec<Case> {
         let case = |job: &Value, pods: &Vec<Value>| Case { job: read(job.clone()), pods: read(json!(pods)) };
         let (specs, mut all) = (specs(), Vec::new());
-        for (n, pods) in all_pods().iter().enumerate() {
-            // Not every two of them: with more Pods only some, and others each time.
-            let each = [1, 1, 17, 251][pods.len().min(3)];
-            let some = specs.iter().enumerate().filter(|(at, _)| (at + n) % each == 0);
+        // Not every two of them: of more Pods only some, and others each time.
+        let mut add = |pods: &Vec<Value>, n: usize, each: usize| {
+            let some = specs.iter().enumerate().filter(|(at, _)| (at + n).is_multiple_of(each));
             all.extend(some.map(|(_, job)| case(job, pods)));
+        };
+        for (n, pods) in all_pods().iter().enumerate() {
+            add(pods, n, [1, 1, 17, 503][pods.len().min(3)]);
+        }
+        for (n, pods) in all_counts().iter().enumerate() {
+            add(pods, n, 19);
         }
         all.extend(many().iter().map(|(job, pods)| case(job, pods)));
         all
@@ -188,7 +195,7 @@ fn all_pods() -> Vec<Vec<Value>> {
         pod(Some("Unknown"), false),
         pod(None, false),
         pod(Some("Unknown"), true),
-        pod(None, true),
+        json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {}}),
     ];
     let mut all: Vec<Vec<Value>> = vec![vec![]];
     let mut last = all.clone();
@@ -202,25 +209,46 @@ fn all_pods() -> Vec<Vec<Value>> {
     all.iter().map(|pods| named(pods)).collect()
 }
 
+/// So many Pods of each sort.
+fn of(sorts: &[(&str, usize)]) -> Vec<Value> {
+    named(&sorts.iter().flat_map(|(phase, count)| vec![pod(Some(phase), false); *count]).collect::<Vec<_>>())
+}
+
+/// Up to four Pods of each sort.
+fn all_counts() -> Vec<Vec<Value>> {
+    let counts = 0..=4;
+    let pairs = counts.clone().flat_map(|one| counts.clone().map(move |other| (one, other)));
+    let rows = pairs.flat_map(|(failed, running)| {
+        counts.clone().map(move |succeeded| of(&[("Failed", failed), ("Running", running), ("Succeeded", succeeded)]))
+    });
+    rows.collect()
+}
+
 /// Large Jobs, and what is just before and after a limit.
 fn many() -> Vec<(Value, Vec<Value>)> {
-    let all = |sorts: &[(&str, usize)]| -> Vec<Value> {
-        named(&sorts.iter().flat_map(|(phase, count)| vec![pod(Some(phase), false); *count]).collect::<Vec<_>>())
-    };
     let mut many = Vec::new();
     for completions in [json!(3), Value::Null] {
         let spec = |limit: Value| spec(&completions, &json!(3), &limit, &json!(false));
         for (limit, failed) in [(json!(6), 6), (Value::Null, 6), (json!(8), 8)] {
-            many.push((spec(limit.clone()), all(&[("Failed", failed), ("Running", 2)])));
-            many.push((spec(limit), all(&[("Failed", failed + 1), ("Running", 2)])));
+            many.push((spec(limit.clone()), of(&[("Failed", failed), ("Running", 2)])));
+            many.push((spec(limit), of(&[("Failed", failed + 1), ("Running", 2)])));
         }
-        many.push((spec(Value::Null), all(&[("Running", 5)])));
+        many.push((spec(Value::Null), of(&[("Running", 5)])));
     }
-    let spec = |completions: Value| spec(&completions, &json!(270), &json!(260), &json!(false));
-    many.push((spec(json!(300)), Vec::new()));
-    many.push((spec(Value::Null), Vec::new()));
-    many.push((spec(json!(300)), all(&[("Succeeded", 279), ("Running", 1)])));
-    many.push((spec(json!(300)), all(&[("Failed", 261), ("Running", 1)])));
+    let large = |completions: Value| spec(&completions, &json!(270), &json!(260), &json!(false));
+    many.push((large(json!(300)), Vec::new()));
+    many.push((large(Value::Null), Vec::new()));
+    many.push((large(json!(300)), of(&[("Succeeded", 279), ("Running", 1)])));
+    many.push((large(json!(300)), of(&[("Failed", 261), ("Running", 1)])));
+    for number in [256, 65_536, i32::MAX] {
+        // Who wants no end to the failures says so.
+        let endless = spec(&json!(3), &json!(2), &json!(number), &json!(false));
+        many.push((endless, of(&[("Failed", 2), ("Running", 1)])));
+        let endless = spec(&json!(number), &json!(2), &json!(1), &json!(false));
+        many.push((endless, of(&[("Succeeded", 2), ("Running", 1)])));
+        many.push((spec(&json!(3), &json!(number), &json!(1), &json!(false)), of(&[("Running", 1)])));
+    }
+    many.push((spec(&json!(30), &json!(25), &json!(1), &json!(true)), of(&[("Running", 25)])));
     many
 }
 
@@ -230,6 +258,7 @@ fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
 
 fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
     let is = |one| slip == Some(one);
+    let whole = |number: i32| if is(Slip::Narrow) { number as u8 as usize } else { number as usize };
     let (mut active, mut succeeded, mut failed) = (0, 0, 0);
     for pod in pods {
         let going = pod.metadata.deletion_timestamp.is_some() && !is(Slip::CountsGoing);
@@ -245,7 +274,8 @@ fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
     if is(Slip::CountsEnded) {
         active = pods.len();
     }
-    let limit = job.backoff_limit.filter(|limit| *limit > 0 || !is(Slip::NoneIsUnsaid)).unwrap_or(6) as usize;
+    let limit = job.backoff_limit.filter(|limit| *limit > 0 || !is(Slip::NoneIsUnsaid)).unwrap_or(6);
+    let limit = whole(limit);
     let too_often = failed > limit || failed == limit && is(Slip::LimitIsReached);
     let over = |end, delete| Step { create: 0, delete, end: Some(end) };
     if too_often && !is(Slip::NoLimit) {
@@ -256,18 +286,18 @@ fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
         given => given,
     };
     let is_complete = match completions {
-        Some(completions) => succeeded >= completions as usize,
+        Some(completions) => succeeded >= whole(completions),
         None => succeeded > 0 && (active == 0 || is(Slip::FirstSuccessEnds)),
     };
     if is_complete {
         return over(End::Complete, active);
     }
-    let parallelism = match job.parallelism.unwrap_or(1) as usize {
+    let parallelism = match whole(job.parallelism.unwrap_or(1)) {
         0 if is(Slip::NeverPauses) => 1,
         given => given,
     };
     let suspended = job.suspend == Some(true) || is(Slip::SuspendSaid) && job.suspend.is_some();
-    let wanted = match completions.map(|completions| completions as usize) {
+    let wanted = match completions.map(whole) {
         _ if suspended && is(Slip::SuspendKeeps) => active,
         _ if suspended && !is(Slip::IgnoresSuspend) => 0,
         Some(_) if is(Slip::IgnoresMissing) => parallelism,
