@@ -3,9 +3,10 @@
 //! `reconcile` is called with a Deployment whenever it, or a ReplicaSet that it controls, may have changed. A Deployment
 //! has one ReplicaSet for each Pod template that it ever had, and moves from one to the other:
 //!
-//! - the ReplicaSet of today is the one whose template is the Deployment's, but for the label `pod-template-hash`;
-//! - if there is none, make it. It is named `NAME-HASH`, and has the hash as the label `pod-template-hash` in its own labels,
-//!   in its selector and in the labels of its template. An owner reference names the Deployment as its controller;
+//! - the ReplicaSet of today is the one whose template is the Deployment's, whatever label `pod-template-hash` either has. Its
+//!   name does not matter. Of several it is the oldest;
+//! - if there is none, make it. It is named `NAME-HASH`, and has the hash as the label `pod-template-hash` in its template and
+//!   in its selector. Its own labels are those of its template. An owner reference names the Deployment as its controller;
 //! - it is as large as the Deployment asks; all others that the Deployment controls have 0 replicas. Do it all at once: how to
 //!   go step by step is the next exercise. A number that is right already is not written again, and what others write into a
 //!   ReplicaSet stays;

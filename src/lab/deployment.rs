@@ -3,6 +3,7 @@
 //!
 //! Left out: hash collisions, revisions, conditions.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,14 +29,14 @@ pub(super) const EXERCISE: Exercise = Exercise {
     needs: &["replicaset", "expectations"],
     hints: [
         "A Deployment has one ReplicaSet for each template that it ever had. How do you see which one belongs to the \
-         template of today, and what is the one thing that differs in its template?",
-        "Among the ReplicaSets that the Deployment controls, look for the one whose template is the Deployment's when the \
-         label pod-template-hash is left out. If there is none, create it. It gets its name from the hash of the template: \
-         whoever is called twice makes the same one twice, and the API server refuses the second.",
-        "Create it with name NAME-HASH, the hash as the label pod-template-hash in its own labels, in spec.selector.\
-         matchLabels and in the template's labels, an owner reference with controller: true, and the number of replicas. \
-         is_already_exists() is no failure: your cache is behind. Then give every ReplicaSet of yours whose number is \
-         another the right one with a patch of spec.replicas: the Deployment's number, or 0.",
+         template of today, and what is the one thing that may differ in their templates?",
+        "Among the ReplicaSets that the Deployment controls, look for the oldest whose template is the Deployment's when the \
+         label pod-template-hash is left out of both. If there is none, create it. It gets its name from the hash of the \
+         template: whoever is called twice makes the same one twice, and the API server refuses the second.",
+        "Create it with name NAME-HASH, the hash as the label pod-template-hash in spec.selector.matchLabels and in the \
+         template's labels, which are its own labels too, an owner reference with controller: true, and the number of \
+         replicas. is_already_exists() is no failure: your cache is behind. Then give every ReplicaSet of yours whose number \
+         is another the right one with a patch of spec.replicas: the Deployment's number, or 0.",
     ],
     minutes: 35,
     judging: Judging::Controller(&PLAN),
@@ -59,6 +60,8 @@ static PLAN: Plan = Plan {
         scenario!("deployment", "two-deployments"),
         scenario!("deployment", "elsewhere"),
         scenario!("deployment", "others-sets"),
+        scenario!("deployment", "found"),
+        scenario!("deployment", "by-hand"),
         scenario!("deployment", "again"),
         scenario!("deployment", "templates"),
         scenario!("deployment", "no-pods"),
@@ -99,6 +102,27 @@ static PLAN: Plan = Plan {
         ),
         slip!("it sizes the ReplicaSet of a Deployment that is being deleted", SizesGoing),
         slip!("it makes no ReplicaSet for a Deployment that asks for no Pods", NoneForNone),
+        slip!("it looks for its ReplicaSet by name or label, and not by template", ByName),
+        slip!("of several ReplicaSets with its template it does not take the oldest", NotOldest),
+        slip!("it empties three ReplicaSets, and leaves all others as they were", ThreeOthers),
+        slip!("it looks at its ReplicaSets only when the Deployment has changed", OncePerChange),
+        slip!(
+            "it takes a ReplicaSet that nobody controls for its own if the labels are those of its selector",
+            OfNobody
+        ),
+        slip!("of the labels of two templates it compares the names only", LabelNames),
+        slip!("it never asks for more than ten Pods", TenAtMost),
+        slip!("it looks at the last owner of a ReplicaSet only", LastOwner),
+        slip!("the selector gets the label pod-template-hash only if it has labels", HashBesideLabels),
+        slip!(
+            "if the Deployment's own template has a label pod-template-hash, it finds no ReplicaSet with that template",
+            KeepsOwnHash
+        ),
+        slip!("it leaves the others as they are if the Deployment asks for no Pods", OthersStayForNone),
+        slip!(
+            "it sends all that its cache knows of the ReplicaSet in a patch, and what others changed meanwhile is lost",
+            PatchesAll
+        ),
     ],
 };
 
@@ -133,6 +157,18 @@ enum Slip {
     Overwrites,
     SizesGoing,
     NoneForNone,
+    ByName,
+    NotOldest,
+    ThreeOthers,
+    OncePerChange,
+    OfNobody,
+    LabelNames,
+    TenAtMost,
+    LastOwner,
+    HashBesideLabels,
+    KeepsOwnHash,
+    OthersStayForNone,
+    PatchesAll,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -146,16 +182,16 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
     let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
     let mut mine = context.store::<ReplicaSet>().state();
     mine.retain(|set| is_mine(&deployment, set, slip));
-    let of_today = match slip {
-        Some(Slip::Newest) => mine.iter().max_by_key(|set| set.metadata.creation_timestamp.clone()),
-        _ => mine.iter().find(|set| is_of_today(&deployment, set, slip)),
-    };
-    let of_today = of_today.cloned();
+    let of_today = find(&deployment, &mine, slip);
     let is_going = deployment.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion);
     if is_going && (of_today.is_none() || !is(Slip::SizesGoing)) {
         return Ok(Action::await_change());
     }
+    if is(Slip::OncePerChange) && has_seen(&deployment, &context, of_today.is_some()) {
+        return Ok(Action::await_change());
+    }
     let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+    let wanted = if is(Slip::TenAtMost) { wanted.min(10) } else { wanted };
     match (&of_today, mine.first()) {
         (Some(_), _) => {}
         (None, _) if is(Slip::NoneForNone) && wanted == 0 => {}
@@ -179,9 +215,18 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
             _ => {}
         },
     }
+    let is_of_today = |set: &ReplicaSet| of_today.as_ref().is_some_and(|one| one.metadata.uid == set.metadata.uid);
+    if is(Slip::ThreeOthers) {
+        let (today, mut others): (Vec<_>, Vec<_>) = mine.into_iter().partition(|set| is_of_today(set));
+        others.truncate(3);
+        mine = [today, others].concat();
+    }
     for set in &mine {
-        let is_of_today = of_today.as_ref().is_some_and(|one| one.metadata.uid == set.metadata.uid);
+        let is_of_today = is_of_today(set);
         if is_of_today && is(Slip::NoFollow) || !is_of_today && is(Slip::OthersStay) {
+            continue;
+        }
+        if !is_of_today && is(Slip::OthersStayForNone) && wanted == 0 {
             continue;
         }
         if !is_of_today && is(Slip::Waits) && of_today.as_ref().map_or(0, pods) < wanted {
@@ -194,12 +239,14 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
             _ => set.spec.as_ref().and_then(|spec| spec.replicas) != Some(size),
         };
         if is_other && is(Slip::Overwrites) {
-            let mut whole = ReplicaSet::clone(set);
-            whole.metadata.resource_version = None;
-            whole.spec.get_or_insert_default().replicas = Some(size);
-            sets.replace(set.metadata.name.as_deref().unwrap_or_default(), &PostParams::default(), &whole).await?;
+            let name = set.metadata.name.as_deref().unwrap_or_default();
+            sets.replace(name, &PostParams::default(), &sized(set, size)).await?;
         } else if is_other {
-            let patch = Patch::Merge(json!({"spec": {"replicas": size}}));
+            let patch = match slip {
+                Some(Slip::PatchesAll) => json!(sized(set, size)),
+                _ => json!({"spec": {"replicas": size}}),
+            };
+            let patch = Patch::Merge(patch);
             let name = set.metadata.name.as_deref().unwrap_or_default();
             match sets.patch(name, &PatchParams::default(), &patch).await {
                 Err(error) if !is(Slip::SwallowsErrors) => return Err(error),
@@ -208,6 +255,41 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
         }
     }
     Ok(Action::await_change())
+}
+
+/// The ReplicaSet of today.
+fn find(deployment: &Deployment, mine: &[Arc<ReplicaSet>], slip: Option<Slip>) -> Option<Arc<ReplicaSet>> {
+    let age = |set: &&Arc<ReplicaSet>| set.metadata.creation_timestamp.clone();
+    let of_today = mine.iter().filter(|set| is_of_today(deployment, set, slip));
+    match slip {
+        Some(Slip::Newest) => mine.iter().max_by_key(age),
+        Some(Slip::NotOldest) => of_today.max_by_key(age),
+        Some(Slip::ByName) => {
+            let name = name_for(deployment);
+            mine.iter().find(|set| set.metadata.name.as_ref() == Some(&name))
+        }
+        _ => of_today.min_by_key(age),
+    }
+    .cloned()
+}
+
+/// Whether it remembers that it has looked at the Deployment as it is now. It remembers that once its ReplicaSet is there.
+fn has_seen(deployment: &Deployment, context: &Context, is_there: bool) -> bool {
+    let mut seen: BTreeMap<String, Option<i64>> = context.remembered();
+    let generation = deployment.metadata.generation;
+    let before = seen.insert(deployment.metadata.uid.clone().unwrap_or_default(), generation);
+    if is_there {
+        context.remember(&seen);
+    }
+    before == Some(generation)
+}
+
+/// All that the cache knows of it, with another number.
+fn sized(set: &ReplicaSet, size: i32) -> ReplicaSet {
+    let mut whole = set.clone();
+    whole.metadata.resource_version = None;
+    whole.spec.get_or_insert_default().replicas = Some(size);
+    whole
 }
 
 /// How many Pods it has.
@@ -220,18 +302,25 @@ fn name_for(deployment: &Deployment) -> String {
 }
 
 fn is_mine(deployment: &Deployment, set: &ReplicaSet, slip: Option<Slip>) -> bool {
-    if slip == Some(Slip::ByLabels) {
+    let has_labels = || {
         let wanted = deployment.spec.as_ref().and_then(|spec| spec.selector.match_labels.as_ref());
         let labels = set.metadata.labels.clone().unwrap_or_default();
-        return wanted.into_iter().flatten().all(|(key, value)| labels.get(key) == Some(value));
-    }
+        wanted.into_iter().flatten().all(|(key, value)| labels.get(key) == Some(value))
+    };
+    let is_near = || set.metadata.namespace == deployment.metadata.namespace;
     let is_it = |owner: &OwnerReference| match slip {
         Some(Slip::OwnerByName) => Some(&owner.name) == deployment.metadata.name.as_ref(),
         _ => Some(&owner.uid) == deployment.metadata.uid.as_ref(),
     };
-    match slip {
-        Some(Slip::AnyOwner) => set.metadata.owner_references.iter().flatten().any(is_it),
-        _ => controller_of(&set.metadata).is_some_and(is_it),
+    match (slip, controller_of(&set.metadata)) {
+        (Some(Slip::ByLabels), _) => has_labels(),
+        (Some(Slip::OfNobody), None) => is_near() && has_labels(),
+        (Some(Slip::AnyOwner), _) => set.metadata.owner_references.iter().flatten().any(is_it),
+        (Some(Slip::LastOwner), _) => {
+            let last = set.metadata.owner_references.iter().flatten().last();
+            last.is_some_and(|last| last.controller == Some(true) && is_it(last))
+        }
+        (_, controller) => controller.is_some_and(is_it),
     }
 }
 
@@ -249,6 +338,20 @@ fn is_of_today(deployment: &Deployment, set: &ReplicaSet, slip: Option<Slip>) ->
                 labels.retain(|key, _| wanted_labels.contains_key(key));
             }
             equal_ignoring_hash(wanted, &less)
+        }
+        Some(Slip::LabelNames) => {
+            let labels = |template: &PodTemplateSpec| template.metadata.clone().unwrap_or_default().labels;
+            let mut alike = its.clone();
+            let names =
+                |template| labels(template).unwrap_or_default().into_keys().filter(|name| name != TEMPLATE_HASH);
+            if names(wanted).eq(names(its)) {
+                alike.metadata.get_or_insert_default().labels = labels(wanted);
+            }
+            equal_ignoring_hash(wanted, &alike)
+        }
+        Some(Slip::KeepsOwnHash) => {
+            let has_hash = |meta: &ObjectMeta| meta.labels.iter().flatten().any(|(name, _)| name == TEMPLATE_HASH);
+            !wanted.metadata.as_ref().is_some_and(has_hash) && equal_ignoring_hash(wanted, its)
         }
         _ => equal_ignoring_hash(wanted, its),
     })
@@ -274,7 +377,9 @@ fn replica_set_for(deployment: &Deployment, slip: Option<Slip>) -> ReplicaSet {
     let labels = template.metadata.get_or_insert_default().labels.get_or_insert_default();
     if !is(Slip::NoHash) {
         labels.insert(TEMPLATE_HASH.to_owned(), hash.clone());
-        selector.match_labels.get_or_insert_default().insert(TEMPLATE_HASH.to_owned(), hash.clone());
+        if selector.match_labels.is_some() || !is(Slip::HashBesideLabels) {
+            selector.match_labels.get_or_insert_default().insert(TEMPLATE_HASH.to_owned(), hash.clone());
+        }
     }
     if is(Slip::AllLabels) {
         selector.match_labels = Some(labels.clone());

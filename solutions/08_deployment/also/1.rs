@@ -1,4 +1,4 @@
-//! Finds the ReplicaSet by its name, and asks for it when the cache does not have it.
+//! Compares templates as JSON, and asks for the ReplicaSet when the cache does not have it.
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetSpec};
@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kubestep_exercise::deployment::{TEMPLATE_HASH, template_hash};
 use kubestep_exercise::kube::{Action, Api, Context, Error, ListParams, Patch, PatchParams, PostParams};
-use serde_json::{from_value, json};
+use serde_json::{Value, from_value, json};
 
 pub async fn reconcile(d: Arc<Deployment>, context: Arc<Context>) -> Result<Action, Error> {
     let Some(spec) = d.spec.as_ref().filter(|_| d.metadata.deletion_timestamp.is_none()) else {
@@ -24,7 +24,13 @@ pub async fn reconcile(d: Arc<Deployment>, context: Arc<Context>) -> Result<Acti
         .into_iter()
         .filter(|rs| rs.metadata.owner_references.iter().flatten().any(|o| o.uid == uid && o.controller == Some(true)))
         .collect();
-    if !own.iter().any(|rs| rs.metadata.name.as_ref() == Some(&name)) && api.get_opt(&name).await?.is_none() {
+    let wanted = json_of(&spec.template);
+    let is_of_today = |rs: &&Arc<ReplicaSet>| {
+        rs.spec.iter().flat_map(|spec| &spec.template).any(|template| json_of(template) == wanted)
+    };
+    let today = own.iter().filter(is_of_today).min_by_key(|rs| rs.metadata.creation_timestamp.clone());
+    let today = today.and_then(|rs| rs.metadata.name.clone());
+    if today.is_none() && api.get_opt(&name).await?.is_none() {
         let labels = spec.template.metadata.as_ref().and_then(|meta| meta.labels.clone()).unwrap_or_default();
         let mut rs: ReplicaSet = from_value(json!({
             "metadata": {
@@ -50,11 +56,19 @@ pub async fn reconcile(d: Arc<Deployment>, context: Arc<Context>) -> Result<Acti
     }
     for rs in own {
         let its = rs.metadata.name.clone().unwrap_or_default();
-        let size = if its == name { spec.replicas.unwrap_or(1) } else { 0 };
+        let size = if Some(&its) == today.as_ref() { spec.replicas.unwrap_or(1) } else { 0 };
         if rs.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1) != size {
             let patch = Patch::Strategic(json!({"spec": {"replicas": size}}));
             api.patch(&its, &PatchParams::default(), &patch).await?;
         }
     }
     Ok(Action::await_change())
+}
+
+fn json_of(template: &PodTemplateSpec) -> Value {
+    let mut value = json!(template);
+    if let Some(labels) = value.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
+        labels.remove(TEMPLATE_HASH);
+    }
+    value
 }

@@ -16,14 +16,16 @@ pub async fn reconcile(d: Arc<Deployment>, context: Arc<Context>) -> Result<Acti
         Api::namespaced(context.client.clone(), d.metadata.namespace.as_deref().unwrap_or_default());
     let spec = d.spec.clone().unwrap_or_default();
     let mut found = false;
-    for set in api.list(&ListParams::default()).await? {
+    let mut sets = api.list(&ListParams::default()).await?.items;
+    sets.sort_by_key(|set| set.metadata.creation_timestamp.clone());
+    for set in sets {
         let owner = set.metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true));
         if owner.map(|owner| &owner.uid) != d.metadata.uid.as_ref() {
             continue;
         }
-        let same = same(&spec.template, set.spec.as_ref().and_then(|spec| spec.template.as_ref()));
-        found |= same;
-        let size = if same { spec.replicas } else { Some(0) };
+        let is_of_today = !found && same(&spec.template, set.spec.as_ref().and_then(|spec| spec.template.as_ref()));
+        found |= is_of_today;
+        let size = if is_of_today { spec.replicas } else { Some(0) };
         if set.spec.as_ref().and_then(|spec| spec.replicas) != size {
             let patch = Patch::Json(json!([{"op": "replace", "path": "/spec/replicas", "value": size}]));
             api.patch(set.metadata.name.as_deref().unwrap_or_default(), &PatchParams::default(), &patch).await?;

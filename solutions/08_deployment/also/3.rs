@@ -16,19 +16,21 @@ pub async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>) -> Re
         let owners = set.metadata.owner_references.as_deref().unwrap_or_default();
         owners.iter().any(|owner| owner.controller.unwrap_or_default() && Some(&owner.uid) == meta.uid.as_ref())
     };
-    let with_hash = |hash: &str| {
-        let mut template = spec.template.clone();
+    let with_hash = |template: &PodTemplateSpec, hash: &str| {
+        let mut template = template.clone();
         let labels = template.metadata.get_or_insert_default().labels.get_or_insert_default();
         labels.insert(TEMPLATE_HASH.into(), hash.into());
         template
     };
-    let all = context.store::<ReplicaSet>().state();
-    let (new, old): (Vec<_>, Vec<_>) = all.iter().filter(is_ours).partition(|set| {
-        let hash = set.metadata.labels.iter().flatten().find(|(key, _)| *key == TEMPLATE_HASH);
-        let template = set.spec.as_ref().and_then(|spec| spec.template.clone());
-        template == Some(with_hash(hash.map_or("", |(_, hash)| hash)))
+    let mut ours: Vec<Arc<ReplicaSet>> = context.store().state();
+    ours.retain(|set| is_ours(&set));
+    ours.sort_by_key(|set| (set.metadata.creation_timestamp.clone(), set.metadata.name.clone()));
+    let new = ours.iter().position(|set| {
+        let template = set.spec.as_ref().and_then(|spec| spec.template.as_ref());
+        template.is_some_and(|template| with_hash(template, "") == with_hash(&spec.template, ""))
     });
-    let sized = old.iter().map(|set| (set, 0)).chain(new.iter().map(|set| (set, spec.replicas.unwrap_or(1))));
+    let new = new.map(|n| ours.remove(n));
+    let sized = ours.iter().map(|set| (set, 0)).chain(new.iter().map(|set| (set, spec.replicas.unwrap_or(1))));
     for (set, size) in sized {
         let mut set = ReplicaSet::clone(set);
         let its = &mut set.spec.get_or_insert_default().replicas;
@@ -39,11 +41,11 @@ pub async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>) -> Re
         let name = set.metadata.name.clone().unwrap_or_default();
         api.replace(&name, &PostParams::default(), &set).await?;
     }
-    if new.is_empty() {
+    if new.is_none() {
         let hash = template_hash(&spec.template);
         let mut selector = spec.selector.clone();
         selector.match_labels.get_or_insert_default().insert(TEMPLATE_HASH.into(), hash.clone());
-        let template = with_hash(&hash);
+        let template = with_hash(&spec.template, &hash);
         let metadata = ObjectMeta {
             name: meta.name.as_ref().map(|name| format!("{name}-{hash}")),
             labels: template.metadata.as_ref().and_then(|meta| meta.labels.clone()),

@@ -3,9 +3,10 @@
 //! `reconcile` is called with a Deployment whenever it, or a ReplicaSet that it controls, may have changed. A Deployment
 //! has one ReplicaSet for each Pod template that it ever had, and moves from one to the other:
 //!
-//! - the ReplicaSet of today is the one whose template is the Deployment's, but for the label `pod-template-hash`;
-//! - if there is none, make it. It is named `NAME-HASH`, and has the hash as the label `pod-template-hash` in its own labels,
-//!   in its selector and in the labels of its template. An owner reference names the Deployment as its controller;
+//! - the ReplicaSet of today is the one whose template is the Deployment's, whatever label `pod-template-hash` either has. Its
+//!   name does not matter. Of several it is the oldest;
+//! - if there is none, make it. It is named `NAME-HASH`, and has the hash as the label `pod-template-hash` in its template and
+//!   in its selector. Its own labels are those of its template. An owner reference names the Deployment as its controller;
 //! - it is as large as the Deployment asks; all others that the Deployment controls have 0 replicas. Do it all at once: how to
 //!   go step by step is the next exercise. A number that is right already is not written again, and what others write into a
 //!   ReplicaSet stays;
@@ -39,7 +40,8 @@ pub async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>) -> Re
     let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
     let mut mine = context.store::<ReplicaSet>().state();
     mine.retain(|set| is_controlled_by(set, &deployment));
-    let of_today = mine.iter().find(|set| has_template(set, &spec.template)).cloned();
+    let all_of_today = mine.iter().filter(|set| has_template(set, &spec.template));
+    let of_today = all_of_today.min_by_key(|set| set.metadata.creation_timestamp.clone()).cloned();
 
     if of_today.is_none() {
         match sets.create(&PostParams::default(), &replica_set_for(&deployment)).await {
@@ -68,11 +70,17 @@ fn is_controlled_by(set: &ReplicaSet, deployment: &Deployment) -> bool {
 
 /// Whether a ReplicaSet was made from this template: the same, but for the label that tells them apart.
 fn has_template(set: &ReplicaSet, wanted: &PodTemplateSpec) -> bool {
-    let Some(mut its) = set.spec.as_ref().and_then(|spec| spec.template.clone()) else { return false };
-    if let Some(labels) = its.metadata.as_mut().and_then(|meta| meta.labels.as_mut()) {
+    let Some(its) = set.spec.as_ref().and_then(|spec| spec.template.as_ref()) else { return false };
+    let (its, wanted) = (without_hash(its), without_hash(wanted));
+    its == wanted
+}
+
+fn without_hash(template: &PodTemplateSpec) -> PodTemplateSpec {
+    let mut template = template.clone();
+    if let Some(labels) = template.metadata.as_mut().and_then(|meta| meta.labels.as_mut()) {
         labels.remove(TEMPLATE_HASH);
     }
-    its == *wanted
+    template
 }
 
 fn replica_set_for(deployment: &Deployment) -> ReplicaSet {
