@@ -5,10 +5,13 @@
 //! you have seen:
 //!
 //! - `spec.replicas` Pods that it controls and that count: neither being deleted nor ended (phase `Succeeded`, `Failed`);
-//! - new ones made from `spec.template`, with a `generateName` and an owner reference that names the set as controller;
+//! - new ones made from `spec.template`, with a `generateName` and an owner reference that names the set as controller
+//!   (a template that changes is for new ones only);
 //! - if there are too many, those go first that are not ready;
-//! - `status.replicas` and `status.readyReplicas` of the Pods that count, and `status.observedGeneration`: written only when
-//!   they differ. What others write into the status stays.
+//! - `status.replicas` and `status.readyReplicas` of the Pods that count, and `status.observedGeneration`, the generation
+//!   that you have acted upon: written only when they differ. What others write into the status stays.
+//!
+//! Whose a Pod is, its owner references say. Nobody changes labels here: to adopt Pods and to release them is left out.
 //!
 //! A ReplicaSet that is being deleted is left alone, and so are its Pods: they are the garbage collector's business.
 //!
