@@ -62,16 +62,18 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
             return Err(error);
         }
     }
-    let before = set.status.clone().unwrap_or_default();
-    let mut after = before.clone();
-    after.replicas = there as i32;
-    after.ready_replicas = if good == 0 && before.ready_replicas.is_none() { None } else { Some(good) };
-    after.observed_generation = meta.generation;
-    if before == after {
+    let status = set.status.clone().unwrap_or_default();
+    let fields = [
+        ("/status/replicas", json!(status.replicas), json!(there)),
+        ("/status/readyReplicas", json!(status.ready_replicas.unwrap_or(0)), json!(good)),
+        ("/status/observedGeneration", json!(status.observed_generation), json!(meta.generation)),
+    ];
+    let differ = fields.iter().filter(|(_, before, after)| before != after);
+    let patch: Vec<_> = differ.map(|(path, _, value)| json!({"op": "add", "path": path, "value": value})).collect();
+    if patch.is_empty() {
         return Ok(Action::await_change());
     }
     let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
-    let patch = json!([{"op": "add", "path": "/status", "value": after}]);
     sets.patch_status(name, &PatchParams::default(), &Patch::Json(patch)).await?;
     Ok(Action::await_change())
 }
