@@ -128,7 +128,8 @@ impl Property for NothingInvalid {
     }
 }
 
-/// An operator does not fail at what can only be done once somebody has changed it.
+/// An operator does not fail at what can only be done once somebody has changed it; nor does a ReplicaSet's controller at
+/// one that is being deleted.
 #[derive(Clone)]
 pub(super) struct NothingTriedInVain;
 
@@ -140,9 +141,17 @@ impl Property for NothingTriedInVain {
         "what cannot be done is not tried again until it is changed"
     }
 
-    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
+    fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
+        let is_going = |key: &Key| {
+            let set = Reader::get(&engine.api.store, Kind::ReplicaSet, key.namespace(), key.name());
+            set.is_some_and(|set| set.meta().deletion_timestamp.is_some())
+        };
         let again = step.notes.iter().find_map(|note| match note {
-            Note::Queue { queue, key, how: Queued::Later(at) } if &**queue == "site-operator" => Some((key, *at)),
+            Note::Queue { queue, key, how: Queued::Later(at) } => match &**queue {
+                "site-operator" => Some((key, *at)),
+                "replicaset-controller" => Some((key, *at)).filter(|(key, _)| is_going(key)),
+                _ => None,
+            },
             _ => None,
         });
         match again.filter(|(_, at)| *at < step.time + RETRIED_WITHIN) {
