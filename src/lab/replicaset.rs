@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetStatus};
+use k8s_openapi::api::core::v1::{ContainerStatus, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
@@ -59,6 +60,9 @@ static PLAN: Plan = Plan {
         scenario!("replicaset", "unready-first"),
         scenario!("replicaset", "deleted"),
         scenario!("replicaset", "other-conditions"),
+        scenario!("replicaset", "which"),
+        scenario!("replicaset", "late"),
+        scenario!("replicaset", "behind"),
         scenario!("replicaset", "refused"),
         scenario!("replicaset", "no-more"),
         scenario!("replicaset", "one-for-good"),
@@ -99,6 +103,23 @@ static PLAN: Plan = Plan {
         slip!("it numbers its Pods, and so a name may be taken", Numbered),
         slip!("it deletes Pods that have ended", DeletesEnded),
         slip!("it writes its status as a whole, and what others wrote into it is lost", WholeStatus),
+        slip!("it writes the whole status that it was told of, and what others wrote since is lost", StaleStatus),
+        slip!(
+            "it reads the ReplicaSet again for observedGeneration, and so says of a newer one that it was seen",
+            LiveGeneration
+        ),
+        slip!("its status never says again that no Pod is ready", NeverUnready),
+        slip!("it takes a ReplicaSet that has a finalizer for one that is being deleted", FinalizerIsGoing),
+        slip!("it takes a Pod for its own whose owner reference says controller: false", SaysIfControlled),
+        slip!("it does not count Pods of which nobody knows how they are (phase Unknown)", UnknownIsEnded),
+        slip!("it does not count Pods that have a terminated container: it may be started again", TerminatedIsEnded),
+        slip!("the annotations of the ReplicaSet are on its Pods too", OfSet),
+        slip!("of the template's spec, its Pods have the containers only", ContainersOnly),
+        slip!("it deletes Pods that are not ready, and never one that is", OnlyUnready),
+        slip!("it chooses whom to delete among Pods that do not count, too", ChoosesFromAll),
+        slip!("it deletes in the namespace default, wherever the ReplicaSet is", DeletesInDefault),
+        slip!("it deletes Pods that were made from an older template", ReplacesOld),
+        slip!("it deletes what its cache shows too many of, which does not know yet who has gone", DeletesCached),
     ],
 };
 
@@ -137,6 +158,20 @@ enum Slip {
     Numbered,
     DeletesEnded,
     WholeStatus,
+    StaleStatus,
+    LiveGeneration,
+    NeverUnready,
+    FinalizerIsGoing,
+    SaysIfControlled,
+    UnknownIsEnded,
+    TerminatedIsEnded,
+    OfSet,
+    ContainersOnly,
+    OnlyUnready,
+    ChoosesFromAll,
+    DeletesInDefault,
+    ReplacesOld,
+    DeletesCached,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -146,8 +181,7 @@ fn host(read: Read, slip: Option<Slip>) -> Host {
 /// The rule, with at most one part of it wrong.
 async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
     let is = |one| slip == Some(one);
-    let is_going = set.metadata.deletion_timestamp.is_some();
-    if is_going && !is(Slip::IgnoresDeletion) && !is(Slip::BarsCreations) {
+    if is_left_alone(&set, slip) {
         return Ok(Action::await_change());
     }
     let namespace = set.metadata.namespace.clone().filter(|_| !is(Slip::InDefault)).unwrap_or("default".to_owned());
@@ -156,63 +190,45 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         true => context.store::<Pod>().state().iter().map(|pod| (**pod).clone()).collect(),
         false => pods.list(&ListParams::default()).await?.items,
     };
-    let is_its =
-        |pod: &&Pod| controller_of(&pod.metadata).map(|owner| owner.uid.as_str()) == set.metadata.uid.as_deref();
-    let all = there.iter().filter(is_its);
-    let seen: Vec<Pod> = match slip {
-        Some(Slip::StatusCountsAll) => all.cloned().collect(),
-        _ => there.iter().filter(|pod| counts(&set, pod, slip)).cloned().collect(),
-    };
-    let mut mine: Vec<Pod> = there.iter().filter(|pod| counts(&set, pod, slip)).cloned().collect();
-    if is(Slip::DeletesEnded) {
-        let has_ended = |pod: &&Pod| pod.metadata.deletion_timestamp.is_none() && !is_active(pod);
-        for pod in there.iter().filter(is_its).filter(has_ended) {
-            pods.delete(pod.metadata.name.as_deref().unwrap_or_default(), &DeleteParams::default()).await?;
-        }
-    }
+    let its: Vec<Pod> = there.iter().filter(|pod| is_its(&set, pod)).cloned().collect();
+    let mine: Vec<Pod> = there.into_iter().filter(|pod| counts(&set, pod, slip)).collect();
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
     let wanted = usize::try_from(wanted).unwrap_or(0) + usize::from(is(Slip::OneTooMany) && mine.is_empty());
     if wanted == 0 && is(Slip::IgnoresNone) {
         return Ok(Action::await_change());
     }
+    let seen = if is(Slip::StatusCountsAll) { &its } else { &mine };
     let ready = seen.iter().filter(|pod| is_ready(pod)).count();
     let count = if is(Slip::StatusAsked) { wanted } else { seen.len() };
     let status = (count as i32, ready as i32, set.metadata.generation);
     if is(Slip::StatusAsked) && written(&set) != status {
         write(&set, &context, &namespace, status, slip).await?;
     }
-    let missing = if is_going && is(Slip::BarsCreations) {
-        0
-    } else if is(Slip::CreatesAll) && mine.len() < wanted {
-        wanted
-    } else {
-        wanted.saturating_sub(mine.len())
-    };
-    for n in 0..missing {
-        let mut pod = pod_of(&set, slip);
-        if is(Slip::Numbered) {
-            let name = pod.metadata.generate_name.take().unwrap_or_default();
-            pod.metadata.name = Some(format!("{name}{}", mine.len() + n));
-        }
+    for pod in new_pods(&set, mine.len(), wanted, slip) {
         match pods.create(&PostParams::default(), &pod).await {
             Err(_) if is(Slip::SwallowsCreations) => {}
             other => drop(other?),
         }
     }
-    mine.sort_by_key(|pod| match slip {
-        Some(Slip::RunningIsReady) => phase_of(pod.status.as_deref()) == "Running",
-        _ => is_ready(pod) != is(Slip::DeletesReady),
-    });
-    let too_many = if is(Slip::NeverDeletes) { 0 } else { mine.len().saturating_sub(wanted) };
-    for pod in &mine[..too_many] {
+    let mine = match is(Slip::DeletesCached) {
+        true => context
+            .store::<Pod>()
+            .state()
+            .iter()
+            .filter(|pod| counts(&set, pod, slip))
+            .map(|pod| (**pod).clone())
+            .collect(),
+        false => mine,
+    };
+    let pods = if is(Slip::DeletesInDefault) { Api::namespaced(context.client.clone(), "default") } else { pods };
+    for pod in not_needed(&set, its, mine, wanted, slip) {
         let name = pod.metadata.name.as_deref().unwrap_or_default();
         match pods.delete(name, &DeleteParams::default()).await {
             Err(error) if !error.is_not_found() && !is(Slip::SwallowsDeletions) => return Err(error),
             _ => {}
         }
     }
-    let writes = written(&set) != status || is(Slip::AlwaysStatus) || is(Slip::SameStatus);
-    if writes && !is(Slip::NoStatus) {
+    if is_written(&set, status, slip) {
         match write(&set, &context, &namespace, status, slip).await {
             Err(error) if !is(Slip::SwallowsStatus) => return Err(error),
             _ => {}
@@ -221,26 +237,104 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     Ok(Action::await_change())
 }
 
-/// Writes a status: how many Pods, how many of them are ready, and what generation asks for them.
+/// Whether nothing is done about it.
+fn is_left_alone(set: &ReplicaSet, slip: Option<Slip>) -> bool {
+    match slip {
+        Some(Slip::IgnoresDeletion | Slip::BarsCreations) => false,
+        Some(Slip::FinalizerIsGoing) => set.metadata.finalizers.is_some(),
+        _ => set.metadata.deletion_timestamp.is_some(),
+    }
+}
+
+/// The Pods to create, where there are so many that count.
+fn new_pods(set: &ReplicaSet, there: usize, wanted: usize, slip: Option<Slip>) -> Vec<Pod> {
+    let missing = match slip {
+        Some(Slip::BarsCreations) if set.metadata.deletion_timestamp.is_some() => 0,
+        Some(Slip::CreatesAll) if there < wanted => wanted,
+        _ => wanted.saturating_sub(there),
+    };
+    let numbered = |n| {
+        let mut pod = pod_of(set, slip);
+        if slip == Some(Slip::Numbered) {
+            let name = pod.metadata.generate_name.take().unwrap_or_default();
+            pod.metadata.name = Some(format!("{name}{}", there + n));
+        }
+        pod
+    };
+    (0..missing).map(numbered).collect()
+}
+
+/// The Pods to delete: of all that it controls, `mine` are those that count.
+fn not_needed(set: &ReplicaSet, its: Vec<Pod>, mut mine: Vec<Pod>, wanted: usize, slip: Option<Slip>) -> Vec<Pod> {
+    let mut too_many = mine.len().saturating_sub(wanted);
+    match slip {
+        Some(Slip::NeverDeletes) => too_many = 0,
+        Some(Slip::ReplacesOld) => {
+            let images = |spec: Option<&PodSpec>| -> Vec<Option<String>> {
+                spec.iter().flat_map(|spec| &spec.containers).map(|container| container.image.clone()).collect()
+            };
+            let asked = images(pod_for(set).spec.as_deref());
+            return mine.into_iter().filter(|pod| images(pod.spec.as_deref()) != asked).collect();
+        }
+        Some(Slip::OnlyUnready) => mine.retain(|pod| !is_ready(pod)),
+        Some(Slip::ChoosesFromAll) => mine.clone_from(&its),
+        _ => {}
+    }
+    mine.sort_by_key(|pod| match slip {
+        Some(Slip::RunningIsReady) => phase_of(pod.status.as_deref()) == "Running",
+        _ => is_ready(pod) != (slip == Some(Slip::DeletesReady)),
+    });
+    mine.truncate(too_many);
+    if slip == Some(Slip::DeletesEnded) {
+        mine.extend(its.into_iter().filter(|pod| pod.metadata.deletion_timestamp.is_none() && !is_active(pod)));
+    }
+    mine
+}
+
+/// What a status says: how many Pods, how many of them are ready, and what generation asks for them.
+type Said = (i32, i32, Option<i64>);
+
+/// What the status says.
+fn written(set: &ReplicaSet) -> Said {
+    let status = set.status.clone().unwrap_or_default();
+    (status.replicas, status.ready_replicas.unwrap_or(0), status.observed_generation)
+}
+
+/// Whether it is written.
+fn is_written(set: &ReplicaSet, status: Said, slip: Option<Slip>) -> bool {
+    let (before, ready) = (written(set), status.1);
+    match slip {
+        Some(Slip::NoStatus) => false,
+        Some(Slip::AlwaysStatus | Slip::SameStatus) => true,
+        Some(Slip::NeverUnready) if ready == 0 => (before.0, before.2) != (status.0, status.2),
+        _ => before != status,
+    }
+}
+
+/// Writes a status.
 async fn write(
     set: &ReplicaSet,
     context: &Context,
     namespace: &str,
-    (replicas, ready, generation): (i32, i32, Option<i64>),
+    (replicas, ready, mut generation): Said,
     slip: Option<Slip>,
 ) -> Result<(), Error> {
     let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
     let name = set.metadata.name.as_deref().unwrap_or_default();
+    if slip == Some(Slip::LiveGeneration) {
+        generation = sets.get(name).await?.metadata.generation;
+    }
     let mut patch = json!({"status": {"replicas": replicas, "readyReplicas": ready, "observedGeneration": generation}});
     match slip {
-        Some(Slip::WholeStatus) => {
+        Some(Slip::WholeStatus | Slip::StaleStatus) => {
+            let kept = set.status.clone().filter(|_| slip == Some(Slip::StaleStatus)).unwrap_or_default();
             let mut whole = set.clone();
             whole.metadata.resource_version = None;
             whole.status = Some(ReplicaSetStatus {
                 replicas,
                 ready_replicas: Some(ready),
                 observed_generation: generation,
-                ..ReplicaSetStatus::default()
+                ..kept
             });
             return sets.replace_status(name, &PostParams::default(), &whole).await.map(drop);
         }
@@ -248,20 +342,21 @@ async fn write(
             let message = set.metadata.resource_version.clone();
             patch["status"]["conditions"] = json!([{"type": "Synced", "status": "True", "message": message}]);
         }
+        Some(Slip::NeverUnready) if ready == 0 => {
+            patch = json!({"status": {"replicas": replicas, "observedGeneration": generation}});
+        }
         _ => {}
     }
     sets.patch_status(name, &PatchParams::default(), &Patch::Merge(patch)).await.map(drop)
 }
 
-/// What the status says.
-fn written(set: &ReplicaSet) -> (i32, i32, Option<i64>) {
-    let status = set.status.clone().unwrap_or_default();
-    (status.replicas, status.ready_replicas.unwrap_or(0), status.observed_generation)
+/// Whether it controls the Pod.
+fn is_its(set: &ReplicaSet, pod: &Pod) -> bool {
+    controller_of(&pod.metadata).map(|owner| owner.uid.as_str()) == set.metadata.uid.as_deref()
 }
 
 fn counts(set: &ReplicaSet, pod: &Pod, slip: Option<Slip>) -> bool {
     let is = |one| slip == Some(one);
-    let mine = || controller_of(&pod.metadata).map(|owner| owner.uid.as_str()) == set.metadata.uid.as_deref();
     let name = |meta: &ObjectMeta| meta.name.clone().unwrap_or_default();
     let chosen = match slip {
         Some(Slip::CountsByLabels) => {
@@ -274,13 +369,24 @@ fn counts(set: &ReplicaSet, pod: &Pod, slip: Option<Slip>) -> bool {
             let mut owners = pod.metadata.owner_references.iter().flatten();
             owners.any(|owner| Some(&owner.uid) == set.metadata.uid.as_ref())
         }
+        Some(Slip::SaysIfControlled) => {
+            let mut owners = pod.metadata.owner_references.iter().flatten();
+            owners.any(|owner| owner.controller.is_some() && Some(&owner.uid) == set.metadata.uid.as_ref())
+        }
         Some(Slip::CountsByName) => name(&pod.metadata).starts_with(&name(&set.metadata)),
-        _ => mine(),
+        _ => is_its(set, pod),
     };
     let active = match slip {
         Some(Slip::CountsTerminating) => is_active(&Pod { metadata: ObjectMeta::default(), ..pod.clone() }),
         Some(Slip::CountsSucceeded) if phase_of(pod.status.as_deref()) == "Succeeded" => {
             pod.metadata.deletion_timestamp.is_none()
+        }
+        Some(Slip::UnknownIsEnded) => is_active(pod) && phase_of(pod.status.as_deref()) != "Unknown",
+        Some(Slip::TerminatedIsEnded) => {
+            let mut containers = pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten());
+            let has_terminated =
+                |container: &ContainerStatus| container.state.as_ref().is_some_and(|state| state.terminated.is_some());
+            is_active(pod) && !containers.any(has_terminated)
         }
         _ => is(Slip::CountsEnded) && pod.metadata.deletion_timestamp.is_none() || is_active(pod),
     };
@@ -296,6 +402,14 @@ fn pod_of(set: &ReplicaSet, slip: Option<Slip>) -> Pod {
         Some(Slip::NoOwner) => pod.metadata.owner_references = None,
         Some(Slip::NoLabels) => pod.metadata.labels = None,
         Some(Slip::NoAnnotations) => (pod.metadata.annotations, pod.metadata.finalizers) = (None, None),
+        Some(Slip::OfSet) => {
+            let own = set.metadata.annotations.clone().unwrap_or_default();
+            pod.metadata.annotations.get_or_insert_default().extend(own);
+        }
+        Some(Slip::ContainersOnly) => {
+            let containers = pod.spec.map(|spec| spec.containers.clone()).unwrap_or_default();
+            pod.spec = Some(PodSpec { containers, ..PodSpec::default() }.into());
+        }
         _ => {}
     }
     pod
