@@ -48,10 +48,12 @@ static PLAN: Plan = Plan {
     },
     trials: &[
         scenario!("expectations", "more"),
+        scenario!("expectations", "fewer"),
         scenario!("expectations", "two-sets"),
         scenario!("expectations", "another-goes"),
         scenario!("expectations", "elsewhere"),
         scenario!("expectations", "others-pods"),
+        scenario!("expectations", "other-news"),
         scenario!("expectations", "again"),
         scenario!("expectations", "broken-calls"),
         scenario!("expectations", "deleted"),
@@ -82,6 +84,12 @@ static PLAN: Plan = Plan {
         slip!("it forgets all that it expects when one ReplicaSet is being deleted", WipedByGoing),
         slip!("it counts Pods that are being deleted", CountsGoing),
         slip!("it counts Pods that have succeeded", CountsSucceeded),
+        slip!("it takes a Pod that it owns, but does not control, for one that it waits for", AnyOwner),
+        slip!("it deletes all its Pods if there are too many", DeletesAll),
+        slip!("it deletes in the namespace default, wherever the ReplicaSet is", DeletesInDefault),
+        slip!("it deletes Pods that have ended", DeletesEnded),
+        slip!("it takes a ReplicaSet that has a finalizer for one that is being deleted", FinalizerIsGoing),
+        slip!("it takes the news that a Pod begins to go for an arrival", CountsGoings),
     ],
 };
 
@@ -107,6 +115,12 @@ enum Slip {
     WipedByGoing,
     CountsGoing,
     CountsSucceeded,
+    AnyOwner,
+    DeletesAll,
+    DeletesInDefault,
+    DeletesEnded,
+    FinalizerIsGoing,
+    CountsGoings,
 }
 
 /// How many Pods are expected, by the uid of their ReplicaSet.
@@ -134,10 +148,15 @@ fn observe(old: Option<Pod>, new: Option<Pod>, context: &Context, slip: Option<S
     let arrived = match (&old, &new) {
         (None, Some(_)) => true,
         (Some(_), None) => is(Slip::CountsDeletions),
+        (Some(old), Some(new)) if is(Slip::CountsGoings) => {
+            old.metadata.deletion_timestamp.is_none() && new.metadata.deletion_timestamp.is_some()
+        }
         _ => is(Slip::AnyNews),
     };
     let pod = new.or(old).unwrap_or_default();
-    if let Some(owner) = controller_of(&pod.metadata).filter(|_| arrived && !is(Slip::NeverObserves)) {
+    let owners = pod.metadata.owner_references.iter().flatten();
+    let whose = owners.filter(|owner| owner.controller == Some(true) || is(Slip::AnyOwner));
+    for owner in whose.filter(|_| arrived && !is(Slip::NeverObserves)) {
         expect(context, &owner.uid, -1, slip);
     }
 }
@@ -155,8 +174,12 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     if is_deleted && is(Slip::WipedByGoing) {
         context.remember(&Expected::new());
     }
-    let is_going = is_deleted && !is(Slip::IgnoresDeletion) && !is(Slip::ShrinksGoing);
-    if is_going || waits && !is(Slip::NoWait) && !is(Slip::Lists) {
+    let is_left_alone = match slip {
+        Some(Slip::IgnoresDeletion | Slip::ShrinksGoing) => false,
+        Some(Slip::FinalizerIsGoing) => set.metadata.finalizers.is_some(),
+        _ => is_deleted,
+    };
+    if is_left_alone || waits && !is(Slip::NoWait) && !is(Slip::Lists) {
         return Ok(Action::await_change());
     }
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), &namespace);
@@ -165,13 +188,14 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         false => context.store::<Pod>().state(),
     };
     let controls = |owner: &OwnerReference| if is(Slip::OwnerByName) { owner.name == name } else { owner.uid == uid };
-    let is_mine = |pod: &Arc<Pod>| {
-        controller_of(&pod.metadata).is_some_and(controls)
-            && (is_active(pod)
-                || is(Slip::CountsGoing) && !has_ended(pod)
-                || is(Slip::CountsSucceeded) && phase_of(pod.status.as_deref()) == "Succeeded")
+    let its: Vec<Arc<Pod>> =
+        there.into_iter().filter(|pod| controller_of(&pod.metadata).is_some_and(controls)).collect();
+    let counts = |pod: &Pod| {
+        is_active(pod)
+            || is(Slip::CountsGoing) && !has_ended(pod)
+            || is(Slip::CountsSucceeded) && phase_of(pod.status.as_deref()) == "Succeeded"
     };
-    let mine: Vec<Arc<Pod>> = there.into_iter().filter(is_mine).collect();
+    let mine: Vec<Arc<Pod>> = its.iter().filter(|pod| counts(pod)).cloned().collect();
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1).max(0) as usize;
     if wanted == 0 && is(Slip::IgnoresNone) {
         return Ok(Action::await_change());
@@ -194,7 +218,10 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
             expect(&context, &uid, 1, slip);
         }
     }
-    for pod in mine.iter().skip(wanted) {
+    let pods = if is(Slip::DeletesInDefault) { Api::namespaced(context.client.clone(), "default") } else { pods };
+    let kept = if is(Slip::DeletesAll) && mine.len() > wanted { 0 } else { wanted };
+    let ended = its.iter().filter(|pod| is(Slip::DeletesEnded) && has_ended(pod));
+    for pod in ended.chain(mine.iter().skip(kept)) {
         match pods.delete(pod.metadata.name.as_deref().unwrap_or_default(), &DeleteParams::default()).await {
             Err(error) if !error.is_not_found() => return Err(error),
             _ => {}
