@@ -59,6 +59,8 @@ static PLAN: Plan = Plan {
         scenario!("finalizer", "copies-stay"),
         scenario!("finalizer", "others-finalizer"),
         scenario!("finalizer", "others-write-too"),
+        scenario!("finalizer", "others-write-first"),
+        scenario!("finalizer", "copy-meanwhile"),
         scenario!("finalizer", "others-let-go"),
         scenario!("finalizer", "let-go"),
         scenario!("finalizer", "public-comes-later"),
@@ -99,6 +101,14 @@ static PLAN: Plan = Plan {
         slip!("the copy keeps its data when the original has none left", KeepsLast),
         slip!("it puts no finalizer on if there is a copy already", TrustsCopy),
         slip!("it takes its finalizer for put on though the call has failed", SwallowsHold),
+        slip!("it takes for yes what only begins like it", NearlyYes),
+        slip!("it takes a label for publish whose name only ends like that", NearlyPublish),
+        slip!("nothing is published that is in the namespace of the copies itself", NotInPublic),
+        slip!("it remembers what has its finalizer by name: what is made again gets none", RemembersHold),
+        slip!("it reads the version of the list anew, and writes the list that it knew before", FreshVersion),
+        slip!("it is content with a copy that somebody else has made meanwhile", ExistsIsDone),
+        slip!("a copy that has no data never gets any", EmptyStays),
+        slip!("it takes a finalizer for its own whose name only begins like that", NearlyFinalizer),
     ],
 };
 
@@ -136,6 +146,14 @@ enum Slip {
     KeepsLast,
     TrustsCopy,
     SwallowsHold,
+    NearlyYes,
+    NearlyPublish,
+    NotInPublic,
+    RemembersHold,
+    FreshVersion,
+    ExistsIsDone,
+    EmptyStays,
+    NearlyFinalizer,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -146,13 +164,24 @@ fn host(read: Read, slip: Option<Slip>) -> Host {
 async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
     let is = |one| slip == Some(one);
     let is_asked = map.metadata.labels.iter().flatten().any(|(key, value)| {
-        key == "publish"
-            && (value == "yes" || is(Slip::AnyValue) || is(Slip::AnyCase) && value.eq_ignore_ascii_case("yes"))
+        let is_yes = match slip {
+            Some(Slip::AnyValue) => true,
+            Some(Slip::AnyCase) => value.eq_ignore_ascii_case("yes"),
+            Some(Slip::NearlyYes) => value.starts_with("yes"),
+            _ => value == "yes",
+        };
+        is_yes && (key == "publish" || is(Slip::NearlyPublish) && key.ends_with("publish"))
     });
     let namespace = map.metadata.namespace.as_deref().unwrap_or_default();
-    let wants_copy = is_asked || is(Slip::CopiesAll) && namespace == "default";
-    let is_held = map.metadata.finalizers.iter().flatten().any(|one| one == FINALIZER);
+    let wants_copy =
+        is_asked && !(is(Slip::NotInPublic) && namespace == PUBLIC) || is(Slip::CopiesAll) && namespace == "default";
     let is_going = map.metadata.deletion_timestamp.is_some();
+    let mut held: Vec<String> = if is(Slip::RemembersHold) { context.remembered() } else { Vec::new() };
+    let is_held = !is_going && held.contains(&name_of_copy(&map))
+        || map.metadata.finalizers.iter().flatten().any(|one| match slip {
+            Some(Slip::NearlyFinalizer) => one.starts_with(FINALIZER),
+            _ => one == FINALIZER,
+        });
     if is_going && (is_held || is(Slip::NeverLetsGo)) {
         if is(Slip::ReleasesFirst) {
             hold(&context, &map, false, slip).await?;
@@ -182,6 +211,10 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip
             Err(_) if is(Slip::SwallowsHold) => return Ok(Action::await_change()),
             other => other?,
         }
+        if is(Slip::RemembersHold) {
+            held.push(name_of_copy(&map));
+            context.remember(&held);
+        }
     }
     let mut published: Vec<(String, Option<BTreeMap<String, String>>)> = context.remembered();
     let this = (name_of_copy(&map), map.data.clone());
@@ -203,10 +236,13 @@ async fn hold(context: &Context, map: &ConfigMap, on: bool, slip: Option<Slip>) 
     list.retain(|one| one != FINALIZER && (on || slip != Some(Slip::TakesAll)));
     list.extend(on.then(|| FINALIZER.to_owned()));
     let says_none = slip == Some(Slip::FirstWithoutVersion) && on && list.len() == 1;
+    let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), meta.namespace.as_deref().unwrap_or_default());
+    let name = meta.name.as_deref().unwrap_or_default();
+    let fresh = if on && slip == Some(Slip::FreshVersion) { Some(maps.get(name).await?.metadata) } else { None };
+    let meta = fresh.as_ref().unwrap_or(meta);
     let version = meta.resource_version.as_ref().filter(|_| slip != Some(Slip::IgnoresVersion) && !says_none);
     let patch = Patch::Merge(json!({"metadata": {"finalizers": list, "resourceVersion": version}}));
-    let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), meta.namespace.as_deref().unwrap_or_default());
-    maps.patch(meta.name.as_deref().unwrap_or_default(), &PatchParams::default(), &patch).await.map(drop)
+    maps.patch(name, &PatchParams::default(), &patch).await.map(drop)
 }
 
 async fn delete_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> Result<(), Error> {
@@ -247,7 +283,10 @@ async fn write_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> R
             let labels = map.metadata.labels.clone().filter(|_| slip == Some(Slip::CopiesLabels));
             let metadata = ObjectMeta { name: Some(name), labels, ..ObjectMeta::default() };
             let copy = ConfigMap { metadata, data: map.data.clone(), ..ConfigMap::default() };
-            unless(slip == Some(Slip::SwallowsCreation), copies.create(&PostParams::default(), &copy).await)
+            match copies.create(&PostParams::default(), &copy).await {
+                Err(error) if error.is_already_exists() && slip == Some(Slip::ExistsIsDone) => Ok(()),
+                made => unless(slip == Some(Slip::SwallowsCreation), made),
+            }
         }
         Some(copy) if differs(&copy, map, slip) => {
             let copy = ConfigMap { data: map.data.clone(), ..copy };
@@ -265,6 +304,7 @@ fn differs(copy: &ConfigMap, map: &ConfigMap, slip: Option<Slip>) -> bool {
         Some(Slip::KeepsEntries) => map.data.iter().flatten().any(|entry| !has(copy, entry)),
         Some(Slip::MissesEntries) => copy.data.iter().flatten().any(|entry| !has(map, entry)),
         Some(Slip::EmptyDiffers) => copy.data != Some(map.data.clone().unwrap_or_default()),
+        Some(Slip::EmptyStays) => copy.data.is_some() && copy.data != map.data,
         Some(Slip::KeepsLast) => map.data.is_some() && copy.data != map.data,
         _ => copy.data != map.data,
     }
