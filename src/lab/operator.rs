@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
-use k8s_openapi::api::core::v1::{ConfigMap, Container, PodSpec, PodTemplateSpec};
+use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use super::reconcile::guest::{Duty, owner};
 use super::reconcile::{Plan, scenario, slip};
 use super::{Exercise, Judging};
 use crate::exercise::host::{Host, Read};
-use crate::exercise::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
+use crate::exercise::kube::{Action, Api, Context, Error, ListParams, Patch, PatchParams, PostParams};
 use crate::object::Kind;
 use crate::object::meta::{controller_of, controller_ref};
 
@@ -98,7 +98,17 @@ static PLAN: Plan = Plan {
         slip!("the status counts the Pods of somebody else's Deployment", ForeignStatus),
         slip!("it puts a new Deployment in the place of the old one, and what others wrote into that is lost", Anew),
         slip!("it takes any Deployment that the site controls for its own, whatever its name", AnyName),
-        slip!("of the owners of a Deployment it looks at the first only", FirstOwner),
+        slip!("of the owners of a Deployment it looks at one only", FirstOwner),
+        slip!("a kind that only begins like Site is taken for it", LikeSite),
+        slip!("replicas of more than 65535 are taken for no number", Small),
+        slip!("it changes the image of the first container, whatever its name", FirstContainer),
+        slip!("it puts a new spec in the place of the old one: what others wrote into that is lost", SpecAnew),
+        slip!("it writes the Deployment as its cache shows it: what others wrote meanwhile is lost", IgnoresVersion),
+        slip!("the status counts the Pods that are not ready", Unavailable),
+        slip!("the status counts all Pods with the label, whoever made them", CountsLabel),
+        slip!("a Deployment of somebody else gets a label", MarksForeign),
+        slip!("an image that becomes empty is taken for one", EmptyLater),
+        slip!("a number that becomes negative is sent nevertheless", NegativeLater),
     ],
 };
 
@@ -134,6 +144,16 @@ enum Slip {
     Anew,
     AnyName,
     FirstOwner,
+    LikeSite,
+    Small,
+    FirstContainer,
+    SpecAnew,
+    IgnoresVersion,
+    Unavailable,
+    CountsLabel,
+    MarksForeign,
+    EmptyLater,
+    NegativeLater,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -144,7 +164,11 @@ fn host(read: Read, slip: Option<Slip>) -> Host {
 async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
     let is = |one| slip == Some(one);
     let meta = &site.metadata;
-    let labelled = meta.labels.iter().flatten().any(|(key, value)| key == "kind" && value == "Site");
+    let labelled = meta
+        .labels
+        .iter()
+        .flatten()
+        .any(|(key, value)| key == "kind" && (value == "Site" || is(Slip::LikeSite) && value.starts_with("Site")));
     let all = context.store::<Deployment>().state();
     let is_going = meta.deletion_timestamp.is_some()
         && match slip {
@@ -165,8 +189,6 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
     let namespace = meta.namespace.as_deref().filter(|_| !is(Slip::InDefault)).unwrap_or("default");
     let name = meta.name.as_deref().unwrap_or_default();
     let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
-    let template = json!({"spec": {"containers": [{"name": container_name(slip), "image": image}]}});
-    let patch = Patch::Strategic(json!({"spec": {"replicas": replicas, "template": template}}));
     let whole = deployment_for(&site, replicas, &image, slip);
     let is_here = |one: &Deployment| one.metadata.namespace == meta.namespace || is(Slip::AnyNamespace);
     let there = all.iter().find(|one| match slip {
@@ -176,7 +198,7 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
     let Some(there) = there else {
         match deployments.create(&PostParams::default(), &whole).await {
             Err(error) if is(Slip::TakesUnseen) && error.is_already_exists() => {
-                deployments.patch(name, &PatchParams::default(), &patch).await?;
+                change(&deployments, &whole, &whole, slip).await?;
             }
             Err(error) if !is(Slip::Swallows) => return Err(error),
             _ => {}
@@ -184,6 +206,10 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
         return Ok(Action::await_change());
     };
     let is_its = is_its(there);
+    if !is_its && is(Slip::MarksForeign) {
+        let patch = Patch::Merge(json!({"metadata": {"labels": {"example.com/site": name}}}));
+        deployments.patch(name, &PatchParams::default(), &patch).await?;
+    }
     if !is_its && !is(Slip::TakesForeign) && !is(Slip::ForeignStatus) {
         return Ok(Action::await_change());
     }
@@ -196,20 +222,64 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
     let other_image = container.and_then(|one| one.image.as_ref()) != Some(&image) && !is(Slip::OnlyReplicas);
     let is_kept = is(Slip::NeverChanges) || is(Slip::ForeignStatus) && !is_its;
     if (other_number || other_image) && !is_kept {
-        if is(Slip::Anew) {
-            deployments.replace(name, &PostParams::default(), &whole).await?;
-        } else {
-            deployments.patch(name, &PatchParams::default(), &patch).await?;
-        }
+        change(&deployments, there, &whole, slip).await?;
     }
-    let pods = there.status.as_ref().and_then(|status| status.replicas).unwrap_or(0);
-    let pods = if is(Slip::StatusAsked) { replicas } else { pods }.to_string();
+    let status = there.status.clone().unwrap_or_default();
+    let pods = match slip {
+        Some(Slip::StatusAsked) => replicas,
+        Some(Slip::Unavailable) => status.unavailable_replicas.unwrap_or(0),
+        Some(Slip::CountsLabel) => {
+            let pods: Api<Pod> = Api::namespaced(context.client.clone(), namespace);
+            pods.list(&ListParams::default().labels(&format!("app={name}"))).await?.items.len() as i32
+        }
+        _ => status.replicas.unwrap_or(0),
+    };
+    let pods = pods.to_string();
     if meta.annotations.as_ref().and_then(|all| all.get(PODS)) != Some(&pods) && !is(Slip::NoStatus) {
         let sites: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
         let patch = Patch::Merge(json!({"metadata": {"annotations": {PODS: pods}}}));
         sites.patch(name, &PatchParams::default(), &patch).await?;
     }
     Ok(Action::await_change())
+}
+
+/// Makes a Deployment that is there ask for the number and the image of the one that the site would get.
+async fn change(
+    deployments: &Api<Deployment>,
+    there: &Deployment,
+    whole: &Deployment,
+    slip: Option<Slip>,
+) -> Result<(), Error> {
+    let name = whole.metadata.name.as_deref().unwrap_or_default();
+    let spec = whole.spec.as_ref();
+    let replicas = spec.and_then(|spec| spec.replicas);
+    let image = spec.and_then(|spec| spec.template.spec.as_ref()).and_then(|spec| spec.containers[0].image.clone());
+    let template = json!({"spec": {"containers": [{"name": container_name(slip), "image": image}]}});
+    let body = json!({"spec": {"replicas": replicas, "template": template}});
+    let mut changed = there.clone();
+    let patch = match slip {
+        Some(Slip::Anew) => {
+            return deployments.replace(name, &PostParams::default(), whole).await.map(drop);
+        }
+        Some(Slip::SpecAnew) => {
+            changed.spec.clone_from(&whole.spec);
+            return deployments.replace(name, &PostParams::default(), &changed).await.map(drop);
+        }
+        Some(Slip::IgnoresVersion) => {
+            changed.metadata.resource_version = None;
+            if let Some(spec) = &mut changed.spec {
+                spec.replicas = replicas;
+                spec.template.spec.iter_mut().for_each(|spec| spec.containers[0].image.clone_from(&image));
+            }
+            return deployments.replace(name, &PostParams::default(), &changed).await.map(drop);
+        }
+        Some(Slip::FirstContainer) => Patch::Json(json!([
+            {"op": "replace", "path": "/spec/replicas", "value": replicas},
+            {"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": image},
+        ])),
+        _ => Patch::Strategic(body),
+    };
+    deployments.patch(name, &PatchParams::default(), &patch).await.map(drop)
 }
 
 /// Whether a Deployment is the site's.
@@ -230,16 +300,20 @@ fn asked(site: &ConfigMap, known: Option<i32>, slip: Option<Slip>) -> Option<(i3
     let text = data.get("replicas")?;
     let replicas = match slip {
         Some(Slip::Truncates) => text.parse().ok().map(|count: i64| count as i32),
+        Some(Slip::Small) => text.parse().ok().map(|count: u16| i32::from(count)),
         Some(Slip::TurnsNegative) => text.parse().ok().map(|count: u32| count as i32),
         _ => text.parse().ok(),
     };
-    let replicas = replicas.filter(|count| *count >= 0 || slip == Some(Slip::TurnsNegative));
+    let is_later = |of: Slip| known.is_some() && slip == Some(of);
+    let is_sent = slip == Some(Slip::TurnsNegative) || is_later(Slip::NegativeLater);
+    let replicas = replicas.filter(|count| *count >= 0 || is_sent);
     let replicas = replicas.or(match slip {
         Some(Slip::GuessesNumber) => Some(1),
         Some(Slip::KeepsNumber) => known,
         _ => None,
     })?;
-    let image = data.get("image").filter(|image| !image.is_empty() || slip == Some(Slip::EmptyImage));
+    let is_sent = slip == Some(Slip::EmptyImage) || is_later(Slip::EmptyLater);
+    let image = data.get("image").filter(|image| !image.is_empty() || is_sent);
     Some((replicas, image?.clone()))
 }
 
