@@ -37,7 +37,8 @@ pub(super) const EXERCISE: Exercise = Exercise {
          nothing (create it), the same (do nothing), something else (change it).",
         "Keep the Pods of the namespace that have all labels of the selector; sort them by name; leave out who has ended or has \
          no podIP. ready = Ready and not being deleted. Compare endpoints and ports with those of the slice of the Service's name \
-         in the cache, and patch both if one differs. No selector, or a deletionTimestamp: do nothing.",
+         in the cache, and patch both if one differs; see that its label and its controller are there. No selector, or a \
+         deletionTimestamp: do nothing.",
     ],
     minutes: 40,
     judging: Judging::Controller(&PLAN),
@@ -63,6 +64,7 @@ static PLAN: Plan = Plan {
         scenario!("endpointslice", "ended"),
         scenario!("endpointslice", "none-left"),
         scenario!("endpointslice", "others-slices"),
+        scenario!("endpointslice", "marks-gone"),
         scenario!("endpointslice", "slice-late"),
         scenario!("endpointslice", "no-selector"),
         scenario!("endpointslice", "deleted"),
@@ -114,6 +116,17 @@ static PLAN: Plan = Plan {
         slip!("the Pods are in the order of the numbers in their names: web-2 before web-10", ByNumber),
         slip!("Pods with the same address get one endpoint", OneForAddress),
         slip!("Pods in the network of their node get no endpoint", NoHostNetwork),
+        slip!("a slice that has lost its label does not get it again", NeverLabels),
+        slip!("a slice that has lost its owner reference does not get it again", NeverOwns),
+        slip!("that only the appProtocol of a port has changed is not seen", IgnoresAppProtocol),
+        slip!("two ports with one number are taken for one", OnePortANumber),
+        slip!("the slice of a Service that is being deleted is still changed", FollowsGoing),
+        slip!("a slice has one owner after it was changed, whoever owned it before", DropsOwners),
+        slip!("a Pod is ready only if all its conditions are True", AllConditions),
+        slip!("it writes the slice as its cache shows it: what others wrote meanwhile is lost", IgnoresVersion),
+        slip!("a Service that has no address of its own gets its own port into the slice", HeadlessPort),
+        slip!("it replaces ports where there are none yet, which is refused", ReplacesPorts),
+        slip!("capitals in the value of a label are not looked at", AnyCase),
     ],
 };
 
@@ -179,6 +192,17 @@ enum Slip {
     ByNumber,
     OneForAddress,
     NoHostNetwork,
+    NeverLabels,
+    NeverOwns,
+    IgnoresAppProtocol,
+    OnePortANumber,
+    FollowsGoing,
+    DropsOwners,
+    AllConditions,
+    IgnoresVersion,
+    HeadlessPort,
+    ReplacesPorts,
+    AnyCase,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -191,7 +215,9 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
     let is_going = service.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion);
     let none = Default::default();
     let selector = selector_of(&service).or(is(Slip::NoSelector).then_some(&none));
-    let Some(selector) = selector.filter(|_| !is_going) else { return Ok(Action::await_change()) };
+    let Some(selector) = selector.filter(|_| !is_going || is(Slip::FollowsGoing)) else {
+        return Ok(Action::await_change());
+    };
     if is_passed_over(&service, slip) {
         return Ok(Action::await_change());
     }
@@ -199,7 +225,10 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
         let labels = pod.metadata.labels.as_ref();
         let has = |(key, value): (&String, &String)| match labels.and_then(|labels| labels.get(key)) {
             Some(there) => {
-                there == value || is(Slip::KeysOnly) || is(Slip::BeginsLike) && there.starts_with(value.as_str())
+                there == value
+                    || is(Slip::KeysOnly)
+                    || is(Slip::BeginsLike) && there.starts_with(value.as_str())
+                    || is(Slip::AnyCase) && there.eq_ignore_ascii_case(value)
             }
             None => false,
         };
@@ -226,7 +255,12 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
     }
     let declared = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
     let most = if is(Slip::FirstPort) { 1 } else { declared.len() };
-    let ports: Vec<EndpointPort> = declared.iter().take(most).map(|declared| port(declared, slip)).collect();
+    let is_headless = service.spec.as_ref().and_then(|spec| spec.cluster_ip.as_deref()) == Some("None");
+    let of_port = if is(Slip::HeadlessPort) && is_headless { Some(Slip::ServicePort) } else { slip };
+    let mut ports: Vec<EndpointPort> = declared.iter().take(most).map(|declared| port(declared, of_port)).collect();
+    if is(Slip::OnePortANumber) {
+        ports.dedup_by_key(|port| port.port);
+    }
     let name = service.metadata.name.as_deref().unwrap_or_default();
     let namespace = service.metadata.namespace.as_deref().filter(|_| !is(Slip::InDefault)).unwrap_or("default");
     let slices: Api<EndpointSlice> = Api::namespaced(context.client.clone(), namespace);
@@ -244,10 +278,17 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
         };
         is_found && there.namespace == service.metadata.namespace
     };
-    match context.store::<EndpointSlice>().state().into_iter().find(is_its) {
+    let there = context.store::<EndpointSlice>().state().into_iter().find(is_its);
+    if there.as_ref().is_some_and(|there| !is_marked(there, &service, slip)) {
+        let (labels, owners) = (&slice.metadata.labels, &slice.metadata.owner_references);
+        let patch = Patch::Strategic(json!({"metadata": {"labels": labels, "ownerReferences": owners}}));
+        slices.patch(name, &PatchParams::default(), &patch).await?;
+    }
+    match there {
         Some(_) if endpoints.is_empty() && is(Slip::DeletesEmpty) => {
             slices.delete(name, &DeleteParams::default()).await?;
         }
+        None if is_going => {}
         None if is(Slip::MakesUnseenAnew) => {
             if slices.get_opt(name).await?.is_some() {
                 slices.delete(name, &DeleteParams::default()).await?;
@@ -265,10 +306,23 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
             } else if is(Slip::MakesAnew) {
                 slices.delete(name, &DeleteParams::default()).await?;
                 slices.create(&PostParams::default(), &slice).await?;
+            } else if is(Slip::IgnoresVersion) {
+                let mut whole = EndpointSlice { endpoints: Some(endpoints), ports: Some(ports), ..(*there).clone() };
+                whole.metadata.resource_version = None;
+                slices.replace(name, &PostParams::default(), &whole).await?;
+            } else if is(Slip::ReplacesPorts) {
+                let patch = json!([
+                    {"op": "add", "path": "/endpoints", "value": endpoints},
+                    {"op": "replace", "path": "/ports", "value": ports},
+                ]);
+                slices.patch(name, &PatchParams::default(), &Patch::Json(patch)).await?;
             } else {
                 let mut patch = json!({"endpoints": endpoints, "ports": ports});
                 if is(Slip::DropsOwner) {
                     patch["metadata"] = json!({"ownerReferences": []});
+                }
+                if is(Slip::DropsOwners) {
+                    patch["metadata"] = json!({"ownerReferences": slice.metadata.owner_references});
                 }
                 let patch = Patch::Merge(patch);
                 slices.patch(name, &PatchParams::default(), &patch).await?;
@@ -290,12 +344,23 @@ fn is_passed_over(service: &Service, slip: Option<Slip>) -> bool {
     }
 }
 
+/// Whether a slice says by its label whose it is, and has a controller.
+fn is_marked(slice: &EndpointSlice, service: &Service, slip: Option<Slip>) -> bool {
+    let label = slice.metadata.labels.as_ref().and_then(|labels| labels.get(SERVICE_NAME));
+    let has_label = label == service.metadata.name.as_ref() || slip == Some(Slip::NeverLabels);
+    has_label && (controller_of(&slice.metadata).is_some() || slip == Some(Slip::NeverOwns))
+}
+
 /// Whether a slice says just this.
 fn says(slice: &EndpointSlice, endpoints: &[Endpoint], ports: &[EndpointPort], slip: Option<Slip>) -> bool {
     let number = |port: &EndpointPort| (port.name.clone(), port.port);
     let there = slice.ports.as_deref().unwrap_or_default();
     let same_ports = match slip {
         Some(Slip::IgnoresProtocol) => there.iter().map(number).eq(ports.iter().map(number)),
+        Some(Slip::IgnoresAppProtocol) => {
+            let number = |port: &EndpointPort| (number(port), port.protocol.clone());
+            there.iter().map(number).eq(ports.iter().map(number))
+        }
         Some(Slip::NoPortsDiffer) => slice.ports.as_deref() == Some(ports),
         _ => there == ports,
     };
@@ -314,7 +379,12 @@ fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
     }
     let address = pod.status.as_ref().and_then(|status| status.pod_ip.clone());
     let address = address.or(is(Slip::NoAddress).then(String::new))?;
-    let (serving, terminating) = (is_ready(pod), pod.metadata.deletion_timestamp.is_some());
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    let serving = match slip {
+        Some(Slip::AllConditions) => !conditions.is_empty() && conditions.iter().all(|one| one.status == "True"),
+        _ => is_ready(pod),
+    };
+    let terminating = pod.metadata.deletion_timestamp.is_some();
     if !serving && is(Slip::OnlyReady) || terminating && is(Slip::LeavesGoing) {
         return None;
     }

@@ -11,8 +11,9 @@
 //!   number). In a slice the API server says `""` for a name that is missing, and nothing for a list that is empty;
 //! - the label `kubernetes.io/service-name`, and an owner reference that names the Service as its controller.
 //!
-//! A slice that is there is changed, and only if it has to be; kube-proxy hears of each change. If no Pod is left, it stays, and
-//! is empty. A Service without a selector is somebody else's business, and so is one that is being deleted.
+//! A slice that is there is changed, and only if it has to be; kube-proxy hears of each change. If somebody takes the label or
+//! the reference off it, that comes again: kube-proxy finds slices by the label. If no Pod is left, it stays, and is empty.
+//! A Service without a selector is somebody else's business, and so is one that is being deleted.
 //!
 //! Read Pods and slices from the cache. Return the error of a call that fails: you are called again.
 
@@ -60,18 +61,27 @@ pub async fn reconcile(service: Arc<Service>, context: Arc<Context>) -> Result<A
             let slice = new_slice(&service, endpoints, ports);
             slices.create(&PostParams::default(), &slice).await?;
         }
-        Some(there) if !says(&there, &endpoints, &ports) => {
-            let slice = EndpointSlice { endpoints: Some(endpoints), ports: Some(ports), ..(*there).clone() };
-            slices.replace(name.as_deref().unwrap_or_default(), &PostParams::default(), &slice).await?;
+        Some(there) => {
+            let slice = changed(&there, new_slice(&service, endpoints, ports));
+            if slice != *there {
+                slices.replace(name.as_deref().unwrap_or_default(), &PostParams::default(), &slice).await?;
+            }
         }
-        Some(_) => {}
     }
     Ok(Action::await_change())
 }
 
-/// Whether a slice says just this.
-fn says(slice: &EndpointSlice, endpoints: &[Endpoint], ports: &[EndpointPort]) -> bool {
-    slice.endpoints.as_deref().unwrap_or_default() == endpoints && slice.ports.as_deref().unwrap_or_default() == ports
+/// A slice that is there with all that a new one would have.
+fn changed(there: &EndpointSlice, new: EndpointSlice) -> EndpointSlice {
+    let mut slice = there.clone();
+    slice.metadata.labels.get_or_insert_default().extend(new.metadata.labels.unwrap_or_default());
+    let owners = slice.metadata.owner_references.get_or_insert_default();
+    if owners.iter().all(|owner| owner.controller != Some(true)) {
+        owners.extend(new.metadata.owner_references.unwrap_or_default());
+    }
+    slice.endpoints = new.endpoints.filter(|endpoints| !endpoints.is_empty());
+    slice.ports = new.ports.filter(|ports| !ports.is_empty());
+    slice
 }
 
 /// Where a Pod is, if it can be reached.

@@ -11,8 +11,9 @@
 //!   number). In a slice the API server says `""` for a name that is missing, and nothing for a list that is empty;
 //! - the label `kubernetes.io/service-name`, and an owner reference that names the Service as its controller.
 //!
-//! A slice that is there is changed, and only if it has to be; kube-proxy hears of each change. If no Pod is left, it stays, and
-//! is empty. A Service without a selector is somebody else's business, and so is one that is being deleted.
+//! A slice that is there is changed, and only if it has to be; kube-proxy hears of each change. If somebody takes the label or
+//! the reference off it, that comes again: kube-proxy finds slices by the label. If no Pod is left, it stays, and is empty.
+//! A Service without a selector is somebody else's business, and so is one that is being deleted.
 //!
 //! Read Pods and slices from the cache. Return the error of a call that fails: you are called again.
 
@@ -71,15 +72,14 @@ pub async fn reconcile(service: Arc<Service>, context: Arc<Context>) -> Result<A
     let name = meta.name.clone().unwrap_or_default();
     let slices: Api<EndpointSlice> =
         Api::namespaced(context.client.clone(), meta.namespace.as_deref().unwrap_or_default());
+    let owner = json!({"apiVersion": "v1", "kind": "Service", "name": name, "uid": meta.uid, "controller": true});
     let Some(there) = slices.get_opt(&name).await? else {
         let slice = json!({
             "addressType": "IPv4",
             "metadata": {
                 "name": name,
                 "labels": {"kubernetes.io/service-name": name},
-                "ownerReferences": [
-                    {"apiVersion": "v1", "kind": "Service", "name": name, "uid": meta.uid, "controller": true},
-                ],
+                "ownerReferences": [owner],
             },
             "endpoints": endpoints,
             "ports": ports,
@@ -88,10 +88,19 @@ pub async fn reconcile(service: Arc<Service>, context: Arc<Context>) -> Result<A
         slices.create(&PostParams::default(), &slice).await?;
         return done;
     };
-    let is = json!([there.endpoints.unwrap_or_default(), there.ports.unwrap_or_default()]);
-    if is != json!([endpoints, ports]) {
-        let patch = json!({"endpoints": endpoints, "ports": ports});
-        slices.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+    let label = there.metadata.labels.as_ref().and_then(|labels| labels.get("kubernetes.io/service-name"));
+    let is_owned = there.metadata.owner_references.iter().flatten().any(|one| one.controller == Some(true));
+    let is = json!([label, is_owned, there.endpoints.unwrap_or_default(), there.ports.unwrap_or_default()]);
+    if is != json!([name, true, endpoints, ports]) {
+        let mut patch = json!({
+            "metadata": {"labels": {"kubernetes.io/service-name": name}},
+            "endpoints": endpoints,
+            "ports": ports,
+        });
+        if !is_owned {
+            patch["metadata"]["ownerReferences"] = json!([owner]);
+        }
+        slices.patch(&name, &PatchParams::default(), &Patch::Strategic(patch)).await?;
     }
     done
 }

@@ -11,8 +11,9 @@
 //!   number). In a slice the API server says `""` for a name that is missing, and nothing for a list that is empty;
 //! - the label `kubernetes.io/service-name`, and an owner reference that names the Service as its controller.
 //!
-//! A slice that is there is changed, and only if it has to be; kube-proxy hears of each change. If no Pod is left, it stays, and
-//! is empty. A Service without a selector is somebody else's business, and so is one that is being deleted.
+//! A slice that is there is changed, and only if it has to be; kube-proxy hears of each change. If somebody takes the label or
+//! the reference off it, that comes again: kube-proxy finds slices by the label. If no Pod is left, it stays, and is empty.
+//! A Service without a selector is somebody else's business, and so is one that is being deleted.
 //!
 //! Read Pods and slices from the cache. Return the error of a call that fails: you are called again.
 
@@ -52,15 +53,22 @@ pub async fn reconcile(service: Arc<Service>, context: Arc<Context>) -> Result<A
     let slices: Api<EndpointSlice> = Api::namespaced(context.client.clone(), namespace);
     let wanted = new_slice(&service, endpoints, ports);
     let is_its = |slice: &&Arc<EndpointSlice>| {
-        let mut owners = slice.metadata.owner_references.iter().flatten();
-        slice.metadata.name == service.metadata.name
-            && owners.any(|owner| Some(&owner.uid) == service.metadata.uid.as_ref())
+        slice.metadata.name == service.metadata.name && slice.metadata.namespace == service.metadata.namespace
     };
     let all = context.store::<EndpointSlice>().state();
     let Some(there) = all.iter().find(is_its) else {
         slices.create(&PostParams::default(), &wanted).await?;
         return Ok(Action::await_change());
     };
+    let mut owners = there.metadata.owner_references.clone().unwrap_or_default();
+    let has_label = there.metadata.labels.iter().flatten().any(|one| wanted.metadata.labels.iter().flatten().eq([one]));
+    if !has_label || owners.iter().all(|owner| owner.controller != Some(true)) {
+        owners.retain(|owner| Some(&owner.uid) != service.metadata.uid.as_ref());
+        owners.extend(wanted.metadata.owner_references.clone().unwrap_or_default());
+        let (labels, version) = (&wanted.metadata.labels, &there.metadata.resource_version);
+        let patch = json!({"metadata": {"labels": labels, "ownerReferences": owners, "resourceVersion": version}});
+        slices.patch(name.as_deref().unwrap_or_default(), &PatchParams::default(), &Patch::Merge(patch)).await?;
+    }
     let empty = Vec::new();
     let same = there.endpoints.as_ref().unwrap_or(&empty) == wanted.endpoints.as_ref().unwrap_or(&empty);
     if !same || there.ports.as_deref().unwrap_or_default() != wanted.ports.as_deref().unwrap_or_default() {

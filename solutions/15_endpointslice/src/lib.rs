@@ -11,8 +11,9 @@
 //!   number). In a slice the API server says `""` for a name that is missing, and nothing for a list that is empty;
 //! - the label `kubernetes.io/service-name`, and an owner reference that names the Service as its controller.
 //!
-//! A slice that is there is changed, and only if it has to be; kube-proxy hears of each change. If no Pod is left, it stays, and
-//! is empty. A Service without a selector is somebody else's business, and so is one that is being deleted.
+//! A slice that is there is changed, and only if it has to be; kube-proxy hears of each change. If somebody takes the label or
+//! the reference off it, that comes again: kube-proxy finds slices by the label. If no Pod is left, it stays, and is empty.
+//! A Service without a selector is somebody else's business, and so is one that is being deleted.
 //!
 //! Read Pods and slices from the cache. Return the error of a call that fails: you are called again.
 
@@ -55,6 +56,14 @@ pub async fn reconcile(service: Arc<Service>, context: Arc<Context>) -> Result<A
         .state()
         .into_iter()
         .find(|slice| slice.metadata.name == *name && slice.metadata.namespace == service.metadata.namespace);
+    if let Some(there) = &there
+        && !is_marked(there, &service)
+    {
+        let marks = new_slice(&service, Vec::new(), Vec::new()).metadata;
+        let marks = json!({"labels": marks.labels, "ownerReferences": marks.owner_references});
+        let patch = Patch::Strategic(json!({"metadata": marks}));
+        slices.patch(name.as_deref().unwrap_or_default(), &PatchParams::default(), &patch).await?;
+    }
     match there {
         None => {
             let slice = new_slice(&service, endpoints, ports);
@@ -67,6 +76,13 @@ pub async fn reconcile(service: Arc<Service>, context: Arc<Context>) -> Result<A
         Some(_) => {}
     }
     Ok(Action::await_change())
+}
+
+/// Whether a slice says by its label whose it is, and has a controller.
+fn is_marked(slice: &EndpointSlice, service: &Service) -> bool {
+    let label = slice.metadata.labels.as_ref().and_then(|labels| labels.get("kubernetes.io/service-name"));
+    let mut owners = slice.metadata.owner_references.iter().flatten();
+    label == service.metadata.name.as_ref() && owners.any(|owner| owner.controller == Some(true))
 }
 
 /// Whether a slice says just this.
