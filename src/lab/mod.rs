@@ -49,6 +49,7 @@ pub mod job;
 pub mod operator;
 pub mod oracle;
 pub mod ownership;
+mod patience;
 mod pipe;
 mod placing;
 pub mod plug;

@@ -10,6 +10,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::building::{build, package};
+use super::patience::Patience;
 use super::pipe::{self, LAST_WORDS, PRINTED, Pipe};
 use super::reconcile::partner::Process;
 use super::reconcile::trial;
@@ -168,22 +169,20 @@ impl Asked {
     /// Tells it all questions, the last that it is told, and gives its answers: as many as came in time. Each has to come
     /// in the time that there was up to it, so one that is slow with each is found out soon. And how long the next was
     /// waited for.
-    #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
     fn answers(&mut self, questions: &[String]) -> (Vec<String>, Duration) {
         let asked = questions.join("\n") + "\n";
         // One that does not read its questions must not hold up the grader.
         let input = self.input.take();
         std::thread::spawn(move || input.map(|mut input| drop(input.write_all(asked.as_bytes()))));
-        let start = Instant::now();
-        let (mut answers, mut last) = (Vec::new(), start);
+        let patience = Patience::with(&self.child);
+        let (mut answers, mut last) = (Vec::new(), Duration::ZERO);
         while answers.len() < questions.len()
-            && let Some(answer) =
-                self.output.line_with(ANSWER, (start + time_for(answers.len())).min(Instant::now() + SECONDS))
+            && let Some(answer) = patience.line(&mut self.output, ANSWER, time_for(answers.len()).min(last + SECONDS))
         {
             answers.push(answer);
-            last = Instant::now();
+            last = patience.spent();
         }
-        (answers, last.elapsed())
+        (answers, patience.spent().saturating_sub(last))
     }
 }
 

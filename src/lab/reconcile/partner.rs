@@ -8,11 +8,12 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::exercise::host::{Host, Read};
 use crate::exercise::process::ANSWER;
 use crate::exercise::wire::{Ask, Say, Sender};
+use crate::lab::patience::Patience;
 use crate::lab::pipe::{self, Pipe};
 use crate::lab::printed::Printed;
 use crate::lab::process;
@@ -113,12 +114,12 @@ impl Process {
     }
 
     /// What it says to this. Caches that it reads in between take from the same time.
-    fn say(&mut self, mut ask: Ask<Object>, read: &Read, until: Instant) -> Option<Say> {
+    fn say(&mut self, mut ask: Ask<Object>, read: &Read, patience: &Patience, time: Duration) -> Option<Say> {
         loop {
             if !self.send(ask) {
                 return None;
             }
-            let line = self.answer(until)?;
+            let line = self.answer(patience, time)?;
             match serde_json::from_str(&line) {
                 Ok(Say::Read { kind }) => {
                     let kind = Kind::from_word(&kind)?;
@@ -131,12 +132,12 @@ impl Process {
     }
 
     /// Its next answer. What it has printed before is noted.
-    fn answer(&mut self, until: Instant) -> Option<String> {
+    fn answer(&mut self, patience: &Patience, time: Duration) -> Option<String> {
         let output = self.output.as_mut()?;
-        let line = output.line_with(ANSWER, until)?;
+        let line = patience.line(output, ANSWER, time)?;
         if let Some(heard) = &self.heard {
             let errors = self.errors.as_mut()?;
-            errors.line_with(ANSWER, until)?;
+            patience.line(errors, ANSWER, time)?;
             let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
             heard.append(output.take_printed());
             heard.append(errors.take_printed());
@@ -180,17 +181,18 @@ fn news(sent: &mut BTreeMap<Key, Object>, now: Vec<Object>) -> Ask<Object> {
 }
 
 impl Partner for Process {
-    #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
     fn tell(&mut self, ask: Ask<Object>, read: &Read) -> Say {
         if self.child.is_none()
             && let Err(error) = self.start()
         {
             return Say::Broken(format!("{} cannot be started: {error}", self.program.display()));
         }
+        let Some(patience) = self.child.as_ref().map(Patience::with) else {
+            return Say::Broken("it has ended".to_owned());
+        };
         let left = self.thought.lock().unwrap_or_else(PoisonError::into_inner).left();
-        let start = Instant::now();
-        let said = self.say(ask, read, start + left);
-        let waited = start.elapsed();
+        let said = self.say(ask, read, &patience, left);
+        let waited = patience.spent();
         self.thought.lock().unwrap_or_else(PoisonError::into_inner).time += waited;
         said.unwrap_or_else(|| self.end(waited))
     }
