@@ -112,15 +112,15 @@ impl<F: Function> Key<F> {
         Err((n, failure))
     }
 
-    /// Of the mistakes that answer the same where it goes wrong first, the one that answers most like this. One that agrees
+    /// The mistake that answers most like this, of those that answer the same to the question that is shown. One that agrees
     /// no more than the right answer does explains nothing.
-    fn nearest(&self, given: &[Option<F::Answer>], first: usize) -> Option<&'static str> {
+    fn nearest(&self, given: &[Option<F::Answer>], shown: usize) -> Option<&'static str> {
         let alike = |answers: &[F::Answer]| {
             answers.iter().zip(given).filter(|(answer, given)| Some(*answer) == given.as_ref()).count()
         };
-        let agrees =
-            |answers: &Vec<F::Answer>| given.get(first).is_some_and(|given| given.as_ref() == answers.get(first));
-        let mistakes = F::MISTAKES.iter().zip(self.wrong()).filter(|(_, answers)| agrees(answers));
+        let explains =
+            |answers: &[F::Answer]| given.get(shown).is_some_and(|one| one.as_ref() == Some(&answers[shown]));
+        let mistakes = F::MISTAKES.iter().zip(self.wrong()).filter(|(_, answers)| explains(answers));
         let mistakes = mistakes.map(|((says, _), answers)| (alike(answers), *says));
         // The first of those that agree best: simple mistakes come first in the table.
         let best = mistakes.rev().max_by_key(|(count, _)| *count)?;
