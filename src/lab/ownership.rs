@@ -4,7 +4,7 @@
 //! Every combination of a few labels, selectors, owners, deletions and namespaces is asked, so what is judged is the
 //! rule and not an example of it.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::{Value, json};
 
 use super::function::Function;
@@ -87,6 +87,10 @@ fn cases() -> Vec<Case> {
         json!({"matchLabels": {"tier": ""}}),
         json!({"matchExpressions": [in_("tier", "NotIn"), exists("app"), {"key": "zone", "operator": "DoesNotExist"}]}),
         json!({"matchExpressions": [in_("tier", "NotIn")]}),
+        // Many of each, of which the last decides.
+        json!({"matchLabels": {"app": "web", "arch": "arm", "env": "prod", "tier": "front"},
+               "matchExpressions": [exists("app"), exists("arch"), in_("tier", "In"),
+                   {"key": "zone", "operator": "In", "values": ["a", "b", "c", "d"]}]}),
     ];
     let labels = [
         json!({"app": "web"}),
@@ -101,26 +105,34 @@ fn cases() -> Vec<Case> {
         json!({"app": "web", "tier": ""}),
         json!({"application": "web", "zone": "a", "app": "web"}),
         json!({"application": "web"}),
+        json!({"app": "web", "arch": "arm", "env": "prod", "tier": "front", "zone": "d"}),
+        json!({"app": "web", "arch": "arm", "env": "prod", "tier": "front", "zone": "e"}),
+        json!({"app": "web", "arch": "arm", "env": "prod", "tier": "middle", "zone": "d"}),
     ];
     let owners = NAMES.map(|(name, _, uid)| owners(name, uid));
     let (each, mut cases) = (owners[0].len(), Vec::new());
     for (n, (away, leaving, dying)) in (0..8).map(|n| (n, (n & 1 != 0, n & 2 != 0, n & 4 != 0))) {
         let time = |set: bool| if set { json!("2026-01-01T00:00:00Z") } else { Value::Null };
         for turn in 0..selectors.len() * each * labels.len() {
-            let (row, labels) = (turn / labels.len(), &labels[turn % labels.len()]);
+            let (row, at) = (turn / labels.len(), turn % labels.len());
             let (selector, whose) = (&selectors[row / each], row % each);
+            // Many labels are for the selector that asks for many, where nobody is leaving.
+            let is_long = row / each == USUAL.0;
+            if is_long != (at >= USUAL.1) || is_long && n > 0 {
+                continue;
+            }
             // All of them where nobody is leaving, and at home; else some, and others each time.
-            if n > 0 && (turn + n) % 5 != 0 {
+            if n > 0 && (turn + n) % 7 != 0 {
                 continue;
             }
             // What names and uids are does not matter: no two ReplicaSets have the same.
             let who = (turn + row) % NAMES.len();
             let ((name, home, uid), owners) = (NAMES[who], &owners[who][whose]);
-            let namespace = if away { "other" } else { home };
+            let namespace = if away { ["other", NAMES[(who + 1) % 2].1][turn % 2] } else { home };
             let meta = json!({"name": name, "namespace": home, "uid": uid, "deletionTimestamp": time(leaving)});
             let rs = json!({"metadata": meta, "spec": {"selector": selector, "template": {}}});
             let called = if turn % 7 == 3 { "by-hand".to_owned() } else { format!("{name}-x") };
-            let meta = json!({"name": called, "namespace": namespace, "labels": labels,
+            let meta = json!({"name": called, "namespace": namespace, "labels": labels[at],
                               "ownerReferences": owners, "deletionTimestamp": time(dying)});
             let case = json!({"replica_set": rs, "pod": {"metadata": meta}});
             cases.push(serde_json::from_value(case).expect("the cases above are objects"));
@@ -129,6 +141,9 @@ fn cases() -> Vec<Case> {
     cases.retain(is_decided);
     cases
 }
+
+/// So many selectors and sets of labels are short.
+const USUAL: (usize, usize) = (11, 12);
 
 /// Names of ReplicaSets, their namespaces and uids.
 const NAMES: [(&str, &str, &str); 3] =
@@ -141,6 +156,9 @@ fn owners(name: &str, uid: &str) -> Vec<Value> {
         owner["controller"] = Value::Null;
         owner
     };
+    // What controls a Pod is of any kind; this one has the same name even.
+    let mut job = owner(name, "uid-3", true);
+    (job["apiVersion"], job["kind"]) = (json!("batch/v1"), json!("Job"));
     vec![
         json!(null),
         json!([mine(true)]),
@@ -153,6 +171,8 @@ fn owners(name: &str, uid: &str) -> Vec<Value> {
         json!([mine(false), other(true)]),
         json!([unsaid(mine(true))]),
         json!([unsaid(other(true)), other(false), mine(true)]),
+        json!([job]),
+        json!([mine(false), other(false), job]),
     ]
 }
 
@@ -197,6 +217,8 @@ pub(super) enum Slip {
     AnyOtherOwner,
     EmptyIsNone,
     TwoExpressions,
+    AnyExpression,
+    OwnKind,
 }
 
 /// What learners really write, and how to say so.
@@ -221,6 +243,8 @@ const MISTAKES: &[(&str, Slip)] = &[
     ("a Pod with another owner is not adopted, though that one does not control it", Slip::AnyOtherOwner),
     ("a label with an empty value is taken for none", Slip::EmptyIsNone),
     ("only the first two of the matchExpressions are looked at", Slip::TwoExpressions),
+    ("one of the matchExpressions is enough; every one must hold", Slip::AnyExpression),
+    ("only an owner of the own kind is looked at; Pods that another kind controls are taken", Slip::OwnKind),
 ];
 
 /// The rule, with at most one part of it wrong.
@@ -234,6 +258,7 @@ fn rule(case: &Case, slip: Option<Slip>) -> Claim {
             owners.iter().find(|owner| Some(&owner.uid) == mine.uid.as_ref()).or_else(|| owners.first())
         }
         Some(Slip::UnsaidControls) => owners.iter().find(|owner| owner.controller != Some(false)),
+        Some(Slip::OwnKind) => controller_of(pod).filter(|owner| owner.kind == "ReplicaSet"),
         Some(Slip::FirstOwner) => owners.first().filter(|owner| owner.controller == Some(true)),
         _ => controller_of(pod),
     };
@@ -282,6 +307,12 @@ fn is_selected(case: &Case, slip: Option<Slip>) -> bool {
             let wanted = selector.match_labels.take().unwrap_or_default();
             let equal = |(key, value)| labels.is_some_and(|labels| labels.get(key) == Some(value));
             return wanted.iter().any(equal) && selects(&selector, labels);
+        }
+        Some(Slip::AnyExpression) => {
+            let parts = selector.match_expressions.take().unwrap_or_default();
+            let alone = |part| LabelSelector { match_expressions: Some(vec![part]), ..LabelSelector::default() };
+            let holds = parts.is_empty() || parts.into_iter().any(|part| selects(&alone(part), labels));
+            return holds && selects(&selector, labels);
         }
         Some(Slip::NeedsKey) => {
             let parts = selector.match_expressions.iter().flatten();
