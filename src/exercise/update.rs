@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde::{Deserialize, Serialize};
 
 use crate::process;
@@ -144,6 +144,10 @@ impl Server {
         object.metadata.labels = text("app", "shop".to_owned());
         object.metadata.annotations = text("made-at", self.revision.to_string());
         object.metadata.finalizers = Some(vec!["example.com/keep".to_owned()]);
+        let text = |text: &str| text.to_owned();
+        let (api_version, kind, name, uid) = (text("example.com/v1"), text("Shop"), text("shop"), text("uid-shop"));
+        let owner = OwnerReference { api_version, kind, name, uid, ..OwnerReference::default() };
+        object.metadata.owner_references = Some(vec![owner]);
         object.binary_data = Some(BTreeMap::from([("logo".to_owned(), ByteString(vec![0, 159, 146, 150]))]));
         self.object = Some(object);
     }

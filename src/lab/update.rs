@@ -46,10 +46,12 @@ enum Slip {
     GivesOld,
     ReadsAfter,
     NewMeta,
-    SmallNumber,
+    /// A number is read up to this one.
+    NumberUpTo(u64),
     KnownFields,
     KnownKeys,
     NoName,
+    KnownMeta,
 }
 
 impl Function for Updating {
@@ -76,8 +78,10 @@ impl Function for Updating {
         ("the number before is given, not the one that was written", Slip::GivesOld),
         ("the number is read once more after writing, when it may be somebody else's", Slip::ReadsAfter),
         ("an object with new metadata is sent; the labels and annotations that it had are lost", Slip::NewMeta),
-        ("a large number is not read, because its type is too small", Slip::SmallNumber),
+        ("a large number is not read, because its type is too small", Slip::NumberUpTo(u32::MAX as u64)),
+        ("a large number is not read, because its type is too small", Slip::NumberUpTo(i64::MAX as u64)),
         ("an object is made anew of the fields that one knows of; all others are lost", Slip::KnownFields),
+        ("an object is made anew of the fields that one knows of; all others are lost", Slip::KnownMeta),
         ("data is made anew of the keys that one knows of; all others are lost", Slip::KnownKeys),
         ("the object is sent without its name", Slip::NoName),
     ];
@@ -105,9 +109,10 @@ impl Function for Updating {
         }
         let case = |script: Vec<Meanwhile>| [None, Some(41)].map(|count| Case { count, script: script.clone() });
         // Where numbers of a small type end.
-        let large = [9, 127, 255, 65_535, 2_147_483_647, 4_294_967_295, 1 << 53].into_iter().flat_map(|count| {
-            [vec![], vec![Meanwhile::Nothing, Meanwhile::Counted]].map(|script| Case { count: Some(count), script })
-        });
+        let large =
+            [9, 127, 255, 65_535, 2_147_483_647, 4_294_967_295, 1 << 53, 1 << 63].into_iter().flat_map(|count| {
+                [vec![], vec![Meanwhile::Nothing, Meanwhile::Counted]].map(|script| Case { count: Some(count), script })
+            });
         scripts.into_iter().flat_map(case).chain(large).collect()
     }
 
@@ -161,6 +166,7 @@ impl Function for Updating {
         let mut rest = left.clone().unwrap_or_default();
         let (labels, annotations) = (rest.metadata.labels.take(), rest.metadata.annotations.take());
         let (data, binary, finalizers) = (rest.data.take(), rest.binary_data.take(), rest.metadata.finalizers.take());
+        let owners = rest.metadata.owner_references.take();
         let left = left.as_ref().map_or(json!("nothing, the ConfigMap is gone"), |_| json!(data));
         vec![
             part("called", calls.join(", ")),
@@ -170,6 +176,7 @@ impl Function for Updating {
             part("left as annotations", json!(annotations)),
             part("left as binaryData", json!(binary)),
             part("left as finalizers", json!(finalizers)),
+            part("left as ownerReferences", json!(owners)),
             part("left as all else", json!(rest)),
         ]
     }
@@ -202,11 +209,11 @@ fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
         }
         let read = if is(Slip::FirstCount) { &*first } else { &object };
         let text = read.data.as_ref().and_then(|data| data.get("count"));
-        let before = match slip {
-            Some(Slip::SmallNumber) => text.and_then(|text| text.parse::<u32>().ok()).map(u64::from),
-            _ => text.and_then(|text| text.parse().ok()),
+        let most = match slip {
+            Some(Slip::NumberUpTo(most)) => most,
+            _ => u64::MAX,
         };
-        let before = before.unwrap_or(0);
+        let before = text.and_then(|text| text.parse().ok()).filter(|count| *count <= most).unwrap_or(0);
         let data = object.data.get_or_insert_default();
         if is(Slip::NewObject) {
             data.clear();
@@ -224,6 +231,9 @@ fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
             let metadata =
                 ObjectMeta { name, namespace, resource_version, labels, annotations, ..ObjectMeta::default() };
             object = ConfigMap { metadata, data: object.data, ..ConfigMap::default() };
+        }
+        if is(Slip::KnownMeta) {
+            object.metadata.owner_references = None;
         }
         if is(Slip::NoName) {
             object.metadata.name = None;
