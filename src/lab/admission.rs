@@ -229,17 +229,29 @@ fn elsewhere() -> Vec<Case> {
         }
     }
     // Accounts whose names begin alike, and a Pod that says more.
-    let alike = cluster(&["dev/default-2", "dev/api-2", "prod/default", "prod/api"], &[low]);
+    let alike = cluster(
+        &["dev/default-2", "dev/my-api", "dev-2/api", "my-dev/api", "dev-2/default", "prod/default", "prod/api"],
+        &[("very-low", 7, false), low],
+    );
     let app = json!({"name": "app", "image": "nginx:1.27", "command": ["nginx"], "args": ["-g", "daemon off;"],
         "env": [{"name": "MODE", "value": "latest"}], "ports": [{"containerPort": 80}],
         "resources": {"requests": {"cpu": "100m"}, "limits": {"memory": "64Mi"}}});
     for (namespace, account) in ["dev", "prod"].into_iter().flat_map(|one| [None, Some("api")].map(|two| (one, two))) {
         let spec = json!({"initContainers": [app], "containers": [app], "nodeSelector": {"disk": "ssd"},
-            "restartPolicy": "OnFailure", "serviceAccountName": account, "volumes": [{"name": "v", "emptyDir": {}}]});
+            "restartPolicy": "OnFailure", "serviceAccountName": account, "priorityClassName": "low", "volumes": [{"name": "v", "emptyDir": {}}]});
         let mut pod = pod(namespace, "web", &spec);
         pod.metadata.labels = Some([("app".to_owned(), "web".to_owned())].into());
         all.push(Case { pod, cluster: alike.clone() });
     }
+    // Many of each, of which the last matters too.
+    let containers =
+        |what: &str| -> Value { (1..=5).map(|n| json!({"name": format!("{what}-{n}"), "image": "nginx"})).collect() };
+    let others = (1..=5).map(|n| json!({"key": format!("team-{n}"), "operator": "Exists"}));
+    let last = json!({"key": TAINTS[1], "operator": "Exists", "effect": "NoExecute"});
+    let spec = json!({"initContainers": containers("init"), "containers": containers("app")});
+    all.push(Case { pod: pod("prod", "web", &spec), cluster: alike.clone() });
+    let spec = json!({"containers": [app], "tolerations": others.chain([last]).collect::<Value>()});
+    all.push(Case { pod: pod("prod", "web", &spec), cluster: alike });
     all
 }
 
@@ -383,8 +395,8 @@ fn set_priority(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<
              computed {computed} from the given PriorityClass name"
         ));
     }
-    if let Some(class) = class.filter(|_| !is(Slip::ClassUnnamed)) {
-        spec.priority_class_name.clone_from(&class.metadata.name);
+    if !is(Slip::ClassUnnamed) {
+        spec.priority_class_name = class.and_then(|class| class.metadata.name.clone());
     }
     spec.priority = Some(if is(Slip::GivenNumberWins) { spec.priority.unwrap_or(computed) } else { computed });
     Ok(())
