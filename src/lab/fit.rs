@@ -233,6 +233,15 @@ fn others() -> Vec<Case> {
             }
         }
     }
+    // Many of each, of which the last decides.
+    let last = |one: Value| [vec![silent.clone(); 3], vec![one]].concat();
+    let ten = vec![pod(&[one("100m", "100Mi")], &[], &Value::Null); 10];
+    let big = last(one("1", "1Gi"));
+    for ask in [pod(&big, &[], &Value::Null), pod(&small(), &big, &Value::Null)] {
+        for (cpu, memory) in [("1999m", "3Gi"), ("2", "2024Mi"), ("3", "2023Mi")] {
+            all.push(Case { pod: ask.clone(), node: node(cpu, memory, "11"), running: ten.clone() });
+        }
+    }
     // Full to the last Pod, of many.
     for count in [255, 256] {
         let running = vec![pod(&[container(json!({}), json!({}))], &[], &Value::Null); count];
