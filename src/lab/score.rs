@@ -60,6 +60,11 @@ pub(super) enum Slip {
     OperatorIsExists,
     Fraction,
     RoundedUp,
+    Nearest,
+    TakenDown,
+    MeanUp,
+    Averages,
+    FewestIsAll,
 }
 
 impl Function for Scoring {
@@ -88,6 +93,14 @@ impl Function for Scoring {
         ("a toleration without a value is taken for Exists, whatever its operator", Slip::OperatorIsExists),
         ("the share is worked out as a fraction, which is not exact; whole numbers are", Slip::Fraction),
         ("points for taints are rounded down at the end; what is lost is rounded down", Slip::RoundedUp),
+        ("a share is rounded to the nearest whole percent; it is rounded down", Slip::Nearest),
+        ("the share that is taken is rounded down; the one that is free is", Slip::TakenDown),
+        ("the mean is rounded up; it is rounded down", Slip::MeanUp),
+        ("the score is divided by the weights; it is their sum", Slip::Averages),
+        (
+            "the nodes with the fewest taints get all points, though they have some; only one without does",
+            Slip::FewestIsAll,
+        ),
     ];
 
     fn questions() -> Vec<Case> {
@@ -143,6 +156,18 @@ impl Function for Scoring {
             let nodes = |first: usize| [first, first / 2, most].map(|count| candidate(&soft(count), 500, 2)).to_vec();
             all.extend((0..most).map(|first| Case { pod: wanted(&json!([]), 300), nodes: nodes(first) }));
         }
+        // Many of each, of which the last decides.
+        let keys = ["old", "slow", "far", "odd"];
+        let soft = |count: usize| -> Value {
+            keys[..count].iter().map(|key| json!({"key": key, "effect": "PreferNoSchedule"})).collect()
+        };
+        let pod: Value = keys.iter().map(|key| json!({"key": key, "operator": "Exists"})).collect();
+        for (pod, last) in
+            [(json!([]), 4), (pod, 4), (json!([{"key": "odd", "operator": "Exists"}]), 4), (json!([]), 1)]
+        {
+            let nodes = [1, 0, 2, last].map(|count| candidate(&soft(count), 500, 2));
+            all.push(Case { pod: wanted(&pod, 300), nodes: nodes.to_vec() });
+        }
         for pod in &tolerations {
             for one in &taints {
                 let case = |two| Case { pod: wanted(pod, 700), nodes: vec![candidate(one, 500, 2), two] };
@@ -162,12 +187,15 @@ impl Function for Scoring {
         let soft: Vec<i64> = case.nodes.iter().map(|node| count_soft(&node.taints, pod, slip)).collect();
         let counted = soft.iter().zip(&fits).filter(|(_, fits)| **fits || is(Slip::AmongAll));
         let most = counted.map(|(count, _)| *count).max().unwrap_or(0);
+        let left = soft.iter().zip(&fits).filter(|(_, fits)| **fits && is(Slip::FewestIsAll));
+        let fewest = left.map(|(count, _)| *count).min().unwrap_or(0);
         let score = |(node, soft): (&Candidate, i64)| {
             let rest = if is(Slip::RoundedUp) { most - 1 } else { 0 };
-            let lost = if most == 0 { 0 } else { (100 * soft + rest) / most };
+            let lost = if most == fewest { 0 } else { (100 * (soft - fewest) + rest) / (most - fewest) };
             let taints = if is(Slip::SoftIsBetter) { lost } else { 100 - lost };
             let weight = if is(Slip::NoWeight) { 1 } else { 3 };
-            weight * taints + free(node, &case.pod, slip)
+            let score = weight * taints + free(node, &case.pod, slip);
+            if is(Slip::Averages) { score / 4 } else { score }
         };
         let scored = case.nodes.iter().zip(soft).zip(fits);
         scored.map(|(node, fits)| fits.then(|| score(node))).collect()
@@ -315,6 +343,9 @@ fn free(node: &Candidate, pod: &Wanted, slip: Option<Slip>) -> i64 {
         Some(Slip::RoundsOnce) => {
             (left.map(|(left, of)| left as f64 * 100.0 / of as f64).iter().sum::<f64>() / 2.0) as i64
         }
+        Some(Slip::Nearest) => left.map(|(left, of)| (left * 100 + of / 2) / of).iter().sum::<i64>() / 2,
+        Some(Slip::TakenDown) => left.map(|(left, of)| 100 - (of - left) * 100 / of).iter().sum::<i64>() / 2,
+        Some(Slip::MeanUp) => (left.map(|(left, of)| left * 100 / of).iter().sum::<i64>() + 1) / 2,
         _ => left.map(|(left, of)| left * 100 / of).iter().sum::<i64>() / 2,
     }
 }
@@ -347,13 +378,14 @@ mod tests {
                     let (cpu, memory) = (one.milli_cpu, one.memory);
                     let has = json!({"cpu": format!("{}m", cpu.allocatable), "memory": memory.allocatable.to_string()});
                     let yaml = json!({"spec": {"taints": one.taints}, "status": {"allocatable": has}});
-                    nodes.push(node(["a", "b", "c"][n], &yaml.to_string()));
-                    pods.push((asking(cpu.used, memory.used, json!([])), ["a", "b", "c"][n]));
+                    nodes.push(node(["a", "b", "c", "d"][n], &yaml.to_string()));
+                    pods.push((asking(cpu.used, memory.used, json!([])), ["a", "b", "c", "d"][n]));
                 }
                 snapshot(nodes, pods)
             };
             let all = in_snapshot(&|_| true);
-            let fits = |n: usize| filter_reasons(&TaintToleration, wanted.clone(), &all, ["a", "b", "c"][n]).is_empty();
+            let fits =
+                |n: usize| filter_reasons(&TaintToleration, wanted.clone(), &all, ["a", "b", "c", "d"][n]).is_empty();
             let left = in_snapshot(&fits);
             let (taints, free) = (
                 scores(&TaintToleration, wanted.clone(), &left),

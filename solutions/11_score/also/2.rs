@@ -1,9 +1,9 @@
 //! Exercise 11: which nodes may a Pod go to, and which is best?
 //!
 //! Two plugins of the scheduler. TaintToleration: a taint keeps off every Pod that does not tolerate it, if its effect is
-//! NoSchedule or NoExecute; PreferNoSchedule only costs points: 100 for the nodes with the fewest such taints, in proportion
-//! down to 0 for the most, among the nodes that are left (100 for all if none has any). LeastAllocated: the share of cpu and
-//! of memory that would be free with the Pod there, in percent and never below 0, the mean of both.
+//! NoSchedule or NoExecute; PreferNoSchedule only costs points: 100 for a node without such taints, in proportion down to 0
+//! for the most that any of the nodes has that are left (100 for all if none has any). LeastAllocated: the share of cpu and of
+//! memory that would be free with the Pod there, in percent and never below 0, the mean of both.
 //!
 //! A node's score is three times the first and once the second, in whole numbers, rounded down at each division. A toleration
 //! without `operator` means `Equal`; one without `key` or `effect` is meant for all of them.
