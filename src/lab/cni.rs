@@ -61,6 +61,7 @@ pub(super) enum Slip {
     KeepsForeign,
     EmptyIsFree,
     AfterHighest,
+    DelTakesOne,
 }
 
 impl Function for Cni {
@@ -102,6 +103,7 @@ impl Function for Cni {
             "where no address was given last the search begins after the highest that is taken; it begins at the start",
             Slip::AfterHighest,
         ),
+        ("DEL takes back one address only; it is all that the interface has", Slip::DelTakesOne),
     ];
 
     fn questions() -> Vec<Case> {
@@ -125,6 +127,14 @@ impl Function for Cni {
         {
             let calls = calls.iter().map(|command| call(*command, "c1", "eth0")).collect();
             all.push(Case { range, files: files(&taken), calls });
+        }
+        // A crash has left it two: DEL takes back both.
+        let two = files(&[("10.1.2.9", "c1\r\neth0"), ("10.1.2.11", "c1\r\neth0"), (LAST, "10.1.2.11")]);
+        for calls in
+            [&[Command::Del][..], &[Command::Check], &[Command::Del, Command::Check], &[Command::Del, Command::Add]]
+        {
+            let calls = calls.iter().map(|command| call(*command, "c1", "eth0")).collect();
+            all.push(Case { range, files: two.clone(), calls });
         }
         let names = similar_calls();
         for (range, files) in others() {
@@ -237,6 +247,7 @@ fn others() -> Vec<(Range, Files)> {
         // A crash has left it empty.
         (small, files(Some(""), &[(9, "c10 eth01")])),
         (large, files(Some("10.1.2.99"), &[(100, "gone eth0"), (101, "c10 eth0"), (103, "c1 eth01")])),
+        (large, files(Some("10.1.2.250"), &[])),
         (large, files(Some("10.1.2.253"), &[(2, "gone eth0"), (254, "xc1 eth0")])),
     ]
 }
@@ -291,6 +302,7 @@ fn run(range: &Range, files: &mut Files, call: &Call, slip: Option<Slip>) -> Res
         Command::Del => {
             let mut held = of(files, is(Slip::DelTakesAll));
             let is_foreign = |name: &String| name.parse().is_ok_and(|at: Ipv4Addr| at < range.start || at > range.end);
+            held.truncate(if is(Slip::DelTakesOne) { 1 } else { usize::MAX });
             held.retain(|name| !(is(Slip::KeepsForeign) && is_foreign(name)));
             if held.is_empty() && is(Slip::DelFails) {
                 return Err(format!("host-local: Failed to find address added by container {container}"));

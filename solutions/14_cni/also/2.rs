@@ -46,9 +46,8 @@ pub fn run(range: &Range, files: &mut Files, call: &Call) -> Result<Option<Ipv4A
             files.extend([(next.to_string(), owner), (LAST.to_owned(), next.to_string())]);
             Ok(Some(next))
         }
-        (Command::Del, None) => Ok(None),
-        (Command::Del, Some(held)) => {
-            files.remove(&held);
+        (Command::Del, _) => {
+            files.retain(|_, text| *text != owner);
             Ok(None)
         }
         (Command::Check, Some(_)) => Ok(None),
