@@ -33,7 +33,7 @@ pub enum From {
 pub struct Case {
     /// The Service.
     pub service: Service,
-    /// All slices of the namespace.
+    /// All slices of the Service.
     pub slices: Vec<EndpointSlice>,
     /// The connection.
     pub visit: Visit,

@@ -165,7 +165,7 @@ pub(super) fn with_proxy(program: &Path) -> Parts {
             if !is_known || portal.endpoints.iter().any(hinted) {
                 return Ok(None);
             }
-            let slices: Vec<EndpointSlice> = slices.iter().map(|slice| nameless(slice)).collect();
+            let slices: Vec<EndpointSlice> = slices.iter().map(|slice| EndpointSlice::clone(slice)).collect();
             let ask = |service: &Service, from: From, port: u16| -> Result<Vec<Backend>, String> {
                 let protocol = portal.name.protocol.as_str().to_ascii_uppercase();
                 let visit = Visit { from, protocol, port: i32::from(port), node: here.node.clone() };
@@ -177,15 +177,6 @@ pub(super) fn with_proxy(program: &Path) -> Parts {
         })
     }));
     Parts { chooser: Some(chooser), ..Parts::default() }
-}
-
-/// A slice as the exercise knows it, where a port without a name has none; in the cluster its name is empty.
-fn nameless(slice: &EndpointSlice) -> EndpointSlice {
-    let mut slice = slice.clone();
-    for port in slice.ports.iter_mut().flatten() {
-        port.name = port.name.take().filter(|name| !name.is_empty());
-    }
-    slice
 }
 
 /// Asks for the endpoints of a Service, for a client at this place who asks for this port.

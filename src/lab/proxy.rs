@@ -61,6 +61,7 @@ pub(super) enum Slip {
     GoingIsNotReady,
     UnsaidIsGoing,
     ByAddress,
+    EmptyIsName,
 }
 
 impl Function for Proxy {
@@ -95,6 +96,7 @@ impl Function for Proxy {
         ("an endpoint that is ready is not chosen because it is terminating too", Slip::GoingIsNotReady),
         ("an endpoint that does not say whether it is terminating is taken for terminating", Slip::UnsaidIsGoing),
         ("of endpoints with one address and two ports only one is chosen", Slip::ByAddress),
+        ("no name and an empty one are taken for two names", Slip::EmptyIsName),
     ];
 
     fn questions() -> Vec<Case> {
@@ -383,6 +385,8 @@ fn several() -> Vec<Vec<EndpointSlice>> {
             four("a", &json!([{"port": 9000}]), json!([at(2, &ready, 1)])),
             four("b", &http, json!([at(9, &ready, 1)])),
         ],
+        // As the API server has the port of a Service that gives it no name.
+        vec![four("a", &json!([{"name": "", "port": 9000}]), json!([at(2, &ready, 1), at(3, &dying, 2)]))],
     ]
 }
 
@@ -433,7 +437,10 @@ fn found(case: &Case, name: &str, number: i32, slip: Option<Slip>) -> Vec<Backen
     let mut all: Vec<Backend> = Vec::new();
     let count = if is(Slip::FirstSlice) { 1 } else { case.slices.len() };
     for slice in case.slices.iter().take(count).filter(|slice| slice.address_type == "IPv4" || is(Slip::AnyFamily)) {
-        let same = |has: &Option<String>| has.as_deref().unwrap_or_default() == name || is(Slip::AnyName);
+        let same = |has: &Option<String>| match has.as_deref() {
+            Some("") if is(Slip::EmptyIsName) => false,
+            has => has.unwrap_or_default() == name || is(Slip::AnyName),
+        };
         let ports = slice.ports.iter().flatten().filter(|port| same(&port.name)).filter_map(|port| port.port);
         for (port, endpoint) in ports.flat_map(|port| slice.endpoints.iter().flatten().map(move |one| (port, one))) {
             let port = if is(Slip::ServicePort) { number } else { port };

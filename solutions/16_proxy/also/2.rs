@@ -4,7 +4,7 @@
 //! `10.244.1.2:8080`, in any order; none if nobody answers.
 //!
 //! A client inside asks for the Service's `port`, one outside for its `nodePort`; the protocol must agree too (TCP if the
-//! Service does not say). The Pods' port is that of the slice, under the same name (no name is a name as well). All slices of
+//! Service does not say). The Pods' port is that of the slice, under the same name (no name is the empty one). All slices of
 //! the Service are given; only those of `addressType` IPv4 count. While it moves an endpoint can be in two: it is ready if it
 //! is ready in one of them. `ready` is true if it is not said.
 //!
@@ -44,7 +44,11 @@ fn find(service: &Service, slices: &[EndpointSlice], visit: &Visit) -> Option<Ve
             .iter()
             .filter(|slice| slice.address_type == "IPv4")
             .flat_map(|slice| {
-                let ports = slice.ports.iter().flatten().filter(|one| one.name == port.name);
+                let ports = slice
+                    .ports
+                    .iter()
+                    .flatten()
+                    .filter(|one| one.name.as_deref().unwrap_or("") == port.name.as_deref().unwrap_or(""));
                 ports.flat_map(|port| slice.endpoints.iter().flatten().map(move |endpoint| (port, endpoint)))
             })
             .filter(|(_, endpoint)| near(endpoint) && wanted(endpoint))

@@ -4,7 +4,7 @@
 //! `10.244.1.2:8080`, in any order; none if nobody answers.
 //!
 //! A client inside asks for the Service's `port`, one outside for its `nodePort`; the protocol must agree too (TCP if the
-//! Service does not say). The Pods' port is that of the slice, under the same name (no name is a name as well). All slices of
+//! Service does not say). The Pods' port is that of the slice, under the same name (no name is the empty one). All slices of
 //! the Service are given; only those of `addressType` IPv4 count. While it moves an endpoint can be in two: it is ready if it
 //! is ready in one of them. `ready` is true if it is not said.
 //!
@@ -46,7 +46,7 @@ pub fn backends(service: &Service, slices: &[EndpointSlice], visit: &Visit) -> V
             continue;
         }
         for slice in slices.iter().filter(|slice| slice.address_type.as_str() == "IPv4") {
-            for (number, endpoint) in pairs(slice, port.name.as_deref()) {
+            for (number, endpoint) in pairs(slice, port.name.as_deref().unwrap_or_default()) {
                 let local = match visit.from {
                     From::Inside => spec.internal_traffic_policy.as_deref(),
                     From::Outside => spec.external_traffic_policy.as_deref(),
@@ -68,10 +68,10 @@ pub fn backends(service: &Service, slices: &[EndpointSlice], visit: &Visit) -> V
     ranks.into_keys().rev().collect()
 }
 
-fn pairs<'a>(slice: &'a EndpointSlice, name: Option<&str>) -> Vec<(i32, &'a Endpoint)> {
+fn pairs<'a>(slice: &'a EndpointSlice, name: &str) -> Vec<(i32, &'a Endpoint)> {
     let mut all = vec![];
     for port in slice.ports.iter().flatten() {
-        if port.name.as_deref() == name {
+        if port.name.as_deref().unwrap_or_default() == name {
             for endpoint in slice.endpoints.iter().flatten() {
                 all.push((port.port.unwrap(), endpoint));
             }

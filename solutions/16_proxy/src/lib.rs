@@ -4,7 +4,7 @@
 //! `10.244.1.2:8080`, in any order; none if nobody answers.
 //!
 //! A client inside asks for the Service's `port`, one outside for its `nodePort`; the protocol must agree too (TCP if the
-//! Service does not say). The Pods' port is that of the slice, under the same name (no name is a name as well). All slices of
+//! Service does not say). The Pods' port is that of the slice, under the same name (no name is the empty one). All slices of
 //! the Service are given; only those of `addressType` IPv4 count. While it moves an endpoint can be in two: it is ready if it
 //! is ready in one of them. `ready` is true if it is not said.
 //!
@@ -56,9 +56,10 @@ struct Backend {
 
 /// All endpoints of a port, each once.
 fn endpoints(slices: &[EndpointSlice], port: &ServicePort) -> Vec<Backend> {
+    let name = port.name.as_deref().unwrap_or_default();
     let mut found: Vec<Backend> = Vec::new();
     for slice in slices.iter().filter(|slice| slice.address_type == "IPv4") {
-        let ports = slice.ports.iter().flatten().filter(|one| one.name == port.name);
+        let ports = slice.ports.iter().flatten().filter(|one| one.name.as_deref().unwrap_or_default() == name);
         for number in ports.filter_map(|one| one.port) {
             for endpoint in slice.endpoints.iter().flatten() {
                 let backend = backend(endpoint, number);
