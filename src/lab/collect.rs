@@ -68,6 +68,9 @@ pub(super) enum Slip {
     WaitsIfBlocked,
     OrphanLetsGo,
     LeavesWithFinalizer,
+    FinalizerAlike,
+    DefaultNamespace,
+    DependentsCalledSo,
 }
 
 impl Function for Collecting {
@@ -113,6 +116,12 @@ impl Function for Collecting {
         ("an owner counts as waiting only if the reference says blockOwnerDeletion", Slip::WaitsIfBlocked),
         ("the finalizer orphan is taken off; here that is done with foregroundDeletion only", Slip::OrphanLetsGo),
         ("what is being deleted counts so only if it has finalizers", Slip::LeavesWithFinalizer),
+        ("a finalizer whose name only ends so is taken for the garbage collector's", Slip::FinalizerAlike),
+        ("a dependent that calls its owner by another name is overlooked; the uid decides", Slip::DependentsCalledSo),
+        (
+            "an owner is looked for in the namespace default; it must be in that of the dependent",
+            Slip::DefaultNamespace,
+        ),
     ];
 
     fn questions() -> Vec<Case> {
@@ -169,8 +178,8 @@ impl Function for Collecting {
                     && (item.metadata.deletion_timestamp.is_none() || !is(Slip::LeavingIsNoBlock))
                     && !is(Slip::NoneBlocks)
             };
-            let orphans = has_finalizer(meta, ORPHAN) && is(Slip::OrphanLetsGo);
-            let waits = (has_finalizer(meta, FOREGROUND) || orphans) && !is(Slip::NeverLetsGo);
+            let orphans = has(meta, ORPHAN, slip) && is(Slip::OrphanLetsGo);
+            let waits = (has(meta, FOREGROUND, slip) || orphans) && !is(Slip::NeverLetsGo);
             return if waits && !dependents.iter().any(blocks) { Action::RemoveFinalizer } else { Action::Leave };
         }
         let owners: Vec<(&OwnerReference, Owner)> =
@@ -195,8 +204,8 @@ impl Function for Collecting {
         Action::Delete(match () {
             () if waits && !dependents.is_empty() && !is(Slip::NotItsDependents) => Propagation::Foreground,
             () if is(Slip::AlwaysBackground) => Propagation::Background,
-            () if has_finalizer(meta, ORPHAN) => Propagation::Orphan,
-            () if has_finalizer(meta, FOREGROUND) => Propagation::Foreground,
+            () if has(meta, ORPHAN, slip) => Propagation::Orphan,
+            () if has(meta, FOREGROUND, slip) => Propagation::Foreground,
             () => Propagation::Background,
         })
     }
@@ -352,11 +361,14 @@ fn dependents() -> Vec<Vec<Item>> {
         vec![with("quiet", &[by("web-1", "uid-p", None)])],
         // It was of another Pod that had this name.
         vec![with("old", &[by("web-1", "uid-old", Some(true))])],
-        vec![with("shared", &[by("web-0", "uid-q", Some(false)), own(true)])],
+        vec![with("shared", &[by("web-0", "uid-q", Some(false)), by("web-2", "uid-r", None), own(true)])],
         vec![with("shared", &[by("web-0", "uid-q", Some(true)), own(false)])],
         vec![with("shared", &[own(true), by("web-0", "uid-q", Some(false))])],
         vec![with("one", &[own(false)]), with("two", &[own(true)])],
         vec![with("one", &[by("web-1", "uid-p", None)]), with("two", &[own(true)]), with("three", &[own(false)])],
+        // The last of many; and one that calls it by another name.
+        vec![with("one", &[own(false)]), with("two", &[own(false)]), with("three", &[own(true)])],
+        vec![with("renamed", &[by("web", "uid-p", Some(true))])],
     ]
 }
 
@@ -377,6 +389,22 @@ fn more() -> Vec<Case> {
             [true, false].into_iter().for_each(|block| ask(&web(&owners, &state), &[notes(block)]));
         }
     }
+    // In another namespace, where an owner of the same name is another.
+    let there = item("ReplicaSet", Some("prod"), "web", "uid-14", &[], &json!({}));
+    for uid in ["uid-14", "uid-1"] {
+        let owners = [owner("ReplicaSet", "web", uid, true)];
+        let pod = item("Pod", Some("prod"), "web-1", "uid-p", &owners, &json!({}));
+        ask(&pod, &[]);
+        ask(&pod, std::slice::from_ref(&there));
+    }
+    // Finalizers of others, whose names end alike.
+    let alike = ["example.com/orphan", "example.com/foregroundDeletion"];
+    for state in [json!({"finalizers": alike}), leaving_with(&alike)] {
+        [0, 2, 4].into_iter().for_each(|at| ask(&web(&[references()[at].clone()], &state), &[notes(true)]));
+        ask(&web(&[references()[2].clone()], &state), &[]);
+    }
+    let slow = item("ReplicaSet", Some("default"), "alike", "uid-15", &[], &leaving_with(&alike));
+    ask(&web(&[owner("ReplicaSet", "alike", "uid-15", true)], &json!({})), std::slice::from_ref(&slow));
     // In its grace period an owner is still there.
     let set = item("ReplicaSet", Some("default"), "brief", "uid-12", &[], &going);
     ask(&web(&[owner("ReplicaSet", "brief", "uid-12", true)], &json!({})), std::slice::from_ref(&set));
@@ -421,7 +449,9 @@ enum Owner {
 fn look_up(case: &Case, owner: &OwnerReference, slip: Option<Slip>) -> Owner {
     let is = |one| slip == Some(one);
     let home = case.item.metadata.namespace.as_ref();
-    let namespace = if is_namespaced(&owner.kind) || is(Slip::NamespacedNode) { home } else { None };
+    let default = "default".to_owned();
+    let home_or_default = if is(Slip::DefaultNamespace) { Some(&default) } else { home };
+    let namespace = if is_namespaced(&owner.kind) || is(Slip::NamespacedNode) { home_or_default } else { None };
     if is_namespaced(&owner.kind) && home.is_none() && !is(Slip::NodeMayDepend) {
         return Owner::Impossible;
     }
@@ -434,7 +464,7 @@ fn look_up(case: &Case, owner: &OwnerReference, slip: Option<Slip>) -> Owner {
     });
     match found
         .map(|item| &item.metadata)
-        .map(|meta| (meta.deletion_timestamp.is_some(), has_finalizer(meta, FOREGROUND)))
+        .map(|meta| (meta.deletion_timestamp.is_some(), has(meta, FOREGROUND, slip)))
         .map(|(leaves, waits)| (leaves || is(Slip::FinalizerWaits) && waits, waits))
     {
         None => Owner::Gone,
@@ -445,11 +475,17 @@ fn look_up(case: &Case, owner: &OwnerReference, slip: Option<Slip>) -> Owner {
     }
 }
 
+fn has(meta: &ObjectMeta, finalizer: &str, slip: Option<Slip>) -> bool {
+    let alike = |one: &String| slip == Some(Slip::FinalizerAlike) && one.ends_with(finalizer);
+    has_finalizer(meta, finalizer) || meta.finalizers.iter().flatten().any(alike)
+}
+
 /// The objects that name this one as an owner, and how.
 fn dependents_of(case: &Case, slip: Option<Slip>) -> Vec<(&Item, &OwnerReference)> {
     let ObjectMeta { uid, name, .. } = &case.item.metadata;
     let is_it = |owner: &OwnerReference| match slip {
         Some(Slip::DependentsByName) => owner.kind == case.item.kind && Some(&owner.name) == name.as_ref(),
+        Some(Slip::DependentsCalledSo) => Some(&owner.uid) == uid.as_ref() && Some(&owner.name) == name.as_ref(),
         _ => Some(&owner.uid) == uid.as_ref(),
     };
     let most = if slip == Some(Slip::FirstOwnerOfDependent) { 1 } else { usize::MAX };
