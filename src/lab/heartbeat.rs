@@ -56,6 +56,7 @@ pub(super) enum Slip {
     ByKey,
     OneOfAKey,
     OwnByPrefix,
+    TwoTaints,
 }
 
 impl Function for Looking {
@@ -82,6 +83,7 @@ impl Function for Looking {
         ("a condition whose name contains Ready is taken for it", Slip::ContainsReady),
         ("a toleration is taken for a taint's by its key; value and effect have to agree too", Slip::ByKey),
         ("of two taints with one key only the first is looked at", Slip::OneOfAKey),
+        ("only the first two taints are looked at", Slip::TwoTaints),
         ("every taint whose key begins with node.kubernetes.io/ is taken for one of its own", Slip::OwnByPrefix),
     ];
 
@@ -188,6 +190,10 @@ fn taints() -> Vec<Option<Value>> {
         // One key, two effects.
         Some(json!([{"key": "maintenance", "value": "soon", "effect": "NoSchedule"},
                     {"key": "maintenance", "value": "soon", "effect": "NoExecute"}])),
+        Some(
+            json!([{"key": "old", "effect": "NoExecute"}, {"key": "maintenance", "value": "soon", "effect": "NoExecute"},
+                    {"key": "spare", "effect": "NoExecute"}]),
+        ),
         // Somebody has put it there by hand.
         Some(json!([{"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"}])),
     ]
@@ -215,13 +221,16 @@ fn pods() -> Vec<Vec<Value>> {
         [usual(70), vec![exists("old", Some(50)), maintenance(Some(60))]].concat(),
         [vec![maintenance(None), exists("old", Some(4_294_967_297))], usual(4_294_967_396)].concat(),
         [usual(90), vec![maintenance(Some(-5)), exists("old", None)]].concat(),
+        // Of three taints the last counts too.
+        [usual(10), vec![maintenance(Some(60)), exists("old", None), exists("spare", None)]].concat(),
+        vec![maintenance(None), exists("old", None), exists("spare", None)],
     ];
     let pods: Vec<Value> =
         tolerations.iter().map(|all| json!({"spec": {"containers": [], "tolerations": all}})).collect();
     let alone = pods.iter().map(|pod| vec![pod.clone()]);
     // Nothing is said of its tolerations.
     let unsaid = json!({"spec": {"containers": []}});
-    let pairs = pods.windows(2).map(<[Value]>::to_vec);
+    let pairs = pods.windows(2).step_by(2).map(<[Value]>::to_vec);
     // Nearly: another effect, another value or none, or for a time only.
     let nearly = [
         json!([{"key": UNREACHABLE, "operator": "Exists", "effect": "NoSchedule"}]),
@@ -229,10 +238,12 @@ fn pods() -> Vec<Vec<Value>> {
         json!([{"key": "maintenance"}, {"operator": "Exists", "effect": "NoSchedule"}]),
         json!([{"operator": "Exists", "tolerationSeconds": 40}]),
         json!([{"key": "old", "value": "x"}, {"key": UNREACHABLE, "operator": "Exists"}]),
+        // The value of its own taints is none.
+        json!([{"key": UNREACHABLE, "tolerationSeconds": 60}, {"key": NOT_READY, "value": "true"}]),
     ];
     let nearly = nearly.map(|all| vec![json!({"spec": {"containers": [], "tolerations": all}})]);
     let all = [vec![]].into_iter().chain(alone).chain([vec![unsaid]]).chain(nearly).chain(pairs);
-    all.chain([pods[..7].to_vec(), pods[7..].to_vec()]).collect()
+    all.chain(pods.chunks(6).map(<[Value]>::to_vec)).collect()
 }
 
 fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
@@ -271,6 +282,7 @@ fn look(case: &Case, slip: Option<Slip>) -> Look {
     taints.retain(|taint| !is(Slip::OneOfAKey) || is_first(taint));
     taints.retain(|taint| !is(Slip::OwnByPrefix) || !taint.key.starts_with("node.kubernetes.io/"));
     taints.extend(own.map(|key| Taint { key: key.into(), effect: "NoExecute".into(), ..Taint::default() }));
+    taints.truncate(if is(Slip::TwoTaints) { 2 } else { usize::MAX });
     let pods = case.pods.iter().map(|pod| fate(pod, &taints, slip)).collect();
     Look { ready: ready.to_owned(), taint: own.map(str::to_owned), pods }
 }
