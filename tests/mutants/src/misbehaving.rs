@@ -128,8 +128,9 @@ async fn floods(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
 async fn note(set: &ReplicaSet, context: &Context, what: &str) -> std::result::Result<(), Error> {
     let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
     let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
-    let patch = Patch::Merge(json!({"metadata": {"annotations": {"note": what}}}));
-    sets.patch(set.metadata.name.as_deref().unwrap_or_default(), &PatchParams::default(), &patch).await.map(drop)
+    let condition = json!({"type": "Noted", "status": "True", "message": what});
+    let patch = Patch::Merge(json!({"status": {"replicas": 0, "conditions": [condition]}}));
+    sets.patch_status(set.metadata.name.as_deref().unwrap_or_default(), &PatchParams::default(), &patch).await.map(drop)
 }
 
 async fn allocates(_: Arc<ReplicaSet>, _: Arc<Context>) -> Result {
