@@ -82,6 +82,8 @@ pub fn grade(name: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
 pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -> anyhow::Result<Verdict> {
     let start = Instant::now();
     let verdict = process::grade(root, exercise);
+    // Before it is shown: whoever has seen it may end the program.
+    progress::remember(root, exercise, &verdict).map_err(|error| anyhow!(error))?;
     write!(out, "{}", report::shown(root, exercise, &verdict))?;
     if verdict.passes()
         && let [first, rest @ ..] = seal::changed(root).as_slice()
@@ -89,7 +91,6 @@ pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
         writeln!(out, "  note: what judged this is not what was shipped: {first}{more} changed since the commit")?;
     }
-    progress::remember(root, exercise, &verdict).map_err(|error| anyhow!(error))?;
     if start.elapsed() > LONG && std::io::stderr().is_terminal() && !matches!(twin::find(root), Twin::Ready(_)) {
         let took = start.elapsed().as_secs();
         eprintln!("That took {took} s. It takes half of that after some minutes of building, once: {}", twin::BUILD);
