@@ -58,6 +58,7 @@ static PLAN: Plan = Plan {
         scenario!("endpointslice", "changes"),
         scenario!("endpointslice", "elsewhere"),
         scenario!("endpointslice", "other-services"),
+        scenario!("endpointslice", "many"),
         scenario!("endpointslice", "ports"),
         scenario!("endpointslice", "other-port"),
         scenario!("endpointslice", "going"),
@@ -127,6 +128,8 @@ static PLAN: Plan = Plan {
         slip!("a Service that has no address of its own gets its own port into the slice", HeadlessPort),
         slip!("it replaces ports where there are none yet, which is refused", ReplacesPorts),
         slip!("capitals in the value of a label are not looked at", AnyCase),
+        slip!("it lists four Pods, and no more", FourPods),
+        slip!("of the labels of the selector it looks at two only", TwoLabels),
     ],
 };
 
@@ -203,6 +206,8 @@ enum Slip {
     HeadlessPort,
     ReplacesPorts,
     AnyCase,
+    FourPods,
+    TwoLabels,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -232,7 +237,11 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
             }
             None => false,
         };
-        let chosen = if is(Slip::AnyLabel) { selector.iter().any(has) } else { selector.iter().all(has) };
+        let chosen = match slip {
+            Some(Slip::AnyLabel) => selector.iter().any(has),
+            Some(Slip::TwoLabels) => selector.iter().take(2).all(has),
+            _ => selector.iter().all(has),
+        };
         chosen && (pod.metadata.namespace == service.metadata.namespace || is(Slip::AllNamespaces))
     };
     let mut pods = context.store::<Pod>().state();
@@ -240,6 +249,9 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
     pods.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
     if is(Slip::ByNumber) {
         pods.sort_by_key(|pod| pod.metadata.name.as_deref().map(str::len));
+    }
+    if is(Slip::FourPods) {
+        pods.truncate(4);
     }
     if is(Slip::NoHostNetwork) {
         pods.retain(|pod| pod.spec.as_ref().and_then(|spec| spec.host_network) != Some(true));
