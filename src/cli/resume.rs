@@ -18,7 +18,7 @@ pub(super) fn offer(folder: &Path) -> anyhow::Result<Option<Left>> {
     let mut items: Vec<String> = found.iter().map(|left| format!("go on with {}", about(left))).collect();
     items.push("begin anew, and be asked again next time".to_owned());
     items.push("throw away what was left".to_owned());
-    let prompt = "A session was not ended. What now?";
+    let prompt = "A session was not ended";
     let chosen = dialoguer::Select::new().with_prompt(prompt).items(&items).default(0).interact_opt()?;
     match chosen {
         Some(place) if place < found.len() => Ok(Some(found.swap_remove(place))),

@@ -358,6 +358,9 @@ mod tests {
     use crate::scheduler::plugins::testing::{filter_reasons, scores};
     use crate::scheduler::testing::{node, pod, snapshot};
 
+    /// No question has more nodes.
+    const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
         crate::lab::function::check::<Scoring>("score");
@@ -378,14 +381,13 @@ mod tests {
                     let (cpu, memory) = (one.milli_cpu, one.memory);
                     let has = json!({"cpu": format!("{}m", cpu.allocatable), "memory": memory.allocatable.to_string()});
                     let yaml = json!({"spec": {"taints": one.taints}, "status": {"allocatable": has}});
-                    nodes.push(node(["a", "b", "c", "d"][n], &yaml.to_string()));
-                    pods.push((asking(cpu.used, memory.used, json!([])), ["a", "b", "c", "d"][n]));
+                    nodes.push(node(NAMES[n], &yaml.to_string()));
+                    pods.push((asking(cpu.used, memory.used, json!([])), NAMES[n]));
                 }
                 snapshot(nodes, pods)
             };
             let all = in_snapshot(&|_| true);
-            let fits =
-                |n: usize| filter_reasons(&TaintToleration, wanted.clone(), &all, ["a", "b", "c", "d"][n]).is_empty();
+            let fits = |n: usize| filter_reasons(&TaintToleration, wanted.clone(), &all, NAMES[n]).is_empty();
             let left = in_snapshot(&fits);
             let (taints, free) = (
                 scores(&TaintToleration, wanted.clone(), &left),

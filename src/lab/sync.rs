@@ -211,6 +211,15 @@ fn names(case: &Case) -> (Vec<&String>, Vec<&String>) {
     (inits.map(|one| &one.name).collect(), containers.map(|one| &one.name).collect())
 }
 
+/// The same, the init containers in the order in which they are started.
+fn in_order(case: &Case, slip: Option<Slip>) -> (Vec<&String>, Vec<&String>) {
+    let (mut inits, containers) = names(case);
+    if slip == Some(Slip::InitsSorted) {
+        inits.sort();
+    }
+    (inits, containers)
+}
+
 fn policy(case: &Case) -> &str {
     case.pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref()).unwrap_or("Always")
 }
@@ -235,10 +244,7 @@ fn should_start(case: &Case, name: &str, slip: Option<Slip>) -> bool {
 
 fn with_new_sandbox(case: &Case, slip: Option<Slip>) -> Actions {
     let is = |one| slip == Some(one);
-    let (mut inits, containers) = names(case);
-    if is(Slip::InitsSorted) {
-        inits.sort();
-    }
+    let (inits, containers) = in_order(case, slip);
     let lost = case.seen.sandbox == Sandbox::Lost;
     let runs = |name: &str| case.seen.containers.get(name) == Some(&State::Running) && !is(Slip::LostKeepsRunning);
     let wanted: Vec<String> =
@@ -257,10 +263,7 @@ fn with_new_sandbox(case: &Case, slip: Option<Slip>) -> Actions {
 
 fn in_sandbox(case: &Case, slip: Option<Slip>) -> Actions {
     let is = |one| slip == Some(one);
-    let (mut inits, containers) = names(case);
-    if is(Slip::InitsSorted) {
-        inits.sort();
-    }
+    let (inits, containers) = in_order(case, slip);
     let has_run = containers.iter().any(|name| case.seen.containers.contains_key(*name));
     let mut actions = Actions::default();
     let waits = !has_run || is(Slip::InitsAgain);
