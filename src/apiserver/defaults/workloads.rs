@@ -40,8 +40,6 @@ pub(super) fn stateful_set(set: &mut StatefulSet) {
         .get_or_insert_with(StatefulSetPersistentVolumeClaimRetentionPolicy::default);
     or_text(&mut retention.when_deleted, "Retain");
     or_text(&mut retention.when_scaled, "Retain");
-    // Not a default: Go prints it always.
-    or_text(&mut spec.service_name, "");
     or(&mut spec.replicas, 1);
     or(&mut spec.revision_history_limit, 10);
     spec.volume_claim_templates.iter_mut().flatten().for_each(claim_defaults);
