@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{NodeStatus, PodStatus};
 use serde_json::Value;
 
 use crate::object::metrics::{self, Metrics};
-use crate::object::{Kind, Object, Status};
+use crate::object::{Kind, Object, Shared, Status};
 
 use super::reviews::{Review, Verdict};
 
@@ -380,8 +380,8 @@ pub enum StatusPatch {
     Pod {
         /// The Pod this status was made for.
         uid: String,
-        /// The whole status as its writer sees it.
-        status: PodStatus,
+        /// The whole status as its writer sees it, which is often what will be stored.
+        status: Shared<PodStatus>,
     },
     /// `nodes/status`.
     Node {

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, NodeCondition, PodCondition};
+use k8s_openapi::api::core::v1::{Node, NodeCondition, PodCondition, PodStatus};
 use serde_json::Value;
 
 use crate::object::patch;
 use crate::object::status::{Cause, Reason};
-use crate::object::{Kind, Object, Pod, Status};
+use crate::object::{Kind, Object, Pod, Shared, Status};
 
 use super::admission::{self, Attributes};
 use super::create::place_in_namespace;
@@ -248,19 +248,17 @@ fn apply_status(old: &Object, patch: &StatusPatch) -> Result<Object, Status> {
             if pod.metadata.uid.as_deref() != Some(uid) {
                 return Err(Status::conflict(old.kind(), old.name(), &wrong_uid(old, uid)));
             }
-            let mut after = status.clone();
-            if let Some(before) = &pod.status {
-                after.conditions = merge_by_type(&before.conditions, after.conditions, |c: &PodCondition| &c.type_);
-                after.qos_class = before.qos_class.clone().or(after.qos_class);
-                after.nominated_node_name.clone_from(&before.nominated_node_name);
-            }
             let (metadata, spec) = (pod.metadata.clone(), pod.spec.clone());
-            Object::Pod(Arc::new(Pod { metadata, spec, status: Some(after.into()) }))
+            let status = pod.status.as_deref().map_or_else(|| status.clone(), |before| pod_status(before, status));
+            Object::Pod(Arc::new(Pod { metadata, spec, status: Some(status) }))
         }
         (Object::Node(node), StatusPatch::Node { status }) => {
             let mut after = status.clone();
             if let Some(before) = &node.status {
-                after.conditions = merge_by_type(&before.conditions, after.conditions, |c: &NodeCondition| &c.type_);
+                let missing = missing_types(&before.conditions, &after.conditions, |c: &NodeCondition| &c.type_);
+                if !missing.is_empty() {
+                    after.conditions.get_or_insert_default().extend(missing);
+                }
                 after.volumes_attached.clone_from(&before.volumes_attached);
             }
             // Made of its parts: a copy of the whole would copy the old status too, only to throw it away.
@@ -271,13 +269,24 @@ fn apply_status(old: &Object, patch: &StatusPatch) -> Result<Object, Status> {
     })
 }
 
-/// The sender's conditions in the sender's order, then those that only others wrote.
-fn merge_by_type<C: Clone>(old: &Option<Vec<C>>, new: Option<Vec<C>>, of: impl Fn(&C) -> &String) -> Option<Vec<C>> {
-    let mut merged = new.unwrap_or_default();
-    for condition in old.iter().flatten() {
-        if !merged.iter().any(|c| of(c) == of(condition)) {
-            merged.push(condition.clone());
-        }
+/// A Pod's status after the patch. What it leaves as the sender sees it is not copied: the kubelet holds the same.
+fn pod_status(before: &PodStatus, sent: &Shared<PodStatus>) -> Shared<PodStatus> {
+    let mut after = sent.clone();
+    let missing = missing_types(&before.conditions, &sent.conditions, |c: &PodCondition| &c.type_);
+    if !missing.is_empty() {
+        after.conditions.get_or_insert_default().extend(missing);
     }
-    (!merged.is_empty()).then_some(merged)
+    if before.qos_class.is_some() && before.qos_class != after.qos_class {
+        after.qos_class.clone_from(&before.qos_class);
+    }
+    if before.nominated_node_name != after.nominated_node_name {
+        after.nominated_node_name.clone_from(&before.nominated_node_name);
+    }
+    after
+}
+
+/// The conditions that only others wrote: they come after the sender's.
+fn missing_types<C: Clone>(old: &Option<Vec<C>>, new: &Option<Vec<C>>, of: impl Fn(&C) -> &String) -> Vec<C> {
+    let sent = |condition: &&C| !new.iter().flatten().any(|there| of(there) == of(condition));
+    old.iter().flatten().filter(sent).cloned().collect()
 }

@@ -43,7 +43,7 @@ impl Shared {
     pub(super) fn reconcile_status(self: &Rc<Self>, uid: &str, pod: &Pod, may_run: bool) {
         let mut state = self.state.borrow_mut();
         let Some(ours) = state.status.written_status(uid) else { return };
-        if pod.status.as_deref() == Some(&merge(pod, ours, may_run, self.hub.now())) {
+        if pod.status.as_ref() == Some(&merge(pod, ours, may_run, self.hub.now())) {
             return;
         }
         state.status.touch(uid);
@@ -90,7 +90,7 @@ impl Shared {
         }
         let may_run = self.state.borrow().workers.get(&write.uid).is_some_and(|w| w.stage < Stage::Terminated);
         let merged = merge(&pod, &write.status, may_run, self.hub.now());
-        if pod.status.as_deref() != Some(&merged) {
+        if pod.status.as_ref() != Some(&merged) {
             let patch = StatusPatch::Pod { uid: write.uid.clone(), status: merged };
             pod = self.client.patch_status::<Pod>(namespace, name, Patch::Status(Box::new(patch))).await?;
         }

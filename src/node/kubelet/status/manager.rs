@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::PodStatus;
 use super::{conditions, containers, merge};
 use crate::object::pod::has_ended;
 use crate::object::time::Instant;
-use crate::object::{Key, Pod};
+use crate::object::{Key, Pod, Shared};
 
 /// The statuses of this node's pods, by pod uid.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ pub struct StatusManager {
 #[derive(Clone, Debug)]
 struct Entry {
     key: Key,
-    status: PodStatus,
+    status: Shared<PodStatus>,
     /// Raised with each change.
     version: u64,
     /// The last version that was written.
@@ -49,7 +49,7 @@ pub struct Write {
     /// The pod's namespace and name.
     pub key: Key,
     /// The status as it was when the batch was made.
-    pub status: PodStatus,
+    pub status: Shared<PodStatus>,
     /// Which version that is.
     pub version: u64,
     /// Nothing of the pod is left on the node.
@@ -59,11 +59,11 @@ pub struct Write {
 impl StatusManager {
     /// The status last set for the pod.
     pub fn get(&self, uid: &str) -> Option<&PodStatus> {
-        self.entries.get(uid).map(|entry| &entry.status)
+        self.entries.get(uid).map(|entry| &*entry.status)
     }
 
     /// The status that the API server should have; none while another is to be written.
-    pub fn written_status(&self, uid: &str) -> Option<&PodStatus> {
+    pub fn written_status(&self, uid: &str) -> Option<&Shared<PodStatus>> {
         self.entries.get(uid).filter(|entry| entry.written == entry.version).map(|entry| &entry.status)
     }
 
@@ -75,20 +75,20 @@ impl StatusManager {
         let old = self.get(&uid).or(pod.status.as_deref()).unwrap_or(&empty);
         merge::stamp(&mut status, old, now);
         let forced = pod.metadata.deletion_timestamp.is_some();
-        if !forced && self.entries.get(&uid).is_some_and(|entry| entry.status == status) {
+        if !forced && self.entries.get(&uid).is_some_and(|entry| *entry.status == status) {
             return false;
         }
         self.clock += 1;
         let changed = self.clock;
         let entry = self.entries.entry(uid).or_insert_with(|| Entry {
             key: Key::of_meta(&pod.metadata),
-            status: PodStatus::default(),
+            status: Shared::default(),
             version: 0,
             written: 0,
             finished: false,
             changed,
         });
-        entry.status = status;
+        entry.status = status.into();
         entry.version += 1;
         entry.changed = changed;
         true

@@ -8,10 +8,10 @@ use super::super::restart::is_sidecar;
 use super::conditions::{self, CONTAINERS_READY, OWNED, READY};
 use super::containers::{lost, terminated};
 use super::phase;
-use crate::object::Pod;
 use crate::object::budget::DISRUPTION_TARGET;
 use crate::object::pod::is_final;
 use crate::object::time::Instant;
+use crate::object::{Pod, Shared};
 
 /// Sets the start time once, and each condition's time whenever its value has changed.
 pub fn stamp(status: &mut PodStatus, old: &PodStatus, now: Instant) {
@@ -27,13 +27,14 @@ pub fn stamp(status: &mut PodStatus, old: &PodStatus, now: Instant) {
 /// What to write, given what the API server holds. Three rules:
 /// conditions that others own are theirs; a pod does not become Succeeded or Failed while a container may still
 /// run; and once it has, it is not ready.
-pub fn merge(pod: &Pod, new: &PodStatus, may_run: bool, now: Instant) -> PodStatus {
+pub fn merge(pod: &Pod, new: &Shared<PodStatus>, may_run: bool, now: Instant) -> Shared<PodStatus> {
     let empty = PodStatus::default();
     let held = pod.status.as_deref().unwrap_or(&empty);
     let mut merged = new.clone();
-    let others = held.conditions.iter().flatten().filter(|c| !OWNED.contains(&c.type_.as_str()));
-    let own = new.conditions.iter().flatten().filter(|c| OWNED.contains(&c.type_.as_str()));
-    merged.conditions = Some(others.chain(own).cloned().collect());
+    let (others, own) = (conditions_of(held, false), conditions_of(new, true));
+    if !others.is_empty() || own.len() < new.conditions.iter().flatten().count() {
+        merged.conditions = Some(others.into_iter().chain(own).cloned().collect());
+    }
     keep_fields_of_others(&mut merged, held);
     let held_phase = held.phase.as_deref().unwrap_or_default();
     let new_phase = new.phase.as_deref().unwrap_or_default();
@@ -47,6 +48,11 @@ pub fn merge(pod: &Pod, new: &PodStatus, may_run: bool, now: Instant) -> PodStat
         not_ready(pod, &mut merged, now);
     }
     merged
+}
+
+/// The kubelet's own conditions, or those of others.
+fn conditions_of(status: &PodStatus, own: bool) -> Vec<&PodCondition> {
+    status.conditions.iter().flatten().filter(|c| OWNED.contains(&c.type_.as_str()) == own).collect()
 }
 
 /// A condition that others write as well: the kubelet's own word on why it ended the pod counts once it has.
@@ -104,12 +110,20 @@ fn has_begun(status: &ContainerStatus) -> bool {
     ended || status.state.as_ref().is_none_or(|state| state.waiting.is_none())
 }
 
-/// Fields of the status that the scheduler or a resource driver writes.
-fn keep_fields_of_others(merged: &mut PodStatus, held: &PodStatus) {
-    merged.nominated_node_name = held.nominated_node_name.clone();
-    merged.resource_claim_statuses = held.resource_claim_statuses.clone();
-    merged.extended_resource_claim_status = held.extended_resource_claim_status.clone();
-    merged.qos_class = held.qos_class.clone().or_else(|| merged.qos_class.clone());
+/// Fields of the status that the scheduler or a resource driver writes. What is the same already stays shared.
+fn keep_fields_of_others(merged: &mut Shared<PodStatus>, held: &PodStatus) {
+    if merged.nominated_node_name != held.nominated_node_name {
+        merged.nominated_node_name.clone_from(&held.nominated_node_name);
+    }
+    if merged.resource_claim_statuses != held.resource_claim_statuses {
+        merged.resource_claim_statuses.clone_from(&held.resource_claim_statuses);
+    }
+    if merged.extended_resource_claim_status != held.extended_resource_claim_status {
+        merged.extended_resource_claim_status.clone_from(&held.extended_resource_claim_status);
+    }
+    if held.qos_class.is_some() && held.qos_class != merged.qos_class {
+        merged.qos_class.clone_from(&held.qos_class);
+    }
 }
 
 /// `generateContainersReadyConditionForTerminalPhase` and its twin for Ready.

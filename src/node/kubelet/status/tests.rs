@@ -134,10 +134,10 @@ fn a_terminal_phase_waits_until_nothing_can_run() {
     let failed = sandboxed(vec![exited("work", 3)]);
     let mut made = status(&pod, &failed, &PodStatus::default(), &Reasons::new(), false);
     merge::stamp(&mut made, &PodStatus::default(), now);
-    let held = merge::merge(&pod, &made, true, now);
+    let held = merge::merge(&pod, &made.clone().into(), true, now);
     assert_eq!(held.phase.as_deref(), Some("Running"));
     assert_eq!(held.conditions.as_ref().unwrap()[2].reason.as_deref(), Some("PodFailed"));
-    assert_eq!(merge::merge(&pod, &made, false, now).phase.as_deref(), Some("Failed"));
+    assert_eq!(merge::merge(&pod, &made.clone().into(), false, now).phase.as_deref(), Some("Failed"));
 }
 
 #[test]
