@@ -63,7 +63,7 @@ pub struct PodSandboxStatus {
     /// The runtime's id: 64 hex digits.
     pub id: String,
     /// What it was made from.
-    pub config: PodSandboxConfig,
+    pub config: Shared<PodSandboxConfig>,
     /// `SANDBOX_READY`, or not any more.
     pub ready: bool,
     /// Nanoseconds since the run started.
@@ -166,7 +166,7 @@ pub enum CriRequest {
     /// Are you, and the Pods' network, ready?
     Status,
     /// Make a Pod's network and keep it alive.
-    RunPodSandbox(PodSandboxConfig),
+    RunPodSandbox(Shared<PodSandboxConfig>),
     /// How is a sandbox?
     PodSandboxStatus {
         /// The sandbox.
@@ -192,7 +192,7 @@ pub enum CriRequest {
         /// The sandbox.
         sandbox_id: String,
         /// What to make.
-        config: ContainerConfig,
+        config: Shared<ContainerConfig>,
     },
     /// Start a container's process.
     StartContainer {

@@ -18,11 +18,15 @@ pub struct NodeNetwork {
     pub named: BTreeMap<String, Namespace>,
 }
 
+/// Links by name. Most namespaces have two, and a map has room for eleven: so that each takes the room it needs, they are
+/// beside it.
+pub type Links = BTreeMap<String, Box<Link>>;
+
 /// One network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namespace {
     /// By name.
-    pub links: BTreeMap<String, Link>,
+    pub links: Links,
     /// In the order in which they were added.
     pub routes: Vec<Route>,
     /// iptables and conntrack.
@@ -157,7 +161,7 @@ impl Namespace {
     pub fn add_link(&mut self, name: &str, kind: LinkKind, mac: String) -> &mut Link {
         let index = self.next_index;
         self.next_index += 1;
-        let link = Link {
+        let link = Box::new(Link {
             index,
             kind,
             mac,
@@ -167,7 +171,7 @@ impl Namespace {
             hairpin: false,
             promiscuous: false,
             addresses: Vec::new(),
-        };
+        });
         let slot = self.links.entry(name.to_owned()).or_insert_with(|| link.clone());
         *slot = link;
         slot
@@ -175,7 +179,7 @@ impl Namespace {
 
     fn remove_link(&mut self, name: &str) -> Option<Link> {
         self.routes.retain(|route| route.device != name);
-        self.links.remove(name)
+        self.links.remove(name).map(|link| *link)
     }
 
     /// Sets a link up. `lo` gets its address by that.

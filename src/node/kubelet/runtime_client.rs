@@ -55,7 +55,7 @@ impl Shared {
     pub(super) async fn run_sandbox(&self, pod: &Pod, attempt: u32) -> Result<String, String> {
         let runtime_handler = self.runtime_handler(pod).await?;
         let config = sandbox_config(pod, attempt, self.config.cluster_dns.as_ref());
-        let request = CriRequest::RunPodSandbox(PodSandboxConfig { runtime_handler, ..config });
+        let request = CriRequest::RunPodSandbox(PodSandboxConfig { runtime_handler, ..config }.into());
         self.cri(request).await.and_then(id).map_err(|error| error.to_string())
     }
 
@@ -98,7 +98,8 @@ impl Shared {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let slots = self.state.borrow().workers.get(uid).map(|w| w.volumes.slots.clone()).unwrap_or_default();
         let config = container_config(pod, container, envs, &slots, attempt);
-        id(self.cri(CriRequest::CreateContainer { sandbox_id: sandbox.into(), config }).await?)
+        let request = CriRequest::CreateContainer { sandbox_id: sandbox.into(), config: config.into() };
+        id(self.cri(request).await?)
     }
 
     /// StartContainer.
@@ -182,7 +183,12 @@ impl Shared {
     /// One pod looked at closely: PodSandboxStatus of its newest sandbox, ContainerStatus of each container of
     /// `record`. The ids come from a list made just before.
     pub(super) async fn read_runtime_pod(&self, record: &Record) -> RuntimePod {
-        let mut pod = RuntimePod::default();
+        let of_containers = record.values().filter(|seen| matches!(seen, Seen::Container(_))).count();
+        let mut pod = RuntimePod {
+            sandboxes: Vec::with_capacity(record.len() - of_containers),
+            containers: Vec::with_capacity(of_containers),
+            ..RuntimePod::default()
+        };
         for (id, seen) in record {
             match seen {
                 Seen::Sandbox(_) => pod.sandboxes.extend(self.sandbox_status(id).await),

@@ -13,12 +13,11 @@
 //! As on every Kubernetes node, bridged packets are shown to netfilter too (`net.bridge.bridge-nf-call-iptables = 1`).
 //! Without that, answers of a Service's endpoint on the same node would come back from the wrong address.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use crate::engine::ActorId;
-use crate::node::cni::netns::{Link, LinkKind, Namespace, NodeNetwork};
+use crate::node::cni::netns::{Link, LinkKind, Links, Namespace, NodeNetwork};
 use crate::node::netfilter::{
     Hook, Packet, Passed, Payload, Protocol, RejectWith, Surroundings, Table, Tuple, Unreachable, Verdict,
 };
@@ -363,7 +362,8 @@ impl Kernel<'_> {
         }
         let own = own?;
         let gateway = own.gateway.and_then(v4);
-        let source = own.source.and_then(v4).or_else(|| there.links.get(&own.device).and_then(first_address));
+        let source =
+            own.source.and_then(v4).or_else(|| there.links.get(&own.device).and_then(|link| first_address(link)));
         let to = if own.destination.prefix == 0 { "default".to_owned() } else { own.destination.to_string() };
         let via = gateway.map_or(String::new(), |gateway| format!(" via {gateway}"));
         let text = format!("{to}{via} dev {}", own.device);
@@ -398,7 +398,7 @@ impl Kernel<'_> {
     }
 
     fn link(&self, namespace: &str, device: &str) -> Option<&Link> {
-        self.network.namespace(namespace)?.links.get(device)
+        self.network.namespace(namespace)?.links.get(device).map(|link| &**link)
     }
 
     fn has_address(&self, namespace: &str, device: &str, address: Ipv4Addr) -> bool {
@@ -434,7 +434,7 @@ impl Kernel<'_> {
 
 /// A machine's own addresses, for rules that ask.
 struct Addresses<'a> {
-    links: &'a BTreeMap<String, Link>,
+    links: &'a Links,
 }
 
 impl crate::node::netfilter::Host for Addresses<'_> {
@@ -443,12 +443,12 @@ impl crate::node::netfilter::Host for Addresses<'_> {
     }
 
     fn address_of(&self, interface: &str) -> Option<Ipv4Addr> {
-        self.links.get(interface).and_then(first_address)
+        self.links.get(interface).and_then(|link| first_address(link))
     }
 }
 
-fn is_local(links: &BTreeMap<String, Link>, address: Ipv4Addr) -> bool {
-    let has = |link: &Link| link.addresses.iter().any(|there| there.address == IpAddr::V4(address));
+fn is_local(links: &Links, address: Ipv4Addr) -> bool {
+    let has = |link: &Box<Link>| link.addresses.iter().any(|there| there.address == IpAddr::V4(address));
     address.is_loopback() || links.values().any(has)
 }
 

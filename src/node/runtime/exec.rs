@@ -21,6 +21,7 @@ use super::{Inner, no_container, process};
 use crate::engine::RpcError;
 use crate::node::cri::{self, ContainerState, CriResponse, PodSandboxConfig};
 use crate::node::network::{Execute, Executed, programs};
+use crate::object::Shared;
 
 /// What becomes of a command that nobody here knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +56,8 @@ impl Ran {
 
 /// What a command needs to know of the container that it runs in.
 pub(super) struct Place {
-    pub(super) container: Container,
-    pub(super) sandbox: PodSandboxConfig,
+    pub(super) container: Box<Container>,
+    pub(super) sandbox: Shared<PodSandboxConfig>,
     /// Variables that a shell has set and passes on.
     pub(super) exported: Vec<(String, String)>,
 }
@@ -287,7 +288,7 @@ impl Inner {
     pub(super) async fn ask_others(&self, place: &Place, words: &[String]) -> Result<Ran, RpcError> {
         let unplugged = || cri::error("Unavailable", "the machine has no network");
         let kernel = self.kernel.get().ok_or_else(unplugged)?;
-        let PodSandboxConfig { namespace, name, host_network, .. } = &place.sandbox;
+        let PodSandboxConfig { namespace, name, host_network, .. } = &*place.sandbox;
         let pod = if *host_network { String::new() } else { format!("{namespace}/{name}") };
         let reply: Rc<dyn Any> = self.hub.rpc(kernel, Rc::new(Execute { pod, words: words.to_vec() })).await?;
         let Executed { output, errors, code, unknown_host } =

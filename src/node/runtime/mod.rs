@@ -28,8 +28,8 @@ use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message, Note
 use crate::node::cni::config::DIRECTORY;
 use crate::node::disk::Tree;
 use crate::node::host::{Host, PLUGINS};
-use crate::object::Key;
 use crate::object::time::Instant;
+use crate::object::{Key, Shared};
 
 use super::cri::{self, ContainerEvent, CriRequest, CriResponse, Image, PodSandboxConfig, PodSandboxStatus};
 use super::cri::{ContainerConfig, ContainerState, ContainerStatus, RuntimeCondition};
@@ -141,7 +141,7 @@ impl Runtime {
     fn end(&self, pod: &Key, name: &str, reason: &str) -> bool {
         let found = {
             let state = self.inner.state.borrow();
-            let of_pod = |c: &&Container| {
+            let of_pod = |c: &&Box<Container>| {
                 let sandbox = state.sandboxes.get(&c.status.sandbox_id);
                 sandbox.is_some_and(|s| s.config.name == pod.name() && s.config.namespace == pod.namespace())
                     && c.status.state == ContainerState::ContainerRunning
@@ -293,7 +293,7 @@ impl Inner {
     }
 
     /// Namespace, network, pause container. Mirrors containerd's `RunPodSandbox`.
-    async fn run_sandbox(&self, config: PodSandboxConfig) -> Result<CriResponse, RpcError> {
+    async fn run_sandbox(&self, config: Shared<PodSandboxConfig>) -> Result<CriResponse, RpcError> {
         let handler = &config.runtime_handler;
         if !handler.is_empty() && !HANDLERS.contains(&handler.as_str()) {
             let why = format!("failed to get sandbox runtime: no runtime for \"{handler}\" is configured");
@@ -355,7 +355,7 @@ impl Inner {
         Ok(CriResponse::Done)
     }
 
-    fn create_container(&self, sandbox_id: &str, config: &ContainerConfig) -> Result<CriResponse, RpcError> {
+    fn create_container(&self, sandbox_id: &str, config: &Shared<ContainerConfig>) -> Result<CriResponse, RpcError> {
         let id = self.new_id();
         let mut state = self.state.borrow_mut();
         let Some(sandbox) = state.sandboxes.get(sandbox_id).filter(|s| s.ready) else {
@@ -395,7 +395,7 @@ impl Inner {
             stopped_by: Vec::new(),
             layer: Tree::new(&self.hub),
         };
-        state.containers.insert(id.clone(), container);
+        state.containers.insert(id.clone(), Box::new(container));
         state.containers_of.entry(pod_uid).or_default().push(id.clone());
         Ok(CriResponse::Id(id))
     }

@@ -76,7 +76,7 @@ pub struct Container {
     /// As the CRI tells it.
     pub status: Shared<ContainerStatus>,
     /// What it was made from.
-    pub config: ContainerConfig,
+    pub config: Shared<ContainerConfig>,
     /// What its process will do.
     pub plan: Plan,
     /// The shell that runs its commands, between two of them.
@@ -95,7 +95,7 @@ pub struct State {
     /// By id.
     pub sandboxes: BTreeMap<String, Shared<PodSandboxStatus>>,
     /// By id.
-    pub containers: BTreeMap<String, Container>,
+    pub containers: BTreeMap<String, Box<Container>>,
     /// Ids of sandboxes that are attached to a network.
     pub attached: BTreeSet<String>,
     /// Ids of a Pod's sandboxes, oldest first, by the Pod's uid.
