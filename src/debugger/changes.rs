@@ -77,7 +77,7 @@ pub fn history(session: &Session, target: &Target) -> Vec<Revision> {
     let key = target.etcd_key();
     let store = &session.cluster.engine.api.store;
     let mut revisions = BTreeMap::new();
-    for change in store.changes_after(store.compacted()).into_iter().flatten().filter(|change| change.key == key) {
+    for change in store.changes_after(store.compacted()).into_iter().flatten().filter(|change| *change.key == *key) {
         let value = |entry: &Option<crate::store::Entry>| entry.as_ref().map(|entry| entry.value.clone());
         let changed = Changed { old: value(&change.old), new: value(&change.new) };
         let revision = Revision { number: change.revision, step: None, by: String::new(), changed };

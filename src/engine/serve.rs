@@ -76,7 +76,7 @@ impl Engine {
                 self.etcd_tells(&change);
             }
             let (old, new) = (change.old.map(|e| e.value), change.new.map(|e| e.value));
-            self.hub.note(|| Note::Stored { key: change.key, revision: change.revision, old, new });
+            self.hub.note(|| Note::Stored { key: change.key.as_ref().into(), revision: change.revision, old, new });
         }
     }
 

@@ -46,7 +46,7 @@ pub struct Change {
     /// The revision that the change made.
     pub revision: u64,
     /// The key that changed.
-    pub key: String,
+    pub key: Rc<str>,
     /// What was there, if anything.
     pub old: Option<Entry>,
     /// What is there now; none after a delete.
@@ -94,14 +94,14 @@ pub enum Error {
 /// The store. Revision 1 is the empty store, as in etcd.
 #[derive(Clone, Debug)]
 pub struct Store {
-    keys: BTreeMap<String, Entry>,
+    keys: BTreeMap<Rc<str>, Entry>,
     revision: u64,
     /// Changes with a revision above this are still in the log.
     compacted: u64,
     /// Shared with whoever has saved the store.
     log: VecDeque<Rc<Change>>,
     /// The keys that hang on each lease.
-    leases: BTreeMap<LeaseId, BTreeSet<String>>,
+    leases: BTreeMap<LeaseId, BTreeSet<Rc<str>>>,
     last_lease: LeaseId,
 }
 
@@ -144,7 +144,7 @@ impl Store {
         if let Some(entry) = self.get(key).filter(|entry| entry.mod_revision == revision) {
             return Some(entry.history.clone());
         }
-        let change = self.change_at(revision).filter(|change| change.key == key)?;
+        let change = self.change_at(revision).filter(|change| &*change.key == key)?;
         change.new.as_ref().or(change.old.as_ref()).map(|entry| entry.history.clone())
     }
 
@@ -159,7 +159,7 @@ impl Store {
         self.keys
             .range::<str, _>((Bound::Included(prefix), Bound::Unbounded))
             .take_while(move |(key, _)| key.starts_with(prefix))
-            .map(|(key, entry)| (key.as_str(), entry))
+            .map(|(key, entry)| (&**key, entry))
     }
 
     /// The entries under `prefix` as they were right after `revision`.
@@ -177,8 +177,8 @@ impl Store {
                 continue;
             }
             match &change.old {
-                Some(old) => then.insert(change.key.clone(), old.clone()),
-                None => then.remove(&change.key),
+                Some(old) => then.insert(change.key.as_ref().to_owned(), old.clone()),
+                None => then.remove(&*change.key),
             };
         }
         Ok(then)
@@ -210,14 +210,17 @@ impl Store {
         self.compare(key, expected)?;
         self.revision += 1;
         value.meta_mut().resource_version = Some(self.revision.to_string());
-        let old = self.keys.get(key).cloned();
+        let (key, old) = match self.keys.get_key_value(key) {
+            Some((key, old)) => (key.clone(), Some(old.clone())),
+            None => (key.into(), None),
+        };
         let (create_revision, version) =
             old.as_ref().map_or((self.revision, 1), |o| (o.create_revision, o.version + 1));
         let history = history(old.as_ref(), &value);
-        self.hang(key, old.as_ref().map_or(0, |old| old.lease), lease);
+        self.hang(&key, old.as_ref().map_or(0, |old| old.lease), lease);
         let new = Entry { create_revision, mod_revision: self.revision, version, value, lease, history };
-        self.keys.insert(key.to_owned(), new.clone());
-        Ok(self.append(Change { revision: self.revision, key: key.to_owned(), old, new: Some(new) }))
+        self.keys.insert(key.clone(), new.clone());
+        Ok(self.append(Change { revision: self.revision, key, old, new: Some(new) }))
     }
 
     /// Transaction: if `key` is at `expected`, delete it. Returns the change.
@@ -257,13 +260,13 @@ impl Store {
 
     fn remove(&mut self, key: &str) -> &Change {
         self.revision += 1;
-        let old = self.keys.remove(key);
-        self.hang(key, old.as_ref().map_or(0, |old| old.lease), 0);
-        self.append(Change { revision: self.revision, key: key.to_owned(), old, new: None })
+        let (key, old) = self.keys.remove_entry(key).map_or_else(|| (key.into(), None), |(key, old)| (key, Some(old)));
+        self.hang(&key, old.as_ref().map_or(0, |old| old.lease), 0);
+        self.append(Change { revision: self.revision, key, old, new: None })
     }
 
     /// A key hangs on another lease than before. One that is over holds nothing.
-    fn hang(&mut self, key: &str, before: LeaseId, after: LeaseId) {
+    fn hang(&mut self, key: &Rc<str>, before: LeaseId, after: LeaseId) {
         if before == after {
             return;
         }
@@ -271,7 +274,7 @@ impl Store {
             keys.remove(key);
         }
         if let Some(keys) = self.leases.get_mut(&after) {
-            keys.insert(key.to_owned());
+            keys.insert(key.clone());
         }
     }
 
@@ -339,7 +342,7 @@ mod tests {
         put("/moved", moved, second);
         store.delete("/deleted", 4).unwrap();
         let gone = store.revoke(first);
-        assert_eq!(gone.iter().map(|c| (c.key.as_str(), c.revision)).collect::<Vec<_>>(), [("/a", 9), ("/b", 10)]);
+        assert_eq!(gone.iter().map(|c| (&*c.key, c.revision)).collect::<Vec<_>>(), [("/a", 9), ("/b", 10)]);
         assert_eq!(store.prefix("/").map(|(key, _)| key).collect::<Vec<_>>(), ["/kept", "/moved"]);
         assert!(store.revoke(first).is_empty(), "a lease ends once");
         assert_eq!(store.revoke(second).len(), 1);
