@@ -36,7 +36,8 @@ pub(super) struct Correlator {
     order: VecDeque<Rc<str>>,
 }
 
-/// What was told of one object.
+/// What was told of one object. Of most there is one message for each reason, and there are many: no list has room for more
+/// than is in it.
 #[derive(Clone, Debug)]
 struct Known {
     /// A bucket that regains a token every five minutes, slower than a token bucket can say in tokens a second.
@@ -51,7 +52,7 @@ struct Series {
     type_: String,
     reason: String,
     /// Different messages seen lately, but for the one that would make an aggregate.
-    messages: Vec<String>,
+    messages: Vec<Rc<str>>,
     last: Instant,
     observed: Vec<Observed>,
 }
@@ -61,7 +62,7 @@ struct Series {
 #[derive(Clone, Debug)]
 struct Observed {
     field_path: String,
-    message: String,
+    message: Rc<str>,
     name: String,
     count: i32,
     first: Option<Time>,
@@ -73,10 +74,12 @@ impl Correlator {
     pub fn correlate(&mut self, mut event: Event, now: Instant) -> Option<Event> {
         let known = self.object(&event.involved_object, now);
         let series = known.series(text(&event.type_), text(&event.reason), now);
-        if series.is_one_of_many(text(&event.message), now) {
-            event.message = Some(format!("{COMBINED}{}", text(&event.message)));
+        let message: Rc<str> = text(&event.message).into();
+        let combined = series.is_one_of_many(&message, now);
+        if combined {
+            event.message = Some(format!("{COMBINED}{message}"));
         }
-        series.observe(&mut event);
+        series.observe(&mut event, (!combined).then_some(message));
         known.take_token(now).then_some(event)
     }
 
@@ -110,6 +113,7 @@ impl Known {
         let found = self.series.iter().position(|s| s.type_ == type_ && s.reason == reason);
         let at = found.unwrap_or_else(|| {
             let (type_, reason) = (type_.to_owned(), reason.to_owned());
+            self.series.reserve_exact(1);
             self.series.push(Series { type_, reason, messages: Vec::new(), last: now, observed: Vec::new() });
             self.series.len() - 1
         });
@@ -119,7 +123,7 @@ impl Known {
 
 impl Series {
     /// Whether there are so many different messages that this one is told together with others. Mirrors `EventAggregate`.
-    fn is_one_of_many(&mut self, message: &str, now: Instant) -> bool {
+    fn is_one_of_many(&mut self, message: &Rc<str>, now: Instant) -> bool {
         if now - self.last > AGGREGATE_WITHIN {
             self.messages.clear();
         }
@@ -129,16 +133,17 @@ impl Series {
         }
         let many = self.messages.len() + 1 >= AGGREGATE_AT;
         if !many {
-            self.messages.push(message.to_owned());
+            self.messages.reserve_exact(1);
+            self.messages.push(message.clone());
         }
         many
     }
 
-    /// Counts the Event, which becomes the one that it repeats. Mirrors `eventObserve`.
-    fn observe(&mut self, event: &mut Event) {
-        let (field_path, message) = match text(&event.message) {
-            many if many.starts_with(COMBINED) => ("", ""),
-            message => (text(&event.involved_object.field_path), message),
+    /// Counts the Event, which becomes the one that it repeats; none: its message stands for many. Mirrors `eventObserve`.
+    fn observe(&mut self, event: &mut Event, message: Option<Rc<str>>) {
+        let (field_path, message) = match message {
+            None => ("", "".into()),
+            Some(message) => (text(&event.involved_object.field_path), message),
         };
         match self.observed.iter_mut().find(|known| known.message == message && known.field_path == field_path) {
             Some(known) => {
@@ -148,8 +153,9 @@ impl Series {
             }
             None => {
                 let name = text(&event.metadata.name).to_owned();
-                let (message, field_path) = (message.to_owned(), field_path.to_owned());
+                let field_path = field_path.to_owned();
                 let first = event.first_timestamp.clone();
+                self.observed.reserve_exact(1);
                 self.observed.push(Observed { field_path, message, name, count: 1, first });
             }
         }
