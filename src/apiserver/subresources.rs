@@ -119,7 +119,11 @@ fn container_of<'a>(pod: &'a Pod, name: &'a str) -> Result<&'a str, Status> {
 pub(super) fn set_condition(conditions: &mut Vec<PodCondition>, new: PodCondition) {
     match conditions.iter_mut().find(|condition| condition.type_ == new.type_) {
         Some(condition) => *condition = new,
-        None => conditions.push(new),
+        None => {
+            // There are few, and a list that grows by itself takes room for four.
+            conditions.reserve_exact(1);
+            conditions.push(new);
+        }
     }
 }
 

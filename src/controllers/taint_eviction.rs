@@ -286,7 +286,9 @@ impl TaintEviction {
 
 /// Whether a Pod's node or tolerations changed: all that matters here.
 fn differs(old: &Pod, new: &Pod) -> bool {
-    let tolerations = |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.tolerations.clone());
+    fn tolerations(pod: &Pod) -> Option<&[Toleration]> {
+        pod.spec.as_ref()?.tolerations.as_deref()
+    }
     assigned_node(old) != assigned_node(new) || tolerations(old) != tolerations(new)
 }
 

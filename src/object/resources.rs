@@ -49,8 +49,13 @@ pub fn is_huge_page(name: &str) -> bool {
 
 /// Adds each of `more` to its like.
 pub fn add(total: &mut ResourceList, more: &ResourceList) {
-    for (name, amount) in more {
-        *total.entry(name.clone()).or_default() += *amount;
+    more.iter().for_each(|(name, amount)| add_one(total, name, *amount));
+}
+
+fn add_one(total: &mut ResourceList, name: &str, amount: Amount) {
+    match total.get_mut(name) {
+        Some(there) => *there += amount,
+        None => drop(total.insert(name.to_owned(), amount)),
     }
 }
 
@@ -76,9 +81,11 @@ fn overhead(pod: &Pod) -> ResourceList {
 
 fn total(pod: &Pod, of: fn(&ResourceRequirements) -> Option<&BTreeMap<String, Quantity>>) -> ResourceList {
     let Some(spec) = &pod.spec else { return ResourceList::new() };
-    let of = |resources: Option<&ResourceRequirements>| amounts(resources.and_then(of));
     let mut running = ResourceList::new();
-    spec.containers.iter().for_each(|container| add(&mut running, &of(container.resources.as_ref())));
+    for (name, quantity) in spec.containers.iter().filter_map(|container| of(container.resources.as_ref()?)).flatten() {
+        add_one(&mut running, name, Amount::of(quantity));
+    }
+    let of = |resources: Option<&ResourceRequirements>| amounts(resources.and_then(of));
     let (mut sidecars, mut peak) = (ResourceList::new(), ResourceList::new());
     for container in spec.init_containers.iter().flatten() {
         let mut beside = of(container.resources.as_ref());
