@@ -71,6 +71,7 @@ pub(super) enum Slip {
     FinalizerAlike,
     DefaultNamespace,
     DependentsCalledSo,
+    ThreeDependents,
 }
 
 impl Function for Collecting {
@@ -122,6 +123,7 @@ impl Function for Collecting {
             "an owner is looked for in the namespace default; it must be in that of the dependent",
             Slip::DefaultNamespace,
         ),
+        ("only the first three dependents are looked at", Slip::ThreeDependents),
     ];
 
     fn questions() -> Vec<Case> {
@@ -389,6 +391,15 @@ fn more() -> Vec<Case> {
             [true, false].into_iter().for_each(|block| ask(&web(&owners, &state), &[notes(block)]));
         }
     }
+    // So many dependents that the one that decides is far behind.
+    for (few, last) in [3, 4, 6].into_iter().flat_map(|few| [(few, true), (few, false)]) {
+        let note = |n: usize, block: bool| {
+            let name = ('a'..='z').nth(n).unwrap_or_default().to_string();
+            item("ConfigMap", Some("default"), &name, &format!("uid-{name}"), &[own(block)], &json!({}))
+        };
+        let notes: Vec<Item> = (0..few).map(|n| note(n, false)).chain([note(few, last)]).collect();
+        ask(&web(&[], &leaving(FOREGROUND)), &notes);
+    }
     // In another namespace, where an owner of the same name is another.
     let there = item("ReplicaSet", Some("prod"), "web", "uid-14", &[], &json!({}));
     for uid in ["uid-14", "uid-1"] {
@@ -492,7 +503,8 @@ fn dependents_of(case: &Case, slip: Option<Slip>) -> Vec<(&Item, &OwnerReference
     let named = |item: &'_ Item| owners_of(&item.metadata).iter().take(most).position(is_it);
     let home =
         |item: &&Item| slip != Some(Slip::DependentsAtHome) || item.metadata.namespace == case.item.metadata.namespace;
-    case.all.iter().filter(home).filter_map(|item| Some((item, &owners_of(&item.metadata)[named(item)?]))).collect()
+    let all = case.all.iter().filter(home).filter_map(|item| Some((item, &owners_of(&item.metadata)[named(item)?])));
+    all.take(if slip == Some(Slip::ThreeDependents) { 3 } else { usize::MAX }).collect()
 }
 
 #[cfg(test)]

@@ -138,8 +138,29 @@ fn cases() -> Vec<Case> {
             cases.push(serde_json::from_value(case).expect("the cases above are objects"));
         }
     }
+    cases.extend(many_owners());
     cases.retain(is_decided);
     cases
+}
+
+/// Pods with so many owners that the one that decides is far behind.
+fn many_owners() -> impl Iterator<Item = Case> {
+    let [(name, home, uid), ..] = NAMES;
+    let others: Vec<Value> = (3..9).map(|n| owner(&format!("set-{n}"), &format!("uid-3{n}"), false)).collect();
+    let last = [owner(name, uid, true), owner("db", "uid-2", true), owner(name, uid, false)];
+    let whose = last.into_iter().flat_map(move |last| {
+        let after = |few: usize| [&others[..few], std::slice::from_ref(&last)].concat();
+        [after(3), after(4), after(6)]
+    });
+    whose.flat_map(move |owners| {
+        ["web", "db"].map(|app| {
+            let meta = json!({"name": name, "namespace": home, "uid": uid});
+            let set = json!({"metadata": meta, "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": {}}});
+            let meta = json!({"name": "web-x", "namespace": home, "labels": {"app": app}, "ownerReferences": owners});
+            serde_json::from_value(json!({"replica_set": set, "pod": {"metadata": meta}}))
+                .unwrap_or_else(|error| unreachable!("two objects: {error}"))
+        })
+    })
 }
 
 /// So many selectors and sets of labels are short.
@@ -219,6 +240,7 @@ pub(super) enum Slip {
     TwoExpressions,
     AnyExpression,
     OwnKind,
+    ThreeOwners,
 }
 
 /// What learners really write, and how to say so.
@@ -245,6 +267,7 @@ const MISTAKES: &[(&str, Slip)] = &[
     ("only the first two of the matchExpressions are looked at", Slip::TwoExpressions),
     ("one of the matchExpressions is enough; every one must hold", Slip::AnyExpression),
     ("only an owner of the own kind is looked at; Pods that another kind controls are taken", Slip::OwnKind),
+    ("only the first three owner references are looked at", Slip::ThreeOwners),
 ];
 
 /// The rule, with at most one part of it wrong.
@@ -259,6 +282,7 @@ fn rule(case: &Case, slip: Option<Slip>) -> Claim {
         }
         Some(Slip::UnsaidControls) => owners.iter().find(|owner| owner.controller != Some(false)),
         Some(Slip::OwnKind) => controller_of(pod).filter(|owner| owner.kind == "ReplicaSet"),
+        Some(Slip::ThreeOwners) => owners.iter().take(3).find(|owner| owner.controller == Some(true)),
         Some(Slip::FirstOwner) => owners.first().filter(|owner| owner.controller == Some(true)),
         _ => controller_of(pod),
     };
