@@ -51,6 +51,7 @@ static PLAN: Plan = Plan {
         scenario!("expectations", "fewer"),
         scenario!("expectations", "two-sets"),
         scenario!("expectations", "another-goes"),
+        scenario!("expectations", "another-shrinks"),
         scenario!("expectations", "elsewhere"),
         scenario!("expectations", "others-pods"),
         scenario!("expectations", "other-news"),
@@ -90,6 +91,7 @@ static PLAN: Plan = Plan {
         slip!("it deletes Pods that have ended", DeletesEnded),
         slip!("it takes a ReplicaSet that has a finalizer for one that is being deleted", FinalizerIsGoing),
         slip!("it takes the news that a Pod begins to go for an arrival", CountsGoings),
+        slip!("it forgets all that it expects when one ReplicaSet has Pods to delete", WipedByFewer),
     ],
 };
 
@@ -121,6 +123,7 @@ enum Slip {
     DeletesEnded,
     FinalizerIsGoing,
     CountsGoings,
+    WipedByFewer,
 }
 
 /// How many Pods are expected, by the uid of their ReplicaSet.
@@ -219,6 +222,9 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         }
     }
     let pods = if is(Slip::DeletesInDefault) { Api::namespaced(context.client.clone(), "default") } else { pods };
+    if mine.len() > wanted && is(Slip::WipedByFewer) {
+        context.remember(&Expected::new());
+    }
     let kept = if is(Slip::DeletesAll) && mine.len() > wanted { 0 } else { wanted };
     let ended = its.iter().filter(|pod| is(Slip::DeletesEnded) && has_ended(pod));
     for pod in ended.chain(mine.iter().skip(kept)) {
