@@ -4,6 +4,7 @@
 //! object, matched by kind and by its name without generated parts, the writes to it in order (who, verb, subresource,
 //! class of the status code), then how many Events of each reason were created. `writes-again.txt` is a second
 //! recording where there is one, since a real cluster does not run twice alike: the better score counts.
+//! `empty.txt` is the same of all recordings: which fields were printed with nothing in them.
 //! Reads, leases, tokens, node status and what components were refused are left out, and status writes of one
 //! component in a row count as one, because timing merges them.
 
@@ -66,6 +67,43 @@ fn fields_have_the_managers_that_they_had() {
     assert!(wrong.is_empty(), "- recorded, + run\n{}", wrong.join("\n"));
 }
 
+/// `empty.txt` has a line for each field that the API server printed although nothing is in it, in any of the recordings.
+#[test]
+fn what_is_empty_is_printed_where_it_was() {
+    let recorded = fs::read_to_string("tests/reference/empty.txt").expect("the recordings tell it");
+    let recorded: BTreeSet<&str> = recorded.lines().collect();
+    let kinds: BTreeSet<&str> = recorded.iter().filter_map(|line| line.split('.').next()).collect();
+    let mut printed = BTreeSet::new();
+    for path in scenarios() {
+        for event in &record_of(&path).events {
+            let object = serde_json::from_str::<Value>(event).expect("an event is a line of JSON")["object"].take();
+            let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+            if kinds.contains(kind.as_str()) {
+                empty_fields(&object, kind, &mut printed);
+            }
+        }
+    }
+    let printed: BTreeSet<&str> = printed.iter().map(String::as_str).collect();
+    let (missing, more): (Vec<_>, Vec<_>) =
+        (recorded.difference(&printed).collect(), printed.difference(&recorded).collect());
+    assert!(missing.is_empty() && more.is_empty(), "not printed: {missing:?}\nonly printed here: {more:?}");
+}
+
+/// `Pod.status.conditions[].lastProbeTime null`.
+fn empty_fields(value: &Value, path: String, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            fields.iter().for_each(|(name, value)| empty_fields(value, format!("{path}.{name}"), found));
+        }
+        Value::Array(items) if !items.is_empty() => {
+            items.iter().for_each(|value| empty_fields(value, format!("{path}[]"), found));
+        }
+        Value::Object(_) | Value::Array(_) | Value::Null => drop(found.insert(format!("{path} {value}"))),
+        Value::String(text) if text.is_empty() => drop(found.insert(format!("{path} {value}"))),
+        _ => {}
+    }
+}
+
 /// Who managed what at any time of a run: `Pod web-*-* kube-controller-manager:Update kubelet/status:Update`.
 fn managers_of_run(path: &Path) -> BTreeSet<String> {
     let scenario = Scenario::find(&path.to_string_lossy()).expect("the scenario is well formed");
@@ -125,6 +163,17 @@ fn scenarios() -> Vec<PathBuf> {
     scenarios
 }
 
+fn record_of(path: &Path) -> Record {
+    let scenario = Scenario::find(&path.to_string_lossy()).expect("the scenario is well formed");
+    let mut cluster = bugs::cluster(&scenario);
+    let mut record = Record::new(cluster.engine.now(), &scenario.namespace);
+    while !cluster.is_quiet() {
+        let Some(step) = cluster.step() else { break };
+        record.add(&cluster.engine, &step);
+    }
+    record
+}
+
 fn recordings(scenario: &Path) -> impl Iterator<Item = PathBuf> {
     let folder = scenario.with_extension("");
     ["writes.txt", "writes-again.txt"].into_iter().map(move |name| folder.join(name)).filter(|path| path.exists())
@@ -148,13 +197,7 @@ impl Writes {
     }
 
     fn of_run(path: &Path) -> Writes {
-        let scenario = Scenario::find(&path.to_string_lossy()).expect("the scenario is well formed");
-        let mut cluster = bugs::cluster(&scenario);
-        let mut record = Record::new(cluster.engine.now(), &scenario.namespace);
-        while !cluster.is_quiet() {
-            let Some(step) = cluster.step() else { break };
-            record.add(&cluster.engine, &step);
-        }
+        let record = record_of(path);
         let mut writes = Writes::default();
         let mut places = BTreeMap::new();
         for call in &record.calls {

@@ -141,9 +141,9 @@ impl ApiServer {
             Patch::Status(patch) => return apply_status(old, patch),
             Patch::Apply(_) => unreachable!("an apply patch goes its own way"),
             Patch::Json(patch) if names_managers(patch) => {
-                patch::json(self.with_managers(old).in_version(handling.served).to_json(), patch)?
+                patch::json(self.with_managers(old).in_version(handling.served).printed(), patch)?
             }
-            Patch::Json(patch) => patch::json(shown_to_client(), patch)?,
+            Patch::Json(patch) => patch::json(old.clone().in_version(handling.served).printed(), patch)?,
             Patch::Merge(patch) => patch::merge(shown_to_client(), patch),
             Patch::Strategic(_) if matches!(kind, Kind::Custom(_)) => return Err(no_strategic_merge()),
             Patch::Strategic(patch) => patch::strategic(kind, shown_to_client(), patch)?,

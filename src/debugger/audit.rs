@@ -168,7 +168,7 @@ fn decision(step: &Step, error: Option<&Status>) -> Value {
 /// The body, as it came.
 fn sent(body: &Body) -> Option<Value> {
     match body {
-        Body::Object(object) => Some(object.to_json()),
+        Body::Object(object) => Some(object.printed()),
         Body::Json(text) => serde_json::from_str(text).ok(),
         Body::Patch(patch) => patch.document().cloned(),
         Body::Binding(binding) => Some(json!({

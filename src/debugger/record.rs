@@ -163,7 +163,7 @@ impl Record {
             "namespace": object.map(Object::namespace),
             "name": object.map(Object::name),
             "by": by,
-            "object": object.map(Object::to_json),
+            "object": object.map(Object::printed),
         })
     }
 }
@@ -215,7 +215,7 @@ pub fn state(engine: &Engine, namespace: &str) -> Value {
     let mut items = Vec::new();
     for kind in Kind::CATEGORY_ALL {
         let prefix = crate::apiserver::registry::list_prefix(*kind, namespace);
-        items.extend(engine.api.store.prefix(&prefix).map(|(_, entry)| entry.value.to_json()));
+        items.extend(engine.api.store.prefix(&prefix).map(|(_, entry)| entry.value.printed()));
     }
     json!({"apiVersion": "v1", "kind": "List", "items": items, "metadata": {"resourceVersion": ""}})
 }

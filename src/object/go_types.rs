@@ -70,8 +70,11 @@ pub fn fields(name: &str) -> Option<&'static [Field]> {
 
 /// The field that JSON calls so of the struct `name`, somewhere in an `outermost`.
 pub fn field(outermost: &str, name: &str, json: &str) -> Option<&'static Field> {
-    let of_kind = fields(&format!("{outermost}.{name}"));
-    find(of_kind.or_else(|| fields(name))?, json)
+    find(fields_in(outermost, name)?, json)
+}
+
+fn fields_in(outermost: &str, name: &str) -> Option<&'static [Field]> {
+    fields(&format!("{outermost}.{name}")).or_else(|| fields(name))
 }
 
 fn find(fields: &'static [Field], json: &str) -> Option<&'static Field> {
@@ -111,23 +114,40 @@ pub fn resolve(go_type: &str) -> GoType<'_> {
 /// What Go prints of a struct into which nothing was written: structs and what does not say `omitempty`. Nothing of one
 /// that the table does not have.
 pub fn printed_empty(name: &str) -> Map<String, Value> {
-    let printed = |field: &Field| {
-        let value = match resolve(field.go_type) {
-            // Embedded ones of the API never print anything.
-            _ if field.inline => return None,
-            GoType::Struct(_) => Value::Object(printed_empty(field.go_type)),
-            // The only field that says `omitzero`.
-            GoType::Opaque if field.json == "creationTimestamp" => return None,
-            GoType::Opaque => Value::Null,
-            _ if !field.always => return None,
-            GoType::Pointer(_) | GoType::List(_) | GoType::Map(_) => Value::Null,
-            GoType::Text => "".into(),
-            GoType::Bool => false.into(),
-            GoType::Number => 0.into(),
-        };
-        Some((field.json.to_string(), value))
-    };
-    fields(name).into_iter().flatten().filter_map(printed).collect()
+    let mut empty = Map::new();
+    complete(name, name, &mut empty);
+    empty
+}
+
+/// Puts into an object of a kind what Go prints although nobody has written it, on every level.
+pub fn complete_object(kind: &str, object: &mut Map<String, Value>) {
+    complete(kind, kind, object);
+}
+
+fn complete(outermost: &str, name: &str, written: &mut Map<String, Value>) {
+    for field in fields_in(outermost, name).into_iter().flatten() {
+        if field.inline {
+            complete(outermost, field.go_type, written);
+        } else if let Some(value) = written.get_mut(&*field.json).filter(|value| !value.is_null()) {
+            complete_value(outermost, field.go_type, value);
+        } else if let Some(zero) = field.zero(outermost) {
+            written.insert(field.json.to_string(), zero);
+        }
+    }
+}
+
+fn complete_value(outermost: &str, go_type: &str, value: &mut Value) {
+    match (resolve(go_type), value) {
+        (GoType::Pointer(target), value) => complete_value(outermost, target, value),
+        (GoType::List(item), Value::Array(items)) => {
+            items.iter_mut().for_each(|value| complete_value(outermost, item, value));
+        }
+        (GoType::Map(of), Value::Object(values)) => {
+            values.values_mut().for_each(|value| complete_value(outermost, of, value));
+        }
+        (GoType::Struct(_), Value::Object(written)) => complete(outermost, go_type, written),
+        _ => {}
+    }
 }
 
 /// The type as Go prints it, with its package: `[]v1.Container`.
@@ -150,6 +170,31 @@ pub fn printed(go_type: &str) -> String {
 }
 
 impl Field {
+    /// What is printed of it if nothing was written; none: nothing.
+    fn zero(&self, outermost: &str) -> Option<Value> {
+        Some(match resolve(self.go_type) {
+            GoType::Struct(_) => {
+                let mut empty = Map::new();
+                complete(outermost, self.go_type, &mut empty);
+                Value::Object(empty)
+            }
+            // The only field that says `omitzero`.
+            GoType::Opaque if self.json == "creationTimestamp" => return None,
+            // Structs in Go, each of which prints itself.
+            GoType::Opaque => match self.go_type {
+                "resource.Quantity" => "0".into(),
+                "intstr.IntOrString" => 0.into(),
+                "Duration" => "0s".into(),
+                _ => Value::Null,
+            },
+            _ if !self.always => return None,
+            GoType::Pointer(_) | GoType::List(_) | GoType::Map(_) => Value::Null,
+            GoType::Text => "".into(),
+            GoType::Bool => false.into(),
+            GoType::Number => 0.into(),
+        })
+    }
+
     /// `VolumeID=volumeID string!`
     fn parse(text: &'static str) -> Option<Field> {
         let (name, go_type) = text.split_once(' ')?;
@@ -201,6 +246,13 @@ mod tests {
         assert_eq!(empty("Service")["status"], json!({"loadBalancer": {}}));
         assert_eq!(empty("Event")["eventTime"], json!(null));
         assert_eq!(empty("Nothing"), json!({}));
+        let mut slice = json!({"ports": [{"port": 80}], "endpoints": null});
+        complete_object("EndpointSlice", slice.as_object_mut().expect("it is one"));
+        assert_eq!(slice, json!({"metadata": {}, "addressType": "", "endpoints": null, "ports": [{"port": 80}]}));
+        let mut pod = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+        complete_object("Pod", pod.as_object_mut().expect("it is one"));
+        let condition = json!({"type": "Ready", "status": "True", "lastProbeTime": null, "lastTransitionTime": null});
+        assert_eq!(pod["status"]["conditions"], json!([condition]));
     }
 
     #[test]

@@ -159,7 +159,16 @@ macro_rules! kinds {
                 value
             }
 
-            /// The same as text, made without a tree.
+            /// The same as the API server prints it: with what Go prints although nobody has written it.
+            pub fn printed(&self) -> Value {
+                let mut value = self.to_json();
+                if let (Value::Object(fields), false) = (&mut value, matches!(self, Object::Custom(_))) {
+                    super::go_types::complete_object(self.kind().info().kind, fields);
+                }
+                value
+            }
+
+            /// The object as text, made without a tree.
             pub fn to_text(&self) -> String {
                 if matches!(self, Object::CustomResourceDefinition(_)) {
                     return self.to_json().to_string();

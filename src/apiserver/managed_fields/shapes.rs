@@ -1,9 +1,9 @@
-//! What each kind lets through at which endpoint, and which of its structs are there although nothing is in them.
+//! What each kind lets through at which endpoint, and what of it is there although nothing was written into it.
 
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use crate::object::fields::Set;
-use crate::object::{Kind, Object};
+use crate::object::{Kind, Object, go_types};
 
 /// What a write to an endpoint does not change, whatever was sent. Mirrors the strategies' `GetResetFields`.
 pub fn reset_fields(kind: Kind, subresource: &str, has_status: bool) -> Set {
@@ -34,42 +34,12 @@ pub fn is_filled_in(kind: Kind) -> bool {
     )
 }
 
-/// An object as JSON, with the structs that a Go struct has in it whether anything was written into them or not. They are
+/// An object as Go prints it, or what it prints of one into which nothing was written. The structs that are always there are
 /// nobody's: a struct is a field of its own only if it is behind a pointer.
 pub fn whole(kind: Kind, object: Option<&Object>) -> Value {
-    let mut value = object.map_or_else(|| Value::Object(Map::new()), Object::to_json);
-    let template = ["spec.template.metadata", "spec.template.spec.containers"];
-    let more: &[&str] = match kind {
-        Kind::Pod => &["spec.containers"],
-        Kind::Deployment => &["spec.strategy"],
-        Kind::DaemonSet | Kind::StatefulSet => &["spec.updateStrategy"],
-        Kind::CronJob => &[
-            "spec.jobTemplate.metadata",
-            "spec.jobTemplate.spec.template.metadata",
-            "spec.jobTemplate.spec.template.spec.containers",
-        ],
-        Kind::Service | Kind::Ingress => &["status.loadBalancer"],
-        Kind::PersistentVolumeClaim => &["spec.resources"],
-        Kind::Node => &["status.daemonEndpoints.kubeletEndpoint", "status.nodeInfo"],
-        Kind::Event => &["source"],
-        Kind::CustomResourceDefinition => &["spec.names", "status.acceptedNames"],
-        Kind::VolumeAttachment => &["spec.source"],
-        _ => &[],
-    };
-    let always: &[&str] = if matches!(kind, Kind::Custom(_)) { &["metadata"] } else { &["metadata", "spec", "status"] };
-    let has_template =
-        matches!(kind, Kind::Deployment | Kind::ReplicaSet | Kind::DaemonSet | Kind::StatefulSet | Kind::Job);
-    let template = template.iter().filter(|_| has_template);
-    always.iter().chain(more).chain(template).for_each(|path| ensure(&mut value, path));
-    value
-}
-
-/// Makes sure that there is something at a path; a list that nobody wrote is null.
-fn ensure(value: &mut Value, path: &str) {
-    let mut at = value;
-    for name in path.split('.') {
-        let Some(fields) = at.as_object_mut() else { return };
-        let empty = if name == "containers" { Value::Null } else { Value::Object(Map::new()) };
-        at = fields.entry(name).or_insert(empty);
+    match (object, kind) {
+        (Some(object), _) => object.printed(),
+        (None, Kind::Custom(_)) => json!({"metadata": {}}),
+        (None, kind) => Value::Object(go_types::printed_empty(kind.info().kind)),
     }
 }

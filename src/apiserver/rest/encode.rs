@@ -98,7 +98,7 @@ fn as_asked(call: &Call, plain: Value, view: View) -> Value {
 
 fn body(request: &Request, code: u16, response: &Response) -> Value {
     match response {
-        Response::Object(object) => object.to_json(),
+        Response::Object(object) => object.printed(),
         Response::List { items, revision, continue_token, remaining } => {
             let info = request.kind.info();
             let mut metadata = json!({"resourceVersion": revision.to_string()});
@@ -131,7 +131,7 @@ fn metrics(request: &Request, all: &[Metrics]) -> Value {
 
 /// An object in a list does not repeat its kind.
 fn item(object: &Object) -> Value {
-    let mut value = object.to_json();
+    let mut value = object.printed();
     if let Some(fields) = value.as_object_mut() {
         fields.remove("kind");
         fields.remove("apiVersion");
@@ -157,7 +157,7 @@ fn success(request: &Request, code: u16, uid: &str) -> Value {
 /// One event of a watch.
 pub(super) fn watch_event(call: &Call, event: &WatchEvent, first: bool, view: View) -> Value {
     let object = match event {
-        WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => object.to_json(),
+        WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => object.printed(),
         WatchEvent::Bookmark { kind, revision, initial_events_end } => bookmark(*kind, *revision, *initial_events_end),
         WatchEvent::Error(status) => return json!({"type": event.type_str(), "object": status.to_json()}),
     };

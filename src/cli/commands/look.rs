@@ -121,7 +121,7 @@ fn etcd(session: &Session, line: &Line) -> Text {
 }
 
 fn yaml(object: &Object) -> String {
-    serde_yaml::to_string(&object.to_json()).unwrap_or_else(|error| format!("{}: {error}\n", describe::name(object)))
+    serde_yaml::to_string(&object.printed()).unwrap_or_else(|error| format!("{}: {error}\n", describe::name(object)))
 }
 
 fn cache(session: &Session, line: &Line) -> Text {

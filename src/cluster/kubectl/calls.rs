@@ -197,7 +197,7 @@ impl Kubectl {
 
     async fn send_for_object(&self, request: Request) -> Result<Value, Failure> {
         match self.send(request).await? {
-            Response::Object(object) => Ok(object.to_json()),
+            Response::Object(object) => Ok(object.printed()),
             _ => Ok(Value::Null),
         }
     }
@@ -228,7 +228,7 @@ impl Kubectl {
         loop {
             match self.send(request.clone()).await? {
                 Response::List { items, revision, continue_token, .. } => {
-                    listed.items.extend(items.iter().map(Object::to_json));
+                    listed.items.extend(items.iter().map(Object::printed));
                     listed.revision = revision;
                     if continue_token.is_empty() {
                         return Ok(listed);

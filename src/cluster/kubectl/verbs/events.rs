@@ -54,7 +54,7 @@ async fn follow(stream: &Stream, limit: Option<Duration>, told: &mut Told, cx: &
             // One that has become too old is no news.
             (WatchEvent::Deleted { .. }, _) | (_, None) => {}
             (_, Some(object)) => {
-                let object = object.to_json();
+                let object = object.printed();
                 if told.wants(&object) {
                     told.tell(&[object], true, cx)?;
                 }

@@ -119,7 +119,7 @@ async fn status(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Result
 async fn next_state(events: &Stream) -> Result<Value, Failure> {
     loop {
         match events.next().await {
-            Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => return Ok(object.to_json()),
+            Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => return Ok(object.printed()),
             Some(WatchEvent::Deleted(_)) => return Err(Failure::text("object has been deleted")),
             Some(WatchEvent::Error(status)) => return Err(status.into()),
             Some(WatchEvent::Bookmark { .. }) => {}

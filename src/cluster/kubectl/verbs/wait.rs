@@ -119,13 +119,13 @@ async fn wait_for(
     }
     loop {
         match events.next().await {
-            Some(WatchEvent::Deleted(last)) if matches!(goal, Goal::Deleted) => return Ok(last.to_json()),
+            Some(WatchEvent::Deleted(last)) if matches!(goal, Goal::Deleted) => return Ok(last.printed()),
             Some(WatchEvent::Deleted(_)) => {
                 return Err(Failure::text(format!("{} \"{name}\" not found", kind.info().qualified_plural())));
             }
             Some(WatchEvent::Error(status)) => return Err(status.into()),
             Some(event) => {
-                if let Some(now) = event.object().map(|object| object.to_json()).filter(|now| goal.is_met(now)) {
+                if let Some(now) = event.object().map(|object| object.printed()).filter(|now| goal.is_met(now)) {
                     return Ok(now);
                 }
             }

@@ -56,7 +56,7 @@ pub async fn watch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Some(WatchEvent::Error(status)) => return Err(status.into()),
             Some(event) => {
                 if let Some(object) = event.object() {
-                    screen.show(event.type_str(), &[object.to_json()], cx)?;
+                    screen.show(event.type_str(), &[object.printed()], cx)?;
                 }
             }
             None => return Ok(()),
