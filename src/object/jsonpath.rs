@@ -258,7 +258,6 @@ fn print_nodes(nodes: &[Node], root: &Value, here: &Value, out: &mut String) -> 
 fn show(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Null => String::new(),
         other => other.to_string(),
     }
 }
@@ -304,6 +303,9 @@ fn step<'a>(part: &Part, root: &'a Value, value: &'a Value, next: &mut Vec<&'a V
             next.extend(items.get(from..to.max(from)).unwrap_or_default());
         }
         Part::Filter(left, test) => {
+            if value.is_null() {
+                return Err("<nil> is not array or slice and cannot be filtered".to_owned());
+            }
             for item in items {
                 if holds(left, test.as_ref(), root, item)? {
                     next.push(item);
@@ -358,11 +360,12 @@ mod tests {
         let value = json!({"items": [
             {"metadata": {"name": "a", "labels": {"app.io/x": "1"}}, "n": 1, "on": true},
             {"metadata": {"name": "b", "owners": [{"kind": "ReplicaSet"}]}, "n": 2},
-        ], "status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Other", "status": "False"}]}});
+        ], "null": null, "status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Other", "status": "False"}]}});
         #[rustfmt::skip]
         let cases = [
             ("{.items[0].metadata.name}", "a"), ("{.items[-1].metadata.name}", "b"), ("{.items[*].metadata.name}", "a b"),
             ("{.items[0:1].n}", "1"), ("{.items[1].metadata.owners}", r#"[{"kind":"ReplicaSet"}]"#), ("{.nothing}", ""),
+            ("{.null} {.null[*].n}{.null.n}", "null "),
             (r#"{range .items[*]}{.metadata.name}{"\t"}{.n}{"\n"}{end}"#, "a\t1\nb\t2\n"),
             (r#"{.status.conditions[?(@.type=="Ready")].status}"#, "True"),
             (r#"{.items[?(@.n>1)].metadata.name}"#, "b"), ("{.items[?(@.on)].n}", "1"),
@@ -384,5 +387,7 @@ mod tests {
         let value = json!({"a": []});
         let error = Template::parse("{.a[0].b}").unwrap().print(&value).unwrap_err();
         assert_eq!(error, "array index out of bounds: index 0, length 0");
+        let error = Template::parse("{.a[?(@.b)]}").unwrap().print(&json!({"a": null})).unwrap_err();
+        assert_eq!(error, "<nil> is not array or slice and cannot be filtered");
     }
 }
