@@ -38,9 +38,12 @@ pub async fn expose(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         };
         let mut service = json!({
             "apiVersion": "v1", "kind": "Service",
-            "metadata": {"name": service_name, "labels": labels},
+            "metadata": {"name": service_name},
             "spec": {"ports": ports, "selector": selector, "type": kind},
         });
+        if !labels.is_null() {
+            service["metadata"]["labels"] = labels;
+        }
         for (flag, field) in [("session-affinity", "sessionAffinity"), ("cluster-ip", "clusterIP")] {
             if !args.value(flag).is_empty() {
                 service["spec"][field] = json!(args.value(flag));

@@ -24,7 +24,7 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.is_on("expose") && port.is_none() {
         return Err(Failure::text("--port must be set when exposing a service"));
     }
-    let mut container = json!({"name": name, "image": args.value("image"), "resources": {}});
+    let mut container = json!({"name": name, "image": args.value("image")});
     let words: Vec<&String> = words.iter().chain(&args.rest).collect();
     if !words.is_empty() {
         container[if args.is_on("command") { "command" } else { "args" }] = json!(words);

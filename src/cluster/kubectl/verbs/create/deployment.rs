@@ -21,7 +21,7 @@ pub(super) fn deployment(name: &str, args: &Args, cx: &Kubectl) -> Result<Value,
             true => format!("{}-{}", name.replace(['_', '.'], "-"), cx.client.hub().random(|random| random.suffix())),
             false => name.to_owned(),
         };
-        json!({"name": name, "image": image, "resources": {}})
+        json!({"name": name, "image": image})
     };
     let mut containers: Vec<Value> = images.iter().map(container).collect();
     if let Some(port) = args.number("port")? {
@@ -34,7 +34,7 @@ pub(super) fn deployment(name: &str, args: &Args, cx: &Kubectl) -> Result<Value,
     Ok(json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "labels": labels},
         "spec": {
-            "replicas": args.number("replicas")?.unwrap_or(1), "selector": {"matchLabels": labels}, "strategy": {},
+            "replicas": args.number("replicas")?.unwrap_or(1), "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
         },
     }))

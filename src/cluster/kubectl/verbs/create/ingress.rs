@@ -37,7 +37,6 @@ pub(super) fn ingress(name: &str, args: &Args) -> Result<Value, Failure> {
     }
     Ok(json!({
         "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec,
-        "status": {"loadBalancer": {}},
     }))
 }
 

@@ -71,7 +71,7 @@ pub(super) fn cron_job(name: &str, args: &Args) -> Result<Value, Failure> {
 }
 
 fn pod_spec(name: &str, args: &Args, restart: &str) -> Value {
-    let mut container = json!({"name": name, "image": args.value("image"), "resources": {}});
+    let mut container = json!({"name": name, "image": args.value("image")});
     if !args.rest.is_empty() {
         container["command"] = json!(args.rest);
     }

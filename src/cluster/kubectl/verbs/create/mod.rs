@@ -8,7 +8,7 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options, timeout, write_options};
 use crate::cluster::kubectl::print::fields::text;
-use crate::object::Kind;
+use crate::object::{Kind, go_types};
 
 mod budget;
 mod config;
@@ -182,7 +182,9 @@ pub(super) async fn post(
     let kind = crate::cluster::kubectl::print::kind_of(&object)
         .ok_or_else(|| Failure::text("a kind that the cluster does not know"))?;
     let namespace = cx.namespace(args);
-    let bare = bare(&object);
+    // A Go client sends and prints what nobody has written, too.
+    object.as_object_mut().into_iter().for_each(|fields| go_types::complete_object(kind.info().kind, fields));
+    let bare = object.clone();
     if kind.info().namespaced {
         object["metadata"]["namespace"] = json!(namespace);
     }
@@ -194,20 +196,4 @@ pub(super) async fn post(
     // What is not sent is shown without the namespace to which it would go.
     let shown = if only_here && !args.has("namespace") { &bare } else { &made };
     cx.tell(if text(shown, "kind").is_empty() { &object } else { shown }, how, args)
-}
-
-/// The object as a Go client prints it: with the status that it does not have yet.
-fn bare(object: &Value) -> Value {
-    let mut object = object.clone();
-    match text(&object, "kind") {
-        "Service" => object["status"] = json!({"loadBalancer": {}}),
-        "HorizontalPodAutoscaler" => object["status"] = json!({"currentMetrics": null, "desiredReplicas": 0}),
-        "PodDisruptionBudget" => {
-            object["status"] =
-                json!({"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0});
-        }
-        "Deployment" | "Pod" | "Job" | "CronJob" | "Namespace" | "ResourceQuota" => object["status"] = json!({}),
-        _ => {}
-    }
-    object
 }
