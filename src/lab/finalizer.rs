@@ -54,6 +54,7 @@ static PLAN: Plan = Plan {
         scenario!("finalizer", "deleted"),
         scenario!("finalizer", "deleted-at-once"),
         scenario!("finalizer", "deleted-while-down"),
+        scenario!("finalizer", "never-there"),
         scenario!("finalizer", "kept-by-others"),
         scenario!("finalizer", "again"),
         scenario!("finalizer", "copies-stay"),
@@ -109,6 +110,7 @@ static PLAN: Plan = Plan {
         slip!("it is content with a copy that somebody else has made meanwhile", ExistsIsDone),
         slip!("a copy that has no data never gets any", EmptyStays),
         slip!("it takes a finalizer for its own whose name only begins like that", NearlyFinalizer),
+        slip!("it makes a copy that is missing, only to delete it", CopiesToDelete),
     ],
 };
 
@@ -154,6 +156,7 @@ enum Slip {
     ExistsIsDone,
     EmptyStays,
     NearlyFinalizer,
+    CopiesToDelete,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -185,6 +188,9 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip
     if is_going && (is_held || is(Slip::NeverLetsGo)) {
         if is(Slip::ReleasesFirst) {
             hold(&context, &map, false, slip).await?;
+        }
+        if is(Slip::CopiesToDelete) {
+            write_copy(&context, &map, slip).await?;
         }
         delete_copy(&context, &map, slip).await?;
         if !is(Slip::ReleasesFirst) && !is(Slip::NeverReleases) {
