@@ -126,7 +126,6 @@ static PLAN: Plan = Plan {
         slip!("a Pod is ready only if all its conditions are True", AllConditions),
         slip!("it writes the slice as its cache shows it: what others wrote meanwhile is lost", IgnoresVersion),
         slip!("a Service that has no address of its own gets its own port into the slice", HeadlessPort),
-        slip!("it replaces ports where there are none yet, which is refused", ReplacesPorts),
         slip!("capitals in the value of a label are not looked at", AnyCase),
         slip!("it lists four Pods, and no more", FourPods),
         slip!("of the labels of the selector it looks at two only", TwoLabels),
@@ -204,7 +203,6 @@ enum Slip {
     AllConditions,
     IgnoresVersion,
     HeadlessPort,
-    ReplacesPorts,
     AnyCase,
     FourPods,
     TwoLabels,
@@ -322,12 +320,6 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
                 let mut whole = EndpointSlice { endpoints: Some(endpoints), ports: Some(ports), ..(*there).clone() };
                 whole.metadata.resource_version = None;
                 slices.replace(name, &PostParams::default(), &whole).await?;
-            } else if is(Slip::ReplacesPorts) {
-                let patch = json!([
-                    {"op": "add", "path": "/endpoints", "value": endpoints},
-                    {"op": "replace", "path": "/ports", "value": ports},
-                ]);
-                slices.patch(name, &PatchParams::default(), &Patch::Json(patch)).await?;
             } else {
                 let mut patch = json!({"endpoints": endpoints, "ports": ports});
                 if is(Slip::DropsOwner) {

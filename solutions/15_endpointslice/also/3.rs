@@ -1,7 +1,8 @@
 //! Exercise 15: where can the connections to a Service go?
 //!
 //! `reconcile` is called with a Service whenever it, a Pod that it selects, or its EndpointSlice may have changed. Each Service
-//! with a selector has one slice, of its own name and in its own namespace:
+//! with a selector has one slice, of its own name and in its own namespace (a real controller begins another one after a hundred
+//! endpoints; no Service here has as many):
 //!
 //! - an endpoint for each Pod that has all labels of the selector and an address, and that has not ended (phase `Succeeded`,
 //!   `Failed`), in the order of the Pods' names: `addresses` has the Pod's address (`podIP`);
