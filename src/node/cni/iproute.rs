@@ -120,8 +120,8 @@ fn describe(network: &NodeNetwork, namespace: &Namespace, path: &str, name: &str
 
 /// A bridge has a carrier as long as one of its ports has.
 fn has_carrier(namespace: &Namespace, name: &str, link: &Link) -> bool {
-    let port = |port: &Box<Link>| port.up && port.master.as_deref() == Some(name);
-    link.kind != LinkKind::Bridge || namespace.links.values().any(port)
+    let mut ports = namespace.links.values().filter(|port| port.master.as_deref() == Some(name));
+    link.kind != LinkKind::Bridge || ports.any(|port| port.up)
 }
 
 fn flags(namespace: &Namespace, name: &str, link: &Link) -> String {

@@ -448,8 +448,8 @@ impl crate::node::netfilter::Host for Addresses<'_> {
 }
 
 fn is_local(links: &Links, address: Ipv4Addr) -> bool {
-    let has = |link: &Box<Link>| link.addresses.iter().any(|there| there.address == IpAddr::V4(address));
-    address.is_loopback() || links.values().any(has)
+    let mut own = links.values().flat_map(|link| &link.addresses);
+    address.is_loopback() || own.any(|own| own.address == IpAddr::V4(address))
 }
 
 fn first_address(link: &Link) -> Option<Ipv4Addr> {

@@ -141,13 +141,13 @@ impl Runtime {
     fn end(&self, pod: &Key, name: &str, reason: &str) -> bool {
         let found = {
             let state = self.inner.state.borrow();
-            let of_pod = |c: &&Box<Container>| {
+            let of_pod = |c: &Container| {
                 let sandbox = state.sandboxes.get(&c.status.sandbox_id);
                 sandbox.is_some_and(|s| s.config.name == pod.name() && s.config.namespace == pod.namespace())
                     && c.status.state == ContainerState::ContainerRunning
                     && (name.is_empty() || c.status.name == name)
             };
-            state.containers.values().find(of_pod).map(|c| c.status.id.clone())
+            state.containers.values().find(|container| of_pod(container)).map(|c| c.status.id.clone())
         };
         found.is_some_and(|id| self.inner.ended(&id, SIGKILLED, reason))
     }
