@@ -16,7 +16,8 @@
 //! - [`shared`]: parts that the versions of an object share.
 //! - [`pod`], [`volume`], [`budget`]: what statuses and specs say, in words that several components use.
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota; [`metrics`]: what is used.
-//! - [`json`]: JSON, read with the complaints that Go would have; [`jsonpath`]: paths into it.
+//! - [`read`]: objects from text, with the complaints that Go would have; [`go_types`]: how Go declares and prints them.
+//! - [`json`]: JSON as it was written; [`jsonpath`]: paths into it; [`glob`]: patterns of names.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
 //! - [`template`]: the hash by which a Pod template is known; [`taint`]: which Pods bear one.
 //! - [`random`]: where generated names and uids come from.
