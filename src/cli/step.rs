@@ -96,6 +96,6 @@ fn choose(interactive: bool) -> anyhow::Result<Option<Scenario>> {
     let item =
         |s: &Scenario| console::truncate_str(&format!("{:<NAMES$} {}", s.name, s.title), width, "…").into_owned();
     let items: Vec<String> = shipped.iter().map(item).collect();
-    let chosen = dialoguer::Select::new().with_prompt("Which walk?").items(&items).default(1).interact_opt()?;
+    let chosen = dialoguer::Select::new().with_prompt("Which walk").items(&items).default(1).interact_opt()?;
     Ok(chosen.and_then(|i| shipped.into_iter().nth(i)))
 }
