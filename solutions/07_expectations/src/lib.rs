@@ -6,7 +6,8 @@
 //!
 //! The answer of Kubernetes is to remember what one has asked for and not seen yet, and to do nothing as long as there is
 //! some of that. `observe` is told of each Pod that comes (no `old`), changes, or goes (no `new`), before you are called
-//! because of it. `context.remembered()` and `context.remember()` keep a value of a type of your own from call to call.
+//! because of it. `context.remembered()` and `context.remember()` keep a value from call to call: a map, or a type of your own
+//! that derives `Default`, `Deserialize` and `Serialize`.
 //!
 //! The status is left out here. A ReplicaSet that is being deleted is left alone, as before. Pods that are too many are
 //! deleted, the first in the cache that is not needed; that can be done twice without harm.
@@ -20,6 +21,7 @@ use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kubestep_exercise::kube::{Action, Api, Context, DeleteParams, Error, PostParams};
+use serde::{Deserialize, Serialize};
 
 // Yours from here.
 
