@@ -53,7 +53,10 @@ enum Slip {
     MovesLast,
     AddForgets,
     GetForgets,
-    Bounded,
+    /// There is room for so many.
+    Bounded(usize),
+    /// It is doubled so many times.
+    StopsAfter(u32),
 }
 
 impl Function for Queueing {
@@ -80,7 +83,18 @@ impl Function for Queueing {
         ("get moves the key that waits last to the front, as `swap_remove` does", Slip::MovesLast),
         ("add clears the failures; only forget does", Slip::AddForgets),
         ("get clears the failures; only forget does", Slip::GetForgets),
-        ("it has room for so many keys, and what is added then is lost", Slip::Bounded),
+        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(4)),
+        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(5)),
+        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(10)),
+        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(16)),
+        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(32)),
+        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(64)),
+        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(100)),
+        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(256)),
+        ("the delay stops growing before it has come to 1000 s", Slip::StopsAfter(5)),
+        ("the delay stops growing before it has come to 1000 s", Slip::StopsAfter(10)),
+        ("the delay stops growing before it has come to 1000 s", Slip::StopsAfter(16)),
+        ("the delay stops growing before it has come to 1000 s", Slip::StopsAfter(17)),
     ];
 
     fn questions() -> Vec<Vec<Call>> {
@@ -275,7 +289,7 @@ impl Rule {
 impl WorkQueue for Rule {
     fn add(&mut self, key: &str) {
         let (held, key) = (self.held.contains(key), key.to_owned());
-        let is_full = self.is(Slip::Bounded) && self.order.len() == 100;
+        let is_full = matches!(self.slip, Some(Slip::Bounded(most)) if self.order.len() == most);
         if held && self.is(Slip::LosesWhileHeld) || is_full {
             return;
         }
@@ -335,6 +349,7 @@ impl WorkQueue for Rule {
         let before = match self.slip {
             Some(Slip::SameDelay) => 0,
             Some(Slip::CountsFirst) => *failures,
+            Some(Slip::StopsAfter(most)) => most.min(*failures - 1),
             _ => *failures - 1,
         };
         let longest = Duration::from_secs(if self.is(Slip::NoCap) { u64::MAX } else { 1000 });
