@@ -3,7 +3,7 @@
 //!
 //! Left out: hash collisions, revisions, conditions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,6 +68,7 @@ static PLAN: Plan = Plan {
         scenario!("deployment", "deleted"),
         scenario!("deployment", "one-call-fails"),
         scenario!("deployment", "broken-calls"),
+        scenario!("deployment", "many"),
     ],
     reference: |read| host(read, None),
     mistakes: &[
@@ -104,7 +105,9 @@ static PLAN: Plan = Plan {
         slip!("it makes no ReplicaSet for a Deployment that asks for no Pods", NoneForNone),
         slip!("it looks for its ReplicaSet by name or label, and not by template", ByName),
         slip!("of several ReplicaSets with its template it does not take the oldest", NotOldest),
-        slip!("it empties three ReplicaSets, and leaves all others as they were", ThreeOthers),
+        slip!("it empties the first few ReplicaSets, and leaves all others as they were", FewOthers(3)),
+        slip!("it empties the first few ReplicaSets, and leaves all others as they were", FewOthers(5)),
+        slip!("it empties the first few ReplicaSets, and leaves all others as they were", FewOthers(10)),
         slip!("it looks at its ReplicaSets only when the Deployment has changed", OncePerChange),
         slip!(
             "it takes a ReplicaSet that nobody controls for its own if the labels are those of its selector",
@@ -123,6 +126,7 @@ static PLAN: Plan = Plan {
             "it sends all that its cache knows of the ReplicaSet in a patch, and what others changed meanwhile is lost",
             PatchesAll
         ),
+        slip!("it remembers what it has made, and does not make it again when somebody has deleted it", RemembersMade),
     ],
 };
 
@@ -159,7 +163,7 @@ enum Slip {
     NoneForNone,
     ByName,
     NotOldest,
-    ThreeOthers,
+    FewOthers(usize),
     OncePerChange,
     OfNobody,
     LabelNames,
@@ -169,6 +173,7 @@ enum Slip {
     KeepsOwnHash,
     OthersStayForNone,
     PatchesAll,
+    RemembersMade,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -195,6 +200,7 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
     match (&of_today, mine.first()) {
         (Some(_), _) => {}
         (None, _) if is(Slip::NoneForNone) && wanted == 0 => {}
+        (None, _) if is(Slip::RemembersMade) && has_made(&deployment, &context) => {}
         (None, Some(there)) if is(Slip::InPlace) => {
             let template = replica_set_for(&deployment, None).spec.and_then(|spec| spec.template);
             let patch = Patch::Merge(json!({"spec": {"template": {"spec": template.and_then(|one| one.spec)}}}));
@@ -216,9 +222,9 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
         },
     }
     let is_of_today = |set: &ReplicaSet| of_today.as_ref().is_some_and(|one| one.metadata.uid == set.metadata.uid);
-    if is(Slip::ThreeOthers) {
+    if let Some(Slip::FewOthers(most)) = slip {
         let (today, mut others): (Vec<_>, Vec<_>) = mine.into_iter().partition(|set| is_of_today(set));
-        others.truncate(3);
+        others.truncate(most);
         mine = [today, others].concat();
     }
     for set in &mine {
@@ -282,6 +288,14 @@ fn has_seen(deployment: &Deployment, context: &Context, is_there: bool) -> bool 
         context.remember(&seen);
     }
     before == Some(generation)
+}
+
+/// Whether it remembers that it has made the ReplicaSet of today's template. From now on it does.
+fn has_made(deployment: &Deployment, context: &Context) -> bool {
+    let mut made: BTreeSet<String> = context.remembered();
+    let is_new = made.insert(name_for(deployment));
+    context.remember(&made);
+    !is_new
 }
 
 /// All that the cache knows of it, with another number.

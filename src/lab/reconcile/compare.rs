@@ -54,6 +54,8 @@ pub struct Compared {
     others: Vec<Other>,
     make: Vec<fn(Read) -> Host>,
     last: Option<(String, u32)>,
+    /// What the learner's code has said last that it remembers.
+    memory: Value,
     findings: Arc<Mutex<Findings>>,
 }
 
@@ -69,7 +71,16 @@ impl Compared {
     /// Compares a learner's code with what a plan knows.
     pub fn new(learner: Box<dyn Partner>, plan: &Plan, findings: Arc<Mutex<Findings>>) -> Compared {
         let make = [plan.reference].into_iter().chain(plan.mistakes.iter().map(|(_, make)| *make)).collect();
-        Compared { learner, others: Vec::new(), make, last: None, findings }
+        Compared { learner, others: Vec::new(), make, last: None, memory: Value::Null, findings }
+    }
+
+    /// Where the learner's code remembers nothing any more, the world has gone back to its beginning: nobody does then.
+    fn begin_anew(&mut self, ask: &Ask<Object>) {
+        if let Ask::Reconcile { memory: Value::Null, .. } | Ask::Observe { memory: Value::Null, .. } = ask
+            && !self.memory.is_null()
+        {
+            self.others.iter_mut().for_each(|other| other.memory = Value::Null);
+        }
     }
 
     fn compare(&mut self, ask: &Ask<Object>, said: &Say) {
@@ -139,7 +150,11 @@ impl Partner for Compared {
             };
             self.others = self.make.iter().map(other).collect();
         }
+        self.begin_anew(&ask);
         let said = self.learner.tell(ask.clone(), read);
+        if let Say::Call { memory, .. } | Say::Done { memory, .. } = &said {
+            self.memory.clone_from(memory);
+        }
         self.compare(&ask, &said);
         said
     }

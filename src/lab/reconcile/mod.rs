@@ -56,8 +56,8 @@ macro_rules! scenario {
 
 /// A [`Mistake`]: what to say of it, and the module's `host` that makes this `Slip`.
 macro_rules! slip {
-    ($says:literal, $slip:ident) => {
-        ($says, |read| host(read, Some(Slip::$slip)))
+    ($says:literal, $slip:ident $(($many:literal))?) => {
+        ($says, |read| host(read, Some(Slip::$slip $(($many))?)))
     };
 }
 
