@@ -129,6 +129,7 @@ static PLAN: Plan = Plan {
         slip!("capitals in the value of a label are not looked at", AnyCase),
         slip!("it lists four Pods, and no more", FourPods),
         slip!("of the labels of the selector it looks at two only", TwoLabels),
+        slip!("it puts its own owner reference in the place of all that a slice has", OwnsAlone),
     ],
 };
 
@@ -206,6 +207,7 @@ enum Slip {
     AnyCase,
     FourPods,
     TwoLabels,
+    OwnsAlone,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -291,7 +293,8 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
     let there = context.store::<EndpointSlice>().state().into_iter().find(is_its);
     if there.as_ref().is_some_and(|there| !is_marked(there, &service, slip)) {
         let (labels, owners) = (&slice.metadata.labels, &slice.metadata.owner_references);
-        let patch = Patch::Strategic(json!({"metadata": {"labels": labels, "ownerReferences": owners}}));
+        let patch = json!({"metadata": {"labels": labels, "ownerReferences": owners}});
+        let patch = if is(Slip::OwnsAlone) { Patch::Merge(patch) } else { Patch::Strategic(patch) };
         slices.patch(name, &PatchParams::default(), &patch).await?;
     }
     match there {

@@ -109,6 +109,10 @@ static PLAN: Plan = Plan {
         slip!("a Deployment of somebody else gets a label", MarksForeign),
         slip!("an image that becomes empty is taken for one", EmptyLater),
         slip!("a number that becomes negative is sent nevertheless", NegativeLater),
+        slip!(
+            "it puts its own container in the place of all that there are, with what others wrote into it",
+            MergesList
+        ),
     ],
 };
 
@@ -154,6 +158,7 @@ enum Slip {
     MarksForeign,
     EmptyLater,
     NegativeLater,
+    MergesList,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -277,6 +282,7 @@ async fn change(
             {"op": "replace", "path": "/spec/replicas", "value": replicas},
             {"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": image},
         ])),
+        Some(Slip::MergesList) => Patch::Merge(body),
         _ => Patch::Strategic(body),
     };
     deployments.patch(name, &PatchParams::default(), &patch).await.map(drop)

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::debugger::expression::words::brief;
 use crate::exercise::wire::{Request, Say};
 use crate::object::Kind;
+use crate::object::patch::schema::{Lists, Place};
 
 /// More fields that differ are only counted.
 const MOST: usize = 3;
@@ -64,13 +65,28 @@ fn whole(request: &Request) -> Value {
 }
 
 /// The body of a call without what is empty, and without what says nothing new: whoever names the namespace in the object as
-/// well says the same, and of the version that it was made from counts only that there is one.
+/// well says the same, and of the version that it was made from counts only that there is one. A list that a merge patch puts
+/// in the place of another, of which a strategic one would change items, is called so.
 pub fn plain(request: &Request) -> Value {
     let mut body = filled(&request.body);
+    if let (Some(kind), "patch", "merge") = (Kind::from_word(&request.kind), &*request.verb, &*request.patch) {
+        mark_lists(&Place::root(kind), &mut body);
+    }
     if let Some(meta) = body.pointer_mut("/metadata").and_then(Value::as_object_mut) {
         meta.remove("namespace");
     }
     body
+}
+
+/// Gives lists whose items a strategic patch would change another name.
+fn mark_lists(place: &Place, body: &mut Value) {
+    let Value::Object(fields) = body else { return };
+    for (name, mut value) in std::mem::take(fields) {
+        let place = place.field(&name);
+        let is_whole = value.is_array() && place.lists() != Lists::Atomic;
+        mark_lists(&place, &mut value);
+        fields.insert(if is_whole { format!("{name} (the whole list)") } else { name.clone() }, value);
+    }
 }
 
 fn filled(body: &Value) -> Value {
@@ -137,6 +153,28 @@ mod tests {
         let (did, right) = apart(&did, &right);
         assert_eq!(did, "create Pod in default: metadata.ownerReferences is left out");
         assert_eq!(right, "create Pod in default: metadata.ownerReferences is [ReplicaSet web]");
+    }
+
+    #[test]
+    fn a_list_that_takes_the_place_of_another_is_told_from_its_items() {
+        let patch = |sort: &str| {
+            let Say::Call { mut request, at, memory } =
+                call(json!({"metadata": {"finalizers": ["a"]}, "spec": {"tolerations": []}}))
+            else {
+                unreachable!("it is a call")
+            };
+            (request.verb, request.patch) = ("patch".to_owned(), sort.to_owned());
+            Say::Call { request, at, memory }
+        };
+        let (did, right) = apart(&patch("merge"), &patch("strategic"));
+        assert_eq!(
+            did,
+            "patch Pod in default: metadata.finalizers is left out; metadata.finalizers (the whole list) is [a]"
+        );
+        assert_eq!(
+            right,
+            "patch Pod in default: metadata.finalizers is [a]; metadata.finalizers (the whole list) is left out"
+        );
     }
 
     #[test]
