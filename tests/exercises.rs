@@ -144,6 +144,7 @@ fn a_controller_that_misbehaves_is_named_and_ends() {
         ("replicaset", "allocates", "it asks for more than 4 GiB of memory"),
         ("replicaset", "prints-without-end", "it prints without end"),
         ("replicaset", "remembers", "what is the same is answered the same, whatever came before"),
+        ("replicaset", "knows-the-numbers", " Pods, and then for "),
         ("ownership", "function-remembers", "what is the same is answered the same, whatever came before"),
     ];
     let mut wrong = String::new();

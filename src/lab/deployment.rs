@@ -69,6 +69,7 @@ static PLAN: Plan = Plan {
         scenario!("deployment", "one-call-fails"),
         scenario!("deployment", "broken-calls"),
         scenario!("deployment", "many"),
+        scenario!("deployment", "any-number"),
     ],
     reference: |read| host(read, None),
     mistakes: &[

@@ -71,6 +71,7 @@ static PLAN: Plan = Plan {
         scenario!("endpointslice", "deleted"),
         scenario!("endpointslice", "one-call-fails"),
         scenario!("endpointslice", "broken-calls"),
+        scenario!("endpointslice", "any-number"),
     ],
     reference: |read| host(read, None),
     mistakes: &[

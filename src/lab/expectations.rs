@@ -63,6 +63,7 @@ static PLAN: Plan = Plan {
         scenario!("expectations", "refused"),
         scenario!("expectations", "no-more"),
         scenario!("expectations", "one-call-fails"),
+        scenario!("expectations", "any-number"),
     ],
     reference: |read| host(read, None),
     mistakes: &[

@@ -67,6 +67,7 @@ static PLAN: Plan = Plan {
         scenario!("operator", "gone"),
         scenario!("operator", "one-call-fails"),
         scenario!("operator", "broken-calls"),
+        scenario!("operator", "any-number"),
     ],
     reference: |read| host(read, None),
     mistakes: &[

@@ -68,6 +68,7 @@ static PLAN: Plan = Plan {
         scenario!("replicaset", "one-for-good"),
         scenario!("replicaset", "one-call-fails"),
         scenario!("replicaset", "broken-calls"),
+        scenario!("replicaset", "any-number"),
     ],
     reference: |read| host(read, None),
     mistakes: &[

@@ -69,9 +69,14 @@ pub(super) use {scenario, slip};
 pub(super) fn check(exercise: &str, plan: &'static Plan) {
     let here: Make =
         Box::leak(Box::new(|| -> Box<dyn partner::Partner> { Box::new(partner::Here::new(plan.reference)) }));
-    let right = trial::judge(exercise, plan, here);
+    let right = trial::judge(exercise, plan, here, "");
     let schedules = right.unwrap_or_else(|failure| panic!("{}\n{}", failure.property, failure.case));
     assert!(schedules > 50, "{schedules}");
+    for (name, text) in plan.trials {
+        // Of every controller there is something to be asked that nobody can write down; of no other trial a number changes.
+        assert_eq!(trial::drawn(text, exercise) != *text, *name == "any-number", "{name}");
+    }
+    assert!(plan.trials.iter().any(|(name, _)| *name == "any-number"));
     let folder = super::Exercise::find(exercise).expect("it is in the table").folder;
     let mutants = format!("{}/solutions/{folder}/mutants.yaml", env!("CARGO_MANIFEST_DIR"));
     let mutants = std::fs::read_to_string(mutants).expect("it has mutants");

@@ -12,24 +12,39 @@ use crate::debugger::explore::{Bound, Subject, Violation, explore_here, plan as 
 use crate::debugger::properties::Property;
 use crate::engine::{Engine, Step, What};
 use crate::lab::Failure;
+use crate::object::sha256;
 
 /// No run is longer: a controller that still writes then will write for ever.
 const STEPS: u64 = 1_000;
 /// So long a watch is held at most: a controller that looks again every half second is no endless one.
 const HELD: Duration = Duration::from_secs(20);
+/// What stands in the text of a trial for a number that is drawn, and from where to where it may be. The text is a trial as it
+/// stands too, for whoever steps through it.
+const DRAWN: [(&str, u8, u8); 2] = [("13", 2, 9), ("17", 11, 26)];
 /// More schedules than any trial needs; a right solution takes fewer than 150.
 const SCHEDULES: u64 = 500;
 
-/// Runs all trials of a plan with this partner. Gives how many different orders there are within their bounds.
+/// Runs all trials of a plan with this partner. Gives how many different orders there are within their bounds. Some numbers
+/// of the trials are drawn `from` a text, which is to be another for each learner's file: nobody can write them down in it.
 ///
 /// # Errors
 /// The first property that is broken, in the shortest run that was found.
-pub fn judge(exercise: &str, plan: &'static Plan, make: Make) -> Result<usize, Box<Failure>> {
-    let begun: Vec<Trial> = plan.trials.iter().map(|(name, text)| begin(exercise, plan, name, text, make)).collect();
+pub fn judge(exercise: &str, plan: &'static Plan, make: Make, from: &str) -> Result<usize, Box<Failure>> {
+    let texts: Vec<(&str, String)> = plan.trials.iter().map(|(name, text)| (*name, drawn(text, from))).collect();
+    let begun: Vec<Trial> = texts.iter().map(|(name, text)| begin(exercise, plan, name, text, make)).collect();
     let orders = threads::run(&begun);
     orders.map(|orders| orders.iter().sum()).map_err(|(n, wrong)| {
-        let failure = wrong.failure(exercise, plan, plan.trials[n], make);
-        Box::new(failure)
+        let (name, text) = &texts[n];
+        Box::new(wrong.failure(exercise, plan, (name, text), make))
+    })
+}
+
+/// The text of a trial with numbers that are drawn from another text.
+pub(super) fn drawn(text: &str, from: &str) -> String {
+    let digest = sha256::digest(from.as_bytes());
+    let draws = DRAWN.iter().zip(digest);
+    draws.fold(text.to_owned(), |text, ((stands, least, most), byte)| {
+        text.replace(stands, &(least + byte % (most - least + 1)).to_string())
     })
 }
 
@@ -104,4 +119,22 @@ pub(super) fn bound(scenario: &Scenario) -> Bound {
     let asked = scenario.explore.clone().unwrap_or_default();
     let bound = wanted::bound(&asked).unwrap_or_else(|error| panic!("a shipped trial is whole: {error}"));
     Bound { steps: STEPS, schedules: SCHEDULES, held: HELD, ..bound }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_drawn_from_a_text_and_stay_within_their_bounds() {
+        let texts: Vec<String> = (0..200).map(|n| drawn("13 and 17", &n.to_string())).collect();
+        assert_eq!(drawn("13 and 17", "7"), texts[7]);
+        let is_within = |text: &String| {
+            let (few, many) = text.split_once(" and ").expect("the rest stays");
+            (2..=9).contains(&few.parse().unwrap_or(0)) && (11..=26).contains(&many.parse().unwrap_or(0))
+        };
+        assert!(texts.iter().all(is_within), "{texts:?}");
+        let different: std::collections::BTreeSet<&String> = texts.iter().collect();
+        assert!(different.len() > 50, "{different:?}");
+    }
 }

@@ -43,6 +43,7 @@ pub fn run(name: &str) {
         "prints-without-end" => replicaset::answer(prints_without_end),
         "function-prints" => ownership::answer(function_prints),
         "remembers" => replicaset::answer(remembers),
+        "knows-the-numbers" => replicaset::answer(knows_the_numbers),
         "function-remembers" => ownership::answer(function_remembers),
         "function-talks-of-panics" => ownership::answer(function_talks_of_panics),
         _ => panic!("no such one"),
@@ -175,6 +176,14 @@ async fn remembers(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
         return Ok(Action::await_change());
     }
     right::reconcile(set, context).await
+}
+
+/// Is right about the numbers that its author has read in the trials, and about no others.
+async fn knows_the_numbers(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
+    match set.spec.as_ref().and_then(|spec| spec.replicas) {
+        Some(0..=9 | 11 | 13 | 17) => right::reconcile(set, context).await,
+        _ => Ok(Action::await_change()),
+    }
 }
 
 /// A right one, but for some answers that depend on how many there were before.
