@@ -169,11 +169,11 @@ mod tests {
         let (did, right) = apart(&patch("merge"), &patch("strategic"));
         assert_eq!(
             did,
-            "patch Pod in default: metadata.finalizers is left out; metadata.finalizers (the whole list) is [a]"
+            "patch Pod in default: metadata.finalizers is left out; metadata.finalizers (the whole list) is [\"a\"]"
         );
         assert_eq!(
             right,
-            "patch Pod in default: metadata.finalizers is [a]; metadata.finalizers (the whole list) is left out"
+            "patch Pod in default: metadata.finalizers is [\"a\"]; metadata.finalizers (the whole list) is left out"
         );
     }
 
