@@ -296,7 +296,10 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
         let (labels, owners) = (&slice.metadata.labels, &slice.metadata.owner_references);
         let patch = json!({"metadata": {"labels": labels, "ownerReferences": owners}});
         let patch = if is(Slip::OwnsAlone) { Patch::Merge(patch) } else { Patch::Strategic(patch) };
-        slices.patch(name, &PatchParams::default(), &patch).await?;
+        let marked = slices.patch(name, &PatchParams::default(), &patch).await;
+        if !is(Slip::Swallows) {
+            marked?;
+        }
     }
     match there {
         Some(_) if endpoints.is_empty() && is(Slip::DeletesEmpty) => {
