@@ -5,18 +5,17 @@
 
 use serde_json::{Value, json};
 
-use crate::controllers::ControllerManager;
 use crate::debugger::changes::{self, Changed};
-use crate::debugger::inspect::{self, process};
+use crate::debugger::inspect;
 use crate::debugger::spine::{self, STAGES};
 use crate::debugger::stop::{self, How};
 use crate::debugger::target::{self, Target};
 use crate::debugger::{Session, causes, chapters, describe, explain, timeline};
 use crate::engine::{Pending, Step};
 use crate::object::explain::Field;
-use crate::scheduler::KubeScheduler;
 
 use super::Stepper;
+use super::commands::held::{self, Queues};
 use super::commands::{self, Line, ask, back};
 
 /// So many effects are told.
@@ -58,14 +57,14 @@ fn step(session: &Session, step: &Step) -> Value {
 }
 
 fn why(session: &Session, line: &Line) -> Told {
-    let of = ask::step(session, line.step()?)?;
+    let of = ask::asked(session, line)?;
     let (chain, typed) = causes::chain(session, of.id);
     let steps: Vec<Value> = chain.into_iter().map(|cause| step(session, cause)).collect();
     Ok(json!({"topic": "why", "steps": steps, "typed": typed}))
 }
 
 fn effects(session: &Session, line: &Line) -> Told {
-    let of = ask::step(session, line.step()?)?;
+    let of = ask::asked(session, line)?;
     let effect = |effect: causes::Effect<'_>| json!({"depth": effect.depth, "step": step(session, effect.step)});
     let effects: Vec<Value> = causes::effects(session, of.id, EFFECTS).into_iter().map(effect).collect();
     Ok(json!({"topic": "effects", "effects": effects}))
@@ -157,26 +156,19 @@ fn pending(session: &Session, all: bool) -> Value {
 }
 
 fn cache(session: &Session, line: &Line) -> Told {
-    let (component, only) = commands::look::cached(line)?;
-    let informers = inspect::informers(session, component);
-    let informers = informers.iter().filter(|informer| only.is_none_or(|kind| kind == informer.kind()));
+    let (holder, only) = held::cached(session, line)?;
     let cache = |informer: &crate::client::Informer| {
         let cache = informer.cache().borrow();
         let object = |(key, object): (&crate::object::Key, &crate::object::Object)| json!({"object": Target { kind: informer.kind(), key: key.clone() }.to_string(), "revision": object.revision()});
         let objects: Vec<Value> = cache.objects().iter().map(object).collect();
         json!({"kind": informer.kind().to_string(), "revision": cache.revision(), "objects": objects})
     };
-    let caches: Vec<Value> = informers.map(cache).collect();
-    Ok(json!({"topic": "cache", "component": component, "caches": caches}))
+    let caches: Vec<Value> = held::cached_by(session, &holder, only)?.iter().map(cache).collect();
+    Ok(json!({"topic": "cache", "component": holder.component, "caches": caches}))
 }
 
 fn queue(session: &Session, line: &Line) -> Told {
-    let component = line.one("queue kube-controller-manager")?;
-    if let Some(scheduler) = process::<KubeScheduler>(session, component) {
-        return Ok(json!({"topic": "queue", "component": component, "table": scheduler.queue_table(), "queues": []}));
-    }
-    let manager = process::<ControllerManager>(session, component).ok_or("it has no queues")?;
-    let one = |queue: &crate::client::Queue| {
+    let one = |queue: &&crate::client::Queue| {
         queue.with(|state| {
             let later = |(key, at): (&crate::object::Key, &crate::object::time::Instant)| {
                 json!({"key": key.to_string(), "t_ns": session.time(*at).0})
@@ -189,8 +181,12 @@ fn queue(session: &Session, line: &Line) -> Told {
             })
         })
     };
-    let queues: Vec<Value> = manager.queues().map(one).collect();
-    Ok(json!({"topic": "queue", "component": component, "table": null, "queues": queues}))
+    let (holder, queues) = held::queued(session, line)?;
+    let (table, queues) = match queues {
+        Queues::Scheduler(scheduler) => (json!(scheduler.queue_table()), Vec::new()),
+        Queues::Controllers(queues) => (Value::Null, queues.iter().map(one).collect()),
+    };
+    Ok(json!({"topic": "queue", "component": holder.component, "table": table, "queues": queues}))
 }
 
 fn breakpoints(session: &Session) -> Value {

@@ -7,7 +7,7 @@
 //! - [`mod@breakpoint`]: where else it stops. [`facts`]: what is asked of a step; [`expression`]: conditions.
 //! - [`explore`]: every order of delivery within a bound.
 //! - [`causes`], [`changes`], [`timeline`], [`inspect`], [`spine`], [`explain`]: questions and their answers, about
-//!   objects that [`target`] finds; [`chapters`]: where the book tells more.
+//!   objects that [`target`] finds, and components that [`holder`] finds; [`chapters`]: where the book tells more.
 //! - [`choice`]: what a user decides and breaks. [`mod@file`]: a session saved; [`journal`]: one written as it goes;
 //!   [`digest`]: by which runs are known again.
 //! - [`stop`]: everything there is to see at a stop. [`describe`]: one event, or one task, in words.
@@ -36,6 +36,7 @@ pub mod explore;
 pub mod expression;
 pub mod facts;
 pub mod file;
+pub mod holder;
 pub mod inspect;
 pub mod journal;
 pub mod moves;

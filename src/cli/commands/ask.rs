@@ -1,6 +1,6 @@
 //! Questions about what was: causes, effects, changes, and who believes what.
 
-use crate::debugger::changes::{self, Changed};
+use crate::debugger::changes::{self, Changed, Revision};
 use crate::debugger::chapters::{self, Chapter};
 use crate::debugger::expression::matches_glob;
 use crate::debugger::spine::{self, STAGES};
@@ -30,19 +30,20 @@ pub const GROUP: Group = Group {
     commands: &[
         Command {
             names: &["why", "w"],
-            usage: "why [STEP]",
+            usage: "why [STEP|OBJECT]",
             about: "what led to it, back to the keystroke",
-            more: "Each line is a step, with its number to look at: show 12, why 12, effects 12.\n",
+            more: "  why 12\n  why deploy/web     to its last write\n\
+                   Each line is a step, with its number to look at: show 12, why 12, effects 12.\n",
             run: Says(|stepper, line| {
-                let step = step(&stepper.session, line.step()?)?;
+                let step = asked(&stepper.session, line)?;
                 Ok(stepper.view().why_chain(&stepper.session, step))
             }),
         },
         Command {
             names: &["effects"],
-            usage: "effects [STEP]",
+            usage: "effects [STEP|OBJECT]",
             about: "what it set off, as far as has run",
-            more: "",
+            more: "Of an object: what its last write set off.\n",
             run: Says(effects),
         },
         Command {
@@ -54,9 +55,9 @@ pub const GROUP: Group = Group {
         },
         Command {
             names: &["diff"],
-            usage: "diff [STEP] [STEP]",
+            usage: "diff [STEP [STEP]|OBJECT]",
             about: "what a step changed; what is new between two",
-            more: "",
+            more: "  diff 12\n  diff 12 40\n  diff deploy/web    its last write\n",
             run: Says(diff),
         },
         Command {
@@ -102,9 +103,45 @@ pub fn step(session: &Session, number: Option<u64>) -> Result<&Step, String> {
     })
 }
 
+/// The step that a question is about: it is named by its number or by the object that it wrote last, or the session stands
+/// there.
+pub fn asked<'s>(session: &'s Session, line: &Line) -> Result<&'s Step, String> {
+    match line.step() {
+        Ok(number) => step(session, number),
+        Err(_) if names_object(line) => {
+            let (target, revision) = last_revision(session, line)?;
+            let before =
+                || format!("{target} was last written before the first step; there is nothing to ask about that");
+            step(session, Some(revision.step.ok_or_else(before)?.0))
+        }
+        Err(error) => Err(format!("{error}, or: {} deploy/web", line.name())),
+    }
+}
+
+/// Whether a line names an object, as `deploy/web` or `deploy web`.
+fn names_object(line: &Line) -> bool {
+    match line.arguments().as_slice() {
+        [one] => one.contains('/'),
+        [kind, _] => Kind::from_word(kind).is_some(),
+        _ => false,
+    }
+}
+
+fn last_revision(session: &Session, line: &Line) -> Result<(Target, Revision), String> {
+    let target = target::find(session, &line.arguments())?;
+    match changes::history(session, &target).pop() {
+        Some(revision) => Ok((target, revision)),
+        None => Err(forgotten(&target)),
+    }
+}
+
+fn forgotten(target: &Target) -> String {
+    format!("the store's log of {target} has been compacted away, and no step of this run changed it")
+}
+
 fn effects(stepper: &mut Stepper, line: &Line) -> Text {
     let session = &stepper.session;
-    let step = step(session, line.step()?)?;
+    let step = asked(session, line)?;
     let effects = causes::effects(session, step.id, EFFECTS_SHOWN + 1);
     if effects.is_empty() {
         return Ok("nothing that has run yet; what it sent is pending\n".to_owned());
@@ -145,8 +182,11 @@ pub fn about(session: &Session, line: &Line) -> Result<About, String> {
     })
 }
 
-/// The objects that differ after a step, or between two.
+/// The objects that differ after a step, or between two; or one, after its last write.
 pub fn differences(session: &Session, line: &Line) -> Result<Vec<Changed>, String> {
+    if names_object(line) {
+        return Ok(vec![last_revision(session, line)?.1.changed]);
+    }
     let number = |word: &&str| {
         let step = word.trim_start_matches('#').parse::<u64>();
         step.map_err(|_| format!("{word:?} is not a step; write for example: diff 12, or: diff 12 40"))
@@ -193,11 +233,9 @@ fn history(stepper: &mut Stepper, line: &Line) -> Text {
     let target = target::find(session, &line.arguments())?;
     let revisions = changes::history(session, &target);
     if revisions.is_empty() {
-        return Ok(format!(
-            "the store's log of {target} has been compacted away, and no step of this run changed it\n"
-        ));
+        return Ok(format!("{}\n", forgotten(&target)));
     }
-    let row = |revision: &changes::Revision| {
+    let row = |revision: &Revision| {
         let fields = revision.changed.fields();
         let mut what: Vec<&str> = fields.iter().take(FIELDS_NAMED).map(|field| field.path.as_str()).collect();
         let more = format!("and {} more", fields.len().saturating_sub(FIELDS_NAMED));

@@ -169,9 +169,14 @@ fn switch(stepper: &mut Stepper, number: &str) -> Reply {
     if place.is_some_and(|place| stepper.session.switch(place)) {
         return Ok(arrived(stepper));
     }
+    Err(no_branch(stepper, number))
+}
+
+/// Why no branch is meant by a word.
+fn no_branch(stepper: &Stepper, word: &str) -> String {
     match stepper.session.branches().len() {
-        0 => Err("there is one course of events only; go back and do something else to part from it".to_owned()),
-        n => Err(format!("{number:?} is not one of the {n} branches; branches lists them")),
+        0 => "there is one course of events only; go back and do something else to part from it".to_owned(),
+        n => format!("{word:?} is not one of the {n} branches; branches lists them"),
     }
 }
 
@@ -202,7 +207,7 @@ fn course(stepper: &Stepper, word: &str) -> Result<Option<usize>, String> {
     match word.parse::<usize>() {
         _ if word == "*" => Ok(None),
         Ok(number) if (1..=known).contains(&number) => Ok(Some(number - 1)),
-        _ => Err(format!("{word:?} is not one of the {known} branches, nor * for this course; branches lists them")),
+        _ => Err(no_branch(stepper, word)),
     }
 }
 

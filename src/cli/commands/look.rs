@@ -1,18 +1,12 @@
 //! What is: nothing here changes anything.
 
-use crate::controllers::ControllerManager;
 use crate::debugger::expression::matches_glob;
-use crate::debugger::inspect::{informers, owner_graph, process};
+use crate::debugger::inspect::owner_graph;
 use crate::debugger::{Session, Stop, describe, source};
-use crate::object::{Kind, Object};
-use crate::scheduler::KubeScheduler;
+use crate::object::Object;
 
-use super::super::Stepper;
 use super::Run::{Says, Stops};
-use super::{Answer, Command, Group, Line, Text};
-
-/// So many objects of a cache are named.
-const CACHED_SHOWN: usize = 20;
+use super::{Answer, Command, Group, Line, Text, held};
 
 /// Commands that only look.
 pub const GROUP: Group = Group {
@@ -51,15 +45,16 @@ pub const GROUP: Group = Group {
             names: &["cache"],
             usage: "cache COMPONENT [KIND]",
             about: "what a component believes",
-            more: "Twenty objects of each kind; with a kind, all of that one: cache kube-scheduler pods\n",
-            run: Says(|stepper, line| cache(&stepper.session, line)),
+            more: "Twenty objects of each kind; with a kind, all of that one: cache kube-scheduler pods\n\
+                   Part of a name will do: cache scheduler. Controllers have those of the manager that they run in.\n",
+            run: Says(held::cache),
         },
         Command {
             names: &["queue"],
             usage: "queue COMPONENT",
             about: "what it has still to work on",
-            more: "",
-            run: Says(|stepper, line| queue(stepper, line.one("queue kube-controller-manager")?)),
+            more: "Or of one controller in it; part of a name will do: queue replicaset\n",
+            run: Says(held::queue),
         },
         Command {
             names: &["graph"],
@@ -124,70 +119,6 @@ fn yaml(object: &Object) -> String {
     serde_yaml::to_string(&object.printed()).unwrap_or_else(|error| format!("{}: {error}\n", describe::name(object)))
 }
 
-fn cache(session: &Session, line: &Line) -> Text {
-    let (component, only) = cached(line)?;
-    let informers = informers(session, component);
-    if informers.is_empty() {
-        return Err(no_component(session, component));
-    }
-    let mut out = String::new();
-    for informer in informers.iter().filter(|informer| only.is_none_or(|kind| kind == informer.kind())) {
-        let cache = informer.cache().borrow();
-        let plural = informer.kind().info().plural;
-        let (count, shown) = (cache.objects().len(), if only.is_some() { usize::MAX } else { CACHED_SHOWN });
-        let objects = if count == 1 { "object" } else { "objects" };
-        out += &format!("{plural}: {count} {objects}, up to revision {}\n", cache.revision());
-        for (key, object) in cache.objects().iter().take(shown) {
-            out += &format!("  {key} at revision {}\n", object.revision());
-        }
-        if count > shown {
-            out += &format!("  … and {} more: cache {component} {plural}\n", count - shown);
-        }
-    }
-    match only {
-        Some(kind) if out.is_empty() => Err(format!("{component} watches no {}", kind.info().plural)),
-        _ => Ok(out),
-    }
-}
-
-/// Whose cache is asked for, and perhaps of which kind alone.
-pub fn cached(line: &Line) -> Result<(&str, Option<Kind>), String> {
-    let words = line.words();
-    let kind = |word: &String| Kind::from_word(word).ok_or_else(|| format!("there is no kind {word:?}"));
-    match &words[1..] {
-        [component] => Ok((component, None)),
-        [component, word] => Ok((component, Some(kind(word)?))),
-        _ => Err("write for example: cache kube-scheduler, or: cache kube-scheduler pods".to_owned()),
-    }
-}
-
-fn queue(stepper: &Stepper, component: &str) -> Text {
-    let session = &stepper.session;
-    if let Some(scheduler) = process::<KubeScheduler>(session, component) {
-        return Ok(stepper.view().table(&scheduler.queue_table()));
-    }
-    let Some(manager) = process::<ControllerManager>(session, component) else {
-        return Err(no_component(session, component));
-    };
-    let mut out = String::new();
-    for queue in manager.queues() {
-        queue.with(|state| {
-            out += &format!("{}: {} queued, {} in work", queue.name(), state.queue.len(), state.processing.len());
-            out += &format!(", {} later\n", state.delayed.len());
-            for key in &state.queue {
-                out += &format!("  {key}\n");
-            }
-            for key in &state.processing {
-                out += &format!("  {key} (a worker has it)\n");
-            }
-            for (key, at) in &state.delayed {
-                out += &format!("  {key} at {}\n", session.time(*at));
-            }
-        });
-    }
-    Ok(out)
-}
-
 fn graph(session: &Session, line: &Line) -> Text {
     let wanted = if line.arguments().is_empty() { "*" } else { line.one("graph web-*")? };
     let trees = owner_graph(session).ok_or("kube-controller-manager does not run, and the collector is in it")?;
@@ -201,9 +132,4 @@ fn graph(session: &Session, line: &Line) -> Text {
         [] => Err(format!("nothing of the name {wanted:?} owns or is owned; graph shows all")),
         lines => Ok(lines.iter().map(|line| format!("{line}\n")).collect()),
     }
-}
-
-fn no_component(session: &Session, name: &str) -> String {
-    let names: Vec<&str> = session.cluster.engine.actors().map(|(_, actor)| actor.name()).collect();
-    format!("no component {name:?} has that; there are {}", names.join(", "))
 }

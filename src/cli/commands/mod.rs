@@ -9,7 +9,7 @@
 //! - [`back`], and to other courses of events.
 //! - [`stop`], breakpoints and watches.
 //! - [`ask`], about what was: causes, effects, changes.
-//! - [`look`], at what is.
+//! - [`look`], at what is; [`held`], in caches and queues.
 //! - [`decide`], what comes next, and what breaks.
 //! - [`cluster`], kubectl and the world outside.
 //! - [`keep`], sessions as files.
@@ -26,6 +26,7 @@ pub mod back;
 pub mod cluster;
 pub mod decide;
 pub mod general;
+pub mod held;
 pub mod keep;
 pub mod line;
 pub mod look;

@@ -23,8 +23,6 @@ const ROOM: usize = 12;
 
 /// In a pane of so many columns it also says who sent what is pending.
 const WIDE: usize = 64;
-/// How the line of a queue ends in which nothing is.
-const IDLE: &str = ": 0 queued, 0 in work, 0 later";
 
 /// A line of a pane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -158,8 +156,7 @@ pub fn beliefs(stepper: &mut Stepper, width: usize) -> Vec<Row> {
             let said = commands::run(stepper, &format!("{what} {name}")).map(|answer| answer.text).unwrap_or_default();
             if !said.is_empty() {
                 rows.push(Row::text(format!("{what} of {}", palette::component(&name).apply_to(&name))));
-                let busy = |line: &&str| !line.ends_with(IDLE);
-                rows.extend(said.lines().filter(busy).map(|line| Row::text(line).cut(width)));
+                rows.extend(said.lines().map(|line| Row::text(line).cut(width)));
             }
         }
         if !rows.is_empty() {
