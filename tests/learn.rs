@@ -33,6 +33,7 @@ impl Class {
             let solution = shelf::read(&shelf::solution(root, exercise)).unwrap();
             shelf::write(&shelf::solution(&class.0, exercise), &solution).unwrap();
         }
+        shelf::write(&class.0.join("book/src/00-tour.md"), "# The tour\n\n```exercise trace\n```\n").unwrap();
         let program = building::build(root, "solution-01-ownership").unwrap();
         shelf::write(&class.cargo(), &CARGO.replace("PROGRAM", &program.display().to_string())).unwrap();
         fs::set_permissions(class.cargo(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -134,11 +135,16 @@ fn learn_and_hint_at_a_terminal() {
         return;
     };
     terminal.shows("Next: Who does what when a Deployment becomes Pods?");
+    terminal.shows("read    book/src/00-tour.md");
     terminal.shows("edit    exercises/00_trace/src/lib.rs");
     terminal.shows("hint 1 of 3: ");
     terminal.shows("more: cargo run -- hint ownership 2");
     terminal.shows("the answer: cargo run -- solution ownership");
     terminal.shows("ended with 0");
+    assert!(class.well(&["hint"]).starts_with("00_trace Who does what when a Deployment becomes Pods?\nhint 1 of 3: "));
+    assert_eq!(class.well(&["hint", "1"]), class.well(&["hint", "exercises/01_ownership/src/lib.rs"]));
+    let (text, well) = class.says(&["hint", "ownershp"]);
+    assert!(!well && text.contains("there is no exercise \"ownershp\"; did you mean ownership?"), "{text}");
     let (text, well) = class.says(&["hint", "ownership", "4"]);
     assert!(!well && text.contains("there are hints 1 to 3"), "{text}");
 }
@@ -149,10 +155,11 @@ fn a_class_begins_in_the_middle() {
     class.saves("// mine\n");
     let text = class.well(&["learn", "--until", "queue"]);
     assert!(text.contains("The answers of 3 exercises before 04_queue are handed out."), "{text}");
-    let state = |folder: &str| text.lines().find(|line| line.starts_with(folder)).unwrap_or_default().to_owned();
-    assert!(state("00_trace").ends_with("handed out") && state("02_update").ends_with("handed out"), "{text}");
-    assert!(state("03_cache").ends_with("handed out"), "{text}");
-    assert!(state("01_ownership").ends_with("started") && state("04_queue").ends_with("min  "), "{text}");
+    let rows = text.lines().map(|line| line.split_at(line.char_indices().nth(2).map_or(0, |(at, _)| at)));
+    let marks: Vec<&str> = rows.filter(|(_, row)| row.starts_with("0")).map(|(mark, _)| mark).take(5).collect();
+    assert_eq!(marks, ["= ", "▸ ", "= ", "= ", "  "], "{text}");
+    assert!(text.contains("\n▸ started   = handed out\n"), "{text}");
+    assert!(text.lines().filter(|line| line.ends_with(" min")).all(|line| line.chars().count() <= 80), "{text}");
     assert_eq!(shelf::read(&shelf::file(&class.0, ownership())).unwrap(), "// mine\n", "what was begun is left alone");
 }
 

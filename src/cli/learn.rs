@@ -11,6 +11,8 @@ use crate::lab::{Exercise, TABLE, Verdict, process, progress, report, seal, shel
 
 /// A verdict that takes longer is one that somebody waits for.
 const LONG: Duration = Duration::from_secs(3);
+/// Where the book's chapters are.
+const CHAPTERS: &str = "book/src";
 
 /// `learn`: where am I, what is next. Builds nothing. `--until NAME`: the answers before that one are handed out.
 pub fn learn(until: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -21,31 +23,73 @@ pub fn learn(until: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
         let count = progress::give(&root, exercise).map_err(|error| anyhow!(error))?;
         writeln!(out, "The answers of {count} exercises before {} are handed out.\n", exercise.folder)?;
     }
-    let progress = progress::load(&root);
-    let mut next = None;
-    for exercise in TABLE {
-        let state = match progress.get(exercise.name()).filter(|record| record.passes()) {
-            Some(record) if record.digest != progress::digest(&root, exercise) => "passed, and changed since",
-            Some(record) if record.is_given() => "handed out",
-            Some(_) => "passed",
-            None => {
-                next = next.or(Some(exercise));
-                if shelf::is_started(&root, exercise).map_err(|error| anyhow!(error))? { "started" } else { "" }
-            }
-        };
-        writeln!(out, "{:<14} {:<44} {:>3} min  {state}", exercise.folder, exercise.title, exercise.minutes)?;
-    }
+    table(&root, out)?;
     left_behind(&root, out)?;
-    let Some(exercise) = next else {
+    let Some(exercise) = next(&root) else {
         writeln!(out, "\nAll {} have passed.", TABLE.len())?;
         return Ok(());
     };
     let file = shelf::file(&root, exercise);
-    writeln!(out, "\nNext: {}\nAfter it you can {}.", exercise.title, exercise.outcome)?;
+    let outcome = report::in_terminal(&format!("After it you can {}.\n", exercise.outcome));
+    write!(out, "\nNext: {}\n{outcome}", exercise.title)?;
+    if let Some(chapter) = chapter(&root, exercise) {
+        writeln!(out, "  read    {CHAPTERS}/{chapter}, or in a browser: cargo run -- book")?;
+    }
     writeln!(out, "  edit    {}", file.strip_prefix(&root).unwrap_or(&file).display())?;
     writeln!(out, "  grade   cargo run -- grade {}", exercise.name())?;
     writeln!(out, "  stuck?  cargo run -- hint {}", exercise.name())?;
     Ok(())
+}
+
+/// How far one has come with an exercise: a mark, and what it means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct State(&'static str, &'static str);
+
+const OPEN: State = State(" ", "");
+const STARTED: State = State("▸", "started");
+const PASSED: State = State("✓", "passed");
+const CHANGED: State = State("~", "passed, and changed since");
+const GIVEN: State = State("=", "handed out");
+
+/// All exercises with their marks, as wide as a terminal of 80 columns, and what the marks mean that are there.
+fn table(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
+    let progress = progress::load(root);
+    let mut states = Vec::new();
+    for exercise in TABLE {
+        states.push(match progress.get(exercise.name()).filter(|record| record.passes()) {
+            Some(record) if record.digest != progress::digest(root, exercise) => CHANGED,
+            Some(record) if record.is_given() => GIVEN,
+            Some(_) => PASSED,
+            None if shelf::is_started(root, exercise).map_err(|error| anyhow!(error))? => STARTED,
+            None => OPEN,
+        });
+    }
+    let widest = |text: fn(&Exercise) -> &'static str| TABLE.iter().map(|one| text(one).chars().count()).max();
+    let (folder, title) = (widest(|one| one.folder).unwrap_or(0), widest(|one| one.title).unwrap_or(0));
+    for (exercise, State(mark, _)) in TABLE.iter().zip(&states) {
+        let minutes = exercise.minutes;
+        writeln!(out, "{mark} {:<folder$} {:<title$} {minutes:>3} min", exercise.folder, exercise.title)?;
+    }
+    let there = [STARTED, PASSED, CHANGED, GIVEN].into_iter().filter(|state| states.contains(state));
+    let legend: Vec<String> = there.map(|State(mark, words)| format!("{mark} {words}")).collect();
+    if !legend.is_empty() {
+        writeln!(out, "{}", legend.join("   "))?;
+    }
+    Ok(())
+}
+
+/// The first exercise that has not passed.
+fn next(root: &Path) -> Option<&'static Exercise> {
+    let progress = progress::load(root);
+    TABLE.iter().find(|exercise| !progress.get(exercise.name()).is_some_and(progress::Record::passes))
+}
+
+/// The file of the chapter that ends with an exercise. The book says which that is; none if it is not there.
+fn chapter(root: &Path, exercise: &Exercise) -> Option<String> {
+    let block = format!("```exercise {}\n", exercise.name());
+    let files = std::fs::read_dir(root.join(CHAPTERS)).ok()?.flatten();
+    let mut holding = files.filter(|file| std::fs::read_to_string(file.path()).is_ok_and(|text| text.contains(&block)));
+    Some(holding.next()?.file_name().to_string_lossy().into_owned())
 }
 
 /// Says what of a learner's is of no exercise that there is now.
@@ -108,9 +152,17 @@ pub fn judge(name: &str, program: &[String], out: &mut dyn Write) -> anyhow::Res
     Ok(())
 }
 
-/// `hint NAME [N]`: one hint of the ladder.
-pub fn hint(name: &str, number: usize, out: &mut dyn Write) -> anyhow::Result<()> {
-    let exercise = Exercise::find(name).map_err(|error| anyhow!(error))?;
+/// `hint [NAME] [N]`: one hint of the ladder. Without a name it is for the exercise that is next.
+pub fn hint(name: Option<&str>, number: usize, out: &mut dyn Write) -> anyhow::Result<()> {
+    let exercise = match name {
+        Some(name) => Exercise::find(name).map_err(|error| anyhow!(error))?,
+        None => {
+            let root = shelf::root().map_err(|error| anyhow!(error))?;
+            let next = next(&root).context("all exercises have passed; say for which: kubestep hint replicaset")?;
+            writeln!(out, "{} {}", next.folder, next.title)?;
+            next
+        }
+    };
     let hint = exercise.hints.get(number.wrapping_sub(1));
     let hint = hint.ok_or_else(|| anyhow!("there are hints 1 to {}", exercise.hints.len()))?;
     write!(out, "{}", report::in_terminal(&format!("hint {number} of {}: {hint}\n", exercise.hints.len())))?;

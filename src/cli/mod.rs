@@ -124,8 +124,8 @@ enum Verb {
     },
     /// A hint for an exercise, of three that say more and more.
     Hint {
-        /// Its name or number.
-        name: String,
+        /// Its name or number; without one, that of the exercise which is next.
+        name: Option<String>,
         /// Which hint.
         #[arg(default_value_t = 1)]
         number: usize,
@@ -295,7 +295,7 @@ fn run(verb: Verb) -> anyhow::Result<()> {
         Verb::Doctor => doctor::command(&mut io::stdout().lock()),
         Verb::Grade { name } => learn::grade(name.as_deref(), &mut io::stdout().lock()),
         Verb::Judge { name, program } => learn::judge(&name, &program, &mut io::stdout().lock()),
-        Verb::Hint { name, number } => learn::hint(&name, number, &mut io::stdout().lock()),
+        Verb::Hint { name, number } => learn::hint(name.as_deref(), number, &mut io::stdout().lock()),
         Verb::Solution { name } => learn::solution(&name, &mut io::stdout().lock()),
         Verb::Reset { name } => learn::reset(&name, &mut io::stdout().lock()),
     }

@@ -26,6 +26,7 @@ use crate::node::runtime::state::ImageScript;
 use super::webhook::{self, Webhook};
 use super::{NodeConfig, Parts};
 use crate::node::network::Mode;
+use crate::object::nearest::nearest;
 use crate::scheduler::configuration::ProfileList;
 
 mod exploration;
@@ -338,10 +339,12 @@ const BUGS: &[(&str, &str)] = &[
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// There is no such scenario and no such file.
-    #[error("there is no scenario {name:?}, and no file of that name; kubestep scenarios lists them")]
+    #[error("there is no scenario {name:?}, and no file of that name; {}kubestep scenarios lists them", did_you_mean(*.meant))]
     Unknown {
         /// What was asked for.
         name: String,
+        /// What was probably meant.
+        meant: Option<&'static str>,
     },
     /// The file cannot be read.
     #[error("{path}: {error}")]
@@ -389,6 +392,10 @@ pub enum ScenarioError {
     },
 }
 
+fn did_you_mean(meant: Option<&str>) -> String {
+    meant.map_or(String::new(), |name| format!("did you mean {name}? "))
+}
+
 impl Scenario {
     /// All scenarios that come with the program.
     pub fn shipped() -> Vec<Scenario> {
@@ -421,7 +428,8 @@ impl Scenario {
         }
         let path = Path::new(name);
         if !path.is_file() {
-            return Err(ScenarioError::Unknown { name: name.to_owned() });
+            let meant = nearest(name, SHIPPED.iter().chain(BUGS).map(|(shipped, _)| *shipped));
+            return Err(ScenarioError::Unknown { name: name.to_owned(), meant });
         }
         let text = std::fs::read_to_string(path)
             .map_err(|error| ScenarioError::Unreadable { path: name.to_owned(), error })?;

@@ -30,6 +30,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::Parts;
+use crate::object::nearest::nearest;
 
 pub mod admission;
 mod admitting;
@@ -148,18 +149,23 @@ impl Exercise {
         name_of(self.folder)
     }
 
-    /// The exercise with this name, number or folder.
+    /// The exercise with this name, number or folder, which may be a part of a path.
     ///
     /// # Errors
     /// Says which there are.
     pub fn find(text: &str) -> Result<&'static Exercise, String> {
-        let is = |one: &&Exercise| {
-            let number = one.folder.split('_').next().unwrap_or_default();
-            [one.folder, one.name(), number].contains(&text)
+        let number = |text: &str| text.split('_').next().and_then(|number| number.parse::<u32>().ok());
+        let is = |one: &&Exercise, word: &str| {
+            let same_number = || word.parse::<u32>().is_ok_and(|asked| number(one.folder) == Some(asked));
+            [one.folder, one.name()].contains(&word) || same_number()
         };
-        TABLE.iter().find(is).ok_or_else(|| {
+        let mut words = text.split(['/', '\\']);
+        words.find_map(|word| TABLE.iter().find(|one| is(one, word))).ok_or_else(|| {
             let names: Vec<_> = TABLE.iter().map(Exercise::name).collect();
-            format!("there is no exercise {text:?}; there are {}", names.join(", "))
+            match nearest(text, names.iter().copied()) {
+                Some(meant) => format!("there is no exercise {text:?}; did you mean {meant}?"),
+                None => format!("there is no exercise {text:?}; there are {}", names.join(", ")),
+            }
         })
     }
 }

@@ -18,6 +18,7 @@
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota; [`metrics`]: what is used.
 //! - [`read`]: objects from text, with the complaints that Go would have; [`go_types`]: how Go declares and prints them.
 //! - [`json`]: JSON as it was written; [`jsonpath`]: paths into it; [`glob`]: patterns of names.
+//! - [`nearest`]: what was meant by a word that nobody knows.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
 //! - [`template`]: the hash by which a Pod template is known; [`taint`]: which Pods bear one.
 //! - [`random`]: where generated names and uids come from.
@@ -39,6 +40,7 @@ pub mod jsonpath;
 pub mod kinds;
 pub mod meta;
 pub mod metrics;
+pub mod nearest;
 pub mod patch;
 pub mod pod;
 pub mod quantity;

@@ -18,6 +18,7 @@
 use crate::cluster::kubectl;
 use crate::debugger::Stop;
 use crate::debugger::quiz::Question;
+use crate::object::nearest::nearest;
 
 use super::Stepper;
 
@@ -151,27 +152,10 @@ pub fn run(stepper: &mut Stepper, text: &str) -> Reply {
 
 /// Says what was probably meant.
 fn unknown(word: &str) -> String {
-    let nearest = names().filter(|known| known.len() > 1).min_by_key(|known| distance(word, known));
-    match nearest.filter(|known| distance(word, known) <= 2) {
+    match nearest(word, names().filter(|known| known.len() > 1)) {
         Some(known) => format!("there is no command {word:?}; did you mean {known:?}? help lists them all"),
         None => format!("there is no command {word:?}; help lists them all"),
     }
-}
-
-/// Edits between two words.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(40).collect(), b.chars().collect());
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substitute = corner + usize::from(x != y);
-            corner = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -1,0 +1,40 @@
+//! What was probably meant by a word that nobody knows.
+
+/// So many slips are one word: a character too many, too few, another, or two that changed places.
+const SLIPS: usize = 2;
+
+/// The one of `known` that is nearest to `word`, if it is near enough to have been meant.
+pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    // Whoever pastes a page means none of them.
+    if word.len() > 100 {
+        return None;
+    }
+    let far = |known: &&str| strsim::damerau_levenshtein(word, known);
+    let near = known.into_iter().min_by_key(far)?;
+    let slips = far(&near);
+    (slips <= SLIPS && slips < word.chars().count() && slips < near.chars().count()).then_some(near)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_forgiven_and_another_word_is_not() {
+        let known = ["step", "deployment", "fit"];
+        for (word, meant) in [
+            ("stpe", Some("step")),
+            ("deploymnt", Some("deployment")),
+            ("fi", Some("fit")),
+            ("xyz", None),
+            ("xy", None),
+            ("", None),
+            ("deplomet", Some("deployment")),
+            ("dplomet", None),
+        ] {
+            assert_eq!(nearest(word, known), meant, "{word}");
+        }
+        assert_eq!(nearest(&"step".repeat(1_000_000), known), None);
+        assert_eq!(nearest("step", []), None);
+    }
+}
