@@ -1,12 +1,11 @@
 //! Who is meant when caches or queues are asked for: a component, or one controller of a component.
 
+use crate::cluster::fault::whose::{is_short_for, listed};
 use crate::controllers::ControllerManager;
+use crate::object::Kind;
 
 use super::Session;
 use super::inspect::{informers, process};
-
-/// So many names are listed where none fits.
-const LISTED: usize = 12;
 
 /// One that has caches or queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +30,9 @@ pub fn find(session: &Session, word: &str) -> Result<Holder, String> {
     let tries = [of(&|name| name == word), of(&|name| name == controller), of(&|name| is_short_for(word, name))];
     match tries.iter().find(|fitting| !fitting.is_empty()).map(Vec::as_slice) {
         Some([one]) => Ok((*one).clone()),
+        _ if Kind::from_word(word).is_some() => {
+            Err(format!("{word:?} is a kind; name whoever has them in a cache or queue, as kube-scheduler"))
+        }
         Some(several) => {
             let full = |holder: &&Holder| match several.iter().filter(|other| other.name() == holder.name()).count() {
                 1 => holder.name().to_owned(),
@@ -64,22 +66,6 @@ fn all(session: &Session) -> Vec<Holder> {
         );
     }
     all
-}
-
-/// Whether a word is the first or last part of a name whose parts are set off by `-` or `/`.
-fn is_short_for(word: &str, name: &str) -> bool {
-    const MARKS: [char; 2] = ['-', '/'];
-    let begins = name.strip_prefix(word).is_some_and(|rest| rest.starts_with(MARKS));
-    let ends = name.strip_suffix(word).is_some_and(|rest| rest.ends_with(MARKS));
-    !word.is_empty() && (begins || ends)
-}
-
-fn listed(names: impl Iterator<Item = String>) -> String {
-    let names: Vec<String> = names.collect();
-    match names.len().checked_sub(LISTED) {
-        None | Some(0) => names.join(", "),
-        Some(more) => format!("{} and {more} more", names[..LISTED].join(", ")),
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use crate::engine::{Step, StepId};
 use crate::object::time::Instant;
 
 use super::breakpoint::{Breakpoints, Context, Hit};
-use super::choice::Choice;
 use super::digest::Digests;
 use super::facts::Facts;
 use super::moves::{Goal, StopAt};
@@ -213,8 +212,8 @@ impl Session {
         let reached = goal.reached(&self.cluster, &step, seconds);
         self.keep(step);
         for text in acts {
-            let choice = Choice::parse(&text, &self.cluster.kubectl.namespace);
-            let said = choice
+            let said = self
+                .choice(&text)
                 .and_then(|choice| self.decide(choice))
                 .unwrap_or_else(|error| format!("it cannot be done: {error}"));
             self.printed.push(format!("{text}: {said}"));

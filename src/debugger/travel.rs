@@ -135,8 +135,16 @@ impl Session {
 
     /// The same, as it is typed.
     pub fn act(&mut self, text: &str) -> Result<String, String> {
-        let choice = Choice::parse(text, &self.cluster.kubectl.namespace)?;
+        let choice = self.choice(text)?;
         self.choose(choice)
+    }
+
+    /// A choice as it is typed here: with the full names of components.
+    pub(super) fn choice(&self, text: &str) -> Result<Choice, String> {
+        Ok(match Choice::parse(text, &self.cluster.kubectl.namespace)? {
+            Choice::Fault(fault) => Choice::Fault(self.cluster.in_full(fault)),
+            choice => choice,
+        })
     }
 
     /// Lets the run go on, looks, and comes back to where it stood: nothing has happened, and nothing was chosen.

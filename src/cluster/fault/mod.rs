@@ -1,11 +1,13 @@
 //! What breaks a cluster, or changes it from outside: the same at the prompt, in a scenario's timeline, in a saved session
 //! and in the explorer. Each is a line of text, and a step of its own.
 //!
-//! - [`text`]: how each is written. [`processes`]: processes that stop and start, containers that die.
+//! - [`text`]: how each is written. [`whose`]: components by a part of their names. [`processes`]: processes that stop and
+//!   start, containers that die.
 
 mod perform;
 mod processes;
 pub mod text;
+pub mod whose;
 
 use std::rc::Rc;
 use std::time::Duration;

@@ -36,7 +36,10 @@ impl Cluster {
             }
             Fault::Release(Some(hold)) => match self.engine.release(hold) {
                 Some(free) => Ok(format!("released: {}; {} on the way", Shown(hold), events(free))),
-                None => Err(format!("{} is not held; {}", Shown(hold), self.what_is_held())),
+                None => match fault.cut_off() {
+                    Some(node) => self.check_node(node).and_then(|()| Err(format!("{node} is not cut off"))),
+                    None => Err(format!("{} is not held; {}", Shown(hold), self.what_is_held())),
+                },
             },
             Fault::Disconnect(name, kind) => {
                 self.check_component(name)?;
@@ -59,7 +62,10 @@ impl Cluster {
                 self.check_component(&failure.component)?;
                 self.engine.fail(failure.clone());
                 let calls = if failure.times == 1 { "call".to_owned() } else { format!("{} calls", failure.times) };
-                Ok(format!("the next {calls} of {} will fail", failure.component))
+                let plural = failure.kind.map_or("", |kind| kind.info().plural);
+                let which = format!("{} {plural}", failure.verb);
+                let which = if which == " " { String::new() } else { format!(" ({})", which.trim()) };
+                Ok(format!("the next {calls} of {}{which} will fail", failure.component))
             }
             Fault::Stop(name) => self.stop_process(name),
             Fault::Start(name) => self.start_process(name),
@@ -70,7 +76,7 @@ impl Cluster {
             }
             Fault::Kill { pod, container, oom } => match self.kill_container(pod, container, *oom) {
                 true => Ok("the process is gone; the kubelet will notice".to_owned()),
-                false => Err(format!("no such container runs in {pod}")),
+                false => Err(format!("no such container runs in {pod}{}", self.no_pod(pod))),
             },
             Fault::StartNode { number, cpu, memory_gi } => self.switch_on(*number, *cpu, *memory_gi),
             Fault::StopNode(number) => self.switch_off(*number),
@@ -129,7 +135,7 @@ impl Cluster {
     }
 
     fn set_file(&mut self, pod: &Key, path: &str, present: bool) -> Result<String, String> {
-        let runtime = self.runtime_of(pod).ok_or_else(|| format!("{pod} runs nowhere"))?;
+        let runtime = self.runtime_of(pod).ok_or_else(|| self.runs_nowhere(pod))?;
         let entry = (pod.to_string(), path.to_owned());
         self.with_runtime(runtime, |runtime| {
             runtime.with(|state| if present { state.files.insert(entry) } else { state.files.remove(&entry) })
@@ -138,7 +144,7 @@ impl Cluster {
     }
 
     fn set_answer(&mut self, pod: &Key, status: u16) -> Result<String, String> {
-        let host = self.node_of(pod).and_then(|node| self.host(&node)).ok_or_else(|| format!("{pod} runs nowhere"))?;
+        let host = self.node_of(pod).and_then(|node| self.host(&node)).ok_or_else(|| self.runs_nowhere(pod))?;
         host.sockets.borrow_mut().answers.insert(pod.to_string(), status);
         Ok(format!("the servers in {pod} answer {status} from now on"))
     }
@@ -208,7 +214,7 @@ impl Cluster {
         if names.iter().any(|name| matches(glob, name)) {
             return Ok(());
         }
-        Err(format!("there is no component {glob:?}; there are {}", names.join(", ")))
+        Err(self.no_component(glob))
     }
 
     fn check_node(&self, name: &str) -> Result<(), String> {

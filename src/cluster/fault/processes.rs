@@ -105,7 +105,8 @@ impl Cluster {
         let servers = self.engine.servers().filter(|(id, _)| self.engine.is_server(*id)).map(|(_, name)| name);
         let can: Vec<&str> = servers.chain(control_plane.iter().map(String::as_str)).collect();
         let can = can.join(", ");
-        Err(format!("{name:?} cannot be stopped or started by itself{why}; what can is {can}, kubelet/NODE"))
+        let instead = self.instead(name);
+        Err(format!("{name:?} cannot be stopped or started by itself{why}; what can is {can}, kubelet/NODE{instead}"))
     }
 
     /// Kills the process of a Pod's container, or lets the kernel do it for its memory. False if none runs.
@@ -135,7 +136,7 @@ impl Cluster {
 
     /// A Pod has written so much to the disk of its node.
     pub(super) fn fill(&mut self, pod: &Key, bytes: u64, place: &Place) -> Result<String, String> {
-        let node = self.node_of(pod).ok_or_else(|| format!("{pod} runs nowhere"))?;
+        let node = self.node_of(pod).ok_or_else(|| self.runs_nowhere(pod))?;
         self.with_kubelet(&node, |kubelet| kubelet.fill(pod, place, bytes))??;
         let what = match place {
             Place::Container(_) => "has written".to_owned(),

@@ -22,19 +22,23 @@ pub const USAGE: &[(&str, &str)] = &[
     ("release", "release with the words of hold, or release alone for everything"),
     ("disconnect", "disconnect COMPONENT KIND, as in: disconnect kube-scheduler nodes"),
     ("stale", "stale COMPONENT KIND REVISION, as in: stale kubelet/node-1 pods 57"),
-    ("fail", "fail COMPONENT [VERB] [KIND] with 409|429|500|503|lost|lost-after [times N]"),
+    (
+        "fail",
+        "fail COMPONENT [VERB] [KIND] with 409|429|500|503|lost|lost-after [times N], \
+         as in: fail kube-scheduler with 500",
+    ),
     ("stop", "stop COMPONENT, as in: stop kube-scheduler"),
     ("start", "start COMPONENT, as in: start kube-scheduler"),
     ("crash", "crash COMPONENT, as in: crash kube-controller-manager"),
-    ("kill", "kill POD [CONTAINER]"),
-    ("oom", "oom POD [CONTAINER]"),
+    ("kill", "kill POD [CONTAINER], as in: kill web-1"),
+    ("oom", "oom POD [CONTAINER], as in: oom web-1"),
     (
         "node",
         "node start NUMBER [--cpu N] [--memory-gi N], node stop NUMBER, \
          node shutdown NUMBER [--grace SECONDS] [--critical SECONDS], or: node NODE COMMAND",
     ),
-    ("file", "file on POD PATH, or: file off POD PATH"),
-    ("answer", "answer POD CODE, an HTTP status from 100 to 599"),
+    ("file", "file on POD PATH, or: file off POD PATH; as in: file off web-1 /tmp/ready"),
+    ("answer", "answer POD CODE, an HTTP status from 100 to 599; as in: answer web-1 503"),
     ("cut", "cut NODE, as in: cut node-1"),
     ("mend", "mend NODE, as in: mend node-1"),
     ("compact", "compact, without more"),

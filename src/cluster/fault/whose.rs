@@ -1,0 +1,174 @@
+//! Whose fault it is to be: components as a user names them, by a part of their names too.
+
+use crate::engine::control::{Hold, Stale};
+use crate::engine::failing::Failure;
+use crate::object::glob::matches;
+use crate::object::nearest::nearest;
+use crate::object::{Key, Kind};
+
+use super::super::Cluster;
+use super::Fault;
+
+/// So many names are listed where none fits.
+const LISTED: usize = 12;
+
+/// The names that a word is short for: `scheduler`, `kubelet`, `node-1`; of a controller also its name in Go.
+pub fn short_for<'n>(word: &str, names: impl IntoIterator<Item = &'n str> + Clone) -> Vec<&'n str> {
+    let of = |fits: &dyn Fn(&str) -> bool| names.clone().into_iter().filter(|name| fits(name)).collect::<Vec<_>>();
+    let controller = format!("{}-controller", word.to_ascii_lowercase());
+    let tries =
+        [of(&|name| name == controller), of(&|name| is_short_for(word, name)), of(&|name| is_in_go(word, name))];
+    tries.into_iter().find(|fitting| !fitting.is_empty()).unwrap_or_default()
+}
+
+/// Whether a word is the first or last part of a name whose parts are set off by `-` or `/`.
+pub fn is_short_for(word: &str, name: &str) -> bool {
+    const MARKS: [char; 2] = ['-', '/'];
+    let begins = name.strip_prefix(word).is_some_and(|rest| rest.starts_with(MARKS));
+    let ends = name.strip_suffix(word).is_some_and(|rest| rest.ends_with(MARKS));
+    !word.is_empty() && (begins || ends)
+}
+
+/// Whether `ReplicaSetController` is `replicaset-controller`.
+fn is_in_go(word: &str, name: &str) -> bool {
+    !word.is_empty() && name.replace('-', "") == word.replace('-', "").to_ascii_lowercase()
+}
+
+/// The name that was probably meant. Another number is no slip: `kubelet/node-9` is another node's.
+pub fn slip<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let letters = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
+    nearest(word, names).filter(|name| letters(name) != letters(word))
+}
+
+/// That a word is short for more than one.
+pub fn several(word: &str, names: &[&str]) -> String {
+    let globs = [format!("{word}/*"), format!("*/{word}")];
+    let all = globs.iter().find(|glob| names.iter().all(|name| matches(glob, name)));
+    let all = all.map_or(String::new(), |glob| format!("; {glob} means them all"));
+    format!("{word:?} may be one of several: {}{all}", listed(names.iter().map(|name| (*name).to_owned())))
+}
+
+/// Names in a row, of many only the first.
+pub fn listed(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    match names.len().checked_sub(LISTED) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..LISTED].join(", ")),
+    }
+}
+
+impl Cluster {
+    /// A fault as it was typed, with the component's full name where a part of it stands for one alone.
+    pub fn in_full(&self, mut fault: Fault) -> Fault {
+        let names = match &fault {
+            // A machine is none of the processes on it.
+            Fault::Stop(name) | Fault::Start(name) | Fault::Crash(name) if self.is_machine(name) => return fault,
+            Fault::Stop(_) | Fault::Start(_) | Fault::Crash(_) => self.that_stop(),
+            _ => self.component_names(),
+        };
+        for word in whose(&mut fault) {
+            if let Some(name) = one(word, &names) {
+                *word = name;
+            }
+        }
+        fault
+    }
+
+    /// What a name is told that is no component's.
+    pub(super) fn no_component(&self, word: &str) -> String {
+        let names = self.component_names();
+        let known = || names.iter().map(String::as_str);
+        match short_for(word, known()).as_slice() {
+            _ if Kind::from_word(word).is_some() => {
+                format!("{word:?} is a kind; write a component before it, as kube-scheduler {word}")
+            }
+            [] => match slip(word, known()) {
+                Some(name) => format!("there is no component {word:?}; did you mean {name}?"),
+                None => format!("there is no component {word:?}; there are {}", listed(names.iter().cloned())),
+            },
+            several_names => several(word, several_names),
+        }
+    }
+
+    /// What a name is told that is no process's: where to turn instead; empty if nobody knows.
+    pub(super) fn instead(&self, word: &str) -> String {
+        let stopping = self.that_stop();
+        let manager = stopping.iter().find(|name| name.starts_with("kube-controller-manager"));
+        match manager {
+            _ if self.is_machine(word) => format!("; it is a machine: node stop {word} cuts it off the power"),
+            Some(manager) if one(word, &self.component_names()).is_some_and(|name| !self.is_process(&name)) => {
+                format!("; it runs in {manager}, which can")
+            }
+            _ if word.contains('/') && Kind::from_word(word.split('/').next().unwrap_or_default()).is_some() => {
+                "; an object is no process: kill ends one of a Pod".to_owned()
+            }
+            _ => match slip(word, stopping.iter().map(String::as_str)) {
+                Some(name) => format!("; did you mean {name}?"),
+                None => String::new(),
+            },
+        }
+    }
+
+    /// What is wrong with a Pod's name; empty if there is such a Pod.
+    pub(super) fn no_pod(&self, pod: &Key) -> String {
+        let prefix = crate::apiserver::registry::list_prefix(Kind::Pod, pod.namespace());
+        let there: Vec<&str> = self.engine.api.store.prefix(&prefix).map(|(_, entry)| entry.value.name()).collect();
+        let names = || listed(there.iter().map(|name| (*name).to_owned()));
+        match there.as_slice() {
+            names if names.contains(&pod.name()) => String::new(),
+            _ if Kind::from_word(pod.name()) == Some(Kind::Pod) => "; a Pod is written as web or as pod/web".to_owned(),
+            [] => format!("; there is no Pod in {} yet", pod.namespace()),
+            _ => format!("; there is no such Pod, but {}", names()),
+        }
+    }
+
+    /// The same for what needs a Pod that is on a node.
+    pub(super) fn runs_nowhere(&self, pod: &Key) -> String {
+        format!("{pod} runs nowhere{}", self.no_pod(pod))
+    }
+
+    /// The processes that can be stopped and started, whether they run or not.
+    fn that_stop(&self) -> Vec<String> {
+        let servers =
+            self.engine.servers().filter(|(id, _)| self.engine.is_server(*id)).map(|(_, name)| name.to_owned());
+        let kubelets = self.engine.actors().filter_map(|(_, actor)| actor.name().strip_prefix("containerd/"));
+        let kubelets = kubelets.map(|node| format!("kubelet/{node}"));
+        let programs = self.config.parts.programs.iter().map(|program| program.name.to_owned());
+        servers.chain(self.control_plane()).chain(programs).chain(kubelets).collect()
+    }
+
+    fn is_machine(&self, name: &str) -> bool {
+        self.engine.find(&format!("containerd/{name}")).is_some()
+    }
+
+    fn is_process(&self, name: &str) -> bool {
+        self.engine.find(name).is_some()
+    }
+}
+
+/// The one name that a word fits or is short for.
+fn one(word: &str, names: &[String]) -> Option<String> {
+    if names.iter().any(|name| matches(word, name)) {
+        return names.iter().find(|name| *name == word).cloned();
+    }
+    match short_for(word, names.iter().map(String::as_str)).as_slice() {
+        [name] => Some((*name).to_owned()),
+        _ => None,
+    }
+}
+
+/// The components that a fault names.
+fn whose(fault: &mut Fault) -> Vec<&mut String> {
+    match fault {
+        Fault::Hold(Hold::Link(a, b)) | Fault::Release(Some(Hold::Link(a, b))) => vec![a, b],
+        Fault::Hold(Hold::Component(name) | Hold::Watch(name, _))
+        | Fault::Release(Some(Hold::Component(name) | Hold::Watch(name, _)))
+        | Fault::Disconnect(name, _)
+        | Fault::Stale(Stale { component: name, .. })
+        | Fault::Fail(Failure { component: name, .. })
+        | Fault::Stop(name)
+        | Fault::Start(name)
+        | Fault::Crash(name) => vec![name],
+        _ => Vec::new(),
+    }
+}
