@@ -93,7 +93,9 @@ pub const GROUP: Group = Group {
                 As kubectl has it, it waits for objects: wait --for=delete pod/web\n",
             run: Stops(|stepper, line| match line.arguments().as_slice() {
                 [time] if !time.starts_with('-') => {
-                    let end = stepper.session.cluster.engine.now() + duration(time)?;
+                    let time =
+                        duration(time).map_err(|error| format!("{error}; until waits for all else, see help until"))?;
+                    let end = stepper.session.cluster.engine.now() + time;
                     run_on(stepper, Goal::Time(end))
                 }
                 [] => Err("write for example: wait 30, or as kubectl does: wait --for=delete pod/web".to_owned()),

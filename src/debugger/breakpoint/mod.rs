@@ -11,6 +11,7 @@ use super::expression::{Expression, eval, parse::parse_parts};
 use super::facts::{Facts, Subject, View};
 
 pub mod filter;
+mod meant;
 pub mod parse;
 pub mod template;
 
@@ -138,7 +139,10 @@ impl Breakpoints {
     /// Adds what is to be done once, from its text: `create pods do crash kube-controller-manager`.
     pub fn when(&mut self, text: &str, context: &Context) -> Result<&Breakpoint, String> {
         let (condition, act) = parse::split_at_word(text, "do");
-        let act = act.filter(|act| !act.is_empty()).ok_or("write: when TERM… [if EXPR] do CHOICE")?.to_owned();
+        let act = act
+            .filter(|act| !act.is_empty())
+            .ok_or("write: when TERM… [if EXPR] do CHOICE, as in: when create pods do crash kube-scheduler")?
+            .to_owned();
         if let Choice::Deliver(_) = Choice::parse(&act, "default")? {
             return Err("an event's number is not known before, so choose cannot stand after do".to_owned());
         }

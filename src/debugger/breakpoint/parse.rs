@@ -24,6 +24,7 @@ use crate::object::Kind;
 use crate::object::selector::Selector;
 
 use super::filter::{Filter, Lines, Term};
+use super::meant;
 use super::template::Template;
 
 /// What names mean something in the cluster at hand.
@@ -44,13 +45,12 @@ pub struct Parsed {
     pub log: Option<Template>,
 }
 
-const VERBS: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+/// What can be asked of the API server.
+pub const VERBS: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 const SUBRESOURCES: &[&str] = &["status", "scale", "binding", "eviction", "token", "log", "finalize"];
 
-/// What a wrong term is told.
-const TERMS: &str = "a term is a kind (pod), an object (pod/web-*), a component (kube-scheduler), a class (request, \
-    response, notification, timer, runtime, fault), a verb (create), a code (409), FILE.rs:LINE, or one of ns= name= from= \
-    to= reason= verdict= condition= method= fn=; a condition begins with if";
+/// The keys of terms that have one.
+const KEYS: &str = "ns= name= from= to= reason= verdict= condition= method= fn=";
 
 /// Reads a breakpoint.
 pub fn parse(text: &str, context: &Context) -> Result<Parsed, String> {
@@ -58,17 +58,19 @@ pub fn parse(text: &str, context: &Context) -> Result<Parsed, String> {
     let (head, condition) = split_at_word(head, "if");
     let words = shell_words::split(head).map_err(|_| "a quote is not closed".to_owned())?;
     let mut terms = Vec::new();
-    let mut words = words.iter();
+    let (mut words, mut before) = (words.iter(), None);
     while let Some(word) = words.next() {
         if word == "-l" {
             let selector = words.next().ok_or("-l needs a selector, as in -l app=web")?;
             terms.push(Term::Labels(Selector::parse(selector)?));
         } else {
-            terms.extend(term(word, context)?);
+            terms.extend(term(word, before, context)?);
         }
+        before = Some(word.as_str());
     }
     if terms.is_empty() && condition.is_none() {
-        return Err(format!("say where to stop: {TERMS}"));
+        let example = "create pods, or: pod/web-* condition=Ready:True";
+        return Err(format!("say where to stop, as in: {example}; {}", meant::HELP));
     }
     let condition = condition.map(expression::parse).transpose().map_err(|error| error.to_string())?;
     let log = template.map(Template::parse).transpose()?;
@@ -78,11 +80,21 @@ pub fn parse(text: &str, context: &Context) -> Result<Parsed, String> {
 /// `pod/web.status.phase` in its object and its path. A name may have dots; the path begins where an object's parts do.
 pub fn split_watch(text: &str) -> Result<(String, String), String> {
     const PARTS: &[&str] = &[".metadata", ".spec", ".status", ".data", ".type", ".subsets", ".endpoints", ".rules"];
-    let text = text.trim();
+    let text = &one_word(text.trim());
     let found = PARTS.iter().filter_map(|part| text.find(part)).min().or_else(|| text.find('.'));
     match found.map(|at| (text[..at].trim(), &text[at + 1..])) {
         Some((object, path)) if !object.is_empty() && !path.is_empty() => Ok((object.to_owned(), path.to_owned())),
-        _ => Err("write what to watch as KIND/NAME.path, as in: watch pod/web.status.phase".to_owned()),
+        _ => Err("write what to watch as KIND/NAME.path, as in: watch pod/web.status.phase; \
+            break pod stops at every write of a Pod"
+            .to_owned()),
+    }
+}
+
+/// `deploy/web status.replicas` as it is meant: `deploy/web.status.replicas`.
+fn one_word(text: &str) -> String {
+    match text.split_whitespace().collect::<Vec<_>>()[..] {
+        [object, path] if object.contains('/') => format!("{object}.{}", path.trim_start_matches('.')),
+        _ => text.to_owned(),
     }
 }
 
@@ -119,7 +131,7 @@ fn with_class(mut terms: Vec<Term>) -> Vec<Term> {
     terms
 }
 
-fn term(word: &str, context: &Context) -> Result<Vec<Term>, String> {
+fn term(word: &str, before: Option<&str>, context: &Context) -> Result<Vec<Term>, String> {
     if let Some((key, value)) = word.split_once('=') {
         return keyed(key, value, context);
     }
@@ -145,7 +157,7 @@ fn term(word: &str, context: &Context) -> Result<Vec<Term>, String> {
     {
         return object(kind, word, name);
     }
-    component(word, context).map(|term| vec![term])
+    component(word, before, context).map(|term| vec![term])
 }
 
 /// A kind: a built-in one by any of its names; one that users define as `crontabs.stable.example.com`, whether it is defined
@@ -193,7 +205,7 @@ fn keyed(key: &str, value: &str, context: &Context) -> Result<Vec<Term>, String>
         "name" => Term::Name(text),
         "kind" => kind(value).ok_or_else(|| format!("there is no kind {value:?}"))?,
         "labels" => Term::Labels(Selector::parse(value)?),
-        "component" => component(value, context)?,
+        "component" => component(value, None, context)?,
         "from" => Term::From(text),
         "to" => Term::To(text),
         "verb" if VERBS.contains(&value) => Term::Verb(text),
@@ -212,16 +224,18 @@ fn keyed(key: &str, value: &str, context: &Context) -> Result<Vec<Term>, String>
             None => Term::Condition(text, None),
         },
         "fn" => Term::Lines(function(value)?),
-        other => return Err(format!("{other}= is no term; {TERMS}")),
+        _ if value.starts_with('=') => return Err(meant::wrong("==", None, context)),
+        other => return Err(format!("{other}= is no term; there are {KEYS}; {}", meant::HELP)),
     }])
 }
 
-/// A component by its name or a glob; a name that nobody has is a mistake.
-fn component(word: &str, context: &Context) -> Result<Term, String> {
+/// A component by its name, a part of it or a glob; a name that nobody has is a mistake.
+fn component(word: &str, before: Option<&str>, context: &Context) -> Result<Term, String> {
     if context.components.iter().any(|name| expression::matches_glob(word, name)) {
         return Ok(Term::Component(word.to_owned()));
     }
-    Err(format!("{word:?} is no kind and no component; {TERMS}"))
+    let short = meant::component(word, context);
+    short.unwrap_or_else(|| Err(meant::wrong(word, before, context))).map(Term::Component)
 }
 
 fn place(file: &str, line: &str) -> Result<Vec<Term>, String> {
