@@ -136,7 +136,13 @@ impl File {
 
     /// Reads what was written.
     pub fn read(text: &str) -> Result<File, String> {
-        serde_yaml::from_str(text).map_err(|error| format!("this is no saved session: {error}"))
+        serde_yaml::from_str(text).map_err(|error| {
+            // An error may have the whole text in it.
+            let error = error.to_string();
+            let first: String = error.chars().take(100).collect();
+            let more = if first.len() < error.len() { "…" } else { "" };
+            format!("this is no saved session: {first}{more}")
+        })
     }
 
     /// Repeats the run: to its end, or to step `at`. What was typed since is left to whoever understands it.
