@@ -38,10 +38,19 @@ pub fn explain(session: &Session, word: &str) -> Result<Explained, String> {
     let definitions: Vec<Object> =
         store.prefix(registry::prefix(Kind::CustomResourceDefinition)).map(|(_, entry)| entry.value.clone()).collect();
     let known = Discovery::of(&definitions);
-    let kind = known
-        .from_word(kind_word)
-        .ok_or_else(|| format!("there is no kind {kind_word:?}; write for example: explain pod.status.phase"))?;
+    let kind = known.from_word(kind_word).ok_or_else(|| no_kind(kind_word))?;
     of_kind(kind, &known, path)
+}
+
+/// What is said of a word that is no kind, though perhaps an object's name begins with one.
+fn no_kind(word: &str) -> String {
+    match word.split_once('/').and_then(|(kind, _)| Kind::from_word(kind)) {
+        Some(kind) => {
+            let kind = kind.info().singular();
+            format!("{word:?} is an object; explain tells what kinds and fields mean: explain {kind}")
+        }
+        None => format!("there is no kind {word:?}; write for example: explain pod.status.phase"),
+    }
 }
 
 /// Goes down a path, as far as there are fields. What is below a map or any JSON, it is the user's.

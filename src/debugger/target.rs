@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::apiserver::registry;
+use crate::cluster::fault::whose::listed;
 use crate::engine::Note;
 use crate::object::{Key, Kind};
 
@@ -36,7 +37,7 @@ impl fmt::Display for Target {
 pub fn find(session: &Session, words: &[&str]) -> Result<Target, String> {
     let usage = || "name an object as pod/web, pod web, or pod/NAMESPACE/web".to_owned();
     let (kind_word, name) = match words {
-        [one] => one.split_once('/').ok_or_else(usage)?,
+        [one] => one.split_once('/').ok_or_else(|| unnamed(session, one).unwrap_or_else(usage))?,
         [kind, name] => (*kind, *name),
         _ => return Err(usage()),
     };
@@ -59,6 +60,31 @@ pub fn find(session: &Session, words: &[&str]) -> Result<Target, String> {
         [name] => Ok(Target { kind, key: Key::new(namespace, name) }),
         [] => Err(format!("there is no {exact}, and there was none{}", among(&known))),
         many => Err(format!("{name:?} fits {} objects{}", many.len(), among(&known))),
+    }
+}
+
+/// What is said of a kind without a name, or of a name without its kind; none of any other word.
+fn unnamed(session: &Session, word: &str) -> Option<String> {
+    let meant = meant(session, word);
+    match (Kind::from_word(word), meant.as_slice()) {
+        (Some(kind), []) => Some(format!("there is no {kind} in {} yet", session.cluster.kubectl.namespace)),
+        (Some(kind), _) => Some(format!("write which {kind}: {}", listed(meant.into_iter()))),
+        (None, []) => None,
+        (None, _) => Some(format!("write its kind too: {}", listed(meant.into_iter()))),
+    }
+}
+
+/// The objects that a word may mean which is a kind or a name alone, as they are written: `deployment/web`.
+pub fn meant(session: &Session, word: &str) -> Vec<String> {
+    let namespace = &session.cluster.kubectl.namespace;
+    let written = |kind: Kind, name: &str| format!("{}/{name}", kind.info().singular());
+    let scope = |kind: Kind| if kind.info().namespaced { namespace.as_str() } else { "" };
+    match Kind::from_word(word) {
+        Some(kind) => known(session, kind, scope(kind)).iter().map(|name| written(kind, name)).collect(),
+        None => {
+            let named = |kind: &&Kind| known(session, **kind, scope(**kind)).contains(word);
+            Kind::ALL.iter().filter(named).map(|kind| written(*kind, word)).collect()
+        }
     }
 }
 

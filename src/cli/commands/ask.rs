@@ -1,5 +1,6 @@
 //! Questions about what was: causes, effects, changes, and who believes what.
 
+use crate::cluster::fault::whose::{self, short_for};
 use crate::debugger::changes::{self, Changed, Revision};
 use crate::debugger::chapters::{self, Chapter};
 use crate::debugger::expression::matches_glob;
@@ -114,8 +115,14 @@ pub fn asked<'s>(session: &'s Session, line: &Line) -> Result<&'s Step, String> 
                 || format!("{target} was last written before the first step; there is nothing to ask about that");
             step(session, Some(revision.step.ok_or_else(before)?.0))
         }
-        Err(error) => Err(format!("{error}, or: {} deploy/web", line.name())),
+        Err(error) => Err(format!("{error}, or: {} {}", line.name(), example(session, line))),
     }
+}
+
+/// An object as it is written: the first that the word after the command may mean.
+fn example(session: &Session, line: &Line) -> String {
+    let word = line.arguments().first().copied().unwrap_or_default();
+    target::meant(session, word).into_iter().next().unwrap_or_else(|| "deploy/web".to_owned())
 }
 
 /// Whether a line names an object, as `deploy/web` or `deploy web`.
@@ -175,9 +182,18 @@ fn timeline(stepper: &mut Stepper, line: &Line) -> Text {
 pub fn about(session: &Session, line: &Line) -> Result<About, String> {
     let words = line.arguments();
     let known = |word: &str| session.names().components.iter().any(|name| matches_glob(word, name));
+    let components = session.names().components;
+    let short = |word: &str| short_for(word, components.iter().map(String::as_str)).into_iter().map(str::to_owned);
     Ok(match words.as_slice() {
         [] => About::Everything,
         [word] if known(word) => About::Component((*word).to_owned()),
+        [word] if Kind::from_word(word).is_none() && short(word).len() > 0 => {
+            let names: Vec<String> = short(word).collect();
+            match names.as_slice() {
+                [one] => About::Component(one.clone()),
+                several => return Err(whose::several(word, &several.iter().map(String::as_str).collect::<Vec<_>>())),
+            }
+        }
         words => About::Object(target::find(session, words)?),
     })
 }
@@ -189,7 +205,10 @@ pub fn differences(session: &Session, line: &Line) -> Result<Vec<Changed>, Strin
     }
     let number = |word: &&str| {
         let step = word.trim_start_matches('#').parse::<u64>();
-        step.map_err(|_| format!("{word:?} is not a step; write for example: diff 12, or: diff 12 40"))
+        let object = || example(session, line);
+        step.map_err(|_| {
+            format!("{word:?} is not a step; write for example: diff 12, diff 12 40, or: diff {}", object())
+        })
     };
     let numbers: Vec<u64> = line.arguments().iter().map(number).collect::<Result<_, _>>()?;
     match numbers.as_slice() {
@@ -283,7 +302,12 @@ fn who(stepper: &mut Stepper, line: &Line) -> Text {
 }
 
 fn explain(stepper: &mut Stepper, line: &Line) -> Text {
-    let explained = explain::explain(&stepper.session, line.one("explain pod.status.phase")?)?;
+    // kubectl's other form: a kind, and its fields behind it.
+    let asked = match line.arguments().as_slice() {
+        [] => return Err("write for example: explain pod.status.phase".to_owned()),
+        words => words.join("."),
+    };
+    let explained = explain::explain(&stepper.session, &asked)?;
     let explain::Explained { kind, asked, path, type_name, about, writer, fields } = &explained;
     let mut out = match path.as_str() {
         "" => format!("{kind}\n"),

@@ -63,9 +63,10 @@ pub const GROUP: Group = Group {
             about: "to any step, back or forward; 0 is the start",
             more: "What was chosen later is kept: going forward does it again. Do something else instead, and the run\n\
                 parts there: branches lists the courses that were left.\n",
-            run: Stops(|stepper, line| match line.step()? {
-                Some(step) => go(stepper, step),
-                None => Err("write the number of a step: goto 42".to_owned()),
+            run: Stops(|stepper, line| match line.step() {
+                Ok(Some(step)) => go(stepper, step),
+                Ok(None) => Err("write the number of a step: goto 42".to_owned()),
+                Err(error) => Err(elsewhere(line.rest(), &error)),
             }),
         },
         Command {
@@ -133,6 +134,16 @@ fn go(stepper: &mut Stepper, step: u64) -> Reply {
         answer.text = format!("the run ends here, before step {step}\n");
     }
     Ok(answer)
+}
+
+/// What is said of a place that is no step.
+fn elsewhere(place: &str, error: &str) -> String {
+    match place {
+        "start" | "begin" | "beginning" | "first" => "the start is step 0: goto 0".to_owned(),
+        "end" | "last" => "run goes on to the end".to_owned(),
+        object if object.contains('/') => format!("{error}; last-change {object} goes to an object's last change"),
+        _ => error.to_owned(),
+    }
 }
 
 /// What is shown where one has come to. What commands had printed by then counts as said.

@@ -2,7 +2,7 @@
 
 use crate::debugger::expression::matches_glob;
 use crate::debugger::inspect::owner_graph;
-use crate::debugger::{Session, Stop, describe, source};
+use crate::debugger::{Session, Stop, describe, source, target};
 use crate::object::Object;
 
 use super::Run::{Says, Stops};
@@ -96,10 +96,13 @@ fn etcd(session: &Session, line: &Line) -> Text {
         [] if prefix => "/registry/",
         _ => return Err("write: etcd get /registry/pods/default/web, or: etcd get --prefix /registry/pods/".to_owned()),
     };
+    // An object is as good as its key.
+    let object = target::find(session, &[key]).ok().filter(|_| !prefix && !key.starts_with('/'));
+    let key = &object.map_or_else(|| key.to_owned(), |target| target.etcd_key());
     let store = &session.cluster.engine.api.store;
     let entries: Vec<_> = match prefix {
         true => store.prefix(key).collect(),
-        false => store.get(key).map(|entry| (key, entry)).into_iter().collect(),
+        false => store.get(key).map(|entry| (key.as_str(), entry)).into_iter().collect(),
     };
     if entries.is_empty() {
         return Err(format!("etcd has no key {key:?}; etcd get --prefix /registry/ lists all"));
@@ -121,6 +124,7 @@ fn yaml(object: &Object) -> String {
 
 fn graph(session: &Session, line: &Line) -> Text {
     let wanted = if line.arguments().is_empty() { "*" } else { line.one("graph web-*")? };
+    let wanted = wanted.rsplit('/').next().unwrap_or_default();
     let trees = owner_graph(session).ok_or("kube-controller-manager does not run, and the collector is in it")?;
     let is_wanted = |line: &String| {
         let name = line.split_whitespace().nth(1).unwrap_or_default();
