@@ -18,6 +18,7 @@
 use crate::cluster::kubectl;
 use crate::debugger::Stop;
 use crate::debugger::quiz::Question;
+use crate::object::Kind;
 use crate::object::nearest::nearest;
 
 use super::Stepper;
@@ -150,9 +151,36 @@ pub fn run(stepper: &mut Stepper, text: &str) -> Reply {
     }
 }
 
+/// Commands of other programs, and what does the like here.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    (&["ls", "list"], "get pods, breakpoints or pending"),
+    (&["ssh", "docker", "crictl", "cat", "ip", "iptables", "iptables-save"], "node node-1 ip addr; help node"),
+    (&["join", "kubeadm", "add"], "node start 4 switches a node on"),
+    (&["etcdctl"], "etcd get --prefix /registry/pods/"),
+    (&["man", "info", "commands", "usage", "--help", "-h"], "help"),
+    (&["bt", "backtrace"], "stack, or why"),
+    (&["print", "what", "status"], "show, where, or get pods -o yaml"),
+    (&["undo", "prev", "previous", "reverse", "rstep"], "back"),
+    (&["restart", "reset"], "goto 0, or crash COMPONENT"),
+    (&["sleep"], "wait 30"),
+    (&["dig", "host"], "nslookup web"),
+    (&["wget", "http"], "curl web"),
+    (&["vi", "vim", "nano"], "edit deploy web"),
+];
+
 /// Says what was probably meant.
 fn unknown(word: &str) -> String {
-    match nearest(word, names().filter(|known| known.len() > 1)) {
+    if let Some((_, here)) = ELSEWHERE.iter().find(|(words, _)| words.contains(&word)) {
+        return format!("there is no command {word:?}; here it is: {here}");
+    }
+    if word.bytes().all(|c| c.is_ascii_digit()) {
+        return format!("{word} is no command: no question is open that it would answer; goto {word} goes to a step");
+    }
+    if Kind::from_word(word.split('/').next().unwrap_or_default()).is_some() {
+        return format!("{word:?} is no command; write what to do with it, as in: get {word}");
+    }
+    // Of a short word two slips leave nothing.
+    match nearest(word, names().filter(|known| known.len() > 2 && (word.len() > 3 || known.starts_with(word)))) {
         Some(known) => format!("there is no command {word:?}; did you mean {known:?}? help lists them all"),
         None => format!("there is no command {word:?}; help lists them all"),
     }
