@@ -307,7 +307,7 @@ impl Source {
         let scenario = match (&self.scenario, self.filename.as_slice()) {
             (Some(name), _) => {
                 let trial = self.exercise.as_ref().and_then(|exercise| plug::trial(exercise, name));
-                trial.map_or_else(|| Scenario::find(name), Ok)?
+                trial.map_or_else(|| named(name), Ok)?
             }
             (None, []) => match &self.exercise {
                 Some(exercise) => Scenario::find(plug::usual_scenario(exercise))?,
@@ -341,6 +341,17 @@ impl Source {
         }
         Ok(scenario)
     }
+}
+
+/// A scenario by its name or its file. A manifest's file is none, and is told how it is given.
+fn named(name: &str) -> anyhow::Result<Scenario> {
+    Scenario::find(name).map_err(|error| {
+        let text = std::fs::read_to_string(name).unwrap_or_default();
+        match text.lines().any(|line| line.starts_with("apiVersion:")) {
+            true => anyhow::anyhow!("{name} is a manifest, and no scenario; give it with -f: kubestep step -f {name}"),
+            false => error.into(),
+        }
+    })
 }
 
 /// A scenario that applies manifests. They are read here first, so that what is wrong with them is said at once.

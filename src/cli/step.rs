@@ -44,9 +44,11 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
     );
     let story = scenario.story.trim().to_owned();
     let mut stepper = Stepper::new(session, arguments.all);
-    // What is read by a program, or searched, keeps its lines.
-    let laid = |text: &str| if interactive { prompt::wrapped(text, stepper.width()) } else { text.to_owned() };
-    let greeting = format!("{title}\n{}\n{}\n", laid(&story), laid(&hint));
+    // What is read by a program, or searched, keeps its lines; the full screen lays them out by itself.
+    let lines = interactive && !arguments.tui;
+    let laid = |text: &str| if lines { prompt::wrapped(text, stepper.width()) } else { text.to_owned() };
+    let told: String = [&story, &hint].iter().filter(|text| !text.is_empty()).map(|text| laid(text) + "\n").collect();
+    let greeting = format!("{title}\n{told}");
     stepper.quiz = arguments.quiz.unwrap_or(stepper.session.scenario().quiz).then(Quiz::default);
     let kept = stepper.keep_in(folder);
     run(stepper, &arguments, &kept, &(greeting + &kept))
