@@ -179,8 +179,9 @@ fn unknown(word: &str) -> String {
     if Kind::from_word(word.split('/').next().unwrap_or_default()).is_some() {
         return format!("{word:?} is no command; write what to do with it, as in: get {word}");
     }
-    // Of a short word two slips leave nothing.
-    match nearest(word, names().filter(|known| known.len() > 2 && (word.len() > 3 || known.starts_with(word)))) {
+    let begun: Vec<&str> = names().filter(|known| word.len() > 1 && known.starts_with(word)).collect();
+    match begun.first().copied().or_else(|| nearest(word, names().filter(|known| known.len() > 2))) {
+        Some(_) if begun.len() > 1 => format!("{word:?} may be {}; write more of it", begun.join(", ")),
         Some(known) => format!("there is no command {word:?}; did you mean {known:?}? help lists them all"),
         None => format!("there is no command {word:?}; help lists them all"),
     }
@@ -211,7 +212,15 @@ mod tests {
 
     #[test]
     fn a_wrong_word_says_what_was_meant() {
-        for (word, says) in [("stpe", "did you mean \"step\""), ("xyzzy", "help lists them all")] {
+        for (word, says) in [
+            ("stpe", "did you mean \"step\""),
+            ("hist", "did you mean \"history\""),
+            ("br", "\"br\" may be break, "),
+            ("xyzzy", "help lists them all"),
+            ("ssh", "node node-1"),
+            ("pods", "get pods"),
+            ("12", "goto 12"),
+        ] {
             assert!(unknown(word).contains(says), "{word}: {}", unknown(word));
         }
     }

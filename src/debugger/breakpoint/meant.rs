@@ -85,7 +85,7 @@ fn hint(word: &str, before: Option<&str>, context: &Context) -> Option<String> {
     let classes = Class::ALL.iter().map(|(name, _)| *name);
     let components = context.components.iter().map(String::as_str);
     let known = VERBS.iter().copied().chain(classes).chain(kinds).chain(singular.iter().map(String::as_str));
-    if let Some(meant) = slip(word, known.chain(components)).filter(|_| word.len() > 3) {
+    if let Some(meant) = slip(word, known.chain(components)) {
         return Some(format!("did you mean {meant}?"));
     }
     let kind = before.filter(|before| Kind::from_word(before).is_some())?;
