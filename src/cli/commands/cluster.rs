@@ -1,12 +1,14 @@
 //! The cluster as its user has it: kubectl.
 
-use crate::node::shell;
-
 use super::super::Stepper;
 use super::Run::{Says, Stops};
 use super::{Answer, Command, Group, Line, Text};
 use crate::cluster::kubectl::{from_verb, refused};
 use crate::debugger::Choice;
+
+/// How a command of a node's is written.
+const NODE: &str = "write: node NODE COMMAND, as in: node node-1 ip addr; nodes lists them, node start 4 switches one on, \
+    help node says what one knows";
 
 /// What is said where no editor can be opened.
 const NO_EDITOR: &str = "edit opens an editor, which it can at a terminal only. Here write what is to change: \
@@ -92,14 +94,14 @@ pub const GROUP: Group = Group {
                 node node-1 cp FILE PATH      a file of the scenario, or one beside it\n\
                 node node-1 rm PATH\n",
             run: Stops(|stepper, line| match line.words()[1..].split_first() {
-                Some((word, [_, ..])) if ["start", "stop", "shutdown"].iter().any(|known| word == known) => {
+                Some((word, _)) if ["start", "stop", "shutdown"].iter().any(|known| word == known) => {
                     super::decide::step(stepper, line)
                 }
                 Some((_, command)) if command.first().is_some_and(|word| word == "cp" || word == "rm") => {
                     super::decide::step(stepper, line)
                 }
                 Some((node, command)) if !command.is_empty() => on_node(stepper, node, command).map(Answer::says),
-                _ => Err(format!("write: node NODE COMMAND; a node knows {}, cp FILE PATH, rm PATH", shell::USAGE)),
+                _ => Err(NODE.to_owned()),
             }),
         },
         Command {
