@@ -30,7 +30,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["nodes"],
             usage: "nodes",
-            about: "the nodes and what is on them",
+            about: "the nodes: ready or not, and their addresses",
             more: "",
             run: Says(|stepper, line| {
                 line.nothing()?;

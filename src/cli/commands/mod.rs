@@ -215,7 +215,7 @@ mod tests {
         for (word, says) in [
             ("stpe", "did you mean \"step\""),
             ("hist", "did you mean \"history\""),
-            ("br", "\"br\" may be break, "),
+            ("br", "\"br\" may be branches, break, "),
             ("xyzzy", "help lists them all"),
             ("ssh", "node node-1"),
             ("pods", "get pods"),

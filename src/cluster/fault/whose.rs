@@ -172,3 +172,49 @@ fn whose(fault: &mut Fault) -> Vec<&mut String> {
         _ => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [&str; 6] = [
+        "kube-scheduler",
+        "kubelet/node-1",
+        "kubelet/node-2",
+        "cni/node-1",
+        "replicaset-controller",
+        "job-orphan-pods",
+    ];
+
+    #[test]
+    fn a_name_is_known_by_a_part() {
+        for (word, names) in [
+            ("scheduler", vec!["kube-scheduler"]),
+            ("kubelet", vec!["kubelet/node-1", "kubelet/node-2"]),
+            ("node-1", vec!["kubelet/node-1", "cni/node-1"]),
+            ("ReplicaSet", vec!["replicaset-controller"]),
+            ("ReplicaSetController", vec!["replicaset-controller"]),
+            ("kube", vec!["kube-scheduler"]),
+            ("sched", vec![]),
+            ("", vec![]),
+            ("-", vec![]),
+        ] {
+            assert_eq!(short_for(word, NAMES), names, "{word}");
+        }
+    }
+
+    #[test]
+    fn several_are_listed_and_one_word_for_all_is_given_where_there_is_one() {
+        let kubelets = "\"kubelet\" may be one of several: kubelet/node-1, kubelet/node-2; kubelet/* means them all";
+        assert_eq!(several("kubelet", &NAMES[1..3]), kubelets);
+        assert_eq!(several("x", &NAMES[..2]), "\"x\" may be one of several: kube-scheduler, kubelet/node-1");
+        let many = listed((1..=15).map(|n| n.to_string()));
+        assert_eq!(many, "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 3 more");
+    }
+
+    #[test]
+    fn another_number_is_no_slip() {
+        assert_eq!(slip("kublet/node-1", NAMES), Some("kubelet/node-1"));
+        assert_eq!(slip("kubelet/node-9", NAMES), None);
+    }
+}
