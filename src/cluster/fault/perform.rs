@@ -27,7 +27,13 @@ impl Cluster {
             Fault::Hold(hold) => {
                 fault.cut_off().map_or_else(|| self.check_hold(hold), |node| self.check_node(node))?;
                 let held = self.engine.hold(hold.clone());
-                Ok(format!("held: {}; {} in flight wait", Shown(hold), events(held)))
+                let waits = format!("{} in flight wait", events(held));
+                Ok(match fault.cut_off() {
+                    Some(node) => {
+                        format!("{node} is cut off: it and kube-apiserver hear nothing of each other; {waits}")
+                    }
+                    None => format!("held: {}; {waits}", Shown(hold)),
+                })
             }
             Fault::Release(None) => {
                 let holds = self.engine.controls().holds.clone();
@@ -35,7 +41,10 @@ impl Cluster {
                 Ok(format!("nothing is held any more; {} on the way", events(free)))
             }
             Fault::Release(Some(hold)) => match self.engine.release(hold) {
-                Some(free) => Ok(format!("released: {}; {} on the way", Shown(hold), events(free))),
+                Some(free) => Ok(match fault.cut_off() {
+                    Some(node) => format!("{node} is no longer cut off; {} on the way", events(free)),
+                    None => format!("released: {}; {} on the way", Shown(hold), events(free)),
+                }),
                 None => match fault.cut_off() {
                     Some(node) => self.check_node(node).and_then(|()| Err(format!("{node} is not cut off"))),
                     None => Err(format!("{} is not held; {}", Shown(hold), self.what_is_held())),
@@ -177,7 +186,11 @@ impl Cluster {
 
     /// What is held, for whoever asks.
     pub fn what_is_held(&self) -> String {
-        let holds: Vec<String> = self.engine.controls().holds.iter().map(|hold| Shown(hold).to_string()).collect();
+        let shown = |hold: &Hold| match Fault::Hold(hold.clone()).cut_off() {
+            Some(node) => format!("all between {node} and kube-apiserver (mend {node})"),
+            None => Shown(hold).to_string(),
+        };
+        let holds: Vec<String> = self.engine.controls().holds.iter().map(shown).collect();
         if holds.is_empty() { "nothing is held".to_owned() } else { format!("held: {}", holds.join("; ")) }
     }
 
