@@ -21,12 +21,19 @@ use k8s_openapi::api::storage::v1::VolumeAttachmentStatus;
 
 use crate::object::pod::qos_class;
 use crate::object::time::Instant;
-use crate::object::{Kind, Object, Pod};
+use crate::object::{Object, Pod};
 
 use super::apiextensions::{Version, definition};
 use super::defaults::NAME_LABEL;
 
 mod job;
+mod kinds;
+
+use kinds::counts_generations;
+pub use kinds::{
+    allow_create_on_update, allow_unconditional_update, has_spec_finalizers, is_graceful, orphans_by_default,
+    outlives_first_delete, returns_object_on_delete,
+};
 
 /// Before a create: the status is the server's, the generation 1.
 pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: Instant) {
@@ -391,110 +398,4 @@ pub fn carry_over_metadata(new: &mut Object, old: &Object) {
     sent.deletion_timestamp.clone_from(&there.deletion_timestamp);
     sent.deletion_grace_period_seconds = there.deletion_grace_period_seconds;
     sent.generation = there.generation;
-}
-
-/// Kinds whose `metadata.generation` counts.
-fn counts_generations(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Pod
-            | Kind::Deployment
-            | Kind::ReplicaSet
-            | Kind::ReplicationController
-            | Kind::DaemonSet
-            | Kind::StatefulSet
-            | Kind::Job
-            | Kind::CronJob
-            | Kind::EndpointSlice
-            | Kind::IPAddress
-            | Kind::ServiceCIDR
-            | Kind::NetworkPolicy
-            | Kind::Ingress
-            | Kind::IngressClass
-            | Kind::PodDisruptionBudget
-            | Kind::ValidatingAdmissionPolicy
-            | Kind::ValidatingAdmissionPolicyBinding
-            | Kind::MutatingWebhookConfiguration
-            | Kind::ValidatingWebhookConfiguration
-            | Kind::CustomResourceDefinition
-            | Kind::Custom(_)
-    )
-}
-
-/// Whether a PUT without resourceVersion is accepted.
-pub fn allow_unconditional_update(kind: Kind) -> bool {
-    !matches!(
-        kind,
-        Kind::Lease
-            | Kind::RuntimeClass
-            | Kind::CSIDriver
-            | Kind::CSINode
-            | Kind::VolumeAttachment
-            | Kind::PodDisruptionBudget
-            | Kind::ValidatingAdmissionPolicy
-            | Kind::ValidatingAdmissionPolicyBinding
-            | Kind::MutatingWebhookConfiguration
-            | Kind::ValidatingWebhookConfiguration
-            | Kind::CustomResourceDefinition
-            | Kind::Custom(_)
-    )
-}
-
-/// Whether a PUT of an absent object creates it.
-pub fn allow_create_on_update(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Lease
-            | Kind::Event
-            | Kind::Service
-            | Kind::Endpoints
-            | Kind::LimitRange
-            | Kind::Role
-            | Kind::RoleBinding
-            | Kind::ClusterRole
-            | Kind::ClusterRoleBinding
-    )
-}
-
-/// Whether deletion takes a grace period.
-pub fn is_graceful(kind: Kind) -> bool {
-    kind == Kind::Pod
-}
-
-/// Whether a DELETE answers with the object instead of a Status.
-pub fn returns_object_on_delete(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Pod
-            | Kind::Service
-            | Kind::ServiceAccount
-            | Kind::Namespace
-            | Kind::ResourceQuota
-            | Kind::PersistentVolume
-            | Kind::PersistentVolumeClaim
-            | Kind::StorageClass
-            | Kind::VolumeAttachment
-            | Kind::CSIDriver
-            | Kind::CSINode
-    )
-}
-
-/// Whether deleting an object leaves what it owns behind, unless the request says otherwise: so it was when there were
-/// only ReplicationControllers, and so it stayed for Jobs. Mirrors `DefaultGarbageCollectionPolicy`.
-pub fn orphans_by_default(kind: Kind) -> bool {
-    matches!(kind, Kind::ReplicationController | Kind::Job)
-}
-
-/// Whether the first DELETE only marks the object: a Namespace goes when somebody finalizes it, a definition when its
-/// objects are gone. Mirrors `REST.Delete` of `pkg/registry/core/namespace/storage` and of
-/// `pkg/registry/customresourcedefinition`.
-pub fn outlives_first_delete(object: &Object) -> bool {
-    matches!(object.kind(), Kind::Namespace | Kind::CustomResourceDefinition)
-        && object.meta().deletion_timestamp.is_none()
-}
-
-/// Whether finalizers in the spec still hold the object: those of a Namespace.
-pub fn has_spec_finalizers(object: &Object) -> bool {
-    let Object::Namespace(namespace) = object else { return false };
-    namespace.spec.as_ref().is_some_and(|spec| spec.finalizers.as_ref().is_some_and(|f| !f.is_empty()))
 }

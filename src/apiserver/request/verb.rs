@@ -1,0 +1,110 @@
+//! What a request is to do, and to which part of an object.
+
+/// The request's verb, as RBAC names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verb {
+    /// Read one object.
+    Get,
+    /// Read all that match.
+    List,
+    /// Follow all that match.
+    Watch,
+    /// POST a new object.
+    Create,
+    /// PUT a whole object.
+    Update,
+    /// PATCH part of an object.
+    Patch,
+    /// DELETE one object.
+    Delete,
+    /// DELETE all that match.
+    DeleteCollection,
+}
+
+impl Verb {
+    /// Every verb.
+    pub const ALL: [Verb; 8] = [
+        Verb::Get,
+        Verb::List,
+        Verb::Watch,
+        Verb::Create,
+        Verb::Update,
+        Verb::Patch,
+        Verb::Delete,
+        Verb::DeleteCollection,
+    ];
+
+    /// `get`, `list` … as in RBAC rules and audit logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verb::Get => "get",
+            Verb::List => "list",
+            Verb::Watch => "watch",
+            Verb::Create => "create",
+            Verb::Update => "update",
+            Verb::Patch => "patch",
+            Verb::Delete => "delete",
+            Verb::DeleteCollection => "deletecollection",
+        }
+    }
+
+    /// Whether the verb may change what is stored.
+    pub fn writes(self) -> bool {
+        !matches!(self, Verb::Get | Verb::List | Verb::Watch)
+    }
+}
+
+/// A part of an object with an endpoint of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subresource {
+    /// What was seen, written by whoever sees it.
+    Status,
+    /// The replica count alone: `autoscaling/v1 Scale`.
+    Scale,
+    /// POST gives a Pod its node.
+    Binding,
+    /// POST deletes a Pod, where its disruption budget allows.
+    Eviction,
+    /// POST asks for a service account's token.
+    Token,
+    /// What a container printed.
+    Log,
+    /// POST runs a command in a container.
+    Exec,
+    /// PUT takes finalizers out of a Namespace's spec: nothing is left in it that whoever put them there minds.
+    Finalize,
+    /// What Pods or nodes use, as the aggregated API `metrics.k8s.io` has it: see [`super::super::metrics`].
+    Metrics,
+    /// POST asks what would be decided, and stores nothing: see [`super::super::reviews`].
+    Review,
+}
+
+impl Subresource {
+    /// The parts that objects have.
+    pub const ALL: [Subresource; 8] = [
+        Subresource::Status,
+        Subresource::Scale,
+        Subresource::Binding,
+        Subresource::Eviction,
+        Subresource::Token,
+        Subresource::Log,
+        Subresource::Exec,
+        Subresource::Finalize,
+    ];
+
+    /// As in URLs and RBAC rules: `status`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Subresource::Status => "status",
+            Subresource::Scale => "scale",
+            Subresource::Binding => "binding",
+            Subresource::Eviction => "eviction",
+            Subresource::Token => "token",
+            Subresource::Log => "log",
+            Subresource::Exec => "exec",
+            Subresource::Finalize => "finalize",
+            Subresource::Metrics => "metrics",
+            Subresource::Review => "review",
+        }
+    }
+}
