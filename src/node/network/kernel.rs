@@ -2,14 +2,11 @@
 //! `nslookup` for whoever asks.
 
 use std::any::Any;
-use std::collections::{BTreeMap, VecDeque};
-use std::net::Ipv4Addr;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message, Note};
+use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Note};
 use crate::node::host::Host;
 use crate::node::netfilter::{Packet, Payload, Protocol, Tuple, Unreachable};
 
@@ -17,9 +14,15 @@ use super::dns;
 use super::fabric::Fabric;
 use super::frame::Frame;
 use super::hop::{Death, Fate, Kernel};
+use super::messages::{Asked, Execute, Executed, Told};
 use super::programs;
 use super::programs::probe::Probe;
 use super::sockets::{Resolver, Speaks};
+
+mod client;
+
+use client::Client;
+pub use client::Socket;
 
 /// Wake: whoever waits for an answer has waited long enough.
 pub const TIMEOUT: &str = "no answer in time";
@@ -47,97 +50,6 @@ pub struct Inner {
     late: Memory<BTreeMap<String, (String, Packet)>>,
     next_port: Memory<u16>,
     next_number: Memory<u64>,
-}
-
-/// A client's socket.
-#[derive(Clone, Debug, Default)]
-struct Client {
-    inbox: VecDeque<Packet>,
-    waits: Option<CallId>,
-    /// Which wait it is; a timeout of an earlier one means nothing.
-    round: u64,
-    timed_out: bool,
-}
-
-/// A command to run on a machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Execute {
-    /// In whose network: a Pod's `namespace/name`; empty: the machine's own.
-    pub pod: String,
-    /// The command and its arguments.
-    pub words: Vec<String>,
-}
-
-/// What a command came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Executed {
-    /// What it printed on standard output.
-    pub output: String,
-    /// And on standard error.
-    pub errors: String,
-    /// Its exit code.
-    pub code: u8,
-    /// The host that it has asked for a page, if nobody in the cluster has that name.
-    pub unknown_host: Option<String>,
-}
-
-impl Message for Execute {
-    fn method(&self) -> &'static str {
-        "exec"
-    }
-
-    fn json(&self) -> Value {
-        json!({"pod": self.pod, "command": self.words})
-    }
-
-    fn line(&self) -> String {
-        format!("exec {}", self.words.join(" "))
-    }
-}
-
-impl Message for Executed {
-    fn method(&self) -> &'static str {
-        "exec"
-    }
-
-    fn json(&self) -> Value {
-        json!({"output": self.output, "errors": self.errors, "code": self.code})
-    }
-}
-
-/// A question for the cluster's DNS server, that came to one of its sockets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked(pub dns::Question);
-
-/// What it answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told(pub dns::Answer);
-
-impl Message for Asked {
-    fn method(&self) -> &'static str {
-        "DNS query"
-    }
-
-    fn json(&self) -> Value {
-        json!({"question": self.0.to_string()})
-    }
-
-    fn line(&self) -> String {
-        self.0.to_string()
-    }
-}
-
-impl Message for Told {
-    fn method(&self) -> &'static str {
-        "DNS answer"
-    }
-
-    fn json(&self) -> Value {
-        json!({
-            "code": self.0.code.as_str(),
-            "records": self.0.records.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        })
-    }
 }
 
 impl KernelActor {
@@ -425,84 +337,5 @@ impl Inner {
         let number = self.next_number.get() + 1;
         self.next_number.set(number);
         number
-    }
-
-    // Clients' sockets.
-
-    /// The source address and port of a new socket to `destination`; None: there is no route.
-    pub(super) fn open(
-        self: &Rc<Self>,
-        namespace: &str,
-        protocol: Protocol,
-        destination: Ipv4Addr,
-        port: u16,
-    ) -> Option<Socket> {
-        let source = self.with_kernel(|kernel| kernel.source_for(namespace, destination))?;
-        let source_port = self.next_port.get();
-        self.next_port.set(source_port.checked_add(1).unwrap_or(FIRST_PORT));
-        // An echo has its identifier in the place of both ports.
-        let destination_port = if protocol == Protocol::Icmp { source_port } else { port };
-        let tuple = Tuple { protocol, source, source_port, destination, destination_port };
-        self.clients.borrow_mut().insert((namespace.to_owned(), tuple), Client::default());
-        Some(Socket { inner: self.clone(), namespace: namespace.to_owned(), tuple, probes: false })
-    }
-
-    fn timeout(&self, key: &str) {
-        let mut clients = self.clients.borrow_mut();
-        let Some((port, round)) = key.split_once(' ') else { return };
-        let (port, round): (u16, u64) = (port.parse().unwrap_or_default(), round.parse().unwrap_or_default());
-        let waits = clients.iter_mut().find(|((_, tuple), client)| tuple.source_port == port && client.round == round);
-        if let Some((_, client)) = waits
-            && let Some(call) = client.waits.take()
-        {
-            client.timed_out = true;
-            self.hub.unpark(self.actor, call);
-        }
-    }
-}
-
-/// A client's socket. It is closed when it is dropped.
-pub(super) struct Socket {
-    inner: Rc<Inner>,
-    namespace: String,
-    /// The addresses of what it sends.
-    pub tuple: Tuple,
-    /// It belongs to a kubelet's probe.
-    pub probes: bool,
-}
-
-impl Socket {
-    /// Sends. False: nothing went out.
-    pub fn send(&self, payload: Payload) -> bool {
-        self.inner.send(&self.namespace, Packet { probes: self.probes, ..Packet::new(self.tuple, payload) })
-    }
-
-    /// What comes within `limit`; None: nothing.
-    pub async fn hear(&self, limit: Duration) -> Option<Packet> {
-        let key = (self.namespace.clone(), self.tuple);
-        let park = self.inner.hub.park("an answer");
-        {
-            let mut clients = self.inner.clients.borrow_mut();
-            let client = clients.get_mut(&key)?;
-            if let Some(packet) = client.inbox.pop_front() {
-                return Some(packet);
-            }
-            client.round = self.inner.number();
-            client.timed_out = false;
-            client.waits = Some(park.call());
-            let timer = format!("{} {}", self.tuple.source_port, client.round);
-            self.inner.hub.wake_background(self.inner.actor, TIMEOUT, timer, limit);
-        }
-        park.await;
-        self.inner.clients.borrow_mut().get_mut(&key)?.inbox.pop_front()
-    }
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        // A command that is cut off in the middle may be dropped at any time.
-        if let Some(mut clients) = self.inner.clients.try_borrow_mut() {
-            clients.remove(&(self.namespace.clone(), self.tuple));
-        }
     }
 }

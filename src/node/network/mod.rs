@@ -16,7 +16,7 @@
 //! - [`frame`]: a packet under way, as an event.
 //! - [`fabric`]: what lies between the machines: the switch, and the add-on's routes or tunnels.
 //! - [`addon`]: what stands on a machine before the first Pod comes.
-//! - [`kernel`]: the actor; clients' sockets.
+//! - [`kernel`]: the actor; clients' sockets. [`messages`]: what others ask of it.
 //! - [`sockets`]: who listens, on what, and `/etc/resolv.conf`.
 //! - [`dns`]: questions and answers.
 //! - `programs`: `curl`, `ping`, `nslookup`, `wget`, and the kubelet's probes.
@@ -33,6 +33,7 @@ pub mod fabric;
 pub mod frame;
 pub mod hop;
 pub mod kernel;
+pub mod messages;
 pub mod sockets;
 
 pub mod programs;
@@ -41,5 +42,6 @@ pub mod programs;
 mod tests;
 
 pub use fabric::{Fabric, Mode};
-pub use kernel::{Asked, Execute, Executed, KernelActor, Told};
+pub use kernel::KernelActor;
+pub use messages::{Asked, Execute, Executed, Told};
 pub use programs::probe::{Probe, ProbeTarget, Probed};

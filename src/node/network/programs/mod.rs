@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use crate::node::netfilter::Packet;
 
-use super::kernel::{Executed, Inner};
+use super::kernel::Inner;
+use super::messages::Executed;
 
 mod curl;
 mod nslookup;
