@@ -1,6 +1,7 @@
 //! What happens after things die: garbage collection, namespaces, Pods of lost nodes.
 
 mod accounts;
+mod cron_job;
 mod custom;
 mod events;
 mod garbage_collector;

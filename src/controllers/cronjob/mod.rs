@@ -83,17 +83,16 @@ impl CronJobs {
         }
     }
 
-    /// One reconcile. The status is written once, at the end, if anything in it changed.
+    /// One reconcile. The status is written once, at the end, if anything happened that belongs in it.
     async fn sync(&self, key: Key) -> Result<(), Error> {
         let Some(cached) = self.cron_jobs.get(&key) else { return Ok(()) };
         let mut cron_job = CronJob::clone(&cached);
         let jobs = self.jobs.by_index(BY_CONTROLLER, &owned_by(&cron_job));
-        let cleaned = self.clean_up(&mut cron_job, &jobs).await;
-        let result = self.bring_up_to_date(&mut cron_job, &jobs).await;
-        if cron_job.status != cached.status {
+        let mut changed = self.clean_up(&mut cron_job, &jobs).await;
+        let result = self.bring_up_to_date(&mut cron_job, &jobs, &mut changed).await;
+        if changed {
             self.client.update_status(cron_job).await?;
         }
-        cleaned?;
         if let Some(delay) = result? {
             self.queue.add_after_background(key, delay);
         }
@@ -102,11 +101,24 @@ impl CronJobs {
 
     /// Notes what became of the Jobs and makes the next one if its time has come. Says when to look again. Mirrors
     /// `syncCronJob`.
-    async fn bring_up_to_date(&self, cron_job: &mut CronJob, jobs: &[Arc<Job>]) -> Result<Option<Duration>, Error> {
+    ///
+    /// Where the cache was found to be older than what this controller wrote, the newer CronJob is worked with; but
+    /// the one from the cache is what gets written, is refused, and the next reconcile does it right.
+    async fn bring_up_to_date(
+        &self,
+        cached: &mut CronJob,
+        jobs: &[Arc<Job>],
+        changed: &mut bool,
+    ) -> Result<Option<Duration>, Error> {
+        let mut newer = None;
         for job in jobs {
-            self.note_job(cron_job, job).await?;
+            let cron_job = newer.as_mut().unwrap_or(&mut *cached);
+            if let Some(fresh) = self.note_job(cron_job, job, changed).await? {
+                newer = Some(fresh);
+            }
         }
-        self.note_missing(cron_job, jobs).await?;
+        let cron_job = newer.as_mut().unwrap_or(cached);
+        self.note_missing(cron_job, jobs, changed).await?;
         if cron_job.metadata.deletion_timestamp.is_some() {
             return Ok(None);
         }
@@ -142,36 +154,45 @@ impl CronJobs {
                 self.recorder.event(cron_job, EventType::Normal, "JobAlreadyActive", WHY);
                 return look_again(cron_job);
             }
-            Some("Replace") => self.replace(cron_job, &active).await?,
+            Some("Replace") => self.replace(cron_job, &active, changed).await?,
             _ => {}
         }
         let Some(job) = self.start(cron_job, name, scheduled, &zone).await? else { return Ok(None) };
         let status = cron_job.status.get_or_insert_default();
         status.active.get_or_insert_default().push(reference(&job));
         status.last_schedule_time = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(scheduled));
+        *changed = true;
         look_again(cron_job)
     }
 
-    /// A Job may be new to the list of active ones, or have to leave it.
-    async fn note_job(&self, cron_job: &mut CronJob, job: &Job) -> Result<(), Error> {
+    /// A Job may be new to the list of active ones, or have to leave it. Gives the CronJob as the API server has it, if
+    /// that one knows more.
+    async fn note_job(&self, cron_job: &mut CronJob, job: &Job, changed: &mut bool) -> Result<Option<CronJob>, Error> {
         let name = job.metadata.name.as_deref().unwrap_or_default();
         let is_active = |cron_job: &CronJob| active(cron_job).iter().any(|there| there.uid == job.metadata.uid);
-        if !is_active(cron_job) && !is_finished(job) {
+        if !is_finished(job) {
+            if is_active(cron_job) {
+                return Ok(None);
+            }
             // The cache may be older than this controller's own last write.
             let key = Key::of_meta(&cron_job.metadata);
             let fresh = self.client.get::<CronJob>(key.namespace(), key.name()).await?;
             if is_active(&fresh) {
-                *cron_job = CronJob::clone(&fresh);
-            } else {
-                let message = format!("Saw a job that the controller did not create or forgot: {name}");
-                self.recorder.event(cron_job, EventType::Warning, "UnexpectedJob", message);
+                return Ok(Some(CronJob::clone(&fresh)));
             }
-        } else if is_active(cron_job) && is_finished(job) {
+            let message = format!("Saw a job that the controller did not create or forgot: {name}");
+            self.recorder.event(cron_job, EventType::Warning, "UnexpectedJob", message);
+            return Ok(None);
+        }
+        if is_active(cron_job) {
             forget(cron_job, job.metadata.uid.as_deref());
             let how = if holding(job, COMPLETE).is_some() { COMPLETE } else { FAILED };
             let message = format!("Saw completed job: {name}, condition: {how}");
             self.recorder.event(cron_job, EventType::Normal, "SawCompletedJob", message);
-        } else if holding(job, COMPLETE).is_some() {
+            *changed = true;
+        }
+        // A Job that somebody else made counts as well.
+        if holding(job, COMPLETE).is_some() {
             let ended = job.status.as_ref().and_then(|status| status.completion_time.clone());
             let status = cron_job.status.get_or_insert_default();
             let later = |last: &k8s_openapi::apimachinery::pkg::apis::meta::v1::Time| {
@@ -179,13 +200,14 @@ impl CronJobs {
             };
             if status.last_successful_time.as_ref().is_none_or(later) {
                 status.last_successful_time = ended;
+                *changed = true;
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// A Job that was active may have been deleted.
-    async fn note_missing(&self, cron_job: &mut CronJob, jobs: &[Arc<Job>]) -> Result<(), Error> {
+    async fn note_missing(&self, cron_job: &mut CronJob, jobs: &[Arc<Job>], changed: &mut bool) -> Result<(), Error> {
         for there in active(cron_job) {
             if jobs.iter().any(|job| job.metadata.uid == there.uid) {
                 continue;
@@ -196,6 +218,7 @@ impl CronJobs {
                     let message = format!("Active job went missing: {name}");
                     self.recorder.event(cron_job, EventType::Normal, "MissingJob", message);
                     forget(cron_job, there.uid.as_deref());
+                    *changed = true;
                 }
                 found => {
                     found?;
@@ -233,7 +256,12 @@ impl CronJobs {
     }
 
     /// Deletes the Jobs that still run.
-    async fn replace(&self, cron_job: &mut CronJob, active: &[ObjectReference]) -> Result<(), Error> {
+    async fn replace(
+        &self,
+        cron_job: &mut CronJob,
+        active: &[ObjectReference],
+        changed: &mut bool,
+    ) -> Result<(), Error> {
         for there in active {
             let [namespace, name] = [&there.namespace, &there.name].map(|text| text.as_deref().unwrap_or_default());
             let job = self.client.get::<Job>(namespace, name).await;
@@ -241,6 +269,7 @@ impl CronJobs {
                 self.recorder.event(cron_job, EventType::Warning, "FailedGet", format!("Get job: {status}"));
             }
             self.delete_job(cron_job, &*job?).await?;
+            *changed = true;
         }
         Ok(())
     }
@@ -259,7 +288,7 @@ impl CronJobs {
         Ok(())
     }
 
-    /// Makes the Job for one time. None if a Job of another owner has the name.
+    /// Makes the Job for one time. None if a Job of another owner has the name, or one that is active already.
     async fn start(
         &self,
         cron_job: &CronJob,
@@ -277,7 +306,8 @@ impl CronJobs {
             Err(status) if status.reason == Reason::AlreadyExists => {
                 let job = self.client.get::<Job>(key.namespace(), &name).await?;
                 let ours = controller_of(&job.metadata).map(|owner| &owner.uid) == cron_job.metadata.uid.as_ref();
-                Ok(Some(job).filter(|job| ours && !is_finished(job)))
+                let known = active(cron_job).iter().any(|there| there.uid == job.metadata.uid);
+                Ok(Some(job).filter(|_| ours && !known))
             }
             Err(status) => {
                 let message = format!("Error creating job: {status}");
