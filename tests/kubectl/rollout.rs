@@ -86,7 +86,7 @@ fn the_past_is_shown_in_full() {
             ("kubectl rollout history deploy/web --revision=-1", "error: revision must be a positive integer: -1"),
             (
                 "kubectl rollout undo deploy/web --dry-run=client",
-                "deployment.apps/web Pod Template:\n  Labels:  app=web\n           pod-template-hash=…",
+                "deployment.apps/web Pod Template:\n  Labels:\tapp=web\n\tpod-template-hash=…",
             ),
             (
                 "kubectl rollout undo deploy/web --to-revision=2",

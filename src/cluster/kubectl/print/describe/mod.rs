@@ -108,11 +108,12 @@ pub fn has_events(kind: Kind) -> bool {
     !without.contains(&kind)
 }
 
-/// A Pod template alone, as `rollout history --revision` shows it.
+/// A Pod template alone, as `rollout history --revision` shows it: with the tabs as they are, for nothing aligns them
+/// there. Mirrors `printTemplate`.
 pub fn template_page(template: &Value) -> String {
     let mut page = Page { text: String::new(), now: Timestamp::UNIX_EPOCH };
     workloads::describe_template(&mut page, template);
-    tabs::page(&page.text)
+    page.text
 }
 
 pub(in crate::cluster::kubectl) use workloads::template_of;
