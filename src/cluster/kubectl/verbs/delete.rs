@@ -36,7 +36,7 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         );
     }
     let (victims, mut failed) = victims(args, cx).await?;
-    if victims.is_empty() && failed.is_none() {
+    if victims.is_empty() && failed.is_empty() {
         cx.line("No resources found");
     }
     let mut deleted = Vec::new();
@@ -53,20 +53,19 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             }
             Err(fault) if fault.is_not_found() && (args.is_on("ignore-not-found") || args.is_on("all")) => {}
             Err(fault) => {
-                let fault =
-                    if args.has("filename") { fault.while_doing("deleting", args.value("filename")) } else { fault };
-                if let Some(before) = failed.replace(fault) {
-                    cx.complain(before.to_string());
-                }
+                let from_file = args.has("filename");
+                failed.push(if from_file { fault.while_doing("deleting", args.value("filename")) } else { fault });
             }
         }
     }
+    // Where something went wrong, nothing is waited for either.
+    Failure::all(failed)?;
     if args.value("wait") != "false" && dry_run_note(args).is_empty() {
         for gone in deleted {
             wait_until_gone(&gone, args, cx).await?;
         }
     }
-    failed.map_or(Ok(()), Err)
+    Ok(())
 }
 
 /// Deletes one object, if it is there, and waits until it is gone.
@@ -132,7 +131,7 @@ fn propagation(cascade: &str, cx: &Kubectl) -> Result<Propagation, Failure> {
 
 type Victim = (Kind, String, String);
 
-async fn victims(args: &Args, cx: &Kubectl) -> Result<(Vec<Victim>, Option<Failure>), Failure> {
+async fn victims(args: &Args, cx: &Kubectl) -> Result<(Vec<Victim>, Vec<Failure>), Failure> {
     let namespace = cx.namespace(args);
     if args.has("filename") {
         let of = |m: &crate::cluster::manifest::Manifest| {
@@ -140,10 +139,10 @@ async fn victims(args: &Args, cx: &Kubectl) -> Result<(Vec<Victim>, Option<Failu
                 ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path).to_owned());
             (m.kind, namespace, name)
         };
-        return Ok((cx.manifests("delete", args).await?.iter().map(of).collect(), None));
+        return Ok((cx.manifests("delete", args).await?.iter().map(of).collect(), Vec::new()));
     }
     let mut victims = Vec::new();
-    let mut failed = None;
+    let mut failed = Vec::new();
     for Target { kind, name } in cx.targets("delete", &args.words).await? {
         match name {
             Some(name) => victims.push((kind, namespace.to_owned(), name)),
@@ -153,7 +152,7 @@ async fn victims(args: &Args, cx: &Kubectl) -> Result<(Vec<Victim>, Option<Failu
                         let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(o, path));
                         (kind, namespace.to_owned(), name.to_owned())
                     })),
-                    Err(fault) => failed = Some(fault),
+                    Err(fault) => failed.push(fault),
                 }
             }
             None => return Err(Failure::text("resource(s) were provided, but no name was specified")),

@@ -17,11 +17,19 @@ use crate::object::Kind;
 pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let with_events = args.value("show-events") != "false";
     let mut first = true;
+    let mut failed = Vec::new();
     for target in wanted("describe", args, cx).await? {
         let kind = target.kind;
-        let objects = match fetch(&target, args, cx).await {
-            Err(fault) if fault.is_not_found() => beginning_with(&target, fault, args, cx).await?,
-            fetched => fetched?,
+        let fetched = match fetch(&target, args, cx).await {
+            Err(fault) if fault.is_not_found() => beginning_with(&target, fault, args, cx).await,
+            fetched => fetched,
+        };
+        let objects = match fetched {
+            Ok(objects) => objects,
+            Err(fault) => {
+                failed.push(fault);
+                continue;
+            }
         };
         for object in objects {
             // The describer reads the object again, as a typed one.
@@ -33,12 +41,12 @@ pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             cx.print(&page(kind, &object, &related, cx.now()));
         }
     }
-    match (first, args.is_on("all-namespaces")) {
+    match (first && failed.is_empty(), args.is_on("all-namespaces")) {
         (false, _) => {}
         (true, true) => cx.complain("No resources found"),
         (true, false) => cx.complain(format!("No resources found in {} namespace.", cx.namespace(args))),
     }
-    Ok(())
+    Failure::all(failed)
 }
 
 /// A name that nothing has may be the beginning of names. Mirrors `DescribeMatchingResources`.

@@ -19,7 +19,7 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     let output = cx.output(args)?.without_titles(args.is_on("no-headers"));
     let mut groups: Vec<(Kind, Vec<Value>)> = Vec::new();
-    let mut failed = None;
+    let mut failed = Vec::new();
     let targets = wanted("get", args, cx).await?;
     for target in &targets {
         match fetch(target, args, cx).await {
@@ -28,18 +28,20 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
                 None => groups.push((target.kind, objects)),
             },
             Err(fault) if fault.is_not_found() && args.is_on("ignore-not-found") => {}
-            Err(fault) => failed = Some(fault),
+            Err(fault) => failed.push(fault),
         }
     }
     if args.is_on("ignore-not-found") && groups.iter().all(|(_, group)| group.is_empty()) {
-        return failed.map_or(Ok(()), Err);
+        return Failure::all(failed);
     }
     let single = matches!(targets.as_slice(), [Target { name: Some(_), .. }]);
     sort(&mut groups, args.value("sort-by"))?;
-    if failed.is_none() || groups.iter().any(|(_, group)| !group.is_empty()) {
+    // Of what is missing there is no table; a list of nothing is printed as one.
+    let some = groups.iter().any(|(_, group)| !group.is_empty());
+    if failed.is_empty() || some || (!single && !output.is_table()) {
         show(&output, &groups, single, args, cx)?;
     }
-    failed.map_or(Ok(()), Err)
+    Failure::all(failed)
 }
 
 /// What the words or the manifests of a command name.
