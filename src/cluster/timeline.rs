@@ -7,13 +7,11 @@ use std::time::Duration;
 use crate::engine::Memory;
 
 use super::fault::{self, Fault};
+use super::filters;
 use super::kubectl::{self, Kubectl};
 
 /// Every second of a cluster's has heartbeats in it: nobody waits for more of them.
 const SLEEP_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
-
-/// What a pipe can be made of.
-const PIPED: [&str; 3] = ["kubectl", "grep", "sed"];
 
 /// One line, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,8 +79,11 @@ pub fn parse(line: &str) -> Result<Line, String> {
 /// kubectl commands, and what goes over their text.
 fn pipe(line: &str) -> Result<Line, String> {
     let commands: Vec<Vec<String>> = line.split(" | ").map(split).collect::<Result<_, _>>()?;
-    match commands.iter().map(|words| words.first().map_or("", String::as_str)).find(|name| !PIPED.contains(name)) {
-        Some(other) => Err(format!("a timeline pipes through {}, not through {other:?}", PIPED.join(", "))),
+    let known = |name: &&str| *name == "kubectl" || filters::NAMES.contains(name);
+    match commands.iter().map(|words| words.first().map_or("", String::as_str)).find(|name| !known(name)) {
+        Some(other) => {
+            Err(format!("a timeline pipes through kubectl, {}, not through {other:?}", filters::NAMES.join(", ")))
+        }
         None => Ok(Line::Pipe(commands)),
     }
 }
@@ -123,6 +124,7 @@ fn capture(name: &str, rest: &str) -> Result<Line, String> {
     let command = inner.and_then(|r| r.strip_prefix("$(")).and_then(|r| r.strip_suffix(')'));
     match command {
         Some(command) if command.starts_with("kubectl ") => {
+            pipe(command)?;
             Ok(Line::Capture { name: name.to_owned(), list, command: command.to_owned() })
         }
         _ => Err(format!("write {name}=$(kubectl …) to keep what a command prints")),
@@ -243,8 +245,7 @@ impl Runner {
                 self.kubectl().print(&printed);
             }
             Line::Capture { name, list, command } => {
-                let words = split(&command).unwrap_or_default();
-                let printed = self.quietly(&words).await;
+                let printed = self.quietly(&command).await;
                 let value = if list {
                     printed.split_whitespace().map(str::to_owned).collect()
                 } else {
@@ -303,20 +304,31 @@ impl Runner {
                         text = if i + 1 == commands.len() { String::new() } else { piped };
                     }
                 }
-                Some((first, rest)) if first == "sed" => text = sed(&text, rest),
-                Some((first, rest)) if first == "grep" => text = grep(&text, rest),
-                _ => {}
+                Some((first, rest)) => text = filters::run(first, &text, rest),
+                None => {}
             }
         }
         text
     }
 
-    /// Runs one kubectl command and returns what it printed.
-    async fn quietly(&self, words: &[String]) -> String {
-        let words: Vec<String> = words.iter().skip(1).map(|word| self.expand(word)).collect();
-        let kubectl = self.kubectl().apart();
-        kubectl::run(&words, &kubectl).await;
-        kubectl.stdout.take()
+    /// Runs a pipe and returns what it printed.
+    async fn quietly(&self, line: &str) -> String {
+        let Ok(Line::Pipe(commands)) = pipe(line) else { return String::new() };
+        let mut text = String::new();
+        for words in commands {
+            let words: Vec<String> = words.iter().map(|word| self.expand(word)).collect();
+            match words.split_first() {
+                Some((first, rest)) if first == "kubectl" => {
+                    let mut kubectl = self.kubectl().apart();
+                    kubectl.stdin = std::mem::take(&mut text);
+                    kubectl::run(rest, &kubectl).await;
+                    text = kubectl.stdout.take();
+                }
+                Some((first, rest)) => text = filters::run(first, &text, rest),
+                None => {}
+            }
+        }
+        text
     }
 
     /// `$victim`, `${victim}`, `${pods[1]}`, `${node#node-}` without what it begins with, and `$NS`, the namespace in
@@ -354,45 +366,6 @@ impl Runner {
     }
 }
 
-/// `sed 's/before/after/'` where before may hold `[0-9]*`: what timelines use of it.
-fn sed(text: &str, words: &[String]) -> String {
-    let Some(script) = words.first().and_then(|s| s.strip_prefix("s/")) else { return text.to_owned() };
-    let mut parts = script.split('/');
-    let (before, after) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let (head, tail) = before.split_once("[0-9]*").unwrap_or((before, ""));
-    let mut out = String::new();
-    for line in text.lines() {
-        let replaced = line.find(head).filter(|_| !head.is_empty()).and_then(|start| {
-            let rest = line[start + head.len()..]
-                .trim_start_matches(|c: char| before.contains("[0-9]*") && c.is_ascii_digit());
-            rest.strip_prefix(tail).map(|rest| format!("{}{after}{rest}", &line[..start]))
-        });
-        out += &replaced.unwrap_or_else(|| line.to_owned());
-        out.push('\n');
-    }
-    out
-}
-
-/// `grep WORD`, with `-A N` and `-m N`.
-fn grep(text: &str, words: &[String]) -> String {
-    let number = |flag: &str| words.iter().find_map(|w| w.strip_prefix(flag)).and_then(|n| n.parse::<usize>().ok());
-    let (after, most) = (number("-A").unwrap_or(0), number("-m").unwrap_or(usize::MAX));
-    let Some(pattern) = words.iter().find(|w| !w.starts_with('-')) else { return String::new() };
-    let (mut out, mut left, mut found) = (String::new(), 0, 0);
-    for line in text.lines() {
-        if line.contains(pattern.as_str()) && found < most {
-            found += 1;
-            left = after + 1;
-        }
-        if left > 0 {
-            left -= 1;
-            out += line;
-            out.push('\n');
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -411,20 +384,31 @@ mod tests {
                 Line::Capture { name: "victim".into(), list: false, command: "kubectl get pods -o name".into() },
             ),
             (
+                "last=$(kubectl get pods -o name | tail -1)",
+                Line::Capture {
+                    name: "last".into(),
+                    list: false,
+                    command: "kubectl get pods -o name | tail -1".into(),
+                },
+            ),
+            (
                 "pods=($(kubectl get pods))",
                 Line::Capture { name: "pods".into(), list: true, command: "kubectl get pods".into() },
             ),
         ] {
             assert_eq!(parse(line), Ok(parsed), "{line}");
         }
-        for wrong in ["", "rm -rf /", "sleep long", "node start zero", "kill", "x=$(date)", "kubectl get 'pods"] {
+        for wrong in [
+            "",
+            "rm -rf /",
+            "sleep long",
+            "node start zero",
+            "kill",
+            "x=$(date)",
+            "kubectl get 'pods",
+            "kubectl get pods | rm",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn sed_replaces_numbers() {
-        let words = vec![r#"s/"v": "[0-9]*"/"v": "1"/"#.to_owned()];
-        assert_eq!(sed("  \"v\": \"42\",\nx", &words), "  \"v\": \"1\",\nx\n");
     }
 }
