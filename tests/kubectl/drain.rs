@@ -49,6 +49,10 @@ fn a_drain_looks_evicts_and_waits() {
     assert_eq!(distinct, want, "{calls:#?}");
     shows(&mut shell, "kubectl drain node-1", &["node/node-1 already cordoned", "node/node-1 drained"]);
     shows(&mut shell, "kubectl uncordon node-1", &["node/node-1 uncordoned"]);
+    let help = "See 'kubectl drain -h' for help and examples";
+    shows(&mut shell, "kubectl drain", &["error: USAGE: drain NODE [flags]", help]);
+    let both = "error: cannot specify both a node name and a --selector option";
+    shows(&mut shell, "kubectl drain node-1 --selector=a=b", &[both, help]);
 }
 
 /// A call without what is generated in a name, and without its query.

@@ -189,6 +189,14 @@ fn tainted(node: &Value, changes: &[String], args: &Args) -> Result<(Vec<Value>,
 
 /// The nodes that a command line names, or selects.
 pub(super) async fn nodes(verb: &str, args: &Args, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
+    let wrong = match (args.words.is_empty(), args.has("selector")) {
+        (true, false) => Some(format!("USAGE: {verb} NODE [flags]")),
+        (false, true) => Some("error: cannot specify both a node name and a --selector option".to_owned()),
+        _ => None,
+    };
+    if let Some(wrong) = wrong {
+        return Err(Failure::text(format!("{wrong}\nSee 'kubectl {verb} -h' for help and examples")));
+    }
     let words: Vec<String> = std::iter::once("node".to_owned()).chain(args.words.iter().cloned()).collect();
     let found = cx.objects(verb, &words, args).await?;
     Ok(found.into_iter().map(|(_, node)| node).collect())
