@@ -75,7 +75,7 @@ fn fields_that_a_definition_names_can_be_selected_by() {
             ("kubectl delete ct --field-selector spec.image=y", "crontab.stable.example.com \"c\" deleted"),
             (
                 "kubectl get ct --field-selector spec.cronSpec=x",
-                "Error from server (BadRequest): field label not supported: spec.cronSpec",
+                "Error from server (BadRequest): Unable to find \"stable.example.com/v1, Resource=crontabs\" that match label selector \"\", field selector \"spec.cronSpec=x\": field label not supported: spec.cronSpec",
             ),
         ],
     );

@@ -91,7 +91,6 @@ const SCRIPT: &[(&str, &str)] = &[
     ),
     ("kubectl delete pod once --grace-period=0 --force --wait=false", "*pod \"once\" force deleted"),
     ("kubectl get pod a/b c", "error: there is no need to specify a resource type as a separate argument…"),
-    ("kubectl get", "error: You must specify the type of resource to get.…"),
     ("kubectl get pods --colour", "error: unknown flag: --colour\nSee 'kubectl get --help' for usage."),
     ("kubectl get pods -o", "error: flag needs an argument: --output…"),
     ("kubectl get pods -o shiny", "error: unable to match a printer suitable for the output format \"shiny\"…"),

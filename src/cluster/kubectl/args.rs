@@ -141,10 +141,22 @@ pub struct Target {
     pub name: Option<String>,
 }
 
+/// `missingResourceError` of the builder.
+const NOTHING_NAMED: &str = "You must provide one or more resources by argument or filename.
+Example resource specifications include:
+   '-f rsrc.yaml'
+   '--filename=rsrc.json'
+   '<resource> <name>'
+   '<resource>'";
+const NO_RESOURCE: &str = "one or more resources must be specified as <resource> <name> or <resource>/<name>";
+
 /// Reads `TYPE/NAME …`, `TYPE NAME …` or `TYPE,TYPE`. Mirrors `resource.Builder.ResourceTypeOrNameArgs`.
 pub fn targets(verb: &str, words: &[String], known: &Discovery) -> Result<Vec<Target>, Failure> {
     let Some(first) = words.first() else {
-        return Err(Failure::text(format!("You must specify the type of resource to {verb}.")));
+        return Err(Failure::text(match verb {
+            "annotate" | "label" | "set" => NO_RESOURCE,
+            _ => NOTHING_NAMED,
+        }));
     };
     if words.iter().any(|word| word.contains('/')) {
         return words.iter().map(|word| slashed(word, known)).collect();

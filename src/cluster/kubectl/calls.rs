@@ -220,6 +220,31 @@ impl Kubectl {
         self.send_for_object(self.request(Verb::Get, kind, namespace, name, Body::None)).await
     }
 
+    /// LIST of what a command line selects. Mirrors `resource.Selector.Visit`, which says what it was that could not be
+    /// listed.
+    pub async fn select(&self, kind: Kind, namespace: &str, options: Options) -> Result<Listed, Failure> {
+        let (labels, fields) = (options.label_selector.clone(), options.field_selector.clone());
+        self.list(kind, namespace, options).await.map_err(|fault| match fault {
+            Failure::Server { mut status, context }
+                if matches!(status.reason, Reason::BadRequest | Reason::NotFound) =>
+            {
+                let info = kind.info();
+                let version = info.api_version.rsplit('/').next().unwrap_or_default();
+                let what = format!("\"{}/{version}, Resource={}\"", info.group, info.plural);
+                let message = match (labels.is_empty(), fields.is_empty()) {
+                    (true, true) => format!("Unable to list {what}: {}", status.message),
+                    _ => format!(
+                        "Unable to find {what} that match label selector {labels:?}, field selector {fields:?}: {}",
+                        status.message
+                    ),
+                };
+                status.message = message;
+                Failure::Server { status, context }
+            }
+            other => other,
+        })
+    }
+
     /// LIST, page by page.
     pub async fn list(&self, kind: Kind, namespace: &str, options: Options) -> Result<Listed, Failure> {
         let mut listed = Listed { items: Vec::new(), revision: 0 };

@@ -9,6 +9,7 @@ use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, Query, plain_options, write_options};
 use crate::cluster::kubectl::print::fields::{flag, int, list, text};
 use crate::object::patch::{diff_merge, diff_strategic};
+use crate::object::selector::names::check_label_key;
 use crate::object::status::Reason;
 use crate::object::{Kind, versions};
 
@@ -52,7 +53,7 @@ impl Kubectl {
                 }
                 Some(name) => objects.push((kind, self.get(kind, namespace, &name).await?)),
                 None if all => {
-                    let listed = self.list(kind, namespace, selection(args)).await?;
+                    let listed = self.select(kind, namespace, selection(args)).await?;
                     objects.extend(listed.items.into_iter().map(|object| (kind, object)));
                 }
                 None => return Err(Failure::text("resource(s) were provided, but no name was specified")),
@@ -159,8 +160,12 @@ fn tainted(node: &Value, changes: &[String], args: &Args) -> Result<(Vec<Value>,
             removed = true;
             continue;
         }
-        let wrong = || Failure::text(format!("invalid taint spec: {change}, expected key=value:Effect"));
-        let (pair, effect) = change.split_once(':').ok_or_else(wrong)?;
+        let Some((pair, effect)) = change.split_once(':') else {
+            // Without an effect all of it is the key.
+            let problems = check_label_key(change);
+            let why = if problems.is_empty() { String::new() } else { format!(", {}", problems.join("; ")) };
+            return Err(Failure::text(format!("invalid taint spec: {change}{why}")));
+        };
         if !matches!(effect, "NoSchedule" | "PreferNoSchedule" | "NoExecute") {
             return Err(Failure::text(format!("invalid taint effect: {effect}, unsupported taint effect")));
         }

@@ -1,6 +1,6 @@
 //! `delete`: DELETE of each object, and then wait until each is gone.
 
-use super::get::selection;
+use super::get::{all_or_named, selection};
 use crate::apiserver::request::{DeleteOptions, Propagation};
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
@@ -143,11 +143,13 @@ async fn victims(args: &Args, cx: &Kubectl) -> Result<(Vec<Victim>, Vec<Failure>
     }
     let mut victims = Vec::new();
     let mut failed = Vec::new();
-    for Target { kind, name } in cx.targets("delete", &args.words).await? {
+    let targets = cx.targets("delete", &args.words).await?;
+    all_or_named(&targets, args)?;
+    for Target { kind, name } in targets {
         match name {
             Some(name) => victims.push((kind, namespace.to_owned(), name)),
             None if args.is_on("all") || args.has("selector") || args.has("field-selector") => {
-                match cx.list(kind, namespace, selection(args)).await {
+                match cx.select(kind, namespace, selection(args)).await {
                     Ok(listed) => victims.extend(listed.items.iter().map(|o| {
                         let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(o, path));
                         (kind, namespace.to_owned(), name.to_owned())

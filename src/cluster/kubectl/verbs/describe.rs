@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::get::{fetch, wanted};
+use super::get::{SUGGESTION, fetch, wanted};
 use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
@@ -15,6 +15,9 @@ use crate::object::Kind;
 
 /// `kubectl describe`.
 pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    if args.words.is_empty() && !args.has("filename") {
+        return Err(Failure::text(format!("You must specify the type of resource to describe. {SUGGESTION}\n")));
+    }
     let with_events = args.value("show-events") != "false";
     let mut first = true;
     let mut failed = Vec::new();

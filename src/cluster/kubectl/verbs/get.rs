@@ -12,10 +12,20 @@ use crate::cluster::kubectl::print::table::{Look, table};
 use crate::cluster::kubectl::print::{Output, jsonpath, print, tabs};
 use crate::object::Kind;
 
+/// Mirrors `SuggestAPIResources`.
+pub(super) const SUGGESTION: &str = "Use \"kubectl api-resources\" for a complete list of supported resources.";
+
 /// `kubectl get`.
 pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.is_on("watch") || args.is_on("watch-only") {
         return super::watch::watch(args, cx).await;
+    }
+    if args.words.is_empty() && !args.has("filename") {
+        cx.complain(format!("You must specify the type of resource to get. {SUGGESTION}\n"));
+        return Err(Failure::text(
+            "Required resource not specified.\nUse \"kubectl explain <resource>\" for a detailed description of that \
+             resource (e.g. kubectl explain pods).\nSee 'kubectl get -h' for help and examples",
+        ));
     }
     let output = cx.output(args)?.without_titles(args.is_on("no-headers"));
     let mut groups: Vec<(Kind, Vec<Value>)> = Vec::new();
@@ -47,13 +57,28 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 /// What the words or the manifests of a command name.
 pub(super) async fn wanted(verb: &str, args: &Args, cx: &Kubectl) -> Result<Vec<Target>, Failure> {
     if !args.has("filename") {
-        return cx.targets(verb, &args.words).await;
+        let targets = cx.targets(verb, &args.words).await?;
+        all_or_named(&targets, args)?;
+        return Ok(targets);
     }
     let of = |m: &crate::cluster::manifest::Manifest| Target {
         kind: m.kind,
         name: Some(text(&m.object, "metadata.name").to_owned()),
     };
     Ok(cx.manifests(verb, args).await?.iter().map(of).collect())
+}
+
+/// Names and selectors do not go together. Mirrors `visitBySelector`.
+pub(super) fn all_or_named(targets: &[Target], args: &Args) -> Result<(), Failure> {
+    let selects = ["selector", "field-selector"].iter().any(|flag| !args.value(flag).trim().is_empty());
+    let selects = selects || args.is_on("all");
+    if !selects || targets.iter().all(|target| target.name.is_none()) {
+        return Ok(());
+    }
+    Err(Failure::text(match args.words.iter().any(|word| word.contains('/')) {
+        true => "selectors and the all flag cannot be used when passing resource/name arguments",
+        false => "name cannot be provided when a selector is specified",
+    }))
 }
 
 /// The objects of one target: GET of a name, LIST of all.
@@ -64,7 +89,7 @@ pub(super) async fn fetch(target: &Target, args: &Args, cx: &Kubectl) -> Result<
         Some(name) if !part.is_empty() => Ok(vec![part_of(target.kind, namespace, name, part, cx).await?]),
         None if !part.is_empty() => Err(Failure::text("subresource cannot be used when bulk resources are specified")),
         Some(name) => Ok(vec![cx.get(target.kind, namespace, name).await?]),
-        None => Ok(cx.list(target.kind, namespace, in_chunks(args)?).await?.items),
+        None => Ok(cx.select(target.kind, namespace, in_chunks(args)?).await?.items),
     }
 }
 
@@ -103,11 +128,17 @@ fn sort(groups: &mut [(Kind, Vec<Value>)], path: &str) -> Result<(), Failure> {
         return Ok(());
     }
     for (_, objects) in groups {
-        let mut keyed = Vec::new();
+        let mut keyed: Vec<(Option<(f64, String)>, Value)> = Vec::new();
         for object in objects.drain(..) {
             let found = jsonpath::find(path, &object).map_err(Failure::text)?;
             let key = found.first().map(|value| sort_key(value));
             keyed.push((key, object));
+        }
+        if !keyed.is_empty() && keyed.iter().all(|(key, _)| key.is_none()) {
+            let path = path.trim_start_matches('{').trim_end_matches('}').trim_start_matches('.');
+            return Err(Failure::text(format!(
+                "couldn't find any field with path \"{{.{path}}}\" in the list of objects"
+            )));
         }
         keyed.sort_by(|(a, _), (b, _)| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
         objects.extend(keyed.into_iter().map(|(_, object)| object));

@@ -104,14 +104,33 @@ async fn status(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Result
         Kind::StatefulSet => rollout_sets::stateful_set_progress,
         _ => progress_of,
     };
-    let mut progress = progress_of(first);
+    let revision = args.number("revision")?.unwrap_or(0);
+    if revision < 0 {
+        return Err(Failure::text(format!("revision must be a positive integer: {revision}")));
+    }
+    let wanted = move |object: &Value| runs(kind, object, revision).and_then(|()| progress_of(object));
+    let mut progress = wanted(first);
     loop {
         let (line, done) = progress.map_err(Failure::text)?;
         cx.line(line);
         if done || args.value("watch") == "false" {
             return Ok(());
         }
-        progress = progress_of(&next_state(&events).await?);
+        progress = wanted(&next_state(&events).await?);
+    }
+}
+
+/// Whether a Deployment is at the revision that `--revision` asks for; of others nobody asks.
+fn runs(kind: Kind, object: &Value, revision: i64) -> Result<(), String> {
+    if revision == 0 || kind != Kind::Deployment {
+        return Ok(());
+    }
+    let running = annotation(object, REVISION);
+    let name = text(object, "metadata.name");
+    match running.parse::<i64>() {
+        Ok(running) if running == revision => Ok(()),
+        Ok(running) => Err(format!("desired revision ({revision}) is different from the running revision ({running})")),
+        Err(_) => Err(format!("cannot get the revision of deployment {name:?}: {running}")),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::object::{Kind, patch};
 /// `kubectl run`.
 pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let [name, words @ ..] = args.words.as_slice() else {
-        return Err(Failure::text("NAME is required for run"));
+        return Err(Failure::text("NAME is required for run\nSee 'kubectl run -h' for help and examples"));
     };
     if args.value("image").is_empty() {
         return Err(Failure::text("required flag(s) \"image\" not set"));

@@ -65,7 +65,16 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         other => (other, names),
     };
     let [name] = names else {
-        return Err(Failure::text(format!("exactly one NAME is required, got {}", names.len())));
+        let full = match what {
+            "deploy" => "deployment",
+            "ns" => "namespace",
+            "sa" => "serviceaccount",
+            "cm" => "configmap",
+            "cj" => "cronjob",
+            other => other,
+        };
+        let help = format!("See 'kubectl create {full} -h' for help and examples");
+        return Err(Failure::text(format!("exactly one NAME is required, got {}\n{help}", names.len())));
     };
     if what == "token" {
         return token(name, args, cx).await;
