@@ -1,7 +1,10 @@
 //! The timeline of a scenario: lines as one would type them into a shell, run one after another.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 
 use crate::engine::Memory;
@@ -12,6 +15,9 @@ use super::kubectl::{self, Kubectl};
 
 /// Every second of a cluster's has heartbeats in it: nobody waits for more of them.
 const SLEEP_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// What `timeout` ends with when it has ended a command.
+const TIMED_OUT: u8 = 124;
 
 /// One line, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +70,7 @@ pub fn parse(line: &str) -> Result<Line, String> {
         }
         ["curl" | "ping" | "nslookup", ..] => network(&words),
         ["exec", rest @ ..] => Ok(Line::Pipe(vec![owned(&[&["kubectl", "exec"], rest].concat())])),
-        ["kubectl", ..] => pipe(line),
+        ["kubectl", ..] | ["timeout", _, "kubectl", ..] => pipe(line),
         [other, ..] => {
             let faults: Vec<&str> = fault::text::USAGE.iter().map(|(name, _)| *name).collect();
             Err(format!(
@@ -79,13 +85,40 @@ pub fn parse(line: &str) -> Result<Line, String> {
 /// kubectl commands, and what goes over their text.
 fn pipe(line: &str) -> Result<Line, String> {
     let commands: Vec<Vec<String>> = line.split(" | ").map(split).collect::<Result<_, _>>()?;
-    let known = |name: &&str| *name == "kubectl" || filters::NAMES.contains(name);
+    let known = |name: &&str| matches!(*name, "kubectl" | "timeout") || filters::NAMES.contains(name);
+    let wrong = |words: &&Vec<String>| words.first().is_some_and(|name| name == "timeout") && limited(words).is_none();
+    if let Some(words) = commands.iter().find(wrong) {
+        return Err(format!("write timeout SECONDS kubectl …, not: {}", words.join(" ")));
+    }
     match commands.iter().map(|words| words.first().map_or("", String::as_str)).find(|name| !known(name)) {
         Some(other) => {
             Err(format!("a timeline pipes through kubectl, {}, not through {other:?}", filters::NAMES.join(", ")))
         }
         None => Ok(Line::Pipe(commands)),
     }
+}
+
+/// `timeout SECONDS kubectl …`: how long it may take, and the command.
+fn limited(words: &[String]) -> Option<(Duration, &[String])> {
+    match words {
+        [timeout, seconds, command @ ..] if timeout == "timeout" && command.first()? == "kubectl" => {
+            let seconds = seconds.trim_end_matches('s').parse().ok()?;
+            Some((Duration::try_from_secs_f64(seconds).ok()?, command))
+        }
+        _ => None,
+    }
+}
+
+/// Runs a command for so long at most. Where the time is over it ends, with the code that `timeout` gives.
+async fn within(limit: Option<Duration>, words: &[String], kubectl: &Kubectl) -> u8 {
+    let mut command = pin!(kubectl::run(words, kubectl));
+    let Some(limit) = limit else { return command.await };
+    let mut time = pin!(kubectl.sleep(limit));
+    poll_fn(|context| match command.as_mut().poll(context) {
+        Poll::Ready(code) => Poll::Ready(code),
+        Poll::Pending => time.as_mut().poll(context).map(|()| TIMED_OUT),
+    })
+    .await
 }
 
 /// `fake-node` and `fake-file` are the same where a real cluster's are meant to be stood in for.
@@ -286,12 +319,13 @@ impl Runner {
         let mut text = String::new();
         for (i, words) in commands.iter().enumerate() {
             let words: Vec<String> = words.iter().map(|word| self.expand(word)).collect();
+            let (limit, words) = limited(&words).map_or((None, &words[..]), |(limit, words)| (Some(limit), words));
             match words.split_first() {
                 Some((first, rest)) if first == "kubectl" => {
                     let alone = commands.len() == 1;
                     let mut kubectl = if alone && i == 0 { self.kubectl() } else { self.kubectl().apart() };
                     kubectl.stdin = std::mem::take(&mut text);
-                    if kubectl::run(rest, &kubectl).await != 0 {
+                    if within(limit, rest, &kubectl).await != 0 {
                         self.failures.set(self.failures.get() + 1);
                     }
 
@@ -317,11 +351,12 @@ impl Runner {
         let mut text = String::new();
         for words in commands {
             let words: Vec<String> = words.iter().map(|word| self.expand(word)).collect();
+            let (limit, words) = limited(&words).map_or((None, &words[..]), |(limit, words)| (Some(limit), words));
             match words.split_first() {
                 Some((first, rest)) if first == "kubectl" => {
                     let mut kubectl = self.kubectl().apart();
                     kubectl.stdin = std::mem::take(&mut text);
-                    kubectl::run(rest, &kubectl).await;
+                    within(limit, rest, &kubectl).await;
                     text = kubectl.stdout.take();
                 }
                 Some((first, rest)) => text = filters::run(first, &text, rest),
@@ -392,6 +427,10 @@ mod tests {
                 },
             ),
             (
+                "timeout 3 kubectl get pods -w | tail -1",
+                Line::Pipe(vec![owned(&["timeout", "3", "kubectl", "get", "pods", "-w"]), owned(&["tail", "-1"])]),
+            ),
+            (
                 "pods=($(kubectl get pods))",
                 Line::Capture { name: "pods".into(), list: true, command: "kubectl get pods".into() },
             ),
@@ -407,6 +446,8 @@ mod tests {
             "x=$(date)",
             "kubectl get 'pods",
             "kubectl get pods | rm",
+            "timeout kubectl get pods",
+            "timeout 5 rm",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

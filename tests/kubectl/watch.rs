@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use kubestep::bugs;
+use kubestep::cluster::scenario::Scenario;
+
 use crate::shell::Shell;
 
 /// What a line shows, each line cut off behind its first columns.
@@ -52,4 +55,24 @@ fn what_is_there_at_first_is_one_table() {
     shell.line("kubectl create configmap with-a-long-name");
     let shown = shell.line("kubectl get cm -w --output-watch-events");
     assert_eq!(shown.lines().next().unwrap(), "EVENT   NAME               DATA   AGE");
+}
+
+#[test]
+fn a_timeline_ends_a_watch_when_its_time_is_over() {
+    const LINES: &str = "title: watch\nnamespace: watch\ntimeline:\n- kubectl run web --image=nginx:1.27\n\
+        - timeout 3 kubectl get pods -w\n- kubectl get pods -o name | wc -l\n\
+        - name=$(kubectl get pods -o name | head -1)\n- kubectl get $name | grep -c Running\n";
+    let mut cluster = bugs::cluster(&Scenario::parse("watch", LINES).expect("it is well formed"));
+    let start = cluster.engine.now();
+    while !cluster.is_quiet() {
+        cluster.step().expect("lines are left");
+    }
+    let took = cluster.engine.now() - start;
+    assert!((3..10).contains(&took.as_secs()), "{took:?}");
+    let shown = cluster.kubectl.output.take();
+    let lines: Vec<&str> = shown.lines().filter(|line| !line.starts_with('$') && !line.is_empty()).collect();
+    assert_eq!(lines[0], "pod/web created", "{shown}");
+    assert!(lines[2].contains("Pending") || lines[2].contains("ContainerCreating"), "{shown}");
+    assert!(lines[lines.len() - 3].contains("Running"), "{shown}");
+    assert_eq!(lines[lines.len() - 2..], ["1", "1"], "{shown}");
 }
