@@ -9,7 +9,8 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::{
     Container, EmptyDirVolumeSource, Endpoints, LimitRange, Namespace, PersistentVolume, PersistentVolumeClaim,
-    PodSecurityContext, PodSpec, Probe, ReplicationController, ResourceRequirements, Secret, Service, Volume,
+    PodSecurityContext, PodSpec, PodTemplate, Probe, ReplicationController, ResourceRequirements, Secret, Service,
+    Volume,
 };
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
@@ -42,6 +43,7 @@ pub fn set_defaults(object: &mut Object) {
         Object::Deployment(deployment) => change(deployment, deployment_defaults),
         Object::ReplicaSet(set) => change(set, replica_set_defaults),
         Object::ReplicationController(controller) => change(controller, replication_controller_defaults),
+        Object::PodTemplate(template) => change(template, pod_template_defaults),
         Object::DaemonSet(set) => change(set, workloads::daemon_set),
         Object::StatefulSet(set) => change(set, workloads::stateful_set),
         Object::Job(job) => change(job, workloads::job),
@@ -254,6 +256,12 @@ fn deployment_defaults(deployment: &mut Deployment) {
         or(&mut rolling.max_surge, IntOrString::String("25%".into()));
     }
     if let Some(pod) = &mut spec.template.spec {
+        pod_spec_defaults(pod);
+    }
+}
+
+fn pod_template_defaults(template: &mut PodTemplate) {
+    if let Some(pod) = template.template.as_mut().and_then(|template| template.spec.as_mut()) {
         pod_spec_defaults(pod);
     }
 }

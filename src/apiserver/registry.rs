@@ -59,6 +59,10 @@ pub fn prefix(kind: Kind) -> &'static str {
         ValidatingWebhookConfiguration => "validatingwebhookconfigurations",
         CustomResourceDefinition => "apiextensions.k8s.io/customresourcedefinitions",
         RuntimeClass => "runtimeclasses",
+        PodTemplate => "podtemplates",
+        CSIStorageCapacity => "csistoragecapacities",
+        ResourceClaim => "resourceclaims",
+        ResourceClaimTemplate => "resourceclaimtemplates",
     }
 }
 

@@ -194,6 +194,7 @@ pub fn prepare_for_update(new: &mut Object, old: &Object, custom: Option<&Versio
             keep(new, |n| &mut n.status, &old.status);
             new.spec != old.spec
         }
+        (Object::PodTemplate(new), Object::PodTemplate(old)) => new.template != old.template,
         (Object::PodDisruptionBudget(new), Object::PodDisruptionBudget(old)) => {
             keep(new, |n| &mut n.status, &old.status);
             new.spec != old.spec

@@ -210,7 +210,9 @@ use k8s_openapi::api::{
     coordination::v1 as coordination, core::v1 as core, node::v1 as node,
 };
 use k8s_openapi::api::{discovery::v1 as discovery, networking::v1 as networking, policy::v1 as policy};
-use k8s_openapi::api::{rbac::v1 as rbac, scheduling::v1 as scheduling, storage::v1 as storage};
+use k8s_openapi::api::{
+    rbac::v1 as rbac, resource::v1 as resource, scheduling::v1 as scheduling, storage::v1 as storage,
+};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
 
 kinds! {
@@ -259,6 +261,10 @@ kinds! {
     ValidatingWebhookConfiguration: admission::ValidatingWebhookConfiguration, "validatingwebhookconfigurations", false, [];
     CustomResourceDefinition: apiextensions::CustomResourceDefinition, "customresourcedefinitions", false, ["crd", "crds"];
     RuntimeClass: node::RuntimeClass, "runtimeclasses", false, [];
+    PodTemplate: core::PodTemplate, "podtemplates", true, [];
+    CSIStorageCapacity: storage::CSIStorageCapacity, "csistoragecapacities", true, [];
+    ResourceClaim: resource::ResourceClaim, "resourceclaims", true, [];
+    ResourceClaimTemplate: resource::ResourceClaimTemplate, "resourceclaimtemplates", true, [];
 }
 
 impl Object {

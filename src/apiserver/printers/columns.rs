@@ -169,6 +169,10 @@ pub fn layout(kind: Kind, discovery: &Discovery) -> Layout<'_> {
         Kind::CSIDriver => layout!(storage::driver_cells, NAME, boolean("AttachRequired"),
             boolean("PodInfoOnMount"), boolean("StorageCapacity"), column("TokenRequests"), boolean("RequiresRepublish"),
             column("Modes"), column("Age")),
+        Kind::CSIStorageCapacity => layout!(|o, _| cells![name(o), text(o, "storageClassName"), text(o, "capacity")],
+            NAME, column("StorageClassName"), column("Capacity")),
+        Kind::PodTemplate => layout!(workloads::pod_template_cells, NAME, column("Containers"), column("Images"),
+            column("Pod Labels")),
         Kind::CSINode => layout!(storage::driver_node_cells, NAME, column("Drivers"), column("Age")),
         _ => layout!(|o, now| cells![name(o), created(o, now)], NAME, column("Age")),
     };

@@ -49,6 +49,11 @@ pub(super) fn revision_cells(revision: &Value, now: Timestamp) -> Vec<Value> {
     cells![name(revision), controller, int(revision, "revision"), created(revision, now)]
 }
 
+pub(super) fn pod_template_cells(object: &Value, _: Timestamp) -> Vec<Value> {
+    let (containers, images) = containers(object, "template");
+    cells![name(object), containers, images, labels(object, "template.metadata.labels")]
+}
+
 pub(super) fn job_cells(job: &Value, now: Timestamp) -> Vec<Value> {
     let (containers, images) = containers(job, TEMPLATE);
     cells![

@@ -114,7 +114,7 @@ pub(crate) fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> 
 }
 
 /// Kinds without a status, or without an endpoint for it.
-const STATUSLESS: [&str; 22] = [
+const STATUSLESS: [&str; 25] = [
     "ConfigMap",
     "Secret",
     "ServiceAccount",
@@ -137,6 +137,9 @@ const STATUSLESS: [&str; 22] = [
     "ValidatingAdmissionPolicyBinding",
     "MutatingWebhookConfiguration",
     "ValidatingWebhookConfiguration",
+    "PodTemplate",
+    "CSIStorageCapacity",
+    "ResourceClaimTemplate",
 ];
 
 #[cfg(test)]

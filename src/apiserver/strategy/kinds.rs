@@ -14,6 +14,7 @@ pub(super) fn counts_generations(kind: Kind) -> bool {
             | Kind::StatefulSet
             | Kind::Job
             | Kind::CronJob
+            | Kind::PodTemplate
             | Kind::EndpointSlice
             | Kind::IPAddress
             | Kind::ServiceCIDR
@@ -38,6 +39,7 @@ pub fn allow_unconditional_update(kind: Kind) -> bool {
             | Kind::RuntimeClass
             | Kind::CSIDriver
             | Kind::CSINode
+            | Kind::CSIStorageCapacity
             | Kind::VolumeAttachment
             | Kind::PodDisruptionBudget
             | Kind::ValidatingAdmissionPolicy
@@ -85,6 +87,10 @@ pub fn returns_object_on_delete(kind: Kind) -> bool {
             | Kind::VolumeAttachment
             | Kind::CSIDriver
             | Kind::CSINode
+            | Kind::CSIStorageCapacity
+            | Kind::PodTemplate
+            | Kind::ResourceClaim
+            | Kind::ResourceClaimTemplate
     )
 }
 

@@ -76,6 +76,7 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::DaemonSet(set) => sets::daemon_set(&mut problems, set),
         Object::StatefulSet(set) => sets::stateful_set(&mut problems, set),
         Object::ControllerRevision(revision) => sets::controller_revision(&mut problems, revision),
+        Object::PodTemplate(template) => workload::pod_template_object(&mut problems, template),
         Object::Job(job) => job::job(&mut problems, job),
         Object::CronJob(job) => job::cron_job(&mut problems, job),
         Object::Service(service) => service::service(&mut problems, service),
@@ -95,6 +96,8 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::VolumeAttachment(attachment) => storage::attachment(&mut problems, attachment),
         Object::CSIDriver(driver) => storage::driver(&mut problems, driver),
         Object::CSINode(node) => storage::node(&mut problems, node),
+        Object::CSIStorageCapacity(capacity) => storage::capacity(&mut problems, capacity),
+        Object::ResourceClaim(_) | Object::ResourceClaimTemplate(_) => no_devices(&mut problems),
         Object::Endpoints(there) => endpoints::endpoints(&mut problems, there),
         Object::EndpointSlice(slice) => endpoints::endpoint_slice(&mut problems, slice),
         Object::IPAddress(address) => endpoints::ip_address(&mut problems, address),
@@ -122,6 +125,12 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
     problems.0
 }
 
+/// Devices are not handed out here: no driver tells of any. The kinds are served so that they can be listed, and so that a
+/// Namespace is emptied of them.
+fn no_devices(problems: &mut Problems) {
+    problems.forbidden(&field::Path::new("spec").child("devices"), "this cluster has no devices to claim");
+}
+
 /// What is wrong with a change.
 pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
     let mut problems = Problems::default();
@@ -137,6 +146,10 @@ pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> 
         (Object::StatefulSet(new), Object::StatefulSet(old)) => sets::stateful_set_update(&mut problems, new, old),
         (Object::ControllerRevision(new), Object::ControllerRevision(old)) => {
             sets::controller_revision_update(&mut problems, new, old);
+        }
+        (Object::PodTemplate(new), _) => workload::pod_template_object(&mut problems, new),
+        (Object::CSIStorageCapacity(new), Object::CSIStorageCapacity(old)) => {
+            storage::capacity_update(&mut problems, new, old);
         }
         (Object::Job(new), Object::Job(old)) => job::job_update(&mut problems, new, old),
         (Object::CronJob(new), Object::CronJob(old)) => job::cron_job_update(&mut problems, new, old),

@@ -7,12 +7,14 @@
 use k8s_openapi::api::core::v1::{
     PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec,
 };
-use k8s_openapi::api::storage::v1::{CSIDriver, CSINode, StorageClass, VolumeAttachment};
+use k8s_openapi::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::object::quantity::Amount;
 use crate::object::selector::names::{check_label_key, check_subdomain};
 
+use super::container::quantity_of;
 use super::diff;
 use super::field::{Json, Path, Problems, Shown};
 use super::metadata::label_selector;
@@ -299,6 +301,29 @@ pub fn driver_update(problems: &mut Problems, new: &CSIDriver, old: &CSIDriver) 
     problems.immutable(&path, &new.spec.attach_required, &old.spec.attach_required, shown);
     let (path, shown) = (SPEC.child("volumeLifecycleModes"), |modes: &_| Json(modes).shown());
     problems.immutable(&path, &new.spec.volume_lifecycle_modes, &old.spec.volume_lifecycle_modes, shown);
+}
+
+/// Mirrors `ValidateCSIStorageCapacity`.
+pub fn capacity(problems: &mut Problems, capacity: &CSIStorageCapacity) {
+    if let Some(topology) = &capacity.node_topology {
+        label_selector(problems, &Path::new("nodeTopology"), topology);
+    }
+    let class = capacity.storage_class_name.as_str();
+    problems.all_invalid(&Path::new("storageClassName"), class, check_subdomain(class));
+    for (field, amount) in [("capacity", &capacity.capacity), ("maximumVolumeSize", &capacity.maximum_volume_size)] {
+        if let Some(amount) = amount {
+            quantity_of(problems, &Path::new(field), "storage", amount);
+        }
+    }
+}
+
+/// What may not change in a capacity: whose it is.
+pub fn capacity_update(problems: &mut Problems, new: &CSIStorageCapacity, old: &CSIStorageCapacity) {
+    capacity(problems, new);
+    let shown = |topology: &Option<LabelSelector>| Json(topology).shown();
+    problems.immutable(&Path::new("nodeTopology"), &new.node_topology, &old.node_topology, shown);
+    let (path, shown) = (Path::new("storageClassName"), |name: &String| format!("{name:?}"));
+    problems.immutable(&path, &new.storage_class_name, &old.storage_class_name, shown);
 }
 
 /// Mirrors `ValidateCSINode`.

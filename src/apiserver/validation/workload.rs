@@ -5,7 +5,7 @@ use k8s_openapi::api::apps::v1::{
     Deployment, DeploymentSpec, DeploymentStatus, DeploymentStrategy, ReplicaSet, ReplicaSetSpec, ReplicaSetStatus,
 };
 use k8s_openapi::api::core::v1::{
-    PodTemplateSpec, ReplicationController, ReplicationControllerSpec, ReplicationControllerStatus,
+    PodTemplate, PodTemplateSpec, ReplicationController, ReplicationControllerSpec, ReplicationControllerStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -136,6 +136,12 @@ pub(super) fn not_selected(problems: &mut Problems, template: &Path, labels: Opt
 pub(super) fn pod_template(problems: &mut Problems, path: &Path, template: &PodTemplateSpec, owner: &str) {
     template_body(problems, path, template);
     runs_forever(problems, path, template, owner);
+}
+
+/// A template that stands for itself. Mirrors `ValidatePodTemplate`.
+pub fn pod_template_object(problems: &mut Problems, object: &PodTemplate) {
+    let empty = PodTemplateSpec::default();
+    template_body(problems, &Path::new("template"), object.template.as_ref().unwrap_or(&empty));
 }
 
 /// What a template must not say if its Pods are to be there always.
