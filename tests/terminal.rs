@@ -128,6 +128,23 @@ fn who_is_told_to_end_gives_the_terminal_back() {
     }
 }
 
+/// The keys that everybody's hands know: Tab, arrows, Ctrl-U, and Ctrl-D on an empty line.
+#[test]
+fn a_line_is_typed_as_in_a_shell() {
+    let Some(terminal) = Terminal::start("typing", "KUBESTEP step deployment") else { return };
+    terminal.shows("(kubestep)");
+    terminal.keys(&["who node/", "Tab"]);
+    terminal.shows("(kubestep) who node/node-");
+    terminal.keys(&["Tab"]);
+    terminal.shows("node/node-1 node/node-2 node/node-3");
+    terminal.keys(&["C-u", "stap 3", "Left", "Left", "Left", "BSpace", "e", "F1", "Enter"]);
+    terminal.shows("replicaset informer in kube-scheduler");
+    terminal.keys(&["nonsense", "C-u", "Up", "Home", "C-k", "why", "Enter"]);
+    terminal.shows("you typed: kubectl apply");
+    terminal.keys(&["C-d"]);
+    terminal.shows("ended with 0");
+}
+
 /// The full screen has the colours of the prompt, and none where they are not wanted.
 #[test]
 fn colours_are_as_the_user_wants_them() {

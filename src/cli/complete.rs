@@ -8,60 +8,76 @@ use crate::object::{Kind, explain};
 
 use super::commands;
 
-/// The line with its last word completed; None if nothing fits.
+/// So many candidates are told.
+const CANDIDATES: usize = 100;
+
+/// The line with its last word completed by the first that fits; None if nothing does.
 pub fn complete(session: &Session, input: &str) -> Option<String> {
+    candidates(session, input).into_iter().next()
+}
+
+/// All lines that this one may become with its last word completed.
+pub fn candidates(session: &Session, input: &str) -> Vec<String> {
     match input.rsplit_once(' ') {
-        None if input.is_empty() => None,
-        None => commands::names().find(|name| name.starts_with(input)).map(str::to_owned),
-        Some((head, tail)) => last_word(session, head, tail).map(|word| format!("{head} {word}")),
+        None if input.is_empty() => Vec::new(),
+        None => commands::names().filter(|name| name.starts_with(input)).map(str::to_owned).collect(),
+        Some((head, tail)) => {
+            last_words(session, head, tail).into_iter().map(|word| format!("{head} {word}")).collect()
+        }
     }
 }
 
-fn last_word(session: &Session, head: &str, tail: &str) -> Option<String> {
+fn last_words(session: &Session, head: &str, tail: &str) -> Vec<String> {
     // `pod/we`: the kind is part of the word.
     if let Some((kind, name)) = tail.split_once('/')
         && let Some(known) = Kind::from_word(kind)
     {
-        return object(session, known, name).map(|name| format!("{kind}/{name}"));
+        return objects(session, known, name).into_iter().map(|name| format!("{kind}/{name}")).collect();
     }
     if tail.is_empty() {
-        return None;
+        return Vec::new();
     }
-    if head.ends_with("explain")
-        && let Some(path) = field(tail)
-    {
-        return Some(path);
+    let fields = if head.ends_with("explain") { fields(tail) } else { Vec::new() };
+    if !fields.is_empty() {
+        return fields;
     }
     let components = session.cluster.engine.actors().map(|(_, actor)| actor.name());
-    if let Some(name) = components.into_iter().find(|name| name.starts_with(tail)) {
-        return Some(name.to_owned());
+    let components: Vec<String> =
+        components.filter(|name| name.starts_with(tail)).take(CANDIDATES).map(str::to_owned).collect();
+    if !components.is_empty() {
+        return components;
     }
     let kinds: Vec<Kind> = head.split(' ').filter_map(Kind::from_word).collect();
     let kinds = if kinds.is_empty() { Kind::ALL } else { kinds.as_slice() };
-    kinds.iter().find_map(|kind| object(session, *kind, tail))
+    kinds.iter().map(|kind| objects(session, *kind, tail)).find(|names| !names.is_empty()).unwrap_or_default()
 }
 
-/// `deploy.spec.rep`: the first field that goes on like this.
-fn field(path: &str) -> Option<String> {
-    let (around, start) = path.rsplit_once('.')?;
+/// `deploy.spec.rep`: the fields that go on like this.
+fn fields(path: &str) -> Vec<String> {
+    let Some((around, start)) = path.rsplit_once('.') else { return Vec::new() };
     let (kind, names) = around.split_once('.').unwrap_or((around, ""));
     let names: Vec<&str> = names.split('.').filter(|name| !name.is_empty()).collect();
-    let place = explain::place(Kind::from_word(kind)?, None, &names)?;
-    place.fields.iter().find(|field| field.name.starts_with(start)).map(|field| format!("{around}.{}", field.name))
+    let place = Kind::from_word(kind).and_then(|kind| explain::place(kind, None, &names));
+    let fields = place.map(|place| place.fields.clone()).unwrap_or_default();
+    let fitting = fields.iter().filter(|field| field.name.starts_with(start));
+    fitting.map(|field| format!("{around}.{}", field.name)).collect()
 }
 
-/// The first name of this kind with this prefix, in any namespace.
-fn object(session: &Session, kind: Kind, prefix: &str) -> Option<String> {
+/// The names of this kind with this prefix, in any namespace, each once.
+fn objects(session: &Session, kind: Kind, prefix: &str) -> Vec<String> {
     let store = &session.cluster.engine.api.store;
-    let first = |namespace: &str| {
+    let within = |namespace: &str| {
         let from = format!("{}{prefix}", registry::list_prefix(kind, namespace));
-        store.prefix(&from).next().map(|(_, entry)| entry.value.name().to_owned())
+        store.prefix(&from).take(CANDIDATES).map(|(_, entry)| entry.value.name().to_owned()).collect::<Vec<_>>()
     };
     if !kind.info().namespaced {
-        return first("");
+        return within("");
     }
     let namespaces = store.prefix(registry::prefix(Kind::Namespace)).map(|(_, entry)| entry.value.name());
-    namespaces.into_iter().find_map(first)
+    let mut names: Vec<String> = namespaces.flat_map(within).take(CANDIDATES).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names
 }
 
 #[cfg(test)]
@@ -88,5 +104,8 @@ mod tests {
         ] {
             assert_eq!(complete(&session, input).as_deref(), completed, "{input}");
         }
+        let nodes = ["who node/node-1", "who node/node-2", "who node/node-3"];
+        assert_eq!(candidates(&session, "who node/n"), nodes);
+        assert_eq!(candidates(&session, "br"), ["branches", "break", "breakpoints"]);
     }
 }

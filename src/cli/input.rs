@@ -2,12 +2,18 @@
 
 use std::io::{self, BufRead, Write};
 
-use dialoguer::{BasicHistory, Completion, History, Input};
+use console::{Term, measure_text_width};
+
+use super::draft::{Draft, Typed};
+use super::prompt::wrapped;
+
+/// So many lines are remembered.
+const HISTORY: usize = 500;
 
 /// A source of command lines.
 pub enum Lines {
-    /// Somebody types.
-    Prompt(Box<BasicHistory>),
+    /// Somebody types. What was typed before, the newest last.
+    Prompt(Vec<String>),
     /// A file or a pipe.
     Pipe,
 }
@@ -16,23 +22,33 @@ impl Lines {
     /// A prompt if somebody sits there, else standard input line by line.
     pub fn from_stdin(somebody: bool) -> Lines {
         match somebody {
-            true => Lines::Prompt(Box::new(BasicHistory::new().max_entries(500).no_duplicates(true))),
+            true => Lines::Prompt(Vec::new()),
             false => Lines::Pipe,
         }
     }
 
     /// Takes a line for one that was typed here before.
     pub fn remember(&mut self, line: &str) {
-        if let Lines::Prompt(history) = self {
-            history.write(&line.to_owned());
+        let Lines::Prompt(history) = self else { return };
+        if line.trim().is_empty() {
+            return;
         }
+        history.retain(|before| before != line);
+        if history.len() == HISTORY {
+            history.remove(0);
+        }
+        history.push(line.to_owned());
     }
 
-    /// The next line; None at the end of the input. `complete` is asked when Tab is pressed. An error of the kind
-    /// `Interrupted` is Ctrl-C, or another signal.
-    pub fn next(&mut self, prompt: &str, complete: &dyn Fn(&str) -> Option<String>) -> io::Result<Option<String>> {
+    /// The next line; None at the end of the input. When Tab is pressed, `candidates` says what a line may become. An error
+    /// of the kind `Interrupted` is Ctrl-C, or another signal.
+    pub fn next(&mut self, prompt: &str, candidates: &dyn Fn(&str) -> Vec<String>) -> io::Result<Option<String>> {
         match self {
-            Lines::Prompt(history) => ask(prompt, history, complete),
+            Lines::Prompt(history) => {
+                let line = ask(prompt, history, candidates)?;
+                line.iter().for_each(|line| self.remember(line));
+                Ok(line)
+            }
             Lines::Pipe => {
                 let line = read_line()?;
                 if let Some(line) = &line {
@@ -53,44 +69,90 @@ pub fn read_line() -> io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned()))
 }
 
-fn ask(
-    prompt: &str,
-    history: &mut BasicHistory,
-    complete: &dyn Fn(&str) -> Option<String>,
-) -> io::Result<Option<String>> {
-    let completion = Words(complete);
-    let asked = Input::<String>::with_theme(&Bare)
-        .with_prompt(prompt)
-        .allow_empty(true)
-        .report(true)
-        .history_with(history)
-        .completion_with(&completion)
-        .interact_text();
-    match asked {
-        Ok(line) => Ok(Some(line)),
-        Err(dialoguer::Error::IO(error)) if error.kind() == io::ErrorKind::NotConnected => Ok(None),
-        Err(dialoguer::Error::IO(error)) => Err(error),
+/// A line typed at the terminal, key by key; what is longer than the terminal is wide moves aside.
+fn ask(prompt: &str, history: &[String], candidates: &dyn Fn(&str) -> Vec<String>) -> io::Result<Option<String>> {
+    let term = Term::stderr();
+    if !term.is_term() {
+        return Ok(None);
     }
+    let mut draft = Draft::default();
+    loop {
+        draw(&term, prompt, &draft)?;
+        match draft.key(term.read_key()?, history) {
+            Typed::More => {}
+            Typed::Complete => {
+                let candidates = candidates(&draft.text());
+                complete(&term, &mut draft, &candidates)?;
+            }
+            Typed::End => return term.write_line("").map(|()| None),
+            Typed::Line => break,
+        }
+    }
+    let line = draft.text();
+    term.clear_line()?;
+    term.write_line(&format!("{prompt} {line}"))?;
+    Ok(Some(line))
 }
 
-/// The prompt as it is given, without decoration.
-struct Bare;
-
-impl dialoguer::theme::Theme for Bare {
-    fn format_input_prompt(&self, f: &mut dyn std::fmt::Write, prompt: &str, _: Option<&str>) -> std::fmt::Result {
-        write!(f, "{prompt} ")
-    }
-
-    fn format_input_prompt_selection(&self, f: &mut dyn std::fmt::Write, prompt: &str, line: &str) -> std::fmt::Result {
-        write!(f, "{prompt} {line}")
-    }
+fn draw(term: &Term, prompt: &str, draft: &Draft) -> io::Result<()> {
+    let columns = term.size_checked().map_or(80, |(_, columns)| usize::from(columns));
+    let (text, cursor) = draft.shown(columns.saturating_sub(measure_text_width(prompt) + 2).max(1));
+    term.clear_line()?;
+    term.write_str(&format!("{prompt} {text}"))?;
+    term.move_cursor_left(measure_text_width(&text).saturating_sub(cursor))?;
+    term.flush()
 }
 
-/// What completes a line.
-struct Words<'a>(&'a dyn Fn(&str) -> Option<String>);
+/// Adds what all candidates have in common; if that is nothing, they are listed.
+fn complete(term: &Term, draft: &mut Draft, candidates: &[String]) -> io::Result<()> {
+    let text = draft.text();
+    let common = common(candidates);
+    if common.len() > text.len() {
+        draft.replace(common);
+    } else if candidates.len() > 1 {
+        let last = |line: &String| line.rsplit(' ').next().unwrap_or_default().to_owned();
+        let names: Vec<String> = candidates.iter().map(last).collect();
+        let columns = term.size_checked().map_or(80, |(_, columns)| usize::from(columns));
+        term.write_line("")?;
+        term.write_line(&wrapped(&names.join("  "), columns))?;
+    }
+    Ok(())
+}
 
-impl Completion for Words<'_> {
-    fn get(&self, input: &str) -> Option<String> {
-        (self.0)(input)
+/// What all begin with.
+fn common(candidates: &[String]) -> &str {
+    let Some((first, others)) = candidates.split_first() else { return "" };
+    let same = |other: &String| first.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let count = others.iter().map(same).min().unwrap_or_else(|| first.chars().count());
+    let end = first.char_indices().nth(count).map_or(first.len(), |(at, _)| at);
+    &first[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_candidates_have_in_common() {
+        let common =
+            |words: &[&str]| common(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).to_owned();
+        assert_eq!(common(&[]), "");
+        assert_eq!(common(&["queue"]), "queue");
+        assert_eq!(common(&["node-1", "node-2", "node-10"]), "node-");
+        assert_eq!(common(&["éa", "éb"]), "é");
+        assert_eq!(common(&["a", "b"]), "");
+    }
+
+    #[test]
+    fn the_newest_of_the_same_lines_is_kept() {
+        let mut lines = Lines::Prompt(Vec::new());
+        for line in ["a", "", "b", "a", " "] {
+            lines.remember(line);
+        }
+        let Lines::Prompt(history) = &lines else { panic!("somebody types") };
+        assert_eq!(history, &["b", "a"]);
+        (0..2 * HISTORY).for_each(|n| lines.remember(&n.to_string()));
+        let Lines::Prompt(history) = &lines else { panic!("somebody types") };
+        assert_eq!((history.len(), history.last()), (HISTORY, Some(&(2 * HISTORY - 1).to_string())));
     }
 }

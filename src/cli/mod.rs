@@ -9,7 +9,7 @@
 //! - [`mod@book`]: `kubestep book`, the course.
 //! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
 //! - [`view`], [`palette`]: what a stop looks like; [`sequence`]: a timeline as a diagram. [`watch`]: long moves as they go.
-//! - [`input`]: where lines come from. [`journal`], [`resume`]: sessions that outlive their terminal.
+//! - [`input`]: where lines come from; [`draft`]: one as it is typed. [`journal`], [`resume`]: sessions that outlive their terminal.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ pub mod book;
 pub mod commands;
 pub mod complete;
 pub mod doctor;
+pub mod draft;
 pub mod edit;
 pub mod explore;
 pub mod input;

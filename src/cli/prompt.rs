@@ -6,7 +6,7 @@ use crate::debugger::quiz::{Question, Quiz};
 
 use super::Stepper;
 use super::commands::Answer;
-use super::complete::complete;
+use super::complete::candidates;
 use super::edit;
 use super::input::Lines;
 use super::palette;
@@ -30,7 +30,7 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
     let mut interrupted = false;
     while !stepper.done {
         let session = &stepper.session;
-        let line = match lines.next(PROMPT, &|input| complete(session, input)) {
+        let line = match lines.next(PROMPT, &|input| candidates(session, input)) {
             Ok(Some(line)) => line,
             Ok(None) => break,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {

@@ -1,0 +1,190 @@
+//! A line as it is typed: what each key does to it. The keys are readline's.
+
+use console::{Key, measure_text_width};
+
+/// Ends the input, or deletes the character under the cursor.
+const CTRL_D: char = '\u{4}';
+/// Deletes what is behind the cursor.
+const CTRL_K: char = '\u{b}';
+/// Deletes what is before it.
+const CTRL_U: char = '\u{15}';
+/// Deletes the word before it.
+const CTRL_W: char = '\u{17}';
+
+/// What a key has led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Typed {
+    /// The line goes on.
+    More,
+    /// It is finished.
+    Line,
+    /// It is to be completed.
+    Complete,
+    /// There will be no more lines.
+    End,
+}
+
+/// A line that is not finished, and where in it the cursor is.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    text: Vec<char>,
+    at: usize,
+    /// So many lines back in what was typed before; 0: it is none of those.
+    back: usize,
+    /// What was there before one went back.
+    kept: String,
+    /// A key that the terminal library does not know: its last character may still come, as if it were one of its own.
+    unknown: Option<Vec<char>>,
+}
+
+impl Draft {
+    /// The text so far.
+    pub fn text(&self) -> String {
+        self.text.iter().collect()
+    }
+
+    /// Takes the place of the text; the cursor is behind it.
+    pub fn replace(&mut self, text: &str) {
+        self.text = text.chars().collect();
+        self.at = self.text.len();
+    }
+
+    /// One key. `history` has what was typed before, the newest last.
+    pub fn key(&mut self, key: Key, history: &[String]) -> Typed {
+        let unknown = self.unknown.take();
+        match key {
+            Key::Char(last) if unknown.is_some_and(|begun| ends(&begun, last)) => {}
+            Key::UnknownEscSeq(begun) => self.unknown = Some(begun),
+            Key::Enter => return Typed::Line,
+            Key::Tab => return Typed::Complete,
+            Key::Char(CTRL_D) if self.text.is_empty() => return Typed::End,
+            Key::Char(CTRL_D) | Key::Del if self.at < self.text.len() => drop(self.text.remove(self.at)),
+            Key::Backspace => self.delete_from(self.at.saturating_sub(1)),
+            Key::Char(CTRL_U) => self.delete_from(0),
+            Key::Char(CTRL_W) => self.delete_from(self.word()),
+            Key::Char(CTRL_K) => self.text.truncate(self.at),
+            Key::ArrowLeft => self.at = self.at.saturating_sub(1),
+            Key::ArrowRight => self.at = self.text.len().min(self.at + 1),
+            Key::Home => self.at = 0,
+            Key::End => self.at = self.text.len(),
+            Key::ArrowUp => self.go_back(self.back + 1, history),
+            Key::ArrowDown => self.go_back(self.back.saturating_sub(1), history),
+            Key::Char(c) if !c.is_control() => {
+                self.text.insert(self.at, c);
+                self.at += 1;
+            }
+            _ => {}
+        }
+        Typed::More
+    }
+
+    /// The part of the text that fits into so many columns and has the cursor in it, and the cursor's column.
+    pub fn shown(&self, columns: usize) -> (String, usize) {
+        let wide = |part: &[char]| measure_text_width(&part.iter().collect::<String>());
+        let mut from = 0;
+        while from < self.at && wide(&self.text[from..self.at]) >= columns {
+            from += 1;
+        }
+        let mut to = self.at;
+        while to < self.text.len() && wide(&self.text[from..=to]) < columns {
+            to += 1;
+        }
+        (self.text[from..to].iter().collect(), wide(&self.text[from..self.at]))
+    }
+
+    fn delete_from(&mut self, from: usize) {
+        self.text.drain(from..self.at);
+        self.at = from;
+    }
+
+    /// Where the word before the cursor begins.
+    fn word(&self) -> usize {
+        let before = &self.text[..self.at];
+        let end = before.iter().rposition(|c| *c != ' ').map_or(0, |last| last + 1);
+        before[..end].iter().rposition(|c| *c == ' ').map_or(0, |blank| blank + 1)
+    }
+
+    fn go_back(&mut self, back: usize, history: &[String]) {
+        if back > history.len() || back == self.back {
+            return;
+        }
+        if self.back == 0 {
+            self.kept = self.text();
+        }
+        self.back = back;
+        let text = if back == 0 { std::mem::take(&mut self.kept) } else { history[history.len() - back].clone() };
+        self.replace(&text);
+    }
+}
+
+/// Whether a character is the last of a key of which the terminal library knows no more than how it begins: F1 sends
+/// `ESC O P`, F10 `ESC [ 2 1 ~`.
+fn ends(begun: &[char], last: char) -> bool {
+    match begun {
+        ['O'] => last.is_ascii_uppercase(),
+        ['[', _, ..] => last == '~',
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes of some keys, `|` for the cursor.
+    fn after(keys: &[Key]) -> String {
+        let history = ["one".to_owned(), "two three".to_owned()];
+        let mut draft = Draft::default();
+        for key in keys {
+            assert_eq!(draft.key(key.clone(), &history), Typed::More);
+        }
+        let mut text = draft.text.clone();
+        text.insert(draft.at, '|');
+        text.into_iter().collect()
+    }
+
+    fn typed(text: &str) -> Vec<Key> {
+        text.chars().map(Key::Char).collect()
+    }
+
+    #[test]
+    fn keys_edit_the_line() {
+        for (text, keys, left) in [
+            ("get pods", &[][..], "get pods|"),
+            ("get pods", &[Key::Home, Key::Del, Key::ArrowRight], "e|t pods"),
+            ("get pods", &[Key::ArrowLeft, Key::Backspace], "get po|s"),
+            ("get pods ", &[Key::Char(CTRL_W)], "get |"),
+            ("get", &[Key::Char(CTRL_W), Key::Char(CTRL_W)], "|"),
+            ("get pods", &[Key::ArrowLeft, Key::Char(CTRL_U)], "|s"),
+            ("get pods", &[Key::Home, Key::ArrowRight, Key::Char(CTRL_K)], "g|"),
+            ("x", &[Key::Char(CTRL_D), Key::Home, Key::Char(CTRL_D), Key::Backspace], "|"),
+            ("now", &[Key::ArrowUp], "two three|"),
+            ("now", &[Key::ArrowUp, Key::ArrowUp, Key::ArrowUp], "one|"),
+            ("now", &[Key::ArrowUp, Key::ArrowUp, Key::ArrowDown, Key::ArrowDown, Key::ArrowDown], "now|"),
+            ("a", &[Key::UnknownEscSeq(vec!['O']), Key::Char('P'), Key::Char('b')], "ab|"),
+            ("a", &[Key::UnknownEscSeq(vec!['[', '2', '1']), Key::Char('~'), Key::Escape, Key::Char('\u{7}')], "a|"),
+            ("é漢", &[Key::ArrowLeft, Key::Char('x')], "éx|漢"),
+        ] {
+            assert_eq!(after(&[typed(text), keys.to_vec()].concat()), left, "{text} {keys:?}");
+        }
+        let mut draft = Draft::default();
+        assert_eq!(draft.key(Key::Char(CTRL_D), &[]), Typed::End);
+        assert_eq!(draft.key(Key::Tab, &[]), Typed::Complete);
+        assert_eq!(draft.key(Key::Enter, &[]), Typed::Line);
+    }
+
+    #[test]
+    fn what_is_shown_has_the_cursor_in_it() {
+        let mut draft = Draft::default();
+        draft.replace("abcdefgh");
+        assert_eq!(draft.shown(20), ("abcdefgh".to_owned(), 8));
+        assert_eq!(draft.shown(4), ("fgh".to_owned(), 3));
+        draft.key(Key::Home, &[]);
+        assert_eq!(draft.shown(4), ("abc".to_owned(), 0));
+        draft.replace("漢漢漢");
+        assert_eq!(draft.shown(4), ("漢".to_owned(), 2));
+        for columns in 0..3 {
+            assert!(draft.shown(columns).1 <= columns, "{columns}");
+        }
+    }
+}
