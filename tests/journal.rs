@@ -226,6 +226,16 @@ fn a_killed_session_is_offered_again() {
     terminal.keys("four", &["quit", "Enter"]);
     terminal.gone("four");
     assert!(inside.files("kubestep").is_empty(), "what is quit is not offered again");
+
+    // One in which nothing was done is not worth a question.
+    terminal.start("five", "pod");
+    terminal.shows("five", "nodes are up");
+    terminal.kill("five");
+    terminal.start("six", "pod");
+    terminal.shows("six", "nodes are up");
+    terminal.keys("six", &["quit", "Enter"]);
+    terminal.gone("six");
+    assert!(inside.files("kubestep").is_empty(), "and is thrown away");
 }
 
 #[test]

@@ -11,7 +11,9 @@ use super::{Stepper, palette, prompt};
 /// Asks what is to become of sessions that were left. None: nothing of them is wanted now.
 pub(super) fn offer(folder: &Path) -> anyhow::Result<Option<Left>> {
     // A folder that cannot be read has nothing to offer.
-    let mut found = journal::left(folder).unwrap_or_default();
+    let (untouched, mut found): (Vec<Left>, Vec<Left>) =
+        journal::left(folder).unwrap_or_default().into_iter().partition(is_untouched);
+    untouched.into_iter().for_each(Left::throw_away);
     if found.is_empty() {
         return Ok(None);
     }
@@ -28,6 +30,12 @@ pub(super) fn offer(folder: &Path) -> anyhow::Result<Option<Left>> {
         }
         _ => Ok(None),
     }
+}
+
+/// Whether nobody has done anything in it yet.
+fn is_untouched(left: &Left) -> bool {
+    journal_text::read(&left.text)
+        .is_ok_and(|file| file.steps == 0 && file.commands.is_none_or(|typed| typed.is_empty()))
 }
 
 /// A line that tells one session from another.
