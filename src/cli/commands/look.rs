@@ -1,5 +1,8 @@
 //! What is: nothing here changes anything.
 
+use std::collections::BTreeMap;
+
+use crate::apiserver::registry;
 use crate::debugger::expression::matches_glob;
 use crate::debugger::inspect::owner_graph;
 use crate::debugger::{Session, Stop, describe, source, target};
@@ -68,7 +71,7 @@ pub const GROUP: Group = Group {
             names: &["etcd"],
             usage: "etcd get [--prefix] KEY",
             about: "what is stored",
-            more: "",
+            more: "Without a key, how many there are of each kind.\n",
             run: Says(|stepper, line| etcd(&stepper.session, line)),
         },
     ],
@@ -93,7 +96,7 @@ fn etcd(session: &Session, line: &Line) -> Text {
     let keys: Vec<&str> = words.into_iter().filter(|word| *word != "--prefix").collect();
     let key = match keys.as_slice() {
         [key] => *key,
-        [] if prefix => "/registry/",
+        [] => return Ok(key_space(session)),
         _ => return Err("write: etcd get /registry/pods/default/web, or: etcd get --prefix /registry/pods/".to_owned()),
     };
     // An object is as good as its key.
@@ -116,6 +119,21 @@ fn etcd(session: &Session, line: &Line) -> Text {
         out += &yaml(&entry.value);
     }
     Ok(out)
+}
+
+/// How many keys there are of each kind, and under what they stand.
+fn key_space(session: &Session) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, entry) in session.cluster.engine.api.store.prefix("/registry/") {
+        *counts.entry(registry::prefix(entry.value.kind())).or_default() += 1;
+    }
+    let widest = counts.keys().map(|prefix| prefix.len()).max().unwrap_or(0);
+    let row = |(prefix, count): (&&str, &usize)| {
+        format!("{prefix:<widest$}  {count} key{}\n", if *count == 1 { "" } else { "s" })
+    };
+    let rows: String = counts.iter().map(row).collect();
+    let example = counts.keys().next().copied().unwrap_or("/registry/");
+    format!("{rows}all of one: etcd get --prefix {example}\n")
 }
 
 fn yaml(object: &Object) -> String {
