@@ -381,8 +381,8 @@ fn at_a_terminal() {
     shows("nodes are up");
     tmux(&["send-keys", "-t", "t", "Enter"]);
     shows("ADDED Deployment");
-    tmux(&["send-keys", "-t", "t", "wh", "Tab", "Enter"]);
-    shows("you typed: kubectl apply");
+    tmux(&["send-keys", "-t", "t", "timel", "Tab", "Enter"]);
+    shows("create deployments default/web → 201");
     tmux(&["resize-window", "-t", "t", "-x", "40", "-y", "10"]);
     tmux(&["send-keys", "-t", "t", "run", "Enter"]);
     shows("events, now at");
