@@ -37,6 +37,7 @@ const GROUPS: &[&str] = &[
     "storage.k8s.io",
     "coordination.k8s.io",
     "discovery.k8s.io",
+    "resource.k8s.io",
 ];
 
 /// What one attempt to empty a Namespace came to.
