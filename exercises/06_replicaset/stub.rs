@@ -12,6 +12,7 @@
 //!   that you have acted upon: written only when they differ. What others write into the status stays.
 //!
 //! Whose a Pod is, its owner references say. Nobody changes labels here: to adopt Pods and to release them is left out.
+//! No set asks for more than a hundred Pods.
 //!
 //! A ReplicaSet that is being deleted is left alone, and so are its Pods: they are the garbage collector's business.
 //!

@@ -10,7 +10,8 @@
 //! that derives `Default`, `Deserialize` and `Serialize`.
 //!
 //! The status is left out here. A ReplicaSet that is being deleted is left alone, as before. Pods that are too many are
-//! deleted, the first in the cache that is not needed; that can be done twice without harm.
+//! deleted, the first in the cache that is not needed; that can be done twice without harm. No set asks for more than a
+//! hundred Pods.
 
 #![allow(unused_imports)]
 

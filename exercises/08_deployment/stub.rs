@@ -1,7 +1,7 @@
 //! Exercise 8: how does a Deployment find its ReplicaSet?
 //!
 //! `reconcile` is called with a Deployment whenever it, or a ReplicaSet that it controls, may have changed. A Deployment
-//! has one ReplicaSet for each Pod template that it ever had, and moves from one to the other:
+//! has one ReplicaSet for each Pod template that it ever had, a dozen at most, and moves from one to the other:
 //!
 //! - the ReplicaSet of today is the one whose template is the Deployment's, whatever label `pod-template-hash` either has. Its
 //!   name does not matter. Of several it is the oldest;
