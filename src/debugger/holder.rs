@@ -1,6 +1,6 @@
 //! Who is meant when caches or queues are asked for: a component, or one controller of a component.
 
-use crate::cluster::fault::whose::{is_short_for, listed};
+use crate::cluster::fault::whose::{listed, short_for};
 use crate::controllers::ControllerManager;
 use crate::object::Kind;
 
@@ -25,15 +25,17 @@ impl Holder {
 /// Finds it by its name, or by the beginning or end of one: `scheduler`, `replicaset`. The error says what there is.
 pub fn find(session: &Session, word: &str) -> Result<Holder, String> {
     let all = all(session);
-    let of = |fits: &dyn Fn(&str) -> bool| all.iter().filter(|holder| fits(holder.name())).collect::<Vec<_>>();
-    let controller = format!("{word}-controller");
-    let tries = [of(&|name| name == word), of(&|name| name == controller), of(&|name| is_short_for(word, name))];
-    match tries.iter().find(|fitting| !fitting.is_empty()).map(Vec::as_slice) {
-        Some([one]) => Ok((*one).clone()),
+    let of = |names: &[&str]| all.iter().filter(|holder| names.contains(&holder.name())).collect::<Vec<_>>();
+    let fitting = match of(&[word]) {
+        none if none.is_empty() => of(&short_for(word, all.iter().map(Holder::name))),
+        exact => exact,
+    };
+    match fitting.as_slice() {
+        [one] => Ok((*one).clone()),
         _ if Kind::from_word(word).is_some() => {
             Err(format!("{word:?} is a kind; name whoever has them in a cache or queue, as kube-scheduler"))
         }
-        Some(several) => {
+        several @ [_, ..] => {
             let full = |holder: &&Holder| match several.iter().filter(|other| other.name() == holder.name()).count() {
                 1 => holder.name().to_owned(),
                 // One controller in each of several managers.
@@ -41,7 +43,7 @@ pub fn find(session: &Session, word: &str) -> Result<Holder, String> {
             };
             Err(format!("{word:?} may be one of several: {}", listed(several.iter().map(full))))
         }
-        None => {
+        [] => {
             let components = all.iter().filter(|holder| holder.controller.is_none());
             let there = listed(components.map(|holder| holder.component.clone()));
             Err(format!("nothing called {word:?} has caches or queues; there are {there}, and the controllers in them"))
@@ -82,6 +84,7 @@ mod tests {
         assert_eq!(found("replicaset-controller"), manager("replicaset-controller"));
         assert_eq!(found("deployment"), manager("deployment-controller"));
         assert_eq!(found("job"), manager("job-controller"), "though another queue begins with it too");
+        assert_eq!(found("ReplicaSetController"), manager("replicaset-controller"), "its name in Go");
         assert_eq!(found("scheduler"), Ok(("kube-scheduler".to_owned(), String::new())));
         let several = "\"kubelet\" may be one of several: kubelet/node-1, kubelet/node-2, kubelet/node-3";
         assert_eq!(found("kubelet"), Err(several.to_owned()));

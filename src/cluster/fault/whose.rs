@@ -22,7 +22,7 @@ pub fn short_for<'n>(word: &str, names: impl IntoIterator<Item = &'n str> + Clon
 }
 
 /// Whether a word is the first or last part of a name whose parts are set off by `-` or `/`.
-pub fn is_short_for(word: &str, name: &str) -> bool {
+fn is_short_for(word: &str, name: &str) -> bool {
     const MARKS: [char; 2] = ['-', '/'];
     let begins = name.strip_prefix(word).is_some_and(|rest| rest.starts_with(MARKS));
     let ends = name.strip_suffix(word).is_some_and(|rest| rest.ends_with(MARKS));
