@@ -8,7 +8,6 @@ mod bootstrap;
 mod config;
 pub mod control_plane;
 pub mod fault;
-mod filters;
 pub mod kubectl;
 mod machine;
 pub mod manifest;

@@ -456,7 +456,7 @@ impl Scenario {
             return Err(ScenarioError::TooMany { path: path.to_owned(), field, count });
         }
         for (number, line) in (1..).zip(&scenario.timeline) {
-            super::timeline::parse(line).map_err(|message| ScenarioError::Line {
+            super::timeline::check(line).map_err(|message| ScenarioError::Line {
                 path: path.to_owned(),
                 number,
                 message,

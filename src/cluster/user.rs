@@ -43,7 +43,7 @@ impl Actor for UserActor {
                 let over = Status::new(Reason::Timeout, "the time is over");
                 self.feed(WatchId(key.parse().unwrap_or_default()), WatchEvent::Error(over));
             }
-            Delivery::Wake { what: timeline::NEXT_LINE, .. } => self.runner.next_line(),
+            Delivery::Wake { what: timeline::NEXT_LINE, .. } => self.runner.go_on(),
             Delivery::Wake { .. } | Delivery::Rpc { .. } => {}
         }
     }

@@ -66,10 +66,11 @@ impl Choice {
             ("type", ["kubectl", words @ ..]) if !words.is_empty() => {
                 Ok(Choice::Kubectl(words.iter().map(|word| (*word).to_owned()).collect()))
             }
-            ("type", ["curl" | "ping" | "nslookup", ..]) => match timeline::parse(&shell_words::join(rest))? {
-                timeline::Line::Network { words, from } => Ok(Choice::Network { words, from }),
-                _ => Err(usage()),
-            },
+            ("type", ["curl" | "ping" | "nslookup", ..]) => {
+                let words: Vec<String> = rest.iter().map(|word| (*word).to_owned()).collect();
+                let timeline::Network { words, from } = timeline::network(&words)?;
+                Ok(Choice::Network { words, from })
+            }
             _ => Err(usage()),
         }
     }

@@ -56,6 +56,8 @@ pub struct Kubectl {
     pub output: Output,
     /// What they have printed to standard output alone: what a pipe or `$(…)` takes.
     pub stdout: Output,
+    /// The same to standard error.
+    pub stderr: Output,
     /// The kubeconfig.
     pub config: Memory<Config>,
     /// The namespace that lines work in which name none.
@@ -83,6 +85,7 @@ impl Kubectl {
         Kubectl {
             output: hub.memory(String::new()),
             stdout: hub.memory(String::new()),
+            stderr: hub.memory(String::new()),
             journal: hub.memory(BTreeMap::new()),
             known: hub.memory(Discovery::default()),
             warned: hub.memory(BTreeSet::new()),
@@ -106,7 +109,18 @@ impl Kubectl {
     /// The same, printing to a place of its own.
     pub fn apart(&self) -> Kubectl {
         let hub = self.client.hub();
-        Kubectl { output: hub.memory(String::new()), stdout: hub.memory(String::new()), ..self.clone() }
+        let new = || hub.memory(String::new());
+        Kubectl { output: new(), stdout: new(), stderr: new(), ..self.clone() }
+    }
+
+    /// The same with more files that are not on the disk.
+    pub fn with_files(self, more: &BTreeMap<String, String>) -> Kubectl {
+        if more.is_empty() {
+            return self;
+        }
+        let mut files = (*self.files).clone();
+        files.extend(more.clone());
+        Kubectl { files: files.into(), ..self }
     }
 
     /// The same, sending through another client.
@@ -147,7 +161,9 @@ impl Kubectl {
 
     /// Prints a line to standard error.
     pub fn complain(&self, line: impl AsRef<str>) {
-        self.output.borrow_mut().push_str(&format!("{}\n", line.as_ref()));
+        let line = format!("{}\n", line.as_ref());
+        self.output.borrow_mut().push_str(&line);
+        self.stderr.borrow_mut().push_str(&line);
     }
 
     /// Prints the warnings that came with an answer. Mirrors `rest.NewWarningWriter` with `Deduplicate`.

@@ -92,7 +92,7 @@ pub(super) fn asks(words: &[String]) -> bool {
 }
 
 /// `3`, `0.5`, `2m`, `1h`; None for `infinity` and whatever is no time.
-pub(super) fn seconds(text: &str) -> Option<Duration> {
+pub fn seconds(text: &str) -> Option<Duration> {
     let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
         Some(number) => (number, &text[number.len()..]),
         None => (text, "s"),

@@ -10,9 +10,42 @@ use super::{Inner, script, text};
 use crate::node::cni::iproute;
 
 /// The commands that are simulated.
-pub const HERE: &str = "basename, cat, curl, cut, date, dirname, echo, env, false, grep, head, hostname, id, ip, ls, nslookup, \
-                        ping, printenv, printf, pwd, rm, seq, sh -c, sleep, sort, tail, test, touch, tr, true, uniq, wc, wget, \
+pub const HERE: &str = "awk, basename, cat, curl, cut, date, dirname, echo, env, false, grep, head, hostname, id, ip, ls, nslookup, \
+                        ping, printenv, printf, pwd, rm, sed, seq, sh -c, sleep, sort, tail, test, touch, tr, true, uniq, wc, wget, \
                         whoami";
+
+/// Runs one that needs nothing but its words, its input and files. None: not one of them.
+pub fn plain(
+    words: &[&str],
+    input: &str,
+    read: &dyn Fn(&str) -> Option<String>,
+    is_directory: &dyn Fn(&str) -> bool,
+) -> Option<Ran> {
+    Some(match words {
+        ["true"] => Ran::default(),
+        ["false"] => Ran { code: 1, ..Ran::default() },
+        ["sleep", time] => Ran::badly(1, format!("sleep: invalid number '{time}'")),
+        ["echo", "-n", words @ ..] => Ran::well(words.join(" ")),
+        ["echo", "-e", words @ ..] => Ran::well(unescape(&words.join(" ")) + "\n"),
+        ["echo", "-en" | "-ne", words @ ..] => Ran::well(unescape(&words.join(" "))),
+        ["echo", words @ ..] => Ran::well(words.join(" ") + "\n"),
+        ["[", words @ .., "]"] | ["test", words @ ..] => {
+            let look = |path: &str| match read(path) {
+                Some(text) => There::File { empty: text.is_empty() },
+                None if is_directory(path) => There::Directory,
+                None => There::Nothing,
+            };
+            let code = test::holds(words, &look).map_or(2, |so| i32::from(!so));
+            Ran { code, ..Ran::default() }
+        }
+        words => return text::run(words, input, read),
+    })
+}
+
+/// The names of those that [`plain`] runs.
+pub fn plain_names() -> impl Iterator<Item = &'static str> {
+    ["[", "echo", "test"].into_iter().chain(text::NAMES.iter().copied())
+}
 
 impl Inner {
     /// Runs one, with this input. None: not one of them.
@@ -23,23 +56,7 @@ impl Inner {
         let mut words = words.to_vec();
         words.iter_mut().take(1).for_each(|name| *name = script::program(name));
         Some(match words.as_slice() {
-            ["true"] => Ran::default(),
-            ["false"] => Ran { code: 1, ..Ran::default() },
-            ["sleep", time] => Ran::badly(1, format!("sleep: invalid number '{time}'")),
-            ["echo", "-n", words @ ..] => Ran::well(words.join(" ")),
-            ["echo", "-e", words @ ..] => Ran::well(unescape(&words.join(" ")) + "\n"),
-            ["echo", "-en" | "-ne", words @ ..] => Ran::well(unescape(&words.join(" "))),
-            ["echo", words @ ..] => Ran::well(words.join(" ") + "\n"),
             ["ls", words @ ..] => self.ls(&state, place, words),
-            ["[", words @ .., "]"] | ["test", words @ ..] => {
-                let look = |path: &str| match read(path) {
-                    Some(text) => There::File { empty: text.is_empty() },
-                    None if self.names(&state, container, sandbox, path).is_some() => There::Directory,
-                    None => There::Nothing,
-                };
-                let code = test::holds(words, &look).map_or(2, |so| i32::from(!so));
-                Ran { code, ..Ran::default() }
-            }
             ["touch", path] => written(self.write_file(container, path, "", true), "touch", path),
             ["rm", "-f" | "-rf", path] => {
                 let _ = self.remove_file(container, path);
@@ -67,7 +84,10 @@ impl Inner {
             ["pwd"] => Ran::well("/\n"),
             ["whoami"] => Ran::well("root\n"),
             ["id"] => Ran::well("uid=0(root) gid=0(root) groups=0(root)\n"),
-            words => return text::run(words, input, &read),
+            words => {
+                let is_directory = |path: &str| self.names(&state, container, sandbox, path).is_some();
+                return plain(words, input, &read, &is_directory);
+            }
         })
     }
 

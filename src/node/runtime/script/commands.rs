@@ -11,6 +11,12 @@ use super::{Program, Redirect, Simple};
 use crate::node::runtime::process;
 use crate::object::time::Instant;
 
+/// The commands that a shell does itself.
+pub const OWN: &[&str] = &[
+    ":", "break", "continue", "exit", "export", "false", "local", "read", "readonly", "return", "set", "shift",
+    "sleep", "trap", "true", "unset", "wait",
+];
+
 /// An array has no more elements than this.
 const ELEMENTS_MAX: usize = 200;
 
@@ -82,7 +88,7 @@ impl Shell {
             }
             return self.call(function, &words[1..], (output, errors), simple);
         }
-        self.runs = Running { output: output.clone(), errors, is_asked: simple.is_asked };
+        self.runs = Running { output: output.clone(), errors: errors.clone(), is_asked: simple.is_asked };
         if words.is_empty() {
             for (name, value) in assignments {
                 self.set(&name, value)?;
@@ -106,8 +112,8 @@ impl Shell {
         let mut exported = self.exported();
         exported.extend(assignments);
         let input = (self.scope.input.clone(), self.scope.read);
-        let (is_background, is_job) = (self.is_background(simple), simple.is_job);
-        Ok(Some(Turn::Run(Command { words, input, exported, output, is_background, is_job })))
+        let (is_background, is_job, is_asked) = (self.is_background(simple), simple.is_job, simple.is_asked);
+        Ok(Some(Turn::Run(Command { words, input, exported, output, errors, is_asked, is_background, is_job })))
     }
 
     /// A command of the shell's own has ended.
@@ -208,6 +214,9 @@ impl Shell {
             ["wait", ..] => {
                 self.did(0);
                 self.is_interruptible = true;
+                if self.jobs > 0 {
+                    return Ok(Some(Some(Turn::Sleep { time: None, is_background })));
+                }
                 (self.jobs_end > now).then(|| until(now, self.jobs_end.0, is_background))
             }
             _ => return Ok(None),
@@ -260,7 +269,11 @@ impl Shell {
         }
     }
 
-    pub(super) fn set(&mut self, name: &str, value: String) -> Result<(), Beyond> {
+    /// Gives a variable a value.
+    ///
+    /// # Errors
+    /// All of them together would be too long.
+    pub fn set(&mut self, name: &str, value: String) -> Result<(), Beyond> {
         let Scope { variables, bytes, changed, .. } = &mut self.scope;
         *bytes += value.len();
         let variables = Rc::make_mut(variables);
@@ -318,7 +331,8 @@ impl Shell {
         let is_so = match test {
             Test::Plain(words) => {
                 let words = [vec!["[".to_owned()], words, vec!["]".to_owned()]].concat();
-                return Ok(Some(Turn::Run(Command { words, output, ..Command::default() })));
+                let (errors, is_asked) = (self.runs.errors.clone(), simple.is_asked);
+                return Ok(Some(Turn::Run(Command { words, output, errors, is_asked, ..Command::default() })));
             }
             Test::Fits { text, pattern, negated } => {
                 let text: Vec<char> = text.chars().take(PATTERN_MAX + 1).collect();

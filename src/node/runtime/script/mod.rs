@@ -18,7 +18,7 @@
 
 use std::rc::Rc;
 
-mod commands;
+pub mod commands;
 mod compound;
 mod expand;
 mod functions;
@@ -151,10 +151,37 @@ impl Program {
 
     /// The names of its commands, as far as they are known in advance.
     pub fn commands(&self) -> impl Iterator<Item = String> {
+        self.simple().filter_map(|words| words.first()?.literal())
+    }
+
+    /// The words of those commands of which all are known in advance.
+    pub fn literal_commands(&self) -> impl Iterator<Item = Vec<String>> {
+        self.simple().filter_map(|words| words.iter().map(Word::literal).collect())
+    }
+
+    fn simple(&self) -> impl Iterator<Item = &[Word]> {
         self.ops.iter().filter_map(|op| match op {
-            Op::Simple(simple) => simple.words.first()?.literal(),
+            Op::Simple(simple) if !simple.is_test => Some(simple.words.as_slice()),
             _ => None,
         })
+    }
+
+    /// The names of the functions that it makes.
+    pub fn functions(&self) -> impl Iterator<Item = &str> {
+        self.ops.iter().filter_map(|op| match op {
+            Op::Function { name, .. } => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Whether all of it is understood.
+    pub fn is_understood(&self) -> bool {
+        !self.ops.contains(&Op::Beyond)
+    }
+
+    /// Whether it does nothing at all.
+    pub fn is_empty(&self) -> bool {
+        self.ops.is_empty()
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Shell {
     spent: (Instant, usize),
     /// When the last of its jobs ends.
     pub(super) jobs_end: Instant,
+    /// Jobs of which that is not known.
+    pub(super) jobs: usize,
     /// What it does on SIGTERM.
     pub(super) on_sigterm: Option<Rc<Program>>,
     /// It has got one, and has done nothing about it yet.
@@ -154,6 +156,10 @@ pub struct Command {
     pub exported: Vec<(String, String)>,
     /// Where its output will go.
     pub output: Sink,
+    /// Where its errors will go.
+    pub errors: Sink,
+    /// Somebody asks how it ends.
+    pub is_asked: bool,
     /// It is in a loop that may have no end.
     pub is_background: bool,
     /// The shell goes on beside it.
@@ -209,6 +215,36 @@ impl Shell {
             ..Scope::default()
         };
         Shell { program, scope, ..Shell::default() }
+    }
+
+    /// Runs another program, with what it remembers from those before: the next line of somebody who types.
+    pub fn take_up(&mut self, program: Rc<Program>) {
+        self.program = program;
+        self.at = 0;
+        self.stack.clear();
+        (self.values, self.kept, self.pipe) = Default::default();
+    }
+
+    /// Whether nothing more comes.
+    pub fn is_at_end(&self) -> bool {
+        self.at >= self.program.ops.len() && self.stack.is_empty()
+    }
+
+    /// A job that somebody else runs has begun. `wait` waits for it, for ever if nobody says that it has ended.
+    pub fn job_began(&mut self) {
+        self.jobs += 1;
+    }
+
+    /// The same has ended. Whether [`Shell::next`] is to be called, because `wait` waits for no more.
+    pub fn job_ended(&mut self) -> bool {
+        let waited = self.waits_for_jobs();
+        self.jobs -= 1;
+        self.jobs == 0 && waited
+    }
+
+    /// Whether it is in a `wait` for such jobs.
+    pub fn waits_for_jobs(&self) -> bool {
+        self.is_interruptible && self.jobs > 0
     }
 
     /// Whether it is a shell, or one command without any.

@@ -1,10 +1,19 @@
 //! Programs that read lines and print lines: what stands between the pipes of a script.
 //!
-//! Left out: options that are not listed here. A command with any of them does well and prints nothing, as `awk` and `sed` do.
-
-use regex::RegexBuilder;
+//! Left out: options that are not listed here, and of [`awk`] and [`sed`] what is no single line. In a container a command
+//! with any of them does well and prints nothing.
 
 use super::exec::Ran;
+
+mod awk;
+mod grep;
+mod sed;
+
+/// The programs there are.
+pub const NAMES: &[&str] = &[
+    "awk", "basename", "cat", "cut", "dirname", "egrep", "fgrep", "grep", "head", "printf", "sed", "seq", "sort",
+    "tail", "tr", "uniq", "wc",
+];
 
 /// Runs one; `read` gives a file's text. None: it is not one of them.
 pub(super) fn run(words: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
@@ -14,6 +23,7 @@ pub(super) fn run(words: &[&str], input: &str, read: &dyn Fn(&str) -> Option<Str
     let letters: String = flags.iter().map(|flag| &flag[1..]).collect();
     let only = |known: &str| letters.chars().all(|letter| known.contains(letter)).then_some(());
     match *name {
+        "awk" => awk::awk(rest, input, read),
         "basename" => Some(Ran::well(format!("{}\n", operands.first()?.trim_end_matches('/').rsplit('/').next()?))),
         "cat" => only("").map(|()| of_texts("cat", &operands, input, read, str::to_owned)),
         "cut" => cut(rest, input, read),
@@ -22,9 +32,10 @@ pub(super) fn run(words: &[&str], input: &str, read: &dyn Fn(&str) -> Option<Str
             Some((directory, _)) => format!("{directory}\n"),
             None => ".\n".to_owned(),
         })),
-        "grep" | "egrep" | "fgrep" => only("EFciqv").and_then(|()| grep(name, &letters, &operands, input, read)),
+        "grep" | "egrep" | "fgrep" => grep::grep(name, rest, input, read),
         "head" | "tail" => ends(name, rest, input, read),
         "printf" => Some(Ran::well(printed(rest.first()?, &rest[1..]))),
+        "sed" => sed::sed(rest, input, read),
         "seq" => seq(rest),
         "sort" => only("nru").map(|()| of_texts("sort", &operands, input, read, |text| sorted(text, &letters))),
         "tr" => tr(rest, input),
@@ -94,36 +105,6 @@ fn counted(text: &str, letters: &str) -> String {
     shown.join(" ")
 }
 
-/// Mirrors busybox's `grep`: 0 if a line fits, 1 if none does.
-fn grep(
-    name: &str,
-    letters: &str,
-    operands: &[&str],
-    input: &str,
-    read: &dyn Fn(&str) -> Option<String>,
-) -> Option<Ran> {
-    let (pattern, paths) = operands.split_first()?;
-    let pattern = match (name, letters) {
-        ("fgrep", _) => regex::escape(pattern),
-        (_, letters) if letters.contains('F') => regex::escape(pattern),
-        ("egrep", _) => (*pattern).to_owned(),
-        (_, letters) if letters.contains('E') => (*pattern).to_owned(),
-        _ => extended(pattern),
-    };
-    let regex = RegexBuilder::new(&pattern).case_insensitive(letters.contains('i')).size_limit(1 << 18).build().ok()?;
-    let fits = |line: &&str| regex.is_match(line) != letters.contains('v');
-    let mut ran = of_texts("grep", paths, input, read, |text| joined(text.lines().filter(fits)));
-    let found = ran.output.lines().count();
-    ran.code = if ran.code > 0 { 2 } else { i32::from(found == 0) };
-    if letters.contains('c') {
-        ran.output = format!("{found}\n");
-    }
-    if letters.contains('q') {
-        ran.output.clear();
-    }
-    Some(ran)
-}
-
 /// A basic regular expression as an extended one: what has a backslash in the one has none in the other.
 fn extended(pattern: &str) -> String {
     const TURNED: &str = "+?|(){}";
@@ -142,20 +123,19 @@ fn extended(pattern: &str) -> String {
     all
 }
 
-/// `head -n 3`, `tail -3`.
+/// `head -n 3`, `tail -3`, `tail -n +2`.
 fn ends(name: &str, rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
     let (count, paths) = match rest {
         ["-n", count, paths @ ..] => (*count, paths),
         [flag, paths @ ..] if flag.len() > 1 && flag.starts_with('-') => (flag[1..].trim_start_matches('n'), paths),
         paths => ("10", paths),
     };
+    let (count, is_from) = count.strip_prefix('+').map_or((count, false), |count| (count, name == "tail"));
     let count: usize = count.parse().ok()?;
-    Some(of_texts(name, paths, input, read, |text| {
-        let lines: Vec<&str> = text.lines().collect();
-        match name {
-            "head" => joined(lines.into_iter().take(count)),
-            _ => joined(lines[lines.len().saturating_sub(count)..].iter().copied()),
-        }
+    Some(of_texts(name, paths, input, read, |text| match name {
+        "head" => joined(text.lines().take(count)),
+        _ if is_from => joined(text.lines().skip(count.saturating_sub(1))),
+        _ => joined(text.lines().skip(text.lines().count().saturating_sub(count))),
     }))
 }
 
@@ -272,12 +252,13 @@ mod tests {
             ("grep a\\|c", "b\nc\n", Some("c\n0")),
             ("grep -F .", "b\nc.\n", Some("c.\n0")),
             ("grep x /none", "", Some("grep: can't open '/none': No such file or directory\n2")),
-            ("grep -A1 b", "b\n", None),
+            ("grep -P b", "b\n", None),
             ("wc -l", "b\nc\n", Some("2\n0")),
             ("wc -l /f", "", Some("3 /f\n0")),
             ("wc", "a b\n", Some("1 2 4\n0")),
             ("head -n 1 /f", "", Some("b:2\n0")),
             ("tail -2 /f", "", Some("a:10\nb:2\n0")),
+            ("tail -n +2 /f", "", Some("a:10\nb:2\n0")),
             ("sort -u /f", "", Some("a:10\nb:2\n0")),
             ("sort -rn", "2\n10\n", Some("10\n2\n0")),
             ("uniq", "a\na\nb\n", Some("a\nb\n0")),
@@ -292,7 +273,7 @@ mod tests {
             ("dirname /a/b", "", Some("/a\n0")),
             ("printf %s-%d\\n a 1 b 2", "", Some("a-1\nb-2\n0")),
             ("printf 100%", "", Some("100%0")),
-            ("awk {print}", "", None),
+            ("awk BEGIN{x=1}", "", None),
         ] {
             assert_eq!(ran(line, input).as_deref(), expected, "{line}");
         }

@@ -1,0 +1,162 @@
+//! What a command of a timeline is: a program of the cluster, or one that only works on text.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use super::super::fault::Fault;
+use super::super::kubectl::{self, Kubectl};
+use crate::node::runtime::exec::Ran;
+use crate::node::runtime::programs;
+
+/// What `timeout` ends with when it has ended a command.
+const TIMED_OUT: i32 = 124;
+
+/// A command whose words are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// `kubectl …`, and how long it may take.
+    Kubectl { words: Vec<String>, limit: Option<Duration> },
+    /// `node stop 5`, `kill POD` …: what breaks.
+    Fault(Vec<String>),
+    /// `curl URL [--from POD|NODE|outside]`, and so `ping` and `nslookup`.
+    Network(Network),
+    /// `xargs kubectl delete`: the commands that come of it.
+    Several(Vec<Command>),
+}
+
+/// A command of the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// The command, without `--from`.
+    pub words: Vec<String>,
+    /// Where it runs; empty: on the first node.
+    pub from: String,
+}
+
+impl Command {
+    /// What these words mean. None: no program of the cluster's. `input` is what it reads.
+    ///
+    /// # Errors
+    /// How it is written.
+    pub(super) fn of(words: &[String], input: &str) -> Result<Option<Command>, String> {
+        let Some((first, rest)) = words.split_first() else { return Ok(None) };
+        Ok(Some(match plain(first) {
+            "kubectl" => Command::Kubectl { words: rest.to_vec(), limit: None },
+            "timeout" => {
+                limited(rest).ok_or_else(|| format!("write timeout SECONDS kubectl …, not: {}", words.join(" ")))?
+            }
+            "curl" | "ping" | "nslookup" => Command::Network(network(words)?),
+            "xargs" => Command::Several(each(rest, input)?),
+            name if Fault::is_named(name) => Command::Fault([&[name.to_owned()], rest].concat()),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Whether a line may begin with this word.
+    pub(super) fn is_named(word: &str) -> bool {
+        let name = plain(word);
+        matches!(name, "kubectl" | "timeout" | "xargs" | "curl" | "ping" | "nslookup") || Fault::is_named(name)
+    }
+}
+
+/// `fake-node` and `fake-file` are the same where a real cluster's are meant to be stood in for.
+fn plain(name: &str) -> &str {
+    name.strip_prefix("fake-").unwrap_or(name)
+}
+
+/// `timeout SECONDS kubectl …`, without the first word.
+fn limited(words: &[String]) -> Option<Command> {
+    match words {
+        [seconds, kubectl, words @ ..] if kubectl == "kubectl" => {
+            let seconds = seconds.trim_end_matches('s').parse().ok()?;
+            let limit = Some(Duration::try_from_secs_f64(seconds).ok()?);
+            Some(Command::Kubectl { words: words.to_vec(), limit })
+        }
+        _ => None,
+    }
+}
+
+/// `curl URL --from POD`: a command of the network, and where it runs.
+///
+/// # Errors
+/// How it is written.
+pub fn network(words: &[String]) -> Result<Network, String> {
+    let (mut rest, mut from) = (Vec::new(), String::new());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--from") {
+            Some("") => from = words.next().ok_or("--from wants a Pod, a node, or outside")?.clone(),
+            Some(value) if value.starts_with('=') => from = value[1..].to_owned(),
+            _ => rest.push(word.clone()),
+        }
+    }
+    match rest.as_slice() {
+        [command] => Err(format!("{command} wants to know whom; write for example: {command} web --from client")),
+        _ => Ok(Network { words: rest, from }),
+    }
+}
+
+/// `xargs [-r] [-n COUNT] [-I WORD] COMMAND`, without the first word. Mirrors GNU's.
+fn each(words: &[String], input: &str) -> Result<Vec<Command>, String> {
+    let usage = || "write xargs [-n COUNT] [-I WORD] kubectl …".to_owned();
+    let (mut count, mut place, mut skips_nothing) = (usize::MAX, None, false);
+    let mut rest = words.iter();
+    while let Some(flag) = rest.as_slice().first().filter(|word| word.starts_with('-')) {
+        rest.next();
+        let mut value = |letters: &str| match flag.strip_prefix(letters) {
+            Some("") => rest.next().map(String::as_str),
+            attached => attached,
+        };
+        match flag.get(..2).unwrap_or_default() {
+            "-n" => {
+                let number = value("-n").and_then(|number| number.parse().ok());
+                count = number.filter(|count| *count > 0).ok_or_else(usage)?;
+            }
+            "-I" => place = Some(value("-I").ok_or_else(usage)?),
+            "-r" => skips_nothing = true,
+            _ => return Err(usage()),
+        }
+    }
+    let rest = rest.as_slice();
+    let built: Vec<Vec<String>> = match place {
+        Some(place) => {
+            let with = |line: &str| rest.iter().map(|word| word.replace(place, line.trim())).collect();
+            input.lines().filter(|line| !line.trim().is_empty()).map(with).collect()
+        }
+        None => {
+            let given: Vec<String> = input.split_whitespace().map(str::to_owned).collect();
+            match given.is_empty() {
+                true if skips_nothing => Vec::new(),
+                true => vec![rest.to_vec()],
+                false => given.chunks(count.min(given.len())).map(|given| [rest, given].concat()).collect(),
+            }
+        }
+    };
+    built.iter().map(|words| Command::of(words, "").and_then(|command| command.ok_or_else(usage))).collect()
+}
+
+/// Runs kubectl for so long at most. Where the time is over it ends, with the code that `timeout` gives.
+pub(super) async fn within(limit: Option<Duration>, words: &[String], kubectl: &Kubectl) -> i32 {
+    let mut command = pin!(kubectl::run(words, kubectl));
+    let Some(limit) = limit else { return i32::from(command.await) };
+    let mut time = pin!(kubectl.sleep(limit));
+    poll_fn(|context| match command.as_mut().poll(context) {
+        Poll::Ready(code) => Poll::Ready(i32::from(code)),
+        Poll::Pending => time.as_mut().poll(context).map(|()| TIMED_OUT),
+    })
+    .await
+}
+
+/// Runs a program that only works on text.
+pub(super) fn on_text(words: &[String], input: &str, kubectl: &Kubectl) -> Ran {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let read = |path: &str| kubectl.text_of(path).ok();
+    programs::plain(&words, input, &read, &|path| !kubectl.names_in(path).is_empty()).unwrap_or_else(|| {
+        match programs::plain_names().any(|name| name == words[0]) {
+            true => Ran::badly(2, format!("{}: this is more than is known of it here", words.join(" "))),
+            false => Ran::badly(127, format!("{}: command not found", words[0])),
+        }
+    })
+}

@@ -1,0 +1,304 @@
+//! The timeline of a scenario: lines as one would type them into a shell, run one after another.
+//!
+//! The shell is the one that containers have ([`Shell`]); its commands are the cluster's here: kubectl, the network's, and what
+//! breaks. It is plain data, so between two lines, and while a line sleeps, no task is in flight.
+//!
+//! - [`command`]: what a command is. [`line`]: whether a line is understood, before it runs.
+//!
+//! Left out: what the shell leaves out; of jobs in the background (`&`) all but single commands.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::fault::Fault;
+use super::kubectl::{self, Kubectl};
+use crate::engine::Memory;
+use crate::node::runtime::exec::Ran;
+use crate::node::runtime::script::run::{self, Shell, Sink, Turn, Write};
+use crate::object::time::Instant;
+
+mod command;
+mod line;
+
+pub use command::{Network, network};
+pub use line::check;
+
+use command::Command;
+
+/// Wake: the next line is typed, or the one that has slept goes on.
+pub(super) const NEXT_LINE: &str = "next line";
+
+/// Runs timelines, line by line.
+pub struct Runner {
+    failures: Memory<u32>,
+    script: Memory<Script>,
+}
+
+/// What is still to be typed, and what earlier lines have kept.
+#[derive(Clone)]
+struct Script {
+    kubectl: Kubectl,
+    lines: VecDeque<String>,
+    /// The line that runs; empty: none does.
+    line: Rc<str>,
+    /// When it began to.
+    began: Instant,
+    shell: Shell,
+    /// Files that lines have written.
+    written: BTreeMap<String, String>,
+    running: bool,
+    asleep: bool,
+}
+
+impl Script {
+    /// From here on this line runs.
+    fn begin(&mut self, line: String) {
+        self.shell.take_up(line::read(&line));
+        // A shell that has no room for it says so at the next command that needs a variable.
+        let _ = self.shell.set("NS", self.kubectl.namespace.clone());
+        (self.line, self.began) = (line.into(), self.kubectl.client.now());
+    }
+}
+
+/// Has the next line typed when it is dropped before its command has ended: the command has panicked.
+struct Ended(Option<Rc<Runner>>);
+
+impl Ended {
+    fn well(mut self) -> Option<Rc<Runner>> {
+        self.0.take()
+    }
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        if let Some(runner) = self.0.take() {
+            runner.ended(Duration::ZERO);
+        }
+    }
+}
+
+impl Runner {
+    /// A runner with nothing to type. Failed commands are counted in `failures`.
+    pub fn new(kubectl: Kubectl, failures: Memory<u32>) -> Runner {
+        let hub = kubectl.client.hub().clone();
+        let (lines, line, began, shell, written) = Default::default();
+        let script = Script { kubectl, lines, line, began, shell, written, running: false, asleep: false };
+        Runner { failures, script: hub.memory(script) }
+    }
+
+    /// Adds lines to what is to be typed; the first comes soon, unless one is under way. From here on `kubectl` runs the
+    /// commands.
+    pub fn type_lines(self: &Rc<Self>, lines: Vec<String>, kubectl: Kubectl) {
+        self.script.borrow_mut().kubectl = kubectl;
+        self.script.borrow_mut().lines.extend(lines);
+        if !self.is_busy() {
+            self.script.borrow_mut().running = true;
+            self.wake(Duration::ZERO);
+        }
+    }
+
+    /// Whether a line runs or waits to be typed.
+    pub fn is_busy(&self) -> bool {
+        self.script.borrow().running
+    }
+
+    /// Whether it is the timeline itself that lets time pass.
+    pub fn is_asleep(&self) -> bool {
+        self.script.borrow().asleep
+    }
+
+    fn kubectl(&self) -> Kubectl {
+        let script = self.script.borrow();
+        script.kubectl.clone().with_files(&script.written)
+    }
+
+    /// Goes on where it is: with a line that has slept, or with the next.
+    pub(super) fn go_on(self: &Rc<Self>) {
+        self.script.borrow_mut().asleep = false;
+        if self.script.borrow().line.is_empty() { self.next_line() } else { self.advance() }
+    }
+
+    /// Types one line. A line that fails does not stop the rest, as in a shell.
+    fn next_line(self: &Rc<Self>) {
+        let line = self.script.borrow_mut().lines.pop_front();
+        self.script.borrow_mut().running = line.is_some();
+        let Some(text) = line else { return };
+        let kubectl = self.kubectl();
+        kubectl.print(&format!("$ {}\n", text.trim_end()));
+        if let Err(message) = line::check(&text) {
+            kubectl.complain(format!("error: {message}"));
+            return self.ended(Duration::ZERO);
+        }
+        self.script.borrow_mut().begin(text);
+        self.advance();
+    }
+
+    /// Lets the line go on until it has to wait.
+    fn advance(self: &Rc<Self>) {
+        let now = self.script.borrow().kubectl.client.now();
+        loop {
+            let turn = self.script.borrow_mut().shell.next(now);
+            match turn {
+                Turn::Run(command) => {
+                    if !self.start(command) {
+                        return;
+                    }
+                }
+                Turn::Write(writes) => self.write(writes),
+                // The end of its jobs wakes it.
+                Turn::Sleep { time: None, .. } if self.script.borrow().shell.waits_for_jobs() => return,
+                Turn::Sleep { time: Some(time), .. } if self.may_last(time) => return self.sleep(time),
+                Turn::Sleep { .. } => {
+                    self.fail(format!("error: {}", line::TOO_LONG));
+                    return self.ended(Duration::ZERO);
+                }
+                Turn::End(_) => return self.ended(Duration::ZERO),
+                Turn::Beyond => {
+                    let line = self.script.borrow().line.clone();
+                    self.fail(format!("error: {}", line::not_understood(&line)));
+                    return self.ended(Duration::ZERO);
+                }
+            }
+        }
+    }
+
+    /// A line that has nothing left to do but to sleep is over; it is the next that waits.
+    fn sleep(&self, time: Duration) {
+        self.script.borrow_mut().asleep = true;
+        let is_over = self.script.borrow().shell.is_at_end();
+        if is_over { self.ended(time) } else { self.wake(time) }
+    }
+
+    /// Whether the line may last for so much longer.
+    fn may_last(&self, time: Duration) -> bool {
+        let Script { kubectl, began, .. } = &*self.script.borrow();
+        (kubectl.client.now() - *began).saturating_add(time) <= line::SLEEP_MAX
+    }
+
+    fn ended(&self, pause: Duration) {
+        self.script.borrow_mut().line = Rc::default();
+        self.script.borrow().kubectl.print("\n");
+        self.wake(pause);
+    }
+
+    fn wake(&self, pause: Duration) {
+        let client = self.script.borrow().kubectl.client.clone();
+        client.hub().wake(client.actor(), NEXT_LINE, "", pause);
+    }
+
+    /// Starts a command. Whether the line can go on at once.
+    fn start(self: &Rc<Self>, told: run::Command) -> bool {
+        let kubectl = self.kubectl();
+        let command = match Command::of(&told.words, told.input()) {
+            Ok(Some(command)) => command,
+            Ok(None) => {
+                self.done(command::on_text(&told.words, told.input(), &kubectl));
+                return true;
+            }
+            Err(why) => {
+                self.done(Ran::badly(2, format!("error: {why}")));
+                return true;
+            }
+        };
+        let (client, line) = (kubectl.client.clone(), self.script.borrow().line.clone());
+        if told.is_job {
+            self.script.borrow_mut().shell.job_began();
+            let runner = self.clone();
+            client.hub().spawn(client.actor(), line, async move {
+                runner.run(command, &told).await;
+                if runner.script.borrow_mut().shell.job_ended() {
+                    runner.advance();
+                }
+            });
+            self.done(Ran::default());
+            return true;
+        }
+        let (runner, ended) = (self.clone(), Ended(Some(self.clone())));
+        client.hub().spawn(client.actor(), line, async move {
+            let ran = runner.run(command, &told).await;
+            if let Some(runner) = ended.well() {
+                runner.done(ran);
+                runner.advance();
+            }
+        });
+        false
+    }
+
+    /// A command has come to this.
+    fn done(&self, ran: Ran) {
+        let writes = self.script.borrow_mut().shell.done(ran.output, ran.errors, ran.code);
+        self.write(writes);
+    }
+
+    fn write(&self, writes: Vec<Write>) {
+        for Write { to, text } in writes {
+            let Script { kubectl, written, .. } = &mut *self.script.borrow_mut();
+            match to {
+                Sink::File { path, append } => {
+                    let file = written.entry(path).or_default();
+                    if !append {
+                        file.clear();
+                    }
+                    file.push_str(&text);
+                }
+                Sink::Errors => kubectl.complain(text.trim_end_matches('\n')),
+                _ => kubectl.print(&text),
+            }
+        }
+    }
+
+    /// Runs a command to its end. One that nothing is kept of prints as it goes.
+    async fn run(&self, command: Command, told: &run::Command) -> Ran {
+        let is_direct = [&told.output, &told.errors].iter().all(|to| matches!(to, Sink::Output | Sink::Errors));
+        let mut kubectl = if is_direct { self.kubectl() } else { self.kubectl().apart() };
+        kubectl.stdin = told.input().to_owned();
+        let code = self.run_with(command, &kubectl).await;
+        if code != 0 && !told.is_asked {
+            self.failures.set(self.failures.get() + 1);
+        }
+        if is_direct {
+            return Ran::of(String::new(), String::new(), code);
+        }
+        Ran::of(kubectl.stdout.take(), kubectl.stderr.take(), code)
+    }
+
+    async fn run_with(&self, command: Command, kubectl: &Kubectl) -> i32 {
+        match command {
+            Command::Kubectl { words, limit } => command::within(limit, &words, kubectl).await,
+            Command::Network(Network { words, from }) => i32::from(kubectl::run_from(&words, &from, kubectl).await),
+            Command::Fault(words) => {
+                let code = i32::from(!self.break_something(&words, kubectl));
+                // It is done, and has printed, when this is over.
+                kubectl.sleep(Duration::ZERO).await;
+                code
+            }
+            Command::Several(commands) => {
+                let mut worst = 0;
+                for command in commands {
+                    worst = Box::pin(self.run_with(command, kubectl)).await.max(worst);
+                }
+                worst
+            }
+        }
+    }
+
+    fn break_something(&self, words: &[String], kubectl: &Kubectl) -> bool {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match Fault::parse(&words, &kubectl.namespace) {
+            Ok(fault) => {
+                kubectl.client.hub().fault(kubectl.client.actor(), Rc::new(fault));
+                true
+            }
+            Err(error) => {
+                kubectl.complain(error);
+                false
+            }
+        }
+    }
+
+    fn fail(&self, why: String) {
+        self.script.borrow().kubectl.complain(why);
+        self.failures.set(self.failures.get() + 1);
+    }
+}
