@@ -300,6 +300,21 @@ fn commands_may_be_anything() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
 }
 
+/// What kubectl would say before its first request is said before the next step.
+#[test]
+fn a_line_that_is_wrong_in_itself_is_answered_at_once() {
+    let output = run(&["step", "pod"], "scale web 3\nkubectl delete pod\nkubectl apply -f nowhere.yaml\npending\n");
+    let said = printed(&output);
+    for words in [
+        "error: required flag(s) \"replicas\" not set",
+        "error: resource(s) were provided, but no name was specified",
+        "error: the path \"nowhere.yaml\" does not exist",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!said.contains("about to send its first request"), "{said}");
+}
+
 /// Each command with each kind of nonsense behind it: a reply, never a panic.
 #[test]
 fn every_command_takes_nonsense() {

@@ -223,14 +223,26 @@ impl Cluster {
 
     /// Runs a kubectl command that only reads, beside the engine: its requests are answered at once and leave no step.
     pub fn read_now(&mut self, words: &[String]) -> String {
-        let kubectl = self.kubectl.apart();
+        let (hub, aside) = self.aside();
+        let (now, api) = (self.engine.now(), &mut self.engine.api);
+        hub.run_aside(kubectl::run(words, &aside), |request| Some(api.handle(request, None, now).answer));
+        aside.printed_since(0)
+    }
+
+    /// What kubectl says of a line that is wrong in itself, so that it ends before its first request; none if it would send
+    /// one, or do well.
+    pub fn wrong_at_once(&self, words: &[String]) -> Option<String> {
+        let (hub, aside) = self.aside();
+        let code = hub.run_aside(kubectl::run(words, &aside), |_| None)?;
+        (code != 0).then(|| aside.printed_since(0))
+    }
+
+    /// kubectl beside the engine, printing to a place of its own, and the hub that it runs on.
+    fn aside(&self) -> (Hub, Kubectl) {
         let hub = Hub::new(0);
         hub.set_now(self.engine.now());
-        let aside =
-            kubectl.with_client(Client::new(hub.clone(), self.user.actor(), self.user.user().clone(), 1000, 1000));
-        let (words, now, api) = (words.to_vec(), self.engine.now(), &mut self.engine.api);
-        hub.run_aside(async { kubectl::run(&words, &aside).await }, |request| api.handle(request, None, now).answer);
-        aside.printed_since(0)
+        let client = Client::new(hub.clone(), self.user.actor(), self.user.user().clone(), 1000, 1000);
+        (hub, self.kubectl.apart().with_client(client))
     }
 
     /// A namespace that is there before the first step, with what every namespace has.

@@ -245,6 +245,11 @@ impl Session {
         self.cluster.read_now(words)
     }
 
+    /// What kubectl says of a line that is wrong in itself; none if it has something to ask the API server.
+    pub fn wrong_at_once(&self, words: &[String]) -> Option<String> {
+        self.cluster.wrong_at_once(words)
+    }
+
     /// The causes of a step, nearest first, back to the start of the run.
     pub fn why(&self, id: StepId) -> Vec<&Step> {
         let mut chain = Vec::new();

@@ -240,11 +240,12 @@ impl Hub {
     }
 
     /// Drives one future to its end without an engine: each request is answered by `answer` at once, and a sleep
-    /// takes no time. A future that waits for anything else is given up. For looking at a cluster without touching it.
+    /// takes no time. A future that waits for anything else, or is answered nothing, is given up. For looking at a cluster
+    /// without touching it.
     pub fn run_aside<T>(
         &self,
         future: impl Future<Output = T>,
-        mut answer: impl FnMut(&Request) -> Answer,
+        mut answer: impl FnMut(&Request) -> Option<Answer>,
     ) -> Option<T> {
         let mut future = std::pin::pin!(future);
         let mut context = Context::from_waker(std::task::Waker::noop());
@@ -256,7 +257,7 @@ impl Hub {
             for out in std::mem::take(&mut *self.0.outbox.borrow_mut()) {
                 match out.what {
                     What::Request { reply: ReplyTo::Call(call), request } => {
-                        self.put_result(call, Outcome::Answer(Box::new(answer(&request))));
+                        self.put_result(call, Outcome::Answer(Box::new(answer(&request)?)));
                         answered = true;
                     }
                     What::Resume { call } => {

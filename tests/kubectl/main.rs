@@ -14,6 +14,7 @@ mod flags;
 mod get;
 mod ingress;
 mod label;
+mod lines;
 mod logs;
 mod policies;
 mod recordings;

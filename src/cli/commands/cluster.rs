@@ -176,11 +176,17 @@ fn packets(stepper: &mut Stepper, line: &Line) -> Text {
     Ok(stepper.session.act(&format!("type {}", shell_words::join(line.words())))? + "\n")
 }
 
-/// What asks for help only, or for what there is not, is answered at once.
+/// What asks for help only, or for what there is not, or is wrong in itself, is answered at once.
 fn start(stepper: &mut Stepper, words: &[String]) -> Text {
     let asks = words.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h");
     if asks || from_verb(words).first().is_none_or(|verb| verb == "help" || refused(verb).is_some()) {
         return Ok(stepper.session.read(words));
+    }
+    // The user's own configuration is changed by a step, once.
+    if from_verb(words).first().is_none_or(|verb| verb != "config")
+        && let Some(said) = stepper.session.wrong_at_once(words)
+    {
+        return Ok(said);
     }
     Ok(stepper.session.choose(Choice::Kubectl(words.to_vec()))? + "\n")
 }

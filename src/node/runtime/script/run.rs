@@ -222,7 +222,7 @@ impl Shell {
         self.program = program;
         self.at = 0;
         self.stack.clear();
-        (self.values, self.kept, self.pipe) = Default::default();
+        (self.values, self.kept, self.pipe, self.spent) = Default::default();
     }
 
     /// Whether nothing more comes.
