@@ -315,6 +315,27 @@ fn a_line_that_is_wrong_in_itself_is_answered_at_once() {
     assert!(!said.contains("about to send its first request"), "{said}");
 }
 
+#[test]
+fn what_is_printed_goes_through_pipes() {
+    let typed = "get nodes | grep -c Ready\nkubectl get nodes | awk 'NR>1 {print $1}' | sort -r | head -1\n\
+        get pod nobody | wc -l\nget nodes |\nget nodes | less\ndelete pod web | wc -l\n";
+    let said = printed(&run(&["step", "pod", "--nodes", "3"], typed));
+    let answers: Vec<&str> = said.split("(kubestep)").skip(1).collect();
+    for (at, want) in [
+        "\n3\n",
+        "\nnode-3\n",
+        "\nError from server (NotFound): pods \"nobody\" not found\n0\n",
+        "\na program is missing behind the |\n",
+        "\nless: command not found\n",
+        "\nerror: a pipe goes only behind what looks, such as get: type one command a line\n",
+    ]
+    .iter()
+    .enumerate()
+    {
+        assert!(answers[at].ends_with(want), "{at}: {answers:?}");
+    }
+}
+
 /// Each command with each kind of nonsense behind it: a reply, never a panic.
 #[test]
 fn every_command_takes_nonsense() {

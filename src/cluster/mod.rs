@@ -222,11 +222,14 @@ impl Cluster {
     }
 
     /// Runs a kubectl command that only reads, beside the engine: its requests are answered at once and leave no step.
+    /// Programs behind a `|` go over what it prints.
     pub fn read_now(&mut self, words: &[String]) -> String {
+        let mut commands = words.split(|word| word == "|");
+        let words = commands.next().unwrap_or_default();
         let (hub, aside) = self.aside();
         let (now, api) = (self.engine.now(), &mut self.engine.api);
         hub.run_aside(kubectl::run(words, &aside), |request| Some(api.handle(request, None, now).answer));
-        aside.printed_since(0)
+        timeline::printed_through(&aside, commands)
     }
 
     /// What kubectl says of a line that is wrong in itself, so that it ends before its first request; none if it would send

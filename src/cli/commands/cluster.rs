@@ -23,7 +23,8 @@ pub const GROUP: Group = Group {
             names: &["get", "describe", "logs", "events", "top", "auth"],
             usage: "get, describe, logs, events …",
             about: "as kubectl prints them; time stands still",
-            more: "get pods -w is typed as a command, and goes on as you step: it prints each change, until none has come for\n\
+            more: "get pods | grep web                   awk, cut, grep, head, sed, sort, tail, tr, uniq, wc go over what is printed\n\
+                get pods -w is typed as a command, and goes on as you step: it prints each change, until none has come for\n\
                 half a minute, or for as long as --request-timeout=5m says.\n",
             run: Says(|stepper, line| look(stepper, line.words())),
         },

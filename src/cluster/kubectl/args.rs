@@ -39,9 +39,10 @@ impl Args {
                     (usage::flag(verb, name).ok_or_else(unknown)?, value)
                 }
                 None if OF_A_SHELL.contains(&word.as_str()) => {
-                    return Err(Failure::text(format!(
-                        "there is no shell here, and so no {word:?}: type one command a line"
-                    )));
+                    return Err(Failure::text(match word.as_str() {
+                        "|" => "a pipe goes only behind what looks, such as get: type one command a line".to_owned(),
+                        _ => format!("there is no shell here, and so no {word:?}: type one command a line"),
+                    }));
                 }
                 // A lone dash is standard input; `key-` is a label to remove.
                 None if word.len() < 2 || !word.starts_with('-') => {

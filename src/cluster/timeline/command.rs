@@ -152,11 +152,28 @@ pub(super) async fn within(limit: Option<Duration>, words: &[String], kubectl: &
 /// Runs a program that only works on text.
 pub(super) fn on_text(words: &[String], input: &str, kubectl: &Kubectl) -> Ran {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let Some(name) = words.first() else { return Ran::badly(2, "a program is missing behind the |") };
     let read = |path: &str| kubectl.text_of(path).ok();
     programs::plain(&words, input, &read, &|path| !kubectl.names_in(path).is_empty()).unwrap_or_else(|| {
-        match programs::plain_names().any(|name| name == words[0]) {
+        match programs::plain_names().any(|known| known == *name) {
             true => Ran::badly(2, format!("{}: this is more than is known of it here", words.join(" "))),
-            false => Ran::badly(127, format!("{}: command not found", words[0])),
+            false => Ran::badly(127, format!("{name}: command not found")),
         }
     })
+}
+
+/// What a command has printed, after programs that work on text have gone over it one after another. What it has said on
+/// standard error comes first.
+pub fn printed_through<'a>(command: &Kubectl, programs: impl Iterator<Item = &'a [String]>) -> String {
+    let mut programs = programs.peekable();
+    if programs.peek().is_none() {
+        return command.printed_since(0);
+    }
+    let (mut text, mut errors) = (command.stdout.take(), command.stderr.take());
+    for words in programs {
+        let ran = on_text(words, &text, command);
+        text = ran.output;
+        errors += &ran.errors;
+    }
+    errors + &text
 }

@@ -21,7 +21,7 @@ use crate::object::time::Instant;
 mod command;
 mod line;
 
-pub use command::{Network, network};
+pub use command::{Network, network, printed_through};
 pub use line::check;
 
 use command::Command;
