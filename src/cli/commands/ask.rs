@@ -181,21 +181,19 @@ fn timeline(stepper: &mut Stepper, line: &Line) -> Text {
 /// What a timeline is to be about.
 pub fn about(session: &Session, line: &Line) -> Result<About, String> {
     let words = line.arguments();
-    let known = |word: &str| session.names().components.iter().any(|name| matches_glob(word, name));
     let components = session.names().components;
-    let short = |word: &str| short_for(word, components.iter().map(String::as_str)).into_iter().map(str::to_owned);
-    Ok(match words.as_slice() {
-        [] => About::Everything,
-        [word] if known(word) => About::Component((*word).to_owned()),
-        [word] if Kind::from_word(word).is_none() && short(word).len() > 0 => {
-            let names: Vec<String> = short(word).collect();
-            match names.as_slice() {
-                [one] => About::Component(one.clone()),
-                several => return Err(whose::several(word, &several.iter().map(String::as_str).collect::<Vec<_>>())),
-            }
-        }
-        words => About::Object(target::find(session, words)?),
-    })
+    let [word] = words.as_slice() else {
+        return Ok(if words.is_empty() { About::Everything } else { About::Object(target::find(session, &words)?) });
+    };
+    if components.iter().any(|name| matches_glob(word, name)) {
+        return Ok(About::Component((*word).to_owned()));
+    }
+    let of_kind = Kind::from_word(word).is_some();
+    match short_for(word, components.iter().map(String::as_str)).as_slice() {
+        [one] if !of_kind => Ok(About::Component((*one).to_owned())),
+        several @ [_, ..] if !of_kind => Err(whose::several(word, several)),
+        _ => Ok(About::Object(target::find(session, &words)?)),
+    }
 }
 
 /// The objects that differ after a step, or between two; or one, after its last write.
