@@ -91,7 +91,7 @@ fn a_line_of_code_stops_where_it_waits() {
 fn wrong_breakpoints_say_what_would_do() {
     for (text, says) in [
         ("", "say where to stop"),
-        ("podd", "is no kind and no component"),
+        ("podd", "is neither a kind nor a component"),
         ("pod/", "needs a name after it"),
         ("colour=red", "colour= is no term"),
         ("ns=", "ns= needs a value"),
@@ -101,7 +101,7 @@ fn wrong_breakpoints_say_what_would_do() {
         ("kind=Podd", "there is no kind"),
         ("-l", "-l needs a selector"),
         ("-l a=b=c", "found '='"),
-        ("component=nobody", "is no kind and no component"),
+        ("component=nobody", "is neither a kind nor a component"),
         ("nowhere.rs:1", "there is no source file"),
         ("mod.rs:1", "may be"),
         ("controllers/pods.rs:x", "is not the number of a line"),

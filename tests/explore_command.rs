@@ -186,7 +186,7 @@ fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
     let said = text(&wrong.stdout);
     assert_eq!(wrong.status.code(), Some(1), "{said}{}", text(&wrong.stderr));
     assert!(
-        said.contains("one breaks a property") && said.contains("open it there with: kubestep step --replay"),
+        said.contains("one breaks a property") && said.contains("open it there with: cargo run -- step --replay"),
         "{said}"
     );
     assert!(folder.join("state/kubestep/found").read_dir().is_ok_and(|mut files| files.next().is_some()));

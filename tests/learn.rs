@@ -102,7 +102,8 @@ fn what_was_done_in_an_older_version_is_kept() {
     let said = class.well(&["learn"]);
     assert_eq!(shelf::read(&shelf::file(&class.0, ownership())).unwrap(), "// mine");
     assert!(!older("99_ownership").exists() && older("98_gone").exists());
-    for part in ["exercises/98_gone is no exercise any more", "remembers gone", "progress.yaml: score: ", "passed, and"]
+    for part in
+        ["exercises/98_gone is no longer an exercise", "remembers gone", "progress.yaml: score: ", "passed, and"]
     {
         assert!(said.contains(part), "{part}: {said}");
     }

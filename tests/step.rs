@@ -412,7 +412,7 @@ fn at_a_terminal() {
     let state = format!("XDG_STATE_HOME={}", scratch.0.display());
     let program = env!("CARGO_BIN_EXE_kubestep");
     tmux(&["new-session", "-d", "-s", "t", "-x", "80", "-y", "24", "env", &state, program, "step"]);
-    shows("Which walk:");
+    shows("Which walk (");
     tmux(&["send-keys", "-t", "t", "Enter"]);
     shows("nodes are up");
     tmux(&["send-keys", "-t", "t", "Enter"]);

@@ -51,6 +51,20 @@ fn a_tour_can_be_taken_again() {
 }
 
 #[test]
+fn a_tour_goes_on_where_it_was_left() {
+    let mut stepper = stepper("deployment", 0);
+    stepper.answer("step 5").expect("there are steps");
+    let begun = stepper.answer("tour").expect("there is a place");
+    assert!(begun.narration.starts_with("1/"), "{}", begun.narration);
+    assert_eq!(stepper.session.history().len(), 0, "the story begins at its beginning");
+    for number in 2..=14 {
+        let told = stepper.answer("tour").expect("there is a place");
+        assert!(told.narration.starts_with(&format!("{number}/")), "{}", told.narration);
+        stepper.answer("step 4").expect("looking around leads past no place");
+    }
+}
+
+#[test]
 fn what_this_run_does_not_come_by_is_left_out() {
     for seed in 1..6 {
         let mut stepper = stepper("deployment", seed);

@@ -133,7 +133,7 @@ fn disk(root: &Path) -> Found {
     let table = says(root, "df", &["-Pk", "."]);
     let free = table.and_then(|table| table.lines().last()?.split_whitespace().nth(3)?.parse::<u64>().ok());
     let Some(free) = free.map(|kib| kib >> 10) else {
-        return Ok("how much is free cannot be told here (there is no df)".to_owned());
+        return Ok("cannot say how much is free (there is no df)".to_owned());
     };
     match free >= FREE_MIB {
         true => Ok(format!("{} GiB free", free >> 10)),

@@ -81,7 +81,11 @@ pub fn instead(stepper: &mut Stepper, words: &[String]) -> Result<String, String
 
 fn object(text: &str) -> Result<Value, String> {
     let value: Value = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
-    if value.get("kind").is_some_and(|kind| kind != "List") { Ok(value) } else { Err("this is no object".to_owned()) }
+    if value.get("kind").is_some_and(|kind| kind != "List") {
+        Ok(value)
+    } else {
+        Err("this is not an object".to_owned())
+    }
 }
 
 /// `deployment.apps/web`, as kubectl names what it has done something about.
@@ -229,7 +233,7 @@ mod tests {
         ] {
             assert_eq!(patch(&before, &object(after).unwrap()), made, "{after}");
         }
-        assert_eq!(object("web"), Err("this is no object".to_owned()));
+        assert_eq!(object("web"), Err("this is not an object".to_owned()));
         assert!(object("a: [").is_err());
         let before =
             object("apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: a}\nspec: {size: 1}\n").unwrap();

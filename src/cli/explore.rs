@@ -21,7 +21,7 @@ pub(super) fn command(arguments: &ExploreArguments) -> anyhow::Result<()> {
     let scenarios = arguments.source.scenarios()?;
     anyhow::ensure!(
         !scenarios.is_empty(),
-        "say what to explore: a scenario (kubestep scenarios lists them) or manifests (kubestep explore -f web.yaml)"
+        "say what to explore: a scenario (cargo run -- scenarios lists them) or manifests (cargo run -- explore -f web.yaml)"
     );
     let several = scenarios.len() > 1;
     anyhow::ensure!(!several || arguments.resume.is_none(), "--resume keeps one search: name one of the trials");
@@ -73,7 +73,7 @@ fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
     let shown = shell_words::quote(&path.to_string_lossy()).into_owned();
     writeln!(
         out,
-        "it is saved in {shown}; open it there with: kubestep step --replay {shown} --at {}",
+        "it is saved in {shown}; open it there with: cargo run -- step --replay {shown} --at {}",
         violation.step
     )?;
     anyhow::bail!("{}: {}", violation.property, violation.what)
@@ -85,7 +85,7 @@ fn as_asked(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<
         return Ok(scenario);
     }
     let name = scenario.name.clone();
-    scenario.mended().with_context(|| format!("{name} shows no bug, so it cannot be explored mended"))
+    scenario.mended().with_context(|| format!("{name} shows no bug, so there is nothing to mend; leave --fixed out"))
 }
 
 /// What the scenario says, unless the command line says otherwise.

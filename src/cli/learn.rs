@@ -95,7 +95,7 @@ fn chapter(root: &Path, exercise: &Exercise) -> Option<String> {
 /// Says what of a learner's is of no exercise that there is now.
 fn left_behind(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     for (folder, _) in shelf::left_over(root) {
-        writeln!(out, "exercises/{folder} is no exercise any more. Your file in it stays; delete it when you like.")?;
+        writeln!(out, "exercises/{folder} is no longer an exercise. Your file in it stays; delete it when you like.")?;
     }
     for note in progress::notes(root) {
         writeln!(out, "{note}")?;
@@ -118,7 +118,7 @@ pub fn grade(name: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
             failed.push(exercise.name());
         }
     }
-    if failed.is_empty() { Ok(()) } else { Err(anyhow!("not yet: {}", failed.join(", "))) }
+    if failed.is_empty() { Ok(()) } else { Err(anyhow!("not passed yet: {}", failed.join(", "))) }
 }
 
 /// Grades one, says what came of it and remembers it.
@@ -158,7 +158,7 @@ pub fn hint(name: Option<&str>, number: usize, out: &mut dyn Write) -> anyhow::R
         Some(name) => Exercise::find(name).map_err(|error| anyhow!(error))?,
         None => {
             let root = shelf::root().map_err(|error| anyhow!(error))?;
-            let next = next(&root).context("all exercises have passed; say for which: kubestep hint replicaset")?;
+            let next = next(&root).context("all exercises have passed; say for which: cargo run -- hint replicaset")?;
             writeln!(out, "{} {}", next.folder, next.title)?;
             next
         }

@@ -102,7 +102,7 @@ enum Verb {
     },
     /// How long each exercise took: for you, for somebody else, for a class.
     Progress(progress::Arguments),
-    /// Whether this machine has all that is needed, and what to do where not.
+    /// Check that this machine has all that is needed, and say what to do if not.
     Doctor,
     /// Put the project and all crates into one folder, from which people without network can start.
     Pack {
@@ -136,7 +136,7 @@ enum Verb {
         /// Its name or number.
         name: String,
     },
-    /// Hand an exercise out anew; what you have written is kept beside it.
+    /// Hand an exercise out again; what you have written is kept beside it.
     Reset {
         /// Its name or number.
         name: String,
@@ -158,7 +158,7 @@ struct Source {
     /// name one of its own.
     #[arg(long)]
     seed: Option<u64>,
-    /// With your solution of this exercise in the place of the cluster's own part.
+    /// Put your solution of this exercise in place of the cluster's own part.
     #[arg(long, value_name = "NAME")]
     exercise: Option<String>,
 }
@@ -207,31 +207,31 @@ struct ExploreArguments {
     /// Explore the scenario of a bug with the bug mended.
     #[arg(long)]
     fixed: bool,
-    /// So many messages may come late in one run; 1 unless the scenario says otherwise.
+    /// How many messages may come late in one run; 1 unless the scenario says otherwise.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=8))]
     late: Option<u8>,
-    /// By so many milliseconds at most; 50 unless the scenario says otherwise.
+    /// By how many milliseconds at most; 50 unless the scenario says otherwise.
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
     window: Option<u64>,
     /// Whose messages: what this component sends and gets; everyone's unless the scenario says otherwise.
     #[arg(long, value_name = "COMPONENT")]
     late_at: Vec<String>,
-    /// So many faults there may be in one run; none unless the scenario says otherwise.
+    /// How many faults there may be in one run; none unless the scenario says otherwise.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=8))]
     faults: Option<u8>,
-    /// Of these kinds: hold, drop, disconnect, crash, stale, rewind, 409, 429, 500, 503, lost, lost-after.
+    /// Which kinds of faults: hold, drop, disconnect, crash, stale, rewind, 409, 429, 500, 503, lost, lost-after.
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     kinds: Vec<String>,
-    /// There: a component, and perhaps a kind, as "kube-scheduler nodes" or "kubelet/*"; may be given several times.
+    /// Where: a component, and perhaps a kind, as "kube-scheduler nodes" or "kubelet/*"; may be given several times.
     #[arg(long, value_name = "WHERE")]
     at: Vec<String>,
     /// What must hold; may be given several times. Without, what the scenario states and what holds anywhere.
     #[arg(long, value_name = "NAME")]
     property: Vec<String>,
-    /// So many schedules at most.
+    /// How many schedules to run at most.
     #[arg(long, default_value_t = 10_000, value_name = "N")]
     schedules: u64,
-    /// So many runs in which chance decides, by the seed, instead of a search.
+    /// Instead of a search, this many runs in which chance decides, by the seed.
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     random: Option<u64>,
     /// Chance decides by PCT, for bugs of this depth.
@@ -243,7 +243,7 @@ struct ExploreArguments {
     /// Where a schedule that breaks a property is saved; in the user's own folder for such things unless given.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Take all orders for different, to see what the reduction is worth.
+    /// Treat all orders as different, to see what the reduction is worth.
     #[arg(long)]
     no_reduction: bool,
 }
@@ -349,7 +349,9 @@ fn named(name: &str) -> anyhow::Result<Scenario> {
     Scenario::find(name).map_err(|error| {
         let text = std::fs::read_to_string(name).unwrap_or_default();
         match text.lines().any(|line| line.starts_with("apiVersion:")) {
-            true => anyhow::anyhow!("{name} is a manifest, and no scenario; give it with -f: kubestep step -f {name}"),
+            true => {
+                anyhow::anyhow!("{name} is a manifest, not a scenario; give it with -f: cargo run -- step -f {name}")
+            }
             false => error.into(),
         }
     })

@@ -42,7 +42,7 @@ pub fn command(folder: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let said = String::from_utf8_lossy(&vendored.stderr);
     ensure!(vendored.status.success(), "cargo cannot collect the crates:\n{}", said.trim());
     shelf::write(&folder.join(".cargo/config.toml"), CONFIG).map_err(|error| anyhow!(error))?;
-    writeln!(out, "{} has all that is needed but Rust. Give it to the others; there:", folder.display())?;
+    writeln!(out, "{} has all that is needed except Rust. Give it to the others. In it they type:", folder.display())?;
     writeln!(out, "  cargo run -- doctor")?;
     writeln!(out, "  cargo run -- learn")?;
     Ok(())

@@ -49,7 +49,7 @@ pub fn command(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<()>
 
 fn read(file: &Path) -> anyhow::Result<Export> {
     let text = shelf::read(file).map_err(|error| anyhow!(error))?;
-    serde_yaml::from_str(&text).with_context(|| format!("{} is no export of progress", file.display()))
+    serde_yaml::from_str(&text).with_context(|| format!("{} is not an export of progress", file.display()))
 }
 
 fn own(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {

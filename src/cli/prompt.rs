@@ -38,7 +38,7 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
                     return print("\n");
                 }
                 interrupted = signals.interrupted();
-                print("\nquit ends the session; Ctrl-C once more leaves it to be gone on with\n")?;
+                print("\nquit ends the session; Ctrl-C once more leaves it for later\n")?;
                 continue;
             }
             Err(error) => return Err(error),

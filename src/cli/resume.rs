@@ -18,9 +18,9 @@ pub(super) fn offer(folder: &Path) -> anyhow::Result<Option<Left>> {
         return Ok(None);
     }
     let mut items: Vec<String> = found.iter().map(|left| format!("go on with {}", about(left))).collect();
-    items.push("begin anew, and be asked again next time".to_owned());
+    items.push("start a new one, and be asked again next time".to_owned());
     items.push("throw away what was left".to_owned());
-    let prompt = "A session was not ended";
+    let prompt = "A session was not ended (\u{2191} \u{2193} choose, Enter takes it)";
     let chosen = dialoguer::Select::new().with_prompt(prompt).items(&items).default(0).interact_opt()?;
     match chosen {
         Some(place) if place < found.len() => Ok(Some(found.swap_remove(place))),
@@ -65,7 +65,7 @@ pub(super) fn go_on(left: Left) -> Option<(Stepper, String)> {
         Err(reason) => {
             let aside = left.put_aside();
             let error = palette::error().apply_to(reason);
-            eprintln!("the session cannot be gone on with: {error}\nit is kept in {}", aside.display());
+            eprintln!("the session cannot be resumed: {error}\nit is kept in {}", aside.display());
             return None;
         }
     };

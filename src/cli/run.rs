@@ -24,7 +24,7 @@ const REST: Duration = NOTICED;
 /// Runs a scenario or manifests. What the user's commands print goes to standard output.
 pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> {
     let scenario = source.scenario()?.context(
-        "say what to run: a scenario (kubestep scenarios lists them) or manifests (kubestep run -f web.yaml)",
+        "say what to run: a scenario (cargo run -- scenarios lists them) or manifests (cargo run -- run -f web.yaml)",
     )?;
     let mut cluster = bugs::cluster(&scenario);
     let origin = cluster.engine.now();

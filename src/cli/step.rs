@@ -12,6 +12,9 @@ use crate::debugger::{Session, StopAt};
 
 use super::{NAMES, StepArguments, Stepper, journal, json, palette, prompt, resume, tui};
 
+/// What the menu of walks asks, and its keys.
+const MENU: &str = "Which walk (\u{2191} \u{2193} \u{2192} choose, Enter starts it, q leaves)";
+
 /// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
 pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
     let interactive = !arguments.json && io::stdin().is_terminal() && io::stdout().is_terminal();
@@ -39,8 +42,12 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
     let quiz = arguments.quiz.unwrap_or(scenario.quiz);
     let asks = if quiz { " You are asked what comes next; --quiz=false would not." } else { "" };
     let hint = format!(
-        "{} nodes are up, nothing is deployed. Enter steps;{tour} help lists the commands.{asks}",
-        session.cluster.config().nodes.len(),
+        "{} up, nothing is deployed. Enter steps;{tour} help lists the commands.{asks}",
+        match session.cluster.config().nodes.len() {
+            0 => "No node is".to_owned(),
+            1 => "1 node is".to_owned(),
+            n => format!("{n} nodes are"),
+        },
     );
     let story = scenario.story.trim().to_owned();
     let mut stepper = Stepper::new(session, arguments.all);
@@ -98,6 +105,6 @@ fn choose(interactive: bool) -> anyhow::Result<Option<Scenario>> {
     let item =
         |s: &Scenario| console::truncate_str(&format!("{:<NAMES$} {}", s.name, s.title), width, "…").into_owned();
     let items: Vec<String> = shipped.iter().map(item).collect();
-    let chosen = dialoguer::Select::new().with_prompt("Which walk").items(&items).default(1).interact_opt()?;
+    let chosen = dialoguer::Select::new().with_prompt(MENU).items(&items).default(1).interact_opt()?;
     Ok(chosen.and_then(|i| shipped.into_iter().nth(i)))
 }

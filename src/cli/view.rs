@@ -72,7 +72,7 @@ impl View {
         self.waiting(&mut out, stop);
         self.pending_line(&mut out, stop);
         if stop.unseen > 0 {
-            let text = format!("{} background events (heartbeats, Events, tokens)", stop.unseen);
+            let text = format!("{} (heartbeats, Events, tokens)", background(stop.unseen));
             self.section(&mut out, "unseen", &text);
         }
         out
@@ -94,7 +94,7 @@ impl View {
     /// All pending events.
     pub fn pending(&self, session: &Session, all: bool) -> String {
         let mut out = String::new();
-        let mut hidden = 0;
+        let mut hidden: u64 = 0;
         for event in session.cluster.engine.pending() {
             if event.background && !all {
                 hidden += 1;
@@ -111,8 +111,8 @@ impl View {
             let _ = writeln!(out, "{}", self.fit(&line));
         }
         if hidden > 0 {
-            let _ =
-                writeln!(out, "{}", palette::label().apply_to(format!("{hidden} background events: pending --all")));
+            let text = format!("{}: pending --all", background(hidden));
+            let _ = writeln!(out, "{}", palette::label().apply_to(text));
         }
         out
     }
@@ -304,6 +304,11 @@ pub fn cause(why: &Why) -> String {
     let code = why.code.map_or(String::new(), |code| format!(" → {code}"));
     let revision = why.revision.map_or(String::new(), |revision| format!(", rv {revision}"));
     format!("{step}{from}{}{code}{revision}", why.what)
+}
+
+/// So many events of the background, in words.
+pub fn background(count: u64) -> String {
+    format!("{count} background event{}", if count == 1 { "" } else { "s" })
 }
 
 /// The width of a section's head: a long one is followed by a blank all the same.

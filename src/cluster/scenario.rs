@@ -339,7 +339,7 @@ const BUGS: &[(&str, &str)] = &[
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// There is no such scenario and no such file.
-    #[error("there is no scenario {name:?}, and no file of that name; {}kubestep scenarios lists them", did_you_mean(*.meant))]
+    #[error("there is no scenario {name:?}, and no file of that name; {}cargo run -- scenarios lists them", did_you_mean(*.meant))]
     Unknown {
         /// What was asked for.
         name: String,

@@ -141,7 +141,7 @@ impl File {
             let error = error.to_string();
             let first: String = error.chars().take(100).collect();
             let more = if first.len() < error.len() { "…" } else { "" };
-            format!("this is no saved session: {first}{more}")
+            format!("this is not a saved session: {first}{more}")
         })
     }
 

@@ -21,6 +21,11 @@ impl Tour {
         session.scenario().tour.get(number).map(|place| (number, place))
     }
 
+    /// The step at which the story was left. Whoever has stepped on from there may have passed its next place already.
+    pub fn left_at(&self) -> u64 {
+        self.reached.last().copied().unwrap_or(0)
+    }
+
     /// The session stands at that place now, or this run never comes by there.
     pub fn pass(&mut self, session: &Session) {
         self.reached.push(session.history().len() as u64);

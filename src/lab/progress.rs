@@ -113,7 +113,7 @@ pub fn notes(root: &Path) -> Vec<String> {
     });
     let gone = progress.keys().filter(|name| TABLE.iter().all(|exercise| exercise.name() != *name));
     let gone =
-        gone.map(|name| format!("exercises/progress.yaml remembers {name}, which is no exercise any more. It stays."));
+        gone.map(|name| format!("exercises/progress.yaml remembers {name}, which is no longer an exercise. It stays."));
     wrong.chain(gone).collect()
 }
 

@@ -278,7 +278,7 @@ fn who(stepper: &mut Stepper, line: &Line) -> Text {
     let stored = entry.map(|entry| entry.mod_revision);
     let head = match stored {
         Some(revision) => format!("{target} is stored at revision {revision}\n"),
-        None => format!("{target} is stored no more\n"),
+        None => format!("{target} is no longer stored\n"),
     };
     let beliefs = inspect::beliefs(session, &target);
     if beliefs.is_empty() {

@@ -82,7 +82,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["crash"],
             usage: "crash COMPONENT",
-            about: "its caches and queues are lost, it starts anew",
+            about: "its caches and queues are lost, and it starts again",
             more: "  crash kube-controller-manager\n  crash kubelet/node-1\n  crash kube-apiserver     every watch breaks\n",
             run: Stops(step),
         },
@@ -133,7 +133,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["disconnect"],
             usage: "disconnect COMPONENT KIND",
-            about: "its watch breaks; it lists anew",
+            about: "its watch breaks; it lists again",
             more: "  disconnect kube-scheduler nodes\n",
             run: Stops(step),
         },
@@ -155,7 +155,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["full", "relieve"],
             usage: "full NODE memory|disk|pids, relieve NODE",
-            about: "it takes no Pod more, or again",
+            about: "it takes no more Pods, or takes them again",
             more: "Its status says MemoryPressure, DiskPressure or PIDPressure soon, which becomes a taint that the scheduler heeds.\nUntil \
                 then Pods still come, and are refused. Without memory or disk it evicts the Pods that run, one every ten\n\
                 seconds, those first that use more than they ask for.\n",
@@ -164,7 +164,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["fill"],
             usage: "fill POD SIZE [CONTAINER]",
-            about: "it has written so much to its node's disk",
+            about: "it has written that much to its node's disk",
             more: "Or volume=NAME instead of the container, for an emptyDir. More than the Pod's limits allow and it is evicted;\nmore \
                 than the node's disk holds, and its node says DiskPressure and evicts whoever takes most.\n  \
                 fill web-1 90Gi\n  fill web-1 600Mi volume=cache\n",
@@ -199,7 +199,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["slow"],
             usage: "slow IMAGE SECONDS",
-            about: "pulling it takes so long",
+            about: "pulling it takes that long",
             more: "",
             run: Stops(step),
         },

@@ -15,16 +15,10 @@ pub const GROUP: Group = Group {
             names: &["save"],
             usage: "save FILE",
             about: "scenario, choices and breakpoints, to share",
-            more: "kubestep step --replay FILE [--at STEP] opens it. It says so if the run has become another one.\n",
+            more: "cargo run -- step --replay FILE [--at STEP] opens it. It says so if the run has become another one.\n",
             run: Says(|stepper, line| save(stepper, line)),
         },
-        Command {
-            names: &["load"],
-            usage: "load FILE",
-            about: "go on with a saved session",
-            more: "",
-            run: Stops(load),
-        },
+        Command { names: &["load"], usage: "load FILE", about: "resume a saved session", more: "", run: Stops(load) },
     ],
 };
 

@@ -55,7 +55,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["queue"],
             usage: "queue COMPONENT",
-            about: "what it has still to work on",
+            about: "what it still has to work on",
             more: "Or of one controller in it; part of a name will do: queue replicaset\n",
             run: Says(held::queue),
         },

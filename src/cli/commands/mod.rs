@@ -174,10 +174,10 @@ fn unknown(word: &str) -> String {
         return format!("there is no command {word:?}; here it is: {here}");
     }
     if word.bytes().all(|c| c.is_ascii_digit()) {
-        return format!("{word} is no command: no question is open that it would answer; goto {word} goes to a step");
+        return format!("no question is open that {word} could answer; to go to a step, type goto {word}");
     }
     if Kind::from_word(word.split('/').next().unwrap_or_default()).is_some() {
-        return format!("{word:?} is no command; write what to do with it, as in: get {word}");
+        return format!("{word:?} is not a command; write what to do with it, as in: get {word}");
     }
     let begun: Vec<&str> = names().filter(|known| word.len() > 1 && known.starts_with(word)).collect();
     match begun.first().copied().or_else(|| nearest(word, names().filter(|known| known.len() > 2))) {

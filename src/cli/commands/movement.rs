@@ -70,7 +70,8 @@ pub const GROUP: Group = Group {
             names: &["tour"],
             usage: "tour",
             about: "to the next place that the scenario narrates",
-            more: "Between two places all other commands work as ever. Scenarios say it in their `tour:` list.\n",
+            more: "Between two places all other commands work as ever; the next tour goes on where the story was left.\n\
+                A scenario says it in its `tour:` list.\n",
             run: Stops(|stepper, line| line.nothing().and_then(|()| tour(stepper))),
         },
         Command {
@@ -88,7 +89,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["wait"],
             usage: "wait SECONDS",
-            about: "on for so much virtual time",
+            about: "on for that much virtual time",
             more: "It stops at that time, before whatever comes later: wait 30, wait 0.5\n\
                 As kubectl has it, it waits for objects: wait --for=delete pod/web\n",
             run: Stops(|stepper, line| match line.arguments().as_slice() {
@@ -125,7 +126,7 @@ pub fn predicted(stepper: &mut Stepper, line: &Line) -> Option<Reply> {
     let stop = quiz.open.as_ref()?.1;
     match quiz.take(number) {
         Some(said) => Some(told(stepper, stop, 1, Some(said))),
-        None => Some(Err(format!("{number} is none of the choices; Enter gives the question up"))),
+        None => Some(Err(format!("{number} is not one of the choices; Enter skips the question"))),
     }
 }
 
@@ -141,6 +142,12 @@ fn told(stepper: &mut Stepper, stop: StopAt, times: u64, said: Option<String>) -
 /// Plays the scenario's narration on to its next place.
 fn tour(stepper: &mut Stepper) -> Reply {
     let count = stepper.session.scenario().tour.len();
+    let there = stepper.tour.next(&stepper.session).is_some();
+    if there && stepper.tour.left_at() < stepper.session.history().len() as u64 {
+        // The next place is looked for from where the story was left, and not from where somebody has wandered since.
+        stepper.session.goto(stepper.tour.left_at());
+        stepper.heard();
+    }
     while let Some((_, place)) = stepper.tour.next(&stepper.session) {
         let place = place.clone();
         if tour::comes(&mut stepper.session, &place)? {
@@ -152,12 +159,12 @@ fn tour(stepper: &mut Stepper) -> Reply {
         return Err(if count == 0 {
             let with: Vec<String> =
                 Scenario::shipped().into_iter().filter(|s| !s.tour.is_empty()).map(|s| s.name).collect();
-            format!("this scenario has no narration; these have: {}", with.join(", "))
+            format!("this scenario has no tour; these have: {}", with.join(", "))
         } else {
             "the tour is over; back and goto lead into it again".to_owned()
         });
     };
-    let (text, what) = (place.text.clone(), format!("this holds: {}", place.until));
+    let (text, what) = (place.text.clone(), place.until.clone());
     let end = match tour::goal(&stepper.session, place)? {
         Some(mut goal) => go(stepper, &mut goal),
         None => Advance::Stopped,
@@ -239,11 +246,11 @@ fn show_goal(stepper: &mut Stepper, mut goal: Goal, what: &str) -> Reply {
 
 fn ended(stepper: &mut Stepper, end: Advance, what: &str) -> Answer {
     let text = match end {
-        Advance::Quiet => format!("the cluster is quiet; nothing is pending before {what}\n"),
+        Advance::Quiet => format!("the cluster is quiet, and this has not come: {what}\n"),
         Advance::Limit if stepper.interrupted => {
-            return Answer { text: format!("stopped before {what}\n"), ..stepper.stopped() };
+            return Answer { text: format!("stopped before this came: {what}\n"), ..stepper.stopped() };
         }
-        Advance::Limit => format!("ten minutes went by before {what}\n"),
+        Advance::Limit => format!("ten minutes went by, and this has not come: {what}\n"),
         _ => return stepper.stopped(),
     };
     Answer { printed: stepper.printed(), ..Answer::says(text) }
@@ -261,7 +268,7 @@ fn left(session: &Session) -> String {
 fn next(stepper: &mut Stepper) -> Reply {
     let session = &stepper.session;
     match session.current().and_then(|step| Reaction::to(&session.cluster, step)) {
-        Some(reaction) => show_goal(stepper, Goal::Reaction(reaction), "the reaction is over"),
+        Some(reaction) => show_goal(stepper, Goal::Reaction(reaction), "the end of the reaction"),
         // Nothing to wait for: whoever got this is done with it already.
         None => advance(stepper, stepper.stop, 1),
     }
@@ -286,5 +293,5 @@ fn finish(stepper: &mut Stepper) -> Reply {
 fn until(stepper: &mut Stepper, line: &Line) -> Reply {
     let mut condition = Breakpoints::default();
     condition.add(line.rest(), true, &stepper.session.names())?;
-    show_goal(stepper, Goal::Until(Box::new(condition)), &format!("this holds: {}", line.rest()))
+    show_goal(stepper, Goal::Until(Box::new(condition)), line.rest())
 }

@@ -70,7 +70,7 @@ pub fn stop(stop: Option<&Stop>, width: usize) -> Vec<Row> {
         rows.extend(table.lines().map(|line| Row::text(format!("  {line}")).cut(width)));
     }
     if stop.unseen > 0 {
-        rows.push(Row::styled(palette::label(), format!("{} background events went by", stop.unseen)));
+        rows.push(Row::styled(palette::label(), format!("{} went by", view::background(stop.unseen))));
     }
     rows
 }

@@ -81,7 +81,7 @@ impl Cluster {
             Fault::Crash(name) => {
                 self.stop_process(name)?;
                 self.start_process(name)?;
-                Ok(format!("{name} has crashed and starts anew: what it knew is lost"))
+                Ok(format!("{name} has crashed and starts again: what it knew is lost"))
             }
             Fault::Kill { pod, container, oom } => match self.kill_container(pod, container, *oom) {
                 true => Ok("the process is gone; the kubelet will notice".to_owned()),

@@ -63,7 +63,7 @@ pub fn wrong(word: &str, before: Option<&str>, context: &Context) -> String {
         true => format!("{hint} "),
         false => format!("{hint}; "),
     });
-    format!("{word:?} is no kind and no component; {hint}{HELP}")
+    format!("{word:?} is neither a kind nor a component; {hint}{HELP}")
 }
 
 fn hint(word: &str, before: Option<&str>, context: &Context) -> Option<String> {

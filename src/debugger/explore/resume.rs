@@ -46,7 +46,7 @@ pub fn save(search: &Search, what: &str, bound: &Bound) -> String {
 
 /// Reads a file. Refused if it is of another search.
 pub fn open(text: &str, what: &str, bound: &Bound) -> Result<Search, String> {
-    let saved: Saved = serde_json::from_str(text).map_err(|error| format!("this is no saved search: {error}"))?;
+    let saved: Saved = serde_json::from_str(text).map_err(|error| format!("this is not a saved search: {error}"))?;
     if saved.kubestep != env!("CARGO_PKG_VERSION") {
         return Err(format!("it was saved by version {}, and this is {}", saved.kubestep, env!("CARGO_PKG_VERSION")));
     }
