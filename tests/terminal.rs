@@ -235,7 +235,7 @@ fn a_quiz_asks_counts_and_is_gone_on_with() {
     terminal.keys(&["Enter"]);
     terminal.shows("Type a number, or look around first.");
     terminal.keys(&["9", "Enter"]);
-    terminal.shows("9 is none of the choices");
+    terminal.shows("9 is not one of the choices");
     terminal.keys(&["1", "Enter"]);
     terminal.shows("── step");
     terminal.keys(&["step", "Enter", "step", "Enter"]);

@@ -155,7 +155,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["full", "relieve"],
             usage: "full NODE memory|disk|pids, relieve NODE",
-            about: "it takes no more Pods, or takes them again",
+            about: "it takes no more Pods, or again",
             more: "Its status says MemoryPressure, DiskPressure or PIDPressure soon, which becomes a taint that the scheduler heeds.\nUntil \
                 then Pods still come, and are refused. Without memory or disk it evicts the Pods that run, one every ten\n\
                 seconds, those first that use more than they ask for.\n",
