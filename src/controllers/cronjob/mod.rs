@@ -42,7 +42,7 @@ use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, zone};
 
 use super::job::conditions::{COMPLETE, FAILED, holding, is_finished};
-use super::pods::{BY_CONTROLLER, index_by_controller, owned_by};
+use super::pods::{BY_CONTROLLER, index_by_controller, is_namespace_terminating, owned_by};
 
 pub mod history;
 pub mod times;
@@ -125,6 +125,12 @@ impl CronJobs {
         let Some((schedule, zone)) = self.schedule_of(cron_job) else { return Ok(None) };
         let now = self.client.now().timestamp();
         let look_again = |cron_job: &CronJob| Ok(next_look(cron_job, &schedule, &zone, now));
+        if schedule.next(now, &zone).is_none() {
+            let why = "time difference between two schedules is less than 1 second";
+            let message = format!("invalid schedule: {} : {why}", cron_job.spec.schedule);
+            self.recorder.event(cron_job, EventType::Warning, "InvalidSchedule", message);
+            return Ok(None);
+        }
         let times = Times::of(cron_job, &schedule, &zone, now, true);
         if times.missed > times::TOO_MANY {
             const WHY: &str =
@@ -133,7 +139,7 @@ impl CronJobs {
         }
         let Some(scheduled) = times.latest else { return look_again(cron_job) };
         let deadline = cron_job.spec.starting_deadline_seconds;
-        if deadline.is_some_and(|seconds| scheduled.as_second() + seconds < now.as_second()) {
+        if deadline.is_some_and(|seconds| scheduled < times::before(now, seconds)) {
             let at = scheduled.strftime("%a, %d %b %Y %H:%M:%S +0000");
             let message = format!("Missed scheduled time to start a job: {at}");
             self.recorder.event(cron_job, EventType::Warning, "MissSchedule", message);
@@ -310,8 +316,11 @@ impl CronJobs {
                 Ok(Some(job).filter(|_| ours && !known))
             }
             Err(status) => {
-                let message = format!("Error creating job: {status}");
-                self.recorder.event(cron_job, EventType::Warning, "FailedCreate", message);
+                // In a namespace that is going away failures are expected and nobody is left to read of them.
+                if !is_namespace_terminating(&status) {
+                    let message = format!("Error creating job: {status}");
+                    self.recorder.event(cron_job, EventType::Warning, "FailedCreate", message);
+                }
                 Err(status.into())
             }
         }
@@ -349,7 +358,7 @@ fn job_for(cron_job: &CronJob, name: String, scheduled: Timestamp, zone: &TimeZo
     let meta = template.metadata.clone().unwrap_or_default();
     let mut annotations = meta.annotations.unwrap_or_default();
     let local = scheduled.to_zoned(zone.clone());
-    let offset = if *zone == TimeZone::UTC { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%:z" };
+    let offset = if local.offset().is_zero() { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%:z" };
     annotations.insert(SCHEDULED.into(), local.strftime(offset).to_string());
     Job {
         metadata: ObjectMeta {

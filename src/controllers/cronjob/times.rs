@@ -51,7 +51,8 @@ impl Times {
     }
 }
 
-fn before(now: Timestamp, seconds: i64) -> Timestamp {
+/// So many seconds ago.
+pub fn before(now: Timestamp, seconds: i64) -> Timestamp {
     now.checked_sub(SignedDuration::from_secs(seconds)).unwrap_or(now)
 }
 

@@ -22,10 +22,10 @@ pub struct Backoff {
 
 impl Backoff {
     /// After these Pods have newly succeeded and failed.
-    pub fn after(mut self, succeeded: &[Arc<Pod>], failed: &[Arc<Pod>], now: Instant) -> Backoff {
-        let mut failures: Vec<Instant> = failed.iter().map(|pod| finished_at(pod, now)).collect();
+    pub fn after(mut self, succeeded: &[Arc<Pod>], failed: &[Arc<Pod>]) -> Backoff {
+        let mut failures: Vec<Instant> = failed.iter().map(|pod| finished_at(pod)).collect();
         failures.sort_unstable();
-        if let Some(success) = succeeded.iter().map(|pod| finished_at(pod, now)).max() {
+        if let Some(success) = succeeded.iter().map(|pod| finished_at(pod)).max() {
             self = Backoff::default();
             failures.retain(|failure| *failure > success);
         }
@@ -49,15 +49,34 @@ pub fn remaining(failures: u32, last: Instant, now: Instant) -> Duration {
     pause.saturating_sub(now - last)
 }
 
-/// When the last container of a Pod that has ended did so; the best guess for one whose containers never ran.
-/// Mirrors `getFinishedTime`.
-pub fn finished_at(pod: &Pod, now: Instant) -> Instant {
-    let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_deref()).unwrap_or_default();
-    let ends = statuses.iter().map(|status| status.state.as_ref()?.terminated.as_ref()?.finished_at.as_ref());
-    let last = ends.collect::<Option<Vec<_>>>().and_then(|ends| ends.into_iter().map(Instant::from_time).max());
-    let not_ready = || ready_condition(pod)?.last_transition_time.as_ref().map(Instant::from_time);
-    let deleted = || pod.metadata.deletion_timestamp.as_ref().map(Instant::from_time);
-    last.or_else(not_ready).or_else(deleted).unwrap_or(now)
+/// When the last container of a Pod that has ended did so. The best guess for one whose containers have not: when it was
+/// told not to be ready any more, or when somebody asked for its deletion. Mirrors `getFinishedTime`.
+pub fn finished_at(pod: &Pod) -> Instant {
+    let not_ready = || {
+        let condition = ready_condition(pod).filter(|condition| condition.status == "False")?;
+        condition.last_transition_time.as_ref().map(Instant::from_time)
+    };
+    let created = || pod.metadata.creation_timestamp.as_ref().map(Instant::from_time);
+    containers_ended(pod).or_else(not_ready).or_else(|| deletion_asked(pod)).or_else(created).unwrap_or_default()
+}
+
+/// The latest end of the containers and sidecars, if all have ended.
+fn containers_ended(pod: &Pod) -> Option<Instant> {
+    let status = pod.status.as_ref()?;
+    let init_containers = pod.spec.as_ref().and_then(|spec| spec.init_containers.as_deref()).unwrap_or_default();
+    let is_sidecar =
+        |name: &str| init_containers.iter().any(|c| c.name == name && c.restart_policy.as_deref() == Some("Always"));
+    let sidecars = status.init_container_statuses.iter().flatten().filter(|status| is_sidecar(&status.name));
+    let all = status.container_statuses.iter().flatten().chain(sidecars);
+    let ends = all.map(|status| status.state.as_ref()?.terminated.as_ref()?.finished_at.as_ref());
+    ends.collect::<Option<Vec<_>>>()?.into_iter().map(Instant::from_time).max()
+}
+
+/// The deletionTimestamp says when the time to end in peace is over; this is when that time began.
+fn deletion_asked(pod: &Pod) -> Option<Instant> {
+    let at = Instant::from_time(pod.metadata.deletion_timestamp.as_ref()?);
+    let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0).max(0) as u64;
+    Some(Instant(at.0.saturating_sub(grace.saturating_mul(1_000_000_000))))
 }
 
 #[cfg(test)]
@@ -86,7 +105,7 @@ mod tests {
             ("failures around a success", vec![20], vec![30, 10, 25], (2, Some(30))),
         ] {
             let pods = |times: Vec<u64>| times.into_iter().map(ended).collect::<Vec<_>>();
-            let after = before.after(&pods(succeeded), &pods(failed), at(100));
+            let after = before.after(&pods(succeeded), &pods(failed));
             assert_eq!((after.failures, after.last), (want.0, want.1.map(at)), "{what}");
         }
     }
@@ -98,6 +117,32 @@ mod tests {
         {
             let left = remaining(failures, at(100), at(100 + elapsed));
             assert_eq!(left, Duration::from_secs(want), "{failures} failures, {elapsed} s ago");
+        }
+    }
+
+    #[test]
+    fn when_a_pod_has_ended() {
+        let (deleted, grace, condition) = ("deletionTimestamp", "deletionGracePeriodSeconds", "lastTransitionTime");
+        let ready = |status: &str| json!([{"type": "Ready", "status": status, condition: at(50).time()}]);
+        let state = |end: Option<u64>| match end {
+            Some(second) => json!({"terminated": {"exitCode": 1, "finishedAt": at(second).time()}}),
+            None => json!({"running": {}}),
+        };
+        for (what, main, sidecar, conditions, want) in [
+            ("all have ended", Some(60), Some(70), json!([]), 70),
+            ("the sidecar runs on", Some(60), None, ready("False"), 50),
+            ("deleted while it ran", None, None, ready("True"), 100),
+        ] {
+            let pod = json!({
+                "metadata": {"creationTimestamp": at(10).time(), deleted: at(130).time(), grace: 30},
+                "spec": {"containers": [], "initContainers": [{"name": "s", "restartPolicy": "Always"}]},
+                "status": {
+                    "conditions": conditions,
+                    "containerStatuses": [{"name": "c", "state": state(main)}],
+                    "initContainerStatuses": [{"name": "s", "state": state(sidecar)}],
+                },
+            });
+            assert_eq!(finished_at(&serde_json::from_value(pod).unwrap()), at(want), "{what}");
         }
     }
 }

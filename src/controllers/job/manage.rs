@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, ObjectFieldSelector, PodS
 
 use crate::client::{Error, join_all};
 use crate::controllers::pods::{is_namespace_terminating, pod_from_template, slow_start};
-use crate::controllers::replicaset::rank::{Related, victims};
+use crate::controllers::replicaset::rank::least_missed;
 use crate::object::meta::controller_ref;
 use crate::object::pod::is_ready;
 use crate::object::{Kind, Pod};
@@ -50,13 +50,13 @@ impl Jobs {
             }
             for (index, pods) in by_index {
                 let keep = usize::from(index.is_some());
-                let gone = victims(&pods, &Related::default(), pods.len() - keep, self.client.now());
+                let gone = least_missed(&pods, pods.len() - keep);
                 rest.extend(pods.into_iter().filter(|pod| !gone.contains(pod)));
                 surplus.extend(gone);
             }
         }
         let more = (count as usize).saturating_sub(surplus.len());
-        surplus.extend(victims(&rest, &Related::default(), more, self.client.now()));
+        surplus.extend(least_missed(&rest, more));
         surplus.truncate(BURST as usize);
         surplus
     }

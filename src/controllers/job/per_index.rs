@@ -75,7 +75,7 @@ pub(super) fn due(sync: &Sync, indexes: &[i32], now: Instant) -> (Vec<i32>, Dura
     let pause = |index: &i32| {
         let Some(pod) = last.get(index) else { return Duration::ZERO };
         let failures = count(pod, FAILURES) + count(pod, IGNORED) + 1;
-        backoff::remaining(failures as u32, backoff::finished_at(pod, now), now)
+        backoff::remaining(failures as u32, backoff::finished_at(pod), now)
     };
     let due = indexes.iter().copied().filter(|index| pause(index).is_zero()).collect();
     (due, indexes.iter().map(pause).min().unwrap_or_default())

@@ -193,7 +193,7 @@ impl Jobs {
             failed: total(sync.status.failed, failed.len() - ignored, noted_failures),
         };
         sync.counts = counts;
-        sync.backoff = sync.backoff.after(&succeeded, &failed, now);
+        sync.backoff = sync.backoff.after(&succeeded, &failed);
         Ok(sync)
     }
 

@@ -1,6 +1,6 @@
 //! Whom to delete first. Mirrors `getPodsToDelete` and `ActivePodsWithRanks` of `pkg/controller`.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -43,14 +43,32 @@ pub fn victims(active: &[Arc<Pod>], related: &Related, count: usize, now: Instan
     pods
 }
 
-/// Which of two Pods goes first: the one that would be missed least.
-fn compare(a: &Pod, b: &Pod, related: &Related, now: Instant) -> Ordering {
+/// The `count` of `active` to delete where only what the Pods themselves do counts, and every moment of their ages. So it is
+/// for Jobs. Mirrors `ActivePods`.
+pub fn least_missed(active: &[Arc<Pod>], count: usize) -> Vec<Arc<Pod>> {
+    let age = |time: Option<Instant>| time.map(Reverse);
+    let mut pods = active.to_vec();
+    pods.sort_by(|a, b| {
+        by_state(a, b)
+            .then_with(|| age(ready_since(a)).cmp(&age(ready_since(b))))
+            .then_with(|| max_restarts(b).cmp(&max_restarts(a)))
+            .then_with(|| age(created(a)).cmp(&age(created(b))))
+    });
+    pods.truncate(count);
+    pods
+}
+
+/// Who does least goes first.
+fn by_state(a: &Pod, b: &Pod) -> Ordering {
     let unassigned_first = node(b).is_empty().cmp(&node(a).is_empty());
     let not_ready_first = is_ready(a).cmp(&is_ready(b));
+    unassigned_first.then_with(|| phase_order(a).cmp(&phase_order(b))).then(not_ready_first)
+}
+
+/// Which of two Pods goes first: the one that would be missed least.
+fn compare(a: &Pod, b: &Pod, related: &Related, now: Instant) -> Ordering {
     let crowded_node_first = related.on(node(b)).cmp(&related.on(node(a)));
-    unassigned_first
-        .then_with(|| phase_order(a).cmp(&phase_order(b)))
-        .then(not_ready_first)
+    by_state(a, b)
         .then_with(|| deletion_cost(a).cmp(&deletion_cost(b)))
         .then(crowded_node_first)
         .then_with(|| by_age(ready_since(a), ready_since(b), (a, b), now))
@@ -168,6 +186,18 @@ mod tests {
         // 1000 s and 900 s are between the same two powers of two of nanoseconds.
         assert_eq!(first(&[pod("b", since(0)), pod("a", since(100))], &[]), "a");
         assert_eq!(first(&[pod("b", since(100)), pod("a", since(0))], &[]), "a");
+    }
+
+    /// A Job looks at neither cost nor powers of two: the youngest goes.
+    #[test]
+    fn of_a_job_the_youngest_goes() {
+        let since = |second: u64, cost: &str| {
+            let created = Instant(second * 1_000_000_000).time();
+            json!({"metadata": {"creationTimestamp": created, "annotations": {DELETION_COST: cost}}})
+        };
+        let pods = [pod("a", since(0, "-1")), pod("c", since(100, "0")), pod("b", since(50, "0"))];
+        let gone: Vec<_> = least_missed(&pods, 2).iter().map(|pod| pod.metadata.name.clone().unwrap()).collect();
+        assert_eq!(gone, ["c", "b"]);
     }
 
     #[test]

@@ -44,6 +44,18 @@ impl StatefulSets {
         Ok(())
     }
 
+    /// Whether the claims of this number have the owners that the retention policy asks for. One that is missing has.
+    /// Mirrors `ClaimsMatchRetentionPolicy`.
+    pub(super) fn claims_in_line(&self, context: &Sync, ordinal: i32) -> bool {
+        let is_in_line = |claim: &PersistentVolumeClaim| {
+            let there = self.claims.get(&Key::of_meta(&claim.metadata));
+            there.is_none_or(|there| {
+                there.metadata.owner_references.as_deref().unwrap_or_default() == self.owners(context, &there, None)
+            })
+        };
+        claims(&context.set, &context.spec, ordinal).iter().all(|(_, claim)| is_in_line(claim))
+    }
+
     /// Gives the claims of this number the owners that the retention policy asks for. `condemned` is the Pod if it is to be
     /// scaled away.
     pub(super) async fn keep_claims_in_line(
@@ -67,9 +79,8 @@ impl StatefulSets {
     fn owners(&self, context: &Sync, claim: &PersistentVolumeClaim, condemned: Option<&Pod>) -> Vec<OwnerReference> {
         let policy = context.spec.persistent_volume_claim_retention_policy.clone().unwrap_or_default();
         let deletes = |when: &Option<String>| when.as_deref() == Some("Delete");
-        let own = |reference: OwnerReference| OwnerReference { block_owner_deletion: None, ..reference };
-        let by_pod = condemned.filter(|_| deletes(&policy.when_scaled)).map(|pod| own(controller_ref(pod)));
-        let by_set = || deletes(&policy.when_deleted).then(|| own(controller_ref(&*context.set)));
+        let by_pod = condemned.filter(|_| deletes(&policy.when_scaled)).map(controller_ref);
+        let by_set = || deletes(&policy.when_deleted).then(|| controller_ref(&*context.set));
         let wanted = by_pod.or_else(by_set);
         let set_uid = context.set.metadata.uid.as_deref();
         let is_ours = |owner: &OwnerReference| Some(owner.uid.as_str()) == set_uid || owner.kind == "Pod";

@@ -18,20 +18,21 @@ impl StatefulSets {
             self.tell(context, "Create", &name, Some(&error));
             return Err(error);
         }
-        match self.client.create(pod).await {
-            Ok(created) => {
-                self.wrote(context, &created);
-                self.tell(context, "Create", &name, None);
-                self.keep_claims_in_line(context, ordinal, None).await
-            }
+        let created = match self.client.create(pod).await {
             // The cache did not show it yet.
-            Err(status) if status.reason == Reason::AlreadyExists => Err(status.into()),
-            Err(status) => {
-                let error = Error::from(status);
-                self.tell(context, "Create", &name, Some(&error));
-                Err(error)
-            }
+            Err(status) if status.reason == Reason::AlreadyExists => return Err(status.into()),
+            created => created.map_err(Error::from),
+        };
+        if let Ok(created) = &created {
+            self.wrote(context, created);
         }
+        // As far as the cache shows the claims already.
+        if let Err(error) = self.keep_claims_in_line(context, ordinal, None).await {
+            self.tell(context, "Update", &name, Some(&error));
+            return Err(error);
+        }
+        self.tell(context, "Create", &name, created.as_ref().err());
+        created.map(drop)
     }
 
     /// Deletes a Pod, gracefully.
@@ -51,11 +52,16 @@ impl StatefulSets {
         }
     }
 
-    /// Gives a Pod back the labels that somebody took.
+    /// Gives a Pod back the labels that somebody took, and its claims the owners that they are to have. The Pod is written
+    /// even where only the claims were out of line. Mirrors `UpdateStatefulPod`.
     pub(super) async fn mend_pod(&self, context: &Sync, ordinal: i32, pod: &Arc<Pod>) -> Result<(), Error> {
         let mut mended = Pod::clone(pod);
         identify(&mut mended, ordinal);
         let name = mended.metadata.name.clone().unwrap_or_default();
+        if let Err(error) = self.keep_claims_in_line(context, ordinal, None).await {
+            self.tell(context, "Update", &name, Some(&error));
+            return Err(error);
+        }
         let updated: Result<Arc<Pod>, Error> = self.client.update(mended).await.map_err(Error::from);
         self.tell(context, "Update", &name, updated.as_ref().err());
         let updated = updated?;

@@ -7,10 +7,11 @@ use k8s_openapi::api::apps::v1::{ControllerRevision, StatefulSet, StatefulSetSpe
 
 use crate::apiserver::request::DeleteOptions;
 use crate::client::Error;
-use crate::controllers::claim::Claimer;
+use crate::controllers::claim::{Claimer, Verdict};
 use crate::controllers::history::{data_hash, holds, next_number, patch, revision_of, sort, template_of};
 use crate::controllers::pods::{BY_CONTROLLER, orphans_of, owned_by};
 use crate::object::Key;
+use crate::object::meta::controller_of;
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
 
@@ -52,7 +53,9 @@ impl History {
 }
 
 impl StatefulSets {
-    /// The StatefulSet's revisions, after adoption.
+    /// The StatefulSet's revisions, after adoption. None is released; and a StatefulSet that is being deleted wants those
+    /// that the garbage collector has just made orphans, is told that it is too late, and does nothing more.
+    /// Mirrors `adoptOrphanRevisions` and `ListControllerRevisions`.
     pub(super) async fn claim_revisions(
         &self,
         key: &Key,
@@ -63,7 +66,16 @@ impl StatefulSets {
         candidates.extend(self.revisions.by_index(BY_CONTROLLER, &orphans_of(key.namespace())));
         let (owner, patched) = (&**set, |_: Option<&str>| {});
         let claimer = Claimer { client: &self.client, owner, selector, finalizers: &[], patched: &patched };
-        claimer.claim(candidates).await
+        let verdict = |revision: &ControllerRevision| {
+            let meta = &revision.metadata;
+            match controller_of(meta) {
+                _ if !selector.matches(meta.labels.as_ref()) => Verdict::Ignore,
+                None => Verdict::Adopt,
+                Some(owner) if Some(&owner.uid) == set.metadata.uid.as_ref() => Verdict::Keep,
+                Some(_) => Verdict::Ignore,
+            }
+        };
+        claimer.claim_by(candidates, verdict).await
     }
 
     /// The two revisions that count. That of the present template is made if it is not there; an older one with the same

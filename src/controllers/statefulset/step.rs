@@ -1,11 +1,12 @@
 //! One step towards what is asked for. Mirrors `updateStatefulSet` of `stateful_set_control.go`.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
-use crate::client::{Error, EventType};
-use crate::controllers::pods::is_available;
+use crate::client::Error;
+use crate::controllers::pods::{is_available, slow_start};
 use crate::object::Pod;
 use crate::object::pod::{has_ended, phase};
 
@@ -32,21 +33,24 @@ impl StatefulSets {
         if context.set.metadata.deletion_timestamp.is_some() {
             return Ok(());
         }
-        for ordinal in ordinals(&context.spec) {
-            if self.replica(context, history, ordinal).await? == Next::Stop {
-                return Ok(());
-            }
-        }
         let wanted = ordinals(&context.spec);
-        let condemned = || context.pods.iter().rev().filter(|(ordinal, _)| !wanted.contains(ordinal));
-        for (ordinal, pod) in condemned() {
-            self.keep_claims_in_line(context, *ordinal, Some(pod)).await?;
+        let replica = |ordinal| self.replica(context, history, ordinal);
+        if for_all(context, wanted.clone(), replica).await? == Next::Stop {
+            return Ok(());
         }
-        let first_unhealthy = self.first_unhealthy(context);
-        for (_, pod) in condemned() {
-            if self.condemn(context, pod, first_unhealthy).await? == Next::Stop && context.is_ordered() {
-                return Ok(());
+        let condemned = context.pods.iter().rev().filter(|(ordinal, _)| !wanted.contains(ordinal));
+        let keep_claims = |(ordinal, pod): (&i32, &'_ Arc<Pod>)| {
+            let (ordinal, pod) = (*ordinal, pod.clone());
+            async move {
+                self.keep_claims_in_line(context, ordinal, Some(&pod)).await?;
+                Ok(Next::GoOn)
             }
+        };
+        for_all(context, condemned.clone(), keep_claims).await?;
+        let first_unhealthy = self.first_unhealthy(context);
+        let condemn = |(_, pod)| self.condemn(context, pod, first_unhealthy);
+        if for_all(context, condemned, condemn).await? == Next::Stop {
+            return Ok(());
         }
         self.roll(context, history, status).await
     }
@@ -57,16 +61,14 @@ impl StatefulSets {
 
     /// A Pod that is wanted: made if it is missing, waited for, mended. Mirrors `processReplica`.
     async fn replica(&self, context: &Sync, history: &History, ordinal: i32) -> Result<Next, Error> {
-        let stop_if_ordered = if context.is_ordered() { Next::Stop } else { Next::GoOn };
         let Some(pod) = context.pods.get(&ordinal) else {
             let (spec, revision) = history.version_for(context, ordinal);
             let pod = new_pod(&context.set, &spec, ordinal, &revision);
             self.create_pod(context, ordinal, pod).await?;
-            return Ok(stop_if_ordered);
+            return Ok(Next::Stop);
         };
         if has_ended(pod) {
             if !is_leaving(pod) {
-                self.tell_end(context, pod);
                 self.delete_pod(context, pod).await?;
             }
             // The next one is made when this one is gone.
@@ -78,21 +80,10 @@ impl StatefulSets {
         if context.is_ordered() && (is_leaving(pod) || !self.is_available(context, pod)) {
             return Ok(Next::Stop);
         }
-        if !is_itself(&context.set, &context.spec, pod, ordinal) {
+        if !is_itself(&context.set, &context.spec, pod, ordinal) || !self.claims_in_line(context, ordinal) {
             self.mend_pod(context, ordinal, pod).await?;
         }
-        self.keep_claims_in_line(context, ordinal, None).await?;
         Ok(Next::GoOn)
-    }
-
-    fn tell_end(&self, context: &Sync, pod: &Pod) {
-        let name = pod.metadata.name.as_deref().unwrap_or_default();
-        let (type_, reason, how) = match phase(pod) {
-            "Failed" => (EventType::Warning, "RecreatingFailedPod", "failed"),
-            _ => (EventType::Normal, "RecreatingTerminatedPod", "terminated"),
-        };
-        let message = format!("StatefulSet {} is recreating {how} Pod {name}", context.key);
-        self.recorder.event(&*context.set, type_, reason, message);
     }
 
     /// The Pod of the lowest number that is not available: when Pods are deleted in order it may go though it is not.
@@ -111,7 +102,7 @@ impl StatefulSets {
     /// A Pod that is not wanted goes. Mirrors `processCondemned`.
     async fn condemn(&self, context: &Sync, pod: &Arc<Pod>, first_unhealthy: Option<&Arc<Pod>>) -> Result<Next, Error> {
         if is_leaving(pod) {
-            return Ok(if context.is_ordered() { Next::Stop } else { Next::GoOn });
+            return Ok(Next::Stop);
         }
         let is_first = first_unhealthy.is_some_and(|first| Arc::ptr_eq(first, pod));
         if context.is_ordered() && !self.is_available(context, pod) && !is_first {
@@ -143,4 +134,34 @@ impl StatefulSets {
         }
         Ok(())
     }
+}
+
+/// One after another until one says to stop; or, where nothing waits for another, all of them in growing batches.
+/// Mirrors `runForAll`.
+async fn for_all<T, F>(context: &Sync, items: impl Iterator<Item = T>, work: impl Fn(T) -> F) -> Result<Next, Error>
+where
+    F: Future<Output = Result<Next, Error>>,
+{
+    if context.is_ordered() {
+        for item in items {
+            if work(item).await? == Next::Stop {
+                return Ok(Next::Stop);
+            }
+        }
+        return Ok(Next::GoOn);
+    }
+    let mut items: Vec<T> = items.collect();
+    items.reverse();
+    let count = items.len();
+    let start = || {
+        let work = items.pop().map(&work);
+        async move {
+            match work {
+                Some(work) => work.await.map(drop),
+                None => Ok(()),
+            }
+        }
+    };
+    slow_start(count, start).await.1?;
+    Ok(Next::GoOn)
 }
