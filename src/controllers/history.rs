@@ -74,7 +74,7 @@ pub fn revision_of<T: Resource>(
 
 /// One more than the highest number.
 pub fn next_number(revisions: &[Arc<ControllerRevision>]) -> i64 {
-    revisions.iter().map(|revision| revision.revision).max().unwrap_or(0) + 1
+    revisions.iter().map(|revision| revision.revision).max().unwrap_or(0).wrapping_add(1)
 }
 
 /// By number; of one number the older first, then by name.

@@ -10,7 +10,7 @@ pub fn scaled(value: Option<&IntOrString>, total: i32, round_up: bool) -> i32 {
         Some(IntOrString::Int(number)) => *number,
         Some(IntOrString::String(text)) => {
             let percent: i64 = text.trim_end_matches('%').parse().unwrap_or(0);
-            let hundredths = percent * i64::from(total);
+            let hundredths = i128::from(percent) * i128::from(total);
             let rounded = if round_up { (hundredths + 99).div_euclid(100) } else { hundredths.div_euclid(100) };
             i32::try_from(rounded).unwrap_or(i32::MAX)
         }
@@ -31,6 +31,7 @@ mod tests {
             (percent("25%"), 10, false, 2),
             (percent("100%"), 7, false, 7),
             (percent("0%"), 7, true, 0),
+            (percent("9223372036854775807%"), 7, true, i32::MAX),
         ] {
             assert_eq!(scaled(value.as_ref(), total, round_up), want, "{value:?} of {total}");
         }

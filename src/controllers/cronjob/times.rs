@@ -53,7 +53,7 @@ impl Times {
 
 /// So many seconds ago.
 pub fn before(now: Timestamp, seconds: i64) -> Timestamp {
-    now.checked_sub(SignedDuration::from_secs(seconds)).unwrap_or(now)
+    now.checked_sub(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MIN)
 }
 
 /// How long until just after the next time. None if there is none.

@@ -239,7 +239,7 @@ impl DaemonSets {
                 let min_ready = set.spec.as_ref().and_then(|spec| spec.min_ready_seconds).unwrap_or(0);
                 if min_ready > 0 && !is_ready(old) && is_ready(new) {
                     // A second more, for the clocks of two machines.
-                    self.queue.add_after(key, pods::seconds(min_ready + 1));
+                    self.queue.add_after(key, pods::seconds(min_ready.saturating_add(1)));
                 }
             }
             None if old.metadata.labels != new.metadata.labels || old_owner.is_some() => self.enqueue_selecting(new),

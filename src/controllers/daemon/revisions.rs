@@ -83,7 +83,7 @@ impl DaemonSets {
         if status.collision_count != collisions {
             return Err(Error::Other(format!("found a stale collision count of {namespace}/{set_name}; trying again")));
         }
-        status.collision_count = Some(collisions.unwrap_or(0) + 1);
+        status.collision_count = Some(collisions.unwrap_or(0).wrapping_add(1));
         self.client.update_status(fresh).await?;
         Err(refusal.into())
     }

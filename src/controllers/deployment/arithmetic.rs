@@ -124,7 +124,7 @@ fn fraction(rs: &ReplicaSet, d: &Deployment) -> i32 {
     if before == 0 {
         return 0;
     }
-    let exact = f64::from(size * max_replicas(d)) / f64::from(before);
+    let exact = f64::from(size) * f64::from(max_replicas(d)) / f64::from(before);
     // To the nearest, halves away from zero, as `integer.RoundToInt32`.
     exact.round() as i32 - size
 }
@@ -205,6 +205,7 @@ mod tests {
             (5, Some(10), 0, -10, 0, -5),
             (0, Some(10), 20, 10, 0, 0),
             (5, None, 20, 10, 0, 0),
+            (50_000, Some(100_000), 120_000, 20_000, 0, 10_000),
         ] {
             let d = rolling(wanted, "0", "0");
             let got = proportion(&replica_set(size, before), &d, to_add, added);

@@ -112,7 +112,7 @@ impl Sets {
 
     /// The sizes of all together.
     pub fn total_size(&self) -> i32 {
-        self.all().map(|rs| arithmetic::size(rs)).sum()
+        self.all().map(|rs| arithmetic::size(rs)).fold(0, i32::saturating_add)
     }
 }
 

@@ -32,7 +32,7 @@ impl Deployments {
         create: bool,
     ) -> Result<Sets, Error> {
         let mut sets = tell_apart(d, owned);
-        let revision = max_revision(sets.old.iter().map(|rs| &**rs)) + 1;
+        let revision = max_revision(sets.old.iter().map(|rs| &**rs)).wrapping_add(1);
         sets.new = match &sets.new {
             Some(existing) => Some(self.update_existing(d, existing, revision).await?),
             None if create => Some(self.create_new(d, &sets, revision).await?),
@@ -115,7 +115,7 @@ impl Deployments {
             return Ok(rs);
         }
         let status = d.status.get_or_insert_default();
-        status.collision_count = Some(status.collision_count.unwrap_or(0) + 1);
+        status.collision_count = Some(status.collision_count.unwrap_or(0).wrapping_add(1));
         // Whether it was written or not, this attempt has failed.
         let _ = self.put_status(d).await;
         Err(Status::already_exists(Kind::ReplicaSet, name).into())

@@ -128,7 +128,7 @@ fn is_saturated(d: &Deployment, new: Option<&ReplicaSet>) -> bool {
 fn shares(d: &Deployment, sets: &Sets) -> Vec<(Arc<ReplicaSet>, i32)> {
     let mut active: Vec<Arc<ReplicaSet>> = sets.active().cloned().collect();
     let allowed = if wanted(d) > 0 { max_replicas(d) } else { 0 };
-    let to_add = allowed - active.iter().map(|rs| size(rs)).sum::<i32>();
+    let to_add = allowed - active.iter().map(|rs| size(rs)).fold(0, i32::saturating_add);
     // Growing prefers the newer of two equals, shrinking the older.
     active.sort_by(|a, b| {
         let age = if to_add > 0 { by_creation(b, a) } else { by_creation(a, b) };

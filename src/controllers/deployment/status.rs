@@ -103,7 +103,7 @@ pub fn calculate(d: &Deployment, sets: &Sets, now: Instant) -> DeploymentStatus 
     let old = d.status.clone().unwrap_or_default();
     let replicas = |rs: &ReplicaSet| rs.status.as_ref().map_or(0, |status| status.replicas);
     let ready = |rs: &ReplicaSet| rs.status.as_ref().and_then(|status| status.ready_replicas).unwrap_or(0);
-    let sum = |count: &dyn Fn(&ReplicaSet) -> i32| sets.all().map(|rs| count(rs)).sum::<i32>();
+    let sum = |count: &dyn Fn(&ReplicaSet) -> i32| sets.all().map(|rs| count(rs)).fold(0, i32::saturating_add);
 
     let available = sum(&available);
     let mut status = DeploymentStatus {

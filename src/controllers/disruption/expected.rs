@@ -66,7 +66,7 @@ impl Disruptions {
             };
             scales.insert(uid, replicas);
         }
-        Ok((scales.values().sum(), unmanaged))
+        Ok((scales.into_values().fold(0, i32::saturating_add), unmanaged))
     }
 
     /// What asks for this Pod, and how many like it. A ReplicaSet of a Deployment is not asked, but the Deployment is:

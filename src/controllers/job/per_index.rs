@@ -39,7 +39,7 @@ pub(super) fn failed(sync: &Sync, completions: i32) -> Indexes {
                 _ => tries_over,
             }
     };
-    failed.0.extend(sync.pods.iter().filter(has_failed).filter_map(|pod| sync.index_of(pod)));
+    failed.extend(sync.pods.iter().filter(has_failed).filter_map(|pod| sync.index_of(pod)));
     failed
 }
 

@@ -72,8 +72,7 @@ pub fn success(policy: &SuccessPolicy, completions: i32, succeeded: &Indexes) ->
             return rule.succeeded_count.is_some_and(|count| succeeded.total() >= count);
         };
         let wanted = Indexes::parse(text, completions);
-        let there = wanted.0.intersection(&succeeded.0).count() as i32;
-        there >= rule.succeeded_count.unwrap_or(wanted.total())
+        wanted.common(succeeded) >= rule.succeeded_count.unwrap_or(wanted.total())
     };
     let rule = policy.rules.iter().enumerate().find(holds)?.0;
     Some(format!("Matched rules at index {rule}"))

@@ -255,7 +255,7 @@ impl Jobs {
         let before = Indexes::parse(sync.status.completed_indexes.as_deref().unwrap_or_default(), completions);
         let mut succeeded = before.clone();
         let done = sync.pods.iter().filter(|pod| phase(pod) == "Succeeded" && is_tracked(pod));
-        succeeded.0.extend(done.filter_map(|pod| sync.index_of(pod)));
+        succeeded.extend(done.filter_map(|pod| sync.index_of(pod)));
         sync.counts.succeeded = succeeded.total();
         if spec.backoff_limit_per_index.is_some() {
             let failed = per_index::failed(sync, completions);

@@ -15,7 +15,7 @@ const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
 /// The numbers of the Pods that the StatefulSet asks for.
 pub fn ordinals(spec: &StatefulSetSpec) -> std::ops::Range<i32> {
     let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start).unwrap_or(0);
-    start..start + spec.replicas.unwrap_or(1)
+    start..start.saturating_add(spec.replicas.unwrap_or(1))
 }
 
 /// The number in a Pod's name, if the name is `SET-NUMBER`.

@@ -188,7 +188,7 @@ impl StatefulSets {
         let min_ready = set.spec.as_ref().and_then(|spec| spec.min_ready_seconds).unwrap_or(0);
         if min_ready > 0 && is_ready(pod) && old.is_some_and(|old| !is_ready(old)) {
             // A second more, for the clocks of two machines.
-            self.queue.add_after(key, seconds(min_ready + 1));
+            self.queue.add_after(key, seconds(min_ready.saturating_add(1)));
         }
     }
 

@@ -45,7 +45,7 @@ impl History {
             Some(rolling) => rolling.partition.unwrap_or(0),
         };
         let is_rolling = strategy.type_.as_deref() == Some("RollingUpdate");
-        let is_kept = is_rolling && ordinal < identity::ordinals(spec).start + kept;
+        let is_kept = is_rolling && ordinal < identity::ordinals(spec).start.saturating_add(kept);
         let revision = if is_kept { &self.current } else { &self.update };
         let template = template_of(revision).unwrap_or_else(|| spec.template.clone());
         (StatefulSetSpec { template, ..spec.clone() }, name_of(revision).to_owned())
@@ -122,7 +122,7 @@ impl StatefulSets {
             if holds(&there, template) {
                 return Ok(there);
             }
-            *collisions += 1;
+            *collisions = collisions.wrapping_add(1);
         }
     }
 

@@ -120,7 +120,7 @@ impl StatefulSets {
         }
         let wanted = ordinals(&context.spec);
         let partition = strategy.rolling_update.and_then(|rolling| rolling.partition).unwrap_or(0);
-        for ordinal in (wanted.start + partition..wanted.end).rev() {
+        for ordinal in (wanted.start.saturating_add(partition)..wanted.end).rev() {
             // One that was made in this reconcile is not available yet.
             let Some(pod) = context.pods.get(&ordinal) else { return Ok(()) };
             if revision_of(pod) != name_of(&history.update) && !is_leaving(pod) {
@@ -138,7 +138,11 @@ impl StatefulSets {
 
 /// One after another until one says to stop; or, where nothing waits for another, all of them in growing batches.
 /// Mirrors `runForAll`.
-async fn for_all<T, F>(context: &Sync, items: impl Iterator<Item = T>, work: impl Fn(T) -> F) -> Result<Next, Error>
+async fn for_all<T, F>(
+    context: &Sync,
+    mut items: impl Iterator<Item = T> + Clone,
+    work: impl Fn(T) -> F,
+) -> Result<Next, Error>
 where
     F: Future<Output = Result<Next, Error>>,
 {
@@ -150,11 +154,9 @@ where
         }
         return Ok(Next::GoOn);
     }
-    let mut items: Vec<T> = items.collect();
-    items.reverse();
-    let count = items.len();
+    let count = items.clone().count();
     let start = || {
-        let work = items.pop().map(&work);
+        let work = items.next().map(&work);
         async move {
             match work {
                 Some(work) => work.await.map(drop),
