@@ -1,4 +1,4 @@
-//! What happens after things die: garbage collection, namespaces, Pods of lost nodes.
+//! What happens after things die: garbage collection, namespaces, Pods of lost nodes, Pods that their owners make again.
 
 mod accounts;
 mod cron_job;
@@ -8,4 +8,5 @@ mod garbage_collector;
 mod namespace;
 mod pod_gc;
 mod replication_controller;
+mod workloads;
 mod world;

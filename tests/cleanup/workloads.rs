@@ -1,0 +1,81 @@
+//! Jobs and StatefulSets whose Pods fail, are deleted, or lose their owner.
+
+use std::time::Duration;
+
+use kubestep::object::{Kind, Object};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const SETS: &str = "statefulset-controller";
+
+/// A StatefulSet `db` with this spec, beside what every one has.
+fn set(world: &mut World, spec: &Value) {
+    let template =
+        json!({"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}});
+    let mut whole = json!({"serviceName": "db", "selector": {"matchLabels": {"app": "db"}}, "template": template});
+    whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    world.apply(json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}, "spec": whole}));
+}
+
+fn is_ready(world: &World, name: &str) -> bool {
+    let Some(Object::Pod(pod)) = world.get(Kind::Pod, &format!("default/{name}")) else { return false };
+    kubestep::object::pod::is_ready(&pod)
+}
+
+/// A Pod that has failed holds up no other, and nothing is told but that it was deleted and made again.
+#[test]
+fn a_parallel_set_goes_on_beside_a_failed_pod() {
+    let mut world = World::new(1);
+    set(&mut world, &json!({"replicas": 3, "podManagementPolicy": "Parallel"}));
+    world.wait_until(30, |world| (0..3).all(|i| is_ready(world, &format!("db-{i}"))));
+    world.settle();
+    world.take_writes(SETS);
+    let held = json!({"metadata": {"finalizers": ["example.com/hold"]}});
+    let failed = json!({"status": {"phase": "Failed"}});
+    for patch in [format!("patch pod db-0 -p {held}"), format!("patch pod db-0 --subresource=status -p {failed}")] {
+        let said = world.kubectl(&patch);
+        assert!(said.contains("patched"), "{said}");
+    }
+    world.kubectl("scale statefulset db --replicas=5");
+    world.wait_until(40, |world| is_ready(world, "db-3") && is_ready(world, "db-4"));
+    let writes = world.take_writes(SETS);
+    assert!(writes.iter().any(|write| write == "delete pods db-0 200"), "{writes:#?}");
+    assert!(world.get(Kind::Pod, "default/db-0").is_some(), "it is held");
+    assert!(!writes.iter().any(|write| write.contains("Recreating")), "{writes:#?}");
+}
+
+/// A set that is being deleted does not make anew what its orphans remember.
+#[test]
+fn a_set_that_is_orphaned_makes_no_revision() {
+    let mut world = World::new(1);
+    set(&mut world, &json!({"replicas": 1}));
+    world.wait_until(30, |world| is_ready(world, "db-0"));
+    world.settle();
+    world.take_writes(SETS);
+    world.kubectl("delete statefulset db --cascade=orphan");
+    world.settle();
+    let writes = world.take_writes(SETS);
+    assert!(!writes.iter().any(|write| write.contains("controllerrevisions")), "{writes:#?}");
+    assert_eq!(world.list(Kind::ControllerRevision, "default").len(), 1);
+}
+
+/// A Pod that is deleted while it runs has failed at that moment, not when its time to end in peace is over.
+#[test]
+fn a_jobs_pod_that_was_deleted_is_made_again_after_ten_seconds() {
+    let mut world = World::new(1);
+    let container = json!({"name": "c", "image": "busybox:1.36", "command": ["sh", "-c", "sleep 100"]});
+    world.apply(json!({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "work"},
+        "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
+    }));
+    let pods = |world: &World| -> Vec<String> {
+        world.list(Kind::Pod, "default").iter().map(|pod: &Object| pod.name().to_owned()).collect()
+    };
+    world.wait_until(30, |world| pods(world).first().is_some_and(|name| is_ready(world, name)));
+    let first = pods(&world).remove(0);
+    world.kubectl(&format!("delete pod {first} --wait=false"));
+    let deleted = world.cluster.engine.now();
+    world.wait_until(12, |world| pods(world).iter().any(|name| *name != first));
+    assert!(world.cluster.engine.now() - deleted > Duration::from_secs(8), "it is made too soon");
+}
