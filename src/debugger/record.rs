@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::request::{Body, Request, name_in};
+use crate::apiserver::request::{Body, DeleteOptions, Request, name_in};
 use crate::engine::{Engine, Note, Step, What};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
@@ -203,11 +203,26 @@ fn sent_body(body: &Body) -> Option<Value> {
     match body {
         Body::Patch(patch) => patch.document().cloned(),
         Body::Binding(binding) => Some(json!({"target": {"kind": "Node", "name": binding.node}})),
-        Body::Delete(options) if options.grace_period_seconds.is_some() || options.uid.is_some() => {
-            Some(json!({"gracePeriodSeconds": options.grace_period_seconds, "preconditions": {"uid": options.uid}}))
-        }
+        Body::Delete(options) => Some(delete_options(options)),
         _ => None,
     }
+}
+
+/// The options of a DELETE as the audit log has them: what was not said is not there.
+fn delete_options(options: &DeleteOptions) -> Value {
+    let mut sent = json!({"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/__internal"});
+    if let Some(seconds) = options.grace_period_seconds {
+        sent["gracePeriodSeconds"] = json!(seconds);
+    }
+    for (name, value) in [("uid", &options.uid), ("resourceVersion", &options.resource_version)] {
+        if let Some(value) = value {
+            sent["preconditions"][name] = json!(value);
+        }
+    }
+    if let Some(policy) = options.propagation {
+        sent["propagationPolicy"] = json!(format!("{policy:?}"));
+    }
+    sent
 }
 
 /// What `kubectl get all -o json` gives for a namespace.
