@@ -38,8 +38,7 @@ impl Jobs {
         let mut open: BTreeSet<String> =
             sync.pods.iter().filter(|pod| sync.is_open(pod)).map(|pod| uid_of(pod).to_owned()).collect();
         let mut dirty = count_released(&mut sync.status, &open) | changed;
-        let ended = self.note_ended(&mut sync, &mut dirty);
-        let all_noted = ended.len() < UNCOUNTED_MAX;
+        let (ended, all_noted) = self.note_ended(&mut sync, &mut dirty);
         dirty |= write_indexes(&mut sync);
         dirty |= self.note_decision(&mut sync);
         if dirty {
@@ -68,8 +67,9 @@ impl Jobs {
         Ok(())
     }
 
-    /// Notes the Pods that have ended, and gives those whose finalizers may come off.
-    fn note_ended(&self, sync: &mut Sync, dirty: &mut bool) -> Vec<Arc<Pod>> {
+    /// Notes the Pods that have ended, and gives those whose finalizers may come off; and whether these are all, for only
+    /// so many are noted at once.
+    fn note_ended(&self, sync: &mut Sync, dirty: &mut bool) -> (Vec<Arc<Pod>>, bool) {
         let mut pods: Vec<Arc<Pod>> = sync.pods.iter().filter(|pod| sync.is_open(pod)).cloned().collect();
         if is_indexed(&sync.spec) {
             pods.sort_by_key(|pod| sync.index_of(pod));
@@ -79,7 +79,7 @@ impl Jobs {
             let (succeeded, failed) = sync.uncounted();
             (succeeded.to_vec(), failed.to_vec())
         };
-        let mut ended = Vec::new();
+        let (mut ended, mut new_indexes, mut all_noted) = (Vec::new(), 0, true);
         for pod in pods {
             if !may_release(sync, &pod) {
                 continue;
@@ -89,7 +89,9 @@ impl Jobs {
             if phase(&pod) == "Succeeded" && !is_noted(&failed) {
                 // An index in `completedIndexes` is counted once by itself.
                 if is_indexed(&sync.spec) {
-                    *dirty |= index.is_some_and(|index| !sync.indexes_before.has(index));
+                    let is_new = index.is_some_and(|index| !sync.indexes_before.has(index));
+                    new_indexes += usize::from(is_new);
+                    *dirty |= is_new;
                 } else if !is_noted(&succeeded) {
                     succeeded.push(uid);
                     *dirty = true;
@@ -103,12 +105,13 @@ impl Jobs {
                 *dirty = true;
             }
             ended.push(pod);
-            if succeeded.len() + failed.len() >= UNCOUNTED_MAX {
+            if new_indexes + succeeded.len() + failed.len() >= UNCOUNTED_MAX {
+                all_noted = false;
                 break;
             }
         }
         set_uncounted(&mut sync.status, succeeded, failed);
-        ended
+        (ended, all_noted)
     }
 
     /// What is decided stands in the status before the finalizers come off; the end itself, after.
