@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::request::{Body, DeleteOptions, Request, name_in};
+use crate::apiserver::request::{Body, DeleteOptions, Request, Subresource, name_in};
 use crate::engine::{Engine, Note, Step, What};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
@@ -123,7 +123,7 @@ impl Record {
         if let Some(event) = event_of(request, step) {
             call.insert("event".into(), event);
         }
-        if let Some(body) = sent_body(&request.body) {
+        if let Some(body) = sent_body(request) {
             call.insert("request".into(), body);
         }
         if let Some(error) = error {
@@ -198,19 +198,30 @@ fn event_of(request: &Request, step: &Step) -> Option<Value> {
     }))
 }
 
-/// The body of patches, deletes and bindings.
-fn sent_body(body: &Body) -> Option<Value> {
-    match body {
+/// The body of patches, deletes, evictions and bindings.
+fn sent_body(request: &Request) -> Option<Value> {
+    match &request.body {
         Body::Patch(patch) => patch.document().cloned(),
         Body::Binding(binding) => Some(json!({"target": {"kind": "Node", "name": binding.node}})),
-        Body::Delete(options) => Some(delete_options(options)),
+        Body::Delete(options) if request.subresource == Some(Subresource::Eviction) => {
+            let about = json!({"name": request.name, "namespace": request.namespace});
+            let mut sent = json!({"kind": "Eviction", "apiVersion": "policy/v1", "metadata": about});
+            sent["deleteOptions"] = delete_options(options);
+            Some(sent)
+        }
+        Body::Delete(options) => {
+            let mut sent = delete_options(options);
+            sent["kind"] = json!("DeleteOptions");
+            sent["apiVersion"] = json!("meta.k8s.io/__internal");
+            Some(sent)
+        }
         _ => None,
     }
 }
 
-/// The options of a DELETE as the audit log has them: what was not said is not there.
+/// The options of a DELETE: what was not said is not there.
 fn delete_options(options: &DeleteOptions) -> Value {
-    let mut sent = json!({"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/__internal"});
+    let mut sent = json!({});
     if let Some(seconds) = options.grace_period_seconds {
         sent["gracePeriodSeconds"] = json!(seconds);
     }
