@@ -72,6 +72,7 @@ pub fn secret(problems: &mut Problems, secret: &Secret) {
     if bytes > DATA_BYTES_MAX {
         problems.too_long(&DATA, DATA_BYTES_MAX);
     }
+    let has = |key: &str| secret.data.as_ref().is_some_and(|data| data.contains_key(key));
     let needs: &[&str] = match secret.type_.as_deref().unwrap_or_default() {
         "kubernetes.io/service-account-token" => {
             const ACCOUNT: &str = "kubernetes.io/service-account.name";
@@ -84,12 +85,14 @@ pub fn secret(problems: &mut Problems, secret: &Secret) {
         }
         "kubernetes.io/dockercfg" => &[".dockercfg"],
         "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
+        // One of the two will do.
+        "kubernetes.io/basic-auth" if !["username", "password"].into_iter().any(has) => &["username", "password"],
         "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
         "kubernetes.io/tls" => &["tls.crt", "tls.key"],
         _ => &[],
     };
     for key in needs {
-        if secret.data.as_ref().is_none_or(|data| !data.contains_key(*key)) {
+        if !has(key) {
             problems.required(&DATA.key(key), "");
         }
     }

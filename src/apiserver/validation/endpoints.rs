@@ -140,7 +140,7 @@ fn slice_ports(problems: &mut Problems, ports: &[EndpointPort]) {
 }
 
 /// An address that a client can be sent to. Mirrors `IsValidIP` and `ValidateEndpointIP`.
-fn ip(problems: &mut Problems, path: &Path, address: &str) {
+pub(super) fn ip(problems: &mut Problems, path: &Path, address: &str) {
     const ANY: &str = "may not be unspecified (0.0.0.0 or ::)";
     const LOOPBACK: &str = "may not be in the loopback range (127.0.0.0/8, ::1/128)";
     const LINK: &str = "may not be in the link-local range (169.254.0.0/16, fe80::/10)";

@@ -30,7 +30,7 @@ pub fn ingress(problems: &mut Problems, ingress: &Ingress) {
     let rules = spec.rules.as_deref().unwrap_or_default();
     match &spec.default_backend {
         Some(there) => backend(problems, &SPEC.child("defaultBackend"), there),
-        None if rules.is_empty() => problems.invalid(&SPEC, Json(&rules), NOTHING),
+        None if rules.is_empty() => problems.invalid(&SPEC, Json(&spec.rules), NOTHING),
         None => {}
     }
     let list = SPEC.child("rules");
@@ -165,7 +165,7 @@ mod tests {
             (rule(good.clone()), vec![]),
             (json!({"defaultBackend": to(json!({"name": "http"}))}), vec![]),
             (json!({"rules": [{"host": "*.example.com"}]}), vec![]),
-            (json!({}), vec!["spec: Invalid value: []: either `defaultBackend` or `rules` must be specified"]),
+            (json!({}), vec!["spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"]),
             (
                 rule(json!({"path": "/", "backend": to(json!({"number": 80}))})),
                 vec!["spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified"],

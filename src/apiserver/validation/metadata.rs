@@ -37,10 +37,19 @@ pub fn validate_create(problems: &mut Problems, object: &Object) {
         (false, _) => problems.forbidden(&path, "not allowed on this type"),
     }
     problems.not_negative(&METADATA.child("generation"), meta.generation.unwrap_or(0));
-    labels(problems, &METADATA.child("labels"), meta.labels.as_ref());
+    if !has_labels_of_template(object) {
+        labels(problems, &METADATA.child("labels"), meta.labels.as_ref());
+    }
     annotations(problems, &METADATA.child("annotations"), meta.annotations.as_ref());
     owner_references(problems, meta.owner_references.as_deref().unwrap_or_default());
     finalizers(problems, meta.finalizers.as_deref().unwrap_or_default());
+}
+
+/// Whether a Job has no labels but those that it takes from its template once it is stored.
+fn has_labels_of_template(object: &Object) -> bool {
+    let Object::Job(job) = object else { return false };
+    let template = job.spec.as_ref().and_then(|spec| spec.template.metadata.as_ref());
+    template.is_some_and(|template| template.labels == job.metadata.labels)
 }
 
 /// The metadata of a new version. What did not change was valid before, and is not looked at again.
@@ -110,6 +119,9 @@ fn owner_references(problems: &mut Problems, owners: &[OwnerReference]) {
             if value.is_empty() {
                 problems.invalid(&path.child(name), value.as_str(), EMPTY);
             }
+        }
+        if owner.api_version == "v1" && owner.kind == "Event" {
+            problems.invalid(&path, Json(owner), "/v1, Kind=Event is disallowed from being an owner");
         }
         if owner.controller != Some(true) {
             continue;

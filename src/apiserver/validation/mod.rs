@@ -74,7 +74,7 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::ReplicaSet(set) => workload::replica_set(&mut problems, set),
         Object::ReplicationController(controller) => workload::replication_controller(&mut problems, controller),
         Object::DaemonSet(set) => sets::daemon_set(&mut problems, set),
-        Object::StatefulSet(set) => sets::stateful_set(&mut problems, set),
+        Object::StatefulSet(set) => sets::new_stateful_set(&mut problems, set),
         Object::ControllerRevision(revision) => sets::controller_revision(&mut problems, revision),
         Object::PodTemplate(template) => workload::pod_template_object(&mut problems, template),
         Object::Job(job) => job::job(&mut problems, job),

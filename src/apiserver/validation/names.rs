@@ -32,7 +32,8 @@ pub fn check_object_name(kind: Kind, name: &str, prefix: bool) -> Vec<String> {
         name
     };
     match kind {
-        Kind::Namespace | Kind::Service => check_dns_label(name),
+        // A StatefulSet's name becomes the host name of its Pods.
+        Kind::Namespace | Kind::Service | Kind::StatefulSet => check_dns_label(name),
         Kind::IPAddress => check_ip_name(name),
         Kind::Event | Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding => {
             check_path_segment(name)

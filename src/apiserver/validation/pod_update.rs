@@ -9,8 +9,10 @@ use serde_json::json;
 
 use super::diff;
 use super::field::{Json, Literal, Path, Problems, Shown};
+use super::names::check_ip;
 use super::pod::{Owner, SPEC, pod_spec};
 use crate::object::Pod;
+use crate::object::selector::names::check_subdomain;
 
 const STATUS: Path = Path::new("status");
 const MAY_CHANGE: &str = "pod updates may not change fields other than \
@@ -204,6 +206,17 @@ pub fn pod_status(problems: &mut Problems, new: &Pod, old: &Pod) {
     if before.qos_class.is_some() {
         let shown = |class: &Option<String>| Json(class).shown();
         problems.immutable(&STATUS.child("qosClass"), &after.qos_class, &before.qos_class, shown);
+    }
+    if let Some(node) = after.nominated_node_name.as_deref().filter(|node| !node.is_empty()) {
+        problems.all_invalid(&STATUS.child("nominatedNodeName"), node, check_subdomain(node));
+    }
+    if after.pod_ips != before.pod_ips {
+        let list = STATUS.child("podIPs");
+        for (i, ip) in after.pod_ips.iter().flatten().enumerate() {
+            if let Some(why) = check_ip(&ip.ip) {
+                problems.invalid(&list.index(i), ip.ip.as_str(), why);
+            }
+        }
     }
     let Some(spec) = &old.spec else { return };
     let inits = spec.init_containers.as_deref().unwrap_or_default();

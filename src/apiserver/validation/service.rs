@@ -1,6 +1,6 @@
 //! Services. Mirrors `ValidateService` and `ValidateServiceUpdate` of `pkg/apis/core/validation`.
 //!
-//! Left out: dual stack, external IPs and load balancer source ranges.
+//! Left out: dual stack and load balancer source ranges.
 
 use std::collections::BTreeSet;
 
@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::object::selector::names::check_subdomain;
 
 use super::container::PROTOCOLS;
+use super::endpoints;
 use super::field::{Json, Literal, Path, Problems};
 use super::handler::port_or_name;
 use super::metadata;
@@ -38,10 +39,13 @@ pub fn service(problems: &mut Problems, service: &Service) {
         "ExternalName" => external_name(problems, spec),
         _ => {}
     }
-    cluster_ips(problems, spec);
     ports(problems, list);
     metadata::labels(problems, &SPEC.child("selector"), spec.selector.as_ref());
     session_affinity(problems, spec);
+    cluster_ips(problems, spec);
+    for (i, address) in spec.external_ips.iter().flatten().enumerate() {
+        endpoints::ip(problems, &SPEC.child("externalIPs").index(i), address);
+    }
     problems.one_of(&SPEC.child("type"), spec.type_.as_deref(), TYPES);
     node_ports(problems, type_, list);
     ports_differ(problems, list);

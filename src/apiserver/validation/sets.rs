@@ -11,6 +11,7 @@ use crate::object::selector::Selector;
 
 use super::field::{Json, Literal, Path, Problems};
 use super::metadata;
+use super::names::check_dns_label;
 use super::workload::{
     amount, int_or_percent, is_empty, not_selected, pod_template, runs_forever, selector_text, template_metadata,
 };
@@ -83,8 +84,18 @@ fn daemon_set_strategy(problems: &mut Problems, path: &Path, strategy: &DaemonSe
     }
 }
 
+/// The spec of a new StatefulSet: there were some whose Service no DNS could know, and those may stay. Mirrors
+/// `StatefulSetValidationOptions`.
+pub fn new_stateful_set(problems: &mut Problems, set: &StatefulSet) {
+    stateful_set(problems, set);
+    let service = set.spec.as_ref().and_then(|spec| spec.service_name.as_deref()).unwrap_or_default();
+    if !service.is_empty() {
+        problems.all_invalid(&SPEC.child("serviceName"), service, check_dns_label(service));
+    }
+}
+
 /// The spec of a StatefulSet. Mirrors `ValidateStatefulSetSpec`.
-pub fn stateful_set(problems: &mut Problems, set: &StatefulSet) {
+fn stateful_set(problems: &mut Problems, set: &StatefulSet) {
     let default = StatefulSetSpec::default();
     let spec = set.spec.as_ref().unwrap_or(&default);
     let policy = SPEC.child("podManagementPolicy");

@@ -74,7 +74,7 @@ impl FieldSelector {
 }
 
 /// The kinds with fields of their own, and what else than the metadata can be asked for.
-const SELECTABLE: [(&str, &str, &[&str]); 7] = [
+const SELECTABLE: [(&str, &str, &[&str]); 8] = [
     (
         "",
         "Pod",
@@ -115,6 +115,7 @@ const SELECTABLE: [(&str, &str, &[&str]); 7] = [
             "type",
         ],
     ),
+    ("", "ReplicationController", &["metadata.name", "metadata.namespace", "status.replicas"]),
     ("batch", "Job", &["metadata.name", "metadata.namespace", "status.successful"]),
 ];
 
@@ -146,6 +147,12 @@ fn field_value<'a>(object: &'a Object, field: &str) -> Cow<'a, str> {
         (_, Object::Custom(custom)) => custom_field(custom, field),
         ("spec.unschedulable", Object::Node(node)) => {
             bool_text(node.spec.as_ref().and_then(|spec| spec.unschedulable)).into()
+        }
+        ("status.replicas", Object::ReplicationController(controller)) => {
+            controller.status.as_ref().map_or(0, |status| status.replicas).to_string().into()
+        }
+        ("status.successful", Object::Job(job)) => {
+            job.status.as_ref().and_then(|status| status.succeeded).unwrap_or(0).to_string().into()
         }
         ("status.phase", Object::Namespace(namespace)) => text(namespace.status.as_ref().map(|status| &status.phase)),
         ("type", Object::Secret(secret)) => secret.type_.as_deref().unwrap_or_default().into(),
