@@ -155,6 +155,11 @@ impl Record {
                 format!("{} {} {}{subresource}", request.user.agent, request.verb.as_str(), request.kind.info().plural)
             }
         };
+        let mut printed = object.map(Object::printed);
+        if let (None, Some(last)) = (new, &mut printed) {
+            // Watches are told of an object that is gone with the revision at which it went.
+            last["metadata"]["resourceVersion"] = json!(revision.to_string());
+        }
         json!({
             "rv": revision,
             "t_ms": self.milliseconds(step.time),
@@ -163,7 +168,7 @@ impl Record {
             "namespace": object.map(Object::namespace),
             "name": object.map(Object::name),
             "by": by,
-            "object": object.map(Object::printed),
+            "object": printed,
         })
     }
 }
