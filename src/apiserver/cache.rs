@@ -56,9 +56,9 @@ impl ApiServer {
             (Verb::List, _) if !options.continue_token.is_empty() || is_exact(options) => None,
             (Verb::List, "") => Some(now),
             // What stands for a list with resourceVersion=0 and a watch from there.
-            (Verb::Watch, "") if options.send_initial_events && !self.watch_list => None,
+            (Verb::Watch, "") if options.send_initial_events == Some(true) && !self.watch_list => None,
             (Verb::Watch, "") => Some(now),
-            (Verb::Watch, _) if !options.send_initial_events => None,
+            (Verb::Watch, _) if options.send_initial_events != Some(true) => None,
             (Verb::Get | Verb::List | Verb::Watch, version) => parse_version(version).ok(),
             _ => None,
         }

@@ -29,6 +29,7 @@ impl ApiServer {
     ) -> Outcome {
         wipe_system_metadata(&mut object)?;
         place_in_namespace(&mut object, &handling.request.namespace)?;
+        dedup_owner_references(handling, &mut object);
         let came = self.for_pod_plugin(handling, &object);
         ApiServer::set_defaults(handling, &mut object);
         handling.stage("defaulting", String::new);
@@ -175,8 +176,28 @@ pub(super) fn place_in_namespace(object: &mut Object, namespace: &str) -> Result
     if object.namespace().is_empty() {
         object.meta_mut().namespace = Some(namespace.to_owned());
     } else if object.namespace() != namespace {
-        const TEXT: &str = "the namespace of the provided object does not match the namespace sent on the request";
-        return Err(Status::bad_request(TEXT));
+        return Err(Status::bad_request(OTHER_NAMESPACE));
     }
     Ok(())
+}
+
+pub(super) const OTHER_NAMESPACE: &str =
+    "the namespace of the provided object does not match the namespace sent on the request";
+
+/// An owner that is named twice in the same words counts once, and the client is told. Mirrors
+/// `dedupOwnerReferencesAndAddWarning`.
+pub(super) fn dedup_owner_references(handling: &mut Handling, object: &mut Object) {
+    let owners = object.meta().owner_references.as_deref().unwrap_or_default();
+    let again = |i: usize| owners[..i].contains(&owners[i]);
+    let doubled: Vec<&str> = (0..owners.len()).filter(|i| again(*i)).map(|i| owners[i].uid.as_str()).collect();
+    if doubled.is_empty() {
+        return;
+    }
+    handling.warnings.push(format!(
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may \
+         reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+        doubled.join(", ")
+    ));
+    let once = (0..owners.len()).filter(|i| !again(*i)).map(|i| owners[i].clone()).collect();
+    object.meta_mut().owner_references = Some(once);
 }

@@ -9,6 +9,11 @@
 //!
 //! Left out: duplicates of a nested struct are not merged, the last one counts.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::autoscaling::v1::Scale;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, LabelSelector};
 use serde_json::Value;
 
 use crate::object::json::{self, Json};
@@ -34,33 +39,25 @@ pub fn decode(
     body: &str,
     mode: FieldValidation,
 ) -> Result<(Object, Vec<String>), Status> {
-    let unrecognized = |why: String| {
-        let summary = summarize(body);
-        Status::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why} ({summary})"))
-    };
-    let json =
-        json::parse(body).map_err(|why| unrecognized(format!("couldn't get version/kind; json parse error: {why}")))?;
-    let (api_version, kind_name) = version_and_kind(&json).map_err(unrecognized)?;
+    let (json, api_version, kind_name) = parsed(&kind.to_string(), body)?;
     let named = Named::with_defaults(&api_version, &kind_name, kind);
     let refused = |why: String| {
         let Named { kind: name, version, .. } = &named;
         Status::bad_request(format!("{name} in version {version:?} cannot be handled as a {kind}: {why}"))
     };
-    let sent = match kind {
-        Kind::Custom(_) => named.must_be(kind)?,
-        _ => Kind::from_manifest(&named.api_version(), &named.kind).ok_or_else(|| refused(named.not_registered()))?,
+    let (object, problems) = match kind {
+        Kind::Custom(_) => {
+            named.must_be(kind)?;
+            read_object(kind, custom, &json).map_err(|error| refused(error.to_string()))?
+        }
+        _ => named.read_as(kind, &json).map_err(refused)?,
     };
-    let (object, problems) = read_object(sent, custom, &json).map_err(|error| refused(error.to_string()))?;
-    if sent != kind {
-        let from = format!("{}.{sent}", sent.info().version);
-        return Err(refused(format!("converting ({from}) to ({}.{kind}): unknown conversion", internal_package(kind))));
-    }
-    Ok((object, told(&problems, mode).map_err(refused)?))
+    Ok((object, told(&problems, &[], mode).map_err(refused)?))
 }
 
-/// The warnings that these problems are, or why they are an error.
-fn told(problems: &[Problem], mode: FieldValidation) -> Result<Vec<String>, String> {
-    let told: Vec<String> = problems.iter().map(Problem::to_string).collect();
+/// The warnings that these problems are, after those that were `noticed` before, or why they are an error.
+fn told(problems: &[Problem], noticed: &[String], mode: FieldValidation) -> Result<Vec<String>, String> {
+    let told: Vec<String> = noticed.iter().cloned().chain(problems.iter().map(Problem::to_string)).collect();
     match mode {
         FieldValidation::Ignore => Ok(Vec::new()),
         FieldValidation::Strict if !told.is_empty() => Err(format!("strict decoding error: {}", told.join(", "))),
@@ -73,20 +70,77 @@ fn read_object(kind: Kind, custom: Option<&Version>, json: &Json) -> Result<(Obj
     match (custom, kind) {
         (Some(version), _) => apiextensions::decode::object(version, json),
         (None, Kind::Custom(_)) => versions::decode(json),
-        (None, kind) => read::object(kind, json),
+        (None, kind) => {
+            let (mut object, problems) = read::object(kind, json)?;
+            note_empty_selector(&mut object, json);
+            Ok((object, problems))
+        }
     }
 }
 
-/// Reads the body of a subresource, which has a Go type but no row in the table of kinds: `Binding`, `DeleteOptions`.
+/// A selector that is there and asks for nothing is wrong in another way than one that is missing. The typed struct can
+/// tell them apart by the map of labels, which is there only here: what is stored always asks for something.
+fn note_empty_selector(object: &mut Object, json: &Json) {
+    let sent = json.field("spec").and_then(|spec| spec.field("selector"));
+    if !matches!(sent, Some(Json::Object(_))) {
+        return;
+    }
+    let selector = match object {
+        Object::Deployment(made) => Arc::make_mut(made).spec.as_mut().map(|spec| &mut spec.selector),
+        Object::ReplicaSet(made) => Arc::make_mut(made).spec.as_mut().map(|spec| &mut spec.selector),
+        Object::DaemonSet(made) => Arc::make_mut(made).spec.as_mut().map(|spec| &mut spec.selector),
+        Object::StatefulSet(made) => Arc::make_mut(made).spec.as_mut().map(|spec| &mut spec.selector),
+        _ => None,
+    };
+    if let Some(selector) = selector.filter(|selector| **selector == LabelSelector::default()) {
+        selector.match_labels = Some(BTreeMap::new());
+    }
+}
+
+/// The JSON of a body, and the `apiVersion` and `kind` in it.
+fn parsed(wanted: &str, body: &str) -> Result<(Json, String, String), Status> {
+    let unrecognized = |why: String| {
+        let summary = summarize(body);
+        let what = "the object provided is unrecognized";
+        Status::bad_request(format!("{what} (must be of type {wanted}): {why} ({summary})"))
+    };
+    let json =
+        json::parse(body).map_err(|why| unrecognized(format!("couldn't get version/kind; json parse error: {why}")))?;
+    let (api_version, kind) = version_and_kind(&json).map_err(unrecognized)?;
+    Ok((json, api_version, kind))
+}
+
+/// Reads the body of a subresource, which has a Go type but no row in the table of kinds: `Binding`, `Eviction`.
 pub fn body<T: serde::de::DeserializeOwned>(kind: &str, text: &str) -> Result<T, Status> {
     let refused =
         |why: String| Status::bad_request(format!("{kind} in version \"v1\" cannot be handled as a {kind}: {why}"));
-    let json = json::parse(text).map_err(|why| {
-        let why = format!("couldn't get version/kind; json parse error: {why}");
-        let summary = summarize(text);
-        Status::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why} ({summary})"))
-    })?;
+    let (json, ..) = parsed(kind, text)?;
     read::value(&json).map(|(value, _)| value).map_err(|error| refused(error.to_string()))
+}
+
+/// Reads the `DeleteOptions` in the body of a DELETE; what is wrong with them is told without many words.
+pub fn delete_options(text: &str) -> Result<DeleteOptions, Status> {
+    let json = json::parse(text)
+        .map_err(|why| Status::bad_request(format!("couldn't get version/kind; json parse error: {why}")))?;
+    read::value(&json).map(|(value, _)| value).map_err(|error| Status::bad_request(error.to_string()))
+}
+
+/// Reads the Scale that a PUT carries, and gives the warnings of mode `Warn`.
+pub fn scale(text: &str, mode: FieldValidation) -> Result<(Scale, Vec<String>), Status> {
+    let (json, api_version, kind) = parsed("Scale", text)?;
+    let kind = if kind.is_empty() { "Scale" } else { &kind };
+    let api_version = if api_version.is_empty() { "autoscaling/v1" } else { &api_version };
+    let version = api_version.rsplit('/').next().unwrap_or_default();
+    let refused =
+        |why: String| Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a Scale: {why}"));
+    if (api_version, kind) != ("autoscaling/v1", "Scale") {
+        return Err(refused(match Kind::from_manifest(api_version, kind) {
+            Some(_) => format!("converting ({version}.{kind}) to (autoscaling.Scale): unknown conversion"),
+            None => not_registered(kind, api_version),
+        }));
+    }
+    let (scale, problems) = read::value(&json).map_err(|error| refused(error.to_string()))?;
+    Ok((scale, told(&problems, &[], mode).map_err(refused)?))
 }
 
 /// How an object was patched, and so what an error about the result says.
@@ -98,28 +152,50 @@ pub enum Patched<'a> {
     Otherwise,
 }
 
-/// Reads what a patch made of an object of `kind`. Mirrors `applyPatchToCurrentObject` of `endpoints/handlers/patch.go`.
+impl Patched<'_> {
+    /// The 422 that says why the result is no object.
+    fn refused(self, patched: &Value, why: &read::Error) -> Status {
+        let message = match self {
+            Patched::Strategic(patch) => format!("Invalid value: {:?}: {}", go_text(patch), conversion::error(why)),
+            Patched::Otherwise => format!("Invalid value: {:?}: {why}", patched.to_string()),
+        };
+        let cause = Cause { reason: "FieldValueInvalid".into(), message: message.clone(), field: "patch".into() };
+        let mut status = Status::new(Reason::Invalid, format!(" \"\" is invalid: patch: {message}"));
+        status.details = Some(Box::new(Details { causes: vec![cause], ..Details::default() }));
+        status
+    }
+}
+
+/// Reads what a patch made of an object of `kind`, in which something may have been `noticed` before. Mirrors
+/// `applyPatchToCurrentObject` of `endpoints/handlers/patch.go`.
 pub fn decode_patched(
     kind: Kind,
     custom: Option<&Version>,
     patched: &Value,
     how: Patched<'_>,
-    mode: FieldValidation,
+    (mode, noticed): (FieldValidation, &[String]),
 ) -> Result<(Object, Vec<String>), Status> {
     let json = Json::of(patched);
-    let read = read_object(kind, custom, &json).and_then(|(object, problems)| Ok((object, told(&problems, mode)?)));
-    let why = match read {
-        Ok(read) => return Ok(read),
-        Err(why) => why,
+    let read = match (how, kind) {
+        // Here the Go type takes the fields that it has; what the object says it is means nothing.
+        (Patched::Strategic(_), _) | (_, Kind::Custom(_)) => read_object(kind, custom, &json),
+        (Patched::Otherwise, _) => version_and_kind(&json)
+            .and_then(|(version, name)| Named::with_defaults(&version, &name, kind).read_as(kind, &json))
+            .map_err(read::Error::from),
     };
-    let message = match how {
-        Patched::Strategic(patch) => format!("Invalid value: {:?}: {}", go_text(patch), conversion::error(&why)),
-        Patched::Otherwise => format!("Invalid value: {:?}: {why}", patched.to_string()),
-    };
-    let cause = Cause { reason: "FieldValueInvalid".into(), message: message.clone(), field: "patch".into() };
-    let mut status = Status::new(Reason::Invalid, format!(" \"\" is invalid: patch: {message}"));
-    status.details = Some(Box::new(Details { causes: vec![cause], ..Details::default() }));
-    Err(status)
+    read.and_then(|(object, problems)| Ok((object, told(&problems, noticed, mode)?)))
+        .map_err(|why| how.refused(patched, &why))
+}
+
+/// Reads what a patch made of a Scale.
+pub fn patched_scale(
+    patched: &Value,
+    how: Patched<'_>,
+    (mode, noticed): (FieldValidation, &[String]),
+) -> Result<(Scale, Vec<String>), Status> {
+    let read = read::value(&Json::of(patched));
+    read.and_then(|(scale, problems)| Ok((scale, told(&problems, noticed, mode)?)))
+        .map_err(|why| how.refused(patched, &why))
 }
 
 /// The fields of an object that its kind has not: `spec.foo`, `spec.ports[0].foo`.
@@ -179,7 +255,7 @@ impl Named {
     }
 
     /// A custom kind has no type, so the names alone say whether the body is of it.
-    fn must_be(&self, kind: Kind) -> Result<Kind, Status> {
+    fn must_be(&self, kind: Kind) -> Result<(), Status> {
         let info = kind.info();
         if self.api_version() != info.api_version {
             return Err(Status::bad_request(format!(
@@ -193,14 +269,25 @@ impl Named {
             let cause = Cause { reason: "FieldValueInvalid".into(), message, field: "kind".into() };
             return Err(Status::invalid(kind, "", vec![cause]));
         }
-        Ok(kind)
+        Ok(())
     }
 
-    fn not_registered(&self) -> String {
-        const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
-        let Named { kind, .. } = self;
-        format!("no kind {kind:?} is registered for version {:?} in scheme {SCHEME:?}", self.api_version())
+    /// Reads the body as the kind that it says it is, which must be `kind`.
+    fn read_as(&self, kind: Kind, json: &Json) -> Result<(Object, Vec<Problem>), String> {
+        let sent = Kind::from_manifest(&self.api_version(), &self.kind)
+            .ok_or_else(|| not_registered(&self.kind, &self.api_version()))?;
+        let read = read_object(sent, None, json).map_err(|error| error.to_string())?;
+        if sent != kind {
+            let (from, package) = (sent.info().version, internal_package(kind));
+            return Err(format!("converting ({from}.{sent}) to ({package}.{kind}): unknown conversion"));
+        }
+        Ok(read)
     }
+}
+
+fn not_registered(kind: &str, api_version: &str) -> String {
+    const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
+    format!("no kind {kind:?} is registered for version {api_version:?} in scheme {SCHEME:?}")
 }
 
 /// The Go package of a kind's internal type: `core.Pod`, `rbac.Role`.
@@ -266,11 +353,12 @@ mod tests {
         let patched = serde_json::json!({"metadata": {"name": "web"}, "spec": {"replica": 1}});
         let patch = serde_json::json!({"spec": {"replica": 1}});
         let how = Patched::Strategic(&patch);
-        let status = decode_patched(Kind::Deployment, None, &patched, how, FieldValidation::Strict).unwrap_err();
+        let status = decode_patched(Kind::Deployment, None, &patched, how, (FieldValidation::Strict, &[])).unwrap_err();
         const WANT: &str = " \"\" is invalid: patch: Invalid value: \"map[spec:map[replica:1]]\": \
             strict decoding error: unknown field \"spec.replica\"";
         assert_eq!((status.code, status.message.as_str()), (422, WANT));
-        let (_, warnings) = decode_patched(Kind::Deployment, None, &patched, how, FieldValidation::Warn).unwrap();
+        let (_, warnings) =
+            decode_patched(Kind::Deployment, None, &patched, how, (FieldValidation::Warn, &[])).unwrap();
         assert_eq!(warnings, ["unknown field \"spec.replica\""]);
     }
 

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::object::pod::has_ended;
+use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
 
 use super::admission::webhook::waiting;
@@ -54,7 +55,8 @@ impl ApiServer {
         options: &DeleteOptions,
     ) -> Outcome {
         check_preconditions(&object, options)?;
-        if object.meta().deletion_timestamp.is_some() && strategy::has_spec_finalizers(&object) {
+        let dying = object.meta().deletion_timestamp.is_some();
+        if dying && (strategy::has_spec_finalizers(&object) || is_pending(&object, options)) {
             return Ok((200, Response::Object(object)));
         }
         for (_, admit) in admission::DELETING {
@@ -88,15 +90,12 @@ impl ApiServer {
         Ok((200, Response::Object(stored)))
     }
 
-    /// Removes the object. A Pod that was dying is first written with grace 0, as the real server does.
+    /// Removes the object. A Pod is first written with grace 0, as the real server does.
     fn delete_now(&mut self, handling: &mut Handling, object: Object, uid: String) -> Outcome {
-        let mut last = object;
-        let dying = last.meta().deletion_grace_period_seconds.unwrap_or(0) > 0;
-        if strategy::is_graceful(last.kind()) && dying {
-            let before = last.revision();
-            last.meta_mut().deletion_grace_period_seconds = Some(0);
-            last.meta_mut().deletion_timestamp = Some(handling.now.time());
-            last = self.put(handling, before, last)?;
+        let mut last = object.clone();
+        if strategy::is_graceful(last.kind()) {
+            mark_deleted(&mut last, &object, 0, handling);
+            last = if last == object { object } else { self.put(handling, object.revision(), last)? };
         }
         let returns_object = strategy::returns_object_on_delete(last.kind());
         let gone = self.remove(handling, last)?;
@@ -104,15 +103,30 @@ impl ApiServer {
     }
 }
 
+/// Whether a Pod is dying already and will not die sooner for this. Mirrors `rest.BeforeDelete`.
+fn is_pending(object: &Object, options: &DeleteOptions) -> bool {
+    let there = object.meta().deletion_grace_period_seconds.unwrap_or(0);
+    let sooner = options.grace_period_seconds.is_some_and(|grace| not_negative(grace) < there);
+    strategy::is_graceful(object.kind()) && there > 0 && !sooner
+}
+
 /// Sets deletionTimestamp and grace, once; a later delete may only shorten the grace.
 fn mark_deleted(dying: &mut Object, object: &Object, grace: i64, handling: &Handling) {
+    let seconds = |grace: i64| Duration::from_secs(u64::try_from(grace).unwrap_or(0));
+    let there = object.meta().deletion_grace_period_seconds;
+    let at = match &object.meta().deletion_timestamp {
+        None => handling.now + seconds(grace),
+        // The grace is counted from when it began, but does not end in the past.
+        Some(ends) => match there {
+            Some(there) if grace < there => {
+                let sooner = Instant::from_time(ends).since_start().saturating_sub(seconds(there - grace));
+                handling.now.max(Instant::default() + sooner)
+            }
+            _ => return,
+        },
+    };
     let first = object.meta().deletion_timestamp.is_none();
-    let shorter = object.meta().deletion_grace_period_seconds.is_some_and(|there| grace < there);
-    if !first && !shorter {
-        return;
-    }
     let meta = dying.meta_mut();
-    let at = handling.now + Duration::from_secs(u64::try_from(grace).unwrap_or(0));
     meta.deletion_timestamp = Some(at.time());
     if !matches!(object.kind(), Kind::Namespace | Kind::CustomResourceDefinition) {
         meta.deletion_grace_period_seconds = Some(grace);
@@ -125,15 +139,21 @@ fn mark_deleted(dying: &mut Object, object: &Object, grace: i64, handling: &Hand
 /// Seconds of grace: 0 for all but running Pods. Mirrors `podStrategy.CheckGracefulDelete`.
 fn grace_period(object: &Object, options: &DeleteOptions) -> i64 {
     let Object::Pod(pod) = object else { return 0 };
+    let asked = options.grace_period_seconds.map(not_negative);
+    if pod.metadata.deletion_timestamp.is_some() {
+        return asked.unwrap_or(0).min(pod.metadata.deletion_grace_period_seconds.unwrap_or(0));
+    }
     let assigned = pod.spec.as_ref().is_some_and(|s| s.node_name.as_deref().is_some_and(|n| !n.is_empty()));
     if !assigned || has_ended(pod) {
         return 0;
     }
     let own = pod.spec.as_ref().and_then(|s| s.termination_grace_period_seconds).unwrap_or(30);
-    match options.grace_period_seconds.unwrap_or(own) {
-        grace if grace < 0 => 1,
-        grace => grace,
-    }
+    asked.unwrap_or(not_negative(own))
+}
+
+/// A grace that is negative means one second.
+fn not_negative(grace: i64) -> i64 {
+    if grace < 0 { 1 } else { grace }
 }
 
 /// The object's finalizers with those of the garbage collector added or removed, as the propagation policy asks.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::object::status::Reason;
-use crate::object::{Object, Status};
+use crate::object::{Kind, Object, Status};
 use crate::store::Entry;
 
 use super::cache::{Cache, too_large};
@@ -73,7 +73,7 @@ impl ApiServer {
     }
 
     /// A read at a revision that is not written yet times out in a real cluster.
-    fn check_not_future(&self, version: &str) -> Result<(), Status> {
+    pub(super) fn check_not_future(&self, version: &str) -> Result<(), Status> {
         if version.is_empty() {
             return Ok(());
         }
@@ -113,7 +113,9 @@ impl Page {
         request: &Request,
     ) -> Page {
         let mut page = Page { items: Vec::new(), last: None, remaining: None };
-        let limit = usize::try_from(request.options.limit).unwrap_or(usize::MAX);
+        // The watch cache, which any version will do for, has all at hand. Events have no watch cache.
+        let whole = request.options.resource_version == "0" && request.kind != Kind::Event;
+        let limit = if whole { 0 } else { usize::try_from(request.options.limit).unwrap_or(usize::MAX) };
         let mut entries = entries.skip_while(|(key, _)| *key < start).peekable();
         while let Some((key, entry)) = entries.next() {
             if watcher.matches(&entry.value) {

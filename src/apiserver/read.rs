@@ -13,6 +13,7 @@ use super::{ApiServer, Handling, Outcome, registry};
 impl ApiServer {
     pub(super) fn get(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
+        self.check_not_future(&request.options.resource_version)?;
         let object = match handling.cached()? {
             Some(revision) if !request.options.resource_version.is_empty() => self.stored_at(request, revision)?,
             _ => self.stored(request.kind, &request.namespace, &request.name)?,
@@ -43,12 +44,13 @@ impl ApiServer {
         };
         let watcher = Watcher { version: handling.served, ..self.watcher_for(request)? };
         let version = request.options.resource_version.as_str();
-        if request.options.send_initial_events || matches!(version, "" | "0") {
+        let nowhere = matches!(version, "" | "0");
+        if request.options.send_initial_events.unwrap_or(nowhere) {
             match handling.cached()? {
                 Some(revision) => self.send_cached(handling, id, &watcher, revision)?,
                 None => self.send_initial(handling, id, &watcher),
             }
-        } else {
+        } else if !nowhere {
             self.send_missed(handling, id, &watcher, parse_version(version)?)?;
         }
         self.watchers.open(id, watcher);

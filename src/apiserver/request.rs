@@ -157,8 +157,12 @@ pub enum Body {
 pub struct Binding {
     /// Precondition: the Pod's uid.
     pub uid: Option<String>,
+    /// Precondition: the Pod's resourceVersion.
+    pub resource_version: Option<String>,
     /// The node's name.
     pub node: String,
+    /// Annotations that the Pod gets.
+    pub annotations: std::collections::BTreeMap<String, String>,
     /// Labels that admission adds and binding copies to the Pod.
     pub labels: std::collections::BTreeMap<String, String>,
 }

@@ -92,7 +92,7 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
         ))
     })?;
     let format = accepted(http.accept, verb, &query).map_err(refuse)?;
-    let mut options = options::parse(&query, verb).map_err(refuse)?;
+    let mut options = options::parse(&query, verb, body::applies(http)).map_err(refuse)?;
     let body = body::parse(http, &shape, verb, &query, &mut options).map_err(refuse)?;
     let mut request = Request {
         user: user.clone(),

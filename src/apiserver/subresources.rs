@@ -10,10 +10,12 @@ use serde_json::{Value, json};
 use crate::object::meta::scale_metadata;
 use crate::object::patch;
 use crate::object::selector::{Selector, format_label_selector};
+use crate::object::status::Cause;
 use crate::object::{Kind, Object, Pod, Status};
 
+use super::decode::Patched;
 use super::request::{Binding, Body, Patch, Response, Verb};
-use super::{ApiServer, Handling, Outcome, admission, apiextensions};
+use super::{ApiServer, Handling, Outcome, admission, apiextensions, decode};
 
 impl ApiServer {
     /// `POST pods/NAME/binding`: the Pod gets its node, once. Mirrors `pkg/registry/core/pod/storage`.
@@ -60,10 +62,12 @@ impl ApiServer {
         Ok((101, Response::Upgraded { node: node.to_owned(), kubelet, container }))
     }
 
-    /// `scale`: the replica count of an object that has one, seen and changed alone.
+    /// `scale`: the replica count of an object that has one, seen and changed alone. Mirrors the `ScaleREST`s.
     pub(super) fn scale(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
-        let parent = self.stored(request.kind, &request.namespace, &request.name)?;
+        let parent = self
+            .stored(request.kind, &request.namespace, &request.name)
+            .map_err(|_| no_scale(request.kind, Status::not_found(request.kind, &request.name)))?;
         let version = handling.custom.clone();
         let paths = version.as_ref().and_then(|version| version.scale.as_ref());
         let scale_of = |object: &Object| match (object, paths) {
@@ -80,11 +84,11 @@ impl ApiServer {
             let stored = self.store_update(handling, &parent, new, Some(written))?;
             return Ok((200, Response::Scale(Box::new(scale_of(&stored)?))));
         }
-        let (replicas, version) = wanted_scale(&scale, &request.body)?;
-        if version.is_some_and(|v| !v.is_empty() && Some(v) != parent.meta().resource_version) {
-            return Err(Status::modified(request.kind, &request.name));
-        }
+        let wanted = wanted_scale(handling, &scale)?;
+        check_scale(&wanted, &parent)?;
+        let replicas = wanted.spec.and_then(|spec| spec.replicas).unwrap_or(0);
         let mut new = parent.clone();
+        new.meta_mut().resource_version = wanted.metadata.resource_version;
         match (&mut new, paths) {
             (Object::Custom(new), Some(paths)) => {
                 apiextensions::scale::set_replicas(Arc::make_mut(new), paths, replicas);
@@ -93,6 +97,71 @@ impl ApiServer {
         }
         let stored = self.store_update(handling, &parent, new, None)?;
         Ok((200, Response::Scale(Box::new(scale_of(&stored)?))))
+    }
+}
+
+/// An error that speaks of the scale of a built-in kind and not of the object.
+fn no_scale(kind: Kind, mut status: Status) -> Status {
+    let info = kind.info();
+    if matches!(kind, Kind::Custom(_)) {
+        return status;
+    }
+    // A ReplicationController has no group, and that of its scale is taken for it.
+    let group = if info.group.is_empty() { "autoscaling" } else { info.group };
+    let scale = format!("{}/scale", info.plural);
+    status.message = status.message.replacen(&info.qualified_plural(), &format!("{scale}.{group}"), 1);
+    if let Some(details) = &mut status.details {
+        (details.kind, details.group) = (scale, group.to_owned());
+    }
+    status
+}
+
+/// The scale that the request wants, of an object that has this one.
+fn wanted_scale(handling: &mut Handling, scale: &Scale) -> Result<Scale, Status> {
+    let options = &handling.request.options;
+    let mode = options.field_validation;
+    let now = to_json(scale)?;
+    let patched = |value: Value, how| decode::patched_scale(&value, how, (mode, &options.patch_problems));
+    let (wanted, warnings) = match &handling.request.body {
+        Body::Scale { replicas, resource_version } => {
+            let mut wanted = scale.clone();
+            wanted.metadata.resource_version.clone_from(resource_version);
+            wanted.spec = Some(ScaleSpec { replicas: Some(*replicas) });
+            (wanted, Vec::new())
+        }
+        Body::Patch(Patch::Merge(patch)) => patched(patch::merge(now, patch), Patched::Otherwise)?,
+        // There is no list in it.
+        Body::Patch(Patch::Strategic(patch)) => patched(patch::merge(now, patch), Patched::Strategic(patch))?,
+        Body::Patch(Patch::Json(patch)) => patched(patch::json(now, patch)?, Patched::Otherwise)?,
+        Body::Json(text) => decode::scale(text, mode)?,
+        _ => return Err(Status::bad_request("the request carries no Scale")),
+    };
+    handling.warnings.extend(warnings);
+    Ok(wanted)
+}
+
+/// Whether the scale is this object's and can be. Mirrors `ValidateScale`.
+fn check_scale(wanted: &Scale, parent: &Object) -> Result<(), Status> {
+    let (meta, kind, name) = (&wanted.metadata, parent.kind(), parent.name());
+    super::update::check_place(meta, name, parent.namespace())?;
+    let replicas = wanted.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(0);
+    if replicas < 0 {
+        let message = format!("Invalid value: {replicas}: must be greater than or equal to 0");
+        let cause = Cause { reason: "FieldValueInvalid".into(), message, field: "spec.replicas".into() };
+        let mut status = Status::invalid(kind, name, vec![cause]);
+        status.message = status.message.replacen(&kind.info().qualified_kind(), "Scale.autoscaling", 1);
+        if let Some(details) = &mut status.details {
+            (details.kind, details.group) = ("Scale".into(), "autoscaling".into());
+        }
+        return Err(status);
+    }
+    let there = parent.meta().uid.as_deref().unwrap_or_default();
+    match meta.uid.as_deref().unwrap_or_default() {
+        uid if uid.is_empty() || uid == there => Ok(()),
+        uid => {
+            let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {there}");
+            Err(no_scale(kind, Status::conflict(kind, name, &why)))
+        }
     }
 }
 
@@ -138,9 +207,15 @@ fn bound(old: &Object, binding: &Binding, handling: &Handling) -> Result<Object,
         }
         Err(status)
     };
-    let there = pod.metadata.uid.as_deref().unwrap_or_default();
-    if let Some(uid) = binding.uid.as_deref().filter(|uid| !uid.is_empty() && *uid != there) {
-        return refuse(super::update::wrong_uid(old, uid));
+    let meta = &pod.metadata;
+    for (what, wanted, there) in
+        [("UID", &binding.uid, &meta.uid), ("ResourceVersion", &binding.resource_version, &meta.resource_version)]
+    {
+        if wanted.is_some() && wanted != there {
+            let wanted = wanted.as_deref().unwrap_or_default();
+            // Of the preconditions the store says so itself, and speaks of the Pod.
+            return Err(Status::conflict(Kind::Pod, old.name(), &super::update::wrong_meta(old, what, wanted)));
+        }
     }
     if pod.metadata.deletion_timestamp.is_some() {
         return refuse(format!("pod {} is being deleted, cannot be assigned to a host", old.name()));
@@ -155,6 +230,10 @@ fn bound(old: &Object, binding: &Binding, handling: &Handling) -> Result<Object,
     let mut pod = pod.clone();
     let new = Arc::make_mut(&mut pod);
     new.spec.get_or_insert_default().node_name = Some(binding.node.clone());
+    if !binding.annotations.is_empty() {
+        let annotations = new.metadata.annotations.get_or_insert_default();
+        annotations.extend(binding.annotations.iter().map(|(k, v)| (k.clone(), v.clone())));
+    }
     if !binding.labels.is_empty() {
         let labels = new.metadata.labels.get_or_insert_default();
         labels.extend(binding.labels.iter().map(|(k, v)| (k.clone(), v.clone())));
@@ -170,19 +249,6 @@ fn bound(old: &Object, binding: &Binding, handling: &Handling) -> Result<Object,
     };
     set_condition(conditions, scheduled);
     Ok(Object::Pod(pod))
-}
-
-fn wanted_scale(scale: &Scale, body: &Body) -> Result<(i32, Option<String>), Status> {
-    let value = match body {
-        Body::Scale { replicas, resource_version } => return Ok((*replicas, resource_version.clone())),
-        Body::Patch(Patch::Merge(patch) | Patch::Strategic(patch)) => patch::merge(to_json(scale)?, patch),
-        Body::Patch(Patch::Json(patch)) => patch::json(to_json(scale)?, patch)?,
-        Body::Json(text) => serde_json::from_str(text).map_err(|e| Status::bad_request(e.to_string()))?,
-        _ => return Err(Status::bad_request("the request carries no Scale")),
-    };
-    let wanted: Scale = serde_json::from_value(value).map_err(|e| Status::bad_request(e.to_string()))?;
-    let version = wanted.metadata.resource_version.filter(|v| Some(v) != scale.metadata.resource_version.as_ref());
-    Ok((wanted.spec.and_then(|s| s.replicas).unwrap_or(0), version))
 }
 
 /// What applying a Scale says of the object that it is the scale of. Mirrors `managedfields.ScaleHandler`.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, NodeCondition, PodCondition, PodStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use crate::object::patch;
@@ -11,7 +12,7 @@ use crate::object::status::{Cause, Reason};
 use crate::object::{Kind, Object, Pod, Shared, Status};
 
 use super::admission::{self, Attributes};
-use super::create::place_in_namespace;
+use super::create::{dedup_owner_references, place_in_namespace};
 use super::decode::{Patched, decode_patched};
 use super::managed_fields::Written;
 use super::request::{Body, Patch, Response, StatusPatch, Subresource, Verb};
@@ -52,9 +53,10 @@ impl ApiServer {
     }
 
     /// The new state, if it is for where the URL says.
-    fn addressed(&self, handling: &Handling, mut new: Object) -> Result<Object, Status> {
+    fn addressed(&self, handling: &mut Handling, mut new: Object) -> Result<Object, Status> {
         place_in_namespace(&mut new, &handling.request.namespace)?;
         check_name(&new, &handling.request.name)?;
+        dedup_owner_references(handling, &mut new);
         Ok(new)
     }
 
@@ -149,7 +151,8 @@ impl ApiServer {
             Patch::Strategic(patch) => patch::strategic(kind, shown_to_client(), patch)?,
         };
         let how = if let Patch::Strategic(patch) = patch { Patched::Strategic(patch) } else { Patched::Otherwise };
-        let mode = handling.request.options.field_validation;
+        let options = &handling.request.options;
+        let mode = (options.field_validation, options.patch_problems.as_slice());
         let (object, warnings) = decode_patched(handling.served, handling.custom.as_deref(), &value, how, mode)?;
         handling.warnings.extend(warnings);
         Ok(object)
@@ -196,20 +199,41 @@ fn shares_spec(new: &Object, old: &Object) -> bool {
 }
 
 pub(super) fn check_name(new: &Object, name: &str) -> Result<(), Status> {
-    if new.name() == name {
-        return Ok(());
-    }
-    let text = format!("the name of the object ({}) does not match the name on the URL ({name})", new.name());
-    Err(Status::bad_request(text))
+    check_place(new.meta(), name, "")
 }
 
-/// Why a write for another uid than the stored object's is refused. Mirrors `storage.NewInvalidObjError`.
+/// Whether an object is for where the URL says. Mirrors `checkName`.
+pub(super) fn check_place(sent: &ObjectMeta, name: &str, namespace: &str) -> Result<(), Status> {
+    let said = sent.name.as_deref().unwrap_or_default();
+    if said.is_empty() {
+        let text = format!("the name of the object ({name} based on URL) was undeterminable: name must be provided");
+        return Err(Status::bad_request(text));
+    }
+    if said != name {
+        let text = format!("the name of the object ({said}) does not match the name on the URL ({name})");
+        return Err(Status::bad_request(text));
+    }
+    let said = sent.namespace.as_deref().unwrap_or_default();
+    if !said.is_empty() && !namespace.is_empty() && said != namespace {
+        return Err(Status::bad_request(super::create::OTHER_NAMESPACE));
+    }
+    Ok(())
+}
+
+/// Why a write for another uid than the stored object's is refused.
 pub(super) fn wrong_uid(there: &Object, uid: &str) -> String {
+    wrong_meta(there, "UID", uid)
+}
+
+/// Why a write for another uid or version than the stored object's is refused. Mirrors `storage.NewInvalidObjError`.
+pub(super) fn wrong_meta(there: &Object, what: &str, wanted: &str) -> String {
     let key = registry::key(there.kind(), there.namespace(), there.name());
-    let stored = there.meta().uid.as_deref().unwrap_or_default();
+    let meta = there.meta();
+    let stored = if what == "UID" { &meta.uid } else { &meta.resource_version };
+    let stored = stored.as_deref().unwrap_or_default();
     format!(
         "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
-         failed: UID in precondition: {uid}, UID in object meta: {stored}"
+         failed: {what} in precondition: {wanted}, {what} in object meta: {stored}"
     )
 }
 

@@ -76,7 +76,7 @@ impl Roster {
     fn list(&self) {
         let options = Options {
             label_selector: "kind=member".to_owned(),
-            send_initial_events: true,
+            send_initial_events: Some(true),
             allow_watch_bookmarks: true,
             ..Options::default()
         };

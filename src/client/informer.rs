@@ -187,7 +187,7 @@ impl Informer {
             resource_version: if seen > 0 { seen.to_string() } else { String::new() },
             field_selector: self.selection.field_selector.clone(),
             label_selector: self.selection.label_selector.clone(),
-            send_initial_events: true,
+            send_initial_events: Some(true),
             allow_watch_bookmarks: true,
             ..Options::default()
         };

@@ -268,7 +268,7 @@ impl Engine {
 
     /// The revision that a watch which begins now is shown, if it is an old one.
     pub(super) fn stale_revision(&mut self, request: &Request, from: ActorId) -> Option<u64> {
-        if self.controls.stale.is_empty() || !request.options.send_initial_events {
+        if self.controls.stale.is_empty() || request.options.send_initial_events != Some(true) {
             return None;
         }
         let process = self.names[from.0 as usize].clone();

@@ -36,7 +36,7 @@ impl Engine {
         let (from, fault) = parked.as_ref().map_or((event.from, fault), |parked| (parked.client, parked.fault));
         if let Some(watch) = watch {
             let known = request.options.resource_version.parse().unwrap_or(0);
-            let after = if request.options.send_initial_events { 0 } else { known };
+            let after = if request.options.send_initial_events == Some(true) { 0 } else { known };
             self.watches.insert(watch, Stream { actor: from, server, after, last_due: Instant::default() });
         }
         let handled = match parked {

@@ -36,6 +36,12 @@ impl Json {
         }
     }
 
+    /// The value of a field, the last if it is there more than once.
+    pub fn field(&self, name: &str) -> Option<&Json> {
+        let Json::Object(fields) = self else { return None };
+        fields.iter().rev().find(|(field, _)| field == name).map(|(_, value)| value)
+    }
+
     /// Whether it is what Go's variables hold before anything is written into them, or has nothing in it.
     pub fn is_empty(&self) -> bool {
         match self {

@@ -15,7 +15,7 @@ use crate::object::fields::{BuiltIn, Managers, Operation, Refused, Schema, Set, 
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::{Kind, Object, Status};
 
-use super::{Written, shapes};
+use super::{Written, shapes, typed};
 
 /// Where `kubectl apply` without `--server-side` keeps what it applied last.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -49,6 +49,11 @@ impl ApiServer {
         self.authorizer.authorize(&create, &self.store)?;
         let nothing = Value::Object(Map::new());
         let (object, written) = self.apply_to(handling, &Managers::default(), nothing, config)?;
+        if let Some(uid) = object.meta().uid.as_deref().filter(|uid| !uid.is_empty()) {
+            let why =
+                format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+            return Err(Status::conflict(object.kind(), &handling.request.name, &why));
+        }
         super::super::update::check_name(&object, &handling.request.name)?;
         self.create_object(handling, object, Some(written))
     }
@@ -108,7 +113,8 @@ impl<S: Schema> Applying<'_, '_, '_, S> {
             self.note_last_applied(&mut new);
         }
         let mode = request.options.field_validation;
-        let (object, warnings) = decode_patched(request.kind, custom.as_deref(), &new, Patched::Otherwise, mode)?;
+        let how = Patched::Otherwise;
+        let (object, warnings) = decode_patched(request.kind, custom.as_deref(), &new, how, (mode, &[]))?;
         self.handling.warnings.extend(warnings);
         Ok((object, Written::Known(managers)))
     }
@@ -116,10 +122,14 @@ impl<S: Schema> Applying<'_, '_, '_, S> {
     /// A configuration has no fields that the kind has not.
     fn check_fields(&self) -> Result<(), Status> {
         let (kind, custom) = (self.handling.request.kind, self.handling.custom.as_deref());
-        let unknown = decode::unknown_fields(kind, custom, self.config).map_err(|why| self.no_typed_patch(&why))?;
-        let lines: Vec<String> = unknown
-            .iter()
-            .map(|path| format!("{}: field not declared in schema", with_keys(self.schema, self.config, path)))
+        let wrong = if custom.is_some() { Vec::new() } else { typed::wrong_types(kind, self.config) };
+        let unknown = match wrong.is_empty() {
+            true => decode::unknown_fields(kind, custom, self.config).map_err(|why| self.no_typed_patch(&why))?,
+            false => Vec::new(),
+        };
+        let unknown = unknown.into_iter().map(|path| (path, "field not declared in schema".to_owned()));
+        let lines: Vec<String> = { wrong.into_iter().chain(unknown) }
+            .map(|(path, why)| format!("{}: {why}", with_keys(self.schema, self.config, &path)))
             .collect();
         match lines.as_slice() {
             [] => Ok(()),

@@ -5,7 +5,7 @@
 //!
 //! - [`apply`]: apply patches.
 //! - [`shapes`]: what each kind lets through where, and which of its structs are always there.
-//! - [`templates`]: Pods of one owner are written alike.
+//! - [`templates`]: Pods of one owner are written alike. [`typed`]: values of wrong types.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager`. A write manages what was sent, before admission and the
 //! kind's strategy had their say: what a plugin fills in is nobody's. Bindings, deletions and evictions change no manager.
@@ -34,6 +34,7 @@ use super::{ApiServer, Handling, registry};
 pub mod apply;
 pub mod shapes;
 pub mod templates;
+pub mod typed;
 
 /// What a write says of who manages what.
 #[derive(Clone)]

@@ -49,6 +49,8 @@ pub struct Options {
     pub resource_version_match: String,
     /// How to treat unknown fields.
     pub field_validation: FieldValidation,
+    /// Fields that a patch has twice, or that no patch has.
+    pub patch_problems: Vec<String>,
     /// Do all but store.
     pub dry_run: bool,
     /// Who manages the fields written.
@@ -61,8 +63,9 @@ pub struct Options {
     pub limit: u64,
     /// Where the next page starts.
     pub continue_token: String,
-    /// A watch begins with the state so far.
-    pub send_initial_events: bool,
+    /// A watch begins with the state so far, or with what happens from now on. If nothing is said, it begins with the
+    /// state where no version to go on from is named.
+    pub send_initial_events: Option<bool>,
     /// A watch may carry bookmarks.
     pub allow_watch_bookmarks: bool,
 }

@@ -6,7 +6,7 @@ use k8s_openapi::api::policy::v1::Eviction;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use serde_json::Value;
 
-use super::options::{Query, cause, invalid_options};
+use super::options::{self, Query, cause, invalid_options};
 use super::path::Shape;
 use super::{HttpRequest, with_empty_details};
 use crate::apiserver::decode;
@@ -14,7 +14,9 @@ use crate::apiserver::request::{
     Binding, Body, DeleteOptions, FieldValidation, Options, Patch, Propagation, Subresource, Verb,
 };
 use crate::object::Status;
+use crate::object::json::{self, Json};
 use crate::object::patch::go_type;
+use crate::object::read::{self, Problem};
 use crate::object::status::Reason;
 
 /// The largest body that is read.
@@ -34,16 +36,20 @@ pub fn parse(
         return Ok(Body::None);
     }
     if verb == Verb::Patch {
-        check_patch_options(http, query)?;
-        return patch(http, options.field_validation).map(Body::Patch);
+        return patch(&media_type(http), http.body, options).map(Body::Patch);
     }
-    let deletes = matches!(verb, Verb::Delete | Verb::DeleteCollection);
-    let text = if deletes && http.body.is_empty() { "{}".to_owned() } else { json_text(http)? };
+    if matches!(verb, Verb::Delete | Verb::DeleteCollection) {
+        let sent = match http.body {
+            "" => delete_parameters(query)?,
+            _ => decode::delete_options(&json_text(http)?)?,
+        };
+        return delete_options(sent, options).map(Body::Delete);
+    }
+    let text = json_text(http)?;
     match shape.subresource {
-        _ if deletes => delete_options(decode::body("DeleteOptions", &text)?, query, options).map(Body::Delete),
         Some(Subresource::Binding) => binding(&text, &shape.name).map(Body::Binding),
-        Some(Subresource::Token) => token(&text),
-        Some(Subresource::Eviction) => eviction(&text, &shape.name, query, options).map(Body::Delete),
+        Some(Subresource::Token) => token(&text, &shape.name),
+        Some(Subresource::Eviction) => eviction(&text, &shape.name, options).map(Body::Delete),
         _ => Ok(Body::Json(text)),
     }
 }
@@ -80,20 +86,14 @@ fn json_text(http: &HttpRequest) -> Result<String, Status> {
 
 const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
-/// Who applies must say who they are, and nobody else can force anything. Mirrors `ValidatePatchOptions`.
-fn check_patch_options(http: &HttpRequest, query: &Query) -> Result<(), Status> {
-    let said = |name: &str| query.get(name).is_some_and(|value| !value.is_empty());
-    let cause = match media_type(http) == APPLY_PATCH {
-        true if !said("fieldManager") => cause("fieldManager", "Required value", "is required for apply patch"),
-        false if said("force") => cause("force", "Forbidden", "may not be specified for non-apply patch"),
-        _ => return Ok(()),
-    };
-    Err(invalid_options("PatchOptions", vec![cause]))
+/// Whether this is an apply patch.
+pub fn applies(http: &HttpRequest) -> bool {
+    media_type(http) == APPLY_PATCH
 }
 
-fn configuration(http: &HttpRequest) -> Result<Patch, Status> {
-    check_length(http.body)?;
-    let config = serde_yaml::from_str(http.body);
+fn configuration(text: &str) -> Result<Patch, Status> {
+    check_length(text)?;
+    let config = serde_yaml::from_str(text);
     config
         .map(Patch::Apply)
         .map_err(|why| Status::bad_request(format!("error decoding YAML: error converting YAML to JSON: yaml: {why}")))
@@ -101,18 +101,18 @@ fn configuration(http: &HttpRequest) -> Result<Patch, Status> {
 
 /// A patch. Unless it is told not to, the server first reads it looking for fields that are there twice, and it is then
 /// that it finds out what is no patch. Mirrors `applyJSPatch` and `strategicPatchObject`.
-fn patch(http: &HttpRequest, mode: FieldValidation) -> Result<Patch, Status> {
-    let media_type = media_type(http);
-    let make: fn(Value) -> Patch = match media_type.as_str() {
-        APPLY_PATCH => return configuration(http),
+pub fn patch(media_type: &str, text: &str, options: &mut Options) -> Result<Patch, Status> {
+    let mode = options.field_validation;
+    let make: fn(Value) -> Patch = match media_type {
+        APPLY_PATCH => return configuration(text),
         "application/json-patch+json" => Patch::Json,
         "application/merge-patch+json" => Patch::Merge,
         "application/strategic-merge-patch+json" => Patch::Strategic,
         _ => return Err(with_empty_details(Reason::UnsupportedMediaType, "415: Unsupported Media Type")),
     };
-    check_length(http.body)?;
+    check_length(text)?;
     let refuse = |why: String| {
-        Status::bad_request(match (media_type.as_str(), mode) {
+        Status::bad_request(match (media_type, mode) {
             ("application/strategic-merge-patch+json", _) => why,
             ("application/merge-patch+json", FieldValidation::Ignore) => "Invalid JSON Patch".to_owned(),
             (_, FieldValidation::Ignore) => why,
@@ -120,9 +120,12 @@ fn patch(http: &HttpRequest, mode: FieldValidation) -> Result<Patch, Status> {
         })
     };
     // Go's words about the text; the value itself comes from the parser that everybody uses.
-    crate::object::json::parse(http.body).map_err(refuse)?;
-    let value: Value = serde_json::from_str(http.body).map_err(|why| refuse(why.to_string()))?;
-    let wanted = match (media_type.as_str(), mode, &value) {
+    let json = json::parse(text).map_err(refuse)?;
+    if mode != FieldValidation::Ignore {
+        options.patch_problems = patch_problems(&json);
+    }
+    let value: Value = serde_json::from_str(text).map_err(|why| refuse(why.to_string()))?;
+    let wanted = match (media_type, mode, &value) {
         ("application/json-patch+json", FieldValidation::Warn | FieldValidation::Strict, Value::Array(_)) => None,
         ("application/json-patch+json", FieldValidation::Warn | FieldValidation::Strict, _) => {
             Some("[]handlers.jsonPatchOp")
@@ -137,6 +140,27 @@ fn patch(http: &HttpRequest, mode: FieldValidation) -> Result<Patch, Status> {
             Err(refuse(format!("json: cannot unmarshal {} into Go value of type {wanted}", go_type(&value))))
         }
     }
+}
+
+/// Fields that are twice in the text of a patch, and those of its operations that no operation has. A merge patch has no
+/// others: what its fields mean, the object says.
+fn patch_problems(patch: &Json) -> Vec<String> {
+    let Json::Array(operations) = patch else {
+        let read = read::value::<Value>(patch);
+        return read.map_or(Vec::new(), |(_, problems)| problems.iter().map(Problem::to_string).collect());
+    };
+    let mut problems = Vec::new();
+    for (i, operation) in operations.iter().enumerate() {
+        let Json::Object(fields) = operation else { continue };
+        for (at, (name, _)) in fields.iter().enumerate() {
+            if !["op", "from", "path", "value"].contains(&name.as_str()) {
+                problems.push(format!("json patch unknown field \"[{i}].{name}\""));
+            } else if fields[..at].iter().any(|(before, _)| before == name) {
+                problems.push(format!("json patch duplicate field \"[{i}].{name}\""));
+            }
+        }
+    }
+    problems
 }
 
 /// Mirrors `BindingREST.Create` and `ValidatePodBinding`, whose errors are none that the server knows: they become a 500.
@@ -158,7 +182,9 @@ fn binding(text: &str, name: &str) -> Result<Binding, Status> {
     }
     Ok(Binding {
         uid: binding.metadata.uid.filter(|uid| !uid.is_empty()),
+        resource_version: binding.metadata.resource_version.filter(|version| !version.is_empty()),
         node,
+        annotations: binding.metadata.annotations.unwrap_or_default(),
         labels: binding.metadata.labels.unwrap_or_default(),
     })
 }
@@ -171,8 +197,18 @@ fn same_name(sent: Option<&str>, name: &str, what: &str) -> Result<(), Status> {
     Err(Status::bad_request(format!("name in URL does not match name in {what} object")))
 }
 
-fn token(text: &str) -> Result<Body, Status> {
+fn token(text: &str, name: &str) -> Result<Body, Status> {
     let request: TokenRequest = decode::body("TokenRequest", text)?;
+    let said = request.metadata.name.as_deref().unwrap_or_default();
+    if !said.is_empty() && said != name {
+        let why = format!("{said:?}: must match the service account name if specified");
+        let mut status = invalid_options("TokenRequest", vec![cause("metadata.name", "Invalid value", &why)]);
+        status.message = status.message.replacen("meta.k8s.io \"\"", &format!("authentication.k8s.io {name:?}"), 1);
+        if let Some(details) = &mut status.details {
+            (details.group, details.name) = ("authentication.k8s.io".into(), name.to_owned());
+        }
+        return Err(status);
+    }
     let spec = request.spec.unwrap_or_default();
     let bound = spec.bound_object_ref.filter(|object| object.kind.as_deref() == Some("Pod"));
     let pod = bound.map(|object| (object.name.unwrap_or_default(), object.uid.unwrap_or_default()));
@@ -180,47 +216,61 @@ fn token(text: &str) -> Result<Body, Status> {
     Ok(Body::Token { audiences, expiration_seconds: spec.expiration_seconds.unwrap_or(3600), pod })
 }
 
-fn eviction(text: &str, name: &str, query: &Query, options: &mut Options) -> Result<DeleteOptions, Status> {
+fn eviction(text: &str, name: &str, options: &mut Options) -> Result<DeleteOptions, Status> {
     let eviction: Eviction = decode::body("Eviction", text)?;
     same_name(eviction.metadata.name.as_deref(), name, "Eviction")?;
-    delete_options(eviction.delete_options.unwrap_or_default(), query, options)
+    let dry_run = options.dry_run;
+    let sent = delete_options(eviction.delete_options.unwrap_or_default(), options)?;
+    options.dry_run |= dry_run;
+    Ok(sent)
 }
 
-/// `DeleteOptions` of the body, or of the query where the body has none. Mirrors `ValidateDeleteOptions`.
-fn delete_options(sent: meta::DeleteOptions, query: &Query, options: &mut Options) -> Result<DeleteOptions, Status> {
+/// `DeleteOptions` in the query: they count where there is no body.
+fn delete_parameters(query: &Query) -> Result<meta::DeleteOptions, Status> {
     let parameter = |name: &str| query.get(name).filter(|value| !value.is_empty());
-    let grace = match parameter("gracePeriodSeconds") {
-        Some(seconds) => Some(
-            seconds
-                .parse()
-                .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {seconds:?}: invalid syntax")))?,
-        ),
-        None => None,
-    };
-    let policy = sent.propagation_policy.or_else(|| parameter("propagationPolicy").map(str::to_owned));
-    let orphan =
-        sent.orphan_dependents.or_else(|| parameter("orphanDependents").map(|_| query.flag("orphanDependents")));
-    let refuse = |what: &str, detail: String| {
-        Err(invalid_options("DeleteOptions", vec![cause("propagationPolicy", what, &detail)]))
-    };
-    let propagation = match (policy.as_deref(), orphan) {
-        (Some(policy), Some(_)) => {
+    let grace = parameter("gracePeriodSeconds").map(|seconds| {
+        seconds
+            .parse()
+            .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {seconds:?}: invalid syntax")))
+    });
+    Ok(meta::DeleteOptions {
+        grace_period_seconds: grace.transpose()?,
+        propagation_policy: parameter("propagationPolicy").map(str::to_owned),
+        orphan_dependents: query.said("orphanDependents"),
+        dry_run: query.get("dryRun").map(|stage| vec![stage.to_owned()]),
+        ..meta::DeleteOptions::default()
+    })
+}
+
+/// What `DeleteOptions` come to. Mirrors `ValidateDeleteOptions`.
+fn delete_options(sent: meta::DeleteOptions, options: &mut Options) -> Result<DeleteOptions, Status> {
+    let mut causes = Vec::new();
+    let policy = |what: &str, detail: String| cause("propagationPolicy", what, &detail);
+    let propagation = match (sent.propagation_policy.as_deref(), sent.orphan_dependents) {
+        (Some(said), Some(_)) => {
             let why = "orphanDependents and deletionPropagation cannot be both set";
-            return refuse("Invalid value", format!("{policy:?}: {why}"));
+            causes.push(policy("Invalid value", format!("{said:?}: {why}")));
+            None
         }
         (Some("Orphan"), None) | (None, Some(true)) => Some(Propagation::Orphan),
         (Some("Background"), None) | (None, Some(false)) => Some(Propagation::Background),
         (Some("Foreground"), None) => Some(Propagation::Foreground),
-        (Some(policy), None) => {
+        (Some(said), None) => {
             const SUPPORTED: &str = "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"";
-            return refuse("Unsupported value", format!("{policy:?}: {SUPPORTED}"));
+            causes.push(policy("Unsupported value", format!("{said:?}: {SUPPORTED}")));
+            None
         }
         (None, None) => None,
     };
-    options.dry_run |= sent.dry_run.is_some_and(|dry_run| !dry_run.is_empty());
+    let stages: Vec<&str> = sent.dry_run.iter().flatten().map(String::as_str).collect();
+    causes.extend(options::dry_run(&stages));
+    if !causes.is_empty() {
+        return Err(invalid_options("DeleteOptions", causes));
+    }
+    options.dry_run = stages.contains(&"All");
     let preconditions = sent.preconditions.unwrap_or_default();
     Ok(DeleteOptions {
-        grace_period_seconds: sent.grace_period_seconds.or(grace),
+        grace_period_seconds: sent.grace_period_seconds,
         propagation,
         uid: preconditions.uid,
         resource_version: preconditions.resource_version,

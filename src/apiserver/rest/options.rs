@@ -23,7 +23,12 @@ impl Query {
 
     /// A boolean parameter: anything but `0` and `false` is true, even nothing.
     pub fn flag(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
+        self.said(name) == Some(true)
+    }
+
+    /// The same where it makes a difference whether the parameter is there.
+    pub fn said(&self, name: &str) -> Option<bool> {
+        self.get(name).map(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
     fn text(&self, name: &str) -> String {
@@ -49,8 +54,8 @@ pub fn decode_percent(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The options of a request, or what is wrong with them.
-pub fn parse(query: &Query, verb: Verb) -> Result<Options, Status> {
+/// The options of a request, or what is wrong with them. `applies` says whether it is an apply patch.
+pub fn parse(query: &Query, verb: Verb, applies: bool) -> Result<Options, Status> {
     let options = Options {
         label_selector: query.text("labelSelector"),
         field_selector: query.text("fieldSelector"),
@@ -61,20 +66,26 @@ pub fn parse(query: &Query, verb: Verb) -> Result<Options, Status> {
             Some("Ignore") => FieldValidation::Ignore,
             _ => FieldValidation::Warn,
         },
+        patch_problems: Vec::new(),
         dry_run: query.get("dryRun").is_some_and(|value| !value.is_empty()),
         field_manager: query.text("fieldManager"),
         force: query.flag("force"),
         managed_fields: true,
         limit: integer(query, "limit")?.max(0).unsigned_abs(),
         continue_token: query.text("continue"),
-        send_initial_events: query.flag("sendInitialEvents"),
+        send_initial_events: query.said("sendInitialEvents"),
         allow_watch_bookmarks: query.flag("allowWatchBookmarks"),
     };
     integer(query, "timeoutSeconds")?;
     match verb {
         Verb::Get => {}
-        Verb::List | Verb::Watch | Verb::DeleteCollection => check_list_options(query, verb)?,
-        _ => check_write_options(query, verb)?,
+        Verb::Watch => check_options("ListOptions", watch_options(query))?,
+        Verb::List | Verb::DeleteCollection => check_options("ListOptions", list_options(query))?,
+        Verb::Create => check_options("CreateOptions", write_options(query))?,
+        Verb::Update => check_options("UpdateOptions", write_options(query))?,
+        Verb::Patch => check_options("PatchOptions", patch_options(query, applies))?,
+        // They come in the body, or instead of one.
+        Verb::Delete => {}
     }
     Ok(options)
 }
@@ -88,73 +99,113 @@ fn integer(query: &Query, name: &str) -> Result<i64, Status> {
     }
 }
 
-/// Mirrors `ValidateListOptions` of `apimachinery/pkg/apis/meta/internalversion/validation`.
-fn check_list_options(query: &Query, verb: Verb) -> Result<(), Status> {
-    let text = |name| query.get(name).unwrap_or_default();
-    let (version, version_match) = (text("resourceVersion"), text("resourceVersionMatch"));
-    let forbidden = |field: &str, why: &str| Err(invalid_options("ListOptions", vec![cause(field, "Forbidden", why)]));
-    const MATCH: &str = "resourceVersionMatch";
-    if verb == Verb::Watch && query.flag("sendInitialEvents") {
-        return match version_match {
-            "NotOlderThan" => Ok(()),
-            _ => forbidden(MATCH, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"),
-        };
-    }
-    if version_match.is_empty() {
-        return Ok(());
-    }
-    if verb == Verb::Watch {
-        return forbidden(MATCH, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
-    }
-    if version.is_empty() {
-        return forbidden(MATCH, "resourceVersionMatch is forbidden unless resourceVersion is provided");
-    }
-    if !text("continue").is_empty() {
-        return forbidden(MATCH, "resourceVersionMatch is forbidden when continue is provided");
-    }
-    match version_match {
-        "Exact" if version == "0" => {
-            forbidden(MATCH, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"")
-        }
-        "Exact" | "NotOlderThan" => Ok(()),
-        other => {
-            let supported = "supported values: \"Exact\", \"NotOlderThan\", \"\"";
-            let unsupported = cause(MATCH, "Unsupported value", &format!("{other:?}: {supported}"));
-            Err(invalid_options("ListOptions", vec![unsupported]))
-        }
-    }
+fn check_options(kind: &str, causes: Vec<Cause>) -> Result<(), Status> {
+    if causes.is_empty() { Ok(()) } else { Err(invalid_options(kind, causes)) }
 }
 
-/// Mirrors `ValidateCreateOptions` and its like in `apimachinery/pkg/apis/meta/v1/validation`.
-fn check_write_options(query: &Query, verb: Verb) -> Result<(), Status> {
-    let kind = match verb {
-        Verb::Create => "CreateOptions",
-        Verb::Update => "UpdateOptions",
-        Verb::Patch => "PatchOptions",
-        _ => "DeleteOptions",
-    };
+const MATCH: &str = "resourceVersionMatch";
+
+/// Mirrors `ValidateListOptions` of `apimachinery/pkg/apis/meta/internalversion/validation`.
+fn list_options(query: &Query) -> Vec<Cause> {
+    let text = |name| query.get(name).unwrap_or_default();
+    let (version, version_match) = (text("resourceVersion"), text(MATCH));
     let mut causes = Vec::new();
-    match query.get("fieldManager") {
-        Some(manager) if manager.len() > 128 => {
-            causes.push(cause("fieldManager", "Too long", "may not be more than 128 bytes"));
+    let forbid = |causes: &mut Vec<Cause>, field: &str, why: &str| causes.push(cause(field, "Forbidden", why));
+    if !version_match.is_empty() {
+        if version.is_empty() {
+            forbid(&mut causes, MATCH, "resourceVersionMatch is forbidden unless resourceVersion is provided");
+        }
+        if !text("continue").is_empty() {
+            forbid(&mut causes, MATCH, "resourceVersionMatch is forbidden when continue is provided");
+        }
+        if !matches!(version_match, "Exact" | "NotOlderThan") {
+            causes.push(unsupported(MATCH, version_match, &["Exact", "NotOlderThan", ""]));
+        }
+        if version_match == "Exact" && version == "0" {
+            forbid(&mut causes, MATCH, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+        }
+    }
+    if query.said("sendInitialEvents").is_some() {
+        forbid(&mut causes, "sendInitialEvents", "sendInitialEvents is forbidden for list");
+    }
+    causes
+}
+
+/// Mirrors `validateWatchOptions`.
+fn watch_options(query: &Query) -> Vec<Cause> {
+    let (version_match, initial) = (query.get(MATCH).unwrap_or_default(), query.said("sendInitialEvents"));
+    let mut causes = Vec::new();
+    let forbid = |causes: &mut Vec<Cause>, why: &str| causes.push(cause(MATCH, "Forbidden", why));
+    if initial.is_some() && version_match != "NotOlderThan" {
+        forbid(&mut causes, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    }
+    if version_match.is_empty() {
+        return causes;
+    }
+    if initial.is_none() {
+        forbid(&mut causes, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    }
+    if version_match != "NotOlderThan" {
+        causes.push(unsupported(MATCH, version_match, &["NotOlderThan"]));
+    }
+    if query.get("continue").is_some_and(|token| !token.is_empty()) {
+        forbid(&mut causes, "resourceVersionMatch is forbidden when continue is provided");
+    }
+    causes
+}
+
+/// Who applies must say who they are, and nobody else can force anything. Mirrors `ValidatePatchOptions`.
+fn patch_options(query: &Query, applies: bool) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    match applies {
+        true if query.text("fieldManager").is_empty() => {
+            causes.push(cause("fieldManager", "Required value", "is required for apply patch"));
+        }
+        false if query.said("force").is_some() => {
+            causes.push(cause("force", "Forbidden", "may not be specified for non-apply patch"));
         }
         _ => {}
     }
-    match query.get("dryRun") {
-        None | Some("" | "All") => {}
-        Some(other) => {
-            let text = format!("{other:?}: supported values: \"All\"");
-            causes.push(cause("dryRun", "Unsupported value", &text));
-        }
+    causes.extend(write_options(query));
+    causes
+}
+
+/// Mirrors `ValidateCreateOptions` and its like in `apimachinery/pkg/apis/meta/v1/validation`.
+fn write_options(query: &Query) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let manager = query.text("fieldManager");
+    if manager.len() > MANAGER_LEN_MAX {
+        let why = format!("may not be more than {MANAGER_LEN_MAX} bytes");
+        causes.push(cause("fieldManager", "Too long", &why));
     }
+    for (at, unseen) in manager.char_indices().filter(|(_, c)| c.is_control()) {
+        let shown = manager.replace(unseen, &format!("\\x{:02x}", u32::from(unseen)));
+        let why = format!("\"{shown}\": invalid character U+{:04X} (at position {at})", u32::from(unseen));
+        causes.push(cause("fieldManager", "Invalid value", &why));
+    }
+    causes.extend(dry_run(&query.get("dryRun").into_iter().collect::<Vec<_>>()));
     match query.get("fieldValidation") {
         None | Some("" | "Ignore" | "Strict" | "Warn") => {}
-        Some(other) => {
-            let text = format!("{other:?}: supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"");
-            causes.push(cause("fieldValidation", "Unsupported value", &text));
-        }
+        Some(other) => causes.push(unsupported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"])),
     }
-    if causes.is_empty() { Ok(()) } else { Err(invalid_options(kind, causes)) }
+    causes
+}
+
+/// The longest name of a manager of fields.
+const MANAGER_LEN_MAX: usize = 128;
+
+/// What is wrong with the stages that a request is not to go through. Mirrors `ValidateDryRun`.
+pub fn dry_run(stages: &[&str]) -> Option<Cause> {
+    if matches!(stages, [] | [""]) || stages.iter().all(|stage| *stage == "All") {
+        return None;
+    }
+    let shown: Vec<String> = stages.iter().map(|stage| format!("{stage:?}")).collect();
+    Some(cause("dryRun", "Unsupported value", &format!("[{}]: supported values: \"All\"", shown.join(","))))
+}
+
+fn unsupported(field: &str, value: &str, supported: &[&str]) -> Cause {
+    let supported: Vec<String> = supported.iter().map(|value| format!("{value:?}")).collect();
+    cause(field, "Unsupported value", &format!("{value:?}: supported values: {}", supported.join(", ")))
 }
 
 /// One thing wrong with an option, `what` being the beginning of its message.
@@ -197,15 +248,24 @@ mod tests {
     fn wrong_options_are_refused() {
         #[rustfmt::skip]
         let cases = [
-            (Verb::Create, "dryRun=Some", 422, "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: \"Some\": supported values: \"All\""),
+            (Verb::Create, "dryRun=Some", 422, "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"Some\"]: supported values: \"All\""),
+            (Verb::Patch, "force=true&fieldManager=%01", 422, "PatchOptions.meta.k8s.io \"\" is invalid: [force: Forbidden: may not be \
+                specified for non-apply patch, fieldManager: Invalid value: \"\\x01\": invalid character U+0001 (at position 0)]"),
             (Verb::List, "limit=ten", 400, "strconv.ParseInt: parsing \"ten\": invalid syntax"),
             (Verb::List, "resourceVersionMatch=Exact", 422, "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: \
                 Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"),
+            (Verb::List, "sendInitialEvents=false", 422, "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: \
+                sendInitialEvents is forbidden for list"),
+            (Verb::Watch, "sendInitialEvents=true&resourceVersionMatch=Exact", 422, "ListOptions.meta.k8s.io \"\" is invalid: \
+                [resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan, \
+                resourceVersionMatch: Unsupported value: \"Exact\": supported values: \"NotOlderThan\"]"),
         ];
         for (verb, query, code, message) in cases {
-            let status = parse(&Query::parse(query), verb).unwrap_err();
+            let status = parse(&Query::parse(query), verb, false).unwrap_err();
             assert_eq!((status.code, status.message.as_str()), (code, message), "{query}");
         }
-        assert!(parse(&Query::parse("limit=5&resourceVersion=2&resourceVersionMatch=Exact"), Verb::List).is_ok());
+        assert!(
+            parse(&Query::parse("limit=5&resourceVersion=2&resourceVersionMatch=Exact"), Verb::List, false).is_ok()
+        );
     }
 }

@@ -139,18 +139,149 @@ STRATEGIC | ghost | { | 400 unexpected end of JSON input
 #[test]
 fn what_is_sent_is_looked_at_before_what_is_stored() {
     let mut server = server_with_config_maps(0);
-    for line in REFUSED.trim().lines() {
+    answered(&mut server, "/api/v1/namespaces/default/pods/", REFUSED);
+}
+
+/// Method, path below the namespace, body, and the beginning of the answer.
+fn answered(server: &mut ApiServer, below: &str, table: &str) {
+    for line in table.trim().lines() {
         let [method, target, body, wanted] = line.split(" | ").collect::<Vec<_>>()[..] else { panic!("{line}") };
         let (method, content_type) = match method {
             "MERGE" => ("PATCH", "application/merge-patch+json"),
             "JSON" => ("PATCH", "application/json-patch+json"),
             "STRATEGIC" => ("PATCH", "application/strategic-merge-patch+json"),
+            "APPLY" => ("PATCH", "application/apply-patch+yaml"),
             method => (method, "application/json"),
         };
-        let target = format!("/api/v1/namespaces/default/pods/{target}");
-        let (code, answer, _) = send(&mut server, method, &target, content_type, body);
-        assert_eq!(format!("{code} {}", answer["message"].as_str().unwrap_or_default()), wanted, "{line}");
+        let target = if target.starts_with('/') { target.to_owned() } else { format!("{below}{target}") };
+        let (code, answer, _) = send(server, method, &target, content_type, body);
+        let told = format!("{code} {}", answer["message"].as_str().unwrap_or_default());
+        assert!(told.starts_with(wanted), "{line}\n{told}");
     }
+}
+
+const WEB: &str = r#"{"metadata":{"name":"web"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},
+    "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}"#;
+const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
+
+const SCALES: &str = r#"
+GET | web/scale |  | 200
+GET | ghost/scale |  | 404 deployments/scale.apps "ghost" not found
+MERGE | ghost/scale | {} | 404 deployments/scale.apps "ghost" not found
+GET | /api/v1/namespaces/default/replicationcontrollers/x/scale |  | 404 replicationcontrollers/scale.autoscaling "x" not found
+MERGE | web/scale | {"spec":{"replicas":-1}} | 422 Scale.autoscaling "web" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0
+STRATEGIC | web/scale | {"spec":{"replicas":"a"}} | 422  "" is invalid: patch: Invalid value: "map[spec:map[replicas:a]]": unrecognized type: int32
+MERGE | web/scale | {"metadata":{"name":"x"}} | 400 the name of the object (x) does not match the name on the URL (web)
+MERGE | web/scale | {"metadata":{"uid":"x"}} | 409 Operation cannot be fulfilled on deployments/scale.apps "web": Precondition failed: UID in precondition: x,
+MERGE | web/scale | {"metadata":{"resourceVersion":"1"}} | 409 Operation cannot be fulfilled on deployments.apps "web": the object has been modified
+MERGE | web/scale?fieldValidation=Strict | {"spec":{"replica":2}} | 422  "" is invalid: patch: Invalid value: "{
+PUT | web/scale | {"spec":{"replicas":2}} | 400 the name of the object (web based on URL) was undeterminable: name must be provided
+PUT | web/scale | {"metadata":{"name":"web"},"spec":{"replicas":"2"}} | 400 Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32
+PUT | web/scale | {"apiVersion":"v1","kind":"Pod"} | 400 Pod in version "v1" cannot be handled as a Scale: converting (v1.Pod) to (autoscaling.Scale): unknown conversion
+PUT | web/scale?fieldValidation=Strict | {"metadata":{"name":"web"},"spec":{"replica":2}} | 400 Scale in version "v1" cannot be handled as a Scale: strict decoding error: unknown field "spec.replica"
+PUT | web/scale | {"metadata":{"name":"web"},"spec":{"replicas":2}} | 200
+POST | /apis/apps/v1/namespaces/default/deployments | {"metadata":{"name":"e"},"spec":{"selector":{},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}} | 422 Deployment.apps "e" is invalid: spec.selector: Invalid value: {}: empty selector is invalid for deployment
+"#;
+
+#[test]
+fn a_scale_is_refused_as_a_scale() {
+    let mut server = server_with_config_maps(0);
+    assert_eq!(send(&mut server, "POST", DEPLOYMENTS, "", WEB).0, 201);
+    answered(&mut server, &format!("{DEPLOYMENTS}/"), SCALES);
+    let (_, scale, _) = send(&mut server, "GET", &format!("{DEPLOYMENTS}/web/scale"), "", "");
+    assert_eq!(scale["spec"]["replicas"], json!(2));
+}
+
+/// About the one ConfigMap `c0`, whose version is 3.
+const OBJECTS: &str = r#"
+GET | c0?resourceVersion=abc |  | 500 resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax
+GET | c0?resourceVersion=99 |  | 504 Timeout: Too large resource version: 99, current:
+GET | c0?resourceVersion=2 |  | 200
+PUT | c0 | {"data":{}} | 400 the name of the object (c0 based on URL) was undeterminable: name must be provided
+MERGE | c0 | {"kind":"Secret"} | 422  "" is invalid: patch: Invalid value: "{
+MERGE | c0 | {"apiVersion":"v2"} | 422  "" is invalid: patch: Invalid value: "{
+STRATEGIC | c0 | {"kind":"Secret"} | 200
+MERGE | c0?fieldValidation=Strict | {"data":{"a":"1","a":"2"}} | 422  "" is invalid: patch: Invalid value: "{
+STRATEGIC | c0?fieldValidation=Strict | {"data":{"a":"1","a":"2"}} | 422  "" is invalid: patch: Invalid value: "map[data:map[a:2]]": strict decoding error: duplicate field "data.a"
+JSON | c0?fieldValidation=Strict | [{"op":"add","path":"/data","value":{},"foo":1}] | 422  "" is invalid: patch: Invalid value: "{
+MERGE | c0?fieldValidation=Ignore | {"data":{"a":"1","a":"2"}} | 200
+MERGE | c0 | {"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Event","name":"a","uid":"b"}]}} | 422 ConfigMap "c0" is invalid: metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"a","uid":"b"}: /v1, Kind=Event is disallowed from being an owner
+APPLY | new?fieldManager=m | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"new","uid":"5"}} | 409 Operation cannot be fulfilled on configmaps "new": uid mismatch: the provided object specified uid 5, and no existing object was found
+DELETE | c0 | hello | 400 couldn't get version/kind; json parse error: invalid character 'h' looking for beginning of value
+DELETE | c0 | {"gracePeriodSeconds":"1"} | 400 json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64
+DELETE | c0 | {"dryRun":["Some"],"propagationPolicy":"Up"} | 422 DeleteOptions.meta.k8s.io "" is invalid: [propagationPolicy: Unsupported value: "Up": supported values: "Foreground", "Background", "Orphan", "nil", dryRun: Unsupported value: ["Some"]: supported values: "All"]
+DELETE | c0?propagationPolicy=Up | {"dryRun":["All"]} | 200
+DELETE | c0?dryRun=All |  | 200
+GET | c0 |  | 200
+"#;
+
+#[test]
+fn requests_that_nobody_recorded_are_answered() {
+    let mut server = server_with_config_maps(1);
+    answered(&mut server, &format!("{CONFIG_MAPS}/"), OBJECTS);
+}
+
+#[test]
+fn a_watch_may_begin_from_now_on() {
+    let mut server = server_with_config_maps(2);
+    let target = format!("{CONFIG_MAPS}?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan");
+    assert_eq!(send(&mut server, "GET", &target, "", ""), (200, Value::Null, String::new()));
+}
+
+#[test]
+fn any_version_is_had_whole() {
+    let mut server = server_with_config_maps(3);
+    let (_, body, _) = send(&mut server, "GET", &format!("{CONFIG_MAPS}?limit=1&resourceVersion=0"), "", "");
+    assert_eq!((body["items"].as_array().map(Vec::len), &body["metadata"]["continue"]), (Some(3), &Value::Null));
+}
+
+/// Each delete of a Pod on a node, and the grace and the generation that it then has.
+#[test]
+fn a_later_delete_only_shortens_the_grace() {
+    let mut server = server_with_config_maps(0);
+    let pods = "/api/v1/namespaces/default/pods";
+    let account = r#"{"metadata":{"name":"default"}}"#;
+    send(&mut server, "POST", "/api/v1/namespaces/default/serviceaccounts", "", account);
+    let pod = r#"{"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}}"#;
+    let (code, told, _) = send(&mut server, "POST", pods, "", pod);
+    assert_eq!(code, 201, "{told}");
+    for (query, grace) in [
+        ("?gracePeriodSeconds=60", 60),
+        ("", 60),
+        ("?gracePeriodSeconds=90", 60),
+        ("?gracePeriodSeconds=10", 10),
+        ("?gracePeriodSeconds=-5", 1),
+    ] {
+        let (code, dying, _) = send(&mut server, "DELETE", &format!("{pods}/p{query}"), "", "");
+        assert_eq!((code, &dying["metadata"]["deletionGracePeriodSeconds"]), (200, &json!(grace)), "{query}: {dying}");
+        assert_eq!(dying["metadata"]["generation"], json!(2));
+        let ends = format!("2026-01-01T00:{:02}:{:02}Z", grace / 60, grace % 60);
+        assert_eq!(dying["metadata"]["deletionTimestamp"], json!(ends), "{query}");
+    }
+    let (_, gone, _) = send(&mut server, "DELETE", &format!("{pods}/p?gracePeriodSeconds=0"), "", "");
+    assert_eq!(gone["metadata"]["deletionGracePeriodSeconds"], json!(0));
+    assert_eq!(send(&mut server, "GET", &format!("{pods}/p"), "", "").0, 404);
+}
+
+/// A Pod that is deleted by force is marked first, so that who watches sees it going before it is gone.
+#[test]
+fn a_pod_is_marked_before_it_is_gone() {
+    let mut server = server_with_config_maps(0);
+    let account = r#"{"metadata":{"name":"default"}}"#;
+    send(&mut server, "POST", "/api/v1/namespaces/default/serviceaccounts", "", account);
+    let pod = r#"{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}"#;
+    let pods = "/api/v1/namespaces/default/pods";
+    assert_eq!(send(&mut server, "POST", pods, "", pod).0, 201);
+    let since = server.store.revision();
+    assert_eq!(send(&mut server, "DELETE", &format!("{pods}/p"), "", "").0, 200);
+    let (_, _, lines) = send(&mut server, "GET", &format!("{pods}?watch=1&resourceVersion={since}"), "", "");
+    let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let seen = |event: &Value| {
+        let meta = &event["object"]["metadata"];
+        (event["type"].clone(), meta["deletionGracePeriodSeconds"].clone(), meta["generation"].clone())
+    };
+    let want = |type_: &str| (json!(type_), json!(0), json!(2));
+    assert_eq!(events.iter().map(seen).collect::<Vec<_>>(), [want("MODIFIED"), want("DELETED")]);
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn query(request: &Request) -> String {
         ("limit", &limit),
         ("resourceVersion", &options.resource_version),
         ("resourceVersionMatch", &options.resource_version_match),
-        ("sendInitialEvents", flag(options.send_initial_events)),
+        ("sendInitialEvents", options.send_initial_events.map_or("", |on| if on { "true" } else { "false" })),
         ("watch", flag(request.verb == Verb::Watch)),
     ];
     let said = parameters.iter().filter(|(_, value)| !value.is_empty());
@@ -138,7 +138,7 @@ mod tests {
                     labelSelector=app%20in%20%28a%2Cb%29&resourceVersion=7&watch=true";
         assert_eq!(url, want);
         let query = Query::parse(url.split_once('?').expect("there are parameters").1);
-        let read = options::parse(&query, Verb::Watch).expect("they are right");
+        let read = options::parse(&query, Verb::Watch, false).expect("they are right");
         assert_eq!(read.field_selector, request.options.field_selector);
         assert_eq!(read.label_selector, request.options.label_selector);
 

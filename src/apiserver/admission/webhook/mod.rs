@@ -312,7 +312,7 @@ fn applied(handling: &mut Handling, hook: &Hook, verdict: &Verdict, new: Option<
     };
     let patched = verdict::patched(object.to_json(), &verdict.patch).map_err(|why| broken(&why))?;
     let custom = handling.custom.as_deref();
-    let decoded = decode_patched(object.kind(), custom, &patched, Patched::Otherwise, FieldValidation::Ignore);
+    let decoded = decode_patched(object.kind(), custom, &patched, Patched::Otherwise, (FieldValidation::Ignore, &[]));
     let (mut after, _) = decoded.map_err(|status| broken(&status.message))?;
     ApiServer::set_defaults(handling, &mut after);
     let changed = after != *object;
