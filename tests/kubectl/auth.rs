@@ -62,7 +62,7 @@ fn what_one_may() {
         ("can-i list storageclasses", "Warning: resource 'storageclasses' is not namespace scoped in group 'storage.k8s.io'\n\nyes\n"),
         ("can-i get gizmos --as=ada", "Warning: the server doesn't have a resource type 'gizmos'\n\nno\n"),
         ("can-i admire pods --as=ada", "Warning: verb 'admire' is not a known verb\n\nno\n"),
-        ("can-i", "error: you must specify two arguments: verb resource or verb resource/resourceName.\n"),
+        ("can-i", "error: you must specify two arguments: verb resource or verb resource/resourceName.\nSee 'kubectl auth can-i -h' for help and examples.\n"),
         ("whoami", "ATTRIBUTE   VALUE\nUsername    kubernetes-admin\nGroups      [system:masters system:authenticated]\n"),
     ];
     for (line, want) in cases {

@@ -53,7 +53,10 @@ const SCRIPT: &[(&str, &str)] = &[
     ("kubectl cordon node-1", "node/node-1 already cordoned"),
     ("kubectl get node node-1 --no-headers", "node-1   Ready,SchedulingDisabled   <none>   …"),
     ("kubectl uncordon node-1", "node/node-1 uncordoned"),
-    ("kubectl taint node node-1 a=b:Never", "error: invalid taint effect: Never, unsupported taint effect"),
+    (
+        "kubectl taint node node-1 a=b:Never",
+        "error: invalid taint effect: Never, unsupported taint effect\nSee 'kubectl taint -h' for help and examples",
+    ),
     ("kubectl taint node node-1 nothing-", "error: taint \"nothing\" not found"),
     ("kubectl create configmap settings --from-literal=a=1", "configmap/settings created"),
     ("kubectl create configmap settings", "error: failed to create configmap: configmaps \"settings\" already exists"),

@@ -39,6 +39,8 @@ pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.is_on("all") && args.has("selector") {
         return Err(Failure::text("cannot set --all and --selector at the same time"));
     }
+    // A flag that makes no sense is said before any object is looked at.
+    write_options(MANAGER, args)?;
     if let Some(word) = args.words.first() {
         return Err(Failure::text(format!("Unexpected args: [{word}]\nSee 'kubectl apply -h' for help and examples")));
     }
@@ -75,15 +77,18 @@ fn is_selected(manifest: &Manifest, selector: &Selector) -> bool {
 
 /// The object as it is then, and what was done to it.
 async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Value, &'static str), Failure> {
+    let [name, base] = ["metadata.name", "metadata.generateName"].map(|path| text(&manifest.object, path));
+    if name.is_empty() && !base.is_empty() {
+        return Err(Failure::text(format!("from {base}: cannot use generate name with apply")));
+    }
     if args.is_on("server-side") {
         return Ok((server_side::apply_one(manifest, args, cx).await?, "serverside-applied"));
     }
     let (kind, file) = (manifest.kind, &manifest.source.file);
     let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+    let retrieving = format!("retrieving current configuration of:\n{}\nfrom server for:", what_it_is(manifest));
     if name.is_empty() {
-        return Err(Failure::text(format!(
-            "error when retrieving current configuration of \"{file}\": resource name may not be empty"
-        )));
+        return Err(Failure::text(format!("error when {retrieving} \"{file}\": resource name may not be empty")));
     }
     let modified = annotated(&manifest.object);
     let mut tries = 0;
@@ -94,7 +99,7 @@ async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Va
                 let created = cx.post(kind, namespace, &modified, write_options(MANAGER, args)?).await;
                 return created.map(|object| (object, "created")).map_err(|fault| fault.while_doing("creating", file));
             }
-            Err(fault) => return Err(fault),
+            Err(fault) => return Err(fault.while_doing(&retrieving, file)),
         };
         let patch = three_way(kind, &last_applied(&live, manifest, cx), &live, &modified);
         let (Patch::Merge(shown) | Patch::Strategic(shown) | Patch::Json(shown)) = &patch else {
@@ -123,10 +128,11 @@ pub fn three_way(kind: Kind, last_applied: &Value, live: &Value, wanted: &Value)
 
 fn what_it_is(manifest: &Manifest) -> String {
     let info = manifest.kind.info();
+    let version = format!("{}/{}", info.group, info.version);
     let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
     format!(
-        "Resource: \"{}/{}, Resource={}\", GroupVersionKind: \"{}, Kind={}\"\nName: \"{name}\", Namespace: \"{namespace}\"",
-        info.group, info.version, info.plural, info.api_version, info.kind
+        "Resource: \"{version}, Resource={}\", GroupVersionKind: \"{version}, Kind={}\"\nName: \"{name}\", Namespace: \"{namespace}\"",
+        info.plural, info.kind
     )
 }
 

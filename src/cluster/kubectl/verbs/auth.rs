@@ -37,7 +37,9 @@ pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         ["can-i", verb, what] if args.is_on("quiet") => can_i(verb, what, args, &cx.apart()).await,
         ["can-i", verb, what] => can_i(verb, what, args, cx).await,
         ["can-i", ..] => {
-            Err(Failure::text("you must specify two arguments: verb resource or verb resource/resourceName."))
+            const HELP: &str = "See 'kubectl auth can-i -h' for help and examples.";
+            const WANTED: &str = "you must specify two arguments: verb resource or verb resource/resourceName.";
+            Err(Failure::text(format!("{WANTED}\n{HELP}")))
         }
         ["whoami"] => whoami(cx).await,
         ["reconcile", ..] => Err(Failure::text("auth reconcile was left out; kubectl apply -f does nearly the same")),

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::get::selection;
 use crate::apiserver::request::{Patch, Subresource};
+use crate::apiserver::rest::body;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, Query, plain_options, write_options};
@@ -91,13 +92,7 @@ pub async fn scale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             "The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0",
         ));
     }
-    let objects = cx.objects("scale", &args.words, args).await;
-    let objects = objects.map_err(|fault| match &fault {
-        Failure::Server { status, .. } if status.is_not_found() => {
-            Failure::text(format!("no objects passed to scale {}", status.message))
-        }
-        _ => fault,
-    })?;
+    let (objects, missing) = some_objects(args, cx).await?;
     for (kind, object) in objects {
         if let Some(current) =
             args.number("current-replicas")?.filter(|n| *n >= 0 && *n != int(&object, "spec.replicas"))
@@ -109,7 +104,28 @@ pub async fn scale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         cx.patch(kind, &object, patch, Some(Subresource::Scale), plain_options("", args)?).await?;
         cx.tell(&object, "scaled", args)?;
     }
-    Ok(())
+    missing
+}
+
+/// The objects to be scaled that are there, and what is said of the others. Mirrors `RunScale`.
+async fn some_objects(args: &Args, cx: &Kubectl) -> Result<(Vec<(Kind, Value)>, Result<(), Failure>), Failure> {
+    let targets = if args.has("filename") { Vec::new() } else { cx.targets("scale", &args.words).await? };
+    if targets.is_empty() || targets.iter().any(|target| target.name.is_none()) {
+        return Ok((cx.objects("scale", &args.words, args).await?, Ok(())));
+    }
+    let (mut objects, mut missing) = (Vec::new(), Vec::new());
+    for Target { kind, name } in targets {
+        match cx.get(kind, cx.namespace(args), &name.unwrap_or_default()).await {
+            Ok(object) => objects.push((kind, object)),
+            Err(fault) => missing.push(fault),
+        }
+    }
+    match missing.as_slice() {
+        [first, ..] if objects.is_empty() => {
+            Err(Failure::text(format!("no objects passed to scale {}", first.message())))
+        }
+        _ => Ok((objects, Failure::all(missing))),
+    }
 }
 
 /// `kubectl taint node NAME key=value:Effect key- key=value:Effect-`.
@@ -164,10 +180,10 @@ fn tainted(node: &Value, changes: &[String], args: &Args) -> Result<(Vec<Value>,
             // Without an effect all of it is the key.
             let problems = check_label_key(change);
             let why = if problems.is_empty() { String::new() } else { format!(", {}", problems.join("; ")) };
-            return Err(Failure::text(format!("invalid taint spec: {change}{why}")));
+            return Err(taint_usage(format!("invalid taint spec: {change}{why}")));
         };
         if !matches!(effect, "NoSchedule" | "PreferNoSchedule" | "NoExecute") {
-            return Err(Failure::text(format!("invalid taint effect: {effect}, unsupported taint effect")));
+            return Err(taint_usage(format!("invalid taint effect: {effect}, unsupported taint effect")));
         }
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         if taints.iter().any(|taint| same(taint, key, effect)) && !args.is_on("overwrite") {
@@ -190,6 +206,11 @@ fn tainted(node: &Value, changes: &[String], args: &Args) -> Result<(Vec<Value>,
         _ => "tainted",
     };
     Ok((taints, how))
+}
+
+/// What is wrong with the words of a taint, and where to read on.
+fn taint_usage(why: String) -> Failure {
+    Failure::text(format!("{why}\nSee 'kubectl taint -h' for help and examples"))
 }
 
 /// The nodes that a command line names, or selects.
@@ -249,13 +270,19 @@ pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         ("", path) => cx.text_of(path).map_err(|why| Failure::text(format!("unable to read patch file: {why}")))?,
         _ => return Err(Failure::text("cannot specify --patch and --patch-file together")),
     };
-    let value: Value =
-        serde_yaml::from_str(&text).map_err(|why| Failure::text(format!("unable to parse {text:?}: {why}")))?;
-    let patch = match args.value("type") {
-        "" | "strategic" => Patch::Strategic(value),
-        "merge" => Patch::Merge(value),
-        "json" => Patch::Json(value),
+    let media_type = match args.value("type") {
+        "" | "strategic" => "application/strategic-merge-patch+json",
+        "merge" => "application/merge-patch+json",
+        "json" => "application/json-patch+json",
         other => return Err(Failure::text(format!("--type must be one of [json merge strategic], not {other:?}"))),
+    };
+    // What looks like JSON is sent as it is; the server says what is wrong with it.
+    let text = if text.trim_start().starts_with('{') {
+        text
+    } else {
+        let value: Value =
+            serde_yaml::from_str(&text).map_err(|why| Failure::text(format!("unable to parse {text:?}: {why}")))?;
+        value.to_string()
     };
     let subresource = match args.value("subresource") {
         "" => None,
@@ -272,7 +299,9 @@ pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }
     };
     for (kind, object) in cx.objects("patch", &args.words, args).await? {
-        let new = cx.patch(kind, &object, patch.clone(), subresource, plain_options("kubectl-patch", args)?).await;
+        let mut query = plain_options("kubectl-patch", args)?;
+        let patch = body::patch(media_type, &text, &mut query.options)?;
+        let new = cx.patch(kind, &object, patch, subresource, query).await;
         let new = new.map_err(|fault| not_supported(fault, kind))?;
         // A version of its own it has not if the patch let the object go.
         let same = subresource.is_none() && new == object;

@@ -92,6 +92,9 @@ pub async fn delete_and_wait(
 fn delete_options(args: &Args, cx: &Kubectl) -> Result<DeleteOptions, Failure> {
     let propagation = propagation(args.value("cascade"), cx)?;
     let grace = args.number("grace-period")?.filter(|seconds| *seconds >= 0);
+    if args.is_on("now") && grace.is_some() {
+        return Err(Failure::text("--now and --grace-period cannot be specified together"));
+    }
     let grace_period_seconds = match (grace, args.is_on("force"), args.is_on("now")) {
         (Some(seconds), true, _) if seconds > 0 => {
             return Err(Failure::text("--force and --grace-period greater than 0 cannot be specified together"));

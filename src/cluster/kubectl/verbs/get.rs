@@ -88,6 +88,9 @@ pub(super) async fn fetch(target: &Target, args: &Args, cx: &Kubectl) -> Result<
     match &target.name {
         Some(name) if !part.is_empty() => Ok(vec![part_of(target.kind, namespace, name, part, cx).await?]),
         None if !part.is_empty() => Err(Failure::text("subresource cannot be used when bulk resources are specified")),
+        Some(_) if args.is_on("all-namespaces") && target.kind.info().namespaced => {
+            Err(Failure::text("a resource cannot be retrieved by name across all namespaces"))
+        }
         Some(name) => Ok(vec![cx.get(target.kind, namespace, name).await?]),
         None => Ok(cx.select(target.kind, namespace, in_chunks(args)?).await?.items),
     }

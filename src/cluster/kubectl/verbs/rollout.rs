@@ -34,7 +34,8 @@ pub async fn rollout(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return Err(Failure::text("expected 'rollout status|history|undo|restart|pause|resume TYPE/NAME'"));
     };
     if !matches!(verb.as_str(), "status" | "history" | "undo" | "restart" | "pause" | "resume") {
-        return Err(Failure::text(format!("unknown command \"{verb}\" for \"kubectl rollout\"")));
+        let help = "See 'kubectl rollout -h' for help and examples";
+        return Err(Failure::text(format!("unknown command {verb:?}\n{help}")));
     }
     if words.is_empty() && !args.has("filename") {
         return Err(Failure::text("required resource not specified"));

@@ -14,7 +14,10 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return Err(Failure::text("NAME is required for run\nSee 'kubectl run -h' for help and examples"));
     };
     if args.value("image").is_empty() {
-        return Err(Failure::text("required flag(s) \"image\" not set"));
+        return Err(Failure::text(match args.has("image") {
+            true => "--image is required",
+            false => "required flag(s) \"image\" not set",
+        }));
     }
     if let Some(flag) = ["stdin", "tty", "rm"].into_iter().find(|flag| args.is_on(flag)) {
         let way_out = "run it without, and then: kubectl exec POD -- COMMAND";

@@ -49,6 +49,14 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     failed
 }
 
+/// What is made without a manifest.
+#[rustfmt::skip]
+const MADE: [&str; 26] = [
+    "token", "deployment", "deploy", "namespace", "ns", "serviceaccount", "sa", "configmap", "cm", "service", "job", "cronjob",
+    "cj", "quota", "resourcequota", "poddisruptionbudget", "pdb", "secret", "ingress", "ing", "role", "clusterrole",
+    "rolebinding", "clusterrolebinding", "priorityclass", "pc",
+];
+
 /// The sorts of Secrets that are made without a manifest.
 const SECRETS: [&str; 3] = ["generic", "tls", "docker-registry"];
 
@@ -64,6 +72,10 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         },
         other => (other, names),
     };
+    if !MADE.contains(&what) {
+        let help = "See 'kubectl create -h' for help and examples";
+        return Err(Failure::text(format!("Unexpected args: [{}]\n{help}", args.words.join(" "))));
+    }
     let [name] = names else {
         let full = match what {
             "deploy" => "deployment",
@@ -103,10 +115,7 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         "rolebinding" => role::binding("RoleBinding", name, args)?,
         "clusterrolebinding" => role::binding("ClusterRoleBinding", name, args)?,
         "priorityclass" | "pc" => priority_class::priority_class(name, args)?,
-        other => {
-            let why = "`kubectl create --help` says what is made without a manifest here";
-            return Err(Failure::text(format!("cannot create a {other}: {why}; use -f")));
-        }
+        other => unreachable!("{other} is among what is made"),
     };
     let made = post(object, "kubectl-create", "created", args, cx).await;
     // Most generators put their own words before the server's.
