@@ -74,8 +74,8 @@ fn parse_nodes(rest: &mut &str, whole: &str, inside: bool) -> Result<Vec<Node>, 
             return Ok(nodes);
         };
         push_text(&mut nodes, &rest[..open]);
-        let close = closing_brace(&rest[open..])
-            .ok_or_else(|| format!("error parsing jsonpath {whole}, unclosed action: a '{{' has no '}}'"))?;
+        let close =
+            closing_brace(&rest[open..]).ok_or_else(|| format!("error parsing jsonpath {whole}, unclosed action"))?;
         let action = rest[open + 1..open + close].trim();
         *rest = &rest[open + close + 1..];
         if action == "end" {
@@ -85,7 +85,7 @@ fn parse_nodes(rest: &mut &str, whole: &str, inside: bool) -> Result<Vec<Node>, 
                 Err(format!("error parsing jsonpath {whole}, not in range, nothing to end"))
             };
         }
-        match action.strip_prefix("range ") {
+        match action.strip_prefix("range").filter(|path| path.starts_with([' ', '.', '[', '$', '@'])) {
             Some(path) => nodes.push(Node::Range(parse_path(path.trim())?, parse_nodes(rest, whole, true)?)),
             None => parse_action(action, &mut nodes)?,
         }
@@ -367,6 +367,7 @@ mod tests {
             ("{.items[0:1].n}", "1"), ("{.items[1].metadata.owners}", r#"[{"kind":"ReplicaSet"}]"#), ("{.nothing}", ""),
             ("{.null} {.null[*].n}{.null.n}", "null "),
             (r#"{range .items[*]}{.metadata.name}{"\t"}{.n}{"\n"}{end}"#, "a\t1\nb\t2\n"),
+            (r#"{range.items[*]}{.metadata.name}{end}"#, "ab"),
             (r#"{.status.conditions[?(@.type=="Ready")].status}"#, "True"),
             (r#"{.items[?(@.n>1)].metadata.name}"#, "b"), ("{.items[?(@.on)].n}", "1"),
             (r"{.items[0].metadata.labels.app\.io/x}", "1"), ("{.items[0].metadata.labels['app\\.io/x']}", "1"),

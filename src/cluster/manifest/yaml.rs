@@ -196,8 +196,8 @@ fn json_key(key: serde_yaml::Value) -> Result<String, String> {
 /// below us keeps such words as text and does not say whether they were quoted, so the document is asked.
 fn old_word(word: &str, text: &str) -> Option<Value> {
     let value = match word {
-        "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Value::Bool(true),
-        "no" | "No" | "NO" | "off" | "Off" | "OFF" => Value::Bool(false),
+        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Value::Bool(true),
+        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Value::Bool(false),
         _ => {
             let digits = word.strip_prefix('0').filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))?;
             Value::from(i64::from_str_radix(digits, 8).ok()?)
@@ -205,6 +205,10 @@ fn old_word(word: &str, text: &str) -> Option<Value> {
     };
     let quoted = |quote: char| text.contains(&format!("{quote}{word}{quote}"));
     // A word of a block of text (`|`) stands alone in no list or mapping.
-    let plain = [": ", "- ", ", ", "[", ":\t"].iter().any(|before| text.contains(&format!("{before}{word}")));
+    let ends = |rest: &str| !rest.starts_with(|c: char| !c.is_whitespace() && !matches!(c, ',' | ']' | '}'));
+    let plain = [": ", "- ", ", ", "[", ":\t"].iter().any(|before| {
+        let found = format!("{before}{word}");
+        text.match_indices(&found).any(|(at, _)| ends(&text[at + found.len()..]))
+    });
     (plain && !quoted('"') && !quoted('\'')).then_some(value)
 }

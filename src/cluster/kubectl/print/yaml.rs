@@ -10,7 +10,7 @@ pub fn print(value: &Value) -> String {
         Value::Object(fields) if !fields.is_empty() => block(&mut out, value, 0),
         Value::Array(items) if !items.is_empty() => block(&mut out, value, 0),
         _ => {
-            out.push_str(&scalar(value, 0));
+            out.push_str(&scalar(value, 0, 0));
             out.push('\n');
         }
     }
@@ -26,7 +26,7 @@ fn block(out: &mut String, value: &Value, indent: usize) {
                 if i > 0 || !out.ends_with("- ") {
                     pad(out, indent);
                 }
-                out.push_str(&text(key, indent));
+                out.push_str(&text(key, indent, None));
                 out.push(':');
                 after_key(out, value, indent);
             }
@@ -40,7 +40,7 @@ fn block(out: &mut String, value: &Value, indent: usize) {
                 match is_block(item) {
                     true => block(out, item, indent + 2),
                     false => {
-                        out.push_str(&scalar(item, indent + 2));
+                        out.push_str(&scalar(item, indent + 2, column(out)));
                         out.push('\n');
                     }
                 }
@@ -54,7 +54,7 @@ fn after_key(out: &mut String, value: &Value, indent: usize) {
     match value {
         _ if !is_block(value) => {
             out.push(' ');
-            out.push_str(&scalar(value, indent + 2));
+            out.push_str(&scalar(value, indent + 2, column(out)));
             out.push('\n');
         }
         Value::Array(_) => {
@@ -80,17 +80,60 @@ fn pad(out: &mut String, indent: usize) {
     out.extend(std::iter::repeat_n(' ', indent));
 }
 
-fn scalar(value: &Value, indent: usize) -> String {
+/// Where in the line the next character will stand.
+fn column(out: &str) -> usize {
+    out[out.rfind('\n').map_or(0, |end| end + 1)..].chars().count()
+}
+
+fn scalar(value: &Value, indent: usize, column: usize) -> String {
     match value {
         Value::Null => "null".to_owned(),
-        Value::String(string) => text(string, indent),
+        Value::String(string) => text(string, indent, Some(column)),
         Value::Object(_) => "{}".to_owned(),
         Value::Array(_) => "[]".to_owned(),
         other => other.to_string(),
     }
 }
 
-fn text(text: &str, indent: usize) -> String {
+/// A string; where one may go on in the next line, the column in which it begins is given.
+fn text(text: &str, indent: usize, column: Option<usize>) -> String {
+    let written = in_one_line(text, indent);
+    match column {
+        Some(column) if !written.contains('\n') => folded(&written, indent, column),
+        _ => written,
+    }
+}
+
+/// The widest line that a word is not moved into the next for. goyaml's `best_width`.
+const WIDTH: usize = 80;
+
+/// Goes on in the next line at the first single space behind the width. Mirrors `yaml_emitter_write_plain_scalar` and its like.
+fn folded(written: &str, indent: usize, mut column: usize) -> String {
+    let quote = written.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let chars: Vec<char> = written.chars().collect();
+    let mut out = String::with_capacity(written.len());
+    for (i, c) in chars.iter().enumerate() {
+        let space = |i: usize| chars.get(i) == Some(&' ');
+        // Of a quoted text neither the first character nor the last is left out.
+        let inner = quote.is_none() || (i > 1 && i + 2 < chars.len());
+        let alone = i > 0 && !space(i - 1) && (quote == Some('"') || !space(i + 1));
+        if *c == ' ' && column > WIDTH && inner && alone {
+            out.push('\n');
+            pad(&mut out, indent);
+            column = indent;
+            if space(i + 1) {
+                out.push('\\');
+                column += 1;
+            }
+            continue;
+        }
+        out.push(*c);
+        column += 1;
+    }
+    out
+}
+
+fn in_one_line(text: &str, indent: usize) -> String {
     let control = |c: char| c.is_control() && c != '\n';
     if text.chars().any(control) || text.starts_with('\n') && text.len() == 1 {
         return serde_json::to_string(text).unwrap_or_default();
@@ -159,6 +202,26 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn long_texts_go_on_in_the_next_line() {
+        let plugin = "LimitRanger plugin set: cpu request for init container i; cpu limit for init container i";
+        let words = "word ".repeat(20);
+        let value =
+            json!({"metadata": {"annotations": {"kubernetes.io/limit-ranger": plugin}}, "list": [words.trim_end()]});
+        let want = "\
+list:
+- word word word word word word word word word word word word word word word word
+  word word word word
+metadata:
+  annotations:
+    kubernetes.io/limit-ranger: 'LimitRanger plugin set: cpu request for init container
+      i; cpu limit for init container i'
+";
+        assert_eq!(print(&value), want);
+        let again: Value = serde_yaml::from_str(want).unwrap();
+        assert_eq!(again, value);
+    }
 
     #[test]
     fn yaml_is_kubectls() {

@@ -169,7 +169,12 @@ fn environment(page: &mut Page, spec: &Value, pod: Option<&Pod>) {
                 Value::Null => ("Secret", at(source, "secretRef")),
                 reference => ("ConfigMap", reference),
             };
-            page.line(format!("      {}\t{kind}\tOptional: {}", text(reference, "name"), flag(reference, "optional")));
+            let with = match text(source, "prefix") {
+                "" => String::new(),
+                prefix => format!(" with prefix '{prefix}'"),
+            };
+            let (name, optional) = (text(reference, "name"), flag(reference, "optional"));
+            page.line(format!("      {name}\t{kind}{with}\tOptional: {optional}"));
         }
     }
     let variables = list(spec, "env");
