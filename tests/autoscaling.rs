@@ -193,7 +193,7 @@ fn what_cannot_be_measured_gets_its_condition() {
             "resource memory on pods:", "67108864 / 64Mi", "ReadyForNewScale",
         ]),
         ("scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: api}, maxReplicas: 4", "{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}", &[
-            "AbleToScale  False   FailedGetScale  the HPA controller was unable to get the target's current scale: deployments.apps \"api\" not found",
+            "AbleToScale  False   FailedGetScale  the HPA controller was unable to get the target's current scale: deployments/scale.apps \"api\" not found",
         ]),
         ("scaleTargetRef: {apiVersion: apps/v1, kind: Website, name: web}, maxReplicas: 4", "{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}", &[
             "FailedGetScale  the HPA controller was unable to get the target's current scale: no matches for kind \"Website\" in group \"apps\"",

@@ -10,14 +10,15 @@ use crate::object::{base64, json};
 /// The version that all tokens carry.
 const VERSION: &str = "meta.k8s.io/v1";
 
-/// The token for what follows `last`, a key below the list's prefix, in the list of `revision`.
-pub fn encode(last: &str, revision: u64) -> String {
+/// The token for what follows `last`, a key below the list's prefix, in the list of `revision`; none: as it is then.
+pub fn encode(last: &str, revision: Option<u64>) -> String {
+    let revision = revision.map_or(json!(-1), |revision| json!(revision));
     let document = json!({"v": VERSION, "rv": revision, "start": format!("{last}\u{0}")});
     base64::encode(document.to_string().as_bytes())
 }
 
 /// The revision of the list, and the first key of the next page. The error is what the API server says.
-pub fn decode(token: &str) -> Result<(u64, String), String> {
+pub fn decode(token: &str) -> Result<(Option<u64>, String), String> {
     let wrong = |why: String| format!("continue key is not valid: {why}");
     let bytes = base64::decode(token).map_err(|at| wrong(format!("illegal base64 data at input byte {at}")))?;
     if let Some(byte) = bytes.first().filter(|byte| !byte.is_ascii()) {
@@ -30,7 +31,7 @@ pub fn decode(token: &str) -> Result<(u64, String), String> {
     if version != VERSION {
         return Err(wrong(format!("server does not recognize this encoded version {version:?}")));
     }
-    let revision = document["rv"].as_u64().unwrap_or(0);
+    let revision = document["rv"].as_i64().unwrap_or(0);
     if revision == 0 {
         return Err(wrong(format!("incorrect encoded start resourceVersion (version {VERSION})")));
     }
@@ -38,7 +39,7 @@ pub fn decode(token: &str) -> Result<(u64, String), String> {
     if start.is_empty() {
         return Err(wrong(format!("encoded start key empty (version {VERSION})")));
     }
-    Ok((revision, start.to_owned()))
+    Ok((u64::try_from(revision).ok(), start.to_owned()))
 }
 
 #[cfg(test)]
@@ -48,7 +49,9 @@ mod tests {
     #[test]
     fn a_token_says_where_to_go_on() {
         for last in ["a", "ab", "abc", "default/web", "ä"] {
-            assert_eq!(decode(&encode(last, 17)), Ok((17, format!("{last}\u{0}"))));
+            for revision in [Some(17), None] {
+                assert_eq!(decode(&encode(last, revision)), Ok((revision, format!("{last}\u{0}"))));
+            }
         }
     }
 

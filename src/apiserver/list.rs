@@ -30,13 +30,13 @@ impl ApiServer {
         let page = match snapshot.revision {
             None => Page::take(self.store.prefix(&prefix), &prefix, &snapshot.start, &watcher, request),
             Some(revision) => {
-                let then = self.entries_at(&prefix, revision, request)?;
+                let then = self.entries_at(&prefix, revision, &snapshot.start)?;
                 let entries = then.iter().map(|(key, entry)| (key.as_str(), entry));
                 Page::take(entries, &prefix, &snapshot.start, &watcher, request)
             }
         };
         handling.stage("watch cache", || format!("{} objects at revision {revision}", page.items.len()));
-        let continue_token = page.last.map_or(String::new(), |last| continue_token::encode(&last, revision));
+        let continue_token = page.last.map_or(String::new(), |last| continue_token::encode(&last, Some(revision)));
         Ok((200, Response::List { items: page.items, revision, continue_token, remaining: page.remaining }))
     }
 
@@ -50,7 +50,7 @@ impl ApiServer {
             }
             let (revision, start) = continue_token::decode(&options.continue_token)
                 .map_err(|why| Status::bad_request(format!("invalid continue token: {why}")))?;
-            return Ok(Snapshot { revision: Some(revision), start: format!("{prefix}{start}") });
+            return Ok(Snapshot { revision, start: format!("{prefix}{start}") });
         }
         self.check_not_future(version)?;
         let revision = match handling.cache {
@@ -62,13 +62,14 @@ impl ApiServer {
         Ok(Snapshot { revision, start: String::new() })
     }
 
-    fn entries_at(&self, prefix: &str, revision: u64, request: &Request) -> Result<BTreeMap<String, Entry>, Status> {
-        self.store.prefix_at(prefix, revision).map_err(|_| {
-            let text = match request.options.continue_token.as_str() {
-                "" => "The resourceVersion for the provided list is too old.",
-                _ => TOKEN_TOO_OLD,
-            };
-            Status::new(Reason::Expired, text)
+    fn entries_at(&self, prefix: &str, revision: u64, start: &str) -> Result<BTreeMap<String, Entry>, Status> {
+        self.store.prefix_at(prefix, revision).map_err(|_| match start.strip_prefix(prefix) {
+            None => Status::new(Reason::Expired, "The resourceVersion for the provided list is too old."),
+            // The rest can still be had, as it is now.
+            Some(start) => {
+                let token = continue_token::encode(start.trim_end_matches('\u{0}'), None);
+                Status { continue_token: Some(token.into()), ..Status::new(Reason::Expired, TOKEN_TOO_OLD) }
+            }
         })
     }
 
@@ -93,7 +94,9 @@ pub(super) fn is_exact(options: &Options) -> bool {
 }
 
 const TOKEN_TOO_OLD: &str = "The provided continue parameter is too old to display a consistent list result. You can \
-    start a new list without the continue parameter.";
+    start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder \
+    of the results. Continuing with the provided token results in an inconsistent list - objects that were created, \
+    modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
 /// A part of a list.
 struct Page {

@@ -77,6 +77,7 @@ impl Roster {
         let options = Options {
             label_selector: "kind=member".to_owned(),
             send_initial_events: Some(true),
+            resource_version_match: "NotOlderThan".to_owned(),
             allow_watch_bookmarks: true,
             ..Options::default()
         };

@@ -188,6 +188,7 @@ impl Informer {
             field_selector: self.selection.field_selector.clone(),
             label_selector: self.selection.label_selector.clone(),
             send_initial_events: Some(true),
+            resource_version_match: "NotOlderThan".to_owned(),
             allow_watch_bookmarks: true,
             ..Options::default()
         };

@@ -101,6 +101,8 @@ pub struct Status {
     pub message: String,
     /// What it is about.
     pub details: Option<Box<Details>>,
+    /// Where a list could go on, though not with what it has begun with.
+    pub continue_token: Option<Box<str>>,
 }
 
 /// `metav1.StatusDetails`.
@@ -123,7 +125,7 @@ pub struct Details {
 impl Status {
     /// A failure without details.
     pub fn new(reason: Reason, message: impl Into<String>) -> Status {
-        Status { code: reason.code(), reason, message: message.into(), details: None }
+        Status { code: reason.code(), reason, message: message.into(), details: None, continue_token: None }
     }
 
     fn about(kind: Kind, name: &str, reason: Reason, message: String) -> Status {
@@ -231,6 +233,9 @@ impl Status {
     pub fn to_json(&self) -> Value {
         let mut status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"});
         let fields = status.as_object_mut().expect("the literal above is an object");
+        if let Some(token) = &self.continue_token {
+            fields.insert("metadata".into(), json!({"continue": token}));
+        }
         fields.insert("message".into(), json!(self.message));
         if self.reason != Reason::Unknown {
             fields.insert("reason".into(), json!(format!("{:?}", self.reason)));

@@ -308,7 +308,8 @@ fn a_pod_whose_object_is_gone_is_stopped_all_the_same() {
     harness.run(5_000);
     harness.force_delete_pod("web");
     harness.run(5_000);
-    assert_eq!(harness.lines(), ["event Killing", "get pods default/web"]);
+    // It is marked first: the kubelet wants to say that it goes, and finds nobody to say it of.
+    assert_eq!(harness.lines(), ["get pods default/web", "event Killing", "get pods default/web"]);
     assert!(harness.runtime.borrow().is_empty());
 }
 

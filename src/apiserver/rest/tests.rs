@@ -229,6 +229,20 @@ fn a_watch_may_begin_from_now_on() {
 }
 
 #[test]
+fn the_rest_of_a_list_can_be_had_as_it_is_now() {
+    let mut server = server_with_config_maps(3);
+    let (_, page, _) = send(&mut server, "GET", &format!("{CONFIG_MAPS}?limit=1"), "", "");
+    let token = page["metadata"]["continue"].as_str().unwrap();
+    assert_eq!(send(&mut server, "DELETE", &format!("{CONFIG_MAPS}/c1"), "", "").0, 200);
+    server.store.compact(server.store.revision());
+    let (code, told, _) = send(&mut server, "GET", &format!("{CONFIG_MAPS}?limit=1&continue={token}"), "", "");
+    assert_eq!((code, &told["reason"]), (410, &json!("Expired")));
+    let token = told["metadata"]["continue"].as_str().unwrap();
+    let (code, rest, _) = send(&mut server, "GET", &format!("{CONFIG_MAPS}?continue={token}"), "", "");
+    assert_eq!((code, &rest["items"][0]["metadata"]["name"]), (200, &json!("c2")));
+}
+
+#[test]
 fn any_version_is_had_whole() {
     let mut server = server_with_config_maps(3);
     let (_, body, _) = send(&mut server, "GET", &format!("{CONFIG_MAPS}?limit=1&resourceVersion=0"), "", "");
