@@ -6,7 +6,7 @@ use crate::object::{Object, Pod, Status};
 use super::admission::{self, Attributes};
 use super::managed_fields::Written;
 use super::request::{Body, Response};
-use super::{ApiServer, Handling, Outcome, apiextensions, decode, strategy, validation};
+use super::{ApiServer, Handling, Outcome, apiextensions, decode, strategy, validation, warnings};
 
 /// How often a generated name may collide before the server gives up.
 const NAME_ATTEMPTS: usize = 8;
@@ -101,6 +101,9 @@ impl ApiServer {
             return Err(Status::invalid(object.kind(), object.name(), causes));
         }
         handling.stage("validation", String::new);
+        if is_from_outside(handling) {
+            handling.warnings.extend(warnings::on_create(&object));
+        }
         for (_, admit) in admission::VALIDATING {
             let attributes =
                 Attributes { request: handling.request, old: None, reader: &self.store, random: &mut self.random };
@@ -131,6 +134,11 @@ impl ApiServer {
         }
         status
     }
+}
+
+/// Whether a person or a program of theirs asks. The cluster's own components read no warnings.
+pub(super) fn is_from_outside(handling: &Handling) -> bool {
+    !matches!(handling.request.body, Body::Object(_))
 }
 
 pub(super) fn plugin_names<'a>(names: impl Iterator<Item = &'a str>) -> String {

@@ -18,6 +18,7 @@
 //! - [`apiextensions`]: kinds that users define. [`cel`]: the language of their rules, and of policies.
 //!   [`type_checking`]: whether those fit the kinds that they are about.
 //! - [`leases`]: what etcd is to forget after a time.
+//! - [`warnings`]: what is right and yet hardly meant.
 //! - [`watch`]: who is told of which change. [`cache`]: what one of several API servers knows of the store.
 //!
 //! Must hold: nothing is stored that was not validated; a write that changes nothing stores nothing and tells nobody;
@@ -67,6 +68,7 @@ pub mod type_checking;
 pub mod update;
 pub mod validation;
 pub mod versions;
+pub mod warnings;
 pub mod watch;
 
 use admission::elsewhere::PodPlugin;

@@ -12,11 +12,11 @@ use crate::object::status::{Cause, Reason};
 use crate::object::{Kind, Object, Pod, Shared, Status};
 
 use super::admission::{self, Attributes};
-use super::create::{dedup_owner_references, place_in_namespace};
+use super::create::{dedup_owner_references, is_from_outside, place_in_namespace};
 use super::decode::{Patched, decode_patched};
 use super::managed_fields::Written;
 use super::request::{Body, Patch, Response, StatusPatch, Subresource, Verb};
-use super::{ApiServer, Handling, Outcome, registry, strategy, validation};
+use super::{ApiServer, Handling, Outcome, registry, strategy, validation, warnings};
 
 impl ApiServer {
     pub(super) fn update(&mut self, handling: &mut Handling) -> Outcome {
@@ -96,6 +96,9 @@ impl ApiServer {
             return Err(Status::invalid(new.kind(), new.name(), causes));
         }
         handling.stage("validation", String::new);
+        if request.subresource.is_none() && is_from_outside(handling) {
+            handling.warnings.extend(warnings::on_update(&new, old));
+        }
         for (_, admit) in admission::VALIDATING {
             let attributes = Attributes { request, old: Some(old), reader: &self.store, random: &mut self.random };
             admit(&attributes, &new)?;

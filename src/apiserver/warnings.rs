@@ -1,0 +1,411 @@
+//! What the strategies say of an object that is right and yet hardly what somebody wanted: a port that is there twice, memory
+//! in thousandths of a byte, a selector that matches nothing. It comes in `Warning` headers, and `kubectl` prints it.
+//!
+//! Mirrors `WarningsOnCreate` and `WarningsOnUpdate` of `pkg/registry`, with `pkg/api/{pod,service}/warnings.go`. Pods are
+//! warned of only when they are new, workloads whenever what they ask for has changed.
+//!
+//! Left out: volumes and annotations that are no more; addresses that can be read in two ways.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{
+    Affinity, Container, ContainerPort, EnvVar, NodeSelectorTerm, PersistentVolumeClaim, PodSpec, PodTemplateSpec,
+    Service, TopologySpreadConstraint,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use crate::object::Object;
+use crate::object::quantity::Amount;
+
+use super::validation::names::check_dns_label;
+
+const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
+
+/// What is said of a new object.
+pub fn on_create(object: &Object) -> Vec<String> {
+    let mut told = Vec::new();
+    told.extend(of_name(object));
+    match object {
+        Object::Pod(pod) => of_pod_spec(&mut told, "spec", pod.spec.as_deref()),
+        Object::Ingress(ingress) => {
+            let named = ingress.spec.as_ref().is_some_and(|spec| spec.ingress_class_name.is_some());
+            let annotated = ingress
+                .metadata
+                .annotations
+                .as_ref()
+                .is_some_and(|annotations| annotations.contains_key(INGRESS_CLASS));
+            if annotated && !named {
+                told.push(format!(
+                    "annotation {INGRESS_CLASS:?} is deprecated, please use 'spec.ingressClassName' instead"
+                ));
+            }
+        }
+        _ => of_any(&mut told, object),
+    }
+    told
+}
+
+/// What is said of a new version of an object.
+pub fn on_update(new: &Object, old: &Object) -> Vec<String> {
+    let mut told = Vec::new();
+    let makes_pods = template(new).is_some();
+    if !makes_pods || new.meta().generation != old.meta().generation {
+        of_any(&mut told, new);
+    }
+    told
+}
+
+/// What is said of an object whether it is new or changed.
+fn of_any(told: &mut Vec<String>, object: &Object) {
+    match object {
+        Object::Service(service) => of_service(told, service),
+        Object::PersistentVolumeClaim(claim) => of_claim(told, claim),
+        Object::PersistentVolume(volume) => {
+            let policy = volume.spec.as_ref().and_then(|spec| spec.persistent_volume_reclaim_policy.as_deref());
+            if policy == Some("Recycle") {
+                told.push(
+                    "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended \
+                     approach is to use dynamic provisioning."
+                        .to_owned(),
+                );
+            }
+        }
+        _ => {
+            if let Some((path, template)) = template(object) {
+                of_pod_spec(told, &format!("{path}.spec"), template.spec.as_ref());
+            }
+        }
+    }
+}
+
+/// The Pods that a workload makes, and where it says so.
+fn template(object: &Object) -> Option<(&'static str, &PodTemplateSpec)> {
+    let template = match object {
+        Object::Deployment(o) => o.spec.as_ref().map(|spec| &spec.template),
+        Object::ReplicaSet(o) => o.spec.as_ref().and_then(|spec| spec.template.as_ref()),
+        Object::ReplicationController(o) => o.spec.as_ref().and_then(|spec| spec.template.as_ref()),
+        Object::DaemonSet(o) => o.spec.as_ref().map(|spec| &spec.template),
+        Object::StatefulSet(o) => o.spec.as_ref().map(|spec| &spec.template),
+        Object::Job(o) => o.spec.as_ref().map(|spec| &spec.template),
+        Object::CronJob(o) => {
+            let job = o.spec.job_template.spec.as_ref();
+            return job.map(|spec| ("spec.jobTemplate.spec.template", &spec.template));
+        }
+        _ => None,
+    };
+    template.map(|template| ("spec.template", template))
+}
+
+/// A name that becomes a host name should be one.
+fn of_name(object: &Object) -> Option<String> {
+    let used = match object {
+        Object::Pod(_) => "the Pod's hostname",
+        Object::Deployment(_)
+        | Object::ReplicaSet(_)
+        | Object::ReplicationController(_)
+        | Object::Job(_)
+        | Object::CronJob(_) => "Pod names and hostnames",
+        _ => return None,
+    };
+    let wrong = check_dns_label(object.name());
+    (!wrong.is_empty()).then(|| {
+        format!(
+            "metadata.name: this is used in {used}, which can result in surprising behavior; a DNS label is \
+             recommended: [{}]",
+            wrong.join(" ")
+        )
+    })
+}
+
+fn of_pod_spec(told: &mut Vec<String>, path: &str, spec: Option<&PodSpec>) {
+    let Some(spec) = spec else { return };
+    for key in spec.node_selector.iter().flatten().map(|(key, _)| key) {
+        told.extend(deprecated_label(key).map(|instead| format!("{path}.nodeSelector[{key}]: {instead}")));
+    }
+    let affinity = spec.affinity.as_ref();
+    affinity.into_iter().for_each(|affinity| of_node_affinity(told, &format!("{path}.affinity"), affinity));
+    for (i, constraint) in spec.topology_spread_constraints.iter().flatten().enumerate() {
+        of_constraint(told, &format!("{path}.topologySpreadConstraints[{i}]"), constraint);
+    }
+    let aliases = spec.host_aliases.iter().flatten().map(|alias| alias.ip.as_str());
+    doubled(aliases, |i, ip| told.push(format!("{path}.hostAliases[{i}].ip: duplicate ip {ip:?}")));
+    let names: Vec<&str> = spec.image_pull_secrets.iter().flatten().map(|secret| secret.name.as_str()).collect();
+    let name_of = |i: usize| format!("{path}.imagePullSecrets[{i}].name");
+    doubled(names.iter().copied(), |i, name| told.push(format!("{}: duplicate name {name:?}", name_of(i))));
+    for (i, _) in names.iter().enumerate().filter(|(_, name)| name.is_empty()) {
+        told.push(format!("{}: invalid empty name \"\"", name_of(i)));
+    }
+    fractions(told, &format!("{path}.overhead"), spec.overhead.as_ref());
+    let containers = containers(path, spec);
+    containers.iter().for_each(|(path, container)| of_container(told, path, container));
+    of_ports(told, &containers);
+    if spec.termination_grace_period_seconds.is_some_and(|seconds| seconds < 0) {
+        let path = format!("{path}.terminationGracePeriodSeconds");
+        told.push(format!("{path}: must be >= 0; negative values are invalid and will be treated as 1"));
+    }
+    affinity.into_iter().for_each(|affinity| of_pod_affinity(told, &format!("{path}.affinity"), affinity));
+}
+
+fn containers<'a>(path: &str, spec: &'a PodSpec) -> Vec<(String, &'a Container)> {
+    let inits = spec.init_containers.iter().flatten().enumerate();
+    let inits = inits.map(|(i, container)| (format!("{path}.initContainers[{i}]"), container));
+    let own = spec.containers.iter().enumerate().map(|(i, container)| (format!("{path}.containers[{i}]"), container));
+    inits.chain(own).collect()
+}
+
+/// Calls `say` for each value that has been there before.
+fn doubled<'a>(values: impl Iterator<Item = &'a str>, mut say: impl FnMut(usize, &str)) {
+    let mut seen = Vec::new();
+    for (i, value) in values.enumerate() {
+        if seen.contains(&value) {
+            say(i, value);
+        } else {
+            seen.push(value);
+        }
+    }
+}
+
+/// What a label of nodes is called today, if it once was called so. Mirrors `GetNodeLabelDeprecatedMessage`.
+fn deprecated_label(key: &str) -> Option<String> {
+    let (since, instead) = match key {
+        "beta.kubernetes.io/arch" => ("1.14", "kubernetes.io/arch"),
+        "beta.kubernetes.io/os" => ("1.14", "kubernetes.io/os"),
+        "failure-domain.beta.kubernetes.io/region" => ("1.17", "topology.kubernetes.io/region"),
+        "failure-domain.beta.kubernetes.io/zone" => ("1.17", "topology.kubernetes.io/zone"),
+        "beta.kubernetes.io/instance-type" => ("1.17", "node.kubernetes.io/instance-type"),
+        _ => return None,
+    };
+    Some(format!("deprecated since v{since}; use {instead:?} instead"))
+}
+
+fn of_node_affinity(told: &mut Vec<String>, path: &str, affinity: &Affinity) {
+    let Some(nodes) = &affinity.node_affinity else { return };
+    let path = format!("{path}.nodeAffinity");
+    let required = nodes.required_during_scheduling_ignored_during_execution.as_ref();
+    let list = format!("{path}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
+    for (i, term) in required.into_iter().flat_map(|required| &required.node_selector_terms).enumerate() {
+        of_term(told, &format!("{list}[{i}]"), term);
+    }
+    let list = format!("{path}.preferredDuringSchedulingIgnoredDuringExecution");
+    for (i, term) in nodes.preferred_during_scheduling_ignored_during_execution.iter().flatten().enumerate() {
+        of_term(told, &format!("{list}[{i}].preference"), &term.preference);
+    }
+}
+
+fn of_term(told: &mut Vec<String>, path: &str, term: &NodeSelectorTerm) {
+    for (i, expression) in term.match_expressions.iter().flatten().enumerate() {
+        if let Some(instead) = deprecated_label(&expression.key) {
+            told.push(format!("{path}.matchExpressions[{i}].key: {} is {instead}", expression.key));
+        }
+    }
+}
+
+fn of_constraint(told: &mut Vec<String>, path: &str, constraint: &TopologySpreadConstraint) {
+    if let Some(instead) = deprecated_label(&constraint.topology_key) {
+        told.push(format!("{path}.topologyKey: {} is {instead}", constraint.topology_key));
+    }
+    null_selector(told, path, constraint.label_selector.as_ref());
+}
+
+fn of_pod_affinity(told: &mut Vec<String>, path: &str, affinity: &Affinity) {
+    const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+    const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+    let near = affinity.pod_affinity.as_ref();
+    let far = affinity.pod_anti_affinity.as_ref();
+    let both = [
+        (
+            "podAffinity",
+            near.and_then(|near| near.required_during_scheduling_ignored_during_execution.as_ref()),
+            near.and_then(|near| near.preferred_during_scheduling_ignored_during_execution.as_ref()),
+        ),
+        (
+            "podAntiAffinity",
+            far.and_then(|far| far.required_during_scheduling_ignored_during_execution.as_ref()),
+            far.and_then(|far| far.preferred_during_scheduling_ignored_during_execution.as_ref()),
+        ),
+    ];
+    for (name, required, preferred) in both {
+        let path = format!("{path}.{name}");
+        for (i, term) in required.into_iter().flatten().enumerate() {
+            null_selector(told, &format!("{path}.{REQUIRED}[{i}]"), term.label_selector.as_ref());
+        }
+        for (i, term) in preferred.into_iter().flatten().enumerate() {
+            let path = format!("{path}.{PREFERRED}[{i}].podAffinityTerm");
+            null_selector(told, &path, term.pod_affinity_term.label_selector.as_ref());
+        }
+    }
+}
+
+fn null_selector(told: &mut Vec<String>, path: &str, selector: Option<&LabelSelector>) {
+    if selector.is_none() {
+        told.push(format!("{path}.labelSelector: a null labelSelector results in matching no pod"));
+    }
+}
+
+/// Memory and disk come in whole bytes: `100m` of memory is a tenth of one.
+fn fractions(told: &mut Vec<String>, path: &str, amounts: Option<&BTreeMap<String, Quantity>>) {
+    for resource in ["memory", "ephemeral-storage", "storage"] {
+        let Some(quantity) = amounts.and_then(|amounts| amounts.get(resource)) else { continue };
+        if Amount::parse(&quantity.0).is_ok_and(|amount| amount.milli_value() % 1000 != 0) {
+            let value = &quantity.0;
+            told.push(format!("{path}[{resource}]: fractional byte value {value:?} is invalid, must be an integer"));
+        }
+    }
+}
+
+fn of_container(told: &mut Vec<String>, path: &str, container: &Container) {
+    if let Some(resources) = &container.resources {
+        fractions(told, &format!("{path}.resources.limits"), resources.limits.as_ref());
+        fractions(told, &format!("{path}.resources.requests"), resources.requests.as_ref());
+    }
+    let env = container.env.as_deref().unwrap_or_default();
+    for (i, variable) in env.iter().enumerate() {
+        if env[..i].iter().any(|before| before.name == variable.name) && hides(variable) {
+            let name = &variable.name;
+            told.push(format!(
+                "{path}.env[{i}]: hides previous definition of {name:?}, which may be dropped when using apply"
+            ));
+        }
+    }
+}
+
+/// Whether a variable takes the place of the one before of its name, and does not add to it.
+fn hides(variable: &EnvVar) -> bool {
+    let before = format!("$({})", variable.name);
+    let value = variable.value.as_deref().unwrap_or_default();
+    variable.value_from.is_some() || value == before || !value.contains(&before)
+}
+
+fn of_ports(told: &mut Vec<String>, containers: &[(String, &Container)]) {
+    let mut seen: Vec<(String, &ContainerPort)> = Vec::new();
+    for (path, container) in containers {
+        for (i, port) in container.ports.iter().flatten().enumerate() {
+            let path = format!("{path}.ports[{i}]");
+            let same =
+                |other: &ContainerPort| other.container_port == port.container_port && other.protocol == port.protocol;
+            for (there, other) in seen.iter().filter(|(_, other)| same(other)) {
+                told.extend(clash(port, other).map(|how| format!("{path}: {how} port definition with {there}")));
+            }
+            seen.push((path, port));
+        }
+    }
+}
+
+/// How two ports of one number and protocol are in each other's way.
+fn clash(port: &ContainerPort, other: &ContainerPort) -> Option<&'static str> {
+    let on_host = |port: &ContainerPort| port.host_port.unwrap_or(0);
+    let address = |port: &ContainerPort| port.host_ip.clone().unwrap_or_default();
+    let same_port = on_host(port) == on_host(other);
+    if same_port && address(port) == address(other) {
+        Some("duplicate")
+    } else if on_host(port) == 0 || on_host(other) == 0 {
+        Some("overlapping")
+    } else if same_port && address(port).is_empty() != address(other).is_empty() {
+        Some("dangerously ambiguous")
+    } else {
+        None
+    }
+}
+
+fn of_service(told: &mut Vec<String>, service: &Service) {
+    let Some(spec) = &service.spec else { return };
+    let external = spec.type_.as_deref() == Some("ExternalName");
+    let headless = spec.type_.as_deref() == Some("ClusterIP") && spec.cluster_ip.as_deref() == Some("None");
+    let some = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    let addresses = spec.external_ips.as_ref().is_some_and(|ips| !ips.is_empty());
+    let cases = [
+        (headless && some(&spec.load_balancer_ip), "spec.loadBalancerIP is ignored for headless services"),
+        (headless && addresses, "spec.externalIPs is ignored for headless services"),
+        (
+            headless && spec.session_affinity.as_deref() != Some("None"),
+            "spec.SessionAffinity is ignored for headless services",
+        ),
+        (
+            addresses && !headless && !external,
+            "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
+        ),
+        (external && addresses, "spec.externalIPs is ignored when spec.type is \"ExternalName\""),
+        (!external && some(&spec.external_name), "spec.externalName is ignored when spec.type is not \"ExternalName\""),
+        (
+            spec.traffic_distribution.as_deref() == Some("PreferClose"),
+            "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"",
+        ),
+    ];
+    told.extend(cases.into_iter().filter(|(so, _)| *so).map(|(_, why)| why.to_owned()));
+}
+
+fn of_claim(told: &mut Vec<String>, claim: &PersistentVolumeClaim) {
+    let resources = claim.spec.as_ref().and_then(|spec| spec.resources.as_ref());
+    let requests = resources.and_then(|resources| resources.requests.as_ref());
+    fractions(told, "spec.resources.requests", requests);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::object::Kind;
+
+    fn told(kind: Kind, object: Value) -> Vec<String> {
+        on_create(&kind.decode(object).expect("it is well formed"))
+    }
+
+    #[test]
+    fn what_is_hardly_meant_is_said() {
+        let container = json!({"name": "a", "image": "i", "ports": [{"containerPort": 80, "protocol": "TCP"}, {"containerPort": 80,
+            "protocol": "TCP"}, {"containerPort": 80, "protocol": "UDP"}], "resources": {"limits": {"memory": "100m", "cpu": "100m"}},
+            "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}, {"name": "A", "value": "$(A)3"}]});
+        let spec = json!({"containers": [container], "nodeSelector": {"beta.kubernetes.io/os": "linux"},
+            "terminationGracePeriodSeconds": -1, "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+            [{"topologyKey": "kubernetes.io/hostname"}]}}, "imagePullSecrets": [{"name": "s"}, {"name": "s"}, {}]});
+        let want = [
+            "nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use \"kubernetes.io/os\" instead",
+            "imagePullSecrets[1].name: duplicate name \"s\"",
+            "imagePullSecrets[2].name: invalid empty name \"\"",
+            "containers[0].resources.limits[memory]: fractional byte value \"100m\" is invalid, must be an integer",
+            "containers[0].env[1]: hides previous definition of \"A\", which may be dropped when using apply",
+            "containers[0].ports[1]: duplicate port definition with PATH.containers[0].ports[0]",
+            "terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1",
+            "affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: a null \
+             labelSelector results in matching no pod",
+        ];
+        let under = |path: &str| -> Vec<String> {
+            want.iter().map(|line| format!("{path}.{}", line.replace("PATH", path))).collect()
+        };
+        let named = |spec: Value| json!({"metadata": {"name": "a"}, "spec": spec});
+        assert_eq!(told(Kind::Pod, named(spec.clone())), under("spec"));
+        let template = json!({"template": {"spec": spec}});
+        assert_eq!(told(Kind::Deployment, named(template.clone())), under("spec.template.spec"));
+        assert_eq!(
+            told(Kind::CronJob, named(json!({"schedule": "* * * * *", "jobTemplate": {"spec": template}}))),
+            under("spec.jobTemplate.spec.template.spec")
+        );
+    }
+
+    #[test]
+    fn names_that_become_host_names_should_be_such() {
+        let warned = told(Kind::Pod, json!({"metadata": {"name": "a.b"}, "spec": {"containers": []}}));
+        const WHY: &str = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS \
+            label is recommended: [a lowercase RFC 1123 label must consist of";
+        assert!(matches!(warned.as_slice(), [one] if one.starts_with(WHY)), "{warned:?}");
+        assert!(told(Kind::ConfigMap, json!({"metadata": {"name": "a.b"}})).is_empty());
+    }
+
+    #[test]
+    fn what_a_service_says_in_vain_is_said() {
+        let spec = |spec: Value| told(Kind::Service, json!({"metadata": {"name": "s"}, "spec": spec}));
+        assert_eq!(
+            spec(json!({"type": "ClusterIP", "clusterIP": "None", "sessionAffinity": "ClientIP"})),
+            ["spec.SessionAffinity is ignored for headless services"]
+        );
+        assert_eq!(
+            spec(json!({"type": "ClusterIP", "externalName": "a.b", "externalIPs": ["1.2.3.4"]})),
+            [
+                "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
+                "spec.externalName is ignored when spec.type is not \"ExternalName\"",
+            ]
+        );
+    }
+}
