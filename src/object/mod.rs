@@ -35,6 +35,7 @@ pub mod explain;
 pub mod fields;
 pub mod glob;
 pub mod go_types;
+pub mod host_port;
 pub mod json;
 pub mod jsonpath;
 pub mod kinds;

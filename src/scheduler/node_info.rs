@@ -9,8 +9,9 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, Taint};
 
 use super::labels::Labels;
-use super::pod_info::{HostPort, PodInfo};
+use super::pod_info::PodInfo;
 use super::resources::Resources;
+use crate::object::host_port::HostPort;
 
 /// A node's place in the snapshot's table; free places are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::{PodAffinityTerm, PodSpec, WeightedPodAffinityTe
 
 use super::labels::{Labels, Matcher};
 use super::resources::{Resources, non_zero_requests, pod_requests};
+use crate::object::host_port::HostPort;
 use crate::object::{Key, Pod};
 
 /// A pod and what follows from its spec.
@@ -32,17 +33,6 @@ pub struct PodInfo {
     pub host_ports: Vec<HostPort>,
     /// Pod affinity and anti-affinity, with their selectors read.
     pub terms: AffinityTerms,
-}
-
-/// A port of the node itself: a pod with a `hostPort` takes it from all others there.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HostPort {
-    /// `TCP`, `UDP` or `SCTP`.
-    pub protocol: String,
-    /// `0.0.0.0` stands for every address of the node.
-    pub ip: String,
-    /// The number.
-    pub port: i32,
 }
 
 /// A pod's four lists of affinity terms.
@@ -81,7 +71,7 @@ impl PodInfo {
             requests: pod_requests(&pod),
             non_zero_milli_cpu,
             non_zero_memory,
-            host_ports: host_ports(&pod),
+            host_ports: pod.spec.as_deref().map(HostPort::of).unwrap_or_default(),
             terms: AffinityTerms::of(&pod),
             pod,
         }
@@ -112,32 +102,6 @@ impl PodInfo {
     pub fn nominated_node(&self) -> Option<&str> {
         let name = self.pod.status.as_ref()?.nominated_node_name.as_deref()?;
         (!name.is_empty()).then_some(name)
-    }
-}
-
-fn host_ports(pod: &Pod) -> Vec<HostPort> {
-    let Some(spec) = &pod.spec else { return Vec::new() };
-    let sidecars =
-        spec.init_containers.iter().flatten().filter(|container| container.restart_policy.as_deref() == Some("Always"));
-    let ports = spec.containers.iter().chain(sidecars).flat_map(|container| container.ports.iter().flatten());
-    ports
-        .filter_map(|port| {
-            let number = port.host_port.filter(|number| *number > 0)?;
-            let or = |text: &Option<String>, default: &str| match text.as_deref() {
-                None | Some("") => default.to_owned(),
-                Some(text) => text.to_owned(),
-            };
-            Some(HostPort { protocol: or(&port.protocol, "TCP"), ip: or(&port.host_ip, "0.0.0.0"), port: number })
-        })
-        .collect()
-}
-
-impl HostPort {
-    /// Whether both cannot be listened on at once. Mirrors `HostPortInfo.CheckConflict`.
-    pub fn conflicts_with(&self, other: &HostPort) -> bool {
-        const ANY: &str = "0.0.0.0";
-        let same_ip = self.ip == other.ip || self.ip == ANY || other.ip == ANY;
-        self.port == other.port && self.protocol == other.protocol && same_ip
     }
 }
 

@@ -8,11 +8,15 @@ use k8s_openapi::api::core::v1::{Node, PodSpec, Taint};
 use super::eviction::{self, is_critical};
 use super::node_status::Health;
 use crate::object::Pod;
+use crate::object::host_port::HostPort;
 use crate::object::pod::qos_class;
 use crate::object::quantity::Amount;
-use crate::object::resources::{ResourceList, add, pod_requests};
+use crate::object::resources::{ResourceList, add, is_extended, pod_requests};
+use crate::object::selector::nodes::Required;
 use crate::object::taint::tolerates;
 
+/// The resources that are looked at before all others, in this order.
+const FIRST_RESOURCES: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 /// What the node gets that is short of memory.
 const MEMORY_TAINT: &str = "node.kubernetes.io/memory-pressure";
 
@@ -30,7 +34,7 @@ pub fn admit<'a>(node: &Node, others: impl Iterator<Item = &'a Pod> + Clone, pod
     let empty = PodSpec::default();
     let spec = pod.spec.as_deref().unwrap_or(&empty);
     fits_resources(node, others.clone(), pod)?;
-    matches_selector(node, spec)?;
+    is_as_required(node, spec)?;
     host_ports_free(others, spec)?;
     tolerates_no_execute(node, spec)
 }
@@ -53,7 +57,8 @@ pub fn under_pressure(health: &Health, pod: &Pod) -> Result<(), Rejection> {
     Err(Rejection { reason: eviction::REASON.into(), message })
 }
 
-/// `pods`, then every resource the pod asks for, against what the others asked for.
+/// `pods`, then every resource the pod asks for, against what the others asked for. What the node does not know of at all
+/// is not missed (`removeMissingExtendedResources`).
 fn fits_resources<'a>(node: &Node, others: impl Iterator<Item = &'a Pod> + Clone, pod: &Pod) -> Result<(), Rejection> {
     let Some(allocatable) = node.status.as_ref().and_then(|s| s.allocatable.as_ref()) else { return Ok(()) };
     let amount = |name: &str| allocatable.get(name).map_or(Amount::ZERO, Amount::of);
@@ -64,12 +69,16 @@ fn fits_resources<'a>(node: &Node, others: impl Iterator<Item = &'a Pod> + Clone
     }
     let mut all_used = ResourceList::new();
     others.for_each(|other| add(&mut all_used, &pod_requests(other)));
-    for (name, wanted) in pod_requests(pod) {
-        let used = all_used.get(&name).copied().unwrap_or_default();
-        let capacity = amount(&name);
+    let requests = pod_requests(pod);
+    let extended = requests.keys().map(String::as_str).filter(|name| !FIRST_RESOURCES.contains(name));
+    let unknown = |name: &&str| is_extended(name) && !allocatable.contains_key(*name);
+    for name in FIRST_RESOURCES.into_iter().chain(extended.filter(|name| !unknown(name))) {
+        let wanted = requests.get(name).copied().unwrap_or_default();
+        let used = all_used.get(name).copied().unwrap_or_default();
+        let capacity = amount(name);
         if !wanted.is_zero() && used + wanted > capacity {
             let number = |a: Amount| if name == "cpu" { a.milli_value() } else { a.value() };
-            return Err(out_of(&name, number(wanted), number(used), number(capacity)));
+            return Err(out_of(name, number(wanted), number(used), number(capacity)));
         }
     }
     Ok(())
@@ -81,11 +90,9 @@ fn out_of(name: &str, requested: i64, used: i64, capacity: i64) -> Rejection {
     Rejection { reason: format!("OutOf{name}"), message }
 }
 
-/// `spec.nodeSelector`. Left out: required node affinity, which only the scheduler reads here.
-fn matches_selector(node: &Node, spec: &PodSpec) -> Result<(), Rejection> {
-    let labels = node.metadata.labels.as_ref();
-    let has = |(key, value): (&String, &String)| labels.and_then(|l| l.get(key)) == Some(value);
-    if spec.node_selector.iter().flatten().all(has) {
+/// `spec.nodeSelector` and required node affinity.
+fn is_as_required(node: &Node, spec: &PodSpec) -> Result<(), Rejection> {
+    if Required::of(spec).is_none_or(|required| required.matches(node)) {
         return Ok(());
     }
     let message = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
@@ -94,19 +101,14 @@ fn matches_selector(node: &Node, spec: &PodSpec) -> Result<(), Rejection> {
 
 /// No two pods on one host port.
 fn host_ports_free<'a>(others: impl Iterator<Item = &'a Pod>, spec: &PodSpec) -> Result<(), Rejection> {
-    let wanted = host_ports(spec);
-    let taken = |pod: &Pod| pod.spec.as_ref().is_some_and(|s| host_ports(s).iter().any(|p| wanted.contains(p)));
+    let wanted = HostPort::of(spec);
+    let conflicts = |port: &HostPort| wanted.iter().any(|wanted| wanted.conflicts_with(port));
+    let taken = |pod: &Pod| pod.spec.as_ref().is_some_and(|spec| HostPort::of(spec).iter().any(conflicts));
     if wanted.is_empty() || !{ others }.any(taken) {
         return Ok(());
     }
     let message = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
     Err(Rejection { reason: "NodePorts".into(), message: message.into() })
-}
-
-fn host_ports(spec: &PodSpec) -> Vec<(i32, &str)> {
-    let ports = spec.containers.iter().flat_map(|c| c.ports.iter().flatten());
-    let host = |p: &'_ k8s_openapi::api::core::v1::ContainerPort| p.host_port.filter(|port| *port > 0);
-    ports.filter_map(|p| Some((host(p)?, p.protocol.as_deref().unwrap_or("TCP")))).collect()
 }
 
 /// A pod that does not tolerate a NoExecute taint would be evicted at once.
@@ -115,10 +117,11 @@ fn tolerates_no_execute(node: &Node, spec: &PodSpec) -> Result<(), Rejection> {
     let tolerations = spec.tolerations.as_deref().unwrap_or_default();
     let mut untolerated =
         taints.filter(|taint| taint.effect == "NoExecute" && !tolerations.iter().any(|t| tolerates(t, taint)));
-    let Some(taint) = untolerated.next() else { return Ok(()) };
-    let value = taint.value.as_deref().unwrap_or_default();
-    let message = format!("Predicate TaintToleration failed: node(s) had untolerated taint {{{}: {value}}}", taint.key);
-    Err(Rejection { reason: "TaintToleration".into(), message })
+    if untolerated.next().is_none() {
+        return Ok(());
+    }
+    let message = "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate";
+    Err(Rejection { reason: "TaintToleration".into(), message: message.into() })
 }
 
 #[cfg(test)]
@@ -150,10 +153,34 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_must_match() {
-        let node = initial(&NodeConfig::new("node-1", "172.18.0.11"), "0.1.0", &Health::default(), Instant(0));
-        let mut pod = pod(&["web"]);
-        pod.spec.as_mut().unwrap().node_selector = Some([("disk".to_owned(), "ssd".to_owned())].into());
-        assert_eq!(admit(&node, [].iter(), &pod).unwrap_err().reason, "NodeAffinity");
+    fn what_the_scheduler_should_have_seen_is_looked_at_again() {
+        let mut node = initial(&NodeConfig::new("node-1", "172.18.0.11"), "0.1.0", &Health::default(), Instant(0));
+        let taint = Taint { key: "gone".into(), effect: "NoExecute".into(), ..Taint::default() };
+        node.spec.get_or_insert_default().taints = Some(vec![taint]);
+        let pod = |spec: serde_json::Value| -> Pod {
+            let mut spec = spec;
+            spec["containers"] = serde_json::json!([{"name": "web", "ports": spec["ports"].take(), "resources": spec["resources"].take()}]);
+            serde_json::from_value(serde_json::json!({"metadata": {"name": "web"}, "spec": spec})).unwrap()
+        };
+        let port = |ip: &str| serde_json::json!([{"containerPort": 80, "hostPort": 80, "hostIP": ip}]);
+        let tolerant = serde_json::json!([{"operator": "Exists"}]);
+        let affinity = serde_json::json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchExpressions": [{"key": "disk", "operator": "Exists"}]}]}}});
+        let others = [pod(serde_json::json!({"ports": port("127.0.0.1")}))];
+        let requests = |name: &str, amount: &str| serde_json::json!({"requests": {name: amount}});
+        for (spec, reason) in [
+            (serde_json::json!({"tolerations": tolerant}), ""),
+            (serde_json::json!({}), "TaintToleration"),
+            (serde_json::json!({"tolerations": tolerant, "nodeSelector": {"disk": "ssd"}}), "NodeAffinity"),
+            (serde_json::json!({"tolerations": tolerant, "affinity": affinity}), "NodeAffinity"),
+            (serde_json::json!({"tolerations": tolerant, "ports": port("")}), "NodePorts"),
+            (serde_json::json!({"tolerations": tolerant, "ports": port("127.0.0.2")}), ""),
+            (serde_json::json!({"tolerations": tolerant, "resources": requests("memory", "1Ti")}), "OutOfmemory"),
+            // Of a device that the node does not know the kubelet does not know either.
+            (serde_json::json!({"tolerations": tolerant, "resources": requests("example.com/gpu", "1")}), ""),
+        ] {
+            let said = admit(&node, others.iter(), &pod(spec.clone())).err().map(|no| no.reason);
+            assert_eq!(said.unwrap_or_default(), reason, "{spec}");
+        }
     }
 }

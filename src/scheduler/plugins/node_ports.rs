@@ -1,9 +1,10 @@
 //! NodePorts: two pods cannot listen on the same port of one node. Mirrors `plugins/nodeports/node_ports.go`.
 
+use crate::object::host_port::HostPort;
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
 use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::pod_info::{HostPort, PodInfo};
+use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
 
 const REASON: &str = "node(s) didn't have free ports for the requested pod ports";
