@@ -118,7 +118,7 @@ impl State {
             return 0;
         }
         self.follow_nomination(new);
-        if was.is_some() { self.move_all(&ClusterEvent::pod_deleted(old), now) } else { 0 }
+        if was.is_some() { self.room_given_up(old, now) } else { 0 }
     }
 
     fn pod_deleted(&mut self, pod: &Arc<Pod>, now: Instant) -> usize {
@@ -126,11 +126,17 @@ impl State {
         let was_nominated = self.nominator.node_of(&key).is_some();
         self.nominator.remove(&key);
         self.queue.delete(&key);
-        if is_unassigned(pod) && !self.cache.is_assumed(&key) && !was_nominated {
-            return 0;
+        if is_unassigned(pod) && !self.cache.is_assumed(&key) {
+            return if was_nominated { self.room_given_up(pod, now) } else { 0 };
         }
         self.cache.remove_pod(&key);
         self.move_all(&ClusterEvent::pod_deleted(pod), now)
+    }
+
+    /// The pod gives up the room that was made for it. Only to pods of no higher priority was it as if it were there.
+    fn room_given_up(&mut self, pod: &Arc<Pod>, now: Instant) -> usize {
+        let priority = pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or(0);
+        self.queue.move_up_to(priority, &ClusterEvent::pod_deleted(pod), now, &self.cache.snapshot)
     }
 
     fn node_added(&mut self, node: &Arc<Node>, now: Instant) -> usize {

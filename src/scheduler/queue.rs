@@ -179,6 +179,11 @@ impl SchedulingQueue {
     /// Something changed: moves the unschedulable pods that it may help, and says how many those were.
     /// Mirrors `MoveAllToActiveOrBackoffQueue`.
     pub fn move_all(&mut self, event: &ClusterEvent, now: Instant, snapshot: &Snapshot) -> usize {
+        self.move_up_to(i32::MAX, event, now, snapshot)
+    }
+
+    /// The same for pods of no higher priority than that.
+    pub fn move_up_to(&mut self, priority: i32, event: &ClusterEvent, now: Instant, snapshot: &Snapshot) -> usize {
         let interested: Vec<PluginSet> = self.profiles.iter().map(|profile| profile.interested(event)).collect();
         if interested.iter().all(|plugins| plugins.is_empty()) {
             return 0;
@@ -190,8 +195,9 @@ impl SchedulingQueue {
         let groups = self.unschedulable.iter().filter(|(group, _)| concerned(group));
         let mut moved: Vec<(Turn, Key)> = Vec::new();
         for key in groups.flat_map(|(_, keys)| keys) {
-            if self.worth_requeueing(key, event, snapshot) {
-                moved.push((self.turn_of(key), key.clone()));
+            let turn = self.turn_of(key);
+            if turn.0.0 <= priority && self.worth_requeueing(key, event, snapshot) {
+                moved.push((turn, key.clone()));
             }
         }
         moved.sort();

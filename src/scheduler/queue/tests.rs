@@ -61,6 +61,19 @@ fn a_rejected_pod_waits_for_a_change_that_helps() {
 }
 
 #[test]
+fn room_given_up_is_news_to_those_of_no_higher_priority() {
+    let mut queue = queue();
+    for (name, priority) in [("low", 1), ("same", 5), ("high", 9)] {
+        let spec = format!("{{priority: {priority}, containers: [{{name: a, resources: {{requests: {{cpu: 1}}}}}}]}}");
+        queue.add(info(pod(name, &spec)), at(0));
+    }
+    (0..3).for_each(|_| drop(fail(&mut queue, "NodeResourcesFit", at(0))));
+    let event = ClusterEvent::pod_deleted(&Arc::new(pod("nominated", "")));
+    assert_eq!(queue.move_up_to(5, &event, at(200), &Snapshot::default()), 2);
+    assert_eq!(where_is(&queue, "high"), "unschedulable");
+}
+
+#[test]
 fn backoff_doubles_and_ends_on_a_whole_second() {
     let mut queue = queue();
     queue.add(info(pod("p", "")), at(0));
