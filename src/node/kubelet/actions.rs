@@ -7,7 +7,7 @@
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use super::restart::{is_sidecar, restarts_after, should_start};
-use super::runtime_pod::{RunState, RuntimePod};
+use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
 use crate::object::Pod;
 
 /// The work of one sync, in the order in which it is done.
@@ -91,17 +91,18 @@ fn in_sandbox(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod, failed: &Failed) 
     let mut keep = 0;
     for (index, container) in spec.containers.iter().enumerate() {
         match runtime.container(&container.name) {
-            Some(last) if last.state == RunState::Running => match (failed.probe)(&last.id) {
+            Some(last) if last.state == RunState::Running => match reason_to_kill(pod, container, last, failed) {
                 None => keep += 1,
-                Some(probe) => {
-                    kill_for_probe(&mut actions, container, &last.id, probe);
-                    if restarts_after(pod, container, 137) {
+                Some((mut kill, restart)) => {
+                    if restart {
+                        kill.why += ", will be restarted";
                         actions.start.push(index);
                     }
+                    actions.kill.push(kill);
                 }
             },
             Some(last) if last.state == RunState::Unknown => {
-                let why = format!("Container {} is in unknown state, try killing it before restart", container.name);
+                let why = "Container is in \"unknown\" state, try killing it before restart".to_owned();
                 actions.kill.push(Kill { id: last.id.clone(), name: container.name.clone(), why, grace: None });
                 actions.start.push(index);
             }
@@ -125,7 +126,7 @@ fn initialize(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod, failed: &Failed, 
             match last {
                 Some(last) if last.state == RunState::Running => {
                     if let Some(probe) = (failed.probe)(&last.id) {
-                        kill_for_probe(actions, container, &last.id, probe);
+                        actions.kill.push(kill_for_probe("Init container", container, &last.id, probe));
                         actions.start_init.push(index);
                     }
                     if !(failed.started)(&container.name, &last.id) && !initialized {
@@ -165,11 +166,22 @@ fn restarts_init(pod: &Pod, container: &Container, exit_code: i32) -> bool {
     exit_code != 0 && restarts_after(pod, container, exit_code)
 }
 
-fn kill_for_probe(actions: &mut Actions, container: &Container, id: &str, probe: &str) {
-    let why = format!("Container {} failed {probe} probe, will be restarted", container.name);
+/// Why a running container has to go, and whether it is started again then: whatever the policy says, if it is to have
+/// another image (`containerChanged`).
+fn reason_to_kill(pod: &Pod, container: &Container, last: &RuntimeContainer, failed: &Failed) -> Option<(Kill, bool)> {
+    if container.image.as_ref().is_some_and(|image| *image != last.image) {
+        let why = format!("Container {} definition changed", container.name);
+        return Some((Kill { id: last.id.clone(), name: container.name.clone(), why, grace: None }, true));
+    }
+    let probe = (failed.probe)(&last.id)?;
+    Some((kill_for_probe("Container", container, &last.id, probe), restarts_after(pod, container, 137)))
+}
+
+fn kill_for_probe(what: &str, container: &Container, id: &str, probe: &str) -> Kill {
+    let why = format!("{what} {} failed {probe} probe", container.name);
     let spec = if probe == "startup" { &container.startup_probe } else { &container.liveness_probe };
     let grace = spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
-    actions.kill.push(Kill { id: id.to_owned(), name: container.name.clone(), why, grace });
+    Kill { id: id.to_owned(), name: container.name.clone(), why, grace }
 }
 
 /// The containers that should be started, as far as their history says.
@@ -229,6 +241,32 @@ mod tests {
             let made = actions(&pod, &sandboxed(containers.clone()));
             assert_eq!((made.start_init, made.start), (start_init, start), "{containers:?}");
         }
+    }
+
+    #[test]
+    fn what_is_killed_is_told_why() {
+        let kills = |pod: &Pod, containers: Vec<RuntimeContainer>, probe: Option<&'static str>| {
+            let failed = Failed { probe: &|id| probe.filter(|_| id != "other-id"), started: &|_, _| true };
+            let made = compute(pod, &sandboxed(containers), &failed);
+            (made.kill.into_iter().map(|kill| kill.why).collect::<Vec<_>>(), made.start, made.start_init)
+        };
+        let one = |why: &str| vec![why.to_owned()];
+        let mut pod = pod(&["web", "other"]);
+        let both = || vec![running("web"), running("other")];
+        let restarted = one("Container web failed liveness probe, will be restarted");
+        assert_eq!(kills(&pod, both(), Some("liveness")), (restarted, vec![0], vec![]));
+        pod.spec.as_mut().unwrap().restart_policy = Some("Never".into());
+        let ended = one("Container web failed liveness probe");
+        assert_eq!(kills(&pod, both(), Some("liveness")), (ended, vec![], vec![]));
+        pod.spec.as_mut().unwrap().containers[0].image = Some("nginx:1.28".into());
+        let changed = one("Container web definition changed, will be restarted");
+        assert_eq!(kills(&pod, both(), None), (changed, vec![0], vec![]), "whatever the policy");
+        let mut pod = super::super::testing::pod(&["other"]);
+        let sidecar = Container { restart_policy: Some("Always".into()), ..container("proxy") };
+        pod.spec.as_mut().unwrap().init_containers = Some(vec![sidecar]);
+        let init = one("Init container proxy failed startup probe");
+        let both = vec![running("other"), running("proxy")];
+        assert_eq!(kills(&pod, both, Some("startup")), (init, vec![], vec![0]));
     }
 
     #[test]
