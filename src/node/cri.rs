@@ -95,6 +95,12 @@ pub struct ContainerConfig {
     pub ports: Vec<(i32, String)>,
     /// Bytes; None: no limit.
     pub memory_limit_bytes: Option<i64>,
+    /// Not CRI: the file in which the process may say why it ended. A real kubelet mounts one there, and reads it.
+    #[serde(skip)]
+    pub termination_message_path: String,
+    /// Not CRI: if it says nothing and ended badly, the end of what it printed will do (`FallbackToLogsOnError`).
+    #[serde(skip)]
+    pub falls_back_to_logs: bool,
 }
 
 /// `ContainerState`.

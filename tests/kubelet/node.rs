@@ -271,8 +271,9 @@ fn init_containers_run_in_order_and_sidecars_stop_last() {
     assert_eq!(harness.pod("web").status.as_ref().unwrap().phase.as_deref(), Some("Running"));
     harness.delete_pod("web");
     harness.run(5_000);
-    let killed: Vec<&String> = harness.calls.iter().filter(|line| line.contains("Killing")).collect();
-    assert_eq!(killed.len(), 2, "{:#?}", harness.calls);
+    let killed = harness.calls.iter().filter(|line| line.contains("Killing"));
+    let times: Vec<u64> = killed.filter_map(|line| line.split_once(' ')?.0.parse().ok()).collect();
+    assert!(times.len() == 2 && times[1] - times[0] < 50, "they hear of it together: {:#?}", harness.calls);
     assert!(harness.runtime.borrow().is_empty());
 }
 

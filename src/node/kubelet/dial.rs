@@ -30,7 +30,7 @@ impl Shared {
         if let Some(exec) = &probe.exec {
             let command = exec.command.clone().unwrap_or_default();
             return match self.exec(id, &command, i64::from(seconds)).await {
-                Ok((code, output)) => Ok((code == 0, output)),
+                Ok(ran) => Ok((ran.code == 0, ran.all())),
                 Err(error) if error.code == "DeadlineExceeded" => {
                     Ok((false, format!("command {:?} timed out", command.join(" "))))
                 }

@@ -62,6 +62,7 @@ pub mod dns;
 pub mod ending;
 pub mod eviction;
 pub mod expansion;
+pub mod hooks;
 pub mod images;
 pub mod node_status;
 pub mod params;

@@ -24,6 +24,22 @@ use crate::node::cri::{
 use crate::object::quantity::Amount;
 use crate::object::{self, Pod};
 
+/// A command that was run in a container.
+pub(super) struct Ran {
+    /// 0: all went well.
+    pub code: i32,
+    output: String,
+    /// What it printed as errors.
+    pub errors: String,
+}
+
+impl Ran {
+    /// All that was printed.
+    pub fn all(&self) -> String {
+        format!("{}{}", self.output, self.errors)
+    }
+}
+
 impl Shared {
     /// One call. It is made here and now, so that whoever looks sees the line below that made it.
     #[track_caller]
@@ -117,10 +133,10 @@ impl Shared {
         let _ = self.cri(CriRequest::RemoveContainer { id: id.into() }).await;
     }
 
-    /// ExecSync: the exit code and all that was printed. A timeout of 0 seconds is none.
-    pub(super) async fn exec(&self, id: &str, command: &[String], timeout: i64) -> Result<(i32, String), RpcError> {
+    /// ExecSync. A timeout of 0 seconds is none.
+    pub(super) async fn exec(&self, id: &str, command: &[String], timeout: i64) -> Result<Ran, RpcError> {
         match self.cri(CriRequest::ExecSync { id: id.into(), command: command.to_vec(), timeout }).await? {
-            CriResponse::Exec { output, errors, exit_code } => Ok((exit_code, output + &errors)),
+            CriResponse::Exec { output, errors, exit_code } => Ok(Ran { code: exit_code, output, errors }),
             other => Err(unexpected(&other)),
         }
     }
@@ -231,6 +247,8 @@ fn container_config(
         mounts: mounts.filter_map(|mount| host_mount(pod, mount, volumes)).collect(),
         ports: container.ports.iter().flatten().map(port).collect(),
         memory_limit_bytes: limits.and_then(|l| l.get("memory")).map(|q| Amount::of(q).value()),
+        termination_message_path: container.termination_message_path.clone().unwrap_or_default(),
+        falls_back_to_logs: container.termination_message_policy.as_deref() == Some("FallbackToLogsOnError"),
     }
 }
 

@@ -86,11 +86,12 @@ impl Shared {
         tell(EventType::Normal, "Started", "Container started".into());
         let hook = container.lifecycle.as_ref().and_then(|l| l.post_start.as_ref());
         if let Some(hook) = hook
-            && !self.run_hook(pod, &container.name, &id, hook, 0).await
+            && let Err(why) = self.run_hook(pod, &container.name, &id, hook, 0).await
         {
             tell(EventType::Warning, "FailedPostStartHook", "PostStartHook failed".into());
-            self.kill_container(pod, &container.name, &id, "FailedPostStartHook", 2).await;
-            return Err(NotStarted::because("PostStartHookError", "PostStartHook failed"));
+            let grace = self.grace(pod.metadata.uid.as_deref().unwrap_or_default(), pod);
+            self.kill_container(pod, &container.name, &id, "FailedPostStartHook", grace).await;
+            return Err(NotStarted::because("PostStartHookError", why));
         }
         Ok(())
     }
@@ -267,7 +268,7 @@ pub fn field_path(name: &str, is_init: bool) -> String {
 }
 
 /// `format.Pod`: `web_default(6a1f…)`.
-fn pod_text(pod: &Pod) -> String {
+pub fn pod_text(pod: &Pod) -> String {
     let meta = &pod.metadata;
     let part = |field: &Option<String>| field.clone().unwrap_or_default();
     format!("{}_{}({})", part(&meta.name), part(&meta.namespace), part(&meta.uid))

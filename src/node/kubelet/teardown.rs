@@ -4,11 +4,10 @@
 //! (`pkg/kubelet/kuberuntime`). The object itself is removed by the status loop, once all this is done: the DELETE with
 //! grace 0 is the kubelet's word that nothing of the pod runs any more.
 
+use std::cell::Cell;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
-
-use k8s_openapi::api::core::v1::{LifecycleHandler, Probe};
 
 use super::Shared;
 use super::params::{GRACE_SECONDS, GRACE_SECONDS_MIN};
@@ -69,25 +68,7 @@ impl Shared {
     ) -> Result<(), RpcError> {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let grace = grace.unwrap_or_else(|| self.grace(uid, pod));
-        let began = self.hub.now();
-        let running = |c: &&RuntimeContainer| c.state == RunState::Running;
-        let sidecar = |c: &RuntimeContainer| sidecars(pod).any(|name| name == c.name);
-        let first = runtime.containers.iter().filter(running).filter(|c| !sidecar(c));
-        let stop = |c: &RuntimeContainer, grace: i64| {
-            let (me, pod, name, id) = (self.clone(), pod.clone(), c.name.clone(), c.id.clone());
-            async move {
-                let why = format!("Stopping container {name}");
-                me.kill_container(&pod, &name, &id, &why, grace).await;
-            }
-        };
-        join_all(first.map(|c| stop(c, grace)).collect()).await;
-        let names: Vec<String> = sidecars(pod).map(str::to_owned).collect();
-        for name in names.iter().rev() {
-            let spent = (self.hub.now() - began).as_secs() as i64;
-            for container in runtime.containers.iter().filter(running).filter(|c| c.name == *name) {
-                stop(container, (grace - spent).max(GRACE_SECONDS_MIN)).await;
-            }
-        }
+        self.stop_in_order(pod, runtime, grace).await;
         let mut failed = Ok(());
         for sandbox in &runtime.sandboxes {
             failed = failed.and(self.stop_sandbox(&sandbox.id).await);
@@ -100,8 +81,54 @@ impl Shared {
         failed
     }
 
+    /// Stops what runs side by side. Sidecars hear of it at the same time as the others, preStop hook included, but each is
+    /// stopped only when the others and the sidecars behind it have ended, or their time is over. Mirrors
+    /// `newTerminationOrdering`.
+    async fn stop_in_order(self: &Rc<Self>, pod: &Arc<Pod>, runtime: &RuntimePod, grace: i64) {
+        let running = || runtime.containers.iter().filter(|c| c.state == RunState::Running);
+        let own = running().filter(|c| !sidecars(pod).any(|name| name == c.name));
+        let own = own.map(|container| self.stop_after(None, pod, container, grace));
+        let mut ended = Box::pin(all(own.collect())) as Stop<'static>;
+        for name in sidecars(pod).collect::<Vec<_>>().into_iter().rev() {
+            for container in running().filter(|c| c.name == name) {
+                ended = self.stop_after(Some(ended), pod, container, grace);
+            }
+        }
+        ended.await;
+    }
+
+    /// Stops one container as soon as others have been stopped.
+    fn stop_after(
+        self: &Rc<Self>,
+        before: Option<Stop<'static>>,
+        pod: &Arc<Pod>,
+        container: &RuntimeContainer,
+        grace: i64,
+    ) -> Stop<'static> {
+        let (me, pod, name, id) = (self.clone(), pod.clone(), container.name.clone(), container.id.clone());
+        Box::pin(async move {
+            let why = format!("Stopping container {name}");
+            let Some(before) = before else { return me.kill_container(&pod, &name, &id, &why, grace).await };
+            let told = Cell::new((grace, me.hub.now()));
+            let tell = async {
+                let left = me.tell_and_prepare(&pod, &name, &id, &why, grace).await;
+                told.set((left, me.hub.now()));
+            };
+            all(vec![before, Box::pin(tell)]).await;
+            let (left, since) = told.get();
+            let waited = (me.hub.now() - since).as_secs() as i64;
+            me.stop_container(&id, (left - waited).max(GRACE_SECONDS_MIN)).await;
+        })
+    }
+
     /// One container: the Event, its preStop hook, SIGTERM, and SIGKILL when the grace is over.
     pub(super) async fn kill_container(self: &Rc<Self>, pod: &Arc<Pod>, name: &str, id: &str, why: &str, grace: i64) {
+        let left = self.tell_and_prepare(pod, name, id, why, grace).await;
+        self.stop_container(id, left.max(GRACE_SECONDS_MIN)).await;
+    }
+
+    /// The Event and the preStop hook. Says how many seconds are left.
+    async fn tell_and_prepare(self: &Rc<Self>, pod: &Arc<Pod>, name: &str, id: &str, why: &str, grace: i64) -> i64 {
         let init = pod.spec.iter().flat_map(|s| s.init_containers.iter().flatten()).any(|c| c.name == name);
         let field = field_path(name, init);
         self.recorder.event_at(&**pod, &field, EventType::Normal, "Killing", why);
@@ -110,36 +137,11 @@ impl Shared {
         let hook = { containers }.find(|c| c.name == name).and_then(|c| c.lifecycle.as_ref()?.pre_stop.clone());
         if let Some(hook) = hook
             && grace > 0
-            && !self.run_hook(pod, name, id, &hook, grace).await
+            && self.run_hook(pod, name, id, &hook, grace).await.is_err()
         {
             self.recorder.event_at(&**pod, &field, EventType::Warning, "FailedPreStopHook", "PreStopHook failed");
         }
-        let spent = (self.hub.now() - began).as_secs() as i64;
-        self.stop_container(id, (grace - spent).max(GRACE_SECONDS_MIN)).await;
-    }
-
-    /// Runs a lifecycle hook, for `limit` seconds at most (0: as long as it takes). A hook that is cut short has not
-    /// failed. Mirrors `pkg/kubelet/lifecycle/handlers.go`, which has forgotten how to open a TCP connection.
-    pub(super) async fn run_hook(&self, pod: &Pod, name: &str, id: &str, hook: &LifecycleHandler, limit: i64) -> bool {
-        if let Some(exec) = &hook.exec {
-            let command = exec.command.clone().unwrap_or_default();
-            return match self.exec(id, &command, limit).await {
-                Ok((code, _)) => code == 0,
-                Err(error) => error.code == "DeadlineExceeded",
-            };
-        }
-        if hook.http_get.is_some() {
-            let request = Probe { http_get: hook.http_get.clone(), ..Probe::default() };
-            // Any answer is one; a probe would ask for a good one.
-            return match self.call_probe(pod, name, id, &request).await {
-                Ok((success, output)) => success || output.starts_with("HTTP probe failed"),
-                Err(_) => false,
-            };
-        }
-        let Some(sleep) = &hook.sleep else { return false };
-        let seconds = if limit > 0 { sleep.seconds.min(limit) } else { sleep.seconds };
-        self.hub.sleep(Duration::from_secs(seconds.max(0) as u64)).await;
-        true
+        grace - (self.hub.now() - began).as_secs() as i64
     }
 
     /// The grace period of a pod that is stopped now.
@@ -213,6 +215,13 @@ impl Shared {
             });
         }
     }
+}
+
+/// Something is being stopped.
+type Stop<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+async fn all(stops: Vec<Stop<'_>>) {
+    join_all(stops).await;
 }
 
 /// Names of the pod's sidecars, in the order of the spec.
