@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::engine::{CallId, Memory};
 use crate::node::cri::{ContainerConfig, ContainerState, ContainerStatus, Image, PodSandboxStatus};
-use crate::node::disk::Tree;
+use crate::node::disk::{Contents, Tree};
 use crate::object::Shared;
 use crate::object::time::Instant;
 
@@ -46,6 +46,22 @@ pub struct Log {
 /// Mirrors the kubelet's `containerLogMaxSize`, 10Mi. A longer file is put aside, and `kubectl logs` shows the one that was
 /// begun then; here the old one is gone.
 const LOG_MAX: usize = 10 << 20;
+
+/// `MaxContainerTerminationMessageLength`.
+const MESSAGE_MAX: usize = 4096;
+/// `MaxContainerTerminationMessageLogLength`.
+const LOG_MESSAGE_MAX: usize = 2048;
+/// `MaxContainerTerminationMessageLogLines`.
+const LOG_MESSAGE_LINES_MAX: usize = 80;
+
+/// The last so many bytes of a text, or a little less.
+fn end_of(text: &str, at_most: usize) -> &str {
+    let mut from = text.len().saturating_sub(at_most);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    &text[from..]
+}
 
 /// What stands before each line in the file: its time, its stream and a flag.
 const LINE_HEAD: usize = "2006-01-02T15:04:05.000000000Z stdout F \n".len();
@@ -163,7 +179,26 @@ impl State {
             let mut journal = self.journal.borrow_mut();
             journal.entry(key).or_default().lines.retain(|(at, _)| *at <= now);
         }
+        let last_words = self.last_words(id, code);
+        if let Some(container) = self.containers.get_mut(id).filter(|_| !last_words.is_empty()) {
+            container.status.message = last_words;
+        }
         true
+    }
+
+    /// What a container that has just ended leaves as its message. Mirrors `getTerminationMessage`.
+    fn last_words(&self, id: &str, code: i32) -> String {
+        let Some(container) = self.containers.get(id) else { return String::new() };
+        let said = container.layer.read(&container.config.termination_message_path).unwrap_or_default();
+        if !said.is_empty() || code == 0 || !container.config.falls_back_to_logs {
+            return end_of(&said, MESSAGE_MAX).to_owned();
+        }
+        let Some(key) = self.journal_key(id) else { return String::new() };
+        let journal = self.journal.borrow();
+        let lines = journal.get(&key).map_or(&[][..], |log| &log.lines);
+        let last = &lines[lines.len().saturating_sub(LOG_MESSAGE_LINES_MAX)..];
+        let printed: String = last.iter().map(|(_, line)| format!("{line}\n")).collect();
+        end_of(&printed, LOG_MESSAGE_MAX).to_owned()
     }
 
     /// A container begins to print these lines, with their times.
