@@ -455,11 +455,7 @@ impl Inner {
                 self.hub.sleep(after).await;
                 self.ended(id, code, if code == 0 { "Completed" } else { "Error" });
             }
-            None if self.terminate(id, timeout).await => {}
-            None => {
-                self.hub.sleep(timeout).await;
-                self.ended(id, SIGKILLED, "Error");
-            }
+            None => self.terminate(id, timeout).await,
         }
         Ok(CriResponse::Done)
     }

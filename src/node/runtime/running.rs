@@ -118,27 +118,35 @@ impl Inner {
         Ran { code: 0, ..self.of_process(place, command) }
     }
 
-    /// SIGTERM for a shell that minds it; it has so long to end. False: it does not mind.
-    pub(super) async fn terminate(self: &Rc<Self>, id: &str, timeout: Duration) -> bool {
+    /// SIGTERM for a process that may mind it, or not; it has so long to end. Whatever ends it ends the wait.
+    pub(super) async fn terminate(self: &Rc<Self>, id: &str, timeout: Duration) {
+        let park = self.hub.park("the end of a process");
         let shell = {
             let mut state = self.state.borrow_mut();
-            let Some(container) = state.containers.get_mut(id) else { return false };
+            let Some(container) = state.containers.get_mut(id) else { return };
+            container.stopped_by.push(park.call());
             container.shell.take_if(|shell| shell.minds_signals())
         };
-        let Some(mut shell) = shell else { return false };
-        let park = self.hub.park("the end of a process");
-        self.hub.wake_background(self.actor, KILL, id, timeout);
+        match shell {
+            // Its trap is its own business, and may take it to its end.
+            Some(shell) => {
+                self.hub.wake_background(self.actor, KILL, id, timeout);
+                self.signal(id, shell);
+            }
+            None => self.hub.wake(self.actor, KILL, id, timeout),
+        }
+        park.await;
+    }
+
+    fn signal(self: &Rc<Self>, id: &str, mut shell: Shell) {
         let at_once = shell.signal();
         if let Some(container) = self.state.borrow_mut().containers.get_mut(id) {
-            container.stopped_by.push(park.call());
             container.shell = Some(shell);
         }
         if at_once {
             let key = self.state.borrow().containers.get(id).map(|c| format!("{id} {}", c.waits)).unwrap_or_default();
             self.wakes(&key);
         }
-        park.await;
-        true
     }
 
     /// It had its time.
