@@ -3,7 +3,7 @@
 //! Mirrors `k8s.io/kubernetes/pkg/api/v1/pod/util.go`.
 
 use k8s_openapi::Resource as _;
-use k8s_openapi::api::core::v1::{self as core, ContainerPort, PodCondition, PodSpec, PodStatus};
+use k8s_openapi::api::core::v1::{self as core, Container, ContainerPort, PodCondition, PodSpec, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -120,6 +120,22 @@ pub fn container_port(pod: &Pod, name: &str, protocol: &str) -> Option<i32> {
         there.name.as_deref() == Some(name) && there.protocol.as_deref().unwrap_or("TCP") == protocol
     };
     declared.into_iter().find(same).map(|there| there.container_port)
+}
+
+/// Whether a container that has ended is started again: its own rules for exit codes come first, then its own policy, then
+/// that of the Pod. Mirrors `ContainerShouldRestart`.
+pub fn is_restarted(of_pod: Option<&str>, container: &Container, exit_code: i32) -> bool {
+    let by_rule = container.restart_policy_rules.iter().flatten().find_map(|rule| {
+        let codes = rule.exit_codes.as_ref()?;
+        let listed = codes.values.as_deref().unwrap_or_default().contains(&exit_code);
+        let matches = if codes.operator == "NotIn" { !listed } else { listed };
+        matches.then(|| rule.action == "Restart" || rule.action == "RestartAllContainers")
+    });
+    by_rule.unwrap_or_else(|| match container.restart_policy.as_deref().or(of_pod).unwrap_or("Always") {
+        "Never" => false,
+        "OnFailure" => exit_code != 0,
+        _ => true,
+    })
 }
 
 /// The Pod's Ready condition. Mirrors `podutil.GetPodReadyCondition`.

@@ -12,6 +12,7 @@ use super::field::{Json, Literal, Path, Problems, Shown};
 use super::names::check_ip;
 use super::pod::{Owner, SPEC, pod_spec};
 use crate::object::Pod;
+use crate::object::pod::is_restarted;
 use crate::object::selector::names::check_subdomain;
 
 const STATUS: Path = Path::new("status");
@@ -226,30 +227,25 @@ pub fn pod_status(problems: &mut Problems, new: &Pod, old: &Pod) {
     ];
     for (name, new, old, containers) in statuses {
         let (new, old) = (new.as_deref().unwrap_or_default(), old.as_deref().unwrap_or_default());
-        stays_ended(problems, &STATUS.child(name), new, old, |name| {
+        let policy = spec.restart_policy.as_deref();
+        stays_ended(problems, &STATUS.child(name), new, old, |name, code| {
             let own = containers.iter().find(|container| container.name == name);
-            let own = own.and_then(|container| container.restart_policy.as_deref());
-            own.or(spec.restart_policy.as_deref()).unwrap_or("Always")
+            policy == Some("Always") || own.is_some_and(|container| is_restarted(policy, container, code))
         });
     }
 }
 
 /// A container that ended, and is not to be started again, stays ended. Mirrors `ValidateContainerStateTransition`.
-fn stays_ended<'a>(
+fn stays_ended(
     problems: &mut Problems,
     path: &Path,
     new: &[ContainerStatus],
     old: &[ContainerStatus],
-    policy_of: impl Fn(&str) -> &'a str,
+    restarts: impl Fn(&str, i32) -> bool,
 ) {
     for before in old {
         let Some(ended) = before.state.as_ref().and_then(|state| state.terminated.as_ref()) else { continue };
-        let restarts = match policy_of(&before.name) {
-            "Always" => true,
-            "OnFailure" => ended.exit_code != 0,
-            _ => false,
-        };
-        if restarts {
+        if restarts(&before.name, ended.exit_code) {
             continue;
         }
         for (i, after) in new.iter().enumerate() {

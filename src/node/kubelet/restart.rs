@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::Container;
 
 use super::runtime_pod::{RunState, RuntimePod};
 use crate::object::Pod;
+use crate::object::pod::is_restarted;
 
 /// A run of a container that has ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,25 +43,7 @@ pub fn should_start(pod: &Pod, container: &Container, runtime: &RuntimePod) -> b
 
 /// Whether this container is started again after it ended with `exit_code`.
 pub fn restarts_after(pod: &Pod, container: &Container, exit_code: i32) -> bool {
-    if let Some(action) = rule_action(container, exit_code) {
-        return action;
-    }
-    let pod_policy = pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref()).unwrap_or("Always");
-    match container.restart_policy.as_deref().unwrap_or(pod_policy) {
-        "Never" => false,
-        "OnFailure" => exit_code != 0,
-        _ => true,
-    }
-}
-
-/// The first rule that speaks about `exit_code` (`podutil.FindMatchingContainerRestartRule`).
-fn rule_action(container: &Container, exit_code: i32) -> Option<bool> {
-    container.restart_policy_rules.iter().flatten().find_map(|rule| {
-        let codes = rule.exit_codes.as_ref()?;
-        let listed = codes.values.as_deref().unwrap_or_default().contains(&exit_code);
-        let matches = if codes.operator == "NotIn" { !listed } else { listed };
-        matches.then(|| rule.action == "Restart" || rule.action == "RestartAllContainers")
-    })
+    is_restarted(pod.spec.as_deref().and_then(|spec| spec.restart_policy.as_deref()), container, exit_code)
 }
 
 /// An init container that runs beside the others: a sidecar (`podutil.IsRestartableInitContainer`).

@@ -6,6 +6,7 @@
 use k8s_openapi::api::core::v1::{ContainerStatus, PodSpec};
 
 use super::super::restart::is_sidecar;
+use crate::object::pod::is_restarted;
 
 /// Nothing has run yet, or something still waits.
 pub const PENDING: &str = "Pending";
@@ -80,10 +81,10 @@ fn count_init(spec: &PodSpec, statuses: &[&ContainerStatus]) -> InitCount {
                 count.sidecars_unknown += 1;
             }
             (Some(Seen::Stopped(0) | Seen::WaitingAgain(0)), false) => {}
-            (Some(Seen::Stopped(_) | Seen::WaitingAgain(_)), false) => {
-                let policy = container.restart_policy.as_deref().or(spec.restart_policy.as_deref());
-                count.fatal += usize::from(policy == Some("Never"));
-                count.pending += usize::from(policy != Some("Never"));
+            (Some(Seen::Stopped(code) | Seen::WaitingAgain(code)), false) => {
+                let restarts = is_restarted(spec.restart_policy.as_deref(), container, code);
+                count.fatal += usize::from(!restarts);
+                count.pending += usize::from(restarts);
             }
             (_, false) => count.pending += 1,
         }
@@ -107,11 +108,11 @@ struct Count {
 fn count_containers(spec: &PodSpec, statuses: &[&ContainerStatus]) -> Count {
     let mut count = Count::default();
     for container in &spec.containers {
-        let policy = container.restart_policy.as_deref().or(spec.restart_policy.as_deref()).unwrap_or("Always");
+        let policy = spec.restart_policy.as_deref();
         let mut stop = |code: i32| {
             count.stopped += 1;
             count.any_started = true;
-            count.restartable += usize::from(policy == "Always" || (policy == "OnFailure" && code != 0));
+            count.restartable += usize::from(is_restarted(policy, container, code));
         };
         match statuses.iter().find(|s| s.name == container.name).map(|s| seen(s)) {
             Some(Seen::Running) => {

@@ -91,6 +91,21 @@ fn phases_follow_the_restart_policy() {
 }
 
 #[test]
+fn rules_for_exit_codes_come_before_the_policy() {
+    let mut pod = pod(&["a"]);
+    let rule: k8s_openapi::api::core::v1::ContainerRestartRule =
+        serde_json::from_str(r#"{"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}"#).unwrap();
+    let spec = pod.spec.as_mut().unwrap();
+    spec.restart_policy = Some("Never".into());
+    spec.containers[0].restart_policy_rules = Some(vec![rule]);
+    for (code, phase) in [(42, "Running"), (1, "Failed"), (0, "Succeeded")] {
+        let runtime = sandboxed(vec![exited("a", code)]);
+        let made = status(&pod, &runtime, &PodStatus::default(), &Reasons::new(), false);
+        assert_eq!(made.phase.as_deref(), Some(phase), "{code}");
+    }
+}
+
+#[test]
 fn a_pod_that_was_active_for_too_long_has_failed_and_stays_so() {
     let pod = pod(&["work"]);
     let generate = |containers: Vec<RuntimeContainer>, old: &PodStatus, terminal: bool| {
@@ -141,6 +156,26 @@ fn a_terminal_phase_waits_until_nothing_can_run() {
 }
 
 #[test]
+fn a_condition_that_others_add_is_nothing_to_put_right() {
+    let mut pod = pod(&["web"]);
+    let now = Instant(5_000_000_000);
+    let mut made = status(&pod, &sandboxed(vec![running("web")]), &PodStatus::default(), &Reasons::new(), false);
+    merge::stamp(&mut made, &PodStatus::default(), now);
+    let mut held = made.clone();
+    let gate = k8s_openapi::api::core::v1::PodCondition { type_: "example.com/gate".into(), ..Default::default() };
+    held.conditions.get_or_insert_default().push(gate);
+    let says_as_much = |pod: &Pod| {
+        let merged = merge::merge(pod, &made.clone().into(), true, now);
+        merge::says_as_much(pod.status.as_deref(), &merged)
+    };
+    pod.status = Some(held.clone().into());
+    assert!(says_as_much(&pod));
+    held.conditions.get_or_insert_default()[2].status = "False".into();
+    pod.status = Some(held.into());
+    assert!(!says_as_much(&pod), "Ready is the kubelet's own");
+}
+
+#[test]
 fn a_pod_deleted_before_it_ran_ends_as_failed_with_137() {
     let mut pod = pod(&["web"]);
     pod.metadata.deletion_timestamp = Some(Instant(0).time());
@@ -151,6 +186,9 @@ fn a_pod_deleted_before_it_ran_ends_as_failed_with_137() {
     assert_eq!(made.phase.as_deref(), Some("Pending"));
     merge::finish(&pod, &mut made);
     assert_eq!(made.phase.as_deref(), Some("Failed"));
+    let written = merge::merge(&pod, &made.clone().into(), false, Instant(0));
+    let reason = written.conditions.as_ref().unwrap()[2].reason.as_deref();
+    assert_eq!(reason, Some("ContainersNotReady"), "it was not ready before, and nothing more is said of it");
     let end = made.container_statuses.unwrap()[0].state.clone().unwrap().terminated.unwrap();
     assert_eq!((end.exit_code, end.reason.as_deref()), (137, Some("ContainerStatusUnknown")));
 }
