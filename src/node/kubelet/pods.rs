@@ -91,19 +91,17 @@ impl Shared {
         admission::admit(&node, others, pod)
     }
 
-    /// `rejectPod`: the pod fails without ever having started.
+    /// `rejectPod`: the pod fails without ever having started, and no condition says anything of it.
     fn reject(self: &Rc<Self>, pod: &Pod, rejection: Rejection) {
         self.recorder.event(pod, EventType::Warning, &rejection.reason, rejection.message.clone());
-        let mut status = PodStatus {
+        let status = PodStatus {
             phase: Some(phase::FAILED.into()),
             reason: Some(rejection.reason),
             message: Some(format!("Pod was rejected: {}", rejection.message)),
+            qos_class: pod.status.as_ref().and_then(|held| held.qos_class.clone()),
             observed_generation: pod.metadata.generation,
             ..PodStatus::default()
         };
-        let held = pod.status.as_ref();
-        status.conditions = held.and_then(|s| s.conditions.clone());
-        status.qos_class = held.and_then(|s| s.qos_class.clone());
         self.set_status(pod, status);
     }
 

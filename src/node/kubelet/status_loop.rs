@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::PodStatus;
 
 use super::params::STATUS_SYNC_PERIOD;
 use super::status::manager::{Write, may_delete};
-use super::status::merge::merge;
+use super::status::merge::{merge, says_as_much};
 use super::workers::Stage;
 use super::{STATUS, Shared};
 use crate::apiserver::request::{DeleteOptions, Patch, StatusPatch};
@@ -43,7 +43,7 @@ impl Shared {
     pub(super) fn reconcile_status(self: &Rc<Self>, uid: &str, pod: &Pod, may_run: bool) {
         let mut state = self.state.borrow_mut();
         let Some(ours) = state.status.written_status(uid) else { return };
-        if pod.status.as_ref() == Some(&merge(pod, ours, may_run, self.hub.now())) {
+        if says_as_much(pod.status.as_deref(), &merge(pod, ours, may_run, self.hub.now())) {
             return;
         }
         state.status.touch(uid);

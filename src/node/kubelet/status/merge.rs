@@ -26,7 +26,7 @@ pub fn stamp(status: &mut PodStatus, old: &PodStatus, now: Instant) {
 
 /// What to write, given what the API server holds. Three rules:
 /// conditions that others own are theirs; a pod does not become Succeeded or Failed while a container may still
-/// run; and once it has, it is not ready.
+/// run; and once it has, it is no longer ready.
 pub fn merge(pod: &Pod, new: &Shared<PodStatus>, may_run: bool, now: Instant) -> Shared<PodStatus> {
     let empty = PodStatus::default();
     let held = pod.status.as_deref().unwrap_or(&empty);
@@ -45,9 +45,23 @@ pub fn merge(pod: &Pod, new: &Shared<PodStatus>, may_run: bool, now: Instant) ->
     }
     if merged.phase.as_deref().is_some_and(is_final) {
         tell_why_ended(new, &mut merged);
-        not_ready(pod, &mut merged, now);
+        let is_ready = |c: &PodCondition| matches!(c.type_.as_str(), READY | CONTAINERS_READY) && c.status == "True";
+        if merged.conditions.iter().flatten().any(is_ready) {
+            not_ready(pod, &mut merged, now);
+        }
     }
     merged
+}
+
+/// Whether a status says what the kubelet would write. Others may have added conditions, in whatever place. Mirrors
+/// `isPodStatusByKubeletEqual`.
+pub fn says_as_much(held: Option<&PodStatus>, merged: &PodStatus) -> bool {
+    let Some(held) = held else { return false };
+    if held == merged {
+        return true;
+    }
+    let bare = |status: &PodStatus| PodStatus { conditions: None, ..status.clone() };
+    conditions_of(held, true) == conditions_of(merged, true) && bare(held) == bare(merged)
 }
 
 /// The kubelet's own conditions, or those of others.
