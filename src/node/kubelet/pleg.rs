@@ -76,6 +76,13 @@ impl Pleg {
         self.records.keys().cloned().collect()
     }
 
+    /// A container has been removed.
+    pub fn forget_container(&mut self, uid: &str, id: &str) {
+        if let Some(record) = self.records.get_mut(uid) {
+            record.remove(id);
+        }
+    }
+
     /// Nothing of the pod is left in the runtime.
     pub fn forget(&mut self, uid: &str) {
         self.records.remove(uid);
@@ -139,7 +146,7 @@ impl Shared {
     }
 
     /// The relist of one pod, right after a sync that did something.
-    pub(super) async fn relist_pod(&self, uid: &str) {
+    pub(super) async fn relist_pod(self: &Rc<Self>, uid: &str) {
         if let Ok(mut list) = self.list_runtime(Some(uid)).await {
             let record = list.remove(uid).unwrap_or_default();
             self.state.borrow_mut().pleg.take_pod(uid, record);
@@ -148,11 +155,25 @@ impl Shared {
     }
 
     /// Reads a pod's newest sandbox and all its containers, and keeps the picture (`updateCache`).
-    pub(super) async fn look_at(&self, uid: &str) {
+    pub(super) async fn look_at(self: &Rc<Self>, uid: &str) {
         let record = self.state.borrow().pleg.record(uid);
         let pod = self.read_runtime_pod(&record).await;
         if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid) {
             worker.runtime = Rc::new(RuntimePod { seen_at: self.hub.now(), ..pod });
+            let (me, uid, old) = (self.clone(), uid.to_owned(), worker.runtime.superseded());
+            if !old.is_empty() {
+                let label = format!("kubelet {} container deletor", self.config.name);
+                self.hub.spawn(self.actor, label, async move { me.remove_superseded(&uid, &old).await });
+            }
+        }
+    }
+
+    /// Of the ends of a container only the last is kept (`cleanUpContainersInPod`). That the others are gone is no news, and
+    /// the picture keeps them until the next look: the status made from it tells of the last two.
+    async fn remove_superseded(self: Rc<Self>, uid: &str, old: &[String]) {
+        for id in old {
+            self.remove_container(id).await;
+            self.state.borrow_mut().pleg.forget_container(uid, id);
         }
     }
 }

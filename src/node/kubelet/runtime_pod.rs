@@ -83,6 +83,13 @@ impl RuntimePod {
         self.containers.iter().find(|c| c.name == name)
     }
 
+    /// The dead containers that another of the same name has died after.
+    pub fn superseded(&self) -> Vec<String> {
+        let dead = || self.containers.iter().filter(|c| c.state == RunState::Exited);
+        let newest = |dead_one: &&RuntimeContainer| dead().find(|c| c.name == dead_one.name).map(|c| &c.id);
+        dead().filter(|c| newest(c) != Some(&c.id)).map(|c| c.id.clone()).collect()
+    }
+
     /// Whether any container still runs.
     pub fn any_running(&self) -> bool {
         self.containers.iter().any(|c| c.state == RunState::Running)
