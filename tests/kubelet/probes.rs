@@ -10,12 +10,17 @@ use kubestep::object::{Kind, Object};
 
 /// Runs a scenario with one Pod, `web`. `container` are the lines of its container below its name.
 fn run(image: &str, container: &str, grace: u32, timeline: &[&str]) -> Cluster {
+    run_with(|pod| pod, image, container, grace, timeline)
+}
+
+/// The same with another Pod.
+fn run_with(change: impl Fn(String) -> String, image: &str, container: &str, grace: u32, timeline: &[&str]) -> Cluster {
     let pod = format!(
         "apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec:\n  terminationGracePeriodSeconds: {grace}\n  \
          containers:\n  - name: web\n    {}\n",
         container.trim().replace('\n', "\n    ")
     );
-    let indented = pod.replace('\n', "\n    ");
+    let indented = change(pod).replace('\n', "\n    ");
     let mut lines = vec!["kubectl apply -f web.yaml"];
     lines.extend(timeline);
     let lines: String = lines.iter().map(|line| format!("- {line}\n")).collect();
@@ -145,12 +150,50 @@ fn a_hook_that_fails_is_told() {
     let told_of = told(&cluster);
     assert!(told_of.iter().any(|line| line.starts_with("FailedPostStartHook: PostStartHook failed")), "{told_of:?}");
     assert!(told_of.iter().any(|line| line.starts_with("Killing: FailedPostStartHook")), "{told_of:?}");
+    let pod = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", "web").expect("the pod").to_json();
+    let uid = pod["metadata"]["uid"].as_str().unwrap_or_default();
+    let want = format!(
+        "Exec lifecycle hook ([sh -c exit 1]) for Container \"web\" in Pod \"web_default({uid})\" failed - error: \
+         command 'sh -c exit 1' exited with 1: , message: \"\""
+    );
+    let waiting = &pod["status"]["containerStatuses"][0]["state"]["waiting"];
+    assert_eq!((waiting["reason"].as_str(), waiting["message"].as_str()), (Some("PostStartHookError"), Some(&*want)));
     let container = "image: app:1\nports: [{containerPort: 80}]\nlifecycle: {preStop: {httpGet: {port: 80}}}";
     let cluster = run("readyAfter: 900", container, 5, &["sleep 3", "kubectl delete pod web"]);
     let want = ["Killing: Stopping container web x1", "FailedPreStopHook: PreStopHook failed x1"];
     let mut told_of = told(&cluster);
     told_of.sort_by_key(|line| !line.starts_with("Killing"));
     assert_eq!(told_of, want);
+}
+
+/// The sidecar's hook runs while the others are being stopped; it is stopped itself when they have ended.
+#[test]
+fn a_sidecar_is_stopped_last_but_hears_of_it_with_the_others() {
+    let container = "image: app:1\n\
+        ports: [{containerPort: 80}]\n\
+        lifecycle: {preStop: {sleep: {seconds: 5}}}";
+    let sidecar = "\n  initContainers:\n  - name: proxy\n    image: app:1\n    restartPolicy: Always\n    \
+        lifecycle: {preStop: {sleep: {seconds: 4}}}\n  containers:";
+    let lines = ["sleep 5", "kubectl delete pod web"];
+    let cluster = run_with(|pod| pod.replace("\n  containers:", sidecar), "", container, 30, &lines);
+    let killed: Vec<String> = told(&cluster).into_iter().filter(|line| line.starts_with("Killing")).collect();
+    assert_eq!(killed, ["Killing: Stopping container proxy x1", "Killing: Stopping container web x1"]);
+    let gone = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", "web").is_none();
+    assert!(gone && cluster.engine.now().0 < 20_000_000_000, "five seconds and not nine: {:?}", cluster.engine.now());
+}
+
+#[test]
+fn missing_credentials_are_told_and_another_image_restarts_the_container() {
+    let secrets = "\n  imagePullSecrets: [{name: one}, {name: two}]\n  restartPolicy: Never\n  containers:";
+    let lines = ["sleep 5", "kubectl set image pod/web web=app:2", "sleep 5"];
+    let cluster = run_with(|pod| pod.replace("\n  containers:", secrets), "", "image: app:1", 5, &lines);
+    let told_of = told(&cluster);
+    let missing = "FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (one, two); \
+                   attempting to pull the image may not succeed. x";
+    assert!(told_of.iter().any(|line| line.starts_with(missing)), "{told_of:?}");
+    let killed = "Killing: Container web definition changed, will be restarted x1";
+    assert!(told_of.iter().any(|line| line == killed), "{told_of:?}");
+    assert_eq!(restarts(&cluster), 1);
 }
 
 /// What a preStop hook takes is taken from the grace period; a hook that outlasts it is cut short.

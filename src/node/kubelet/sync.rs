@@ -43,6 +43,7 @@ impl Shared {
         if self.cancelled(uid) {
             return End::Done;
         }
+        self.tell_missing_pull_secrets(&pod);
         self.add_probes(uid, &pod);
         let Some((runtime, actions)) = self.compute_actions(uid, &pod) else { return End::Done };
         if actions.is_empty() {

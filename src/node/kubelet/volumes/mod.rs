@@ -300,6 +300,20 @@ impl Shared {
         variables::of_container(pod, container, &services, &self.config.capacity, &object)
     }
 
+    /// The credentials for registries that the pod names; here no registry asks for any. Mirrors `getPullSecretsForPod`.
+    pub(super) fn tell_missing_pull_secrets(&self, pod: &Pod) {
+        let missing = |source: &sources::Source| matches!(self.find_object(pod, source.kind, source.name), Ok(None));
+        let secrets = pod.spec.iter().flat_map(|spec| sources::of_pulls(spec));
+        let names: Vec<&str> = secrets.filter(missing).map(|source| source.name).collect();
+        if !names.is_empty() {
+            let names = names.join(", ");
+            let message = format!(
+                "Unable to retrieve some image pull secrets ({names}); attempting to pull the image may not succeed."
+            );
+            self.recorder.event(pod, EventType::Warning, "FailedToRetrieveImagePullSecret", message);
+        }
+    }
+
     /// A ConfigMap or Secret of the pod's namespace, as its watch has it.
     fn find_object(&self, pod: &Pod, kind: Kind, name: &str) -> Result<Option<Object>, String> {
         let key = Key::new(pod.metadata.namespace.as_deref().unwrap_or_default(), name);
@@ -319,7 +333,8 @@ impl Shared {
         let Some(spec) = &pod.spec else { return };
         let volumes = volumes_of(pod).iter().flat_map(sources::of_volume);
         let containers = spec.init_containers.iter().flatten().chain(&spec.containers);
-        for source in volumes.chain(containers.flat_map(sources::of_variables)) {
+        let variables = containers.flat_map(sources::of_variables);
+        for source in volumes.chain(variables).chain(sources::of_pulls(spec)) {
             let key = Key::new(namespace, source.name);
             let mut state = self.state.borrow_mut();
             state.objects.entry((source.kind, key)).or_insert_with(|| {

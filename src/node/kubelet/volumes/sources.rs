@@ -1,6 +1,6 @@
 //! Which ConfigMaps and Secrets a Pod takes content from.
 
-use k8s_openapi::api::core::v1::{ConfigMap, Container, Secret, Volume};
+use k8s_openapi::api::core::v1::{ConfigMap, Container, PodSpec, Secret, Volume};
 
 use crate::object::{Kind, Object, Resource};
 
@@ -54,6 +54,12 @@ pub fn of_variables(container: &Container) -> Vec<Source<'_>> {
         sources.extend(secret.map(|r| source(Kind::Secret, r.name.as_str(), r.optional)));
     }
     sources
+}
+
+/// The Secrets with credentials for registries.
+pub fn of_pulls(spec: &PodSpec) -> impl Iterator<Item = Source<'_>> {
+    let names = spec.image_pull_secrets.iter().flatten().map(|secret| secret.name.as_str());
+    names.filter(|name| !name.is_empty()).map(|name| Source { kind: Kind::Secret, name, optional: true })
 }
 
 /// The texts in a ConfigMap or Secret, by key. Bytes that are no text show as they can.
