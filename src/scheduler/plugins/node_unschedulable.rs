@@ -1,6 +1,8 @@
 //! NodeUnschedulable: no new pods on a cordoned node. Mirrors `plugins/nodeunschedulable/node_unschedulable.go`.
 
-use k8s_openapi::api::core::v1::Taint;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Node, Taint};
 
 use super::taint_toleration::{tolerates, tolerations};
 use crate::scheduler::events::{ClusterEvent, EventKind};
@@ -24,12 +26,11 @@ impl Plugin for NodeUnschedulable {
         &[EventKind::NodeAdd, EventKind::NodeUpdateTaint, EventKind::PodUpdateToleration]
     }
 
+    /// Worth a try when a node is there that was not, or that was cordoned and is no longer.
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent, _snapshot: &Snapshot) -> Hint {
+        let open = |node: &Arc<Node>| node.spec.as_ref().and_then(|spec| spec.unschedulable) != Some(true);
         match event.new_node() {
-            Some(node) => {
-                let cordoned = node.spec.as_ref().and_then(|spec| spec.unschedulable).unwrap_or(false);
-                Hint::queue_if(!cordoned || tolerates_cordon(pod))
-            }
+            Some(node) => Hint::queue_if(open(node) && !event.old_node().is_some_and(open)),
             None => Hint::queue_if(event.is_about(&pod.key) && tolerates_cordon(pod)),
         }
     }
@@ -56,8 +57,27 @@ fn tolerates_cordon(pod: &PodInfo) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::Object;
     use crate::scheduler::plugins::testing::filter_reasons;
-    use crate::scheduler::testing::{node, pod, snapshot};
+    use crate::scheduler::testing::{info, node, pod, snapshot};
+
+    #[test]
+    fn only_a_node_that_opens_is_worth_a_try() {
+        let (open, shut) = ("", "{spec: {unschedulable: true}}");
+        for (old, new, expected) in [
+            (None, open, Hint::Queue),
+            (None, shut, Hint::QueueSkip),
+            (Some(shut), open, Hint::Queue),
+            (Some(open), open, Hint::QueueSkip),
+            (Some(open), shut, Hint::QueueSkip),
+        ] {
+            let object = |yaml: &str| Object::Node(Arc::new(node("n", yaml)));
+            let kind = EventKind::NodeUpdateTaint;
+            let event = ClusterEvent { kind, old: old.map(object), new: Some(object(new)) };
+            let hint = NodeUnschedulable.hint(&info(pod("p", "")), &event, &Snapshot::default());
+            assert_eq!(hint, expected, "{old:?} to {new}");
+        }
+    }
 
     #[test]
     fn a_cordoned_node_takes_only_pods_that_tolerate_it() {
