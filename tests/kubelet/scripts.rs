@@ -212,6 +212,56 @@ fn a_trap_ends_a_container_in_time() {
     }
 }
 
+/// What ends a process ends the wait for it: its own end, or a second deletion that has less patience.
+#[test]
+fn a_stop_waits_no_longer_than_the_process_is_there() {
+    for (script, hurry, after) in [("sleep 10; exit 0", false, 14), ("sleep 1000", true, 8)] {
+        let mut cluster = applied(&pod(script));
+        let mut lines = vec!["kubectl delete pod web-1 --wait=false".to_owned()];
+        if hurry {
+            lines.push("kubectl delete pod web-1 --grace-period=1 --wait=false".to_owned());
+        }
+        cluster.type_lines(lines);
+        pass(&mut cluster, after);
+        assert_eq!(said(&mut cluster, "kubectl get pod web-1 --ignore-not-found"), "", "{script}");
+    }
+}
+
+/// A container says why it ended in a file, or else in the last lines of its log if it is to.
+#[test]
+fn a_container_leaves_its_last_words() {
+    let logs = "image: nginx:1.27\n    terminationMessagePolicy: FallbackToLogsOnError\n";
+    let elsewhere = "image: nginx:1.27\n    terminationMessagePath: /tmp/why\n";
+    for (script, image, words) in [
+        ("echo first; echo boom > /dev/termination-log; exit 7", "", "boom\n"),
+        ("echo first; exit 7", "", ""),
+        ("echo first; echo second; exit 7", logs, "first\nsecond\n"),
+        ("echo first; exit 0", logs, ""),
+        ("echo first; echo boom > /dev/termination-log; exit 7", logs, "boom\n"),
+        ("echo boom > /tmp/why; exit 0", elsewhere, "boom\n"),
+    ] {
+        let pod = pod(script);
+        let pod = if image.is_empty() { pod } else { pod.replace("image: nginx:1.27\n", image) };
+        let mut cluster = applied(&pod);
+        let path = "jsonpath='{.status.containerStatuses[0].state.terminated.message}'";
+        let message = said(&mut cluster, &format!("kubectl get pod web-1 -o {path}"));
+        assert_eq!(message, words.trim_end(), "{script}");
+    }
+}
+
+/// A rule for an exit code comes before the policy, and the API server lets the container run again.
+#[test]
+fn a_rule_starts_a_container_again() {
+    let rule = "  - name: main\n    restartPolicy: Never\n    restartPolicyRules: [{action: Restart, exitCodes: \
+                {operator: In, values: [42]}}]\n";
+    let mut cluster = applied(&pod("sleep 1; exit 42").replace("  - name: main\n", rule));
+    pass(&mut cluster, 25);
+    let restarts =
+        said(&mut cluster, "kubectl get pod web-1 -o jsonpath='{.status.containerStatuses[0].restartCount}'");
+    assert!(restarts.parse::<u32>().is_ok_and(|restarts| restarts >= 2), "{restarts}");
+    assert_eq!(said(&mut cluster, "kubectl get pod web-1 -o jsonpath='{.status.phase}'"), "Running");
+}
+
 /// What a script starts beside itself serves from then on.
 #[test]
 fn a_server_may_run_beside_its_script() {
