@@ -292,8 +292,8 @@ fn a_failed_liveness_probe_restarts_the_container() {
         "patch events",
         "event Killing",
         "event Pulled",
-        "get pods default/web",
         "patch events",
+        "get pods default/web",
         "patch Running TTTTT running gen=1",
         "patch events",
     ];

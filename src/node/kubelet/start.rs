@@ -74,6 +74,8 @@ impl Shared {
             Ok(envs) => envs,
             Err(message) => return Err(failed("CreateContainerConfigError", message)),
         };
+        // As whom does the process run, if the pod does not say? Here everybody is the same.
+        let _ = self.image_size(container.image.as_deref().unwrap_or_default()).await;
         let attempt = self.next_attempt(pod, &container.name, runtime);
         let id = match self.create_container(pod, container, envs, sandbox, attempt).await {
             Ok(id) => id,

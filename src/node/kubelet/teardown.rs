@@ -182,6 +182,8 @@ impl Shared {
             self.remove_container(&container.id).await;
         }
         for sandbox in &runtime.sandboxes {
+            // It has been stopped; but who removes does not rely on that.
+            let _ = self.stop_sandbox(&sandbox.id).await;
             self.remove_sandbox(&sandbox.id).await;
         }
     }
