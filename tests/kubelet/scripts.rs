@@ -262,6 +262,16 @@ fn a_rule_starts_a_container_again() {
     assert_eq!(said(&mut cluster, "kubectl get pod web-1 -o jsonpath='{.status.phase}'"), "Running");
 }
 
+/// The address is known when the sandbox stands, before any status tells it.
+#[test]
+fn a_container_knows_its_address() {
+    let env = "    image: nginx:1.27\n    env: [{name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]\n";
+    let mut cluster = applied(&pod("echo $IP").replace("    image: nginx:1.27\n", env));
+    let address = said(&mut cluster, "kubectl get pod web-1 -o jsonpath='{.status.podIP}'");
+    assert!(address.starts_with("10.244."), "{address}");
+    assert_eq!(said(&mut cluster, "kubectl logs web-1"), address);
+}
+
 /// What a script starts beside itself serves from then on.
 #[test]
 fn a_server_may_run_beside_its_script() {

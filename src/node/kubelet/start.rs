@@ -14,7 +14,7 @@ use super::Shared;
 use super::backoff::go_duration;
 use super::images::{self, Plan};
 use super::restart::Run;
-use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
+use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 use super::status::WaitingReason;
 use crate::client::recorder::EventType;
 use crate::engine::{CallId, Message};
@@ -57,7 +57,7 @@ impl Shared {
         pod: &Arc<Pod>,
         container: &Container,
         is_init: bool,
-        sandbox: &str,
+        sandbox: &RuntimeSandbox,
         runtime: &RuntimePod,
     ) -> Result<(), NotStarted> {
         let field = field_path(&container.name, is_init);
@@ -70,14 +70,14 @@ impl Shared {
         };
         self.back_off(pod, container, &field, runtime)?;
         self.ensure_image(pod, container, &field).await?;
-        let envs = match self.environment(pod, container) {
+        let envs = match self.environment(pod, container, &sandbox.ip) {
             Ok(envs) => envs,
             Err(message) => return Err(failed("CreateContainerConfigError", message)),
         };
         // As whom does the process run, if the pod does not say? Here everybody is the same.
         let _ = self.image_size(container.image.as_deref().unwrap_or_default()).await;
         let attempt = self.next_attempt(pod, &container.name, runtime);
-        let id = match self.create_container(pod, container, envs, sandbox, attempt).await {
+        let id = match self.create_container(pod, container, envs, &sandbox.id, attempt).await {
             Ok(id) => id,
             Err(error) => return Err(failed("CreateContainerError", error.message)),
         };

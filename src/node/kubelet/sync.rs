@@ -16,7 +16,7 @@ use k8s_openapi::api::core::v1::{Container, PodCondition, PodStatus};
 use super::actions::{self, Actions, Failed, Kill};
 use super::params::TRANSIENT_BACK_OFF;
 use super::probes::Kind;
-use super::runtime_pod::RuntimePod;
+use super::runtime_pod::{RuntimePod, RuntimeSandbox};
 use super::status::{self, Inputs, Probed, Reasons, conditions};
 use super::workers::{End, Stage, Worker};
 use super::{Shared, active_deadline};
@@ -130,10 +130,10 @@ impl Shared {
         }
         let sandbox = match actions.create_sandbox {
             Some(attempt) => match self.make_sandbox(pod, attempt).await {
-                Some(id) => id,
+                Some(sandbox) => sandbox,
                 None => return End::Failed(None),
             },
-            None => runtime.sandboxes.first().map(|s| s.id.clone()).unwrap_or_default(),
+            None => runtime.sandboxes.first().cloned().unwrap_or_default(),
         };
         let fresh;
         let runtime = if actions.create_sandbox.is_some() {
@@ -151,7 +151,7 @@ impl Shared {
         self: &Rc<Self>,
         uid: &str,
         pod: &Arc<Pod>,
-        sandbox: &str,
+        sandbox: &RuntimeSandbox,
         runtime: &RuntimePod,
         actions: &Actions,
     ) -> End {
@@ -188,7 +188,7 @@ impl Shared {
     }
 
     /// Makes the sandbox, and with it the pod's network; once it stands, PodReadyToStartContainers is set at once.
-    async fn make_sandbox(self: &Rc<Self>, pod: &Arc<Pod>, attempt: u32) -> Option<String> {
+    async fn make_sandbox(self: &Rc<Self>, pod: &Arc<Pod>, attempt: u32) -> Option<RuntimeSandbox> {
         let id = match self.run_sandbox(pod, attempt).await {
             Ok(id) => id,
             Err(error) => {
@@ -197,11 +197,9 @@ impl Shared {
                 return None;
             }
         };
-        if self.sandbox_status(&id).await.is_err() {
-            return None;
-        }
+        let sandbox = self.sandbox_status(&id).await.ok()?;
         self.sandbox_stands(pod);
-        Some(id)
+        Some(sandbox)
     }
 
     /// Changes one condition of the status last set, and nothing else: the address follows with the next status.

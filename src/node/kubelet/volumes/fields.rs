@@ -10,9 +10,9 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use crate::object::Pod;
 use crate::object::quantity::Amount;
 
-/// The text behind a `fieldRef`. Labels and annotations are `key="value"`, one a line.
+/// The text behind a `fieldRef`, but for addresses, which only variables may tell. Labels and annotations are `key="value"`, one a line.
 pub fn field(pod: &Pod, path: &str) -> Result<String, String> {
-    let (meta, spec, status) = (&pod.metadata, pod.spec.as_ref(), pod.status.as_ref());
+    let (meta, spec) = (&pod.metadata, pod.spec.as_ref());
     let text = |field: Option<&String>| field.cloned().unwrap_or_default();
     if let Some((map, key)) = path.strip_suffix("']").and_then(|path| path.split_once("['")) {
         let map = match map {
@@ -30,12 +30,6 @@ pub fn field(pod: &Pod, path: &str) -> Result<String, String> {
         "metadata.annotations" => lines(meta.annotations.as_ref()),
         "spec.nodeName" => text(spec.and_then(|spec| spec.node_name.as_ref())),
         "spec.serviceAccountName" => text(spec.and_then(|spec| spec.service_account_name.as_ref())),
-        "status.hostIP" => text(status.and_then(|status| status.host_ip.as_ref())),
-        "status.podIP" => text(status.and_then(|status| status.pod_ip.as_ref())),
-        "status.podIPs" => {
-            let ips = status.iter().flat_map(|status| status.pod_ips.iter().flatten());
-            ips.map(|ip| ip.ip.clone()).collect::<Vec<_>>().join(",")
-        }
         _ => return Err(format!("unsupported fieldPath: {path}")),
     })
 }
@@ -93,7 +87,6 @@ mod tests {
             "spec": {"nodeName": "node-1", "containers": [
                 {"name": "a", "resources": {"limits": {"cpu": "1500m"}, "requests": {"memory": "100Mi"}}},
             ]},
-            "status": {"podIP": "10.244.0.2", "podIPs": [{"ip": "10.244.0.2"}]},
         }))
         .expect("a Pod")
     }
@@ -106,7 +99,6 @@ mod tests {
             ("metadata.labels['none']", ""),
             ("metadata.labels", "app=\"web\"\ntier=\"front\""),
             ("spec.nodeName", "node-1"),
-            ("status.podIPs", "10.244.0.2"),
         ] {
             assert_eq!(field(&pod(), path).as_deref(), Ok(text), "{path}");
         }

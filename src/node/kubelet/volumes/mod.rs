@@ -46,6 +46,7 @@ pub mod variables;
 
 use claims::NotReady;
 use payload::Material;
+use variables::Addresses;
 
 /// One volume of a pod on this node.
 #[derive(Clone, Debug, Default)]
@@ -290,14 +291,22 @@ impl Shared {
     }
 
     /// A container's variables. Those that it takes from ConfigMaps and Secrets must be there, or it waits with
-    /// CreateContainerConfigError.
-    pub(super) fn environment(&self, pod: &Pod, container: &Container) -> Result<Vec<(String, String)>, String> {
+    /// CreateContainerConfigError. `ip` is the address of the sandbox, which the status may not tell yet; it is empty on the
+    /// node's own network.
+    pub(super) fn environment(
+        &self,
+        pod: &Pod,
+        container: &Container,
+        ip: &str,
+    ) -> Result<Vec<(String, String)>, String> {
         if !self.services.has_synced() {
             return Err("services have not yet been read at least once, cannot construct envvars".to_owned());
         }
         let object = |kind, name: &str| self.find_object(pod, kind, name);
         let services = service_links::of_pod(pod, &self.services);
-        variables::of_container(pod, container, &services, &self.config.capacity, &object)
+        let host = self.config.ip.as_str();
+        let addresses = Addresses { host, pod: if ip.is_empty() { host } else { ip } };
+        variables::of_container(pod, container, addresses, &services, &self.config.capacity, &object)
     }
 
     /// The credentials for registries that the pod names; here no registry asks for any. Mirrors `getPullSecretsForPod`.

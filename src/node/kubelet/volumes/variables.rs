@@ -12,11 +12,21 @@ use super::{fields, service_links, sources};
 use crate::node::kubelet::expansion::expand;
 use crate::object::{Kind, Object, Pod};
 
+/// Where the pod is. Its status says so only later.
+#[derive(Clone, Copy, Debug)]
+pub struct Addresses<'a> {
+    /// The node's address.
+    pub host: &'a str,
+    /// That of its sandbox.
+    pub pod: &'a str,
+}
+
 /// Names and values, in the order of their names. What the container's spec says counts for more than what Services do.
 /// The error is why the container cannot be made.
 pub fn of_container(
     pod: &Pod,
     container: &Container,
+    addresses: Addresses,
     services: &[Arc<Service>],
     node: &BTreeMap<String, Quantity>,
     object: sources::Find,
@@ -33,7 +43,7 @@ pub fn of_container(
     }
     for variable in container.env.iter().flatten() {
         let value = match &variable.value_from {
-            Some(source) => value_from(pod, container, source, node, object)?,
+            Some(source) => value_from(pod, container, addresses, source, node, object)?,
             // Of those before it, and of those that Services and whole sources give.
             None => {
                 let text = variable.value.as_deref().unwrap_or_default();
@@ -49,12 +59,17 @@ pub fn of_container(
 fn value_from(
     pod: &Pod,
     container: &Container,
+    addresses: Addresses,
     source: &EnvVarSource,
     node: &BTreeMap<String, Quantity>,
     object: sources::Find,
 ) -> Result<Option<String>, String> {
     if let Some(field) = &source.field_ref {
-        return fields::field(pod, &field.field_path).map(Some);
+        return match field.field_path.as_str() {
+            "status.hostIP" | "status.hostIPs" => Ok(Some(addresses.host.to_owned())),
+            "status.podIP" | "status.podIPs" => Ok(Some(addresses.pod.to_owned())),
+            path => fields::field(pod, path).map(Some),
+        };
     }
     if let Some(selector) = &source.resource_field_ref {
         return fields::resource(pod, selector, Some(container), node).map(Some);
@@ -93,13 +108,15 @@ mod tests {
             let manifest = json!({"metadata": {"name": name}, "data": {"color": "blue"}});
             Ok(there.then(|| kind.decode(manifest).expect("the manifest decodes")))
         };
-        let pairs = of_container(&pod, &container, &[], &BTreeMap::new(), &object)?;
+        let addresses = Addresses { host: "172.18.0.11", pod: "10.244.1.2" };
+        let pairs = of_container(&pod, &container, addresses, &[], &BTreeMap::new(), &object)?;
         Ok(pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "))
     }
 
     #[test]
     fn variables_come_from_what_they_name() {
         let key = |name: &str, key: &str| json!({"configMapKeyRef": {"name": name, "key": key}});
+        let field = |name: &str, path: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
         for (container, expected) in [
             (json!({"env": [{"name": "A", "value": "1"}, {"name": "B"}]}), Ok("A=1 B=")),
             (json!({"env": [{"name": "C", "valueFrom": key("settings", "color")}]}), Ok("C=blue")),
@@ -108,9 +125,10 @@ mod tests {
                 Ok("B=$(C) C=1 D=1!"),
             ),
             (json!({"envFrom": [{"prefix": "P_", "configMapRef": {"name": "settings"}}]}), Ok("P_color=blue")),
+            (json!({"env": [field("N", "metadata.namespace")]}), Ok("N=shop")),
             (
-                json!({"env": [{"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}]}),
-                Ok("N=shop"),
+                json!({"env": [field("H", "status.hostIP"), field("P", "status.podIP"), field("Q", "status.podIPs")]}),
+                Ok("H=172.18.0.11 P=10.244.1.2 Q=10.244.1.2"),
             ),
             (
                 json!({"env": [{"name": "C", "valueFrom": key("settings", "shape")}]}),
