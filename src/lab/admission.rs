@@ -64,6 +64,8 @@ pub(super) enum Slip {
     EndsWithLatest,
     AccountBeginsAlike,
     DefaultUnnamed,
+    AnyCase,
+    BeginningOfName,
 }
 
 impl Function for Admission {
@@ -99,6 +101,8 @@ impl Function for Admission {
         ("a tag that ends with latest is taken for latest", Slip::EndsWithLatest),
         ("an account whose name only begins so is taken", Slip::AccountBeginsAlike),
         ("a Pod that names the class that is the global default is refused", Slip::DefaultUnnamed),
+        ("capitals in a tag are not looked at; Latest is another tag than latest", Slip::AnyCase),
+        ("the reason calls the Pod by its generateName, though it has a name by now", Slip::BeginningOfName),
     ];
 
     fn questions() -> Vec<Case> {
@@ -150,7 +154,9 @@ impl Function for Admission {
     fn rule(case: &Case, slip: Option<Slip>) -> Result<Admitted, String> {
         let mut pod = case.pod.clone();
         let meta = pod.metadata.clone();
-        let refused = |why: String| format!("pods \"{}\" is forbidden: {why}", meta.name.unwrap_or_default());
+        let beginning = meta.generate_name.filter(|_| slip == Some(Slip::BeginningOfName));
+        let name = beginning.or(meta.name).unwrap_or_default();
+        let refused = |why: String| format!("pods \"{name}\" is forbidden: {why}");
         admit(&mut pod, &case.cluster, slip).map_err(refused)?;
         Ok(admitted(&case.pod, &pod))
     }
@@ -182,8 +188,9 @@ impl Function for Admission {
     }
 }
 
-const IMAGES: [&str; 16] = [
+const IMAGES: [&str; 17] = [
     "nginx:1.27-latest",
+    "nginx:Latest",
     "nginx",
     "nginx:1.27",
     "nginx:latest",
@@ -241,6 +248,7 @@ fn elsewhere() -> Vec<Case> {
             "restartPolicy": "OnFailure", "serviceAccountName": account, "priorityClassName": "low", "volumes": [{"name": "v", "emptyDir": {}}]});
         let mut pod = pod(namespace, "web", &spec);
         pod.metadata.labels = Some([("app".to_owned(), "web".to_owned())].into());
+        pod.metadata.generate_name = Some("we".to_owned());
         all.push(Case { pod, cluster: alike.clone() });
     }
     // Many of each, of which the last matters too.
@@ -368,6 +376,7 @@ fn is_latest(image: &str, slip: Option<Slip>) -> bool {
     let last = if is(Slip::PortIsTag) { name } else { name.rsplit('/').next().unwrap_or(name) };
     match last.split_once(':') {
         _ if is(Slip::LatestSomewhere) && image.contains("latest") => true,
+        Some((_, tag)) if is(Slip::AnyCase) => tag.eq_ignore_ascii_case("latest"),
         Some((_, tag)) => tag == "latest" || is(Slip::EndsWithLatest) && tag.ends_with("latest"),
         None => (digest.is_none() || is(Slip::DigestIgnored)) && !is(Slip::NoTagIsOld),
     }

@@ -62,6 +62,8 @@ pub(super) enum Slip {
     EmptyIsFree,
     AfterHighest,
     DelTakesOne,
+    CountsNotes,
+    FirstFew(usize),
 }
 
 impl Function for Cni {
@@ -104,6 +106,9 @@ impl Function for Cni {
             Slip::AfterHighest,
         ),
         ("DEL takes back one address only; it is all that the interface has", Slip::DelTakesOne),
+        ("files that do not matter are counted as taken addresses", Slip::CountsNotes),
+        ("only the first few hundred addresses of a range are tried; it can be larger", Slip::FirstFew(254)),
+        ("only the first few hundred addresses of a range are tried; it can be larger", Slip::FirstFew(256)),
     ];
 
     fn questions() -> Vec<Case> {
@@ -221,6 +226,8 @@ fn starts() -> Vec<(Range, Files, usize)> {
         (range([10, 1, 2, 5], [10, 1, 2, 9], [10, 1, 2, 1]), files(&[("10.1.2.7", "gone\r\neth0")]), 1),
         (range([10, 1, 2, 254], [10, 1, 3, 1], [10, 1, 2, 1]), files(&[]), 3),
         (range([10, 1, 2, 254], [10, 1, 3, 1], [10, 1, 2, 1]), files(&[(LAST, "10.1.2.255")]), 2),
+        (range([10, 1, 2, 1], [10, 1, 3, 254], [10, 1, 2, 1]), files(&[(LAST, "10.1.3.10")]), 1),
+        (usual, files(&[("note-1", ""), ("note-2", ""), ("note-3", "")]), 1),
     ]
 }
 
@@ -337,6 +344,7 @@ fn add(
     let most = (u32::from(range.end) - u32::from(range.start)) as usize;
     let is_full = match slip {
         Some(Slip::CountsFiles) => addresses.count() >= most,
+        Some(Slip::CountsNotes) => files.len() > most,
         Some(Slip::CountsGateway) => addresses.filter(|at| (range.start..=range.end).contains(at)).count() >= most,
         _ => false,
     };
@@ -363,6 +371,9 @@ fn round(range: &Range, last: Option<&String>, slip: Option<Slip>) -> Vec<Ipv4Ad
     let is = |one| slip == Some(one);
     let end = u32::from(range.end) - u32::from(is(Slip::EndIsOut));
     let mut all: Vec<Ipv4Addr> = (range.start.into()..=end).map(Ipv4Addr::from).collect();
+    if let Some(Slip::FirstFew(most)) = slip {
+        all.truncate(most);
+    }
     if is(Slip::SortedAsText) {
         all.sort_by_key(Ipv4Addr::to_string);
     }
@@ -399,7 +410,7 @@ mod tests {
             let mut bench = Bench::new();
             case.files.iter().for_each(|(name, text)| bench.disk.put(&format!("{FOLDER}/{name}"), text).unwrap());
             let Range { start, end, gateway } = case.range;
-            let subnet = if start.octets()[3] == 254 { "10.1.2.0/23" } else { "10.1.2.0/24" };
+            let subnet = if end.octets()[2] == 3 { "10.1.2.0/23" } else { "10.1.2.0/24" };
             let ipam = json!({"subnet": subnet, "rangeStart": start, "rangeEnd": end, "gateway": gateway});
             let said = case.calls.iter().map(|call| {
                 let command = match call.command {

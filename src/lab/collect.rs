@@ -72,6 +72,8 @@ pub(super) enum Slip {
     DefaultNamespace,
     DependentsCalledSo,
     ThreeDependents,
+    NotOfItsName,
+    NotOfItsKind,
 }
 
 impl Function for Collecting {
@@ -124,6 +126,8 @@ impl Function for Collecting {
             Slip::DefaultNamespace,
         ),
         ("only the first three dependents are looked at", Slip::ThreeDependents),
+        ("a dependent that has its owner's name is taken for the owner itself", Slip::NotOfItsName),
+        ("a dependent of its owner's kind is overlooked; what kind it is does not matter", Slip::NotOfItsKind),
     ];
 
     fn questions() -> Vec<Case> {
@@ -400,6 +404,16 @@ fn more() -> Vec<Case> {
         let notes: Vec<Item> = (0..few).map(|n| note(n, false)).chain([note(few, last)]).collect();
         ask(&web(&[], &leaving(FOREGROUND)), &notes);
     }
+    // Dependents that are called as their owner is, or are of its kind.
+    for (kind, name) in [("ConfigMap", "web-1"), ("Pod", "web-2")] {
+        for block in [true, false] {
+            let dependent = item(kind, Some("default"), name, "uid-c", &[own(block)], &json!({}));
+            let of = |at: usize| web(&[references()[at].clone()], &json!({}));
+            for item in [web(&[], &leaving(FOREGROUND)), of(4), of(2)] {
+                ask(&item, std::slice::from_ref(&dependent));
+            }
+        }
+    }
     // In another namespace, where an owner of the same name is another.
     let there = item("ReplicaSet", Some("prod"), "web", "uid-14", &[], &json!({}));
     for uid in ["uid-14", "uid-1"] {
@@ -503,7 +517,16 @@ fn dependents_of(case: &Case, slip: Option<Slip>) -> Vec<(&Item, &OwnerReference
     let named = |item: &'_ Item| owners_of(&item.metadata).iter().take(most).position(is_it);
     let home =
         |item: &&Item| slip != Some(Slip::DependentsAtHome) || item.metadata.namespace == case.item.metadata.namespace;
-    let all = case.all.iter().filter(home).filter_map(|item| Some((item, &owners_of(&item.metadata)[named(item)?])));
+    let alike = |item: &&Item| match slip {
+        Some(Slip::NotOfItsName) => item.metadata.name == *name,
+        Some(Slip::NotOfItsKind) => item.kind == case.item.kind,
+        _ => false,
+    };
+    let all = case
+        .all
+        .iter()
+        .filter(|item| home(item) && !alike(item))
+        .filter_map(|item| Some((item, &owners_of(&item.metadata)[named(item)?])));
     all.take(if slip == Some(Slip::ThreeDependents) { 3 } else { usize::MAX }).collect()
 }
 

@@ -54,6 +54,9 @@ pub(super) enum Slip {
     InitByCpu,
     UnsaidIsEnough,
     CapacityInstead,
+    GoingIsGone,
+    SameName,
+    Cordoned,
 }
 
 impl Function for Fit {
@@ -84,6 +87,9 @@ impl Function for Fit {
         ),
         ("what the node does not say that it has is taken for enough; it has none of it", Slip::UnsaidIsEnough),
         ("where allocatable is not said, capacity is taken", Slip::CapacityInstead),
+        ("Pods that are being deleted are not counted; they run until they are gone", Slip::GoingIsGone),
+        ("a Pod of the same name that runs there is not counted; it is of another namespace", Slip::SameName),
+        ("whether the node takes new Pods at all is looked at; another plugin does that", Slip::Cordoned),
     ];
 
     fn questions() -> Vec<Case> {
@@ -99,7 +105,9 @@ impl Function for Fit {
             }
         }
         all.extend(others());
-        for case in &mut all {
+        let besides = all.len();
+        all.extend(beside());
+        for case in &mut all[..besides] {
             for (n, pod) in (1..).zip(&mut case.running) {
                 (pod.metadata.name, pod.metadata.uid) = (Some(format!("web-{n}")), Some(format!("uid-{n}")));
             }
@@ -139,9 +147,16 @@ impl Function for Fit {
         ];
         let status = case.node.status.clone().unwrap_or_default();
         let node = [("capacity", json!(status.capacity)), ("allocatable", json!(status.allocatable))];
+        let cordoned = case.node.spec.as_ref().and_then(|spec| spec.unschedulable);
+        let node = node.into_iter().chain([("unschedulable", json!(cordoned))]);
         let running = |pod: &Pod| {
             let spec = pod.spec.clone().unwrap_or_default();
             match (spec.containers.as_slice(), &spec.init_containers, &spec.overhead) {
+                ([one], None, None) if pod.metadata.namespace.is_some() => {
+                    let meta = &pod.metadata;
+                    let name = [&meta.namespace, &meta.name].map(|part| part.as_deref().unwrap_or_default()).join("/");
+                    json!({"name": name, "deletionTimestamp": meta.deletion_timestamp, "containers": [resources(one)]})
+                }
                 ([one], None, None) => resources(one),
                 (several, init, overhead) => {
                     json!({"initContainers": init.as_deref().map_or(Value::Null, all), "containers": all(several), "overhead": overhead})
@@ -250,6 +265,31 @@ fn others() -> Vec<Case> {
     all
 }
 
+/// What the Pods that run there are called, whether they are going, and whether the node takes new ones does not matter.
+fn beside() -> Vec<Case> {
+    let one = |cpu: &str| pod(&[container(amounts(cpu, ""), json!({}))], &[], &Value::Null);
+    let runs = |name: &str, going: bool| {
+        let mut pod = one("1");
+        (pod.metadata.name, pod.metadata.namespace) = (Some(name.to_owned()), Some("other".to_owned()));
+        pod.metadata.deletion_timestamp = going.then(|| read(json!("2026-01-01T00:00:00Z")));
+        pod
+    };
+    let mut all = Vec::new();
+    for (cpu, cordoned) in [("2", false), ("3", false), ("3", true)] {
+        for (first, second) in [("db", "cache"), ("web", "db"), ("db", "web")] {
+            for (going, last_going) in [(false, false), (true, false), (false, true)] {
+                let mut node = node(cpu, "2Gi", "3");
+                node.spec = cordoned.then(|| read(json!({"unschedulable": true})));
+                let running = vec![runs(first, going), runs(second, last_going)];
+                let mut pod = one("1");
+                pod.metadata.namespace = Some("default".to_owned());
+                all.push(Case { pod, node, running });
+            }
+        }
+    }
+    all
+}
+
 /// Resources as `requests` has them.
 fn amounts(cpu: &str, memory: &str) -> Value {
     let given = [("cpu", cpu), ("memory", memory)].into_iter().filter(|(_, amount)| !amount.is_empty());
@@ -350,8 +390,17 @@ fn why_not(case: &Case, slip: Option<Slip>) -> Vec<String> {
     let has = if is(Slip::CapacityInstead) { has.or_else(capacity) } else { has };
     let unsaid = if is(Slip::UnsaidIsEnough) { i64::from(i32::MAX) << 20 } else { 0 };
     let pods = has.and_then(|has| has.get("pods")).map_or(0, bytes);
-    let running: &[Pod] = if slip == Some(Slip::EmptyNode) { &[] } else { &case.running };
+    let counts = |pod: &&Pod| match slip {
+        Some(Slip::EmptyNode) => false,
+        Some(Slip::GoingIsGone) => pod.metadata.deletion_timestamp.is_none(),
+        Some(Slip::SameName) => pod.metadata.name != case.pod.metadata.name,
+        _ => true,
+    };
+    let running: Vec<&Pod> = case.running.iter().filter(counts).collect();
     let mut reasons = Vec::new();
+    if is(Slip::Cordoned) && case.node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true)) {
+        reasons.push("node(s) were unschedulable".to_owned());
+    }
     let one = i64::from(slip != Some(Slip::CountsWithoutIt));
     if running.len() as i64 + one > pods && slip != Some(Slip::NoCount) {
         reasons.push("Too many pods".to_owned());
@@ -365,7 +414,7 @@ fn why_not(case: &Case, slip: Option<Slip>) -> Vec<String> {
         }
         asks(&pod, slip)
     };
-    let used = running.iter().map(part).fold(Ask::default(), Ask::plus);
+    let used = running.into_iter().map(part).fold(Ask::default(), Ask::plus);
     let left = |name: &str, read: fn(&Quantity) -> i64| has.and_then(|has| has.get(name)).map_or(unsaid, read);
     let (ask, cpu, memory) = (asks(&case.pod, slip), left("cpu", milli_cpu), left("memory", bytes));
     for (name, ask, left) in [("cpu", ask.cpu, cpu - used.cpu), ("memory", ask.memory, memory - used.memory)] {

@@ -24,6 +24,9 @@ pub trait Function {
     /// What learners really write, and how to say so.
     const MISTAKES: &'static [(&'static str, Self::Slip)];
 
+    /// Whether a wrong answer is told what is right. It is not where that could be copied, and nothing were left to do.
+    const TELLS: bool = true;
+
     /// Simple ones first, so that the first that fails is a smallest one. Only those with one right answer.
     fn questions() -> Vec<Self::Question>;
     /// The rule, with at most one part of it wrong.
@@ -55,6 +58,11 @@ fn shown<F: Function>(question: &F::Question) -> String {
 
 /// What was answered to a question, and what is right.
 fn compared<F: Function>(question: &F::Question, given: Option<&F::Answer>, right: &F::Answer) -> String {
+    if !F::TELLS {
+        return given.map_or("yours gave nothing that is an answer".to_owned(), |given| {
+            format!("yours gave {given:?}\nnot all of it is so")
+        });
+    }
     let parts = F::say(question, right);
     let (given, right) = match given.map(|given| (given, F::say(question, given))) {
         None => (parts.iter().take(1).map(|(did, _)| part(did, "nothing that is an answer")).collect(), parts),

@@ -4,6 +4,7 @@
 //! Left out: the grace of a node that has never been heard of, whole zones that are silent, and rates.
 
 use k8s_openapi::api::core::v1::{Pod, Taint, Toleration};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
 use super::function::Function;
@@ -57,6 +58,7 @@ pub(super) enum Slip {
     OneOfAKey,
     OwnByPrefix,
     TwoTaints,
+    DaemonStays,
 }
 
 impl Function for Looking {
@@ -85,6 +87,7 @@ impl Function for Looking {
         ("of two taints with one key only the first is looked at", Slip::OneOfAKey),
         ("only the first two taints are looked at", Slip::TwoTaints),
         ("every taint whose key begins with node.kubernetes.io/ is taken for one of its own", Slip::OwnByPrefix),
+        ("Pods of a DaemonSet stay, whatever they tolerate; their tolerations decide", Slip::DaemonStays),
     ];
 
     fn questions() -> Vec<Case> {
@@ -99,8 +102,9 @@ impl Function for Looking {
                         let name = nodes[(n + turn) % nodes.len()];
                         let node = json!({"metadata": {"name": name}, "spec": spec, "status": status});
                         let mut pods: Vec<Pod> = read(json!(pods));
-                        for (n, pod) in (1..).zip(&mut pods) {
-                            pod.metadata.name = Some(format!("web-{n}"));
+                        for (at, pod) in (1..).zip(&mut pods) {
+                            pod.metadata.name = Some(format!("web-{at}"));
+                            pod.metadata.owner_references = ((n + turn + at) % 5 == 2).then(of_daemon_set);
                         }
                         all.push(Case { node: read(node), silent: *silent, pods });
                     }
@@ -138,7 +142,8 @@ impl Function for Looking {
         let mut text = format!("the node was heard of {} s ago and said: Ready is {said}\n", case.silent);
         text += &words::field("taints that it has from others", &taints);
         for (n, pod) in case.pods.iter().enumerate() {
-            text += &format!("\npods[{n}] tolerates {}", tolerated(pod));
+            let whose = if is_of_daemon_set(pod) { ", of a DaemonSet," } else { "" };
+            text += &format!("\npods[{n}]{whose} tolerates {}", tolerated(pod));
         }
         text
     }
@@ -175,6 +180,14 @@ fn tolerated(pod: &Pod) -> String {
         format!("{key}{value} {time}")
     };
     if tolerations.is_empty() { "nothing".to_owned() } else { words::listed(tolerations.iter().map(one)) }
+}
+
+fn of_daemon_set() -> Vec<OwnerReference> {
+    read(json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "web", "uid": "uid-1", "controller": true}]))
+}
+
+fn is_of_daemon_set(pod: &Pod) -> bool {
+    pod.metadata.owner_references.iter().flatten().any(|owner| owner.kind == "DaemonSet")
 }
 
 /// None: nothing is said of them.
@@ -296,6 +309,9 @@ fn fate(pod: &Pod, taints: &[Taint], slip: Option<Slip>) -> Fate {
     };
     let toleration =
         |taint: &Taint| tolerations.iter().find(|one| covers(one, taint)).filter(|_| !is(Slip::IgnoresTolerations));
+    if is(Slip::DaemonStays) && is_of_daemon_set(pod) {
+        return Fate::Stays;
+    }
     let used: Vec<&Toleration> = taints.iter().filter_map(toleration).collect();
     if used.len() < taints.len() && (used.is_empty() || !is(Slip::OneIsEnough)) {
         return Fate::GoesAfter(0);

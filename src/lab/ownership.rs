@@ -65,9 +65,14 @@ impl Function for Ownership {
         let selector = case.replica_set.spec.as_ref().map(|spec| &spec.selector);
         let owners: Vec<Value> = pod.owner_references.iter().flatten().map(words::owner).collect();
         let labels = pod.labels.clone().unwrap_or_default();
-        let fields = [("uid", json!(set.uid)), leaving(set), ("selector", json!(selector))];
+        let template = case.replica_set.spec.as_ref().and_then(|spec| spec.template.as_ref());
+        let template = template.and_then(|template| template.metadata.as_ref()?.labels.clone());
+        let fields = [("uid", json!(set.uid)), leaving(set), ("finalizers", json!(set.finalizers))];
+        let fields =
+            fields.into_iter().chain([("selector", json!(selector)), ("labels of the template", json!(template))]);
         let set = words::object(&name("ReplicaSet", set), fields);
-        let fields = [leaving(pod), ("labels", json!(labels)), ("ownerReferences", json!(owners))];
+        let fields = [leaving(pod), ("finalizers", json!(pod.finalizers)), ("labels", json!(labels))];
+        let fields = fields.into_iter().chain([("ownerReferences", json!(owners))]);
         format!("{set}\n{}", words::object(&name("Pod", pod), fields))
     }
 }
@@ -139,6 +144,7 @@ fn cases() -> Vec<Case> {
         }
     }
     cases.extend(many_owners());
+    cases.extend(besides());
     cases.retain(is_decided);
     cases
 }
@@ -161,6 +167,32 @@ fn many_owners() -> impl Iterator<Item = Case> {
                 .unwrap_or_else(|error| unreachable!("two objects: {error}"))
         })
     })
+}
+
+/// Where something else is said too: what the template has beside the selector, finalizers, other names and capitals.
+fn besides() -> Vec<Case> {
+    let [(name, home, uid), ..] = NAMES;
+    let selector = json!({"matchLabels": {"app": "web"}, "matchExpressions": [in_("tier", "NotIn")]});
+    let (plain, mine) = (json!({"app": "web"}), json!([owner(name, uid, true)]));
+    let labels =
+        [plain, json!({"app": "Web"}), json!({"app": "web", "tier": "Front"}), json!({"app": "web", "tier": "front"})];
+    let more = [json!({}), json!({"finalizers": ["example.com/keep"]}), json!({"generateName": "db-", "name": "db-x"})];
+    let template = json!({"metadata": {"labels": {"app": "web", "release": "7"}}});
+    let mut all = Vec::new();
+    for (labels, owners) in labels.iter().flat_map(|labels| [(labels, &Value::Null), (labels, &mine)]) {
+        for (of_set, of_pod) in more.iter().flat_map(|pod| [(&more[0], pod), (&more[1], pod)]) {
+            let with = |mut meta: Value, more: &Value| {
+                more.as_object().into_iter().flatten().for_each(|(key, value)| meta[key] = value.clone());
+                meta
+            };
+            let set = with(json!({"name": name, "namespace": home, "uid": uid}), of_set);
+            let pod = json!({"name": "web-x", "namespace": home, "labels": labels, "ownerReferences": owners});
+            let case = json!({"replica_set": {"metadata": set, "spec": {"selector": selector, "template": template}},
+                "pod": {"metadata": with(pod, of_pod)}});
+            all.push(serde_json::from_value(case).unwrap_or_else(|error| unreachable!("two objects: {error}")));
+        }
+    }
+    all
 }
 
 /// So many selectors and sets of labels are short.
@@ -241,6 +273,10 @@ pub(super) enum Slip {
     AnyExpression,
     OwnKind,
     ThreeOwners,
+    FinalizerIsLeaving,
+    ByTemplate,
+    AnyCase,
+    OwnNames,
 }
 
 /// What learners really write, and how to say so.
@@ -268,6 +304,10 @@ const MISTAKES: &[(&str, Slip)] = &[
     ("one of the matchExpressions is enough; every one must hold", Slip::AnyExpression),
     ("only an owner of the own kind is looked at; Pods that another kind controls are taken", Slip::OwnKind),
     ("only the first three owner references are looked at", Slip::ThreeOwners),
+    ("what has a finalizer is taken for something that is being deleted", Slip::FinalizerIsLeaving),
+    ("the labels of the template are asked for; those of the selector decide", Slip::ByTemplate),
+    ("capitals in the value of a label are not looked at", Slip::AnyCase),
+    ("a Pod that has another name than its own is not adopted; names do not matter", Slip::OwnNames),
 ];
 
 /// The rule, with at most one part of it wrong.
@@ -287,10 +327,14 @@ fn rule(case: &Case, slip: Option<Slip>) -> Claim {
         _ => controller_of(pod),
     };
     let selected = is_selected(case, slip);
-    let leaving = mine.deletion_timestamp.is_some();
+    let goes = |meta: &ObjectMeta| {
+        meta.deletion_timestamp.is_some() || is(Slip::FinalizerIsLeaving) && meta.finalizers.is_some()
+    };
+    let leaving = goes(mine);
     let Some(owner) = controller else {
         let may = (!leaving || is(Slip::TakesWhenDying))
-            && (pod.deletion_timestamp.is_none() || is(Slip::TakesDying))
+            && (!goes(pod) || is(Slip::TakesDying))
+            && !(is(Slip::OwnNames) && !begins_as(pod, mine))
             && (pod.namespace == mine.namespace || is(Slip::CrossesNamespaces))
             && !(is(Slip::AnyOtherOwner) && owners.iter().any(|owner| Some(&owner.uid) != mine.uid.as_ref()))
             && !is(Slip::NeverAdopts);
@@ -305,6 +349,10 @@ fn rule(case: &Case, slip: Option<Slip>) -> Claim {
         (true, false) if is(Slip::NeverReleases) => Claim::Keep,
         (true, false) => Claim::Release,
     }
+}
+
+fn begins_as(pod: &ObjectMeta, set: &ObjectMeta) -> bool {
+    set.name.as_ref().is_some_and(|name| pod.name.as_ref().is_some_and(|pod| pod.starts_with(name)))
 }
 
 fn is_selected(case: &Case, slip: Option<Slip>) -> bool {
@@ -337,6 +385,19 @@ fn is_selected(case: &Case, slip: Option<Slip>) -> bool {
             let alone = |part| LabelSelector { match_expressions: Some(vec![part]), ..LabelSelector::default() };
             let holds = parts.is_empty() || parts.into_iter().any(|part| selects(&alone(part), labels));
             return holds && selects(&selector, labels);
+        }
+        Some(Slip::ByTemplate) => {
+            let template = case.replica_set.spec.as_ref().and_then(|spec| spec.template.as_ref());
+            let wanted = template.and_then(|template| template.metadata.as_ref()?.labels.clone());
+            return selects(&LabelSelector { match_labels: wanted, ..LabelSelector::default() }, labels);
+        }
+        Some(Slip::AnyCase) => {
+            let small = |text: &mut String| *text = text.to_lowercase();
+            let labels = labels.cloned().map(|mut labels| {
+                labels.values_mut().for_each(small);
+                labels
+            });
+            return selects(&selector, labels.as_ref());
         }
         Some(Slip::NeedsKey) => {
             let parts = selector.match_expressions.iter().flatten();

@@ -5,8 +5,9 @@
 //!
 //! Left out: hints, session affinity, load balancers and external addresses.
 
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Value, json};
 
 use super::function::Function;
@@ -62,6 +63,9 @@ pub(super) enum Slip {
     UnsaidIsGoing,
     ByAddress,
     EmptyIsName,
+    OnlyOfType,
+    TargetPort,
+    Publishes,
 }
 
 impl Function for Proxy {
@@ -97,6 +101,9 @@ impl Function for Proxy {
         ("an endpoint that does not say whether it is terminating is taken for terminating", Slip::UnsaidIsGoing),
         ("of endpoints with one address and two ports only one is chosen", Slip::ByAddress),
         ("no name and an empty one are taken for two names", Slip::EmptyIsName),
+        ("only a Service of type NodePort is asked from outside; one of type LoadBalancer is, too", Slip::OnlyOfType),
+        ("the Service's targetPort is taken for the Pod's; the slice says where it listens", Slip::TargetPort),
+        ("publishNotReadyAddresses is looked at; whoever made the slice has done that", Slip::Publishes),
     ];
 
     fn questions() -> Vec<Case> {
@@ -140,9 +147,9 @@ impl Function for Proxy {
 
     fn rule(case: &Case, slip: Option<Slip>) -> Vec<String> {
         let is = |one| slip == Some(one);
-        let Some((name, number)) = wanted_port(case, slip) else { return Vec::new() };
+        let Some((name, instead)) = wanted_port(case, slip) else { return Vec::new() };
         let local = is_local(case, slip);
-        let mut found = found(case, &name, number, slip);
+        let mut found = found(case, &name, instead, slip);
         let everywhere: Vec<Backend> = found.iter().filter(|one| one.ready).cloned().collect();
         if local {
             found.retain(|one| one.here);
@@ -150,6 +157,7 @@ impl Function for Proxy {
         let has_ready = found.iter().any(|one| one.ready);
         let mut chosen: Vec<Backend> = match slip {
             Some(Slip::AllReady) => found,
+            Some(Slip::Publishes) if publishes(case) => found,
             Some(Slip::AlwaysDying) => found.into_iter().filter(|one| one.ready || one.dying).collect(),
             _ if has_ready => found.into_iter().filter(|one| one.ready).collect(),
             Some(Slip::NoLastResort) => Vec::new(),
@@ -278,6 +286,7 @@ fn elsewhere() -> Vec<Case> {
                     let ports = json!([service_port("http", "TCP", 80, 30080)]);
                     let mut service = service(&ports, (false, false));
                     if let Some(spec) = &mut service.spec {
+                        says_more(spec, n);
                         spec.internal_traffic_policy = internal.as_str().map(str::to_owned);
                         spec.external_traffic_policy = external.as_str().map(str::to_owned);
                     }
@@ -335,6 +344,17 @@ fn elsewhere() -> Vec<Case> {
         }
     }
     all
+}
+
+/// What a Service says too, and does not matter here: of which type it is, where Pods listened that are gone by now, and
+/// that whoever makes its slices is to call all of them ready.
+fn says_more(spec: &mut ServiceSpec, n: usize) {
+    if n % 2 == 1 {
+        spec.type_ = Some("LoadBalancer".to_owned());
+    }
+    spec.publish_not_ready_addresses = (n == 3).then_some(true);
+    let ports = spec.ports.iter_mut().flatten().filter(|_| n == 1);
+    ports.for_each(|port| port.target_port = Some(IntOrString::Int(9376)));
 }
 
 /// What a client may ask for: protocol, port and node port.
@@ -399,11 +419,13 @@ struct Backend {
     here: bool,
 }
 
-/// The name of the Service's port that a visitor means, and its number.
-fn wanted_port(case: &Case, slip: Option<Slip>) -> Option<(String, i32)> {
+/// The name of the Service's port that a visitor means, and a number that is wrongly taken for that of the Pods.
+fn wanted_port(case: &Case, slip: Option<Slip>) -> Option<(String, Option<i32>)> {
     let is = |one| slip == Some(one);
     let asked = &case.visit;
-    let mut ports = case.service.spec.as_ref()?.ports.iter().flatten();
+    let spec = case.service.spec.as_ref()?;
+    let is_of_type = spec.type_.as_deref() == Some("NodePort") || asked.from == From::Inside;
+    let mut ports = spec.ports.iter().flatten().filter(|_| is_of_type || !is(Slip::OnlyOfType));
     let port = ports.find(|port| {
         let number = match asked.from {
             From::Outside if !is(Slip::SamePortOutside) => port.node_port,
@@ -412,7 +434,16 @@ fn wanted_port(case: &Case, slip: Option<Slip>) -> Option<(String, i32)> {
         let protocol = port.protocol.as_deref().unwrap_or("TCP");
         number == Some(asked.port) && (protocol == asked.protocol || is(Slip::AnyProtocol))
     })?;
-    Some((port.name.clone().unwrap_or_default(), port.port))
+    let instead = match (&port.target_port, slip) {
+        (_, Some(Slip::ServicePort)) => Some(port.port),
+        (Some(IntOrString::Int(number)), Some(Slip::TargetPort)) => Some(*number),
+        _ => None,
+    };
+    Some((port.name.clone().unwrap_or_default(), instead))
+}
+
+fn publishes(case: &Case) -> bool {
+    case.service.spec.as_ref().is_some_and(|spec| spec.publish_not_ready_addresses == Some(true))
 }
 
 fn is_local(case: &Case, slip: Option<Slip>) -> bool {
@@ -432,7 +463,7 @@ fn is_local(case: &Case, slip: Option<Slip>) -> bool {
 }
 
 /// All endpoints of a port, from all slices.
-fn found(case: &Case, name: &str, number: i32, slip: Option<Slip>) -> Vec<Backend> {
+fn found(case: &Case, name: &str, instead: Option<i32>, slip: Option<Slip>) -> Vec<Backend> {
     let is = |one| slip == Some(one);
     let mut all: Vec<Backend> = Vec::new();
     let count = if is(Slip::FirstSlice) { 1 } else { case.slices.len() };
@@ -443,7 +474,7 @@ fn found(case: &Case, name: &str, number: i32, slip: Option<Slip>) -> Vec<Backen
         };
         let ports = slice.ports.iter().flatten().filter(|port| same(&port.name)).filter_map(|port| port.port);
         for (port, endpoint) in ports.flat_map(|port| slice.endpoints.iter().flatten().map(move |one| (port, one))) {
-            let port = if is(Slip::ServicePort) { number } else { port };
+            let port = instead.unwrap_or(port);
             if endpoint.conditions.is_none() && is(Slip::NoConditions) {
                 continue;
             }

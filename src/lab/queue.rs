@@ -53,6 +53,8 @@ enum Slip {
     MovesLast,
     AddForgets,
     GetForgets,
+    /// After so many failures a key is left out.
+    GivesUp(u32),
     /// There is room for so many.
     Bounded(usize),
     /// It is doubled so many times.
@@ -91,6 +93,9 @@ impl Function for Queueing {
         ("it has room for so many keys, and what is added then is lost", Slip::Bounded(64)),
         ("it has room for so many keys, and what is added then is lost", Slip::Bounded(100)),
         ("it has room for so many keys, and what is added then is lost", Slip::Bounded(256)),
+        ("a key that has failed often is not queued any more; the queue gives none up", Slip::GivesUp(5)),
+        ("a key that has failed often is not queued any more; the queue gives none up", Slip::GivesUp(10)),
+        ("a key that has failed often is not queued any more; the queue gives none up", Slip::GivesUp(15)),
         ("the delay stops growing before it has come to 1000 s", Slip::StopsAfter(5)),
         ("the delay stops growing before it has come to 1000 s", Slip::StopsAfter(10)),
         ("the delay stops growing before it has come to 1000 s", Slip::StopsAfter(16)),
@@ -250,10 +255,10 @@ fn crowd() -> Vec<Call> {
     first.chain(each(Call::Done)).chain(gets()).chain(each(Call::Retry)).collect()
 }
 
-/// So many failures in a row, then one of another key, and one after the row has ended.
+/// So many failures in a row, after which the key is added as ever; then one of another key, and one after the row has ended.
 fn failures(count: usize) -> Vec<Call> {
-    let key = |key: &str| Call::Retry(key.to_owned());
-    std::iter::repeat_n(key("a"), count).chain([key("b"), Call::Forget("a".to_owned()), key("a")]).collect()
+    let (add, key) = (Call::Add("a".to_owned()), |key: &str| Call::Retry(key.to_owned()));
+    std::iter::repeat_n(key("a"), count).chain([add, key("b"), Call::Forget("a".to_owned()), key("a")]).collect()
 }
 
 /// Then all workers let go, and what waits is got.
@@ -290,7 +295,9 @@ impl WorkQueue for Rule {
     fn add(&mut self, key: &str) {
         let (held, key) = (self.held.contains(key), key.to_owned());
         let is_full = matches!(self.slip, Some(Slip::Bounded(most)) if self.order.len() == most);
-        if held && self.is(Slip::LosesWhileHeld) || is_full {
+        let failures = self.failures.get(&key).copied().unwrap_or(0);
+        let is_given_up = matches!(self.slip, Some(Slip::GivesUp(most)) if failures >= most);
+        if held && self.is(Slip::LosesWhileHeld) || is_full || is_given_up {
             return;
         }
         if self.is(Slip::AddForgets) {

@@ -61,6 +61,8 @@ pub(super) enum Slip {
     InitOneIsFailure,
     ToldToEnd,
     InitsSorted,
+    KilledInitIsDone,
+    EmptyIsSome,
 }
 
 impl Function for Syncing {
@@ -89,6 +91,8 @@ impl Function for Syncing {
         ("an init container has failed only if it ended with 1; every code but 0 is a failure", Slip::InitOneIsFailure),
         ("a container that was told to end (143) is taken for one that has ended well", Slip::ToldToEnd),
         ("init containers are started in the order of their names; it is that of the Pod", Slip::InitsSorted),
+        ("an init container that was killed (137) counts as done", Slip::KilledInitIsDone),
+        ("an empty list of init containers is waited for; there is nothing in it", Slip::EmptyIsSome),
     ];
 
     fn questions() -> Vec<Case> {
@@ -120,6 +124,7 @@ impl Function for Syncing {
                 }
             }
         }
+        all.extend(["Always", "OnFailure", "Never"].into_iter().flat_map(besides));
         all
     }
 
@@ -157,7 +162,9 @@ impl Function for Syncing {
         let line = |what: &'static str, all: Vec<&String>| -> String {
             all.into_iter().map(|name| format!("\n{what} {name}: {}", state(name))).collect()
         };
-        let (inits, containers) = (line("init container", inits), line("container", containers));
+        let empty = case.pod.spec.as_ref().is_some_and(|spec| spec.init_containers.as_ref().is_some_and(Vec::is_empty));
+        let none = if empty { "\ninitContainers: []" } else { "" };
+        let (inits, containers) = (line("init container", inits) + none, line("container", containers));
         format!("restartPolicy: {}\nsandbox: {:?}{inits}{containers}", policy(case), case.seen.sandbox)
     }
 
@@ -182,6 +189,31 @@ const APPS: [&str; 5] = ["web", "log", "app", "proxy", "cache"];
 
 /// How containers fail: as they say themselves, killed, told to end, and as a runtime says that knows no better.
 const CODES: [i32; 10] = [1, 137, 2, 1, 255, -1, 1, 143, 256, 1];
+
+/// Each way in which an init container can end, and a list in which there is none.
+fn besides(policy: &str) -> Vec<Case> {
+    let seen = |sandbox, states: &[(&str, State)]| Seen {
+        sandbox,
+        containers: states.iter().map(|(name, state)| ((*name).to_owned(), *state)).collect(),
+    };
+    let mut all = Vec::new();
+    for code in CODES {
+        let (first, last) = ((INITS[0], State::Exited(0)), (INITS[1], State::Exited(code)));
+        all.push(Case { pod: pod(policy, 2, 1), seen: seen(Sandbox::Ready, &[first, last]) });
+        all.push(Case { pod: pod(policy, 1, 1), seen: seen(Sandbox::Ready, &[(INITS[0], State::Exited(code))]) });
+    }
+    let mut empty = pod(policy, 0, 2);
+    empty.spec.iter_mut().for_each(|spec| spec.init_containers = Some(Vec::new()));
+    for (sandbox, states) in [
+        (Sandbox::None, vec![]),
+        (Sandbox::Ready, vec![]),
+        (Sandbox::Lost, vec![]),
+        (Sandbox::Lost, vec![(APPS[0], State::Running), (APPS[1], State::Exited(1))]),
+    ] {
+        all.push(Case { pod: empty.clone(), seen: seen(sandbox, &states) });
+    }
+    all
+}
 
 /// Init containers run one after another, so one that has a state says of those before it that they ended well: the kubelet
 /// believes the last. Where the runtime says otherwise there are two answers, and it is not asked.
@@ -257,7 +289,11 @@ fn with_new_sandbox(case: &Case, slip: Option<Slip>) -> Actions {
         |name: &&&String| case.seen.containers.get(**name) == Some(&State::Exited(0)) && is(Slip::LostKeepsInits);
     let start_init: Vec<String> =
         inits.iter().find(|name| !done(name)).into_iter().map(|name| (*name).clone()).collect();
-    let start = if start_init.is_empty() { wanted } else { Vec::new() };
+    let waits = match slip {
+        Some(Slip::EmptyIsSome) => case.pod.spec.as_ref().is_some_and(|spec| spec.init_containers.is_some()),
+        _ => !start_init.is_empty(),
+    };
+    let start = if waits { Vec::new() } else { wanted };
     Actions { kill_pod: lost && !is(Slip::LostNotKilled), create_sandbox: true, start_init, start }
 }
 
@@ -271,6 +307,7 @@ fn in_sandbox(case: &Case, slip: Option<Slip>) -> Actions {
         match case.seen.containers.get(name) {
             Some(State::Exited(0)) if !(is(Slip::InitUntilAlways) && policy(case) == "Always") => continue,
             Some(State::Exited(code)) if *code != 0 && is(Slip::FailedInitIsDone) => continue,
+            Some(State::Exited(137)) if is(Slip::KilledInitIsDone) => continue,
             Some(State::Exited(code))
                 if policy(case) == "Never"
                     && !is(Slip::InitNeverAgain)

@@ -1,6 +1,10 @@
 //! Exercise 00: reading a run. Nothing is programmed: a learner says what will happen in the scenario `deployment`, and
 //! the grader runs it and looks. So no answer is written down here that could be out of date.
 //!
+//! A question with so few answers is soon guessed by trial. So three are judged together, and a verdict does not say which of
+//! them is wrong, nor what is right: to look takes three commands, and to guess up to seventy trials. Only a mistake that
+//! many make is named, if it is the only one of the three.
+//!
 //! Left out: everything with a moment or a number in it. What is asked is so in a real cluster, too.
 
 use std::sync::LazyLock;
@@ -12,7 +16,7 @@ use crate::bugs;
 use crate::cluster::scenario::Scenario;
 use crate::debugger::facts::Facts;
 use crate::engine::{Engine, Note, Step, What};
-use crate::exercise::trace::{Answer, Answers, QUESTIONS, Who};
+use crate::exercise::trace::{Answer, Answers, QUESTIONS, TOGETHER, Who};
 use crate::object::pod::{address_of, is_ready};
 use crate::object::{Kind, Object, Pod};
 
@@ -39,8 +43,6 @@ pub(super) const EXERCISE: Exercise = Exercise {
 struct Asked {
     /// Where it is seen in `cargo run -- step deployment`.
     look: &'static str,
-    /// The rule behind it.
-    property: &'static str,
     /// What many believe instead.
     believed: Answer,
     /// And why that is not so.
@@ -52,73 +54,71 @@ const ASKED: [Asked; QUESTIONS.len()] = [
     // Who asks the API server to create the ReplicaSet?
     Asked {
         look: "until create replicasets request",
-        property: "a command stores what it was given, and nothing else",
         believed: Answer::Who(Who::Kubectl),
         mistake: "kubectl makes the ReplicaSet; it only asks for the Deployment",
     },
     // Who asks it to create the Pods?
     Asked {
         look: "until create pods request",
-        property: "each controller makes only what is right below it",
         believed: Answer::Who(Who::DeploymentController),
         mistake: "the Deployment controller makes the Pods; it makes ReplicaSets only",
     },
     // Is any update refused because it was made from an old version of the object?
     Asked {
         look: "until deployment-controller 409",
-        property: "an update that was made from an old version is refused, and tried again",
         believed: Answer::Is(false),
         mistake: "no update is refused when nothing goes wrong; it is an everyday thing",
     },
     // Does any kubelet hear of a Pod while the Pod has no node?
     Asked {
         look: "until notification pod to=kubelet/*",
-        property: "a kubelet hears only of the Pods of its node",
         believed: Answer::Is(true),
         mistake: "kubelets hear of Pods that have no node; each watches only its own",
     },
     // Who decides on which node a Pod runs, and asks to have that written into it?
     Asked {
         look: "until create pods/binding request",
-        property: "one program chooses the nodes of all Pods",
         believed: Answer::Who(Who::Kubelet),
         mistake: "a kubelet takes Pods for itself; the scheduler gives them to it",
     },
     // Who asks to have a Pod's address written into its status?
     Asked {
         look: "until pods/status request if new.status.podIP",
-        property: "what is so on a node is reported from that node",
         believed: Answer::Who(Who::ApiServer),
         mistake: "the API server hands out the addresses of Pods; it stores what the node has found out",
     },
     // Is the first Pod stored as ready before its ReplicaSet counts one ready Pod?
     Asked {
         look: "until condition=Ready:True, then: until rs request if new.status.readyReplicas == 1",
-        property: "news goes up: the Pod, its ReplicaSet, its Deployment",
         believed: Answer::Is(false),
         mistake: "a ReplicaSet counts a Pod as ready before the Pod is; it counts what is stored",
     },
     // Who asks to have it written into the Deployment's status that two Pods are ready?
     Asked {
         look: "until deploy request if new.status.readyReplicas == 2",
-        property: "the status of an object is written by the one who works on it",
         believed: Answer::Who(Who::Kubelet),
         mistake: "the kubelet tells the Deployment that its Pods are ready; it speaks of Pods only",
     },
     // Does one of these six ever turn to another of them, past the API server?
     Asked {
         look: "tour, to its end; each line with an arrow says from whom and to whom",
-        property: "whoever wants something asks the API server, and nobody else",
         believed: Answer::Is(true),
         mistake: "the programs call one another; each talks to the API server only",
     },
+];
+
+/// The rule behind so many questions.
+const PROPERTIES: [&str; QUESTIONS.len() / TOGETHER] = [
+    "each asks only for what is right below it, and an update from an old version is refused",
+    "one program chooses the nodes of all Pods, and what is so on a node is reported from there",
+    "news goes up, and always through the API server: the Pod, its ReplicaSet, its Deployment",
 ];
 
 struct Trace;
 
 impl Function for Trace {
     type Question = usize;
-    type Answer = Answer;
+    type Answer = Vec<Answer>;
     type Slip = usize;
 
     const MISTAKES: &'static [(&'static str, usize)] = &{
@@ -131,24 +131,32 @@ impl Function for Trace {
         mistakes
     };
 
+    const TELLS: bool = false;
+
     fn questions() -> Vec<usize> {
-        (0..ASKED.len()).collect()
+        (0..PROPERTIES.len()).collect()
     }
 
-    fn rule(asked: &usize, slip: Option<usize>) -> Answer {
-        if slip == Some(*asked) { ASKED[*asked].believed } else { HAPPENS.all()[*asked] }
+    fn rule(group: &usize, slip: Option<usize>) -> Vec<Answer> {
+        let mut answers = HAPPENS.all();
+        slip.iter().for_each(|asked| answers[*asked] = ASKED[*asked].believed);
+        answers[group * TOGETHER..][..TOGETHER].to_vec()
     }
 
-    fn property(asked: &usize, _: Option<&Answer>) -> &'static str {
-        ASKED[*asked].property
+    fn property(group: &usize, _: Option<&Vec<Answer>>) -> &'static str {
+        PROPERTIES[*group]
     }
 
-    fn show(asked: &usize) -> String {
-        let (question, look) = (QUESTIONS[*asked], ASKED[*asked].look);
-        // What is to be typed has a line of its own.
-        let look = look.replace(", then: ", "\n  ");
-        format!("{question}\nto see it: cargo run -- step deployment\n  {look}")
+    fn show(group: &usize) -> String {
+        let asked = QUESTIONS.iter().zip(&ASKED).skip(group * TOGETHER).take(TOGETHER);
+        asked.fold("three answers together; to see what is so: cargo run -- step deployment".to_owned(), look_for)
     }
+}
+
+/// What is to be typed has a line of its own.
+fn look_for(text: String, (question, asked): (&&str, &Asked)) -> String {
+    let look = asked.look.replace(", then: ", "\n  ");
+    format!("{text}\n{question}\n  {look}")
 }
 
 /// What does happen.
@@ -287,18 +295,34 @@ mod tests {
         let given = |slip: Option<usize>| -> Vec<String> {
             Trace::questions().iter().map(|asked| serde_json::to_string(&Trace::rule(asked, slip)).unwrap()).collect()
         };
-        assert_eq!(function::judge::<Trace>(&given(None)), Ok(ASKED.len()));
+        assert_eq!(function::judge::<Trace>(&given(None)), Ok(PROPERTIES.len()));
         let mut failures = Vec::new();
         for (says, slip) in Trace::MISTAKES {
             let (_, failure) = function::judge::<Trace>(&given(Some(*slip))).expect_err(says);
-            assert_eq!((failure.mistake.as_deref(), &*failure.property), (Some(*says), ASKED[*slip].property));
+            let property = PROPERTIES[slip / TOGETHER];
+            assert_eq!((failure.mistake.as_deref(), &*failure.property), (Some(*says), property));
             failures.push(failure);
         }
-        for everywhere in ["\"Kubectl\"", "\"DeploymentController\"", "true", "false", "null"] {
-            assert!(function::judge::<Trace>(&vec![everywhere.to_owned(); ASKED.len()]).is_err(), "{everywhere}");
+        for everywhere in ["[\"Kubectl\",\"Kubectl\",true]", "[true,true,true]", "[]", "null"] {
+            assert!(function::judge::<Trace>(&vec![everywhere.to_owned(); PROPERTIES.len()]).is_err(), "{everywhere}");
         }
         assert!(function::judge::<Trace>(&[]).is_err());
         function::golden::check("trace", &failures);
+    }
+
+    /// Of two wrong answers the verdict says neither which they are nor what is right.
+    #[test]
+    fn a_verdict_does_not_say_what_is_right() {
+        let wrong = [Who::ReplicaSetController, Who::DeploymentController].map(Answer::Who);
+        for first in wrong {
+            let mut given: Vec<Vec<Answer>> = (0..PROPERTIES.len()).map(|group| Trace::rule(&group, None)).collect();
+            given[0] = vec![first, wrong[1], Answer::Is(true)];
+            let texts: Vec<String> = given.iter().map(|group| serde_json::to_string(group).unwrap()).collect();
+            let (n, failure) = function::judge::<Trace>(&texts).unwrap_err();
+            let end = format!("\nyours gave {:?}\nnot all of it is so", given[0]);
+            assert!(n == 0 && failure.case.ends_with(&end), "{}", failure.case);
+            assert!(QUESTIONS[..TOGETHER].iter().all(|question| failure.case.contains(question)), "{}", failure.case);
+        }
     }
 
     /// A learner reads the questions in the file, in this order, and none of them is answered there already.

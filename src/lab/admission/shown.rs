@@ -21,7 +21,11 @@ pub(super) fn case(case: &Case) -> String {
         ("priority", json!(spec.priority)),
         ("tolerations", tolerations.map_or(Value::Null, tolerated)),
     ];
-    let (pod, Cluster { accounts, classes }) = (words::object("Pod web in dev", fields), &case.cluster);
+    let meta = &case.pod.metadata;
+    let [name, namespace] = [&meta.name, &meta.namespace].map(|text| text.as_deref().unwrap_or_default());
+    let fields = [("generateName", json!(meta.generate_name))].into_iter().chain(fields);
+    let pod = words::object(&format!("Pod {name} in {namespace}"), fields);
+    let Cluster { accounts, classes } = &case.cluster;
     let accounts = words::field("service accounts", &accounts.iter().map(account).collect());
     let classes = words::field("priority classes", &classes.iter().map(class).collect());
     format!("{pod}\n{accounts}\n{classes}")

@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::json;
 
 use super::{Case, Visit};
@@ -18,14 +19,21 @@ fn service(service: &Service) -> String {
     let spec = service.spec.clone().unwrap_or_default();
     let port = |one: &ServicePort| {
         let port = named(&one.name, Some(one.port), &one.protocol);
-        one.node_port.map_or(port.clone(), |node_port| format!("{port} nodePort {node_port}"))
+        let target = match &one.target_port {
+            Some(IntOrString::Int(number)) => format!(" targetPort {number}"),
+            _ => String::new(),
+        };
+        let node_port = one.node_port.map_or(String::new(), |node_port| format!(" nodePort {node_port}"));
+        port + &node_port + &target
     };
     let fields = [
         ("ports", spec.ports.iter().flatten().map(port).collect()),
         ("internalTrafficPolicy", json!(spec.internal_traffic_policy)),
         ("externalTrafficPolicy", json!(spec.external_traffic_policy)),
     ];
-    words::object("Service", fields)
+    let of_type = spec.type_.filter(|one| one != "NodePort").map(|one| format!(" of type {one}")).unwrap_or_default();
+    let publishes = if spec.publish_not_ready_addresses == Some(true) { " with publishNotReadyAddresses" } else { "" };
+    words::object(&format!("Service{of_type}{publishes}"), fields)
 }
 
 fn slice(slice: &EndpointSlice) -> String {
