@@ -182,7 +182,7 @@ fn progress_goes_from_machine_to_machine() {
     assert!(there.well(&["learn"]).contains("passed, and changed since"), "the file there is another one");
     assert!(there.well(&["progress", "--import", &file(&here)]).starts_with("0 exercises"));
     let (text, well) = there.says(&["progress", "--import", "cargo"]);
-    assert!(!well && text.contains("cargo is no export of progress"), "{text}");
+    assert!(!well && text.contains("cargo is not an export of progress"), "{text}");
 }
 
 #[test]
