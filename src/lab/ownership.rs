@@ -334,7 +334,7 @@ fn rule(case: &Case, slip: Option<Slip>) -> Claim {
     let Some(owner) = controller else {
         let may = (!leaving || is(Slip::TakesWhenDying))
             && (!goes(pod) || is(Slip::TakesDying))
-            && !(is(Slip::OwnNames) && !begins_as(pod, mine))
+            && (!is(Slip::OwnNames) || begins_as(pod, mine))
             && (pod.namespace == mine.namespace || is(Slip::CrossesNamespaces))
             && !(is(Slip::AnyOtherOwner) && owners.iter().any(|owner| Some(&owner.uid) != mine.uid.as_ref()))
             && !is(Slip::NeverAdopts);
