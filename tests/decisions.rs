@@ -183,8 +183,8 @@ fn a_session_that_cannot_be_repeated_says_so() {
         (text.replace(env!("CARGO_PKG_VERSION"), "0.0.1").replace("seed 3", "seed 4"), "saved by version 0.0.1"),
         (text.replace("do: seed 3", "do: dance"), "is no choice"),
         (text.replace("scenario: deployment", "scenario: nowhere"), "there is no scenario \"nowhere\""),
-        ("nonsense: true".to_owned(), "this is no saved session"),
-        (String::new(), "this is no saved session"),
+        ("nonsense: true".to_owned(), "this is not a saved session"),
+        (String::new(), "this is not a saved session"),
     ] {
         let error = file::open(&changed, None).err().unwrap_or_else(|| panic!("{says}"));
         assert!(error.contains(says), "{says}: {error}");

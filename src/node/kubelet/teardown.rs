@@ -4,7 +4,6 @@
 //! (`pkg/kubelet/kuberuntime`). The object itself is removed by the status loop, once all this is done: the DELETE with
 //! grace 0 is the kubelet's word that nothing of the pod runs any more.
 
-use std::cell::Cell;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,6 +19,7 @@ use crate::client::join_all;
 use crate::client::recorder::EventType;
 use crate::engine::RpcError;
 use crate::object::Pod;
+use crate::object::time::Instant;
 
 impl Shared {
     /// `SyncTerminatingPod`: everything that runs is stopped.
@@ -109,13 +109,16 @@ impl Shared {
         Box::pin(async move {
             let why = format!("Stopping container {name}");
             let Some(before) = before else { return me.kill_container(&pod, &name, &id, &why, grace).await };
-            let told = Cell::new((grace, me.hub.now()));
-            let tell = async {
+            let wait: Told<'_> = Box::pin(async {
+                before.await;
+                None
+            });
+            let tell = Box::pin(async {
                 let left = me.tell_and_prepare(&pod, &name, &id, &why, grace).await;
-                told.set((left, me.hub.now()));
-            };
-            all(vec![before, Box::pin(tell)]).await;
-            let (left, since) = told.get();
+                Some((left, me.hub.now()))
+            });
+            let told = join_all(vec![wait, tell]).await.into_iter().flatten().next();
+            let (left, since) = told.unwrap_or((grace, me.hub.now()));
             let waited = (me.hub.now() - since).as_secs() as i64;
             me.stop_container(&id, (left - waited).max(GRACE_SECONDS_MIN)).await;
         })
@@ -221,6 +224,9 @@ impl Shared {
 
 /// Something is being stopped.
 type Stop<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// The same, of which one says how many seconds are left, and since when.
+type Told<'a> = Pin<Box<dyn Future<Output = Option<(i64, Instant)>> + 'a>>;
 
 async fn all(stops: Vec<Stop<'_>>) {
     join_all(stops).await;

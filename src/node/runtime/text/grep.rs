@@ -2,8 +2,6 @@
 //!
 //! Left out: `-o`, `-w`, `-x`, `-l`, `-n`, `-r`, patterns from files.
 
-use std::cell::Cell;
-
 use regex::{Regex, RegexBuilder};
 
 use super::super::exec::Ran;
@@ -28,17 +26,17 @@ struct Options<'a> {
 pub(super) fn grep(name: &str, rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
     let options = Options::of(rest)?;
     let (regex, inverted) = (options.regex(name)?, options.letters.contains('v'));
-    let found = Cell::new(0);
+    let mut found = 0;
     let mut ran = of_texts("grep", &options.paths, input, read, |text| {
         let lines: Vec<&str> = text.lines().collect();
         let fitting = (0..lines.len()).filter(|at| regex.is_match(lines[*at]) != inverted);
         let fitting: Vec<usize> = fitting.take(options.most.unwrap_or(usize::MAX)).collect();
-        found.set(fitting.len());
+        found = fitting.len();
         options.shown(&lines, &fitting)
     });
-    ran.code = if ran.code > 0 { 2 } else { i32::from(found.get() == 0) };
+    ran.code = if ran.code > 0 { 2 } else { i32::from(found == 0) };
     if options.letters.contains('c') {
-        ran.output = format!("{}\n", found.get());
+        ran.output = format!("{found}\n");
     }
     if options.letters.contains('q') {
         ran.output.clear();

@@ -60,7 +60,7 @@ fn of_texts(
     paths: &[&str],
     input: &str,
     read: &dyn Fn(&str) -> Option<String>,
-    change: impl Fn(&str) -> String,
+    change: impl FnOnce(&str) -> String,
 ) -> Ran {
     let mut ran = Ran::default();
     let mut all = String::new();
