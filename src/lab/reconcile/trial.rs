@@ -15,7 +15,7 @@ use crate::lab::Failure;
 use crate::object::sha256;
 
 /// No run is longer: a controller that still writes then will write for ever.
-const STEPS: u64 = 1_000;
+const STEPS: u64 = 1_200;
 /// So long a watch is held at most: a controller that looks again every half second is no endless one.
 const HELD: Duration = Duration::from_secs(20);
 /// What stands in the text of a trial for a number that is drawn, and from where to where it may be. The text is a trial as it
