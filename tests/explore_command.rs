@@ -25,7 +25,7 @@ fn what_is_found_is_saved_and_can_be_opened_with_the_command_that_is_named() {
     assert!(text(&found.stderr).contains("the server comes to have the size"), "{}", text(&found.stderr));
     let said = text(&found.stdout);
     assert!(said.contains("crash database-operator"), "{said}");
-    let (_, command) = said.split_once("open it there with: kubestep ").expect("a command is named");
+    let (_, command) = said.split_once("open it there with: cargo run -- ").expect("a command is named");
     let words: Vec<&str> = command.split_whitespace().collect();
     let step = words.last().expect("it ends with the step");
     let opened = kubestep(&folder, &words);

@@ -137,7 +137,7 @@ fn a_command_fails_as_a_real_one_does() {
         ("exec app -c shell -- sh -c vi", "sh: vi: not found\ncommand terminated with exit code 127"),
         (
             "exec app -c shell -- vi",
-            "exec: \"vi\": executable file not found in $PATH: unknown\nContainers here have basename, cat",
+            "exec: \"vi\": executable file not found in $PATH: unknown\nContainers here have awk, basename, cat",
         ),
         ("exec app -c shell -- /bin/own", "exec: \"/bin/own\": stat /bin/own: no such file or directory: unknown"),
         ("exec app -c shell -- sh -c 'x+=(1 2); echo $x'", "sh: this is more than the shell of these containers knows"),

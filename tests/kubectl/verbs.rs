@@ -62,7 +62,7 @@ const SCRIPT: &[(&str, &str)] = &[
     ("kubectl create configmap settings", "error: failed to create configmap: configmaps \"settings\" already exists"),
     ("kubectl get configmap settings -o jsonpath={.data.a}", "1"),
     ("kubectl get cm/settings sa/default --no-headers", "configmap/settings   1     …\nserviceaccount/default   …"),
-    ("kubectl get pods '|' head", "error: there is no shell here, and so no \"|\": type one command a line"),
+    ("kubectl get pods '|' head", "error: a pipe goes only behind what looks, such as get: type one command a line"),
     ("kubectl get pods nothing -o name", "Error from server (NotFound): pods \"nothing\" not found"),
     ("kubectl get pods -l app=nothing", "No resources found in verbs namespace."),
     ("kubectl get deploy web -o custom-columns=NAME:.metadata.name,N:.spec.replicas", "NAME   N\nweb    1"),
