@@ -354,6 +354,8 @@ mod tests {
     #[test]
     fn the_rule_is_that_of_our_kubelet() {
         for case in Syncing::questions() {
+            let spec = case.pod.spec.clone().unwrap_or_default();
+            let all = || spec.containers.iter().chain(spec.init_containers.iter().flatten());
             let container = |(name, state): (&String, &State)| {
                 let (state, exit_code) = match state {
                     State::Running => (RunState::Running, 0),
@@ -362,6 +364,8 @@ mod tests {
                 RuntimeContainer {
                     id: name.clone(),
                     name: name.clone(),
+                    // Nobody has changed what it runs.
+                    image: all().find(|c| c.name == *name).and_then(|c| c.image.clone()).unwrap_or_default(),
                     state,
                     exit_code,
                     ..RuntimeContainer::default()
