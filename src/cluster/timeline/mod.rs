@@ -3,7 +3,7 @@
 //! The shell is the one that containers have ([`Shell`]); its commands are the cluster's here: kubectl, the network's, and what
 //! breaks. It is plain data, so between two lines, and while a line sleeps, no task is in flight.
 //!
-//! - [`command`]: what a command is. [`line`]: whether a line is understood, before it runs.
+//! - [`command`]: what a command is. [`mod@line`]: whether a line is understood, before it runs.
 //!
 //! Left out: what the shell leaves out; of jobs in the background (`&`) all but single commands.
 
