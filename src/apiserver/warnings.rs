@@ -9,14 +9,14 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Affinity, Container, ContainerPort, EnvVar, NodeSelectorTerm, PersistentVolumeClaim, PodSpec, PodTemplateSpec,
-    Service, TopologySpreadConstraint,
+    Affinity, Container, ContainerPort, EnvVar, NodeSelectorTerm, PersistentVolumeClaim, PodSpec, Service,
+    TopologySpreadConstraint,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use crate::object::Object;
 use crate::object::quantity::Amount;
+use crate::object::{Object, template};
 
 use super::validation::names::check_dns_label;
 
@@ -49,7 +49,7 @@ pub fn on_create(object: &Object) -> Vec<String> {
 /// What is said of a new version of an object.
 pub fn on_update(new: &Object, old: &Object) -> Vec<String> {
     let mut told = Vec::new();
-    let makes_pods = template(new).is_some();
+    let makes_pods = template::of(new).is_some();
     if !makes_pods || new.meta().generation != old.meta().generation {
         of_any(&mut told, new);
     }
@@ -72,29 +72,11 @@ fn of_any(told: &mut Vec<String>, object: &Object) {
             }
         }
         _ => {
-            if let Some((path, template)) = template(object) {
+            if let Some((path, template)) = template::of(object) {
                 of_pod_spec(told, &format!("{path}.spec"), template.spec.as_ref());
             }
         }
     }
-}
-
-/// The Pods that a workload makes, and where it says so.
-fn template(object: &Object) -> Option<(&'static str, &PodTemplateSpec)> {
-    let template = match object {
-        Object::Deployment(o) => o.spec.as_ref().map(|spec| &spec.template),
-        Object::ReplicaSet(o) => o.spec.as_ref().and_then(|spec| spec.template.as_ref()),
-        Object::ReplicationController(o) => o.spec.as_ref().and_then(|spec| spec.template.as_ref()),
-        Object::DaemonSet(o) => o.spec.as_ref().map(|spec| &spec.template),
-        Object::StatefulSet(o) => o.spec.as_ref().map(|spec| &spec.template),
-        Object::Job(o) => o.spec.as_ref().map(|spec| &spec.template),
-        Object::CronJob(o) => {
-            let job = o.spec.job_template.spec.as_ref();
-            return job.map(|spec| ("spec.jobTemplate.spec.template", &spec.template));
-        }
-        _ => None,
-    };
-    template.map(|template| ("spec.template", template))
 }
 
 /// A name that becomes a host name should be one.

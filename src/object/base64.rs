@@ -1,4 +1,5 @@
-//! Base64 with the alphabet of URLs and without padding, in which web tokens and pages of lists are written. RFC 4648.
+//! Base64, RFC 4648: with the alphabet of URLs and without padding, in which web tokens and pages of lists are written, and
+//! the usual one.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -11,6 +12,13 @@ pub fn encode(bytes: &[u8]) -> String {
         out.extend(characters.map(char::from));
     }
     out
+}
+
+/// The text that stands for `bytes` in the usual alphabet, padded to whole groups of four.
+pub fn padded(bytes: &[u8]) -> String {
+    let mut text = encode(bytes).replace('-', "+").replace('_', "/");
+    text.extend(std::iter::repeat_n('=', text.len().next_multiple_of(4) - text.len()));
+    text
 }
 
 /// The bytes, or the place of the first character that is wrong.
@@ -33,6 +41,13 @@ pub fn decode(text: &str) -> Result<Vec<u8>, usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_usual_one_is_padded() {
+        for (text, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foobar", "Zm9vYmFy"), ("ä?>", "w6Q/Pg==")] {
+            assert_eq!(padded(text.as_bytes()), encoded);
+        }
+    }
 
     #[test]
     fn bytes_come_back() {

@@ -150,6 +150,18 @@ fn complete_value(outermost: &str, go_type: &str, value: &mut Value) {
     }
 }
 
+/// What Go calls a value that it has read without knowing its type: `map[string]interface {}`.
+pub fn untyped(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
 /// The type as Go prints it, with its package: `[]v1.Container`.
 pub fn printed(go_type: &str) -> String {
     if let Some(target) = go_type.strip_prefix('*') {

@@ -20,7 +20,7 @@
 //! - [`json`]: JSON as it was written; [`jsonpath`]: paths into it; [`glob`]: patterns of names.
 //! - [`nearest`]: what was meant by a word that nobody knows.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
-//! - [`template`]: the hash by which a Pod template is known; [`taint`]: which Pods bear one.
+//! - [`template`]: which objects make Pods, and the hash by which a Pod template is known; [`taint`]: which Pods bear one.
 //! - [`random`]: where generated names and uids come from.
 //!
 //! Must hold: nothing here knows that a cluster exists; these are values and pure functions over them.

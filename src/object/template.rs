@@ -1,4 +1,5 @@
-//! The template hash: the ten characters between a Deployment's name and a pod's own suffix.
+//! Templates of Pods: which objects have one, and the template hash, the ten characters between a Deployment's name and
+//! a Pod's own suffix.
 //!
 //! Equal templates must get equal names, so that a second look at a Deployment finds the ReplicaSet that the first
 //! one made. Kubernetes hashes the template as Go's pretty printer dumps it (`pkg/util/hash`, `pkg/controller`
@@ -15,10 +16,29 @@ use std::fmt::Write as _;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde_json::{Map, Value};
 
+use super::Object;
 use super::go_types::{Field, GoType, printed, resolve};
 
 /// The label that keeps the Pods of different templates apart.
 pub const TEMPLATE_HASH: &str = "pod-template-hash";
+
+/// The template of the Pods that a workload makes, and where it stands in it; nothing of an object that makes none.
+pub fn of(object: &Object) -> Option<(&'static str, &PodTemplateSpec)> {
+    let template = match object {
+        Object::Deployment(o) => o.spec.as_ref().map(|spec| &spec.template),
+        Object::ReplicaSet(o) => o.spec.as_ref().and_then(|spec| spec.template.as_ref()),
+        Object::ReplicationController(o) => o.spec.as_ref().and_then(|spec| spec.template.as_ref()),
+        Object::DaemonSet(o) => o.spec.as_ref().map(|spec| &spec.template),
+        Object::StatefulSet(o) => o.spec.as_ref().map(|spec| &spec.template),
+        Object::Job(o) => o.spec.as_ref().map(|spec| &spec.template),
+        Object::CronJob(o) => {
+            let job = o.spec.job_template.spec.as_ref();
+            return job.map(|spec| ("spec.jobTemplate.spec.template", &spec.template));
+        }
+        _ => None,
+    };
+    template.map(|template| ("spec.template", template))
+}
 
 /// The hash of `template` as names carry it: `cc544bdcc`. `collision_count` of the owner's status makes another hash
 /// of the same template after a clash of names; none and zero differ.

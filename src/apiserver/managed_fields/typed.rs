@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::object::Kind;
-use crate::object::go_types::{self, GoType, resolve};
+use crate::object::go_types::{self, GoType, resolve, untyped};
 use crate::object::patch::go_text;
 
 /// The values of a wrong type, with the paths to them: `spec.ports[0].port` and `expected numeric (int or float), got string`.
@@ -51,7 +51,7 @@ impl Walk {
             (GoType::Text, other) => {
                 format!("expected string, got &value.valueUnstructured{{Value:{}}}", syntax(other))
             }
-            (GoType::Number, other) => format!("expected numeric (int or float), got {}", type_name(other)),
+            (GoType::Number, other) => format!("expected numeric (int or float), got {}", untyped(other)),
             (GoType::Bool, other) => format!("expected boolean, got &{{{}}}", go_text(other)),
         };
         self.wrong.push((path.to_owned(), why));
@@ -67,21 +67,9 @@ fn is_untyped(go_type: &str) -> bool {
     go_type.ends_with("Quantity") || go_type.ends_with("IntOrString")
 }
 
-/// The Go type into which a value is read where none is known.
-fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
 /// The value as Go would have it in a program: `%#v`.
 fn syntax(value: &Value) -> String {
-    let all = |parts: Vec<String>| format!("{}{{{}}}", type_name(value), parts.join(", "));
+    let all = |parts: Vec<String>| format!("{}{{{}}}", untyped(value), parts.join(", "));
     match value {
         Value::String(text) => format!("{text:?}"),
         Value::Array(items) => all(items.iter().map(syntax).collect()),

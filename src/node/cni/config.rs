@@ -5,7 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::object::json;
+use crate::object::go_types::untyped;
+use crate::object::{base64, json};
 
 use super::VERSION;
 
@@ -84,13 +85,13 @@ impl NetworkList {
         let name = match list.get("name") {
             None => return Err(wrong("no name".into())),
             Some(Value::String(name)) => name.clone(),
-            Some(other) => return Err(wrong(format!("invalid name type {}", go_type(other)))),
+            Some(other) => return Err(wrong(format!("invalid name type {}", untyped(other)))),
         };
         let plugins = match list.get("plugins") {
             None => return Err("no plugin configs found".into()),
             Some(Value::Array(plugins)) if plugins.is_empty() => return Err(wrong("no plugins in list".into())),
             Some(Value::Array(plugins)) => plugins,
-            Some(other) => return Err(wrong(format!("invalid 'plugins' type {}", go_type(other)))),
+            Some(other) => return Err(wrong(format!("invalid 'plugins' type {}", untyped(other)))),
         };
         let plugin = |(at, value)| {
             PluginConfig::parse(value).map_err(|error| format!("failed to parse plugin config {at}: {error}"))
@@ -101,7 +102,7 @@ impl NetworkList {
             disable_check: flag(&list, "disableCheck").map_err(wrong)?,
             disable_gc: flag(&list, "disableGC").map_err(wrong)?,
             plugins: plugins.iter().enumerate().map(plugin).collect::<Result<_, _>>()?,
-            encoded: base64(text.as_bytes()),
+            encoded: base64::padded(text.as_bytes()),
         })
     }
 
@@ -116,7 +117,7 @@ impl NetworkList {
             disable_check: false,
             disable_gc: false,
             plugins: vec![plugin],
-            encoded: base64(text.as_bytes()),
+            encoded: base64::padded(text.as_bytes()),
         })
     }
 
@@ -174,18 +175,18 @@ fn cni_version(list: &Map<String, Value>) -> Result<String, String> {
     let single = match list.get("cniVersion") {
         None => String::new(),
         Some(Value::String(version)) => version.clone(),
-        Some(other) => return Err(format!("invalid cniVersion type {}", go_type(other))),
+        Some(other) => return Err(format!("invalid cniVersion type {}", untyped(other))),
     };
     let several = match list.get("cniVersions") {
         None => return Ok(single),
         Some(Value::Array(versions)) => versions,
-        Some(other) => return Err(format!("invalid type for cniVersions: {}", go_type(other))),
+        Some(other) => return Err(format!("invalid type for cniVersions: {}", untyped(other))),
     };
     let ours = parse_version(VERSION)?;
     let mut known = Vec::new();
     for (at, version) in several.iter().enumerate() {
         let Value::String(version) = version else {
-            return Err(format!("invalid type for cniVersions index {at}: {}", go_type(version)));
+            return Err(format!("invalid type for cniVersions index {at}: {}", untyped(version)));
         };
         let number = parse_version(version)
             .map_err(|error| format!("invalid cniVersions entry {version} at index {at}: {error}"))?;
@@ -227,34 +228,8 @@ fn flag(list: &Map<String, Value>, key: &str) -> Result<bool, String> {
             "false" => Ok(false),
             other => Err(format!("invalid value {other:?} for {key}")),
         },
-        Some(other) => Err(format!("invalid type {} for {key}", go_type(other))),
+        Some(other) => Err(format!("invalid type {} for {key}", untyped(other))),
     }
-}
-
-/// What Go calls a value that it has read without knowing its type.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// RFC 4648, with padding.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for three in bytes.chunks(3) {
-        let bits = three.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
-        for digit in 0..4 {
-            let value = bits >> (18 - 6 * digit) & 63;
-            text.push(if digit <= three.len() { char::from(DIGITS[value as usize]) } else { '=' });
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -315,13 +290,6 @@ mod tests {
             ),
         ] {
             assert_eq!(NetworkList::parse(text).unwrap_err(), says, "{text}");
-        }
-    }
-
-    #[test]
-    fn base64_is_that_of_the_rfc() {
-        for (text, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
-            assert_eq!(base64(text.as_bytes()), encoded);
         }
     }
 }

@@ -13,11 +13,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
+use k8s_openapi::api::core::v1::Container;
 
 use crate::object::meta::controller_of;
 use crate::object::status::Cause;
-use crate::object::{Kind, Object, Pod, Shared, Status};
+use crate::object::{Kind, Object, Pod, Shared, Status, template};
 
 use super::{Attributes, Reader, forbidden};
 
@@ -123,7 +123,7 @@ pub fn warnings(attributes: &Attributes, object: &Object) -> Vec<String> {
     }
     let spec = match object {
         Object::Pod(pod) => concerns(attributes, pod).then(|| pod.spec.clone().unwrap_or_default()),
-        _ => template(object).map(Shared::from),
+        _ => template::of(object).and_then(|(_, template)| template.spec.clone()).map(Shared::from),
     };
     let broken = spec.map(|spec| violations(policy.level, &spec)).unwrap_or_default();
     if broken.is_empty() {
@@ -144,21 +144,6 @@ fn makes_pods(kind: Kind) -> bool {
             | Kind::Job
             | Kind::CronJob
     )
-}
-
-/// The Pods that a workload makes.
-fn template(object: &Object) -> Option<PodSpec> {
-    let template = match object {
-        Object::Deployment(o) => o.spec.as_ref().map(|spec| &spec.template),
-        Object::ReplicaSet(o) => o.spec.as_ref().and_then(|spec| spec.template.as_ref()),
-        Object::ReplicationController(o) => o.spec.as_ref().and_then(|spec| spec.template.as_ref()),
-        Object::DaemonSet(o) => o.spec.as_ref().map(|spec| &spec.template),
-        Object::StatefulSet(o) => o.spec.as_ref().map(|spec| &spec.template),
-        Object::Job(o) => o.spec.as_ref().map(|spec| &spec.template),
-        Object::CronJob(o) => o.spec.job_template.spec.as_ref().map(|spec| &spec.template),
-        _ => None,
-    };
-    template.and_then(|template| template.spec.clone())
 }
 
 fn namespace_of(attributes: &Attributes, object: &Object) -> Option<Object> {
