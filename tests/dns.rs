@@ -83,7 +83,7 @@ fn the_resolver_tries_one_name_after_another() {
 fn names_lead_where_they_should() {
     for (line, expected) in [
         (
-            "exec client -- cat /etc/resolv.conf",
+            "kubectl exec client -- cat /etc/resolv.conf",
             "search default.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n",
         ),
         ("nslookup web $dns --from client", "Name:\tweb.default.svc.cluster.local\nAddress: 10.96.0.20\n"),

@@ -45,7 +45,7 @@ fn pods_answer_whoever_asks() {
             "curl 10.244.1.2:8080 --from node-1",
             "curl near --from near",
             "curl far --from client",
-            "exec client -- curl -s 10.244.0.3",
+            "kubectl exec client -- curl -s 10.244.0.3",
         ];
         let (_, said) = session(head, &lines);
         let expected = "\
@@ -71,7 +71,7 @@ far is Pod default/far: 10.244.1.2
 curl: (7) Failed to connect to 10.244.1.2 port 80 after 0 ms: Connection refused
 command terminated with exit code 7
 
-$ exec client -- curl -s 10.244.0.3
+$ kubectl exec client -- curl -s 10.244.0.3
 default/near on node-1 answers GET /
 server 10.244.0.3:80, client 10.244.0.2
 
@@ -107,7 +107,7 @@ fn requests_fail_as_real_ones_do() {
         ("ping -c 1 10.244.0.77 --from client", "From 10.244.0.2 icmp_seq=1 Destination Host Unreachable"),
         ("ping nowhere --from client", "ping: nowhere: Name or service not known"),
         ("curl near --from nobody", "Error from server (NotFound): pods \"nobody\" not found"),
-        ("exec client -- vi", "exec: \"vi\": executable file not found in $PATH"),
+        ("kubectl exec client -- vi", "exec: \"vi\": executable file not found in $PATH"),
         (
             "kubectl exec client -c other -- curl x",
             "Error from server (BadRequest): container other is not valid for pod client",

@@ -15,34 +15,32 @@ pub(super) const SLEEP_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 /// What is said of one that lasts longer.
 pub(super) const TOO_LONG: &str = "a line may sleep for a week at the most, which is 604800 seconds";
 
-/// Reads one line. `exec POD -- COMMAND` is kubectl's, not the shell's own `exec`.
-pub(super) fn read(line: &str) -> Rc<Program> {
-    let line = line.trim();
-    let script = match line.strip_prefix("exec ") {
-        Some(rest) => format!("kubectl exec {rest}"),
-        None => line.to_owned(),
-    };
-    Program::of(&["sh".to_owned(), "-c".to_owned(), script])
-}
-
 /// Whether a line can run, as far as that is known in advance: what stands in a variable shows when it does.
 ///
 /// # Errors
 /// What is not understood, and what can be written instead.
 pub fn check(line: &str) -> Result<(), String> {
-    let program = read(line);
+    read(line).map(drop)
+}
+
+/// The program that a line is, if it can run.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn read(line: &str) -> Result<Rc<Program>, String> {
+    let program = Program::of(&["sh".to_owned(), "-c".to_owned(), line.trim().to_owned()]);
     if program.is_empty() {
         return Err("an empty line does nothing; remove it".to_owned());
     }
     if !program.is_understood() {
         return Err(not_understood(line));
     }
-    let mut names = program.commands();
     let functions: Vec<&str> = program.functions().collect();
-    if let Some(other) = names.find(|name| !is_known(name) && !functions.contains(&name.as_str())) {
+    if let Some(other) = program.commands().find(|name| !is_known(name) && !functions.contains(&name.as_str())) {
         return Err(unknown(&other));
     }
-    program.literal_commands().try_for_each(|words| check_words(&words))
+    program.literal_commands().try_for_each(|words| check_words(&words))?;
+    Ok(program)
 }
 
 fn is_known(name: &str) -> bool {
@@ -103,7 +101,7 @@ mod tests {
             "kill $victim",
             "fake-node stop ${node#node-}",
             "crash kube-scheduler",
-            "exec web -- cat /etc/hostname",
+            "for pod in a b; do kubectl exec $pod -- cat /etc/hostname; done",
             "victim=$(kubectl get pods -o name)",
             "last=$(kubectl get pods -o name | tail -1)",
             "timeout 3 kubectl get pods -w | tail -1",

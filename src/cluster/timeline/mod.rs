@@ -15,6 +15,7 @@ use super::fault::Fault;
 use super::kubectl::{self, Kubectl};
 use crate::engine::Memory;
 use crate::node::runtime::exec::Ran;
+use crate::node::runtime::script::Program;
 use crate::node::runtime::script::run::{self, Shell, Sink, Turn, Write};
 use crate::object::time::Instant;
 
@@ -53,8 +54,8 @@ struct Script {
 
 impl Script {
     /// From here on this line runs.
-    fn begin(&mut self, line: String) {
-        self.shell.take_up(line::read(&line));
+    fn begin(&mut self, line: String, program: Rc<Program>) {
+        self.shell.take_up(program);
         // A shell that has no room for it says so at the next command that needs a variable.
         let _ = self.shell.set("NS", self.kubectl.namespace.clone());
         (self.line, self.began) = (line.into(), self.kubectl.client.now());
@@ -126,12 +127,16 @@ impl Runner {
         let Some(text) = line else { return };
         let kubectl = self.kubectl();
         kubectl.print(&format!("$ {}\n", text.trim_end()));
-        if let Err(message) = line::check(&text) {
-            kubectl.complain(format!("error: {message}"));
-            return self.ended(Duration::ZERO);
+        match line::read(&text) {
+            Ok(program) => {
+                self.script.borrow_mut().begin(text, program);
+                self.advance();
+            }
+            Err(message) => {
+                kubectl.complain(format!("error: {message}"));
+                self.ended(Duration::ZERO);
+            }
         }
-        self.script.borrow_mut().begin(text);
-        self.advance();
     }
 
     /// Lets the line go on until it has to wait.
