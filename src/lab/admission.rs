@@ -7,6 +7,7 @@
 //! Left out: all other defaults, the volume with the account's token, preemption policies, names that are generated.
 
 use k8s_openapi::api::core::v1::{Container, Pod, Toleration};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use serde_json::{Value, json};
 
 use super::function::Function;
@@ -66,6 +67,7 @@ pub(super) enum Slip {
     DefaultUnnamed,
     AnyCase,
     BeginningOfName,
+    GoingIsGone,
 }
 
 impl Function for Admission {
@@ -103,6 +105,7 @@ impl Function for Admission {
         ("a Pod that names the class that is the global default is refused", Slip::DefaultUnnamed),
         ("capitals in a tag are not looked at; Latest is another tag than latest", Slip::AnyCase),
         ("the reason calls the Pod by its generateName, though it has a name by now", Slip::BeginningOfName),
+        ("an account that is being deleted is taken for absent; it is there until it is gone", Slip::GoingIsGone),
     ];
 
     fn questions() -> Vec<Case> {
@@ -251,6 +254,18 @@ fn elsewhere() -> Vec<Case> {
         pod.metadata.generate_name = Some("we".to_owned());
         all.push(Case { pod, cluster: alike.clone() });
     }
+    // What is being deleted is there until it is gone.
+    let mut going = cluster(&["dev/default", "prod/default", "prod/api"], &[low, ("usual", 3, true)]);
+    let mut metas: Vec<&mut ObjectMeta> = going.accounts.iter_mut().map(|one| &mut one.metadata).collect();
+    metas.extend(going.classes.iter_mut().map(|one| &mut one.metadata));
+    let since: Option<Time> = serde_json::from_value(json!("2026-01-01T00:00:00Z")).ok();
+    metas.into_iter().for_each(|meta| meta.deletion_timestamp.clone_from(&since));
+    for (namespace, account) in ["dev", "prod"].into_iter().flat_map(|one| [None, Some("api")].map(|two| (one, two))) {
+        for class in [None, Some("low")] {
+            let spec = json!({"containers": [app], "serviceAccountName": account, "priorityClassName": class});
+            all.push(Case { pod: pod(namespace, "web", &spec), cluster: going.clone() });
+        }
+    }
     // Many of each, of which the last matters too.
     let containers =
         |what: &str| -> Value { (1..=5).map(|n| json!({"name": format!("{what}-{n}"), "image": "nginx"})).collect() };
@@ -341,6 +356,7 @@ fn admit(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<(), Str
             let same = |name: &String| *name == account || is(Slip::AccountBeginsAlike) && name.starts_with(&account);
             one.name.as_ref().is_some_and(same)
                 && (one.namespace.as_ref() == Some(&namespace) || is(Slip::AnyNamespace))
+                && !(one.deletion_timestamp.is_some() && is(Slip::GoingIsGone))
         });
     let looked_up = match there {
         true => Ok(()),

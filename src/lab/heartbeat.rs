@@ -59,6 +59,8 @@ pub(super) enum Slip {
     OwnByPrefix,
     TwoTaints,
     DaemonStays,
+    ByName,
+    OnlyNew,
 }
 
 impl Function for Looking {
@@ -88,6 +90,8 @@ impl Function for Looking {
         ("only the first two taints are looked at", Slip::TwoTaints),
         ("every taint whose key begins with node.kubernetes.io/ is taken for one of its own", Slip::OwnByPrefix),
         ("Pods of a DaemonSet stay, whatever they tolerate; their tolerations decide", Slip::DaemonStays),
+        ("the answers are in the order of the Pods' names, and not of the Pods", Slip::ByName),
+        ("a taint that says when it was added is not looked at", Slip::OnlyNew),
     ];
 
     fn questions() -> Vec<Case> {
@@ -103,7 +107,8 @@ impl Function for Looking {
                         let node = json!({"metadata": {"name": name}, "spec": spec, "status": status});
                         let mut pods: Vec<Pod> = read(json!(pods));
                         for (at, pod) in (1..).zip(&mut pods) {
-                            pod.metadata.name = Some(format!("web-{at}"));
+                            // Not in the order of their names.
+                            pod.metadata.name = Some(format!("web-{}", at * 5 % 7));
                             pod.metadata.owner_references = ((n + turn + at) % 5 == 2).then(of_daemon_set);
                         }
                         all.push(Case { node: read(node), silent: *silent, pods });
@@ -143,7 +148,8 @@ impl Function for Looking {
         text += &words::field("taints that it has from others", &taints);
         for (n, pod) in case.pods.iter().enumerate() {
             let whose = if is_of_daemon_set(pod) { ", of a DaemonSet," } else { "" };
-            text += &format!("\npods[{n}]{whose} tolerates {}", tolerated(pod));
+            let name = pod.metadata.name.as_deref().unwrap_or_default();
+            text += &format!("\npods[{n}] {name}{whose} tolerates {}", tolerated(pod));
         }
         text
     }
@@ -207,6 +213,8 @@ fn taints() -> Vec<Option<Value>> {
             json!([{"key": "old", "effect": "NoExecute"}, {"key": "maintenance", "value": "soon", "effect": "NoExecute"},
                     {"key": "spare", "effect": "NoExecute"}]),
         ),
+        // As a controller puts it there, with the time.
+        Some(json!([{"key": "old", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}])),
         // Somebody has put it there by hand.
         Some(json!([{"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"}])),
     ]
@@ -296,7 +304,12 @@ fn look(case: &Case, slip: Option<Slip>) -> Look {
     taints.retain(|taint| !is(Slip::OwnByPrefix) || !taint.key.starts_with("node.kubernetes.io/"));
     taints.extend(own.map(|key| Taint { key: key.into(), effect: "NoExecute".into(), ..Taint::default() }));
     taints.truncate(if is(Slip::TwoTaints) { 2 } else { usize::MAX });
-    let pods = case.pods.iter().map(|pod| fate(pod, &taints, slip)).collect();
+    taints.retain(|taint| taint.time_added.is_none() || !is(Slip::OnlyNew));
+    let mut pods: Vec<&Pod> = case.pods.iter().collect();
+    if is(Slip::ByName) {
+        pods.sort_by_key(|pod| pod.metadata.name.clone());
+    }
+    let pods = pods.into_iter().map(|pod| fate(pod, &taints, slip)).collect();
     Look { ready: ready.to_owned(), taint: own.map(str::to_owned), pods }
 }
 

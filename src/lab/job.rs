@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
+use crate::controllers::job::TRACKING;
 use crate::exercise::job::{Case, End, Step};
 use crate::object::pod::phase_of;
 use crate::object::read;
@@ -55,6 +56,8 @@ pub(super) enum Slip {
     NeverDeletes,
     NoneIsUnsaid,
     Narrow,
+    OnlyTracked,
+    OnlyCounted,
 }
 
 impl Function for Running {
@@ -86,6 +89,8 @@ impl Function for Running {
         ("a Job that asks for 0 completions runs a Pod; it is complete from the beginning", Slip::NeedsOne),
         ("a Pod of which nobody hears any more counts as failed; it may still run", Slip::UnknownIsFailed),
         ("a large number is cut off, so that 256 counts as 0", Slip::Narrow),
+        ("Pods that have ended count only as long as they have the Job's finalizer", Slip::OnlyTracked),
+        ("Pods that have ended count only once they have lost the Job's finalizer", Slip::OnlyCounted),
     ];
 
     fn questions() -> Vec<Case> {
@@ -135,7 +140,8 @@ impl Function for Running {
         let spec = json!(case.job);
         let fields = ["completions", "parallelism", "backoffLimit", "suspend"];
         let job = fields.map(|field| (field, spec.get(field).cloned().unwrap_or("not given".into())));
-        format!("{}\n{}", words::object("Job", job), words::field("Pods", &pods))
+        let title = if case.pods.iter().any(is_tracked) { "Pods, each with the Job's finalizer" } else { "Pods" };
+        format!("{}\n{}", words::object("Job", job), words::field(title, &pods))
     }
 
     fn say(_: &Case, Step { create, delete, end }: &Step) -> Vec<Part> {
@@ -173,11 +179,21 @@ fn pod(phase: Option<&str>, going: bool) -> Value {
     json!({"metadata": {"namespace": "default", "deletionTimestamp": going}, "status": status})
 }
 
-/// As one namespace has them: each has another name.
+/// As one namespace has them: each has another name. Some rows still have the finalizer by which the real controller knows
+/// whom it has not yet counted in the status; nobody keeps such a status here.
 fn named(pods: &[Value]) -> Vec<Value> {
     let mut pods = pods.to_vec();
-    (1..).zip(&mut pods).for_each(|(n, pod)| pod["metadata"]["name"] = json!(format!("sum-{n}")));
+    let finalizers = pods.len().is_multiple_of(2).then(|| json!([TRACKING]));
+    for (n, pod) in (1..).zip(&mut pods) {
+        pod["metadata"]["name"] = json!(format!("sum-{n}"));
+        pod["metadata"]["finalizers"] = json!(finalizers);
+    }
     pods
+}
+
+/// Whether the Job's controller would still have to count it.
+fn is_tracked(pod: &Pod) -> bool {
+    pod.metadata.finalizers.iter().flatten().any(|one| one == TRACKING)
 }
 
 /// All rows of up to three Pods.
@@ -262,6 +278,10 @@ fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
     let (mut active, mut succeeded, mut failed) = (0, 0, 0);
     for pod in pods {
         let going = pod.metadata.deletion_timestamp.is_some() && !is(Slip::CountsGoing);
+        let is_skipped = is(if is_tracked(pod) { Slip::OnlyCounted } else { Slip::OnlyTracked });
+        if is_skipped && matches!(phase(pod), "Succeeded" | "Failed") {
+            continue;
+        }
         match phase(pod) {
             _ if going && is(Slip::GoingIsFailed) => failed += 1,
             "Succeeded" => succeeded += 1,

@@ -114,6 +114,7 @@ static PLAN: Plan = Plan {
             "it puts its own container in the place of all that there are, with what others wrote into it",
             MergesList
         ),
+        slip!("an image without a tag is taken for none", NeedsTag),
     ],
 };
 
@@ -160,6 +161,7 @@ enum Slip {
     EmptyLater,
     NegativeLater,
     MergesList,
+    NeedsTag,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -321,6 +323,7 @@ fn asked(site: &ConfigMap, known: Option<i32>, slip: Option<Slip>) -> Option<(i3
     })?;
     let is_sent = slip == Some(Slip::EmptyImage) || is_later(Slip::EmptyLater);
     let image = data.get("image").filter(|image| !image.is_empty() || is_sent);
+    let image = image.filter(|image| image.contains(':') || slip != Some(Slip::NeedsTag));
     Some((replicas, image?.clone()))
 }
 

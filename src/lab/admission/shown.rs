@@ -69,15 +69,17 @@ fn short(image: &str) -> String {
     }
 }
 
-/// `dev/default`.
+/// `dev/default`, and whether it is on its way out.
 fn account(one: &ServiceAccount) -> String {
-    [&one.metadata.namespace, &one.metadata.name].map(|part| part.as_deref().unwrap_or_default()).join("/")
+    let path = [&one.metadata.namespace, &one.metadata.name].map(|part| part.as_deref().unwrap_or_default()).join("/");
+    if one.metadata.deletion_timestamp.is_some() { format!("{path} (being deleted)") } else { path }
 }
 
 /// `high (1000)`.
 fn class(one: &PriorityClass) -> String {
     let default = if one.global_default == Some(true) { ", global default" } else { "" };
-    format!("{} ({}{default})", one.metadata.name.as_deref().unwrap_or_default(), one.value.unwrap_or(0))
+    let going = if one.metadata.deletion_timestamp.is_some() { ", being deleted" } else { "" };
+    format!("{} ({}{default}{going})", one.metadata.name.as_deref().unwrap_or_default(), one.value.unwrap_or(0))
 }
 
 /// Tolerations as kubectl shows them.
