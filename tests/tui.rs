@@ -167,7 +167,7 @@ fn every_command_is_in_the_menu() {
         let shown = screen(&mut app, 80, 24);
         assert!(shown.contains(command.about), "{}:\n{shown}", command.usage);
         press(&mut app, KeyCode::Enter);
-        assert_eq!((app.input.trim(), app.menu), (command.names[0], None));
+        assert_eq!((app.input.text().trim(), app.menu), (command.names[0], None));
     }
     // With the mouse: a click takes what it meets.
     let mut app = App::new(stepper(), "");
@@ -175,7 +175,7 @@ fn every_command_is_in_the_menu() {
     screen(&mut app, 80, 24);
     let entry = app.areas.iter().find(|(_, target)| *target == Target::Entry(3)).expect("the menu is open").0;
     click(&mut app, entry.x + 2, entry.y);
-    assert_eq!(app.input.trim(), commands::all().nth(3).expect("there are more").names[0]);
+    assert_eq!(app.input.text().trim(), commands::all().nth(3).expect("there are more").names[0]);
 }
 
 #[test]
@@ -198,13 +198,13 @@ fn clicks_reach_what_they_meet() {
     };
     let pending = pane(&app, Pane::Pending);
     click(&mut app, pending.x + 4, pending.y);
-    assert!(app.input.starts_with("choose e") && app.focus == Pane::Pending, "{}", app.input);
+    assert!(app.input.text().starts_with("choose e") && app.focus == Pane::Pending, "{}", app.input.text());
     press(&mut app, KeyCode::Enter);
     assert_eq!(app.stepper.session.history().len(), here + 1);
     screen(&mut app, 120, 40);
     let timeline = pane(&app, Pane::Timeline);
     click(&mut app, timeline.x + 6, timeline.y + 4);
-    assert!(app.input.starts_with("goto "), "{}", app.input);
+    assert!(app.input.text().starts_with("goto "), "{}", app.input.text());
     press(&mut app, KeyCode::Enter);
     assert!(app.stepper.session.history().len() < here);
     // The wheel scrolls the pane under it.
@@ -221,17 +221,31 @@ fn lines_can_be_edited_recalled_and_completed() {
     let mut app = App::new(stepper(), "");
     "pend".chars().for_each(|c| press(&mut app, KeyCode::Char(c)));
     press(&mut app, KeyCode::Tab);
-    assert_eq!(app.input, "pending");
+    assert_eq!(app.input.text(), "pending");
     press(&mut app, KeyCode::Backspace);
-    assert_eq!(app.input, "pendin");
+    assert_eq!(app.input.text(), "pendin");
     press(&mut app, KeyCode::Esc);
     type_line(&mut app, "step 2");
     type_line(&mut app, "stack");
     press(&mut app, KeyCode::Up);
     press(&mut app, KeyCode::Up);
-    assert_eq!(app.input, "step 2");
+    assert_eq!(app.input.text(), "step 2");
     press(&mut app, KeyCode::Down);
-    assert_eq!(app.input, "stack");
+    assert_eq!(app.input.text(), "stack");
+    // The cursor moves, as at the prompt, and what is ambiguous is listed.
+    for code in [KeyCode::Home, KeyCode::Delete, KeyCode::Right, KeyCode::Char('-')] {
+        press(&mut app, code);
+    }
+    assert_eq!(app.input.text(), "t-ack");
+    app.handle(Event::Key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL)));
+    assert_eq!(app.input.text(), "ack");
+    press(&mut app, KeyCode::Esc);
+    "ste".chars().for_each(|c| press(&mut app, KeyCode::Char(c)));
+    press(&mut app, KeyCode::Tab);
+    press(&mut app, KeyCode::Tab);
+    assert_eq!(app.input.text(), "step");
+    screen(&mut app, 120, 40);
+    assert!(text(&app, Pane::Output).ends_with("stepstepi"), "{}", text(&app, Pane::Output));
     app.handle(Event::Key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)));
     assert!(app.stepper.done);
 }

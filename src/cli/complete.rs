@@ -11,11 +11,6 @@ use super::commands;
 /// So many candidates are told.
 const CANDIDATES: usize = 100;
 
-/// The line with its last word completed by the first that fits; None if nothing does.
-pub fn complete(session: &Session, input: &str) -> Option<String> {
-    candidates(session, input).into_iter().next()
-}
-
 /// All lines that this one may become with its last word completed.
 pub fn candidates(session: &Session, input: &str) -> Vec<String> {
     match input.rsplit_once(' ') {
@@ -102,7 +97,7 @@ mod tests {
             ("kubectl explain pod.spec.containers.im", Some("kubectl explain pod.spec.containers.image")),
             ("explain pod.zzz.", None),
         ] {
-            assert_eq!(complete(&session, input).as_deref(), completed, "{input}");
+            assert_eq!(candidates(&session, input).first().map(String::as_str), completed, "{input}");
         }
         let nodes = ["who node/node-1", "who node/node-2", "who node/node-3"];
         assert_eq!(candidates(&session, "who node/n"), nodes);

@@ -78,6 +78,17 @@ impl Draft {
         Typed::More
     }
 
+    /// Goes on as far as all these lines do alike, which begin with it. If that is nowhere, their last words, to choose from.
+    pub fn complete(&mut self, candidates: &[String]) -> Vec<String> {
+        let common = common(candidates);
+        if common.len() > self.text().len() {
+            self.replace(common);
+            return Vec::new();
+        }
+        let last = |line: &String| line.rsplit(' ').next().unwrap_or_default().to_owned();
+        if candidates.len() > 1 { candidates.iter().map(last).collect() } else { Vec::new() }
+    }
+
     /// The part of the text that fits into so many columns and has the cursor in it, and the cursor's column.
     pub fn shown(&self, columns: usize) -> (String, usize) {
         let wide = |part: &[char]| measure_text_width(&part.iter().collect::<String>());
@@ -115,6 +126,15 @@ impl Draft {
         let text = if back == 0 { std::mem::take(&mut self.kept) } else { history[history.len() - back].clone() };
         self.replace(&text);
     }
+}
+
+/// What all begin with.
+fn common(candidates: &[String]) -> &str {
+    let Some((first, others)) = candidates.split_first() else { return "" };
+    let same = |other: &String| first.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let count = others.iter().map(same).min().unwrap_or_else(|| first.chars().count());
+    let end = first.char_indices().nth(count).map_or(first.len(), |(at, _)| at);
+    &first[..end]
 }
 
 /// Whether a character is the last of a key of which the terminal library knows no more than how it begins: F1 sends
@@ -186,5 +206,27 @@ mod tests {
         for columns in 0..3 {
             assert!(draft.shown(columns).1 <= columns, "{columns}");
         }
+    }
+
+    #[test]
+    fn what_candidates_have_in_common() {
+        let common =
+            |words: &[&str]| common(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).to_owned();
+        assert_eq!(common(&[]), "");
+        assert_eq!(common(&["queue"]), "queue");
+        assert_eq!(common(&["node-1", "node-2", "node-10"]), "node-");
+        assert_eq!(common(&["éa", "éb"]), "é");
+        assert_eq!(common(&["a", "b"]), "");
+    }
+
+    #[test]
+    fn what_is_completed_goes_on_or_is_listed() {
+        let mut draft = Draft::default();
+        draft.replace("get pod w");
+        let lines = ["get pod web-1", "get pod web-2"].map(str::to_owned);
+        assert_eq!((draft.complete(&lines), draft.text()), (vec![], "get pod web-".to_owned()));
+        assert_eq!(draft.complete(&lines), ["web-1", "web-2"]);
+        assert_eq!((draft.complete(&lines[..1]), draft.text()), (vec![], "get pod web-1".to_owned()));
+        assert_eq!((draft.complete(&[]), draft.complete(&lines[..1])), (vec![], vec![]));
     }
 }

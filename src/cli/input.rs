@@ -103,45 +103,20 @@ fn draw(term: &Term, prompt: &str, draft: &Draft) -> io::Result<()> {
     term.flush()
 }
 
-/// Adds what all candidates have in common; if that is nothing, they are listed.
+/// Completes the line; what there is to choose from is listed.
 fn complete(term: &Term, draft: &mut Draft, candidates: &[String]) -> io::Result<()> {
-    let text = draft.text();
-    let common = common(candidates);
-    if common.len() > text.len() {
-        draft.replace(common);
-    } else if candidates.len() > 1 {
-        let last = |line: &String| line.rsplit(' ').next().unwrap_or_default().to_owned();
-        let names: Vec<String> = candidates.iter().map(last).collect();
-        let columns = term.size_checked().map_or(80, |(_, columns)| usize::from(columns));
-        term.write_line("")?;
-        term.write_line(&wrapped(&names.join("  "), columns))?;
+    let names = draft.complete(candidates);
+    if names.is_empty() {
+        return Ok(());
     }
-    Ok(())
-}
-
-/// What all begin with.
-fn common(candidates: &[String]) -> &str {
-    let Some((first, others)) = candidates.split_first() else { return "" };
-    let same = |other: &String| first.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
-    let count = others.iter().map(same).min().unwrap_or_else(|| first.chars().count());
-    let end = first.char_indices().nth(count).map_or(first.len(), |(at, _)| at);
-    &first[..end]
+    let columns = term.size_checked().map_or(80, |(_, columns)| usize::from(columns));
+    term.write_line("")?;
+    term.write_line(&wrapped(&names.join("  "), columns))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_candidates_have_in_common() {
-        let common =
-            |words: &[&str]| common(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).to_owned();
-        assert_eq!(common(&[]), "");
-        assert_eq!(common(&["queue"]), "queue");
-        assert_eq!(common(&["node-1", "node-2", "node-10"]), "node-");
-        assert_eq!(common(&["éa", "éb"]), "é");
-        assert_eq!(common(&["a", "b"]), "");
-    }
 
     #[test]
     fn the_newest_of_the_same_lines_is_kept() {

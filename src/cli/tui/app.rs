@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use console::Key;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
 use crate::debugger::Stop;
 
 use super::super::commands::{self, Answer};
-use super::super::complete::complete;
+use super::super::complete::candidates;
+use super::super::draft::{Draft, Typed};
 use super::super::{Stepper, edit, palette, prompt};
 use super::panes::{self, Row};
 
@@ -58,7 +60,7 @@ pub struct App {
     /// The session behind it.
     pub stepper: Stepper,
     /// The line that is being typed.
-    pub input: String,
+    pub input: Draft,
     /// What each pane shows.
     pub rows: BTreeMap<Pane, Vec<Row>>,
     /// How far each pane is scrolled down.
@@ -77,7 +79,6 @@ pub struct App {
     pub editing: Option<Vec<String>>,
     output: Vec<String>,
     typed: Vec<String>,
-    recalled: Option<usize>,
 }
 
 /// What a click meets.
@@ -100,7 +101,7 @@ impl App {
             stepper,
             stop,
             typed,
-            input: String::new(),
+            input: Draft::default(),
             rows: BTreeMap::new(),
             scroll: BTreeMap::new(),
             focus: Pane::Stop,
@@ -109,7 +110,6 @@ impl App {
             sizes: BTreeMap::new(),
             editing: None,
             output: Vec::new(),
-            recalled: None,
         };
         app.say(greeting);
         app.refresh();
@@ -121,7 +121,9 @@ impl App {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(key),
             Event::Mouse(mouse) => self.mouse(mouse),
-            Event::Paste(text) => self.input += text.lines().next().unwrap_or_default(),
+            Event::Paste(text) => {
+                text.lines().next().unwrap_or_default().chars().for_each(|c| self.type_key(Key::Char(c)))
+            }
             _ => {}
         }
     }
@@ -132,7 +134,6 @@ impl App {
         if !line.trim().is_empty() && self.typed.last().is_none_or(|last| last != line) {
             self.typed.push(line.to_owned());
         }
-        self.recalled = None;
         self.editing = edit::asks(line);
         if self.editing.is_some() {
             return;
@@ -203,36 +204,42 @@ impl App {
     }
 
     fn key(&mut self, key: KeyEvent) {
-        if key.modifiers.contains(KeyModifiers::CONTROL) {
-            match key.code {
-                KeyCode::Char('c' | 'd') => self.command("quit"),
-                KeyCode::Char('u') => self.input.clear(),
-                _ => {}
-            }
-            return;
+        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if is_control && key.code == KeyCode::Char('c') {
+            return self.command("quit");
         }
         if self.menu.is_some() {
             return self.menu_key(key.code);
         }
         match key.code {
-            KeyCode::Enter => {
-                let line = std::mem::take(&mut self.input);
-                self.command(&line);
-            }
-            KeyCode::Char(c) => self.input.push(c),
-            KeyCode::Backspace => {
-                self.input.pop();
-            }
-            KeyCode::Esc => self.input.clear(),
-            KeyCode::Up => self.recall(true),
-            KeyCode::Down => self.recall(false),
-            KeyCode::Tab if self.input.is_empty() => self.focus_next(),
-            KeyCode::Tab => self.input = complete(&self.stepper.session, &self.input).unwrap_or(self.input.clone()),
+            KeyCode::Esc => self.input = Draft::default(),
+            KeyCode::Tab if self.input.text().is_empty() => self.focus_next(),
             KeyCode::PageUp => self.scroll_by(self.focus, -(WHEEL as isize)),
             KeyCode::PageDown => self.scroll_by(self.focus, WHEEL as isize),
-            code => {
-                if let Some((_, _, command)) = KEYS.iter().find(|(_, key, _)| *key == code) {
-                    self.press(command);
+            // Enter is a key of the line too.
+            code => match (typed(code, is_control), KEYS.iter().find(|(_, key, _)| *key == code)) {
+                (Some(key), _) => self.type_key(key),
+                (None, Some((_, _, command))) => self.press(command),
+                (None, None) => {}
+            },
+        }
+    }
+
+    /// A key of the line's, as at the prompt.
+    fn type_key(&mut self, key: Key) {
+        match self.input.key(key, &self.typed) {
+            Typed::More => {}
+            Typed::End => self.command("quit"),
+            Typed::Line => {
+                let line = std::mem::take(&mut self.input).text();
+                self.command(&line);
+            }
+            Typed::Complete => {
+                let candidates = candidates(&self.stepper.session, &self.input.text());
+                let names = self.input.complete(&candidates).join("  ");
+                if !names.is_empty() {
+                    self.say(&prompt::wrapped(&names, self.size_of(Pane::Output).0.max(20)));
+                    self.refresh();
                 }
             }
         }
@@ -254,7 +261,7 @@ impl App {
     fn take_from_menu(&mut self, entry: usize) {
         self.menu = None;
         if let Some(command) = commands::all().nth(entry) {
-            self.input = format!("{} ", command.names[0]);
+            self.input.replace(&format!("{} ", command.names[0]));
         }
     }
 
@@ -268,14 +275,6 @@ impl App {
     fn focus_next(&mut self) {
         let at = Pane::ALL.iter().position(|pane| *pane == self.focus).unwrap_or_default();
         self.focus = Pane::ALL[(at + 1) % Pane::ALL.len()];
-    }
-
-    /// Lines that were typed before.
-    fn recall(&mut self, back: bool) {
-        let at = self.recalled.unwrap_or(self.typed.len());
-        let to = if back { at.saturating_sub(1) } else { at + 1 };
-        self.input = self.typed.get(to).cloned().unwrap_or_default();
-        self.recalled = (to < self.typed.len()).then_some(to);
     }
 
     fn mouse(&mut self, mouse: MouseEvent) {
@@ -294,7 +293,7 @@ impl App {
                 self.focus = pane;
                 let row = usize::from(mouse.row - area.y) + self.scroll.get(&pane).copied().unwrap_or_default();
                 let command = self.rows.get(&pane).and_then(|rows| rows.get(row)).and_then(|row| row.command.clone());
-                self.input = command.unwrap_or(std::mem::take(&mut self.input));
+                command.iter().for_each(|command| self.input.replace(command));
             }
             _ => {}
         }
@@ -304,4 +303,23 @@ impl App {
         let at = self.scroll.entry(pane).or_default();
         *at = at.saturating_add_signed(lines);
     }
+}
+
+/// What a key means to a line that is typed; control characters are those of the keyboard.
+fn typed(code: KeyCode, is_control: bool) -> Option<Key> {
+    Some(match code {
+        KeyCode::Char(c) if is_control => Key::Char(char::from(u8::try_from(c).ok()? & 0x1f)),
+        KeyCode::Char(c) => Key::Char(c),
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Tab => Key::Tab,
+        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Delete => Key::Del,
+        KeyCode::Left => Key::ArrowLeft,
+        KeyCode::Right => Key::ArrowRight,
+        KeyCode::Up => Key::ArrowUp,
+        KeyCode::Down => Key::ArrowDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        _ => return None,
+    })
 }

@@ -124,18 +124,13 @@ fn draw_pane(app: &mut App, frame: &mut Frame, pane: Pane, area: Rect) {
     app.areas.push((inside, Target::Pane(pane)));
 }
 
-/// The line that is typed; of one that is too long its end.
+/// The line that is typed; of one that is too long the part with the cursor.
 fn draw_input(app: &App, frame: &mut Frame, area: Rect) {
     const PROMPT: &str = "(kubestep) ";
     let room = usize::from(area.width).saturating_sub(PROMPT.len() + 1);
-    let width = measure_text_width;
-    let mut shown = app.input.as_str();
-    while width(shown) > room {
-        let first = shown.chars().next().map_or(0, char::len_utf8);
-        shown = &shown[first..];
-    }
+    let (shown, cursor) = app.input.shown(room);
     frame.render_widget(Paragraph::new(format!("{PROMPT}{shown}")), area);
-    frame.set_cursor_position((area.x + (PROMPT.len() + width(shown)) as u16, area.y));
+    frame.set_cursor_position((area.x + (PROMPT.len() + cursor) as u16, area.y));
 }
 
 /// Keys that are commands, each a button.
