@@ -29,21 +29,24 @@ fn after(lines: &[&str]) -> (Cluster, Vec<String>) {
 #[test]
 fn a_command_sees_its_container() {
     let pairs = [
-        ("exec app -c shell -- cat /etc/settings/color", "blue"),
-        ("exec app -c shell -- ls /etc/settings", "color\nshape"),
-        ("exec app -c shell -- cat /etc/keys/password", "swordfish"),
-        ("exec app -c shell -- cat /etc/about/name", "app"),
-        ("exec app -c shell -- ls /var/run/secrets/kubernetes.io/serviceaccount", "ca.crt\nnamespace\ntoken"),
-        ("exec app -c shell -- sh -c 'echo \"by $HOSTNAME\" > /scratch/note && cat /scratch/note'", "by app"),
-        ("exec app -c side -- cat /share/note", "by app"),
-        ("exec app -c shell -- printenv COLOR", "blue"),
-        ("exec app -c shell -- hostname", "app"),
-        ("exec app -c shell -- sh -c 'test -f /scratch/note || echo gone; rm /scratch/note'", ""),
-        ("exec app -c shell -- sh -c 'test -f /scratch/note || echo gone'", "gone"),
-        ("exec app -c shell -- cat /etc/hostname /etc/resolv.conf", "app"),
-        ("exec app -c shell -- sh -c 'ls /etc/settings | grep -c o'", "1"),
-        ("exec app -c shell -- sh -c 'for f in $(ls /etc/settings); do echo $f; sleep 1; done'", "color\nshape"),
-        ("exec app -- hostname", "Defaulted container \"shell\" out of: shell, side, first (init)\napp"),
+        ("kubectl exec app -c shell -- cat /etc/settings/color", "blue"),
+        ("kubectl exec app -c shell -- ls /etc/settings", "color\nshape"),
+        ("kubectl exec app -c shell -- cat /etc/keys/password", "swordfish"),
+        ("kubectl exec app -c shell -- cat /etc/about/name", "app"),
+        ("kubectl exec app -c shell -- ls /var/run/secrets/kubernetes.io/serviceaccount", "ca.crt\nnamespace\ntoken"),
+        ("kubectl exec app -c shell -- sh -c 'echo \"by $HOSTNAME\" > /scratch/note && cat /scratch/note'", "by app"),
+        ("kubectl exec app -c side -- cat /share/note", "by app"),
+        ("kubectl exec app -c shell -- printenv COLOR", "blue"),
+        ("kubectl exec app -c shell -- hostname", "app"),
+        ("kubectl exec app -c shell -- sh -c 'test -f /scratch/note || echo gone; rm /scratch/note'", ""),
+        ("kubectl exec app -c shell -- sh -c 'test -f /scratch/note || echo gone'", "gone"),
+        ("kubectl exec app -c shell -- cat /etc/hostname /etc/resolv.conf", "app"),
+        ("kubectl exec app -c shell -- sh -c 'ls /etc/settings | grep -c o'", "1"),
+        (
+            "kubectl exec app -c shell -- sh -c 'for f in $(ls /etc/settings); do echo $f; sleep 1; done'",
+            "color\nshape",
+        ),
+        ("kubectl exec app -- hostname", "Defaulted container \"shell\" out of: shell, side, first (init)\napp"),
     ];
     let (_, said) = after(&pairs.map(|(line, _)| line));
     for ((line, expected), said) in pairs.iter().zip(said) {
@@ -54,7 +57,8 @@ fn a_command_sees_its_container() {
 /// A container is told of the Services that were there when it was made, unless it does not want to know.
 #[test]
 fn a_container_is_told_of_services() {
-    let (mut cluster, said) = after(&["exec app -c shell -- env", "exec app -c side -- printenv DB_SERVICE_HOST"]);
+    let (mut cluster, said) =
+        after(&["kubectl exec app -c shell -- env", "kubectl exec app -c side -- printenv DB_SERVICE_HOST"]);
     let variables: Vec<&str> = said[0].lines().collect();
     let expected = [
         "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -101,18 +105,23 @@ fn a_container_is_told_of_services() {
 #[test]
 fn a_command_talks_to_others_in_packets() {
     let pairs = [
-        ("exec app -c shell -- wget -qO- SERVER", "default/app on node-1 answers GET /"),
-        ("exec app -c shell -- wget -qO- nowhere", "wget: bad address 'nowhere'"),
-        ("exec app -c shell -- wget -qO- SERVER:81", "wget: can't connect to remote host (SERVER): Connection refused"),
-        ("exec app -c shell -- curl -s SERVER", "default/app on node-1 answers GET /"),
-        ("exec app -c shell -- ip route", "default via 10.244.0.1 dev eth0"),
+        ("kubectl exec app -c shell -- wget -qO- SERVER", "default/app on node-1 answers GET /"),
+        ("kubectl exec app -c shell -- wget -qO- nowhere", "wget: bad address 'nowhere'"),
+        (
+            "kubectl exec app -c shell -- wget -qO- SERVER:81",
+            "wget: can't connect to remote host (SERVER): Connection refused",
+        ),
+        ("kubectl exec app -c shell -- curl -s SERVER", "default/app on node-1 answers GET /"),
+        ("kubectl exec app -c shell -- ip route", "default via 10.244.0.1 dev eth0"),
     ];
     let (mut cluster, _) = after(&[]);
     for (line, expected) in pairs {
         let before = cluster.kubectl.printed();
         cluster.type_lines(vec![line.replace("SERVER", "10.244.0.2")]);
         let (mut packets, mut calls) = (0, Vec::new());
-        while let Some(step) = cluster.step() {
+        while !cluster.is_quiet()
+            && let Some(step) = cluster.step()
+        {
             match &step.event.what {
                 What::Packet { .. } => packets += 1,
                 What::Rpc { message, .. } => calls.push(message.method()),
@@ -132,29 +141,41 @@ fn a_command_talks_to_others_in_packets() {
 #[test]
 fn a_command_fails_as_a_real_one_does() {
     let pairs = [
-        ("exec app -c shell -- sh -c 'exit 3'", "command terminated with exit code 3"),
-        ("exec app -c shell -- sh -c 'while true; do sleep 0.1; done'", "this would take for ever\ncommand terminated"),
-        ("exec app -c shell -- sh -c vi", "sh: vi: not found\ncommand terminated with exit code 127"),
+        ("kubectl exec app -c shell -- sh -c 'exit 3'", "command terminated with exit code 3"),
         (
-            "exec app -c shell -- vi",
+            "kubectl exec app -c shell -- sh -c 'while true; do sleep 0.1; done'",
+            "this would take for ever\ncommand terminated",
+        ),
+        ("kubectl exec app -c shell -- sh -c vi", "sh: vi: not found\ncommand terminated with exit code 127"),
+        (
+            "kubectl exec app -c shell -- vi",
             "exec: \"vi\": executable file not found in $PATH: unknown\nContainers here have awk, basename, cat",
         ),
-        ("exec app -c shell -- /bin/own", "exec: \"/bin/own\": stat /bin/own: no such file or directory: unknown"),
-        ("exec app -c shell -- sh -c 'x+=(1 2); echo $x'", "sh: this is more than the shell of these containers knows"),
         (
-            "exec app -c shell -- sh -c 'echo x > /etc/settings/color'",
+            "kubectl exec app -c shell -- /bin/own",
+            "exec: \"/bin/own\": stat /bin/own: no such file or directory: unknown",
+        ),
+        (
+            "kubectl exec app -c shell -- sh -c 'x+=(1 2); echo $x'",
+            "sh: this is more than the shell of these containers knows",
+        ),
+        (
+            "kubectl exec app -c shell -- sh -c 'echo x > /etc/settings/color'",
             "sh: can't create /etc/settings/color: Read-only file system\ncommand terminated with exit code 1",
         ),
-        ("exec app -c shell -- ls /nothing", "ls: /nothing: No such file or directory"),
-        ("exec app -c nobody -- env", "Error from server (BadRequest): container nobody is not valid for pod app"),
+        ("kubectl exec app -c shell -- ls /nothing", "ls: /nothing: No such file or directory"),
         (
-            "exec app -c first -- env",
+            "kubectl exec app -c nobody -- env",
+            "Error from server (BadRequest): container nobody is not valid for pod app",
+        ),
+        (
+            "kubectl exec app -c first -- env",
             "error: Internal error occurred: unable to upgrade connection: container not found (\"first\")",
         ),
-        ("exec nobody -- env", "Error from server (NotFound): pods \"nobody\" not found"),
-        ("exec once -- env", "cannot exec into a container in a completed pod; current phase is Succeeded"),
-        ("exec homeless -- env", "Error from server (BadRequest): pod homeless does not have a host assigned"),
-        ("exec app", "error: you must specify at least one command for the container"),
+        ("kubectl exec nobody -- env", "Error from server (NotFound): pods \"nobody\" not found"),
+        ("kubectl exec once -- env", "cannot exec into a container in a completed pod; current phase is Succeeded"),
+        ("kubectl exec homeless -- env", "Error from server (BadRequest): pod homeless does not have a host assigned"),
+        ("kubectl exec app", "error: you must specify at least one command for the container"),
         ("kubectl exec -it app -- sh", "error: no terminal is simulated"),
         (
             "kubectl run -it app --image=nginx",
@@ -175,7 +196,7 @@ fn a_command_fails_as_a_real_one_does() {
         }
         cluster.settle(Duration::from_secs(5));
         let before = cluster.kubectl.printed();
-        cluster.type_lines(vec!["exec app -c shell -- env".to_owned()]);
+        cluster.type_lines(vec!["kubectl exec app -c shell -- env".to_owned()]);
         cluster.settle(Duration::from_secs(5));
         let said = cluster.kubectl.printed_since(before);
         assert!(said.contains(&format!("Error from server: {expected}")), "{said}");
