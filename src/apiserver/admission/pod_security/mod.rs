@@ -114,7 +114,8 @@ pub fn warnings(attributes: &Attributes, object: &Object) -> Vec<String> {
     if object.kind() == Kind::Namespace {
         return of_existing_pods(attributes, object);
     }
-    let Some(namespace) = makes_pods(object.kind()).then(|| namespace_of(attributes, object)).flatten() else {
+    let has_pods = object.kind() == Kind::Pod || template::of(object).is_some();
+    let Some(namespace) = has_pods.then(|| namespace_of(attributes, object)).flatten() else {
         return Vec::new();
     };
     let policy = warned_of(&namespace);
@@ -130,20 +131,6 @@ pub fn warnings(attributes: &Attributes, object: &Object) -> Vec<String> {
         return Vec::new();
     }
     vec![format!("would violate PodSecurity \"{policy}\": {}", in_full(&broken))]
-}
-
-fn makes_pods(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Pod
-            | Kind::Deployment
-            | Kind::ReplicaSet
-            | Kind::ReplicationController
-            | Kind::DaemonSet
-            | Kind::StatefulSet
-            | Kind::Job
-            | Kind::CronJob
-    )
 }
 
 fn namespace_of(attributes: &Attributes, object: &Object) -> Option<Object> {
