@@ -280,3 +280,29 @@ fn a_server_may_run_beside_its_script() {
     assert_eq!(said(&mut cluster, "kubectl logs web-1"), "1\n2");
     assert_eq!(state(&mut cluster, "web-1"), "1/1 Running");
 }
+
+/// As with a real containerd: what an image does not have cannot be started, and that is tried again and again.
+#[test]
+fn what_is_not_in_the_image_does_not_start() {
+    let mut cluster = applied(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: typo}\n\
+         spec: {containers: [{name: c, image: busybox, command: [sleeep, \"5\"]}]}\n",
+    );
+    let why = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: \
+               unable to start container process: error during container init: exec: \"sleeep\": executable file not found \
+               in $PATH: unknown";
+    pass(&mut cluster, 9);
+    let described = said(&mut cluster, "kubectl describe pod typo");
+    for words in [
+        &format!("Error: {why}"),
+        &format!("Message:      {why}"),
+        "Reason:       StartError",
+        "Exit Code:    128",
+        "Started:      Thu, 01 Jan 1970 00:00:00 +0000",
+        "Back-off restarting failed container c in pod typo_default",
+    ] {
+        assert!(described.contains(words), "{words}: {described}");
+    }
+    let waits = said(&mut cluster, "kubectl get pod typo --no-headers");
+    assert!(waits.contains("0/1   CrashLoopBackOff") || waits.contains("0/1   RunContainerError"), "{waits}");
+}

@@ -7,7 +7,7 @@
 //!
 //! - [`network`]: the network's configuration, and attaching sandboxes to it.
 //! - [`listening`]: what its processes listen on.
-//! - [`process`]: what runs inside a container; [`script`]: the little of a shell that it understands.
+//! - [`mod@image`]: which programs an image lacks. [`process`]: what runs inside a container; [`script`]: the little of a shell that it understands.
 //! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run;
 //!   [`programs`]: the programs of both; [`text`]: those of pipes.
 //! - [`files`]: what containers see of the node's disk.
@@ -36,6 +36,7 @@ use super::cri::{ContainerConfig, ContainerState, ContainerStatus, RuntimeCondit
 
 pub mod exec;
 mod files;
+mod image;
 pub mod listening;
 pub mod network;
 pub mod process;
@@ -59,6 +60,11 @@ pub const PULL: Duration = Duration::from_millis(400);
 const IMAGE_BYTES: u64 = 75_497_472;
 /// Exit code of a process that was killed by SIGKILL.
 const SIGKILLED: i32 = 137;
+/// Exit code of a container whose process could not be started. containerd's `errorStartExitCode`.
+const START_FAILED: i32 = 128;
+/// How the words begin in which containerd and runc say so.
+const NOT_STARTED: &str = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc \
+                           create failed: unable to start container process: error during container init";
 
 /// Wake: a process ends by itself. The wake's key is the container's id.
 const EXIT: &str = "process exits";
@@ -404,6 +410,14 @@ impl Inner {
         let mut state = self.state.borrow_mut();
         let container = state.containers.get_mut(id).ok_or_else(|| no_container(id))?;
         let now = self.hub.now();
+        if let Some(why) = image::cannot_start(&container.config).filter(|_| container.plan.ends.is_none()) {
+            let why = format!("{NOT_STARTED}: {why}: unknown");
+            let status = &mut *container.status;
+            (status.state, status.finished_at) = (ContainerState::ContainerExited, now);
+            (status.exit_code, status.reason) = (START_FAILED, "StartError".to_owned());
+            status.message.clone_from(&why);
+            return Err(cri::error("Unknown", why));
+        }
         container.status.state = ContainerState::ContainerRunning;
         container.status.started_at = now;
         let ends = container.plan.ends;

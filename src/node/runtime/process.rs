@@ -10,6 +10,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::image;
 use super::script::{self, Program};
 use crate::node::network;
 
@@ -64,7 +65,7 @@ pub fn plan(image: &str, command: &[String], args: &[String]) -> Plan {
 }
 
 fn of_image(image: &str) -> Plan {
-    let name = image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or(image);
+    let name = image::base_name(image);
     match SHORT_LIVED.iter().find(|(short, _)| *short == name) {
         Some((_, "")) => Plan { ends: Some((Duration::ZERO, 0)), ..Plan::default() },
         Some((_, says)) => {

@@ -4,11 +4,15 @@
 //! what the runtime has (newest as `state`, the one before as `lastState`), over it the reason why a container
 //! that should run could not be started.
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
     Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus,
     PodSpec, ResourceRequirements, VolumeMountStatus,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use crate::object::time::Instant;
 
 use super::super::restart::{is_sidecar, should_start};
 use super::super::runtime_pod::{RunState, RuntimeContainer};
@@ -96,7 +100,7 @@ fn state(container: &RuntimeContainer) -> ContainerState {
             exit_code: container.exit_code,
             reason: some(&container.reason),
             message: some(&container.message),
-            started_at: Some(container.started_at.time()),
+            started_at: Some(began(container.started_at)),
             finished_at: Some(container.finished_at.time()),
             container_id: Some(format!("{RUNTIME_SCHEME}{}", container.id)),
             signal: None,
@@ -105,6 +109,11 @@ fn state(container: &RuntimeContainer) -> ContainerState {
             ContainerState { waiting: Some(ContainerStateWaiting::default()), ..ContainerState::default() }
         }
     }
+}
+
+/// When a process began; one that never did, in 1970.
+fn began(at: Instant) -> Time {
+    if at == Instant::default() { Time(Timestamp::UNIX_EPOCH) } else { at.time() }
 }
 
 /// A container that the runtime does not have: not made yet, or gone without a trace.

@@ -1,0 +1,99 @@
+//! Which programs images have, as far as that is known.
+//!
+//! Of the smallest ones it is: a container of theirs that is to run anything else does not start. Nobody knows of the others:
+//! what they are told to run, they have.
+//!
+//! Simplified: a program that is simulated here is in every image, curl too.
+
+use super::{process, programs, script};
+use crate::node::cri::ContainerConfig;
+
+/// Images that have [`APPLETS`] and nothing else worth starting.
+const MINIMAL: &[&str] = &["busybox", "alpine"];
+
+/// What busybox is built with, and the few programs that alpine has beside it.
+const APPLETS: &str = "\
+    addgroup adduser adjtimex apk ar arch arp arping ash awk base32 base64 basename bbconfig bc beep blkdiscard blkid \
+    blockdev brctl bunzip2 bzcat bzip2 cal cat chat chattr chgrp chmod chown chpasswd chpst chroot chrt chvt cksum clear \
+    cmp comm conspy cp cpio crc32 crond crontab cryptpw cttyhack cut date dc dd deallocvt delgroup deluser depmod df diff \
+    dirname dmesg dnsd dnsdomainname dos2unix dpkg du dumpkmap dumpleases echo ed egrep eject env envdir envuidgid \
+    ether-wake expand expr factor fakeidentd fallocate false fatattr fbset fbsplash fdflush fdformat fdisk fgconsole fgrep \
+    find findfs flock fold free freeramdisk fsck fsfreeze fstrim fsync ftpd ftpget ftpput fuser getconf getent getfattr \
+    getopt getty grep groups gunzip gzip halt hd hdparm head hexdump hexedit hostid hostname httpd hush hwclock iconv id \
+    ifconfig ifdown ifenslave ifplugd ifup inetd init inotifyd insmod install ionice iostat ip ipaddr ipcalc ipcrm ipcs \
+    iplink ipneigh iproute iprule iptunnel kbd_mode kill killall killall5 klogd last ldconfig ldd less link linux32 \
+    linux64 ln loadfont loadkmap logger login logname logread losetup lpd lpq lpr ls lsattr lsmod lsof lspci lsscsi lsusb \
+    lzcat lzma lzop makemime man md5sum mdev mesg microcom mim mkdir mkdosfs mke2fs mkfifo mknod mkpasswd mkswap mktemp \
+    modinfo modprobe more mount mountpoint mpstat mt mv nameif nbd-client nc netcat netstat nice nl nmeter nohup nologin \
+    nproc nsenter nslookup ntpd nuke od openvt partprobe passwd paste patch pgrep pidof ping ping6 pipe_progress \
+    pivot_root pkill pmap popmaildir poweroff powertop printenv printf ps pscan pstree pwd pwdx raidautorun rdate rdev \
+    readahead readlink readprofile realpath reboot reformime renice reset resize resume rev rm rmdir rmmod route rpm \
+    rpm2cpio rtcwake run-init run-parts runlevel runsv runsvdir rx script scriptreplay sed seedrng sendmail seq setarch \
+    setconsole setfattr setfont setkeycodes setlogcons setpriv setserial setsid setuidgid sh sha1sum sha256sum sha3sum \
+    sha512sum showkey shred shuf slattach sleep smemcap softlimit sort split ssl_client start-stop-daemon stat strings \
+    stty su sulogin sum sv svc svlogd svok swapoff swapon switch_root sync sysctl syslogd tac tail tar taskset tcpsvd tee \
+    telnet telnetd test tftp tftpd time timeout top touch tr traceroute traceroute6 tree true truncate ts tsort tty \
+    ttysize tunctl udhcpc udhcpc6 udhcpd udpsvd uevent umount uname unexpand uniq unix2dos unlink unlzma unshare unxz \
+    unzip uptime users usleep uudecode uuencode vconfig vi vlock volname wall watch watchdog wc wget which who whoami \
+    whois xargs xxd xz xzcat yes zcat zcip";
+
+/// The name of an image without registry, path, tag and digest: `busybox`.
+pub fn base_name(image: &str) -> &str {
+    image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or(image)
+}
+
+/// Why a container's process cannot be started, in runc's words. What a volume may hold is taken to be there.
+pub fn cannot_start(config: &ContainerConfig) -> Option<String> {
+    let word = config.command.iter().chain(&config.args).next()?;
+    if !MINIMAL.contains(&base_name(&config.image)) || is_there(word, config) {
+        return None;
+    }
+    let why = match word.contains('/') {
+        true => format!("stat {word}: no such file or directory"),
+        false => "executable file not found in $PATH".to_owned(),
+    };
+    Some(format!("exec: {word:?}: {why}"))
+}
+
+fn is_there(word: &str, config: &ContainerConfig) -> bool {
+    let program = script::program(word);
+    if program.contains('/') {
+        let is_in =
+            |(place, _): &(String, String)| word.strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        return !word.starts_with('/') || config.mounts.iter().any(is_in);
+    }
+    let is_simulated = programs::HERE.split([',', ' ']).any(|name| name == program);
+    is_simulated || APPLETS.split(' ').any(|name| name == program) || process::is_known(&[program.to_owned()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_an_image_lacks_does_not_start() {
+        let says = |image: &str, words: &[&str]| {
+            let mounts = vec![("/scripts".to_owned(), "/var/lib/x".to_owned())];
+            let args = words.iter().map(|word| (*word).to_owned()).collect();
+            cannot_start(&ContainerConfig { image: image.to_owned(), args, mounts, ..ContainerConfig::default() })
+        };
+        let missing = |word: &str| Some(format!("exec: {word:?}: executable file not found in $PATH"));
+        let nowhere = |word: &str| Some(format!("exec: {word:?}: stat {word}: no such file or directory"));
+        for (image, words, expected) in [
+            ("busybox:1.36", &["sleep", "5"][..], None),
+            ("busybox", &["/bin/sh", "-c", "nosuch"], None),
+            ("docker.io/library/alpine:3", &["apk", "add", "x"], None),
+            ("busybox", &[], None),
+            ("busybox", &["curl", "web"], None),
+            ("busybox", &["bash", "-c", "true"], missing("bash")),
+            ("busybox@sha256:ab", &["sleeep", "5"], missing("sleeep")),
+            ("alpine", &["/bin/sleeep"], nowhere("/bin/sleeep")),
+            ("alpine", &["/app/run"], nowhere("/app/run")),
+            ("alpine", &["/scripts/run"], None),
+            ("alpine", &["./run"], None),
+            ("my/app", &["sleeep"], None),
+        ] {
+            assert_eq!(says(image, words), expected, "{image} {words:?}");
+        }
+    }
+}
