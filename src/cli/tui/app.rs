@@ -308,7 +308,8 @@ impl App {
 /// What a key means to a line that is typed; control characters are those of the keyboard.
 fn typed(code: KeyCode, is_control: bool) -> Option<Key> {
     Some(match code {
-        KeyCode::Char(c) if is_control => Key::Char(char::from(u8::try_from(c).ok()? & 0x1f)),
+        KeyCode::Char(c) if is_control && c.is_ascii_alphabetic() => Key::Char(char::from(c as u8 & 0x1f)),
+        KeyCode::Char(_) if is_control => return None,
         KeyCode::Char(c) => Key::Char(c),
         KeyCode::Enter => Key::Enter,
         KeyCode::Tab => Key::Tab,
