@@ -217,7 +217,7 @@ impl App {
             KeyCode::PageUp => self.scroll_by(self.focus, -(WHEEL as isize)),
             KeyCode::PageDown => self.scroll_by(self.focus, WHEEL as isize),
             // Enter is a key of the line too.
-            code => match (typed(code, is_control), KEYS.iter().find(|(_, key, _)| *key == code)) {
+            code => match (key_of_line(code, is_control), KEYS.iter().find(|(_, key, _)| *key == code)) {
                 (Some(key), _) => self.type_key(key),
                 (None, Some((_, _, command))) => self.press(command),
                 (None, None) => {}
@@ -306,7 +306,7 @@ impl App {
 }
 
 /// What a key means to a line that is typed; control characters are those of the keyboard.
-fn typed(code: KeyCode, is_control: bool) -> Option<Key> {
+fn key_of_line(code: KeyCode, is_control: bool) -> Option<Key> {
     Some(match code {
         KeyCode::Char(c) if is_control && c.is_ascii_alphabetic() => Key::Char(char::from(c as u8 & 0x1f)),
         KeyCode::Char(_) if is_control => return None,

@@ -17,7 +17,7 @@ use std::time::Duration;
 use super::script::run::{Command, Shell, Sink, Turn, Write};
 use super::script::{self, Program};
 use super::state::Container;
-use super::{Inner, no_container, process};
+use super::{Inner, image, no_container, process};
 use crate::engine::RpcError;
 use crate::node::cri::{self, ContainerState, CriResponse, PodSandboxConfig};
 use crate::node::network::{Execute, Executed, programs};
@@ -282,14 +282,10 @@ impl Inner {
     /// containerd's and runc's words.
     fn not_in_image(&self, name: &str) -> RpcError {
         let process = self.new_id();
-        let why = if name.contains('/') {
-            format!("stat {name}: no such file or directory")
-        } else {
-            "executable file not found in $PATH".to_owned()
-        };
         let why = format!(
             "error executing command in container: failed to exec in container: failed to start exec \"{process}\": OCI \
-             runtime exec failed: exec failed: unable to start container process: exec: \"{name}\": {why}: unknown"
+             runtime exec failed: exec failed: unable to start container process: {}: unknown",
+            image::not_there(name)
         );
         cri::error("Unknown", why)
     }

@@ -48,11 +48,16 @@ pub fn cannot_start(config: &ContainerConfig) -> Option<String> {
     if !MINIMAL.contains(&base_name(&config.image)) || is_there(word, config) {
         return None;
     }
+    Some(not_there(word))
+}
+
+/// How runc says that there is no such program.
+pub fn not_there(word: &str) -> String {
     let why = match word.contains('/') {
         true => format!("stat {word}: no such file or directory"),
         false => "executable file not found in $PATH".to_owned(),
     };
-    Some(format!("exec: {word:?}: {why}"))
+    format!("exec: {word:?}: {why}")
 }
 
 fn is_there(word: &str, config: &ContainerConfig) -> bool {

@@ -7,7 +7,8 @@
 //!
 //! - [`network`]: the network's configuration, and attaching sandboxes to it.
 //! - [`listening`]: what its processes listen on.
-//! - [`mod@image`]: which programs an image lacks. [`process`]: what runs inside a container; [`script`]: the little of a shell that it understands.
+//! - [`mod@image`]: which programs an image lacks. [`process`]: what runs inside a container; [`script`]: the little of a
+//!   shell that it understands.
 //! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run;
 //!   [`programs`]: the programs of both; [`text`]: those of pipes.
 //! - [`files`]: what containers see of the node's disk.
@@ -410,6 +411,7 @@ impl Inner {
         let mut state = self.state.borrow_mut();
         let container = state.containers.get_mut(id).ok_or_else(|| no_container(id))?;
         let now = self.hub.now();
+        // Where a scenario says when it ends, it starts.
         if let Some(why) = image::cannot_start(&container.config).filter(|_| container.plan.ends.is_none()) {
             let why = format!("{NOT_STARTED}: {why}: unknown");
             let status = &mut *container.status;
