@@ -64,7 +64,7 @@ impl ApiServer {
     /// Removes what was just read: between two lines of one request nothing can have changed it.
     fn remove_stored(&mut self, handling: &mut Handling, object: Object) {
         let removed = self.remove(handling, object);
-        debug_assert!(removed.is_ok(), "{removed:?}");
+        assert!(removed.is_ok(), "{removed:?}");
     }
 }
 

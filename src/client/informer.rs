@@ -137,8 +137,12 @@ impl Informer {
     }
 
     /// A typed view of the cache.
+    ///
+    /// # Panics
+    ///
+    /// If it is of another kind.
     pub fn lister<T: Resource>(&self) -> Lister<T> {
-        debug_assert_eq!(T::kind(), self.selection.kind);
+        assert_eq!(T::kind(), self.selection.kind);
         Lister { cache: self.cache.clone(), reads: self.reads.clone(), marker: PhantomData }
     }
 
@@ -433,11 +437,14 @@ impl<T: Resource> Lister<T> {
     }
 
     /// The cached objects with this value in this index, in key order.
+    ///
+    /// # Panics
+    ///
+    /// If the index was not added to the cache.
     pub fn by_index(&self, index: &'static str, value: &str) -> Vec<Arc<T>> {
         let cache = self.cache.borrow();
         let Some(index) = cache.indexes.iter().find(|i| i.name == index) else {
-            debug_assert!(false, "no index {index} was added to the cache");
-            return Vec::new();
+            panic!("no index {index} was added to the cache");
         };
         let objects = index.objects.get(value);
         let found = objects.into_iter().flatten().filter_map(|(_, object)| T::from_object(object)).cloned();

@@ -31,7 +31,7 @@ pub(super) fn write_as_server(engine: &mut Engine, objects: Vec<Object>) {
     for object in objects {
         let request = Request::create(Rc::new(User::loopback()), object);
         let answer = engine.api.handle(&request, None, now).answer;
-        debug_assert!(answer.result.is_ok(), "{}: {:?}", request.line(), answer.result);
+        assert!(answer.result.is_ok(), "{}: {:?}", request.line(), answer.result);
     }
 }
 

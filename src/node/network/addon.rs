@@ -15,8 +15,7 @@ use crate::object::time::Instant;
 /// device. `cluster` are all Pods' addresses.
 pub fn prepare(network: &mut NodeNetwork, cluster: Cidr, mode: Mode) {
     let keep = Rule::new(Target::Accept).source(cluster).destination(cluster).comment("Pods reach Pods without NAT");
-    let kept = network.root.netfilter.rules.append(Table::Nat, "POSTROUTING", keep);
-    debug_assert!(kept.is_ok(), "POSTROUTING is always there");
+    network.root.netfilter.rules.append(Table::Nat, "POSTROUTING", keep).expect("POSTROUTING is always there");
     // kubeadm takes no machine without: a node must pass on what comes to a node port and goes to another node's Pod.
     network.root.ip_forward = true;
     if mode == Mode::Vxlan {
