@@ -3,7 +3,7 @@
 //! Beside the learner's code run the right solution and each mistake, in this process, and hear all that it hears. As long
 //! as they say the same they are kept; where one says something else, it has parted in that reconcile.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
@@ -15,25 +15,45 @@ use crate::exercise::host::{Host, Read};
 use crate::exercise::wire::{Ask, Request, Say};
 use crate::object::Object;
 
-/// What was found.
+/// What was found in a run, or in several.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Where the right solution parted first.
     pub parting: Option<Parting>,
-    /// Which mistakes, by their number, said the same as the learner's code there.
-    pub agree: BTreeSet<usize>,
-    /// How often the right solution parted, and then each mistake.
-    pub parted: Vec<usize>,
+    /// How often it parted.
+    right: usize,
+    /// How often each mistake parted, by its number in the plan.
+    mistakes: BTreeMap<usize, usize>,
+    /// Which mistakes said the same as the learner's code where the right solution parted first.
+    agree: BTreeSet<usize>,
 }
 
 impl Findings {
     /// Of the mistakes that do the same where the right solution parts, the one that parted least, if it did so less often
     /// than the right solution. The first of several: simple ones come first in the table.
     pub fn mistake(&self, plan: &Plan) -> Option<&'static str> {
-        let (right, mistakes) = self.parted.split_first()?;
-        let all = (0..).zip(mistakes.iter().zip(plan.mistakes)).filter(|(n, _)| self.agree.contains(n));
-        let (_, (parted, (says, _))) = all.min_by_key(|(_, (parted, _))| **parted)?;
-        (parted < right).then_some(*says)
+        let parted = |n: &usize| self.mistakes.get(n).copied().unwrap_or(0);
+        let nearest = self.agree.iter().min_by_key(|n| parted(n))?;
+        (parted(nearest) < self.right).then(|| plan.mistakes[*nearest].0)
+    }
+
+    /// Which mistakes it may be.
+    pub fn suspects(&self, plan: &Plan) -> BTreeSet<usize> {
+        match self.parting {
+            Some(_) => self.agree.clone(),
+            None => (0..plan.mistakes.len()).collect(),
+        }
+    }
+
+    /// Adds what was found in a run after these.
+    pub fn add(&mut self, later: Findings) {
+        self.right += later.right;
+        for (n, parted) in later.mistakes {
+            *self.mistakes.entry(n).or_default() += parted;
+        }
+        if self.parting.is_none() {
+            (self.parting, self.agree) = (later.parting, later.agree);
+        }
     }
 }
 
@@ -51,15 +71,17 @@ pub struct Parting {
 /// A partner, and all who are compared with it.
 pub struct Compared {
     learner: Box<dyn Partner>,
-    others: Vec<Other>,
-    make: Vec<fn(Read) -> Host>,
+    /// The right solution, and the mistakes with their numbers. Made with the first thing that there is to hear.
+    others: Option<(Other, Vec<(usize, Other)>)>,
+    plan: &'static Plan,
+    suspects: BTreeSet<usize>,
     last: Option<(String, u32)>,
     /// What the learner's code has said last that it remembers.
     memory: Value,
     findings: Arc<Mutex<Findings>>,
 }
 
-/// Someone who hears the same.
+/// Someone who hears the same, in this process.
 struct Other {
     host: Host,
     memory: Value,
@@ -68,49 +90,53 @@ struct Other {
 }
 
 impl Compared {
-    /// Compares a learner's code with what a plan knows.
-    pub fn new(learner: Box<dyn Partner>, plan: &Plan, findings: Arc<Mutex<Findings>>) -> Compared {
-        let make = [plan.reference].into_iter().chain(plan.mistakes.iter().map(|(_, make)| *make)).collect();
-        Compared { learner, others: Vec::new(), make, last: None, memory: Value::Null, findings }
+    /// Compares a learner's code with the right solution and with these mistakes of a plan.
+    pub fn new(
+        learner: Box<dyn Partner>,
+        plan: &'static Plan,
+        suspects: BTreeSet<usize>,
+        findings: Arc<Mutex<Findings>>,
+    ) -> Compared {
+        Compared { learner, others: None, plan, suspects, last: None, memory: Value::Null, findings }
     }
 
     /// Where the learner's code remembers nothing any more, the world has gone back to its beginning: nobody does then.
-    fn begin_anew(&mut self, ask: &Ask<Object>) {
-        if let Ask::Reconcile { memory: Value::Null, .. } | Ask::Observe { memory: Value::Null, .. } = ask
+    fn begins_anew(&self, ask: &Ask<Object>) -> bool {
+        matches!(ask, Ask::Reconcile { memory: Value::Null, .. } | Ask::Observe { memory: Value::Null, .. })
             && !self.memory.is_null()
-        {
-            self.others.iter_mut().for_each(|other| other.memory = Value::Null);
-        }
     }
 
-    fn compare(&mut self, ask: &Ask<Object>, said: &Say) {
-        let task = match ask {
-            Ask::Reconcile { task, .. } | Ask::Reply { task, .. } => *task,
-            _ => 0,
-        };
+    fn compare(&mut self, ask: &Ask<Object>, said: &Say, read: &Read) {
+        let begins_anew = self.begins_anew(ask);
+        let (right, mistakes) = self.others.get_or_insert_with(|| {
+            let mistake = |n: &usize| (*n, Other::new(self.plan.mistakes[*n].1, read));
+            (Other::new(self.plan.reference, read), self.suspects.iter().map(mistake).collect())
+        });
+        if begins_anew {
+            right.memory = Value::Null;
+            mistakes.iter_mut().for_each(|(_, mistake)| mistake.memory = Value::Null);
+        }
         let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
-        findings.parted.resize(self.others.len(), 0);
-        let mut is_first = false;
-        for (n, other) in self.others.iter_mut().enumerate() {
-            let Some(would) = other.hear(ask) else { continue };
-            if gist(&would) == gist(said) {
-                if is_first {
-                    findings.agree.insert(n - 1);
-                }
-                continue;
+        let gist = gist(said);
+        let would = right.parts(ask, &gist);
+        let is_first = would.is_some() && findings.parting.is_none();
+        findings.right += usize::from(would.is_some());
+        for (n, mistake) in mistakes {
+            let heard = mistake.hears(ask);
+            if mistake.parts(ask, &gist).is_some() {
+                *findings.mistakes.entry(*n).or_default() += 1;
+            } else if is_first && heard {
+                findings.agree.insert(*n);
             }
-            other.parted.insert(task);
-            findings.parted[n] += 1;
-            if n == 0 && findings.parting.is_none() {
-                is_first = true;
-                let line = |(file, line): &(String, u32)| format!("{file}:{line}");
-                let at = match said {
-                    Say::Call { at, .. } => Some(line(at)),
-                    _ => self.last.as_ref().map(|at| format!("after {}", line(at))),
-                };
-                let (did, right) = words::apart(said, &would);
-                findings.parting = Some(Parting { at, did, right });
-            }
+        }
+        if let Some(would) = would.filter(|_| is_first) {
+            let line = |(file, line): &(String, u32)| format!("{file}:{line}");
+            let at = match said {
+                Say::Call { at, .. } => Some(line(at)),
+                _ => self.last.as_ref().map(|at| format!("after {}", line(at))),
+            };
+            let (did, right) = words::apart(said, &would);
+            findings.parting = Some(Parting { at, did, right });
         }
         if let Say::Call { at, .. } = said {
             self.last = Some(at.clone());
@@ -119,43 +145,55 @@ impl Compared {
 }
 
 impl Other {
-    /// What it would say; None once it has parted in this reconcile.
-    fn hear(&mut self, ask: &Ask<Object>) -> Option<Say> {
-        let mut ask = ask.clone();
-        match &mut ask {
-            Ask::Reconcile { memory, .. } | Ask::Observe { memory, .. } => memory.clone_from(&self.memory),
-            Ask::Reply { task, memory, .. } => {
-                if self.parted.contains(task) {
-                    return None;
-                }
-                memory.clone_from(&self.memory);
-            }
-            Ask::Cached { .. } | Ask::Mark | Ask::Forget { .. } => return None,
+    fn new(make: fn(Read) -> Host, read: &Read) -> Other {
+        Other { host: make(read.clone()), memory: Value::Null, parted: BTreeSet::new() }
+    }
+
+    /// Whether it is told this: it is not once it has parted in this reconcile.
+    fn hears(&self, ask: &Ask<Object>) -> bool {
+        match ask {
+            Ask::Reconcile { .. } | Ask::Observe { .. } => true,
+            Ask::Reply { task, .. } => !self.parted.contains(task),
+            Ask::Cached { .. } | Ask::Mark | Ask::Forget { .. } => false,
         }
-        let said = self.host.hear(ask)?;
-        if let Say::Call { memory, .. } | Say::Done { memory, .. } = &said {
+    }
+
+    /// What it would say, if that is something else than was said.
+    fn parts(&mut self, ask: &Ask<Object>, gist_of_said: &Value) -> Option<Say> {
+        if !self.hears(ask) {
+            return None;
+        }
+        let mut ask = ask.clone();
+        let task = match &mut ask {
+            Ask::Reconcile { task, memory, .. } | Ask::Reply { task, memory, .. } => {
+                memory.clone_from(&self.memory);
+                *task
+            }
+            Ask::Observe { memory, .. } => {
+                memory.clone_from(&self.memory);
+                0
+            }
+            Ask::Cached { .. } | Ask::Mark | Ask::Forget { .. } => 0,
+        };
+        let would = self.host.hear(ask)?;
+        if let Say::Call { memory, .. } | Say::Done { memory, .. } = &would {
             self.memory.clone_from(memory);
         }
-        Some(said)
+        if gist(&would) == *gist_of_said {
+            return None;
+        }
+        self.parted.insert(task);
+        Some(would)
     }
 }
 
 impl Partner for Compared {
     fn tell(&mut self, ask: Ask<Object>, read: &Read) -> Say {
-        if self.others.is_empty() {
-            let other = |make: &fn(Read) -> Host| Other {
-                host: make(read.clone()),
-                memory: Value::Null,
-                parted: BTreeSet::new(),
-            };
-            self.others = self.make.iter().map(other).collect();
-        }
-        self.begin_anew(&ask);
         let said = self.learner.tell(ask.clone(), read);
+        self.compare(&ask, &said, read);
         if let Say::Call { memory, .. } | Say::Done { memory, .. } = &said {
             self.memory.clone_from(memory);
         }
-        self.compare(&ask, &said);
         said
     }
 

@@ -1,7 +1,8 @@
 //! What there is to say of a run that breaks something: its last lines, where the learner's code went wrong in it, what
 //! would have been right there, and which known mistake does the same.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Plan;
 use super::compare::{Compared, Findings, Parting};
@@ -34,17 +35,22 @@ pub(super) fn failure(
     make: Make,
     violation: &Violation,
 ) -> Failure {
-    let findings = Arc::new(Mutex::new(Findings::default()));
     let printed = Heard::default();
-    let (quiet, aloud) = (compared(plan, make, &findings, None), compared(plan, make, &findings, Some(&printed)));
-    let (session, parted) = run(trial(exercise, plan, name, text, aloud), violation, &findings);
+    let found = Found::default();
+    let aloud = compared(plan, make, found.clone(), (0..plan.mistakes.len()).collect(), Some(&printed));
+    let (session, parted) = run(trial(exercise, plan, name, text, aloud), violation, &found);
     // Several mistakes may do the same in this one run; what they do in others tells them apart. A panic is none of them.
-    let others = if matches!(violation.breach, Breach::Panic(_)) { &[] } else { plan.trials };
-    threads::each(others, |(name, text)| {
-        let scenario = trial(exercise, plan, name, text, quiet);
+    let mut findings = take(&found);
+    let suspects = findings.suspects(plan);
+    let is_asked = !suspects.is_empty() && !matches!(violation.breach, Breach::Panic(_));
+    let others = threads::each(if is_asked { plan.trials } else { &[] }, |(name, text)| {
+        let found = Found::default();
+        let scenario = trial(exercise, plan, name, text, compared(plan, make, found.clone(), suspects.clone(), None));
         let bound = Bound { late: 0, faults: 0, steps: STEPS_COMPARED, ..bound(&scenario) };
         explore_here(&Subject { cluster: &|| bugs::cluster(&scenario), properties: &Vec::new }, &bound);
+        take(&found)
     });
+    others.into_iter().for_each(|other| findings.add(other));
     let (property, then) = (property(plan, &session, violation), then(violation));
     let mut case = format!("{}: {}\n", session.scenario().title, session.scenario().story);
     case += &story(plan, &session, violation, parted.as_ref().map(|(_, step)| *step));
@@ -56,34 +62,37 @@ pub(super) fn failure(
     case += &printed.lock().unwrap_or_else(PoisonError::into_inner).show();
     Failure {
         case,
-        mistake: heard_from(&findings).mistake(plan).filter(|_| !others.is_empty()).map(Into::into),
+        mistake: findings.mistake(plan).filter(|_| is_asked).map(Into::into),
         replay: Some(Replay { text: file::save_found(&session, &property, then), step: violation.step }),
         property,
     }
 }
 
+/// Where a run's findings are noted.
+type Found = Arc<Mutex<Findings>>;
+
+fn take(found: &Found) -> Findings {
+    std::mem::take(&mut found.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
 /// The learner's code, compared with what the plan knows. What it prints is noted in `printed`.
-fn compared(plan: &'static Plan, make: Make, findings: &Arc<Mutex<Findings>>, printed: Option<&Heard>) -> Make {
-    let (findings, printed) = (findings.clone(), printed.cloned());
+fn compared(plan: &'static Plan, make: Make, found: Found, suspects: BTreeSet<usize>, printed: Option<&Heard>) -> Make {
+    let printed = printed.cloned();
     Box::leak(Box::new(move || -> Box<dyn Partner> {
         let mut learner = make();
         if let Some(printed) = &printed {
             learner.listen(printed);
         }
-        Box::new(Compared::new(learner, plan, findings.clone()))
+        Box::new(Compared::new(learner, plan, suspects.clone(), found.clone()))
     }))
 }
 
-fn heard_from(findings: &Mutex<Findings>) -> MutexGuard<'_, Findings> {
-    findings.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The run again, step by step, up to where it breaks. And where the right solution parted, at which step.
-fn run(scenario: Scenario, violation: &Violation, findings: &Mutex<Findings>) -> (Session, Option<(Parting, u64)>) {
+fn run(scenario: Scenario, violation: &Violation, found: &Found) -> (Session, Option<(Parting, u64)>) {
     let mut session = file::of_run(scenario, violation.choices.clone(), 0);
     for step in 1..=violation.step {
         session.goto(step);
-        let parting = heard_from(findings).parting.clone();
+        let parting = found.lock().unwrap_or_else(PoisonError::into_inner).parting.clone();
         if let Some(parting) = parting {
             session.goto(violation.step);
             return (session, Some((parting, step)));

@@ -49,18 +49,24 @@ pub(super) fn run(trials: &[Trial]) -> Result<Vec<usize>, (usize, Wrong)> {
     ended.map(|(n, ended)| ended.map_err(|wrong| (n, wrong))).collect()
 }
 
-/// Does something with each, on all cores. What comes of it must not depend on the order.
-pub(super) fn each<T: Sync>(all: &[T], what: impl Fn(&T) + Sync) {
+/// Does something with each, on all cores. What comes of it, in the order of the list.
+pub(super) fn each<T: Sync, R: Send>(all: &[T], what: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        let work = || {
-            while let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-                what(one);
-            }
-        };
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let n = next.fetch_add(1, Ordering::Relaxed);
+            let Some(one) = all.get(n) else { return done };
+            done.push((n, what(one)));
+        }
+    };
+    let mut done = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..cores().min(all.len())).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        let ended = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        ended.flatten().collect::<Vec<_>>()
     });
+    done.sort_by_key(|(n, _)| *n);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 fn cores() -> usize {
