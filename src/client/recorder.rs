@@ -121,7 +121,10 @@ impl Recorder {
     async fn send_all(&self) {
         loop {
             let Some(event) = self.0.state.borrow_mut().outgoing.pop_front() else {
-                self.0.state.borrow_mut().sending = false;
+                let mut state = self.0.state.borrow_mut();
+                state.sending = false;
+                // A node full of Pods that start at once needs room that it does not need again.
+                state.outgoing.shrink_to_fit();
                 return;
             };
             let now = self.0.client.now();
