@@ -1,8 +1,9 @@
-//! Runs trials on all cores. A thread begins the next trial; when all are begun it helps with one that is not ended, so
-//! a long one is not waited for alone. What threads find is noted in the order of the schedules, and the first trial
-//! that fails is the first of the list: which thread was faster decides nothing.
+//! Runs trials on all cores. First each takes its usual course: most of what is wrong shows there, soon and in the simplest
+//! way. Only if all went well the other orders follow. A thread goes on with its trial, and then helps with one that is not
+//! ended, so a long one is not waited for alone. What threads find is noted in the order of the schedules, and the first
+//! trial that fails is the first of the list: which thread was faster decides nothing.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -37,7 +38,7 @@ pub(super) enum Wrong {
 /// Runs them. Gives how many orders there are in each: runs that differ in more than the order of independent steps.
 ///
 /// # Errors
-/// What is wrong in the first trial in which something is, and which that is.
+/// What is wrong in the first trial in whose usual course something is, or else in any order, and which trial that is.
 pub(super) fn run(trials: &[Trial]) -> Result<Vec<usize>, (usize, Wrong)> {
     let board = Board::new(trials.len());
     std::thread::scope(|scope| {
@@ -45,7 +46,7 @@ pub(super) fn run(trials: &[Trial]) -> Result<Vec<usize>, (usize, Wrong)> {
         threads.into_iter().for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
     });
     let stages = board.stages.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let ended = stages.into_iter().enumerate().map_while(|(n, stage)| Some((n, stage.ended?)));
+    let ended = stages.into_iter().enumerate().filter_map(|(n, stage)| Some((n, stage.ended?)));
     ended.map(|(n, ended)| ended.map_err(|wrong| (n, wrong))).collect()
 }
 
@@ -93,6 +94,8 @@ enum Done {
 /// How far a trial is.
 struct Stage {
     search: Search,
+    /// Whether the usual course has gone well.
+    explores: bool,
     tasks: VecDeque<Task>,
     /// How many tasks are under way.
     open: usize,
@@ -104,7 +107,7 @@ struct Stage {
 impl Stage {
     fn new() -> Stage {
         let tasks = VecDeque::from([Task::Repeat]);
-        Stage { search: Search::new(), tasks, open: 0, batch: Vec::new(), ended: None }
+        Stage { search: Search::new(), explores: false, tasks, open: 0, batch: Vec::new(), ended: None }
     }
 
     fn is_new(&self) -> bool {
@@ -117,6 +120,7 @@ impl Stage {
             Done::Repeated(Err(violation)) => self.ended = Some(Err(Wrong::Broken(violation))),
             Done::Repeated(Ok(None)) => self.ended = Some(Err(Wrong::NotAgain)),
             Done::Repeated(Ok(Some(outcome))) => {
+                self.explores = true;
                 // The usual course is the first schedule.
                 self.search.batch(bound);
                 self.search.learn(outcome);
@@ -191,55 +195,51 @@ impl Board {
 
     fn work(&self, trials: &[Trial]) {
         let _watched = Watched(self);
-        while let Some((n, task)) = self.any_task() {
-            let trial = &trials[n];
-            let subject = Subject {
-                cluster: &|| bugs::cluster(&trial.scenario),
-                properties: &|| trial.stated.iter().map(Stated::begin).collect(),
+        let clusters: Vec<_> = trials.iter().map(|trial| || bugs::cluster(&trial.scenario)).collect();
+        let properties: Vec<_> =
+            trials.iter().map(|trial| || trial.stated.iter().map(Stated::begin).collect()).collect();
+        let subjects = clusters.iter().zip(&properties).map(|(cluster, properties)| Subject { cluster, properties });
+        let subjects: Vec<Subject> = subjects.collect();
+        // Where a thread has taken the usual course, it takes others from its marks.
+        let mut runners = BTreeMap::new();
+        let mut current = None;
+        while let Some((n, task)) = self.next(current, |n| runners.contains_key(&n)) {
+            let bound = &trials[n].bound;
+            current = if matches!(task, Task::Repeat) { None } else { Some(n) };
+            let runner = runners.entry(n).or_insert_with(|| Runner::new(&subjects[n], bound));
+            let done = match task {
+                Task::Repeat => Done::Repeated(repeats(runner, bound)),
+                Task::Run(n, schedule) => Done::Ran(n, Job::Schedule(schedule).run(runner, bound)),
+                Task::Shorten(schedule) => Done::Shortened(shortened(runner, schedule)),
             };
-            let mut runner = Runner::new(&subject, &trial.bound);
-            let mut next = Some(task);
-            while let Some(task) = next {
-                let done = match task {
-                    Task::Repeat => Done::Repeated(repeats(&mut runner, &trial.bound)),
-                    Task::Run(n, schedule) => Done::Ran(n, Job::Schedule(schedule).run(&mut runner, &trial.bound)),
-                    Task::Shorten(schedule) => Done::Shortened(shortened(&mut runner, schedule)),
-                };
-                let mut stages = self.lock();
-                stages[n].note(done, &trial.bound);
-                self.changed.notify_all();
-                next = self.task_of(stages, n);
-            }
+            let mut stages = self.lock();
+            stages[n].note(done, bound);
+            runners.retain(|n, _| stages[*n].ended.is_none());
+            self.changed.notify_all();
         }
     }
 
-    /// Something to do in any trial that matters; None once all have ended. Those that nobody works on come first.
-    fn any_task(&self) -> Option<(usize, Task)> {
+    /// What a thread does next that works on the `current` trial, and knows the usual course of some. None once nothing
+    /// matters any more.
+    fn next(&self, current: Option<usize>, knows: impl Fn(usize) -> bool) -> Option<(usize, Task)> {
         let mut stages = self.lock();
         loop {
             let last = first_wrong(&stages);
-            let mut matter = stages[..last].iter().enumerate().filter(|(_, stage)| stage.ended.is_none());
-            matter.clone().next()?;
-            let found = matter.clone().find(|(_, stage)| stage.is_new());
-            if let Some((n, _)) = found.or_else(|| matter.find(|(_, stage)| !stage.tasks.is_empty())) {
+            let matter = || stages[..last].iter().enumerate().filter(|(_, stage)| stage.ended.is_none());
+            let is_wrong_at_once = stages.get(last).is_some_and(|stage| !stage.explores);
+            let next = match matter().find(|(_, stage)| !stage.explores) {
+                // The usual courses come first; some may still be under way.
+                Some(_) => matter().find(|(_, stage)| stage.is_new()),
+                None if is_wrong_at_once || matter().next().is_none() => return None,
+                // Each a trial of its own as far as there are some.
+                None => {
+                    let rank = |n: usize, stage: &Stage| (current != Some(n), stage.open > 0, !knows(n));
+                    let with_tasks = matter().filter(|(_, stage)| !stage.tasks.is_empty());
+                    with_tasks.min_by_key(|(n, stage)| rank(*n, stage))
+                }
+            };
+            if let Some((n, _)) = next {
                 return take(&mut stages[n]).map(|task| (n, task));
-            }
-            stages = self.changed.wait(stages).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// The next thing to do in this trial. None once it has ended, or when others wait for somebody to begin with them.
-    fn task_of(&self, mut stages: MutexGuard<Vec<Stage>>, n: usize) -> Option<Task> {
-        loop {
-            let last = first_wrong(&stages);
-            if n >= last || stages[n].ended.is_some() {
-                return None;
-            }
-            if let Some(task) = take(&mut stages[n]) {
-                return Some(task);
-            }
-            if stages[..last].iter().any(|stage| stage.is_new() || !stage.tasks.is_empty()) {
-                return None;
             }
             stages = self.changed.wait(stages).unwrap_or_else(PoisonError::into_inner);
         }
