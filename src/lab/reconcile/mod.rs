@@ -74,7 +74,7 @@ pub(super) fn check(exercise: &str, plan: &'static Plan) {
     assert!(schedules > 50, "{schedules}");
     for (name, text) in plan.trials {
         // Of every controller there is something to be asked that nobody can write down; of no other trial a number changes.
-        assert_eq!(trial::drawn(text, exercise) != *text, *name == "any-number", "{name}");
+        assert_eq!(trial::drawn(text, exercise).len() == 2, *name == "any-number", "{name}");
     }
     assert!(plan.trials.iter().any(|(name, _)| *name == "any-number"));
     let folder = super::Exercise::find(exercise).expect("it is in the table").folder;

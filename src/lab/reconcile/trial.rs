@@ -26,11 +26,16 @@ const SCHEDULES: u64 = 500;
 
 /// Runs all trials of a plan with this partner. Gives how many different orders there are within their bounds. Some numbers
 /// of the trials are drawn `from` a text, which is to be another for each learner's file: nobody can write them down in it.
+/// Trials with such numbers are run with two of each: one that happens to be written down is not both.
 ///
 /// # Errors
 /// The first property that is broken, in the shortest run that was found.
 pub fn judge(exercise: &str, plan: &'static Plan, make: Make, from: &str) -> Result<usize, Box<Failure>> {
-    let texts: Vec<(&str, String)> = plan.trials.iter().map(|(name, text)| (*name, drawn(text, from))).collect();
+    let draws = |(name, text): &(&'static str, &'static str)| {
+        let name = *name;
+        drawn(text, from).into_iter().map(move |text| (name, text))
+    };
+    let texts: Vec<(&str, String)> = plan.trials.iter().flat_map(draws).collect();
     let begun: Vec<Trial> = texts.iter().map(|(name, text)| begin(exercise, plan, name, text, make)).collect();
     let orders = threads::run(&begun);
     orders.map(|orders| orders.iter().sum()).map_err(|(n, wrong)| {
@@ -39,13 +44,22 @@ pub fn judge(exercise: &str, plan: &'static Plan, make: Make, from: &str) -> Res
     })
 }
 
-/// The text of a trial with numbers that are drawn from another text.
-pub(super) fn drawn(text: &str, from: &str) -> String {
+/// The text of a trial with numbers that are drawn from another text, and with numbers all of which are others. A text
+/// without any is one trial.
+pub(super) fn drawn(text: &str, from: &str) -> Vec<String> {
     let digest = sha256::digest(from.as_bytes());
-    let draws = DRAWN.iter().zip(digest);
-    draws.fold(text.to_owned(), |text, ((stands, least, most), byte)| {
-        text.replace(stands, &(least + byte % (most - least + 1)).to_string())
-    })
+    let draw = |is_other: bool| {
+        let draws = DRAWN.iter().zip(digest.chunks(2));
+        draws.fold(text.to_owned(), |text, ((stands, least, most), bytes)| {
+            let all = most - least + 1;
+            let first = bytes[0] % all;
+            let apart = if is_other { 1 + bytes[1] % (all - 1) } else { 0 };
+            text.replace(stands, &(least + (first + apart) % all).to_string())
+        })
+    };
+    let mut both = vec![draw(false), draw(true)];
+    both.dedup();
+    both
 }
 
 /// A trial that is ready to be run.
@@ -127,14 +141,20 @@ mod tests {
 
     #[test]
     fn numbers_are_drawn_from_a_text_and_stay_within_their_bounds() {
-        let texts: Vec<String> = (0..200).map(|n| drawn("13 and 17", &n.to_string())).collect();
+        let texts: Vec<Vec<String>> = (0..200).map(|n| drawn("13 and 17", &n.to_string())).collect();
         assert_eq!(drawn("13 and 17", "7"), texts[7]);
-        let is_within = |text: &String| {
+        assert_eq!(drawn("as it is", "7"), ["as it is"]);
+        let numbers = |text: &String| {
             let (few, many) = text.split_once(" and ").expect("the rest stays");
-            (2..=9).contains(&few.parse().unwrap_or(0)) && (11..=26).contains(&many.parse().unwrap_or(0))
+            (few.parse().unwrap_or(0), many.parse().unwrap_or(0))
         };
-        assert!(texts.iter().all(is_within), "{texts:?}");
-        let different: std::collections::BTreeSet<&String> = texts.iter().collect();
+        for both in &texts {
+            let [(few, many), (few_too, many_too)] = [numbers(&both[0]), numbers(&both[1])];
+            assert!([few, few_too].iter().all(|few| (2..=9).contains(few)), "{both:?}");
+            assert!([many, many_too].iter().all(|many| (11..=26).contains(many)), "{both:?}");
+            assert!(few != few_too && many != many_too, "{both:?}");
+        }
+        let different: std::collections::BTreeSet<&String> = texts.iter().flatten().collect();
         assert!(different.len() > 50, "{different:?}");
     }
 }
