@@ -123,6 +123,12 @@ static PLAN: Plan = Plan {
         slip!("it deletes Pods that were made from an older template", ReplacesOld),
         slip!("it deletes what its cache shows too many of, which does not know yet who has gone", DeletesCached),
         slip!("its status never says that more than nine Pods are ready", NineReady),
+        slip!("it does not say that it has seen a new generation if it counts as many Pods as before", CountsOnly),
+        slip!("it lists the Pods that have the labels of the template, and those may change", ByTemplateLabels),
+        slip!(
+            "it sends all that it was told of its status in a patch, and what others wrote since is lost",
+            PatchesStaleStatus
+        ),
     ],
 };
 
@@ -176,6 +182,9 @@ enum Slip {
     ReplacesOld,
     DeletesCached,
     NineReady,
+    CountsOnly,
+    ByTemplateLabels,
+    PatchesStaleStatus,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -192,7 +201,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), &namespace);
     let there: Vec<Pod> = match is(Slip::CountsCache) {
         true => context.store::<Pod>().state().iter().map(|pod| (**pod).clone()).collect(),
-        false => pods.list(&ListParams::default()).await?.items,
+        false => pods.list(&listed(&set, slip)).await?.items,
     };
     let its: Vec<Pod> = there.iter().filter(|pod| is_its(&set, pod)).cloned().collect();
     let mine: Vec<Pod> = there.into_iter().filter(|pod| counts(&set, pod, slip)).collect();
@@ -240,6 +249,16 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         }
     }
     Ok(Action::await_change())
+}
+
+/// Which Pods are asked for.
+fn listed(set: &ReplicaSet, slip: Option<Slip>) -> ListParams {
+    if slip != Some(Slip::ByTemplateLabels) {
+        return ListParams::default();
+    }
+    let labels = pod_for(set).metadata.labels.unwrap_or_default();
+    let labels: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    ListParams::default().labels(&labels.join(","))
 }
 
 /// Whether nothing is done about it.
@@ -312,6 +331,7 @@ fn is_written(set: &ReplicaSet, status: Said, slip: Option<Slip>) -> bool {
         Some(Slip::NoStatus) => false,
         Some(Slip::AlwaysStatus | Slip::SameStatus) => true,
         Some(Slip::NeverUnready) if ready == 0 => (before.0, before.2) != (status.0, status.2),
+        Some(Slip::CountsOnly) => (before.0, before.1) != (status.0, status.1),
         _ => before != status,
     }
 }
@@ -346,6 +366,11 @@ async fn write(
         Some(Slip::AlwaysStatus) => {
             let message = set.metadata.resource_version.clone();
             patch["status"]["conditions"] = json!([{"type": "Synced", "status": "True", "message": message}]);
+        }
+        Some(Slip::PatchesStaleStatus) => {
+            let kept = set.status.clone().unwrap_or_default();
+            let ready_replicas = Some(ready);
+            patch = json!({"status": ReplicaSetStatus { replicas, ready_replicas, observed_generation: generation, ..kept }});
         }
         Some(Slip::NeverUnready) if ready == 0 => {
             patch = json!({"status": {"replicas": replicas, "observedGeneration": generation}});
