@@ -128,6 +128,8 @@ static PLAN: Plan = Plan {
             PatchesAll
         ),
         slip!("it remembers what it has made, and does not make it again when somebody has deleted it", RemembersMade),
+        slip!("the ReplicaSet has the labels of its selector; it has those of its template", LabelsOfSelector),
+        slip!("the labels of the Deployment are on its ReplicaSet too", LabelsOfDeployment),
     ],
 };
 
@@ -175,6 +177,8 @@ enum Slip {
     OthersStayForNone,
     PatchesAll,
     RemembersMade,
+    LabelsOfSelector,
+    LabelsOfDeployment,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -404,7 +408,13 @@ fn replica_set_for(deployment: &Deployment, slip: Option<Slip>) -> ReplicaSet {
     if is(Slip::NotController) {
         controller.controller = None;
     }
-    let mut own_labels = labels.clone();
+    let mut own_labels = match slip {
+        Some(Slip::LabelsOfSelector) => selector.match_labels.clone().unwrap_or_default(),
+        _ => labels.clone(),
+    };
+    if is(Slip::LabelsOfDeployment) {
+        own_labels.extend(deployment.metadata.labels.clone().unwrap_or_default());
+    }
     if is(Slip::NoOwnHash) {
         own_labels.remove(TEMPLATE_HASH);
     }
