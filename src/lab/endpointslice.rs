@@ -131,6 +131,7 @@ static PLAN: Plan = Plan {
         slip!("it lists four Pods, and no more", FourPods),
         slip!("of the labels of the selector it looks at two only", TwoLabels),
         slip!("it puts its own owner reference in the place of all that a slice has", OwnsAlone),
+        slip!("a slice that is called another Service's does not get its label again", AnyName),
     ],
 };
 
@@ -209,6 +210,7 @@ enum Slip {
     FourPods,
     TwoLabels,
     OwnsAlone,
+    AnyName,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -358,7 +360,11 @@ fn is_passed_over(service: &Service, slip: Option<Slip>) -> bool {
 /// Whether a slice says by its label whose it is, and has a controller.
 fn is_marked(slice: &EndpointSlice, service: &Service, slip: Option<Slip>) -> bool {
     let label = slice.metadata.labels.as_ref().and_then(|labels| labels.get(SERVICE_NAME));
-    let has_label = label == service.metadata.name.as_ref() || slip == Some(Slip::NeverLabels);
+    let has_label = match slip {
+        Some(Slip::NeverLabels) => true,
+        Some(Slip::AnyName) => label.is_some(),
+        _ => label == service.metadata.name.as_ref(),
+    };
     has_label && (controller_of(&slice.metadata).is_some() || slip == Some(Slip::NeverOwns))
 }
 
