@@ -17,6 +17,9 @@ use crate::exercise::kube::{Action, Api, Context, Error, ListParams, Patch, Patc
 use crate::object::Kind;
 use crate::object::meta::{controller_of, controller_ref};
 
+/// The name of the container.
+const CONTAINER: &str = "site";
+
 /// Where a site's status stands.
 const PODS: &str = "example.com/pods";
 
@@ -115,6 +118,14 @@ static PLAN: Plan = Plan {
             MergesList
         ),
         slip!("an image without a tag is taken for none", NeedsTag),
+        slip!(
+            "it changes the image at the place where its cache shows the container; that may be another's by now",
+            ByPlace
+        ),
+        slip!(
+            "it sends all containers as its cache shows them, and what others wrote into them meanwhile is lost",
+            SendsList
+        ),
     ],
 };
 
@@ -162,6 +173,8 @@ enum Slip {
     NegativeLater,
     MergesList,
     NeedsTag,
+    ByPlace,
+    SendsList,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -264,6 +277,8 @@ async fn change(
     let image = spec.and_then(|spec| spec.template.spec.as_ref()).and_then(|spec| spec.containers[0].image.clone());
     let template = json!({"spec": {"containers": [{"name": container_name(slip), "image": image}]}});
     let body = json!({"spec": {"replicas": replicas, "template": template}});
+    let containers = there.spec.as_ref().and_then(|spec| spec.template.spec.as_ref());
+    let containers = containers.map(|spec| &*spec.containers).unwrap_or_default();
     let mut changed = there.clone();
     let patch = match slip {
         Some(Slip::Anew) => {
@@ -285,6 +300,19 @@ async fn change(
             {"op": "replace", "path": "/spec/replicas", "value": replicas},
             {"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": image},
         ])),
+        Some(Slip::ByPlace) => {
+            let place = containers.iter().position(|one| one.name == CONTAINER).unwrap_or(0);
+            Patch::Json(json!([
+                {"op": "replace", "path": "/spec/replicas", "value": replicas},
+                {"op": "replace", "path": format!("/spec/template/spec/containers/{place}/image"), "value": image},
+            ]))
+        }
+        Some(Slip::SendsList) => {
+            let mut containers = containers.to_vec();
+            let its = containers.iter_mut().filter(|one| one.name == CONTAINER);
+            its.for_each(|one| one.image.clone_from(&image));
+            Patch::Merge(json!({"spec": {"replicas": replicas, "template": {"spec": {"containers": containers}}}}))
+        }
         Some(Slip::MergesList) => Patch::Merge(body),
         _ => Patch::Strategic(body),
     };
@@ -328,7 +356,7 @@ fn asked(site: &ConfigMap, known: Option<i32>, slip: Option<Slip>) -> Option<(i3
 }
 
 fn container_name(slip: Option<Slip>) -> &'static str {
-    if slip == Some(Slip::OtherContainer) { "web" } else { "site" }
+    if slip == Some(Slip::OtherContainer) { "web" } else { CONTAINER }
 }
 
 fn deployment_for(site: &ConfigMap, replicas: i32, image: &str, slip: Option<Slip>) -> Deployment {
