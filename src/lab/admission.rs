@@ -299,6 +299,8 @@ fn nearly() -> Vec<Value> {
     all.extend(
         ["NoExecute", "NoSchedule", "PreferNoSchedule"].map(|effect| json!([{"operator": "Exists", "effect": effect}])),
     );
+    // For every taint, for a time only.
+    all.push(json!([{"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}]));
     all
 }
 
