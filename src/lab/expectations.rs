@@ -51,6 +51,7 @@ static PLAN: Plan = Plan {
         scenario!("expectations", "fewer"),
         scenario!("expectations", "two-sets"),
         scenario!("expectations", "another-goes"),
+        scenario!("expectations", "both-new"),
         scenario!("expectations", "another-shrinks"),
         scenario!("expectations", "elsewhere"),
         scenario!("expectations", "others-pods"),
