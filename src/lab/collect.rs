@@ -354,6 +354,7 @@ fn dependents() -> Vec<Vec<Item>> {
         owner
     };
     let own = |block: bool| by("web-1", "uid-p", Some(block));
+    let other_kind = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "uid-p", "blockOwnerDeletion": true});
     let with = |name: &str, owners: &[Value]| {
         item("ConfigMap", Some("default"), name, &format!("uid-{name}"), owners, &json!({}))
     };
@@ -372,9 +373,10 @@ fn dependents() -> Vec<Vec<Item>> {
         vec![with("shared", &[own(true), by("web-0", "uid-q", Some(false))])],
         vec![with("one", &[own(false)]), with("two", &[own(true)])],
         vec![with("one", &[by("web-1", "uid-p", None)]), with("two", &[own(true)]), with("three", &[own(false)])],
-        // The last of many; and one that calls it by another name.
+        // The last of many; one that calls it by another name, and one by another kind.
         vec![with("one", &[own(false)]), with("two", &[own(false)]), with("three", &[own(true)])],
         vec![with("renamed", &[by("web", "uid-p", Some(true))])],
+        vec![with("other-kind", &[other_kind])],
     ]
 }
 
