@@ -259,6 +259,10 @@ fn pods() -> Vec<Vec<Value>> {
         json!([{"key": "maintenance"}, {"operator": "Exists", "effect": "NoSchedule"}]),
         json!([{"operator": "Exists", "tolerationSeconds": 40}]),
         json!([{"key": "old", "value": "x"}, {"key": UNREACHABLE, "operator": "Exists"}]),
+        // The first of a key is not for the taint, but the second is.
+        json!([{"key": "maintenance", "value": "later"}, {"key": "maintenance", "value": "soon"}]),
+        json!([{"key": UNREACHABLE, "operator": "Exists", "effect": "NoSchedule"},
+               {"key": UNREACHABLE, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}]),
         // The value of its own taints is none.
         json!([{"key": UNREACHABLE, "tolerationSeconds": 60}, {"key": NOT_READY, "value": "true"}]),
     ];
