@@ -40,6 +40,7 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
     if there < wanted {
         let template = set.spec.clone().unwrap_or_default().template.unwrap_or_default();
         let mut pod = Pod { metadata: template.metadata.unwrap_or_default(), spec: template.spec, status: None };
+        pod.metadata.name = None;
         pod.metadata.generate_name = Some(format!("{name}-"));
         pod.metadata.owner_references = Some(vec![OwnerReference {
             api_version: "apps/v1".into(),

@@ -77,6 +77,8 @@ fn pod_for(set: &ReplicaSet) -> Pod {
         block_owner_deletion: Some(true),
     };
     let metadata = ObjectMeta {
+        // A template may have a name; its Pods have their own.
+        name: None,
         generate_name: set.metadata.name.as_ref().map(|name| format!("{name}-")),
         owner_references: Some(vec![owner]),
         ..template.metadata.unwrap_or_default()
