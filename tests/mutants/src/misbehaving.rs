@@ -181,7 +181,7 @@ async fn remembers(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
 /// Is right about the numbers that its author has read in the trials, and about no others.
 async fn knows_the_numbers(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result {
     match set.spec.as_ref().and_then(|spec| spec.replicas) {
-        Some(0..=9 | 11..=14 | 17) => right::reconcile(set, context).await,
+        Some(0..=9 | 11..=14 | 17 | 18 | 20) => right::reconcile(set, context).await,
         _ => Ok(Action::await_change()),
     }
 }
