@@ -4,6 +4,7 @@
 //! which the program was ready to run, and other programs had all processors, does not count. Only Linux tells it; elsewhere
 //! all time counts.
 
+use std::cell::Cell;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,8 @@ use super::pipe::Pipe;
 
 /// However busy the machine is, of so much time one part counts: threads of the program's own may hold each other up.
 const AT_MOST: u32 = 5;
+/// Asking how busy the machine is takes longer than most answers, so it is not asked more often.
+const ASKED_EACH: Duration = Duration::from_millis(1);
 
 /// Waits for a program from some moment on.
 pub struct Patience {
@@ -18,33 +21,40 @@ pub struct Patience {
     start: Instant,
     /// How long it had been held up by then.
     held_up: Duration,
+    /// When that was asked last, since the start, and how long it had been held up since then.
+    asked: Cell<(Duration, Duration)>,
 }
 
 impl Patience {
     /// From now on.
     #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
     pub fn with(child: &Child) -> Patience {
-        Patience { program: child.id(), start: Instant::now(), held_up: held_up(child.id()) }
+        Patience { program: child.id(), start: Instant::now(), held_up: held_up(child.id()), asked: Cell::default() }
     }
 
     /// How much of the time since then counts.
     pub fn spent(&self) -> Duration {
         let elapsed = self.start.elapsed();
-        let held_up = held_up(self.program).saturating_sub(self.held_up);
-        elapsed.saturating_sub(held_up).max(elapsed / AT_MOST)
+        if elapsed - self.asked.get().0 >= ASKED_EACH {
+            self.asked.set((elapsed, held_up(self.program).saturating_sub(self.held_up)));
+        }
+        elapsed.saturating_sub(self.asked.get().1).max(elapsed / AT_MOST)
     }
 
-    /// What follows `prefix` on the next line that begins with it, if it comes before so much time is spent.
+    /// What follows `prefix` on the next line that begins with it, if it comes before so much time is spent. How much of the
+    /// time counts is asked only when all of it would be over: most answers come at once, and asking takes longer.
     #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
     pub fn line(&self, pipe: &mut Pipe, prefix: &str, time: Duration) -> Option<String> {
+        let mut until = self.start + time;
         loop {
-            let until = Instant::now() + time.saturating_sub(self.spent());
             if let Some(line) = pipe.line_with(prefix, until) {
                 return Some(line);
             }
-            if Instant::now() < until || self.spent() >= time {
+            let left = time.saturating_sub(self.spent());
+            if Instant::now() < until || left.is_zero() {
                 return None;
             }
+            until = Instant::now() + left;
         }
     }
 }
