@@ -159,7 +159,8 @@ impl Shared {
         let record = self.state.borrow().pleg.record(uid);
         let pod = self.read_runtime_pod(&record).await;
         if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid) {
-            worker.runtime = Rc::new(RuntimePod { seen_at: self.hub.now(), ..pod });
+            let ips = pod.addresses(&worker.runtime);
+            worker.runtime = Rc::new(RuntimePod { ips, seen_at: self.hub.now(), ..pod });
             let (me, uid, old) = (self.clone(), uid.to_owned(), worker.runtime.superseded());
             if !old.is_empty() {
                 let label = format!("kubelet {} container deletor", self.config.name);

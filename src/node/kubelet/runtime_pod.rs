@@ -9,7 +9,7 @@ use crate::object::time::Instant;
 /// A pod's sandboxes and containers, dead ones included, each newest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuntimePod {
-    /// Addresses of the newest sandbox, if it is ready.
+    /// Addresses of the newest sandbox, if it is ready; of the last that was, once there is no ready one any more.
     pub ips: Vec<String>,
     /// Newest first.
     pub sandboxes: Vec<RuntimeSandbox>,
@@ -88,6 +88,13 @@ impl RuntimePod {
         let dead = || self.containers.iter().filter(|c| c.state == RunState::Exited);
         let newest = |dead_one: &&RuntimeContainer| dead().find(|c| c.name == dead_one.name).map(|c| &c.id);
         dead().filter(|c| newest(c) != Some(&c.id)).map(|c| c.id.clone()).collect()
+    }
+
+    /// The pod's addresses: its own, or those it had in the picture before, unless another sandbox stands.
+    /// Mirrors `getPodIPs`.
+    pub fn addresses(&self, before: &RuntimePod) -> Vec<String> {
+        let lost = self.ips.is_empty() && !self.sandboxes.iter().any(|s| s.ready);
+        if lost { before.ips.clone() } else { self.ips.clone() }
     }
 
     /// Whether any container still runs.

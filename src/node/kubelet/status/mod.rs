@@ -142,7 +142,8 @@ fn apply_probes(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
     }
 }
 
-/// The node's address from the first status on; the pod's own once its sandbox has one, and for good.
+/// The node's address from the first status on; the pod's own once its sandbox has one. A kubelet that has restarted
+/// and finds no sandbox has none to tell of, whatever the API server holds.
 fn set_addresses(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
     status.host_ip = Some(inputs.host_ip.to_owned());
     status.host_ips = Some(vec![HostIP { ip: inputs.host_ip.to_owned() }]);
@@ -150,11 +151,6 @@ fn set_addresses(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
     if ips.is_empty() && spec.host_network == Some(true) {
         ips = vec![inputs.host_ip.to_owned()];
     }
-    if ips.is_empty() {
-        status.pod_ip = inputs.old.pod_ip.clone();
-        status.pod_ips = inputs.old.pod_ips.clone();
-        return;
-    }
-    status.pod_ip = Some(ips[0].clone());
-    status.pod_ips = Some(ips.into_iter().map(|ip| PodIP { ip }).collect());
+    status.pod_ip = ips.first().cloned();
+    status.pod_ips = (!ips.is_empty()).then(|| ips.into_iter().map(|ip| PodIP { ip }).collect());
 }

@@ -54,6 +54,21 @@ fn a_normal_start_goes_from_creating_to_ready() {
 }
 
 #[test]
+fn the_address_outlives_the_sandbox_but_not_the_kubelet() {
+    let pod = pod(&["web"]);
+    let up = sandboxed(vec![running("web")]);
+    let mut down = sandboxed(vec![exited("web", 0)]);
+    down.sandboxes[0].ready = false;
+    down.ips.clear();
+    let (old, none) = (status(&pod, &up, &PodStatus::default(), &Reasons::new(), false), Reasons::new());
+    let kept = RuntimePod { ips: down.addresses(&up), ..down.clone() };
+    assert_eq!(status(&pod, &kept, &old, &none, true).pod_ip.as_deref(), Some("10.244.1.2"));
+    let found = RuntimePod { ips: down.addresses(&RuntimePod::default()), ..down };
+    let again = status(&pod, &found, &old, &none, false);
+    assert_eq!((again.pod_ip, again.pod_ips), (None, None), "what the API server holds is not asked");
+}
+
+#[test]
 fn a_crash_shows_terminated_first_and_the_back_off_in_the_next_status() {
     let pod = pod(&["web"]);
     let old = PodStatus::default();
