@@ -164,6 +164,12 @@ fn a_hook_that_fails_is_told() {
     let mut told_of = told(&cluster);
     told_of.sort_by_key(|line| !line.starts_with("Killing"));
     assert_eq!(told_of, want);
+    // One that outlasts the grace period ends with its container.
+    let container =
+        "image: app:1\nports: [{containerPort: 80}]\nlifecycle: {preStop: {exec: {command: [sleep, '90']}}}";
+    let mut told_of = told(&run("", container, 3, &["sleep 3", "kubectl delete pod web"]));
+    told_of.sort_by_key(|line| !line.starts_with("Killing"));
+    assert_eq!(told_of, want);
 }
 
 /// The sidecar's hook runs while the others are being stopped; it is stopped itself when they have ended.

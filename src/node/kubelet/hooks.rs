@@ -11,8 +11,17 @@ use super::Shared;
 use super::start::pod_text;
 use crate::object::Pod;
 
+/// What a hook came to that has not failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hook {
+    /// It is done.
+    Done,
+    /// Its time is over, and its command runs on.
+    RunsOn,
+}
+
 impl Shared {
-    /// Runs a hook, for `limit` seconds at most (0: as long as it takes). One that is cut short has not failed.
+    /// Runs a hook, for `limit` seconds at most (0: as long as it takes).
     pub(super) async fn run_hook(
         &self,
         pod: &Pod,
@@ -20,7 +29,7 @@ impl Shared {
         id: &str,
         hook: &LifecycleHandler,
         limit: i64,
-    ) -> Result<(), String> {
+    ) -> Result<Hook, String> {
         let failed = |kind: &str, what: &str, why: &str| {
             let pod = pod_text(pod);
             format!("{kind} lifecycle hook ({what}) for Container {name:?} in Pod {pod:?} failed - error: {why}")
@@ -37,7 +46,7 @@ impl Shared {
             let path = http.path.as_deref().unwrap_or_default();
             // Any answer is one; a probe would ask for a good one.
             return match self.call_probe(pod, name, id, &request).await {
-                Ok((success, output)) if success || output.starts_with("HTTP probe failed") => Ok(()),
+                Ok((success, output)) if success || output.starts_with("HTTP probe failed") => Ok(Hook::Done),
                 Ok((_, output)) => Err(failed("HTTP", path, &output)),
                 Err(error) => Err(failed("HTTP", path, &error.to_string())),
             };
@@ -45,19 +54,19 @@ impl Shared {
         let Some(sleep) = &hook.sleep else { return Err("Cannot run handler: invalid handler".to_owned()) };
         let seconds = if limit > 0 { sleep.seconds.min(limit) } else { sleep.seconds };
         self.hub.sleep(Duration::from_secs(seconds.max(0) as u64)).await;
-        Ok(())
+        Ok(Hook::Done)
     }
 
-    async fn run_command(&self, id: &str, exec: &ExecAction, limit: i64) -> Result<(), String> {
+    async fn run_command(&self, id: &str, exec: &ExecAction, limit: i64) -> Result<Hook, String> {
         let command = exec.command.clone().unwrap_or_default();
         match self.exec(id, &command, limit).await {
-            Ok(ran) if ran.code == 0 => Ok(()),
+            Ok(ran) if ran.code == 0 => Ok(Hook::Done),
             Ok(ran) => {
                 let (command, code, errors) = (command.join(" "), ran.code, &ran.errors);
                 let message = ran.all();
                 Err(format!("command '{command}' exited with {code}: {errors}, message: {message:?}"))
             }
-            Err(error) if error.code == "DeadlineExceeded" => Ok(()),
+            Err(error) if error.code == "DeadlineExceeded" => Ok(Hook::RunsOn),
             Err(error) => Err(format!("{error}, message: \"\"")),
         }
     }

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::Shared;
+use super::hooks::Hook;
 use super::params::{GRACE_SECONDS, GRACE_SECONDS_MIN};
 use super::probes::Kind;
 use super::restart::is_sidecar;
@@ -114,37 +115,57 @@ impl Shared {
                 None
             });
             let tell = Box::pin(async {
-                let left = me.tell_and_prepare(&pod, &name, &id, &why, grace).await;
-                Some((left, me.hub.now()))
+                let prepared = me.tell_and_prepare(&pod, &name, &id, &why, grace).await;
+                Some((prepared, me.hub.now()))
             });
             let told = join_all(vec![wait, tell]).await.into_iter().flatten().next();
-            let (left, since) = told.unwrap_or((grace, me.hub.now()));
-            let waited = (me.hub.now() - since).as_secs() as i64;
-            me.stop_container(&id, (left - waited).max(GRACE_SECONDS_MIN)).await;
+            let (mut prepared, since) = told.unwrap_or((Prepared { left: grace, hook_runs: false }, me.hub.now()));
+            prepared.left -= (me.hub.now() - since).as_secs() as i64;
+            me.stop_prepared(&pod, &name, &id, prepared).await;
         })
     }
 
     /// One container: the Event, its preStop hook, SIGTERM, and SIGKILL when the grace is over.
     pub(super) async fn kill_container(self: &Rc<Self>, pod: &Arc<Pod>, name: &str, id: &str, why: &str, grace: i64) {
-        let left = self.tell_and_prepare(pod, name, id, why, grace).await;
-        self.stop_container(id, left.max(GRACE_SECONDS_MIN)).await;
+        let prepared = self.tell_and_prepare(pod, name, id, why, grace).await;
+        self.stop_prepared(pod, name, id, prepared).await;
     }
 
-    /// The Event and the preStop hook. Says how many seconds are left.
-    async fn tell_and_prepare(self: &Rc<Self>, pod: &Arc<Pod>, name: &str, id: &str, why: &str, grace: i64) -> i64 {
-        let init = pod.spec.iter().flat_map(|s| s.init_containers.iter().flatten()).any(|c| c.name == name);
-        let field = field_path(name, init);
-        self.recorder.event_at(&**pod, &field, EventType::Normal, "Killing", why);
+    /// The Event and the preStop hook.
+    async fn tell_and_prepare(
+        self: &Rc<Self>,
+        pod: &Arc<Pod>,
+        name: &str,
+        id: &str,
+        why: &str,
+        grace: i64,
+    ) -> Prepared {
+        self.recorder.event_at(&**pod, &field_of(pod, name), EventType::Normal, "Killing", why);
         let began = self.hub.now();
         let containers = pod.spec.iter().flat_map(|s| s.containers.iter().chain(s.init_containers.iter().flatten()));
         let hook = { containers }.find(|c| c.name == name).and_then(|c| c.lifecycle.as_ref()?.pre_stop.clone());
-        if let Some(hook) = hook
-            && grace > 0
-            && self.run_hook(pod, name, id, &hook, grace).await.is_err()
-        {
-            self.recorder.event_at(&**pod, &field, EventType::Warning, "FailedPreStopHook", "PreStopHook failed");
+        let ran = match hook.filter(|_| grace > 0) {
+            Some(hook) => self.run_hook(pod, name, id, &hook, grace).await,
+            None => Ok(Hook::Done),
+        };
+        if ran.is_err() {
+            self.tell_failed_hook(pod, name);
         }
-        grace - (self.hub.now() - began).as_secs() as i64
+        let left = grace - (self.hub.now() - began).as_secs() as i64;
+        Prepared { left, hook_runs: ran == Ok(Hook::RunsOn) }
+    }
+
+    /// SIGTERM, and SIGKILL when the grace is over. A hook that still runs ends with its container, and so has failed.
+    async fn stop_prepared(self: &Rc<Self>, pod: &Arc<Pod>, name: &str, id: &str, prepared: Prepared) {
+        self.stop_container(id, prepared.left.max(GRACE_SECONDS_MIN)).await;
+        if prepared.hook_runs {
+            self.tell_failed_hook(pod, name);
+        }
+    }
+
+    fn tell_failed_hook(&self, pod: &Pod, name: &str) {
+        let field = field_of(pod, name);
+        self.recorder.event_at(pod, &field, EventType::Warning, "FailedPreStopHook", "PreStopHook failed");
     }
 
     /// The grace period of a pod that is stopped now.
@@ -222,11 +243,26 @@ impl Shared {
     }
 }
 
+/// A container that has been told of its end.
+#[derive(Clone, Copy, Debug)]
+struct Prepared {
+    /// Seconds that it has.
+    left: i64,
+    /// The command of its preStop hook is not done.
+    hook_runs: bool,
+}
+
+/// Where in the pod the container of that name is.
+fn field_of(pod: &Pod, name: &str) -> String {
+    let init = pod.spec.iter().flat_map(|s| s.init_containers.iter().flatten()).any(|c| c.name == name);
+    field_path(name, init)
+}
+
 /// Something is being stopped.
 type Stop<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-/// The same, of which one says how many seconds are left, and since when.
-type Told<'a> = Pin<Box<dyn Future<Output = Option<(i64, Instant)>> + 'a>>;
+/// The same, of which one says how it was prepared, and when.
+type Told<'a> = Pin<Box<dyn Future<Output = Option<(Prepared, Instant)>> + 'a>>;
 
 async fn all(stops: Vec<Stop<'_>>) {
     join_all(stops).await;
