@@ -176,7 +176,7 @@ fn trace_here(scenario: &str, seed: u64) -> String {
     scenario.seed = seed;
     let mut cluster = bugs::cluster(&scenario);
     let mut record = Record::new(cluster.engine.now(), &scenario.namespace);
-    while !cluster.is_quiet() {
+    while !cluster.has_ended() {
         let Some(step) = cluster.step() else { break };
         record.add(&cluster.engine, &step);
     }

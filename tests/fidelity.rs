@@ -109,7 +109,7 @@ fn managers_of_run(path: &Path) -> BTreeSet<String> {
     let scenario = Scenario::find(&path.to_string_lossy()).expect("the scenario is well formed");
     let mut cluster = bugs::cluster(&scenario);
     let (mut seen, mut revision) = (BTreeSet::new(), cluster.engine.api.store.revision());
-    while !cluster.is_quiet() && cluster.step().is_some() {
+    while !cluster.has_ended() && cluster.step().is_some() {
         let changes = cluster.engine.api.store.changes_after(revision).expect("a step is shorter than the log");
         let written: Vec<Object> = changes.filter_map(|change| Some(change.new.as_ref()?.value.clone())).collect();
         revision = cluster.engine.api.store.revision();
@@ -167,7 +167,7 @@ fn record_of(path: &Path) -> Record {
     let scenario = Scenario::find(&path.to_string_lossy()).expect("the scenario is well formed");
     let mut cluster = bugs::cluster(&scenario);
     let mut record = Record::new(cluster.engine.now(), &scenario.namespace);
-    while !cluster.is_quiet() {
+    while !cluster.has_ended() {
         let Some(step) = cluster.step() else { break };
         record.add(&cluster.engine, &step);
     }

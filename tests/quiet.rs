@@ -49,6 +49,21 @@ fn a_schedule_does_not_keep_the_cluster_busy() {
     assert!(cluster.may_stir(MINUTE));
 }
 
+/// A container that crashes over and over is started again sooner than in a minute. A scenario with one in it ends where its
+/// last line does.
+#[test]
+fn a_scenario_ends_with_its_last_line() {
+    const CRASH: &str = "title: crash\ntimeline:\n- kubectl run bad --image=busybox:1.36 -- sh -c 'sleep 1; exit 1'\n\
+                         - kubectl run worse --image=nowhere/none --image-pull-policy=Never\n- sleep 40\n";
+    let mut cluster = bugs::cluster(&Scenario::parse("crash", CRASH).expect("it is well formed"));
+    let start = cluster.engine.now();
+    while !cluster.has_ended() {
+        cluster.step().expect("it is tried again");
+    }
+    let took = (cluster.engine.now() - start).as_secs();
+    assert!((40..=50).contains(&took) && !cluster.is_quiet(), "it took {took} s");
+}
+
 /// Whatever is broken, or done to what the background looks after: it is not told too soon that nothing may come.
 #[test]
 fn what_is_broken_may_have_consequences() {

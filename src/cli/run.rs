@@ -31,15 +31,17 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
     let mut record = Record::new(origin, &scenario.namespace);
     let bar = if io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
     let (mut said, mut quiet_since, mut slept) = (0, None, Duration::ZERO);
-    // A scenario says itself how long it takes.
-    let rest = if source.filename.is_empty() { Duration::ZERO } else { REST };
     let at_rest = loop {
         let (now, asleep) = (cluster.engine.now(), cluster.is_asleep());
         if now - origin >= AT_MOST + slept {
             break false;
         }
+        // A scenario says itself how long it takes.
+        if source.filename.is_empty() && cluster.has_ended() {
+            break true;
+        }
         quiet_since = cluster.is_quiet().then(|| quiet_since.unwrap_or(cluster.engine.now()));
-        if quiet_since.is_some_and(|since| cluster.engine.now() - since >= rest || !cluster.may_stir(rest)) {
+        if quiet_since.is_some_and(|since| cluster.engine.now() - since >= REST || !cluster.may_stir(REST)) {
             break true;
         }
         let Some(step) = cluster.step() else { break true };

@@ -4,6 +4,8 @@
 //! rule for what is left to do, and one for whether anything may come of the rest:
 //!
 //! - [`Cluster::is_quiet`]: nothing but background traffic and timers far ahead is pending, and no command is under way.
+//! - [`Cluster::has_ended`]: the same of a scenario, which says itself how long it takes: what its last line leaves behind
+//!   is waited for only if it comes soon. Else a container that crashes over and over would never let it end.
 //! - [`Cluster::may_stir`]: something may come of those all the same. A heartbeat alone changes nothing as long as it comes:
 //!   so nothing can, if all that is due is heartbeats and those who listen to them, every Node has its kubelet and that the
 //!   right time, and nothing was broken lately or is broken still. That is told from what is pending, not by letting
@@ -26,6 +28,9 @@ use super::Cluster;
 /// What is broken is noticed within so much time: a node that is silent is given up sooner.
 pub const NOTICED: Duration = Duration::from_secs(60);
 
+/// What is due later than this is not waited for when a scenario's last line is done.
+const SOON: Duration = Duration::from_secs(5);
+
 /// Timers that only say that all is as it was.
 const HEARTBEATS: &[&str] = &[
     kubelet::LEASE,
@@ -44,8 +49,18 @@ const LOOK_ROUND: &[&str] = &["node-lifecycle-controller ", "pod-garbage-collect
 impl Cluster {
     /// Whether nothing but background traffic is pending, and no command of the user's is still running.
     pub fn is_quiet(&self) -> bool {
-        let commands = self.engine.tasks().any(|task| task.actor == self.user.actor());
-        self.engine.foreground() == 0 && !commands && !self.runner.is_busy()
+        self.engine.foreground() == 0 && self.is_left_alone()
+    }
+
+    /// Whether a scenario is over: its last line is done, and nothing is left to do that is due soon.
+    pub fn has_ended(&self) -> bool {
+        let end = self.engine.now() + SOON;
+        self.is_left_alone() && self.engine.pending().take_while(|event| event.due <= end).all(|event| event.idle)
+    }
+
+    /// Whether no command of the user's is still running, and none is to come.
+    fn is_left_alone(&self) -> bool {
+        !self.runner.is_busy() && !self.engine.tasks().any(|task| task.actor == self.user.actor())
     }
 
     /// Whether it is the timeline that lets time pass.
