@@ -25,13 +25,47 @@ metadata: {name: one, labels: {app: shop}}
 data: {a: '2'}
 ";
 
+const SOME_WRONG: &str = "
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: Wrong}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: right}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: elsewhere, namespace: nowhere}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: fine}
+";
+
 fn shell() -> Shell {
     let mut shell = Shell::new(Path::new("."), "apply");
-    let files = [("both.yaml", BOTH), ("one.yaml", ONE)];
+    let files = [("both.yaml", BOTH), ("one.yaml", ONE), ("wrong.yaml", SOME_WRONG)];
     let files: BTreeMap<String, String> =
         files.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
     shell.cluster.kubectl.files = Rc::new(files);
     shell
+}
+
+/// What is wrong with some of many objects is said when all have been looked at.
+#[test]
+fn the_right_ones_come_first() {
+    let want = "configmap/right created\nconfigmap/fine created\n\
+                The ConfigMap \"Wrong\" is invalid: metadata.name: Invalid value: \"Wrong\": a lowercase RFC 1123 subdomain…\n\
+                Error from server (NotFound): error when creating \"wrong.yaml\": namespaces \"nowhere\" not found";
+    check(
+        &mut shell(),
+        &[
+            ("kubectl create -f wrong.yaml", want),
+            ("kubectl delete cm right fine", "configmap \"right\" deleted\nconfigmap \"fine\" deleted"),
+            ("kubectl apply -f wrong.yaml", want),
+        ],
+    );
 }
 
 #[test]

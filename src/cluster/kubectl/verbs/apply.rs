@@ -45,7 +45,7 @@ pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return Err(Failure::text(format!("Unexpected args: [{word}]\nSee 'kubectl apply -h' for help and examples")));
     }
     let manifests = cx.some_manifests("apply", args).await?;
-    let mut failed = manifests.unknown.into_iter().next().map_or(Ok(()), |unknown| Err(Failure::from(unknown)));
+    let mut failed: Vec<Failure> = manifests.unknown.into_iter().map(Failure::from).collect();
     let selector = Selector::parse(args.value("selector")).map_err(Failure::text)?;
     let mut applied = Vec::new();
     for mut manifest in manifests.known.into_iter().filter(|manifest| is_selected(manifest, &selector)) {
@@ -57,15 +57,11 @@ pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
                 cx.tell(&object, how, args)?;
                 applied.push(object);
             }
-            Err(fault) => {
-                // The other objects of the file are applied all the same.
-                if let Err(before) = std::mem::replace(&mut failed, Err(fault)) {
-                    cx.complain(before.to_string());
-                }
-            }
+            // The other objects of the file are applied all the same.
+            Err(fault) => failed.push(fault),
         }
     }
-    failed?;
+    Failure::all(failed)?;
     if args.is_on("prune") { prune::prune(&applied, args, cx).await } else { Ok(()) }
 }
 

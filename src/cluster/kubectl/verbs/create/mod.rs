@@ -30,7 +30,7 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return generate(args, cx).await;
     }
     let manifests = cx.some_manifests("create", args).await?;
-    let mut failed = manifests.unknown.into_iter().next().map_or(Ok(()), |unknown| Err(Failure::from(unknown)));
+    let mut failed: Vec<Failure> = manifests.unknown.into_iter().map(Failure::from).collect();
     for manifest in manifests.known {
         let object = if args.is_on("save-config") { annotated(&manifest.object) } else { manifest.object };
         let namespace = text(&object, "metadata.namespace");
@@ -38,15 +38,10 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Ok(created) => {
                 cx.tell(if text(&created, "kind").is_empty() { &object } else { &created }, "created", args)?
             }
-            Err(fault) => {
-                let fault = fault.while_doing("creating", &manifest.source.file);
-                if let Err(before) = std::mem::replace(&mut failed, Err(fault)) {
-                    cx.complain(before.to_string());
-                }
-            }
+            Err(fault) => failed.push(fault.while_doing("creating", &manifest.source.file)),
         }
     }
-    failed
+    Failure::all(failed)
 }
 
 /// What is made without a manifest.
