@@ -14,12 +14,14 @@ impl Monitor {
         let mut failed = None;
         for pod in pods {
             let Some(changed) = with_ready_false(&pod, self.client.now()) else { continue };
-            match self.client.update_status(changed).await {
-                // After the write, so that nothing is said of a Pod that is gone.
-                Ok(_) => self.recorder.event(&*pod, EventType::Warning, "NodeNotReady", "Node is not ready"),
-                Err(status) if status.is_not_found() => {}
-                Err(status) => failed = Some(status),
+            // After the write, so that nothing is said of a Pod that is gone.
+            if let Err(status) = self.client.update_status(changed).await {
+                if status.is_not_found() {
+                    continue;
+                }
+                failed = Some(status);
             }
+            self.recorder.event(&*pod, EventType::Warning, "NodeNotReady", "Node is not ready");
         }
         failed.map_or(Ok(()), |status| Err(status.into()))
     }
