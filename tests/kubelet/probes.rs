@@ -188,6 +188,15 @@ fn a_sidecar_is_stopped_last_but_hears_of_it_with_the_others() {
     assert!(gone && cluster.engine.now().0 < 20_000_000_000, "five seconds and not nine: {:?}", cluster.engine.now());
 }
 
+/// A sync under way is made to its end: what is not running yet is started, and then stopped.
+#[test]
+fn a_pod_that_is_deleted_while_it_starts_is_stopped_when_it_has_started() {
+    let second = |pod: String| pod + "  - {name: other, image: 'app:1'}\n";
+    let lines = ["sleep 2", "kubectl delete pod web"];
+    let killed = told(&run_with(second, "pullSeconds: 5", "image: app:1", 30, &lines));
+    assert_eq!(killed, ["Killing: Stopping container other x1", "Killing: Stopping container web x1"]);
+}
+
 #[test]
 fn missing_credentials_are_told_and_another_image_restarts_the_container() {
     let secrets = "\n  imagePullSecrets: [{name: one}, {name: two}]\n  restartPolicy: Never\n  containers:";

@@ -4,8 +4,8 @@
 //! whatever [`super::actions`] finds to do. Nothing is carried over from one sync to the next but what the runtime and
 //! the API server hold, so a sync that fails in the middle is simply made again.
 //!
-//! Simplified: when a pod is deleted in the middle of a sync, the call under way is waited for and nothing more is
-//! begun; a real kubelet cancels it. Only a wait for volumes is cut short.
+//! A pod that is deleted in the middle of a sync is stopped after it: of what its containers wait for, only the wait for
+//! volumes is cut short. What the runtime is to do is done to its end, pulls and all.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -161,9 +161,6 @@ impl Shared {
         let own = actions.start.iter().filter_map(|i| Some((spec.containers.get(*i)?, false)));
         let mut failed = None;
         for (container, is_init) in init.chain(own) {
-            if self.cancelled(uid) {
-                return End::Done;
-            }
             let result = self.start_container(pod, container, is_init, sandbox, runtime).await;
             let until = self.remember(uid, container, result);
             failed = failed.or(until);
