@@ -184,7 +184,8 @@ fn start(stepper: &mut Stepper, words: &[String]) -> Text {
         return Ok(stepper.session.read(words));
     }
     // The user's own configuration is changed by a step, once.
-    if from_verb(words).first().is_none_or(|verb| verb != "config")
+    let changes = ["use-context", "set-context"];
+    if !matches!(from_verb(words), [verb, what, ..] if verb == "config" && changes.contains(&&**what))
         && let Some(said) = stepper.session.wrong_at_once(words)
     {
         return Ok(said);
