@@ -33,6 +33,12 @@ pub fn available(rs: &ReplicaSet) -> i32 {
     rs.status.as_ref().and_then(|status| status.available_replicas).unwrap_or(0)
 }
 
+/// How many of the ReplicaSet's Pods are not available. None if more are than it asks for: then its status is older than
+/// its size.
+pub fn unavailable(rs: &ReplicaSet) -> Option<i32> {
+    Some(size(rs) - available(rs)).filter(|count| *count >= 0)
+}
+
 /// Whether the strategy is RollingUpdate.
 pub fn is_rolling_update(d: &Deployment) -> bool {
     strategy(d) == "RollingUpdate"
@@ -171,6 +177,15 @@ mod tests {
             assert_eq!((got.max_surge, got.max_unavailable), want, "{replicas} {surge} {unavailable}");
         }
         assert_eq!(fenceposts(&deployment(4, json!({"type": "Recreate"}))), Fenceposts::default());
+    }
+
+    #[test]
+    fn more_available_than_asked_for_is_old_news() {
+        for (size, available, want) in [(3, 1, Some(2)), (3, 3, Some(0)), (2, 3, None)] {
+            let mut rs = replica_set(size, None);
+            rs.status.get_or_insert_default().available_replicas = Some(available);
+            assert_eq!(unavailable(&rs), want, "{available} of {size}");
+        }
     }
 
     #[test]

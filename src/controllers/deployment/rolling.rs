@@ -7,7 +7,9 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 
 use crate::client::Error;
 
-use super::arithmetic::{available, max_replicas, max_scaled_down, min_available, new_replicas, size, wanted};
+use super::arithmetic::{
+    available, max_replicas, max_scaled_down, min_available, new_replicas, size, unavailable, wanted,
+};
 use super::{Deployments, Sets, status};
 
 /// The sizes that one reconcile gives to ReplicaSets.
@@ -55,7 +57,7 @@ impl Deployments {
         Ok(self.resize(d, new, target).await?.0)
     }
 
-    /// Whether any old ReplicaSet was scaled down. A write that fails counts as none: the next reconcile sees what
+    /// Whether any old ReplicaSet was scaled down. If something fails, none counts as scaled: the next reconcile sees what
     /// became of it. Mirrors `reconcileOldReplicaSets`.
     async fn scale_down_old(&self, d: &Deployment, sets: &Sets, new: &Arc<ReplicaSet>) -> bool {
         let mut old: Vec<Arc<ReplicaSet>> = sets.old.iter().filter(|rs| size(rs) > 0).cloned().collect();
@@ -72,11 +74,17 @@ impl Deployments {
     }
 
     /// Pods that are not available anyway go first: nobody misses them, and a broken rollout that is undone would
-    /// wait for them for ever. Mirrors `cleanupUnhealthyReplicas`.
+    /// wait for them for ever. Fails if a ReplicaSet's own controller has not counted yet what was taken from it before:
+    /// that count would let old Pods go twice. Mirrors `cleanupUnhealthyReplicas`.
     async fn clean_up_unhealthy(&self, d: &Deployment, old: &mut [Arc<ReplicaSet>], room: i32) -> Result<i32, Error> {
         let mut scaled_down = 0;
         for rs in old {
-            let less = (room - scaled_down).min(size(rs) - available(rs));
+            if scaled_down >= room {
+                break;
+            }
+            let name = rs.metadata.name.as_deref().unwrap_or_default();
+            let unavailable = unavailable(rs).ok_or_else(|| Error::Other(format!("the status of {name} is old")))?;
+            let less = (room - scaled_down).min(unavailable);
             if less > 0 {
                 *rs = self.resize(d, rs, size(rs) - less).await?.1;
                 scaled_down += less;
