@@ -41,8 +41,8 @@ impl Deployments {
         if let Some(only) = active_or_latest(sets) {
             self.resize(d, &only, wanted(d)).await?;
         } else if is_saturated(d, sets.new.as_deref()) {
-            // The rollout is over, and what is left of it goes.
-            for old in sets.old.iter().filter(|rs| size(rs) > 0) {
+            // The rollout is over, and what is left of it goes, newest first.
+            for old in sets.old.iter().rev().filter(|rs| size(rs) > 0) {
                 self.resize(d, old, 0).await?;
             }
         } else if is_rolling_update(d) {
@@ -126,14 +126,17 @@ fn is_saturated(d: &Deployment, new: Option<&ReplicaSet>) -> bool {
 /// What size each active ReplicaSet gets when the Deployment is resized in the middle of a rollout: in proportion,
 /// what rounding leaves going to the largest.
 fn shares(d: &Deployment, sets: &Sets) -> Vec<(Arc<ReplicaSet>, i32)> {
-    let mut active: Vec<Arc<ReplicaSet>> = sets.active().cloned().collect();
+    let newest_first = sets.old.iter().rev().chain(&sets.new);
+    let mut active: Vec<Arc<ReplicaSet>> = newest_first.filter(|rs| size(rs) > 0).cloned().collect();
     let allowed = if wanted(d) > 0 { max_replicas(d) } else { 0 };
     let to_add = allowed - active.iter().map(|rs| size(rs)).fold(0, i32::saturating_add);
-    // Growing prefers the newer of two equals, shrinking the older.
-    active.sort_by(|a, b| {
-        let age = if to_add > 0 { by_creation(b, a) } else { by_creation(a, b) };
-        size(b).cmp(&size(a)).then(age)
-    });
+    // The largest first. Growing prefers the newer of two equals, shrinking the older.
+    if to_add != 0 {
+        active.sort_by(|a, b| {
+            let age = if to_add > 0 { by_creation(b, a) } else { by_creation(a, b) };
+            size(b).cmp(&size(a)).then(age)
+        });
+    }
     let mut added = 0;
     let mut shares = Vec::with_capacity(active.len());
     for rs in active {
@@ -204,7 +207,7 @@ mod tests {
             (vec![5], 5, 5, vec![("rs-1", 2), ("rs-100", 3)]),
             (vec![3, 3], 4, 12, vec![("rs-100", 5), ("rs-2", 4), ("rs-1", 3)]),
             (vec![5], 5, 0, vec![("rs-1", 0), ("rs-100", 0)]),
-            (vec![5], 5, 10, vec![("rs-1", 5), ("rs-100", 5)]),
+            (vec![1, 4], 5, 10, vec![("rs-2", 4), ("rs-1", 1), ("rs-100", 5)]),
         ] {
             let got = shares(&deployment(wanted), &sets(&old, Some(new)));
             let got: Vec<_> = got.iter().map(|(rs, size)| (rs.metadata.name.as_deref().unwrap(), *size)).collect();
