@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::{Error, EventType, join_all};
-use crate::controllers::pods::{is_available, is_namespace_terminating, slow_start};
+use crate::controllers::pods::{is_active, is_available, is_namespace_terminating, slow_start};
 use crate::object::meta::controller_ref;
 use crate::object::pod::{is_ready, phase};
 use crate::object::{Key, Kind, Pod};
@@ -28,7 +28,13 @@ impl DaemonSets {
             let name = node.metadata.name.as_deref().unwrap_or_default();
             match (fit(&context.set, node), by_node.get(name)) {
                 (Fit::Run, None) => missing.push(name.to_owned()),
-                (Fit::Run | Fit::Stay, Some(pods)) => wrong.extend(self.superfluous(context, name, pods)),
+                (fit @ (Fit::Run | Fit::Stay), Some(pods)) => {
+                    wrong.extend(self.superfluous(context, name, pods));
+                    // Where two may run at once, the next does not wait until the last has ended.
+                    if fit == Fit::Run && surge_of(context) > 0 && !pods.iter().any(|pod| is_active(pod)) {
+                        missing.push(name.to_owned());
+                    }
+                }
                 (Fit::Never, Some(pods)) => {
                     wrong.extend(pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()).cloned());
                 }

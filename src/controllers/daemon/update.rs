@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::client::Error;
@@ -25,9 +26,12 @@ struct Place<T> {
     old: Option<(T, bool)>,
     /// More of one template than one: the next look at the nodes will set that right.
     crowded: bool,
+    /// The node should not have a Pod any more.
+    leaving: bool,
 }
 
-/// Which old Pods go, without surge. Those that are not available go in any case: nothing is lost with them.
+/// Which old Pods go, without surge. Those that are not available go in any case, nothing is lost with them; but they
+/// count among those that may be unavailable.
 fn to_delete<T: Clone>(places: &[Place<T>], max_unavailable: i32) -> Vec<T> {
     let (mut unavailable, mut broken, mut sound) = (0, Vec::new(), Vec::new());
     for place in places {
@@ -35,7 +39,10 @@ fn to_delete<T: Clone>(places: &[Place<T>], max_unavailable: i32) -> Vec<T> {
             _ if place.crowded => unavailable += 1,
             (None, None) | (Some(_), Some(_)) => unavailable += 1,
             (Some((_, available)), None) => unavailable += i32::from(!available),
-            (None, Some((pod, false))) => broken.push(pod.clone()),
+            (None, Some((pod, false))) => {
+                unavailable += 1;
+                broken.push(pod.clone());
+            }
             (None, Some((pod, true))) => sound.push(pod.clone()),
         }
     }
@@ -44,19 +51,30 @@ fn to_delete<T: Clone>(places: &[Place<T>], max_unavailable: i32) -> Vec<T> {
     broken
 }
 
-/// Which nodes get a new Pod beside their old one, and which old Pods go.
+/// Which nodes get a new Pod beside their old one, and which old Pods go. One on a node that should not have any goes
+/// when enough others are available.
 fn to_surge<T: Clone>(places: &BTreeMap<String, Place<T>>, max_surge: i32) -> (Vec<String>, Vec<T>) {
-    let (mut surging, mut broken, mut sound, mut delete) = (0, Vec::new(), Vec::new(), Vec::new());
+    let (mut surging, mut available) = (0, 0);
+    let (mut broken, mut sound, mut delete, mut spare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (node, place) in places {
+        if place.crowded {
+            surging += 1;
+            continue;
+        }
+        let first = place.old.as_ref().or(place.new.as_ref());
+        available += usize::from(first.is_some_and(|(_, available)| *available));
         match (&place.new, &place.old) {
-            _ if place.crowded => surging += 1,
             (_, None) => {}
+            (None, Some((pod, true))) if place.leaving => spare.push(pod.clone()),
+            (None, Some((pod, false))) if place.leaving => delete.push(pod.clone()),
             (None, Some((_, false))) => broken.push(node.clone()),
             (None, Some((_, true))) => sound.push(node.clone()),
             (Some((_, false)), Some(_)) => surging += 1,
             (Some((_, true)), Some((pod, _))) => delete.push(pod.clone()),
         }
     }
+    let wanted = places.values().filter(|place| !place.leaving).count();
+    delete.extend(spare.into_iter().take(available.saturating_sub(wanted)));
     broken.extend(sound.into_iter().take((max_surge - surging).max(0) as usize));
     (broken, delete)
 }
@@ -85,12 +103,21 @@ impl DaemonSets {
     pub(super) async fn roll(&self, context: &Sync) -> Result<(), Error> {
         let by_node = self.pods_by_node(context, false).await?;
         let (surge, unavailable) = limits(context);
+        let name = |node: &Node| node.metadata.name.clone().unwrap_or_default();
+        let wants = |node: &Node| fit(&context.set, node) == Fit::Run;
+        let wanted: BTreeMap<String, bool> = context.nodes.iter().map(|node| (name(node), wants(node))).collect();
         let mut places: BTreeMap<String, Place<Arc<Pod>>> = BTreeMap::new();
-        for node in context.nodes.iter().filter(|node| fit(&context.set, node) == Fit::Run) {
-            places.insert(node.metadata.name.clone().unwrap_or_default(), Place::default());
+        for (node, _) in wanted.iter().filter(|(_, wanted)| **wanted) {
+            places.insert(node.clone(), Place::default());
         }
         for (node, pods) in by_node {
-            places.insert(node, self.place(context, &pods));
+            let mut place = self.place(context, &pods);
+            // Whether a new Pod may come beside the old one cannot be said of a node that is gone.
+            if surge > 0 && place.new.is_none() && place.old.is_some() && !wanted.contains_key(&node) {
+                return Err(Error::Other(format!("couldn't get node for nodeName {node:?}: node {node:?} not found")));
+            }
+            place.leaving = !wanted.get(&node).copied().unwrap_or(false);
+            places.insert(node, place);
         }
         let (nodes, pods) = match surge {
             0 => (Vec::new(), to_delete(&places.into_values().collect::<Vec<_>>(), unavailable)),
@@ -101,7 +128,7 @@ impl DaemonSets {
 
     /// Mirrors `findUpdatedPodsOnNode`.
     fn place(&self, context: &Sync, pods: &[Arc<Pod>]) -> Place<Arc<Pod>> {
-        let mut place = Place { new: None, old: None, crowded: false };
+        let mut place = Place { new: None, old: None, crowded: false, leaving: false };
         for pod in pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()) {
             let available = is_available(pod, context.min_ready_seconds(), self.client.now());
             let updated = is_updated(pod, &context.set, &context.hash);
@@ -119,7 +146,7 @@ mod tests {
 
     fn place(text: &'static str) -> Place<&'static str> {
         let of = |letter: char| text.contains(letter).then_some((text, !text.contains('!')));
-        Place { new: of('n'), old: of('o'), crowded: text.contains('2') }
+        Place { new: of('n'), old: of('o'), crowded: text.contains('2'), leaving: text.contains('-') }
     }
 
     #[test]
@@ -129,6 +156,8 @@ mod tests {
             (vec!["o", "n!", "o"], 1, vec![]),
             (vec!["o", "n", "o"], 2, vec!["o", "o"]),
             (vec!["o!", "n!", "o"], 1, vec!["o!"]),
+            (vec!["o", "o!", "o"], 1, vec!["o!"]),
+            (vec!["o", "o!", "o"], 2, vec!["o!", "o"]),
             (vec!["", "o"], 1, vec![]),
             (vec!["o2", "o"], 2, vec!["o"]),
         ] {
@@ -145,6 +174,9 @@ mod tests {
             (vec!["no!", "o"], 1, vec![], vec![]),
             (vec!["o!", "no!"], 1, vec!["0"], vec![]),
             (vec!["n", "n!"], 1, vec![], vec![]),
+            (vec!["o-", "n!"], 1, vec![], vec![]),
+            (vec!["o-", "n"], 1, vec![], vec!["o-"]),
+            (vec!["o!-", "o"], 1, vec!["1"], vec!["o!-"]),
         ] {
             let at: BTreeMap<String, _> =
                 places.iter().enumerate().map(|(i, text)| (i.to_string(), place(text))).collect();
