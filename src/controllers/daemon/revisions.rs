@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet, DaemonSetSpec};
+use serde_json::json;
 
-use crate::apiserver::request::DeleteOptions;
+use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::Error;
 use crate::controllers::claim::Claimer;
 use crate::controllers::history::{REVISION_HASH, holds, next_number, revision_of, sort};
@@ -96,16 +97,18 @@ impl DaemonSets {
         keep: &ControllerRevision,
         others: Vec<Arc<ControllerRevision>>,
     ) -> Result<(), Error> {
-        for other in others {
-            for pod in self.pods.by_index(BY_CONTROLLER, &owned_by(&**set)) {
-                let label = pod.metadata.labels.as_ref().and_then(|labels| labels.get(REVISION_HASH));
-                if label.is_some_and(|hash| hash != hash_of(keep)) {
-                    let mut relabelled = Pod::clone(&pod);
-                    let labels = relabelled.metadata.labels.get_or_insert_default();
-                    labels.insert(REVISION_HASH.to_owned(), hash_of(keep).to_owned());
-                    self.client.update(relabelled).await?;
-                }
+        if others.is_empty() {
+            return Ok(());
+        }
+        for pod in self.pods.by_index(BY_CONTROLLER, &owned_by(&**set)) {
+            let label = pod.metadata.labels.as_ref().and_then(|labels| labels.get(REVISION_HASH));
+            if label.is_none_or(|hash| hash != hash_of(keep)) {
+                let key = Key::of_meta(&pod.metadata);
+                let patch = json!({"metadata": {"labels": {REVISION_HASH: hash_of(keep)}}});
+                self.client.patch::<Pod>(key.namespace(), key.name(), Patch::Merge(patch)).await?;
             }
+        }
+        for other in others {
             self.delete_revision(&other).await?;
         }
         Ok(())
