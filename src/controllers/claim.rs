@@ -165,7 +165,7 @@ fn release(uid: Option<&str>, owner: Option<&str>, finalizers: &[&str]) -> Value
 }
 
 /// Several errors as one, None if there are none. Mirrors `utilerrors.NewAggregate`.
-fn aggregate(mut errors: Vec<Error>) -> Option<Error> {
+pub fn aggregate(mut errors: Vec<Error>) -> Option<Error> {
     match errors.len() {
         0 | 1 => errors.pop(),
         _ => {

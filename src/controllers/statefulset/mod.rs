@@ -29,8 +29,7 @@
 //!
 //! # Left out
 //!
-//! `maxUnavailable` above one, which is behind a gate that is off by default (the API server drops the field); waiting for a claim that an earlier Pod of the
-//! number still owns.
+//! `maxUnavailable` above one, which is behind a gate that is off by default (the API server drops the field).
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

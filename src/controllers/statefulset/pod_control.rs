@@ -18,7 +18,7 @@ impl StatefulSets {
             self.tell(context, "Create", &name, Some(&error));
             return Err(error);
         }
-        let created = match self.client.create(pod).await {
+        let created = match self.client.create(pod.clone()).await {
             // The cache did not show it yet.
             Err(status) if status.reason == Reason::AlreadyExists => return Err(status.into()),
             created => created.map_err(Error::from),
@@ -26,13 +26,24 @@ impl StatefulSets {
         if let Ok(created) = &created {
             self.wrote(context, created);
         }
-        // As far as the cache shows the claims already.
-        if let Err(error) = self.keep_claims_in_line(context, ordinal, None).await {
-            self.tell(context, "Update", &name, Some(&error));
-            return Err(error);
-        }
+        // As far as the cache shows the claims already. The Pod has no uid here, even if it has been made.
+        self.keep_claims_or_tell(context, ordinal, &pod).await?;
         self.tell(context, "Create", &name, created.as_ref().err());
         created.map(drop)
+    }
+
+    /// Makes the claims that a Pod misses which waits for them. Mirrors `createMissingPersistentVolumeClaims`.
+    pub(super) async fn create_missing_claims(&self, context: &Sync, ordinal: i32, pod: &Pod) -> Result<(), Error> {
+        self.create_claims(context, ordinal, pod.metadata.name.as_deref().unwrap_or_default()).await?;
+        self.keep_claims_or_tell(context, ordinal, pod).await
+    }
+
+    async fn keep_claims_or_tell(&self, context: &Sync, ordinal: i32, pod: &Pod) -> Result<(), Error> {
+        let kept = self.keep_claims_in_line(context, ordinal, pod).await;
+        if let Err(error) = &kept {
+            self.tell(context, "Update", pod.metadata.name.as_deref().unwrap_or_default(), Some(error));
+        }
+        kept
     }
 
     /// Deletes a Pod, gracefully.
@@ -58,9 +69,8 @@ impl StatefulSets {
         let mut mended = Pod::clone(pod);
         identify(&mut mended, ordinal);
         let name = mended.metadata.name.clone().unwrap_or_default();
-        if let Err(error) = self.keep_claims_in_line(context, ordinal, None).await {
-            self.tell(context, "Update", &name, Some(&error));
-            return Err(error);
+        if !self.claims_in_line(context, ordinal, pod) {
+            self.keep_claims_or_tell(context, ordinal, pod).await?;
         }
         let updated: Result<Arc<Pod>, Error> = self.client.update(mended).await.map_err(Error::from);
         self.tell(context, "Update", &name, updated.as_ref().err());

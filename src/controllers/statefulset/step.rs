@@ -42,7 +42,9 @@ impl StatefulSets {
         let keep_claims = |(ordinal, pod): (&i32, &'_ Arc<Pod>)| {
             let (ordinal, pod) = (*ordinal, pod.clone());
             async move {
-                self.keep_claims_in_line(context, ordinal, Some(&pod)).await?;
+                if !self.claims_in_line(context, ordinal, &pod) {
+                    self.keep_claims_in_line(context, ordinal, &pod).await?;
+                }
                 Ok(Next::GoOn)
             }
         };
@@ -64,6 +66,9 @@ impl StatefulSets {
         let Some(pod) = context.pods.get(&ordinal) else {
             let (spec, revision) = history.version_for(context, ordinal);
             let pod = new_pod(&context.set, &spec, ordinal, &revision);
+            if self.are_claims_left_over(context, ordinal, &pod) {
+                return Ok(Next::Stop);
+            }
             self.create_pod(context, ordinal, pod).await?;
             return Ok(Next::Stop);
         };
@@ -75,12 +80,12 @@ impl StatefulSets {
             return Ok(Next::Stop);
         }
         if phase(pod) == "Pending" {
-            self.create_claims(context, ordinal, pod.metadata.name.as_deref().unwrap_or_default()).await?;
+            self.create_missing_claims(context, ordinal, pod).await?;
         }
         if context.is_ordered() && (is_leaving(pod) || !self.is_available(context, pod)) {
             return Ok(Next::Stop);
         }
-        if !is_itself(&context.set, &context.spec, pod, ordinal) || !self.claims_in_line(context, ordinal) {
+        if !is_itself(&context.set, &context.spec, pod, ordinal) || !self.claims_in_line(context, ordinal, pod) {
             self.mend_pod(context, ordinal, pod).await?;
         }
         Ok(Next::GoOn)
