@@ -12,12 +12,12 @@ use crate::controllers::pods::{is_namespace_terminating, pod_from_template, slow
 use crate::controllers::replicaset::rank::least_missed;
 use crate::object::meta::controller_ref;
 use crate::object::pod::is_ready;
-use crate::object::{Kind, Pod};
+use crate::object::{Kind, Pod, Status};
 
 use super::indexes::{INDEX, first_pending};
 use super::sync::Sync;
 use super::tracking::release;
-use super::{Jobs, TRACKING, is_indexed, is_suspended, per_index, replaces_failed_only};
+use super::{Jobs, TRACKING, is_indexed, is_suspended, is_tracked, per_index, replaces_failed_only, uid_of};
 
 /// At most so many Pods are created or deleted in one reconcile.
 const BURST: i32 = 500;
@@ -130,8 +130,12 @@ impl Jobs {
         let delete = |pod: &Arc<Pod>| {
             let pod = pod.clone();
             async move {
-                let version = release(&self.client, &pod).await?;
-                self.consistency.wrote(key, Kind::Pod, version.as_deref());
+                if is_tracked(&pod) {
+                    let Some(version) = release(&self.client, &pod).await? else {
+                        return Err(Status::not_found(Kind::Pod, uid_of(&pod)).into());
+                    };
+                    self.consistency.wrote(key, Kind::Pod, Some(&version));
+                }
                 self.pod_control.delete(job, &pod).await
             }
         };
@@ -151,16 +155,24 @@ impl Jobs {
     }
 }
 
-/// Moves what was deleted from one count to the other. A Pod that was gone already is no error.
+/// Moves what was deleted from one count to the other. A Pod that was gone already is no error, and counts as deleted.
 fn settle_deletions(sync: &mut Sync, pods: &[Arc<Pod>], results: Vec<Result<(), Error>>) -> (i32, Result<(), Error>) {
-    let deleted = || pods.iter().zip(&results).filter(|(_, result)| result.is_ok());
+    let deleted = || pods.iter().zip(&results).filter(|(_, result)| is_gone(result));
     let (count, ready) = (deleted().count() as i32, deleted().filter(|(pod, _)| is_ready(pod)).count() as i32);
     sync.counts.active -= count;
     sync.counts.ready -= ready;
     sync.counts.terminating += count;
-    let gone = |error: &Error| matches!(error, Error::Api(status) if status.is_not_found());
-    let result = results.into_iter().filter_map(Result::err).find(|error| !gone(error)).map_or(Ok(()), Err);
-    (count, result)
+    let failure = results.into_iter().find(|result| !is_gone(result));
+    (count, failure.unwrap_or(Ok(())))
+}
+
+/// Whether nothing is left to delete of a Pod for whose deletion this is the answer.
+fn is_gone(deletion: &Result<(), Error>) -> bool {
+    match deletion {
+        Ok(()) => true,
+        Err(Error::Api(status)) => status.is_not_found(),
+        Err(_) => false,
+    }
 }
 
 /// How many Pods of a Job should run now, of which so many have succeeded and are active.
@@ -223,6 +235,14 @@ fn tell_index(spec: &mut PodSpec) {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
+
+    #[test]
+    fn a_pod_that_was_gone_already_counts_as_deleted() {
+        let [gone, refused] = [Status::not_found(Kind::Pod, "p"), Status::forbidden(Kind::Pod, "p", "no")];
+        for (answer, want) in [(Ok(()), true), (Err(gone.into()), true), (Err(refused.into()), false)] {
+            assert_eq!(is_gone(&answer), want, "{answer:?}");
+        }
+    }
 
     #[test]
     fn containers_learn_their_index() {
