@@ -89,11 +89,17 @@ pub fn is_available(pod: &Pod, min_ready_seconds: i32, now: Instant) -> bool {
         && (min_ready_seconds == 0 || ready_since(pod).is_some_and(|since| since + seconds(min_ready_seconds) <= now))
 }
 
-/// When the next of these Pods that are ready will have been so for `min_ready_seconds`; None if none is on its way.
-/// Mirrors `controller.FindMinNextPodAvailabilityCheck`.
-pub fn next_availability_check(pods: &[Arc<Pod>], min_ready_seconds: i32, now: Instant) -> Option<Duration> {
-    let available_at = pods.iter().filter_map(|pod| ready_since(pod)).map(|since| since + seconds(min_ready_seconds));
-    available_at.filter(|at| *at > now).map(|at| at - now).min()
+/// How long until the next of these Pods will have been ready for `min_ready_seconds`, of those that had not been so when
+/// they were counted; None if none is on its way. Mirrors `controller.FindMinNextPodAvailabilityCheck`.
+pub fn next_availability_check<'a>(
+    pods: impl IntoIterator<Item = &'a Arc<Pod>>,
+    min_ready_seconds: i32,
+    counted: Instant,
+    now: Instant,
+) -> Option<Duration> {
+    let available_at = pods.into_iter().filter_map(|pod| ready_since(pod)).map(|at| at + seconds(min_ready_seconds));
+    // It may have become so meanwhile: then at once.
+    available_at.filter(|at| *at > counted).min().map(|at| if at > now { at - now } else { Duration::ZERO })
 }
 
 /// A count of seconds from an object; a negative one is none.
@@ -264,8 +270,9 @@ mod tests {
     #[test]
     fn the_next_check_is_the_earliest_to_come() {
         let pods = [4, 8, 9].map(|since| Arc::new(pod("Running", false, Some(("True", since)))));
-        assert_eq!(next_availability_check(&pods, 5, at(10)), Some(Duration::from_secs(3)));
-        assert_eq!(next_availability_check(&pods, 5, at(20)), None);
+        assert_eq!(next_availability_check(&pods, 5, at(10), at(10)), Some(Duration::from_secs(3)));
+        assert_eq!(next_availability_check(&pods, 5, at(10), at(13)), Some(Duration::ZERO));
+        assert_eq!(next_availability_check(&pods, 5, at(20), at(20)), None);
     }
 
     #[test]

@@ -49,6 +49,7 @@ use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
 use crate::object::pod::is_ready;
 use crate::object::selector::{Labels, Selector};
+use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
 
 use super::claim::{self, Claimer};
@@ -136,7 +137,7 @@ impl<T: Replicated> ReplicaSets<T> {
         // An invalid selector cannot be mended by trying again.
         let Ok(selector) = rs.selector() else { return Ok(()) };
 
-        let survey = self.survey(&key, &rs, &selector).await?;
+        let mut survey = self.survey(&key, &rs, &selector).await?;
         let managed = if may_act && rs.metadata().deletion_timestamp.is_none() {
             self.manage_replicas(&key, &rs, &selector, &survey).await
         } else {
@@ -144,10 +145,12 @@ impl<T: Replicated> ReplicaSets<T> {
         };
 
         // Written even when managing failed, and even when it was not tried.
-        let status = status::calculate(&*rs, &survey, managed.as_ref().err(), self.client.now());
+        let now = self.client.now();
+        survey.count_available(rs.min_ready_seconds(), now);
+        let status = status::calculate(&*rs, &survey, managed.as_ref().err(), now);
         let updated = self.update_status(&key, &rs, status).await?;
         managed?;
-        self.plan_availability_check(&key, &updated, &selector);
+        self.plan_availability_check(&key, &updated, &survey, now);
         Ok(())
     }
 
@@ -185,9 +188,8 @@ impl<T: Replicated> ReplicaSets<T> {
             survey.add(Counts::of(pod), template.matches(pod.metadata.labels.as_ref()));
         }
         if min_ready > 0 {
-            let now = self.client.now();
-            let available = waiting.iter().chain(&adopted).filter(|pod| pods::is_available(pod, min_ready, now));
-            survey.available = available.count() as i32;
+            survey.waiting = waiting;
+            survey.waiting.extend(adopted.iter().cloned());
         }
         survey.adopted = adopted;
         Ok(survey)
@@ -201,12 +203,11 @@ impl<T: Replicated> ReplicaSets<T> {
     }
 
     /// A Pod that is ready becomes available by the mere passing of time, which no watch tells.
-    fn plan_availability_check(&self, key: &Key, rs: &T, selector: &Selector) {
+    fn plan_availability_check(&self, key: &Key, rs: &T, survey: &Survey, counted: Instant) {
         let min_ready = rs.min_ready_seconds();
         let Some(status) = rs.status() else { return };
         if min_ready > 0 && status.ready_replicas.unwrap_or(0) != status.available_replicas.unwrap_or(0) {
-            let active = self.active_pods(rs, selector);
-            let next = pods::next_availability_check(&active, min_ready, self.client.now());
+            let next = pods::next_availability_check(&survey.waiting, min_ready, counted, self.client.now());
             self.queue.add_after(key.clone(), next.unwrap_or(pods::seconds(min_ready)));
         }
     }
@@ -227,9 +228,19 @@ pub struct Survey {
     pub terminating: i32,
     /// Those that this reconcile adopted.
     pub adopted: Vec<Arc<Pod>>,
+    /// Those that count as replicas, one by one, where it takes time to be available.
+    pub waiting: Vec<Arc<Pod>>,
 }
 
 impl Survey {
+    /// Who is available by now, where that takes time.
+    fn count_available(&mut self, min_ready_seconds: i32, now: Instant) {
+        if min_ready_seconds > 0 {
+            let available = self.waiting.iter().filter(|pod| pods::is_available(pod, min_ready_seconds, now));
+            self.available = available.count() as i32;
+        }
+    }
+
     /// Adds Pods with the same labels. Who is ready is available, unless that takes time.
     fn add(&mut self, counts: Counts, fully_labeled: bool) {
         self.active += counts.active;

@@ -44,6 +44,7 @@ use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
 use crate::object::pod::is_ready;
 use crate::object::selector::Selector;
+use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
 
 use super::claim::Claimer;
@@ -87,6 +88,8 @@ pub(super) struct Sync {
     spec: StatefulSetSpec,
     /// The Pods that are there, by number.
     pods: BTreeMap<i32, Arc<Pod>>,
+    /// As of when they are judged.
+    now: Instant,
 }
 
 impl Sync {
@@ -130,7 +133,7 @@ impl StatefulSets {
         let Ok(selector) = Selector::of(&spec.selector) else { return Ok(()) };
         let revisions = self.claim_revisions(&key, &set, &selector).await?;
         let pods = self.claim_pods(&key, &set, &selector).await?;
-        let context = Sync { key, set, spec, pods };
+        let context = Sync { key, set, spec, pods, now: self.client.now() };
         let history = self.history(&context, revisions).await?;
         let mut status = self.survey(&context, &history);
         let stepped = self.step(&context, &history, &mut status).await;
@@ -141,7 +144,9 @@ impl StatefulSets {
         // A Pod becomes available by the mere passing of time, which no watch tells.
         let min_ready = context.min_ready_seconds();
         if min_ready > 0 && available != context.spec.replicas.unwrap_or(1) {
-            self.queue.add_after(context.key, seconds(min_ready));
+            let pods = context.pods.values();
+            let next = pods::next_availability_check(pods, min_ready, context.now, self.client.now());
+            self.queue.add_after(context.key, next.unwrap_or(seconds(min_ready)));
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ pub(super) fn is_leaving(pod: &Pod) -> bool {
 impl StatefulSets {
     /// Counts what is there.
     pub(super) fn survey(&self, context: &Sync, history: &History) -> StatefulSetStatus {
-        let (now, min_ready) = (self.client.now(), context.min_ready_seconds());
+        let (now, min_ready) = (context.now, context.min_ready_seconds());
         let (mut ready, mut available, mut current, mut updated) = (0, 0, 0, 0);
         let created = context.pods.values().filter(|pod| !phase(pod).is_empty());
         for pod in created.clone() {

@@ -58,7 +58,7 @@ impl StatefulSets {
     }
 
     fn is_available(&self, context: &Sync, pod: &Pod) -> bool {
-        is_running_and_ready(pod) && is_available(pod, context.min_ready_seconds(), self.client.now())
+        is_running_and_ready(pod) && is_available(pod, context.min_ready_seconds(), context.now)
     }
 
     /// A Pod that is wanted: made if it is missing, waited for, mended. Mirrors `processReplica`.
