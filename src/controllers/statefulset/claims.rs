@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use crate::client::{Error, EventType};
 use crate::controllers::claim::aggregate;
 use crate::object::meta::controller_ref;
-use crate::object::{Key, Pod, Resource};
+use crate::object::{Key, Kind, Pod, Resource};
 
 use super::identity::{claims, ordinals};
 use super::{StatefulSets, Sync};
@@ -125,7 +125,8 @@ impl StatefulSets {
                 continue;
             }
             match self.client.create(claim).await {
-                Ok(_) => {
+                Ok(claim) => {
+                    self.wrote_claim(context, &claim);
                     let message = format!("Create Claim {name} Pod {pod} in StatefulSet {set} success");
                     self.recorder.event(&*context.set, EventType::Normal, "SuccessfulCreate", message);
                 }
@@ -141,6 +142,11 @@ impl StatefulSets {
             }
         }
         aggregate(errors).map_or(Ok(()), Err)
+    }
+
+    fn wrote_claim(&self, context: &Sync, claim: &PersistentVolumeClaim) {
+        let version = claim.metadata.resource_version.as_deref();
+        self.consistency.wrote(&context.key, Kind::PersistentVolumeClaim, version);
     }
 
     /// The claims of this number that the cache shows.
@@ -179,9 +185,10 @@ impl StatefulSets {
                 let mut update = PersistentVolumeClaim::clone(&there);
                 let right = owners.set_right(owners_of(&there));
                 update.metadata.owner_references = (!right.is_empty()).then_some(right);
-                self.client.update(update).await.map_err(|status| {
+                let updated = self.client.update(update).await.map_err(|status| {
                     Error::Other(format!("could not update claim {name} for delete policy ownerRefs: {status}"))
                 })?;
+                self.wrote_claim(context, &updated);
             }
         }
         Ok(())

@@ -122,7 +122,11 @@ impl StatefulSets {
 
     /// One reconcile. Mirrors `sync` and `performUpdate`.
     async fn sync(&self, key: Key) -> Result<(), Error> {
-        let caches = [(Kind::StatefulSet, self.sets.revision()), (Kind::Pod, self.pods.revision())];
+        let caches = [
+            (Kind::StatefulSet, self.sets.revision()),
+            (Kind::Pod, self.pods.revision()),
+            (Kind::PersistentVolumeClaim, self.claims.revision()),
+        ];
         self.consistency.ensure_ready(&key, &caches)?;
         let Some(set) = self.sets.get(&key) else {
             self.consistency.forget(&key);
