@@ -38,9 +38,13 @@ impl Deployments {
         self.sync_rollout_status(d, &sets).await
     }
 
-    /// Gives ReplicaSets their sizes, whoever worked them out. Whether any of them had another.
+    /// Gives ReplicaSets their sizes, whoever worked them out. Whether any of them had another. Old ones keep theirs while
+    /// the status of one is older than its size, as in [`Deployments::clean_up_unhealthy`].
     async fn scale_to(&self, d: &Deployment, sets: &Sets, new: &Arc<ReplicaSet>, to: Sizes) -> Result<bool, Error> {
         let mut scaled = self.resize(d, new, to.new).await?.0;
+        if sets.old.iter().any(|rs| size(rs) > 0 && unavailable(rs).is_none()) {
+            return Ok(scaled);
+        }
         for (rs, size) in sets.old.iter().zip(to.old) {
             scaled |= self.resize(d, rs, size).await?.0;
         }
