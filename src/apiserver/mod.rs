@@ -376,6 +376,9 @@ impl ApiServer {
         let now = handling.now;
         if handling.request.options.dry_run {
             let old = self.store.get(&key);
+            if expected == 0 && old.is_some() {
+                return Err(Status::modified(kind, &name));
+            }
             handling.tried = Some(managed_fields::after(&self.definitions, old, &object, written, now));
             return Ok(object);
         }

@@ -222,6 +222,14 @@ fn requests_that_nobody_recorded_are_answered() {
 }
 
 #[test]
+fn a_dry_run_finds_what_is_there() {
+    let mut server = server_with_config_maps(1);
+    let body = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c0"}}"#;
+    let (code, status, _) = send(&mut server, "POST", &format!("{CONFIG_MAPS}?dryRun=All"), "", body);
+    assert_eq!((code, &status["reason"]), (409, &json!("AlreadyExists")));
+}
+
+#[test]
 fn a_watch_may_begin_from_now_on() {
     let mut server = server_with_config_maps(2);
     let target = format!("{CONFIG_MAPS}?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan");
