@@ -127,6 +127,11 @@ impl Problems {
         self.add(path, "FieldValueInvalid", with_detail(format!("Invalid value: {}", value.shown()), detail));
     }
 
+    /// `Invalid value: why`, where what is there is too much to be shown.
+    pub fn wrong(&mut self, path: &Path, detail: &str) {
+        self.add(path, "FieldValueInvalid", with_detail("Invalid value".into(), detail));
+    }
+
     /// `Unsupported value: "x": supported values: "A", "B"`
     pub fn not_supported(&mut self, path: &Path, value: impl Shown, supported: &[&str]) {
         let list: Vec<String> = supported.iter().map(|value| format!("{value:?}")).collect();

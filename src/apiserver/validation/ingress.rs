@@ -13,7 +13,7 @@ use k8s_openapi::api::networking::v1::{
 use crate::object::selector::names::check_subdomain;
 
 use super::field::{Json, Path, Problems};
-use super::names::{check_dns_1035_label, check_port, check_port_name};
+use super::names::{check_dns_1035_label, check_port, check_port_name, prefixed_path};
 
 const SPEC: Path = Path::new("spec");
 const PATH_TYPES: &[&str] = &["Exact", "ImplementationSpecific", "Prefix"];
@@ -131,13 +131,11 @@ fn service(problems: &mut Problems, path: &Path, service: &IngressServiceBackend
 
 /// The spec of an IngressClass.
 pub fn ingress_class(problems: &mut Problems, class: &IngressClass) {
-    const NO_PATH: &str = "must be a domain-prefixed path (such as \"acme.io/foo\")";
     let controller = class.spec.as_ref().and_then(|spec| spec.controller.as_deref()).unwrap_or_default();
     let path = SPEC.child("controller");
-    match controller.split_once('/') {
-        _ if controller.is_empty() => problems.required(&path, "must specify controller"),
-        Some((domain, rest)) if !rest.is_empty() => problems.all_invalid(&path, domain, check_subdomain(domain)),
-        _ => problems.invalid(&path, controller, NO_PATH),
+    match controller {
+        "" => problems.required(&path, "must specify controller"),
+        controller => prefixed_path(problems, &path, controller),
     }
 }
 

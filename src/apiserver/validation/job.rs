@@ -1,28 +1,48 @@
 //! Jobs and CronJobs. Mirrors `pkg/apis/batch/validation`.
 //!
-//! Left out: the checks of a Job's status, and of the names of the Pods that an Indexed Job would make.
+//! Left out: the checks of a Job's status.
 
-use k8s_openapi::api::batch::v1::{CronJob, Job, JobSpec, PodFailurePolicyRule, SuccessPolicyRule};
+use k8s_openapi::api::batch::v1::{
+    CronJob, CronJobSpec, Job, JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule, SuccessPolicy,
+    SuccessPolicyRule,
+};
+use k8s_openapi::api::core::v1::{Affinity, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use crate::object::cron::Schedule;
 use crate::object::selector::Selector;
+use crate::object::selector::names::check_label_key;
 use crate::object::zone;
 
-use super::field::{Json, Path, Problems};
+use super::field::{Json, Literal, Path, Problems};
 use super::metadata;
+use super::names::{check_dns_label, prefixed_path};
 use super::workload::{not_selected, selector_text, template_body};
 
 const SPEC: Path = Path::new("spec");
 const TEMPLATE: &str = "template";
 /// How many Pods of an Indexed Job may be there at once.
 const INDEXED_PARALLELISM_MAX: i32 = 100_000;
+/// The most rules that say how the failure of a Pod counts.
+const FAILURE_RULES_MAX: usize = 20;
+/// The most exit codes that one of them may name.
+const EXIT_CODES_MAX: usize = 255;
+const NOT_INDEXED: &str = "requires indexed completion mode";
+/// The longest name of a controller that takes care of a Job.
+const MANAGER_LEN_MAX: usize = 63;
 
-/// The spec of a Job. Mirrors `ValidateJob`.
+/// A new Job. Mirrors `ValidateJob`.
 pub fn job(problems: &mut Problems, job: &Job) {
     let default = JobSpec::default();
     let spec = job.spec.as_ref().unwrap_or(&default);
     generated_selector(problems, job, spec);
+    whole_spec(problems, spec);
+    pod_names(problems, job, spec);
+}
+
+/// The spec of a Job. Mirrors `ValidateJobSpec`.
+fn whole_spec(problems: &mut Problems, spec: &JobSpec) {
     let path = SPEC.child("selector");
     match &spec.selector {
         None => problems.required(&path, ""),
@@ -35,6 +55,19 @@ pub fn job(problems: &mut Problems, job: &Job) {
         }
     }
     job_spec(problems, &SPEC, spec);
+}
+
+/// The last Pod of an Indexed Job has the longest name, and that must be one that a host may have.
+fn pod_names(problems: &mut Problems, job: &Job, spec: &JobSpec) {
+    let Some(last) = spec.completions.filter(|completions| *completions > 0).map(|completions| completions - 1) else {
+        return;
+    };
+    let name = job.metadata.name.as_deref().unwrap_or_default();
+    let pod = format!("{name}-{last}");
+    if spec.completion_mode.as_deref() == Some("Indexed") && !check_dns_label(&pod).is_empty() {
+        let why = format!("will not able to create pod with invalid DNS label: {pod}");
+        problems.invalid(&Path::new("metadata").child("name"), name, &why);
+    }
 }
 
 /// A selector that the server was to make must be the one that it makes. Mirrors `ValidateGeneratedSelector`.
@@ -70,26 +103,27 @@ fn job_spec(problems: &mut Problems, at: &Path, spec: &JobSpec) {
     if spec.max_failed_indexes.is_some() && spec.backoff_limit_per_index.is_none() {
         problems.required(&indexes, "when maxFailedIndexes is specified");
     }
+    if let Some(manager) = &spec.managed_by {
+        let path = at.child("managedBy");
+        prefixed_path(problems, &path, manager);
+        if manager.len() > MANAGER_LEN_MAX {
+            problems.too_long(&path, MANAGER_LEN_MAX);
+        }
+    }
     match spec.completion_mode.as_deref().unwrap_or("NonIndexed") {
         "Indexed" => indexed(problems, at, spec),
         "NonIndexed" => {
-            const WHY: &str = "requires indexed completion mode";
             if let Some(limit) = spec.backoff_limit_per_index {
-                problems.invalid(&indexes, limit, WHY);
+                problems.invalid(&indexes, limit, NOT_INDEXED);
             }
             if let Some(limit) = spec.max_failed_indexes {
-                problems.invalid(&at.child("maxFailedIndexes"), limit, WHY);
-            }
-            if let Some(policy) = &spec.success_policy {
-                problems.invalid(&at.child("successPolicy"), Json(policy), WHY);
+                problems.invalid(&at.child("maxFailedIndexes"), limit, NOT_INDEXED);
             }
         }
-        other => problems.not_supported(&at.child("completionMode"), other, &["Indexed", "NonIndexed"]),
+        other => problems.not_supported(&at.child("completionMode"), other, &["NonIndexed", "Indexed"]),
     }
-    for (i, rule) in spec.pod_failure_policy.iter().flat_map(|policy| &policy.rules).enumerate() {
-        let (policy, rules) = (at.child("podFailurePolicy"), "rules");
-        failure_rule(problems, &policy.child(rules).index(i), rule, spec);
-    }
+    failure_policy(problems, &at.child("podFailurePolicy"), spec);
+    success_policy(problems, &at.child("successPolicy"), spec);
     replacement_policy(problems, at, spec);
     job_template(problems, at, spec);
 }
@@ -106,75 +140,162 @@ fn indexed(problems: &mut Problems, at: &Path, spec: &JobSpec) {
     if let Some(limit) = spec.max_failed_indexes.filter(|limit| *limit > completions) {
         problems.invalid(&at.child("maxFailedIndexes"), limit, "must be less than or equal to completions");
     }
-    if let Some(policy) = &spec.success_policy {
-        let path = at.child("successPolicy");
-        let rules = path.child("rules");
-        if policy.rules.is_empty() {
-            problems.required(&rules, "at least one rules must be specified when the successPolicy is specified");
-        }
-        for (i, rule) in policy.rules.iter().enumerate() {
-            success_rule(problems, &rules.index(i), rule, completions);
-        }
+}
+
+fn success_policy(problems: &mut Problems, at: &Path, spec: &JobSpec) {
+    let Some(policy) = &spec.success_policy else { return };
+    if spec.completion_mode.as_deref() != Some("Indexed") {
+        return problems.invalid(at, Literal(&go_success_policy(policy)), NOT_INDEXED);
     }
+    let rules = at.child("rules");
+    if policy.rules.is_empty() {
+        problems.required(&rules, "at least one rules must be specified when the successPolicy is specified");
+    }
+    for (i, rule) in policy.rules.iter().enumerate() {
+        success_rule(problems, &rules.index(i), rule, spec.completions.unwrap_or(0));
+    }
+}
+
+/// Go prints fields as they stand in the struct.
+fn go_success_policy(policy: &SuccessPolicy) -> String {
+    let rule = |rule: &SuccessPolicyRule| {
+        let (indexes, count) = (json!(rule.succeeded_indexes), json!(rule.succeeded_count));
+        format!("{{\"SucceededIndexes\":{indexes},\"SucceededCount\":{count}}}")
+    };
+    let rules: Vec<String> = policy.rules.iter().map(rule).collect();
+    format!("{{\"Rules\":[{}]}}", rules.join(","))
 }
 
 fn success_rule(problems: &mut Problems, at: &Path, rule: &SuccessPolicyRule, completions: i32) {
     if rule.succeeded_count.is_none() && rule.succeeded_indexes.is_none() {
         problems.required(at, "at least one of succeededCount or succeededIndexes must be specified");
     }
-    if let Some(count) = rule.succeeded_count {
-        problems.not_negative(&at.child("succeededCount"), count);
-        if count > completions {
-            let why = format!("must be less than or equal to {completions} (the number of specified completions)");
-            problems.invalid(&at.child("succeededCount"), count, &why);
-        }
+    let listed = rule.succeeded_indexes.as_deref().map(|indexes| {
+        intervals(indexes, completions).unwrap_or_else(|error| {
+            let why = format!("error parsing succeededIndexes: {error}");
+            problems.invalid(&at.child("succeededIndexes"), indexes, &why);
+            0
+        })
+    });
+    let Some(count) = rule.succeeded_count else { return };
+    let path = at.child("succeededCount");
+    problems.not_negative(&path, count);
+    if count > completions {
+        let why = format!("must be less than or equal to {completions} (the number of specified completions)");
+        problems.invalid(&path, count, &why);
     }
-    if let Some(indexes) = rule.succeeded_indexes.as_deref() {
-        let number = |text: &str| text.parse::<i32>().is_ok_and(|index| (0..completions).contains(&index));
-        let interval = |text: &str| text.split_once('-').map_or(number(text), |(a, b)| number(a) && number(b));
-        if !indexes.split(',').all(interval) {
-            problems.invalid(
-                &at.child("succeededIndexes"),
-                indexes,
-                "error parsing succeededIndexes: invalid interval",
-            );
-        }
+    if let Some(listed) = listed.filter(|listed| count > *listed) {
+        let why = format!(
+            "must be less than or equal to {listed} (the number of indexes in the specified succeededIndexes field)"
+        );
+        problems.invalid(&path, count, &why);
+    }
+}
+
+/// How many indexes a list of indexes and intervals has. Mirrors `validateIndexesFormat`.
+fn intervals(text: &str, completions: i32) -> Result<i32, String> {
+    let index = |text: &str| match text.parse::<i32>() {
+        Err(_) => Err(format!("cannot convert string to integer for index: {text:?}")),
+        Ok(index) if index >= completions => Err(format!("too large index: {text:?}")),
+        Ok(index) => Ok(index),
+    };
+    let order = |before: i32, next: i32| {
+        if before < next { Ok(()) } else { Err(format!("non-increasing order, previous: {before}, current: {next}")) }
+    };
+    let (mut last, mut total) = (None, 0);
+    for fragment in text.split(',').filter(|_| !text.is_empty()) {
+        let (first, end) = match fragment.split('-').collect::<Vec<_>>().as_slice() {
+            [first] => (index(first)?, None),
+            [first, end] => (index(first)?, Some(index(end)?)),
+            _ => {
+                return Err(format!(
+                    "the fragment {fragment:?} violates the requirement that an index interval can have at most two \
+                     parts separated by '-'"
+                ));
+            }
+        };
+        end.map_or(Ok(()), |end| order(first, end))?;
+        last.map_or(Ok(()), |last| order(last, first))?;
+        let end = end.unwrap_or(first);
+        total += end - first + 1;
+        last = Some(end);
+    }
+    Ok(total)
+}
+
+fn failure_policy(problems: &mut Problems, at: &Path, spec: &JobSpec) {
+    let Some(policy) = &spec.pod_failure_policy else { return };
+    let rules = at.child("rules");
+    if policy.rules.len() > FAILURE_RULES_MAX {
+        problems.too_many(&rules, policy.rules.len(), FAILURE_RULES_MAX);
+    }
+    for (i, rule) in policy.rules.iter().enumerate() {
+        failure_rule(problems, &rules.index(i), rule, spec);
     }
 }
 
 fn failure_rule(problems: &mut Problems, at: &Path, rule: &PodFailurePolicyRule, spec: &JobSpec) {
-    const ACTIONS: &[&str] = &["Count", "FailIndex", "FailJob", "Ignore"];
+    let path = at.child("action");
     match rule.action.as_str() {
-        "" => problems.required(&at.child("action"), &format!("valid values: {ACTIONS:?}")),
         "FailIndex" if spec.backoff_limit_per_index.is_none() => {
-            problems.invalid(&at.child("action"), "FailIndex", "requires the backoffLimitPerIndex to be set");
+            problems.invalid(&path, "FailIndex", "requires the backoffLimitPerIndex to be set");
         }
-        action if ACTIONS.contains(&action) => {}
-        other => problems.not_supported(&at.child("action"), other, ACTIONS),
+        action => one_of_valid(problems, &path, action, &["Count", "FailIndex", "FailJob", "Ignore"]),
     }
-    let conditions = rule.on_pod_conditions.as_ref().is_some_and(|patterns| !patterns.is_empty());
+    let conditions = rule.on_pod_conditions.as_deref().unwrap_or_default();
+    if let Some(codes) = &rule.on_exit_codes {
+        exit_codes(problems, &at.child("onExitCodes"), codes, spec);
+    }
+    let list = at.child("onPodConditions");
+    for (i, condition) in conditions.iter().enumerate() {
+        let path = list.index(i);
+        problems.all_invalid(&path.child("type"), &condition.type_, check_label_key(&condition.type_));
+        let status = condition.status.as_deref().unwrap_or_default();
+        one_of_valid(problems, &path.child("status"), status, &["False", "True", "Unknown"]);
+    }
     match (&rule.on_exit_codes, conditions) {
-        (Some(_), true) => {
-            const WHY: &str = "specifying both OnExitCodes and OnPodConditions is not supported";
-            problems.invalid(at, Json(&json!(null)), WHY);
+        (Some(_), [_, ..]) => problems.wrong(at, "specifying both OnExitCodes and OnPodConditions is not supported"),
+        (None, []) => problems.wrong(at, "specifying one of OnExitCodes and OnPodConditions is required"),
+        _ => {}
+    }
+}
+
+fn exit_codes(problems: &mut Problems, at: &Path, codes: &PodFailurePolicyOnExitCodesRequirement, spec: &JobSpec) {
+    one_of_valid(problems, &at.child("operator"), &codes.operator, &["In", "NotIn"]);
+    let pod = spec.template.spec.as_ref();
+    let containers = pod.into_iter().flat_map(|pod| pod.containers.iter().chain(pod.init_containers.iter().flatten()));
+    if let Some(name) = codes.container_name.as_deref()
+        && !containers.into_iter().any(|container| container.name == name)
+    {
+        const WHY: &str = "must be one of the container or initContainer names in the pod template";
+        problems.invalid(&at.child("containerName"), name, WHY);
+    }
+    let (path, list) = (at.child("values"), &codes.values);
+    match list.len() {
+        0 => problems.invalid(&path, Json(list), "at least one value is required"),
+        len if len > EXIT_CODES_MAX => problems.too_many(&path, len, EXIT_CODES_MAX),
+        _ => {}
+    }
+    for (i, code) in list.iter().enumerate() {
+        if codes.operator == "In" && *code == 0 {
+            problems.invalid(&path.index(i), 0, "must not be 0 for the In operator");
         }
-        (None, false) => {
-            problems.invalid(at, Json(&json!(null)), "specifying one of OnExitCodes and OnPodConditions is required");
+        if list[..i].contains(code) {
+            problems.duplicate(&path.index(i), *code);
         }
-        (Some(codes), false) => {
-            let path = at.child("onExitCodes");
-            let values = path.child("values");
-            if !matches!(codes.operator.as_str(), "In" | "NotIn") {
-                problems.not_supported(&path.child("operator"), codes.operator.as_str(), &["In", "NotIn"]);
-            }
-            if codes.values.is_empty() {
-                problems.invalid(&values, Json(&codes.values), "at least one value is required");
-            }
-            for (i, _) in codes.values.iter().enumerate().filter(|(_, code)| codes.operator == "In" && **code == 0) {
-                problems.invalid(&values.index(i), 0, "must not be 0 for the In operator");
-            }
-        }
-        (None, true) => {}
+    }
+    if !list.is_sorted() {
+        problems.invalid(&path, Json(list), "must be ordered");
+    }
+}
+
+/// A value that must be one of a few, where a missing one is told which there are.
+fn one_of_valid(problems: &mut Problems, path: &Path, value: &str, supported: &[&str]) {
+    if value.is_empty() {
+        let list: Vec<String> = supported.iter().map(|value| format!("{value:?}")).collect();
+        problems.required(path, &format!("valid values: [{}]", list.join(" ")));
+    } else if !supported.contains(&value) {
+        problems.not_supported(path, value, supported);
     }
 }
 
@@ -210,7 +331,7 @@ pub fn job_update(problems: &mut Problems, new: &Job, old: &Job) {
     if wanted == there {
         return;
     }
-    job(problems, new);
+    whole_spec(problems, wanted);
     let shown = |value: serde_json::Value| value.to_string();
     let at = SPEC.child("completions");
     match wanted.completions {
@@ -226,37 +347,81 @@ pub fn job_update(problems: &mut Problems, new: &Job, old: &Job) {
     problems.immutable(&SPEC.child("selector"), &wanted.selector, &there.selector, |s| {
         s.as_ref().map_or_else(|| "null".to_owned(), selector_text)
     });
-    problems.immutable(&SPEC.child(TEMPLATE), &wanted.template, &there.template, |t| shown(json!(t)));
+    let is_waiting =
+        there.suspend == Some(true) && old.status.as_ref().is_none_or(|status| status.start_time.is_none());
+    let template = if is_waiting { &moved(&there.template, &wanted.template) } else { &there.template };
+    problems.immutable(&SPEC.child(TEMPLATE), &wanted.template, template, |t| shown(json!(t)));
     problems
         .immutable(&SPEC.child("completionMode"), &wanted.completion_mode, &there.completion_mode, |m| shown(json!(m)));
     let (new_policy, old_policy) = (&wanted.pod_failure_policy, &there.pod_failure_policy);
     problems.immutable(&SPEC.child("podFailurePolicy"), new_policy, old_policy, |p| shown(json!(p)));
     let (new_limit, old_limit) = (&wanted.backoff_limit_per_index, &there.backoff_limit_per_index);
     problems.immutable(&SPEC.child("backoffLimitPerIndex"), new_limit, old_limit, |n| shown(json!(n)));
+    problems.immutable(&SPEC.child("managedBy"), &wanted.managed_by, &there.managed_by, |name| shown(json!(name)));
     problems
         .immutable(&SPEC.child("successPolicy"), &wanted.success_policy, &there.success_policy, |p| shown(json!(p)));
 }
 
-/// The spec of a CronJob. Mirrors `ValidateCronJobCreate`.
+/// A template with what another says of where its Pods may run: that may change until the first of them is there.
+/// Mirrors `validatePodTemplateUpdate`.
+fn moved(there: &PodTemplateSpec, wanted: &PodTemplateSpec) -> PodTemplateSpec {
+    let mut template = there.clone();
+    if let (Some(pod), Some(wanted)) = (&mut template.spec, &wanted.spec) {
+        let to = wanted.affinity.as_ref().and_then(|affinity| affinity.node_affinity.clone());
+        if wanted.affinity.is_some() || pod.affinity.is_some() {
+            pod.affinity.get_or_insert_default().node_affinity = to;
+        }
+        if wanted.affinity.is_none() {
+            pod.affinity.take_if(|affinity| *affinity == Affinity::default());
+        }
+        pod.node_selector.clone_from(&wanted.node_selector);
+        pod.tolerations.clone_from(&wanted.tolerations);
+        pod.scheduling_gates.clone_from(&wanted.scheduling_gates);
+    }
+    let (labels, annotations) = wanted
+        .metadata
+        .as_ref()
+        .map_or((None, None), |metadata| (metadata.labels.clone(), metadata.annotations.clone()));
+    let metadata = template.metadata.get_or_insert_default();
+    (metadata.labels, metadata.annotations) = (labels, annotations);
+    if wanted.metadata.is_none() {
+        template.metadata.take_if(|metadata| *metadata == ObjectMeta::default());
+    }
+    template
+}
+
+/// A new CronJob. Mirrors `ValidateCronJobCreate`.
 pub fn cron_job(problems: &mut Problems, job: &CronJob) {
     /// The names of its Jobs have eleven characters more.
     const NAME_MAX: usize = 52;
+    cron_job_spec(problems, &job.spec);
     let name = job.metadata.name.as_deref().unwrap_or_default();
     if name.len() > NAME_MAX {
         problems.invalid(&Path::new("metadata").child("name"), name, "must be no more than 52 characters");
     }
-    let spec = &job.spec;
+}
+
+/// The spec of a CronJob. Mirrors `validateCronJobSpec`.
+fn cron_job_spec(problems: &mut Problems, spec: &CronJobSpec) {
     if spec.schedule.is_empty() {
         problems.required(&SPEC.child("schedule"), "");
     } else {
         schedule(problems, &spec.schedule);
     }
-    time_zone(problems, spec.time_zone.as_deref());
     problems.not_negative(&SPEC.child("startingDeadlineSeconds"), spec.starting_deadline_seconds.unwrap_or(0));
+    time_zone(problems, spec.time_zone.as_deref());
     let policies = ["Allow", "Forbid", "Replace"];
     problems.one_of(&SPEC.child("concurrencyPolicy"), spec.concurrency_policy.as_deref(), &policies);
     let path = SPEC.child("jobTemplate");
-    job_spec(problems, &path.child("spec"), &spec.job_template.spec.clone().unwrap_or_default());
+    let (path, job) = (path.child("spec"), spec.job_template.spec.clone().unwrap_or_default());
+    job_spec(problems, &path, &job);
+    if let Some(selector) = &job.selector {
+        let shown = selector_text(selector);
+        problems.invalid(&path.child("selector"), Literal(&shown), "`selector` will be auto-generated");
+    }
+    if job.manual_selector == Some(true) {
+        problems.not_supported(&path.child("manualSelector"), Literal("true"), &["nil", "false"]);
+    }
     problems.not_negative(&SPEC.child("successfulJobsHistoryLimit"), spec.successful_jobs_history_limit.unwrap_or(0));
     problems.not_negative(&SPEC.child("failedJobsHistoryLimit"), spec.failed_jobs_history_limit.unwrap_or(0));
 }
@@ -293,6 +458,6 @@ fn time_zone(problems: &mut Problems, name: Option<&str>) {
 /// What is wrong with a CronJob's new version.
 pub fn cron_job_update(problems: &mut Problems, new: &CronJob, old: &CronJob) {
     if new.spec != old.spec {
-        cron_job(problems, new);
+        cron_job_spec(problems, &new.spec);
     }
 }

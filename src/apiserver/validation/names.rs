@@ -4,6 +4,8 @@
 use crate::object::Kind;
 use crate::object::selector::names::check_subdomain;
 
+use super::field::{Path, Problems};
+
 /// The longest DNS label.
 const LABEL_LEN_MAX: usize = 63;
 /// The longest name in DNS.
@@ -108,6 +110,18 @@ pub fn check_port_name(name: &str) -> Vec<String> {
 /// What is wrong with a port's number.
 pub fn check_port(number: i32) -> Option<&'static str> {
     (!(1..=65535).contains(&number)).then_some("must be between 1 and 65535, inclusive")
+}
+
+/// A domain, a slash and more. Mirrors `IsDomainPrefixedPath`.
+pub fn prefixed_path(problems: &mut Problems, path: &Path, text: &str) {
+    const WHY: &str = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+    match text.split_once('/') {
+        _ if text.is_empty() => problems.required(path, ""),
+        Some((domain, rest)) if !domain.is_empty() && !rest.is_empty() => {
+            problems.all_invalid(path, domain, check_subdomain(domain));
+        }
+        _ => problems.invalid(path, text, WHY),
+    }
 }
 
 /// What is wrong with an address. Mirrors `IsValidIP`.

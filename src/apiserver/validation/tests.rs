@@ -280,3 +280,20 @@ fn changes() {
     let text = change(&object(Kind::Deployment, new), &old);
     assert_eq!(text, "spec.selector: Invalid value: {\"matchLabels\":{\"app\":\"b\"}}: field is immutable");
 }
+
+#[test]
+fn where_a_suspended_job_may_run_can_change_until_it_starts() {
+    let job = |suspend: bool, pod: Value| {
+        let mut template = json!({"containers": [{"name": "a", "image": "i:1"}], "restartPolicy": "Never"});
+        template.as_object_mut().unwrap().extend(pod.as_object().unwrap().clone());
+        let spec = json!({"suspend": suspend, "template": {"spec": template}});
+        object(Kind::Job, json!({"metadata": {"name": "x", "namespace": "n", "uid": "u"}, "spec": spec}))
+    };
+    let node = json!({"nodeSelector": {"a": "b"}});
+    let change = |new: &Object, old: &Object| message(new, validate_update(new, old, None));
+    assert_eq!(change(&job(true, node.clone()), &job(true, json!({}))), "");
+    let text = change(&job(false, node), &job(false, json!({})));
+    assert!(text.starts_with("spec.template: ") && text.ends_with("field is immutable"), "{text}");
+    let text = change(&job(true, json!({"hostNetwork": true})), &job(true, json!({})));
+    assert!(text.starts_with("spec.template: ") && text.ends_with("field is immutable"), "{text}");
+}
