@@ -16,6 +16,8 @@ use crate::object::random::Random;
 use crate::object::status::Cause;
 use crate::object::{Object, Status};
 
+use super::validation::field::{Path, Problems};
+
 /// The first address of `10.96.0.0/16`, the range that Services take their IPs from.
 const RANGE_FIRST: u32 = u32::from_be_bytes([10, 96, 0, 0]);
 /// How many addresses it has.
@@ -62,7 +64,7 @@ impl ServiceAddresses {
         };
         let mut new = Service::clone(service);
         let spec = new.spec.get_or_insert_default();
-        let wrong = families_not_there(spec);
+        let wrong = wrong_families(spec);
         if !wrong.is_empty() {
             return Err(Status::invalid(object.kind(), object.name(), wrong));
         }
@@ -207,6 +209,10 @@ fn node_ports(spec: &ServiceSpec) -> Vec<i32> {
 /// An update that names no addresses keeps those there are. Mirrors `patchAllocatedValues`.
 fn keep_addresses(new: &mut ServiceSpec, old: Option<&ServiceSpec>) {
     let Some(old) = old else { return };
+    let none = |ips: &Option<Vec<String>>| ips.as_ref().is_none_or(Vec::is_empty);
+    if none(&new.cluster_ips) && !none(&old.cluster_ips) && new.cluster_ip == old.cluster_ip {
+        new.cluster_ips.clone_from(&old.cluster_ips);
+    }
     if needs_ip(new) && needs_ip(old) {
         if new.cluster_ip.as_deref().unwrap_or_default().is_empty() && new.cluster_ips.is_none() {
             new.cluster_ip.clone_from(&old.cluster_ip);
@@ -243,10 +249,40 @@ fn drop_what_the_type_needs_no_more(new: &mut ServiceSpec, old: Option<&ServiceS
     if balanced(old) && !balanced(new) && allocates(new) == allocates(old) {
         new.allocate_load_balancer_node_ports = None;
     }
+    if balanced(old) && !balanced(new) && new.load_balancer_class == old.load_balancer_class {
+        new.load_balancer_class = None;
+    }
+    let checked = |spec: &ServiceSpec| balanced(spec) && spec.external_traffic_policy.as_deref() == Some("Local");
+    if checked(old) && !checked(new) && new.health_check_node_port == old.health_check_node_port {
+        new.health_check_node_port = None;
+    }
     let exposed = |spec: &ServiceSpec| matches!(type_of(spec), "NodePort" | "LoadBalancer");
     if exposed(old) && !exposed(new) && new.external_traffic_policy == old.external_traffic_policy {
         new.external_traffic_policy = None;
     }
+}
+
+/// Families and policies that there are not, or what is asked of IPv6.
+fn wrong_families(spec: &ServiceSpec) -> Vec<Cause> {
+    const FAMILIES: &[&str] = &["IPv4", "IPv6"];
+    const POLICIES: &[&str] = &["PreferDualStack", "RequireDualStack", "SingleStack"];
+    if !needs_ip(spec) {
+        return Vec::new();
+    }
+    let mut problems = Problems::default();
+    let at = Path::new("spec");
+    for (i, family) in spec.ip_families.iter().flatten().enumerate() {
+        if !FAMILIES.contains(&family.as_str()) {
+            problems.not_supported(&at.child("ipFamilies").index(i), family.as_str(), FAMILIES);
+        }
+        if spec.ip_families.iter().flatten().take(i).any(|before| before == family) {
+            problems.duplicate(&at.child("ipFamilies").index(i), family.as_str());
+        }
+    }
+    if let Some(policy) = spec.ip_family_policy.as_deref().filter(|policy| !POLICIES.contains(policy)) {
+        problems.not_supported(&at.child("ipFamilyPolicy"), policy, POLICIES);
+    }
+    if problems.0.is_empty() { families_not_there(spec) } else { problems.0 }
 }
 
 /// What is asked of IPv6, which the cluster does not have. A headless Service without selector may have any address.
@@ -304,6 +340,10 @@ mod tests {
                 "spec.ipFamilies[0]: Invalid value: \"IPv6\": not configured on this cluster",
             ),
             (json!({"ipFamilyPolicy": "RequireDualStack", "selector": {"a": "b"}}), NOT_DUAL),
+            (
+                json!({"ipFamilies": ["IPv5"]}),
+                "spec.ipFamilies[0]: Unsupported value: \"IPv5\": supported values: \"IPv4\", \"IPv6\"",
+            ),
             (json!({"ipFamilyPolicy": "PreferDualStack"}), ""),
             (json!({"ipFamilies": ["IPv4", "IPv6"], "clusterIP": "None"}), ""),
         ] {

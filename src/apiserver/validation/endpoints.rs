@@ -202,10 +202,7 @@ pub fn service_cidr(problems: &mut Problems, range: &ServiceCIDR) {
                 problems.invalid(&list, Json(&cidrs), WHY);
             }
             Some(_) => {}
-            None => {
-                const WHY: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-                problems.invalid(&list.index(i), cidr.as_str(), WHY);
-            }
+            None => problems.invalid(&list.index(i), cidr.as_str(), NOT_A_RANGE),
         }
     }
 }
@@ -217,6 +214,8 @@ pub fn service_cidr_update(problems: &mut Problems, new: &ServiceCIDR, old: &Ser
         json!(spec.as_ref().and_then(|spec| spec.cidrs.as_ref())).to_string()
     });
 }
+
+pub(super) const NOT_A_RANGE: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
 /// The first address of `10.96.0.0/16`.
 pub(super) fn parse_cidr(cidr: &str) -> Option<IpAddr> {

@@ -9,14 +9,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::container::PROTOCOLS;
-use super::endpoints::parse_cidr;
+use super::endpoints::{NOT_A_RANGE, parse_cidr};
 use super::field::{Json, Path, Problems};
 use super::metadata::label_selector;
 use super::names::{check_port, check_port_name};
 
 const SPEC: Path = Path::new("spec");
 const TYPES: &[&str] = &["Egress", "Ingress"];
-const NOT_A_RANGE: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
 /// The spec of a NetworkPolicy.
 pub fn network_policy(problems: &mut Problems, policy: &NetworkPolicy) {

@@ -1,13 +1,13 @@
 //! Services. Mirrors `ValidateService` and `ValidateServiceUpdate` of `pkg/apis/core/validation`.
 //!
-//! Left out: dual stack and load balancer source ranges.
+//! Left out: dual stack.
 
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use serde_json::json;
 
-use crate::object::selector::names::check_subdomain;
+use crate::object::selector::names::{check_label_key, check_subdomain};
 
 use super::container::PROTOCOLS;
 use super::endpoints;
@@ -49,6 +49,7 @@ pub fn service(problems: &mut Problems, service: &Service) {
     problems.one_of(&SPEC.child("type"), spec.type_.as_deref(), TYPES);
     node_ports(problems, type_, list);
     ports_differ(problems, list);
+    load_balancing(problems, spec);
     policies(problems, spec);
 }
 
@@ -81,8 +82,17 @@ fn cluster_ips(problems: &mut Problems, spec: &ServiceSpec) {
 }
 
 fn external_name(problems: &mut Problems, spec: &ServiceSpec) {
-    if spec.cluster_ips.as_ref().is_some_and(|ips| !ips.is_empty()) {
-        problems.forbidden(&SPEC.child("clusterIPs"), "may not be set for ExternalName services");
+    const WHY: &str = "may not be set for ExternalName services";
+    let some = |list: &Option<Vec<String>>| list.as_ref().is_some_and(|list| !list.is_empty());
+    let ip = spec.cluster_ip.as_deref().unwrap_or_default();
+    for (field, is_set) in [
+        ("clusterIPs", some(&spec.cluster_ips) || !ip.is_empty()),
+        ("ipFamilies", some(&spec.ip_families)),
+        ("ipFamilyPolicy", spec.ip_family_policy.is_some()),
+    ] {
+        if is_set {
+            problems.forbidden(&SPEC.child(field), WHY);
+        }
     }
     let path = SPEC.child("externalName");
     match spec.external_name.as_deref().unwrap_or_default().trim_end_matches('.') {
@@ -111,6 +121,9 @@ fn ports(problems: &mut Problems, ports: &[ServicePort]) {
         problems.one_of(&path.child("protocol"), port.protocol.as_deref(), PROTOCOLS);
         if let Some(target) = &port.target_port {
             port_or_name(problems, &path.child("targetPort"), target);
+        }
+        if let Some(protocol) = &port.app_protocol {
+            problems.all_invalid(&path.child("appProtocol"), protocol, check_label_key(protocol));
         }
     }
 }
@@ -167,6 +180,32 @@ fn ports_differ(problems: &mut Problems, ports: &[ServicePort]) {
     }
 }
 
+/// What only a load balancer has.
+fn load_balancing(problems: &mut Problems, spec: &ServiceSpec) {
+    const WHY: &str = "may only be used when `type` is 'LoadBalancer'";
+    let balanced = spec.type_.as_deref() == Some("LoadBalancer");
+    // The field's name begins with a capital in this one path.
+    let path = SPEC.child("LoadBalancerSourceRanges");
+    let ranges = spec.load_balancer_source_ranges.as_deref().unwrap_or_default();
+    if !ranges.is_empty() && !balanced {
+        problems.forbidden(&path, WHY);
+    }
+    for (i, range) in ranges.iter().map(|range| range.trim()).enumerate() {
+        if endpoints::parse_cidr(range).is_none() {
+            problems.invalid(&path.index(i), range, endpoints::NOT_A_RANGE);
+        }
+    }
+    if spec.allocate_load_balancer_node_ports.is_some() && !balanced {
+        problems.forbidden(&SPEC.child("allocateLoadBalancerNodePorts"), WHY);
+    }
+    let path = SPEC.child("loadBalancerClass");
+    match spec.load_balancer_class.as_deref() {
+        Some(_) if !balanced => problems.forbidden(&path, WHY),
+        Some(class) => problems.all_invalid(&path, class, check_label_key(class)),
+        None => {}
+    }
+}
+
 fn policies(problems: &mut Problems, spec: &ServiceSpec) {
     const POLICIES: &[&str] = &["Cluster", "Local"];
     let external = spec.external_traffic_policy.as_deref().unwrap_or_default();
@@ -176,6 +215,11 @@ fn policies(problems: &mut Problems, spec: &ServiceSpec) {
         problems.invalid(&path, external, "may only be set for externally-accessible services");
     } else if !external.is_empty() && !POLICIES.contains(&external) {
         problems.not_supported(&path, external, POLICIES);
+    }
+    let checked = spec.type_.as_deref() == Some("LoadBalancer") && external == "Local";
+    if let Some(port) = spec.health_check_node_port.filter(|port| *port != 0 && !checked) {
+        const WHY: &str = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+        problems.invalid(&SPEC.child("healthCheckNodePort"), port, WHY);
     }
     let internal = spec.internal_traffic_policy.as_deref().unwrap_or_default();
     if !internal.is_empty() && !POLICIES.contains(&internal) {
