@@ -24,7 +24,7 @@ pub fn deployment(problems: &mut Problems, deployment: &Deployment) {
     let default = DeploymentSpec::default();
     let spec = deployment.spec.as_ref().unwrap_or(&default);
     problems.not_negative(&SPEC.child("replicas"), spec.replicas.unwrap_or(1));
-    selector_and_template(problems, &spec.selector, Some(&spec.template));
+    selector_and_template(problems, &spec.selector, &spec.template);
     if let Some(strategy) = &spec.strategy {
         deployment_strategy(problems, &SPEC.child("strategy"), strategy);
     }
@@ -57,7 +57,7 @@ pub fn replica_set(problems: &mut Problems, set: &ReplicaSet) {
     let spec = set.spec.as_ref().unwrap_or(&default);
     problems.not_negative(&SPEC.child("replicas"), spec.replicas.unwrap_or(1));
     problems.not_negative(&SPEC.child("minReadySeconds"), spec.min_ready_seconds.unwrap_or(0));
-    selector_and_template(problems, &spec.selector, spec.template.as_ref());
+    selector_and_template(problems, &spec.selector, spec.template.as_ref().unwrap_or(&PodTemplateSpec::default()));
 }
 
 /// What may not change in a ReplicaSet.
@@ -102,7 +102,7 @@ pub fn replication_controller_update(
 }
 
 /// Who belongs, and what is made: the template's Pods must belong. Mirrors `ValidatePodTemplateSpecForReplicaSet`.
-fn selector_and_template(problems: &mut Problems, selector: &LabelSelector, template: Option<&PodTemplateSpec>) {
+fn selector_and_template(problems: &mut Problems, selector: &LabelSelector, template: &PodTemplateSpec) {
     let path = SPEC.child("selector");
     let missing = *selector == LabelSelector::default();
     if missing {
@@ -118,7 +118,6 @@ fn selector_and_template(problems: &mut Problems, selector: &LabelSelector, temp
         return;
     };
     let path = SPEC.child("template");
-    let Some(template) = template else { return problems.required(&path, "") };
     let labels = template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
     if missing || !parsed.matches(labels) {
         not_selected(problems, &path, labels);
