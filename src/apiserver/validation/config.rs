@@ -4,6 +4,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Secret};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 
+use crate::object::json;
 use crate::object::selector::names::check_label_key;
 
 use super::field::{Json, Path, Problems, Shown};
@@ -92,8 +93,15 @@ pub fn secret(problems: &mut Problems, secret: &Secret) {
         _ => &[],
     };
     for key in needs {
-        if !has(key) {
-            problems.required(&DATA.key(key), "");
+        match secret.data.as_ref().and_then(|data| data.get(*key)) {
+            None => problems.required(&DATA.key(key), ""),
+            Some(value) if key.starts_with(".docker") => {
+                // Only that it is JSON is looked at, not what it says.
+                if let Err(error) = json::parse(&String::from_utf8_lossy(&value.0)) {
+                    problems.invalid(&DATA.key(key), "<secret contents redacted>", &error);
+                }
+            }
+            Some(_) => {}
         }
     }
 }
@@ -175,10 +183,11 @@ pub fn priority_class(problems: &mut Problems, class: &PriorityClass) {
     let name = class.metadata.name.as_deref().unwrap_or_default();
     let value = class.value.unwrap_or(0);
     if name.starts_with("system-") {
-        if !SYSTEM_CLASSES.contains(&(name, value)) {
-            const WHY: &str = "priority class names with 'system-' prefix are reserved for system use only";
+        if let Some(error) = not_of_the_system(name, value, class.global_default == Some(true)) {
+            let why =
+                format!("priority class names with 'system-' prefix are reserved for system use only. error: {error}");
             let metadata = Path::new("metadata");
-            problems.forbidden(&metadata.child("name"), WHY);
+            problems.forbidden(&metadata.child("name"), &why);
         }
     } else if value > USER_PRIORITY_MAX {
         let why = format!("maximum allowed value of a user defined priority is {USER_PRIORITY_MAX}");
@@ -186,6 +195,17 @@ pub fn priority_class(problems: &mut Problems, class: &PriorityClass) {
     }
     let policy = class.preemption_policy.as_deref();
     problems.one_of(&Path::new("preemptionPolicy"), policy, &["PreemptLowerPriority", "Never"]);
+}
+
+/// Why a class is none of Kubernetes' own. Mirrors `IsKnownSystemPriorityClass`.
+fn not_of_the_system(name: &str, value: i32, is_default: bool) -> Option<String> {
+    let Some((_, known)) = SYSTEM_CLASSES.iter().find(|(known, _)| *known == name) else {
+        return Some(format!("{name} is not a known system priority class"));
+    };
+    if value != *known {
+        return Some(format!("value of {name} PriorityClass must be {known}"));
+    }
+    is_default.then(|| format!("globalDefault of {name} PriorityClass must be false"))
 }
 
 /// What may not change in a PriorityClass.

@@ -162,6 +162,25 @@ fn other_kinds() {
             "value: Forbidden: maximum allowed value of a user defined priority is 1000000000",
         ),
         (
+            Kind::PriorityClass,
+            json!({"metadata": {"name": "system-x"}, "value": 1}),
+            "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. \
+             error: system-x is not a known system priority class",
+        ),
+        (
+            Kind::Secret,
+            json!({"metadata": {"name": "x", "namespace": "n"}, "type": "kubernetes.io/dockerconfigjson",
+                "data": {".dockerconfigjson": "eA=="}}),
+            "data[.dockerconfigjson]: Invalid value: \"<secret contents redacted>\": invalid character 'x' looking for \
+             beginning of value",
+        ),
+        (
+            Kind::ReplicaSet,
+            named(json!({})),
+            "[spec.selector: Required value, spec.template.metadata.labels: Invalid value: null: `selector` does not \
+             match template `labels`, spec.template.spec.containers: Required value]",
+        ),
+        (
             Kind::Role,
             json!({"metadata": {"name": "x", "namespace": "n"}, "rules": [{"verbs": ["get"], "apiGroups": [""]}]}),
             "rules[0].resources: Required value: resource rules must supply at least one resource",
