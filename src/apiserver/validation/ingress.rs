@@ -2,7 +2,7 @@
 //! `pkg/apis/networking/validation`.
 //!
 //! Nothing here routes what an Ingress says: that is the work of a controller that a cluster has to be given. Left out:
-//! the names of TLS secrets, and what a reference to another kind must be called.
+//! what a reference to another kind must be called.
 
 use std::net::IpAddr;
 
@@ -37,6 +37,9 @@ pub fn ingress(problems: &mut Problems, ingress: &Ingress) {
     for (i, rule) in rules.iter().enumerate() {
         let path = list.index(i);
         if let Some(name) = rule.host.as_deref().filter(|name| !name.is_empty()) {
+            if name.parse::<IpAddr>().is_ok() {
+                problems.invalid(&path.child("host"), name, "must be a DNS name, not an IP address");
+            }
             host(problems, &path.child("host"), name);
         }
         let Some(http) = &rule.http else { continue };
@@ -52,6 +55,9 @@ pub fn ingress(problems: &mut Problems, ingress: &Ingress) {
         let at = list.index(i);
         let hosts = at.child("hosts");
         tls.hosts.iter().flatten().enumerate().for_each(|(i, name)| host(problems, &hosts.index(i), name));
+        if let Some(secret) = tls.secret_name.as_deref().filter(|name| !name.is_empty()) {
+            problems.all_invalid(&at.child("secretName"), secret, check_subdomain(secret));
+        }
     }
     if let Some(class) = &spec.ingress_class_name {
         problems.all_invalid(&SPEC.child("ingressClassName"), class.as_str(), check_subdomain(class));
@@ -60,9 +66,6 @@ pub fn ingress(problems: &mut Problems, ingress: &Ingress) {
 
 /// A name, or `*.` and a name.
 fn host(problems: &mut Problems, path: &Path, name: &str) {
-    if name.parse::<IpAddr>().is_ok() {
-        problems.invalid(path, name, "must be a DNS name, not an IP address");
-    }
     match name.strip_prefix("*.") {
         None if name.contains('*') => {
             let pattern = r"a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";

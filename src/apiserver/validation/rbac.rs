@@ -2,6 +2,8 @@
 
 use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef, Subject};
 
+use crate::object::selector::names::check_subdomain;
+
 use super::field::{Literal, Path, Problems};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -74,6 +76,9 @@ fn subject(problems: &mut Problems, path: &Path, subject: &Subject, namespaced: 
     let group = subject.api_group.as_deref().unwrap_or_default();
     match subject.kind.as_str() {
         "ServiceAccount" => {
+            if !subject.name.is_empty() {
+                problems.all_invalid(&path.child("name"), &subject.name, check_subdomain(&subject.name));
+            }
             if !group.is_empty() {
                 problems.not_supported(&path.child("apiGroup"), group, &[""]);
             }
