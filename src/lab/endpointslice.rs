@@ -132,6 +132,7 @@ static PLAN: Plan = Plan {
         slip!("of the labels of the selector it looks at two only", TwoLabels),
         slip!("it puts its own owner reference in the place of all that a slice has", OwnsAlone),
         slip!("a slice that is called another Service's does not get its label again", AnyName),
+        slip!("that only the name of a port has changed is not seen", IgnoresName),
     ],
 };
 
@@ -211,6 +212,7 @@ enum Slip {
     TwoLabels,
     OwnsAlone,
     AnyName,
+    IgnoresName,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -377,6 +379,10 @@ fn says(slice: &EndpointSlice, endpoints: &[Endpoint], ports: &[EndpointPort], s
         Some(Slip::IgnoresAppProtocol) => {
             let number = |port: &EndpointPort| (number(port), port.protocol.clone());
             there.iter().map(number).eq(ports.iter().map(number))
+        }
+        Some(Slip::IgnoresName) => {
+            let rest = |port: &EndpointPort| EndpointPort { name: None, ..port.clone() };
+            there.iter().map(rest).eq(ports.iter().map(rest))
         }
         Some(Slip::NoPortsDiffer) => slice.ports.as_deref() == Some(ports),
         _ => there == ports,
