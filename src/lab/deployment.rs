@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetSpec};
-use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
+use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::json;
 
@@ -60,10 +60,12 @@ static PLAN: Plan = Plan {
         scenario!("deployment", "two-deployments"),
         scenario!("deployment", "elsewhere"),
         scenario!("deployment", "others-sets"),
+        scenario!("deployment", "taken"),
         scenario!("deployment", "found"),
         scenario!("deployment", "by-hand"),
         scenario!("deployment", "again"),
         scenario!("deployment", "templates"),
+        scenario!("deployment", "other-places"),
         scenario!("deployment", "no-pods"),
         scenario!("deployment", "deleted"),
         scenario!("deployment", "one-call-fails"),
@@ -130,6 +132,14 @@ static PLAN: Plan = Plan {
         slip!("it remembers what it has made, and does not make it again when somebody has deleted it", RemembersMade),
         slip!("the ReplicaSet has the labels of its selector; it has those of its template", LabelsOfSelector),
         slip!("the labels of the Deployment are on its ReplicaSet too", LabelsOfDeployment),
+        slip!("it takes it for a failure that its ReplicaSet is there already", ExistsIsFailure),
+        slip!("if the name of its ReplicaSet is taken, it leaves the others as they were", StopsIfTaken),
+        slip!(
+            "it empties the others only when the ReplicaSet that it makes is there, and so never if the name of that is taken",
+            StopsAfterMaking
+        ),
+        slip!("a label pod-template-hash that its template has already stays in the place of the hash", CopiedHash),
+        slip!("of two templates it compares some fields, and not all", SomeFields),
     ],
 };
 
@@ -179,6 +189,11 @@ enum Slip {
     RemembersMade,
     LabelsOfSelector,
     LabelsOfDeployment,
+    ExistsIsFailure,
+    StopsIfTaken,
+    StopsAfterMaking,
+    CopiedHash,
+    SomeFields,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -222,9 +237,14 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
                 sets.delete(&name_for(&deployment), &DeleteParams::default()).await?;
                 return Ok(Action::requeue(Duration::from_millis(200)));
             }
+            Err(error) if error.is_already_exists() && is(Slip::StopsIfTaken) => return Ok(Action::await_change()),
+            Err(error) if error.is_already_exists() && is(Slip::ExistsIsFailure) => return Err(error),
             Err(error) if !error.is_already_exists() && !is(Slip::SwallowsErrors) => return Err(error),
             _ => {}
         },
+    }
+    if of_today.is_none() && is(Slip::StopsAfterMaking) {
+        return Ok(Action::await_change());
     }
     let is_of_today = |set: &ReplicaSet| of_today.as_ref().is_some_and(|one| one.metadata.uid == set.metadata.uid);
     if let Some(Slip::FewOthers(most)) = slip {
@@ -349,6 +369,7 @@ fn is_of_today(deployment: &Deployment, set: &ReplicaSet, slip: Option<Slip>) ->
     let templates = deployment.spec.as_ref().map(|spec| &spec.template).zip(its);
     templates.is_some_and(|(wanted, its)| match slip {
         Some(Slip::ImagesOnly) => images(wanted) == images(its),
+        Some(Slip::SomeFields) => equal_ignoring_hash(&some_fields(wanted), &some_fields(its)),
         Some(Slip::ContainersOnly) => equal_ignoring_hash(&bare(wanted), &bare(its)),
         Some(Slip::LabelsWithin) => {
             let mut less = its.clone();
@@ -383,6 +404,26 @@ fn bare(template: &PodTemplateSpec) -> PodTemplateSpec {
     PodTemplateSpec { metadata: template.metadata.clone(), spec: Some(spec) }
 }
 
+/// A template with what people change most often, and nothing else.
+fn some_fields(template: &PodTemplateSpec) -> PodTemplateSpec {
+    let spec = template.spec.clone().unwrap_or_default();
+    let containers = spec.containers.into_iter().map(|one| Container {
+        name: one.name,
+        image: one.image,
+        command: one.command,
+        args: one.args,
+        env: one.env,
+        ..Container::default()
+    });
+    let spec = PodSpec {
+        containers: containers.collect(),
+        node_selector: spec.node_selector,
+        termination_grace_period_seconds: spec.termination_grace_period_seconds,
+        ..PodSpec::default()
+    };
+    PodTemplateSpec { metadata: template.metadata.clone(), spec: Some(spec) }
+}
+
 fn images(template: &PodTemplateSpec) -> Vec<Option<&String>> {
     let containers = template.spec.iter().flat_map(|spec| &spec.containers);
     containers.map(|container| container.image.as_ref()).collect()
@@ -392,8 +433,12 @@ fn replica_set_for(deployment: &Deployment, slip: Option<Slip>) -> ReplicaSet {
     let is = |one| slip == Some(one);
     let spec = deployment.spec.clone().unwrap_or_default();
     let (mut template, mut selector) = (spec.template, spec.selector);
-    let hash = template_hash(&template);
+    let mut hash = template_hash(&template);
     let labels = template.metadata.get_or_insert_default().labels.get_or_insert_default();
+    let named = hash.clone();
+    if is(Slip::CopiedHash) {
+        hash = labels.get(TEMPLATE_HASH).cloned().unwrap_or(hash);
+    }
     if !is(Slip::NoHash) {
         labels.insert(TEMPLATE_HASH.to_owned(), hash.clone());
         if selector.match_labels.is_some() || !is(Slip::HashBesideLabels) {
@@ -419,7 +464,7 @@ fn replica_set_for(deployment: &Deployment, slip: Option<Slip>) -> ReplicaSet {
         own_labels.remove(TEMPLATE_HASH);
     }
     let metadata = ObjectMeta {
-        name: (!is(Slip::RandomName)).then(|| format!("{name}-{hash}")),
+        name: (!is(Slip::RandomName)).then(|| format!("{name}-{named}")),
         generate_name: is(Slip::RandomName).then(|| format!("{name}-")),
         labels: Some(own_labels),
         owner_references: (!is(Slip::NoOwner)).then(|| vec![controller]),
