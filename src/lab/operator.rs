@@ -2,6 +2,7 @@
 //!
 //! Left out: a CustomResourceDefinition. Its status would be a subresource; here it is an annotation.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
@@ -126,6 +127,10 @@ static PLAN: Plan = Plan {
             "it sends all containers as its cache shows them, and what others wrote into them meanwhile is lost",
             SendsList
         ),
+        slip!(
+            "it remembers what status it has written, and does not see that somebody has changed it",
+            RemembersStatus
+        ),
     ],
 };
 
@@ -175,6 +180,7 @@ enum Slip {
     NeedsTag,
     ByPlace,
     SendsList,
+    RemembersStatus,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -256,12 +262,25 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
         _ => status.replicas.unwrap_or(0),
     };
     let pods = pods.to_string();
-    if meta.annotations.as_ref().and_then(|all| all.get(PODS)) != Some(&pods) && !is(Slip::NoStatus) {
+    let is_other = match slip {
+        Some(Slip::NoStatus) => false,
+        Some(Slip::RemembersStatus) => is_news(&site, &context, &pods),
+        _ => meta.annotations.as_ref().and_then(|all| all.get(PODS)) != Some(&pods),
+    };
+    if is_other {
         let sites: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
         let patch = Patch::Merge(json!({"metadata": {"annotations": {PODS: pods}}}));
         sites.patch(name, &PatchParams::default(), &patch).await?;
     }
     Ok(Action::await_change())
+}
+
+/// Whether it remembers another status of the site than this. From now on it remembers this.
+fn is_news(site: &ConfigMap, context: &Context, pods: &str) -> bool {
+    let mut told: BTreeMap<String, String> = context.remembered();
+    let before = told.insert(site.metadata.uid.clone().unwrap_or_default(), pods.to_owned());
+    context.remember(&told);
+    before.as_deref() != Some(pods)
 }
 
 /// Makes a Deployment that is there ask for the number and the image of the one that the site would get.
