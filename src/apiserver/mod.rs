@@ -376,7 +376,7 @@ impl ApiServer {
         let now = handling.now;
         if handling.request.options.dry_run {
             let old = self.store.get(&key);
-            if expected == 0 && old.is_some() {
+            if old.map_or(0, |entry| entry.mod_revision) != expected {
                 return Err(Status::modified(kind, &name));
             }
             handling.tried = Some(managed_fields::after(&self.definitions, old, &object, written, now));

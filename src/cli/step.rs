@@ -105,6 +105,7 @@ fn choose(interactive: bool) -> anyhow::Result<Option<Scenario>> {
     let item =
         |s: &Scenario| console::truncate_str(&format!("{:<NAMES$} {}", s.name, s.title), width, "…").into_owned();
     let items: Vec<String> = shipped.iter().map(item).collect();
-    let chosen = dialoguer::Select::new().with_prompt(MENU).items(&items).default(1).interact_opt()?;
+    // The greeting begins with the title of what was chosen.
+    let chosen = dialoguer::Select::new().with_prompt(MENU).items(&items).default(1).report(false).interact_opt()?;
     Ok(chosen.and_then(|i| shipped.into_iter().nth(i)))
 }
