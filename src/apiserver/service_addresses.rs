@@ -16,7 +16,7 @@ use crate::object::random::Random;
 use crate::object::status::Cause;
 use crate::object::{Object, Status};
 
-use super::validation::field::{Path, Problems};
+use super::validation::{self, field::Problems};
 
 /// The first address of `10.96.0.0/16`, the range that Services take their IPs from.
 const RANGE_FIRST: u32 = u32::from_be_bytes([10, 96, 0, 0]);
@@ -64,12 +64,13 @@ impl ServiceAddresses {
         };
         let mut new = Service::clone(service);
         let spec = new.spec.get_or_insert_default();
-        let wrong = wrong_families(spec);
+        keep_addresses(spec, old);
+        bring_into_line(spec, old);
+        drop_what_the_type_needs_no_more(spec, old);
+        let wrong = wrong_ips(spec);
         if !wrong.is_empty() {
             return Err(Status::invalid(object.kind(), object.name(), wrong));
         }
-        keep_addresses(spec, old);
-        drop_what_the_type_needs_no_more(spec, old);
         let allocated = self.allocate_ip(spec, old, random).and_then(|()| self.allocate_ports(spec, old, random));
         if let Err(cause) = allocated {
             return Err(Status::invalid(object.kind(), object.name(), vec![cause]));
@@ -86,9 +87,7 @@ impl ServiceAddresses {
         }
         spec.ip_families.get_or_insert_with(|| vec!["IPv4".to_owned()]);
         spec.ip_family_policy.get_or_insert_with(|| "SingleStack".to_owned());
-        let asked = spec.cluster_ip.clone().filter(|ip| !ip.is_empty());
-        let asked = asked.or_else(|| spec.cluster_ips.as_ref()?.first().cloned());
-        let ip = match asked.as_deref() {
+        let ip = match spec.cluster_ip.as_deref().filter(|ip| !ip.is_empty()) {
             None => self.free_ip(random)?.to_string(),
             Some("None") => "None".to_owned(),
             Some(ip) if old.is_some_and(|old| old.cluster_ip.as_deref() == Some(ip)) => ip.to_owned(),
@@ -209,8 +208,7 @@ fn node_ports(spec: &ServiceSpec) -> Vec<i32> {
 /// An update that names no addresses keeps those there are. Mirrors `patchAllocatedValues`.
 fn keep_addresses(new: &mut ServiceSpec, old: Option<&ServiceSpec>) {
     let Some(old) = old else { return };
-    let none = |ips: &Option<Vec<String>>| ips.as_ref().is_none_or(Vec::is_empty);
-    if none(&new.cluster_ips) && !none(&old.cluster_ips) && new.cluster_ip == old.cluster_ip {
+    if list(&new.cluster_ips).is_empty() && new.cluster_ip == old.cluster_ip {
         new.cluster_ips.clone_from(&old.cluster_ips);
     }
     if needs_ip(new) && needs_ip(old) {
@@ -230,6 +228,20 @@ fn keep_addresses(new: &mut ServiceSpec, old: Option<&ServiceSpec>) {
         let same = old.ports.iter().flatten().find(|old| key(old) == key(port));
         port.node_port = same.and_then(|old| old.node_port);
     }
+}
+
+/// Most name `clusterIP` only; `clusterIPs` goes with it. Mirrors `normalizeClusterIPs`.
+fn bring_into_line(new: &mut ServiceSpec, old: Option<&ServiceSpec>) {
+    let none = ServiceSpec::default();
+    let old = old.unwrap_or(&none);
+    if new.cluster_ip != old.cluster_ip && list(&new.cluster_ips) == list(&old.cluster_ips) {
+        let ip = new.cluster_ip.clone().filter(|ip| !ip.is_empty());
+        new.cluster_ips = ip.map(|ip| vec![ip]);
+    }
+}
+
+fn list(ips: &Option<Vec<String>>) -> &[String] {
+    ips.as_deref().unwrap_or_default()
 }
 
 /// Whoever changes only the type means to give up what came with the old one. Mirrors `dropTypeDependentFields`.
@@ -262,26 +274,10 @@ fn drop_what_the_type_needs_no_more(new: &mut ServiceSpec, old: Option<&ServiceS
     }
 }
 
-/// Families and policies that there are not, or what is asked of IPv6.
-fn wrong_families(spec: &ServiceSpec) -> Vec<Cause> {
-    const FAMILIES: &[&str] = &["IPv4", "IPv6"];
-    const POLICIES: &[&str] = &["PreferDualStack", "RequireDualStack", "SingleStack"];
-    if !needs_ip(spec) {
-        return Vec::new();
-    }
+/// What does not fit together, or else what is asked of IPv6.
+fn wrong_ips(spec: &ServiceSpec) -> Vec<Cause> {
     let mut problems = Problems::default();
-    let at = Path::new("spec");
-    for (i, family) in spec.ip_families.iter().flatten().enumerate() {
-        if !FAMILIES.contains(&family.as_str()) {
-            problems.not_supported(&at.child("ipFamilies").index(i), family.as_str(), FAMILIES);
-        }
-        if spec.ip_families.iter().flatten().take(i).any(|before| before == family) {
-            problems.duplicate(&at.child("ipFamilies").index(i), family.as_str());
-        }
-    }
-    if let Some(policy) = spec.ip_family_policy.as_deref().filter(|policy| !POLICIES.contains(policy)) {
-        problems.not_supported(&at.child("ipFamilyPolicy"), policy, POLICIES);
-    }
+    validation::service::cluster_ips(&mut problems, spec);
     if problems.0.is_empty() { families_not_there(spec) } else { problems.0 }
 }
 

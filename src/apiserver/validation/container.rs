@@ -18,6 +18,9 @@ use super::{env, security};
 pub(super) const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
 const RESTART_POLICIES: &[&str] = &["Always", "Never", "OnFailure"];
 const RESTART_ACTIONS: &[&str] = &["Restart", "RestartAllContainers"];
+/// The resources that may change while a container runs, and what may become of it then.
+const RESIZED: &[&str] = &["cpu", "memory"];
+const RESIZE_POLICIES: &[&str] = &["NotRequired", "RestartContainer"];
 /// Names of resources that Kubernetes knows but containers do not have.
 const OTHER_RESOURCES: &[&str] = &[
     "configmaps",
@@ -44,6 +47,8 @@ pub struct Around<'a> {
     pub volumes: &'a [(&'a str, bool)],
     /// The Pod's users are those of the node.
     pub host_users: bool,
+    /// Nothing of the Pod is started again.
+    pub never_restarts: bool,
 }
 
 /// What any container must be.
@@ -67,8 +72,25 @@ pub fn container(problems: &mut Problems, path: &Path, container: &Container, ar
     if let Some(requirements) = &container.resources {
         resources(problems, &path.child("resources"), requirements);
     }
+    resize_policy(problems, &path.child("resizePolicy"), container, around.never_restarts);
     if let Some(context) = &container.security_context {
         security::of_container(problems, &path.child("securityContext"), context, around.host_users);
+    }
+}
+
+/// What becomes of a container whose resources change: each of them once.
+fn resize_policy(problems: &mut Problems, path: &Path, container: &Container, never_restarts: bool) {
+    let mut resources = BTreeSet::new();
+    for (i, policy) in container.resize_policy.iter().flatten().enumerate() {
+        let (resource, restart) = (policy.resource_name.as_str(), policy.restart_policy.as_str());
+        if !resources.insert(resource) {
+            problems.duplicate(&path.index(i), resource);
+        }
+        problems.one_of(path, Some(resource), RESIZED);
+        problems.one_of(path, Some(restart), RESIZE_POLICIES);
+        if never_restarts && restart != "NotRequired" {
+            problems.invalid(path, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'");
+        }
     }
 }
 

@@ -91,9 +91,9 @@ impl Shown for &IntOrString {
 }
 
 /// A value shown as JSON.
-pub struct Json<'a, T>(pub &'a T);
+pub struct Json<'a, T: ?Sized>(pub &'a T);
 
-impl<T: Serialize> Shown for Json<'_, T> {
+impl<T: Serialize + ?Sized> Shown for Json<'_, T> {
     fn shown(&self) -> String {
         serde_json::to_string(self.0).unwrap_or_default()
     }

@@ -136,7 +136,8 @@ fn host_network(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Own
 }
 
 fn containers(problems: &mut Problems, path: &Path, spec: &PodSpec, volumes: &[(&str, bool)]) {
-    let around = Around { volumes, host_users: spec.host_users != Some(false) };
+    let never_restarts = spec.restart_policy.as_deref() == Some("Never");
+    let around = Around { volumes, host_users: spec.host_users != Some(false), never_restarts };
     let grace = spec.termination_grace_period_seconds.unwrap_or(0);
     let list = path.child("containers");
     if spec.containers.is_empty() {

@@ -18,6 +18,9 @@ use super::names::{check_dns_label, check_ip, check_port};
 
 const SPEC: Path = Path::new("spec");
 const TYPES: &[&str] = &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
+const FAMILIES: &[&str] = &["IPv4", "IPv6"];
+const FAMILY_POLICIES: &[&str] = &["PreferDualStack", "RequireDualStack", "SingleStack"];
+const DISTRIBUTIONS: &[&str] = &["PreferClose", "PreferSameZone", "PreferSameNode"];
 /// The longest time for which one client's connections go to the same Pod: a day.
 const AFFINITY_SECONDS_MAX: i32 = 86_400;
 
@@ -71,13 +74,52 @@ pub fn service_update(problems: &mut Problems, new: &Service, old: &Service) {
     service(problems, new);
 }
 
+/// What a Service asks of cluster IPs, and of which family: asked before it is given any, and once more with those it has.
 /// Mirrors `ValidateServiceClusterIPsRelatedFields`.
-fn cluster_ips(problems: &mut Problems, spec: &ServiceSpec) {
+pub fn cluster_ips(problems: &mut Problems, spec: &ServiceSpec) {
+    if spec.type_.as_deref() == Some("ExternalName") {
+        return;
+    }
     let path = SPEC.child("clusterIPs");
-    for (i, ip) in spec.cluster_ips.iter().flatten().enumerate().filter(|(_, ip)| *ip != "None") {
-        if let Some(why) = check_ip(ip) {
-            problems.invalid(&path.index(i), ip.as_str(), why);
+    let ips = spec.cluster_ips.as_deref().unwrap_or_default();
+    match (spec.cluster_ip.as_deref().unwrap_or_default(), ips) {
+        ("", []) => {}
+        ("", _) => problems.invalid(&path, Json(ips), "must be empty when `clusterIP` is not specified"),
+        (_, []) => problems.required(&path, ""),
+        (ip, [first, ..]) if ip != first => problems.invalid(&path, Json(ips), "first value must match `clusterIP`"),
+        _ => {}
+    }
+    families(problems, spec);
+    for (i, ip) in ips.iter().enumerate() {
+        match (i, ip.as_str()) {
+            (0, "None") if ips.len() > 1 => {
+                problems.invalid(&path, Json(ips), "'None' must be the first and only value");
+            }
+            (0, "None") => {}
+            (_, ip) => {
+                if let Some(why) = check_ip(ip) {
+                    problems.invalid(&path.index(i), ip, why);
+                }
+            }
         }
+    }
+    if ips.len() > 2 {
+        problems.invalid(&path, Json(ips), "may only hold up to 2 values");
+    }
+}
+
+fn families(problems: &mut Problems, spec: &ServiceSpec) {
+    let (path, mut seen) = (SPEC.child("ipFamilies"), BTreeSet::new());
+    for (i, family) in spec.ip_families.iter().flatten().enumerate() {
+        if !FAMILIES.contains(&family.as_str()) {
+            problems.not_supported(&path.index(i), family.as_str(), FAMILIES);
+        }
+        if !seen.insert(family) {
+            problems.duplicate(&path.index(i), family.as_str());
+        }
+    }
+    if let Some(policy) = spec.ip_family_policy.as_deref().filter(|policy| !FAMILY_POLICIES.contains(policy)) {
+        problems.not_supported(&SPEC.child("ipFamilyPolicy"), policy, FAMILY_POLICIES);
     }
 }
 
@@ -224,5 +266,9 @@ fn policies(problems: &mut Problems, spec: &ServiceSpec) {
     let internal = spec.internal_traffic_policy.as_deref().unwrap_or_default();
     if !internal.is_empty() && !POLICIES.contains(&internal) {
         problems.not_supported(&SPEC.child("internalTrafficPolicy"), internal, POLICIES);
+    }
+    let distribution = spec.traffic_distribution.as_deref();
+    if let Some(distribution) = distribution.filter(|distribution| !DISTRIBUTIONS.contains(distribution)) {
+        problems.not_supported(&SPEC.child("trafficDistribution"), distribution, DISTRIBUTIONS);
     }
 }
