@@ -12,8 +12,8 @@
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
 //!
-//! Left out: OpenAPI documents, protobuf, aggregation, objects as nothing but their metadata. A request that is
-//! refused here for its media type is refused before it is authorised, the other way round than in a real server.
+//! Left out: OpenAPI documents, protobuf, aggregation. A request that is refused here for its media type is refused before
+//! it is authorised, the other way round than in a real server.
 
 use std::rc::Rc;
 
@@ -70,6 +70,10 @@ pub enum Format {
     Yaml,
     /// `application/json;as=Table;v=v1;g=meta.k8s.io`: what [`super::printers`] make of it.
     Table(Include),
+    /// `…;as=PartialObjectMetadata;…`: nothing of an object but its metadata.
+    Metadata,
+    /// `…;as=PartialObjectMetadataList;…`: nothing of a list's objects but their metadata.
+    MetadataList,
 }
 
 /// What the raw request asks for, or the answer that ends it at once. `known` are the kinds that users have defined.
@@ -147,11 +151,17 @@ fn accepted(accept: &str, verb: Verb, query: &options::Query) -> Result<Format, 
         let media_type = parts.next().unwrap_or_default();
         let parameters: Vec<(&str, &str)> = parts.filter_map(|parameter| parameter.split_once('=')).collect();
         let is = |key: &str, value: &str| parameters.contains(&(key, value));
-        // A client that asks for what is not there, a partial object say, takes the plain one as its next choice.
-        let table = is("as", "Table") && is("g", "meta.k8s.io") && (is("v", "v1") || is("v", "v1beta1"));
+        let asked = parameters.iter().find(|(key, _)| *key == "as").map(|(_, kind)| *kind);
+        let known = is("g", "meta.k8s.io") && (is("v", "v1") || is("v", "v1beta1"));
+        match (media_type, asked) {
+            ("application/json", Some("Table")) if known => return included(query).map(Format::Table),
+            ("application/json", Some("PartialObjectMetadata")) if known => return Ok(Format::Metadata),
+            ("application/json", Some("PartialObjectMetadataList")) if known => return Ok(Format::MetadataList),
+            // What cannot be had: the next choice may be something else.
+            (_, Some(_)) => continue,
+            (_, None) => {}
+        }
         match media_type {
-            "application/json" if table => return included(query).map(Format::Table),
-            _ if parameters.iter().any(|(key, _)| *key == "as") => {}
             "" | "*/*" | "application/*" | "application/json" => return Ok(Format::Json),
             "application/yaml" => return Ok(Format::Yaml),
             _ => {}

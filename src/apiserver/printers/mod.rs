@@ -29,6 +29,9 @@ pub mod service;
 pub mod storage;
 pub mod workloads;
 
+/// The group and version of what is made of objects for an answer.
+pub const META: &str = "meta.k8s.io/v1";
+
 /// What comes with a row: `includeObject`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Include {
@@ -55,12 +58,15 @@ impl Include {
     fn of(self, object: &Value) -> Value {
         match self {
             Include::None => Value::Null,
-            Include::Metadata => json!({
-                "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"],
-            }),
+            Include::Metadata => partial(object),
             Include::Object => object.clone(),
         }
     }
+}
+
+/// Nothing of an object but its metadata: a PartialObjectMetadata.
+pub fn partial(object: &Value) -> Value {
+    json!({"kind": "PartialObjectMetadata", "apiVersion": META, "metadata": object["metadata"]})
 }
 
 /// What tables are made with.
@@ -78,5 +84,5 @@ pub fn table(kind: Kind, objects: &[Value], metadata: Value, include: Include, V
     let row = |object: &Value| json!({"cells": (layout.cells)(object, now), "object": include.of(object)});
     let definitions: Vec<Value> = layout.columns.iter().map(columns::Column::definition).collect();
     let rows: Vec<Value> = objects.iter().map(row).collect();
-    json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "columnDefinitions": definitions, "rows": rows})
+    json!({"kind": "Table", "apiVersion": META, "metadata": metadata, "columnDefinitions": definitions, "rows": rows})
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Call, Format};
 use crate::apiserver::non_resource;
-use crate::apiserver::printers::{View, table};
+use crate::apiserver::printers::{META, View, partial, table};
 use crate::apiserver::request::{Answer, Request, Response, Verb};
 use crate::apiserver::watch::WatchEvent;
 use crate::object::go_types;
@@ -48,8 +48,8 @@ impl HttpAnswer {
 
     fn value(code: u16, value: &Value, format: Format) -> HttpAnswer {
         let (content_type, body) = match format {
-            Format::Json | Format::Table(_) => ("application/json", value.to_string() + "\n"),
             Format::Yaml => ("application/yaml", serde_yaml::to_string(value).unwrap_or_default()),
+            _ => ("application/json", value.to_string() + "\n"),
         };
         HttpAnswer { code, content_type, headers: Vec::new(), body }
     }
@@ -63,7 +63,10 @@ pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
         }
         Ok(response) => {
             let plain = body(&call.request, answer.code, response);
-            HttpAnswer::value(answer.code, &as_asked(call, plain, view), call.format)
+            match as_asked(call, plain, view) {
+                Ok(value) => HttpAnswer::value(answer.code, &value, call.format),
+                Err(status) => HttpAnswer::status(&status, call.format),
+            }
         }
         // A watch of the forgotten past begins like any other, and its only event says so.
         Err(status) if call.request.verb == Verb::Watch && status.reason == Reason::Expired => {
@@ -80,20 +83,49 @@ pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
     http
 }
 
-/// An object or a list of them in the form that was asked for; anything else as it is.
-fn as_asked(call: &Call, plain: Value, view: View) -> Value {
-    let Format::Table(include) = call.format else { return plain };
+/// An object or a list of them in the form that was asked for; anything else as it is. Mirrors `doTransformObject`.
+///
+/// # Errors
+/// An object was asked for in the form of a list, or a list in that of an object.
+fn as_asked(call: &Call, plain: Value, view: View) -> Result<Value, Status> {
     let kind = call.request.kind;
-    let items = match plain["items"].as_array() {
-        Some(items) => items.as_slice(),
-        None if plain["kind"] == kind.info().kind => std::slice::from_ref(&plain),
-        None => return plain,
+    let (items, is_list) = match plain["items"].as_array() {
+        Some(items) => (items.as_slice(), true),
+        None if plain["kind"] == kind.info().kind => (std::slice::from_ref(&plain), false),
+        None => return Ok(plain),
     };
-    let lists = ["resourceVersion", "continue", "remainingItemCount"];
-    let own = plain["metadata"].as_object().into_iter().flatten();
-    let metadata =
-        own.filter(|(key, _)| lists.contains(&key.as_str())).map(|(key, value)| (key.clone(), value.clone()));
-    table(kind, items, metadata.collect(), include, view)
+    match call.format {
+        Format::Table(include) => Ok(table(kind, items, list_metadata(&plain), include, view)),
+        Format::Metadata if is_list => Err(other_form("PartialObjectMetadata", "a list", kind, "List")),
+        Format::Metadata => Ok(partial(&plain)),
+        Format::MetadataList if !is_list => Err(other_form("PartialObjectMetadataList", "not a list", kind, "")),
+        Format::MetadataList => Ok(json!({
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": META,
+            "metadata": list_metadata(&plain),
+            "items": items.iter().map(partial).collect::<Vec<Value>>(),
+        })),
+        Format::Json | Format::Yaml => Ok(plain),
+    }
+}
+
+/// What a list says of itself.
+fn list_metadata(list: &Value) -> Value {
+    let known = ["resourceVersion", "continue", "remainingItemCount"];
+    let own = list["metadata"].as_object().into_iter().flatten();
+    own.filter(|(key, _)| known.contains(&key.as_str())).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+fn other_form(asked: &str, is: &str, kind: Kind, list: &str) -> Status {
+    let (info, custom) = (kind.info(), matches!(kind, Kind::Custom(_)));
+    let package = match info.group.split('.').next().unwrap_or_default() {
+        _ if custom => "unstructured",
+        "" => "core",
+        group => group,
+    };
+    let name = if custom { "Unstructured" } else { info.kind };
+    let message = format!("you requested {asked}, but the requested object is {is} (*{package}.{name}{list})");
+    Status::new(Reason::NotAcceptable, message)
 }
 
 fn body(request: &Request, code: u16, response: &Response) -> Value {
@@ -161,7 +193,10 @@ pub(super) fn watch_event(call: &Call, event: &WatchEvent, first: bool, view: Vi
         WatchEvent::Bookmark { kind, revision, initial_events_end } => bookmark(*kind, *revision, *initial_events_end),
         WatchEvent::Error(status) => return json!({"type": event.type_str(), "object": status.to_json()}),
     };
-    let mut object = as_asked(call, object, view);
+    let mut object = match as_asked(call, object, view) {
+        Ok(object) => object,
+        Err(status) => return json!({"type": "ERROR", "object": status.to_json()}),
+    };
     if !first && matches!(call.format, Format::Table(_)) {
         object["columnDefinitions"] = Value::Null;
     }

@@ -354,6 +354,29 @@ fn a_table_of_another_group_is_none() {
     }
 }
 
+#[test]
+fn objects_come_as_their_metadata() {
+    let mut server = server_with_config_maps(2);
+    let mut ask = |target: &str, kind: &str| {
+        let (user, accept) = (Some(Rc::new(User::admin())), format!("application/json;as={kind};g=meta.k8s.io;v=v1"));
+        send_http(&mut server, &HttpRequest { method: "GET", target, accept: &accept, user, ..HttpRequest::default() })
+    };
+    let one = format!("{CONFIG_MAPS}/c0");
+    let (code, object, _) = ask(&one, "PartialObjectMetadata");
+    assert_eq!(
+        (code, &object["kind"], &object["metadata"]["name"]),
+        (200, &json!("PartialObjectMetadata"), &json!("c0"))
+    );
+    assert_eq!(object.as_object().map(serde_json::Map::len), Some(3));
+    let (_, list, _) = ask(CONFIG_MAPS, "PartialObjectMetadataList");
+    assert_eq!(list["items"][1]["kind"], json!("PartialObjectMetadata"));
+    let (_, _, lines) = ask(&format!("{CONFIG_MAPS}?watch=true"), "PartialObjectMetadata");
+    assert!(lines.lines().all(|line| line.contains("\"kind\":\"PartialObjectMetadata\"")), "{lines}");
+    let wrong = "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)";
+    let (code, status, _) = ask(CONFIG_MAPS, "PartialObjectMetadata");
+    assert_eq!((code, &status["message"]), (406, &json!(wrong)));
+}
+
 /// A kind's own columns, each of the type that its definition gives it.
 #[test]
 fn a_custom_kind_has_its_own_columns() {
