@@ -167,6 +167,30 @@ fn a_circle_of_owners_is_broken() {
     assert_eq!(left(&world), [] as [&str; 0]);
 }
 
+/// The references that block nobody are left as they are.
+#[test]
+fn to_break_a_circle_blocking_references_are_unblocked() {
+    let mut world = World::new(0);
+    let a = world.create(Kind::ConfigMap, "default/a", &[], Value::Null);
+    let other = world.create(Kind::ConfigMap, "default/other", &[], Value::Null);
+    let free = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": other});
+    let owners = [owner(Kind::ConfigMap, "a", &a, true), free];
+    let b = world.create(Kind::ConfigMap, "default/b", &owners, Value::Null);
+    let hold = |owners: &[Value]| json!({"metadata": {"finalizers": ["example.com/keep"], "ownerReferences": owners}});
+    let back = hold(&[owner(Kind::ConfigMap, "b", &b, true)]);
+    for (name, patch) in [("a", back), ("b", hold(&owners)), ("other", hold(&[]))] {
+        world.ask(Verb::Patch, Kind::ConfigMap, &format!("default/{name}"), Body::Patch(Patch::Merge(patch)));
+    }
+    world.wait(1);
+    for name in ["default/other", "default/a"] {
+        world.delete(Kind::ConfigMap, name, policy(Propagation::Foreground));
+    }
+    world.wait(5);
+    let left = world.get(Kind::ConfigMap, "default/b").expect("a finalizer holds it");
+    let blocks = left.meta().owner_references.iter().flatten().map(|owner| owner.block_owner_deletion);
+    assert_eq!(blocks.collect::<Vec<_>>(), [Some(false), None]);
+}
+
 #[test]
 fn a_later_delete_may_choose_another_policy() {
     let mut world = World::new(0);

@@ -4,14 +4,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::apiserver::request::{Patch, Propagation};
+use crate::apiserver::request::Propagation;
 use crate::client::Error;
 use crate::object::{Key, Kind, Object};
 
-use super::graph::{Identity, Uid, has_finalizer, owners_of};
-use super::requests::{Unreachable, claimed_owner, merge_of_owners};
+use super::graph::{Identity, Node, Uid, has_finalizer, owners_of};
+use super::requests::{Unreachable, claimed_owner};
 use super::{DELETE, FOREGROUND, GarbageCollector, ORPHAN, key};
 
 /// How often the real collector looks whether the API server has learned new kinds.
@@ -188,18 +188,21 @@ impl GarbageCollector {
             let waits = |uid: &Uid| graph.get(uid).is_some_and(|dependent| dependent.deleting_dependents);
             graph.get(&identity.uid).is_some_and(|node| node.dependents.iter().any(waits))
         };
-        if circle && matches!(live.kind(), Kind::Custom(_)) {
-            let unblocked =
-                |owner: &OwnerReference| OwnerReference { block_owner_deletion: Some(false), ..owner.clone() };
-            let references: Vec<OwnerReference> = owners_of(live.meta()).iter().map(unblocked).collect();
-            self.patch(live.kind(), identity, merge_of_owners(live, &references)).await?;
-        } else if circle {
-            let unblocked = |owner: &OwnerReference| json!({"uid": owner.uid, "blockOwnerDeletion": false});
-            let references: Vec<Value> = owners_of(live.meta()).iter().map(unblocked).collect();
-            let patch = json!({"metadata": {"uid": *identity.uid, "ownerReferences": references}});
-            self.patch(live.kind(), identity, Patch::Strategic(patch)).await?;
+        if !circle {
+            return Ok(());
         }
-        Ok(())
+        let unblocked = |owner: &OwnerReference| OwnerReference { block_owner_deletion: Some(false), ..owner.clone() };
+        let (all, blocking): (Vec<OwnerReference>, Vec<OwnerReference>) = {
+            let graph = self.graph.borrow();
+            let owners = graph.get(&identity.uid).map_or(&[][..], Node::owners);
+            let blocking = owners.iter().filter(|owner| owner.block_owner_deletion == Some(true));
+            (owners.iter().map(unblocked).collect(), blocking.map(unblocked).collect())
+        };
+        let strategic = match blocking[..] {
+            [] => json!({"metadata": {"uid": *identity.uid}}),
+            _ => json!({"metadata": {"uid": *identity.uid, "ownerReferences": blocking}}),
+        };
+        Ok(self.patch_owners(live.kind(), identity, strategic, |_| all).await?)
     }
 }
 

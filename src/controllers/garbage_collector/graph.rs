@@ -179,8 +179,11 @@ impl Graph {
         }
         let mut doubtful = false;
         for reference in new {
-            let added = !among(old, &reference.uid);
-            doubtful |= self.join(uid, reference, added, effects);
+            if among(old, &reference.uid) {
+                self.block(uid, reference);
+            } else {
+                doubtful |= self.join(uid, reference, doubtful, effects);
+            }
         }
         if doubtful {
             effects.extend(self.attempt_to_delete(uid));
@@ -191,11 +194,11 @@ impl Graph {
     }
 
     /// Makes the object a dependent of the owner that `reference` names. Says whether the owner, as far as it is
-    /// known, is not what an added reference claims. Mirrors `addDependentToOwners`.
-    fn join(&mut self, uid: &Uid, reference: &OwnerReference, added: bool, effects: &mut Vec<Effect>) -> bool {
+    /// known, is not what the reference claims: which is not asked of an object that has to be looked at anyway.
+    /// Mirrors `addDependentToOwners`.
+    fn join(&mut self, uid: &Uid, reference: &OwnerReference, looked_at: bool, effects: &mut Vec<Effect>) -> bool {
         let Some(dependent) = self.nodes.get(uid) else { return false };
-        let (dependent_identity, undeleted) = (dependent.identity.clone(), !dependent.being_deleted());
-        let namespace = &dependent_identity.namespace;
+        let namespace = &dependent.identity.namespace;
         let mut doubtful = false;
         match self.nodes.get(reference.uid.as_str()) {
             None => {
@@ -203,21 +206,31 @@ impl Graph {
                 effects.push(Effect::AttemptToDelete(node.identity.clone()));
                 self.nodes.insert(node.identity.uid.clone(), node);
             }
-            Some(owner) if added => {
-                let elsewhere = !owner.identity.namespace.is_empty() && owner.identity.namespace != *namespace;
+            Some(owner) if !looked_at => {
+                let apart = owner.identity.namespace != *namespace;
+                let elsewhere = apart && !owner.identity.namespace.is_empty();
                 if elsewhere && owner.is_observed() {
-                    effects.extend(wrong_namespace(&self.nodes[uid], &owner.identity.uid));
+                    effects.extend(wrong_namespace(dependent, &owner.identity.uid));
                 }
-                doubtful = elsewhere || !owner.identity.is_named_by(reference);
+                // A virtual owner without a namespace may be one that a cluster-scoped object names wrongly.
+                doubtful = elsewhere || !owner.identity.is_named_by(reference) || (apart && !owner.is_observed());
             }
             Some(_) => {}
         }
         if let Some(owner) = self.nodes.get_mut(reference.uid.as_str()) {
             owner.dependents.insert(uid.clone());
+        }
+        self.block(uid, reference);
+        doubtful
+    }
+
+    /// Notes whether the object, a dependent of the owner that `reference` names, holds up its deletion.
+    fn block(&mut self, uid: &Uid, reference: &OwnerReference) {
+        let undeleted = self.nodes.get(uid).is_some_and(|dependent| !dependent.being_deleted());
+        if let Some(owner) = self.nodes.get_mut(reference.uid.as_str()).filter(|owner| owner.dependents.contains(uid)) {
             set(&mut owner.blocking, uid, blocks(reference));
             set(&mut owner.undeleted, uid, blocks(reference) && undeleted);
         }
-        doubtful
     }
 
     fn part(&mut self, uid: &Uid, owner: &str) {
@@ -269,10 +282,12 @@ impl Graph {
         let mut guesses = BTreeSet::new();
         for dependent in dependents.iter().filter_map(|uid| self.nodes.get(uid)) {
             for reference in dependent.owners().iter().filter(|reference| reference.uid == *absent.uid) {
-                let guess = Identity::claimed(reference, &dependent.identity.namespace);
-                // A cluster-scoped object that is absent is absent whoever asks.
-                let disproved = guess == *absent || (absent.namespace.is_empty() && absent.is_named_by(reference));
-                if !disproved {
+                let mut guess = Identity::claimed(reference, &dependent.identity.namespace);
+                // What is absent without a namespace is of a cluster-scoped kind, whoever asks.
+                if absent.namespace.is_empty() && guess.kind == absent.kind && guess.api_version == absent.api_version {
+                    guess.namespace.clear();
+                }
+                if guess != *absent {
                     guesses.insert(guess);
                 }
             }

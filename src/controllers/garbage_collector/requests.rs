@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::apiserver::request::{Answer, Body, DeleteOptions, Patch, Propagation, Request, Response, Verb};
 use crate::client::Error;
+use crate::object::status::Reason;
 use crate::object::{Discovery, Kind, Object, Status};
 
 use super::GarbageCollector;
@@ -58,19 +59,42 @@ impl GarbageCollector {
         }
     }
 
-    /// Takes the references to these owners off an object: by a strategic merge patch, or where the kind has no type, and
-    /// so no tags to merge by, by a merge patch of the list that is left. Mirrors `patch.go`.
+    /// Takes the references to these owners off an object.
     pub(super) async fn remove_owners(&self, kind: Kind, identity: &Identity, owners: &[Uid]) -> Result<(), Status> {
-        if matches!(kind, Kind::Custom(_)) {
-            let Some(live) = self.live(kind, identity).await? else { return Ok(()) };
-            let gone = |uid: &str| owners.iter().any(|owner| **owner == *uid);
-            let left: Vec<OwnerReference> =
-                owners_of(live.meta()).iter().filter(|owner| !gone(&owner.uid)).cloned().collect();
-            return self.patch(kind, identity, merge_of_owners(&live, &left)).await;
-        }
         let references: Vec<Value> = owners.iter().map(|uid| json!({"$patch": "delete", "uid": **uid})).collect();
-        let patch = json!({"metadata": {"uid": *identity.uid, "ownerReferences": references}});
-        self.patch(kind, identity, Patch::Strategic(patch)).await
+        let strategic = json!({"metadata": {"uid": *identity.uid, "ownerReferences": references}});
+        let gone = |uid: &str| owners.iter().any(|owner| **owner == *uid);
+        let left = |seen: &[OwnerReference]| seen.iter().filter(|owner| !gone(&owner.uid)).cloned().collect();
+        self.patch_owners(kind, identity, strategic, left).await
+    }
+
+    /// A strategic merge patch of an object's owners; or, where the API server says that the kind has no type, and so
+    /// no tags to merge by, a merge patch of the whole list as it shall be, if the object is still as it was last seen.
+    /// Mirrors `patch` of `patch.go`.
+    pub(super) async fn patch_owners(
+        &self,
+        kind: Kind,
+        identity: &Identity,
+        strategic: Value,
+        owners: impl FnOnce(&[OwnerReference]) -> Vec<OwnerReference>,
+    ) -> Result<(), Status> {
+        match self.patch(kind, identity, Patch::Strategic(strategic)).await {
+            Err(status) if status.reason == Reason::UnsupportedMediaType => {}
+            result => return result,
+        }
+        let known = self.graph.borrow().get(&identity.uid).and_then(|node| node.object().cloned());
+        let seen = match known {
+            Some(object) => object,
+            None => match self.live(kind, identity).await? {
+                Some(live) => live,
+                None => return Ok(()),
+            },
+        };
+        let owners = owners(owners_of(seen.meta()));
+        // What Go prints for a nil slice.
+        let owners = if owners.is_empty() { Value::Null } else { json!(owners) };
+        let merge = json!({"metadata": {"resourceVersion": resource_version(&seen), "ownerReferences": owners}});
+        self.patch(kind, identity, Patch::Merge(merge)).await
     }
 
     /// DELETE of what `seen` shows. If it has changed meanwhile, but still has the same owners, it goes all the same:
@@ -130,12 +154,6 @@ impl GarbageCollector {
             self.client.sleep(wait).await;
         }
     }
-}
-
-/// A merge patch that leaves an object with these owners, if it is still as it was seen.
-pub(super) fn merge_of_owners(seen: &Object, owners: &[OwnerReference]) -> Patch {
-    let (uid, resource_version) = (&seen.meta().uid, resource_version(seen));
-    Patch::Merge(json!({"metadata": {"uid": uid, "resourceVersion": resource_version, "ownerReferences": owners}}))
 }
 
 fn read(answer: Answer) -> Result<Option<Object>, Status> {

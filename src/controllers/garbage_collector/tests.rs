@@ -138,6 +138,37 @@ fn an_owner_in_another_namespace_is_no_owner() {
 }
 
 #[test]
+fn an_owner_that_only_a_cluster_scoped_object_has_named_is_doubted() {
+    let mut graph = Graph::default();
+    let node = object(Kind::Node, "n", &[owner("web")], json!({}));
+    assert_eq!(words(&graph.observed(&node)), ["delete web"]);
+    assert_eq!(words(&graph.observed(&pod("a/one", &[owner("web")]))), ["delete one"], "perhaps it lives in `a`");
+}
+
+#[test]
+fn one_doubt_is_enough_to_look_at_an_object() {
+    let mut graph = Graph::default();
+    for name in ["a/web", "a/db"] {
+        graph.observed(&replica_set(name, &[]));
+    }
+    let wrong = "wrong stray: [apps/v1/ReplicaSet, namespace: b, name: web, uid: web]";
+    assert_eq!(words(&graph.observed(&pod("b/stray", &[owner("web"), owner("db")]))), [wrong, "delete stray"]);
+}
+
+#[test]
+fn only_an_added_reference_makes_a_virtual_owner() {
+    let mut graph = Graph::default();
+    graph.observed(&replica_set("a/web", &[]));
+    assert_eq!(words(&graph.observed(&pod("a/one", &[owner("web"), owner("ghost")]))), ["delete ghost"]);
+    let ghost = graph.get("ghost").unwrap().identity.clone();
+    assert_eq!(words(&graph.proved_absent(&ghost)), ["delete one"]);
+    let mut free = owner("web");
+    free["blockOwnerDeletion"] = json!(false);
+    assert_eq!(words(&graph.observed(&pod("a/one", &[free, owner("ghost")]))), ["delete web"]);
+    assert!(graph.get("ghost").is_none());
+}
+
+#[test]
 fn an_absent_owner_is_guessed_by_what_its_dependents_say() {
     let mut graph = Graph::default();
     let mut misnamed = owner("web");

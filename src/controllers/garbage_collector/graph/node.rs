@@ -12,13 +12,14 @@ use crate::object::{Discovery, Kind, Object};
 /// An object's uid. Cloning copies a pointer.
 pub type Uid = Rc<str>;
 
-/// Which object a node stands for, as far as is known. Mirrors `objectReference`.
+/// Which object a node stands for, as far as is known. Mirrors `objectReference`, and `referenceLessThan` by the order
+/// of the fields.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity {
-    /// `apps/v1`.
-    pub api_version: Cow<'static, str>,
     /// `ReplicaSet`.
     pub kind: Cow<'static, str>,
+    /// `apps/v1`.
+    pub api_version: Cow<'static, str>,
     /// The object's; that of a dependent, where only a reference is known. Empty for a cluster-scoped object.
     pub namespace: String,
     /// The name.
