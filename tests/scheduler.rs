@@ -17,6 +17,7 @@ use kubestep::bugs;
 use kubestep::client::Client;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
+use kubestep::engine::failing::{Failing, Failure};
 use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, What};
 use kubestep::object::{Kind, Pod, Resource};
 use kubestep::scheduler::KubeScheduler;
@@ -48,6 +49,7 @@ fn write_what_must_be_there(engine: &mut Engine) {
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "default", "name": "default"}}),
         json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "vip"},
             "value": 1000}),
+        json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "low"}, "value": 10}),
     ] {
         let word = |field: &str| manifest[field].as_str().unwrap_or_default().to_owned();
         let kind = Kind::from_manifest(&word("apiVersion"), &word("kind")).expect("a known kind");
@@ -371,6 +373,45 @@ fn a_higher_priority_pod_makes_room() {
     world.finish(&victim);
     let sent = world.take_sent();
     assert_eq!(sent[0], format!("bind vip to {node}"));
+}
+
+/// No deletion may ever come that brings the preemptor back, so it is tried again at once.
+#[test]
+fn if_a_victim_cannot_be_deleted_the_preemptor_is_tried_again() {
+    let mut world = World::with_nodes(1);
+    world.create(asking("filler", "4", ", priority: 0"));
+    world.run();
+    world.sent.clear();
+    for verb in ["delete", "patch"] {
+        let (component, verb) = ("kube-scheduler".to_owned(), verb.to_owned());
+        world.engine.fail(Failure { component, verb, kind: Some(Kind::Pod), how: Failing::InternalError, times: 1 });
+    }
+    world.create(asking("vip", "1", ", priorityClassName: vip"));
+    let sent = world.take_sent();
+    assert_eq!(sent.iter().filter(|line| *line == "delete filler").count(), 2, "{sent:#?}");
+    assert_eq!(sent[0], sent[3], "a status that could not be written is sent again");
+    assert!(world.get::<Pod>("filler").metadata.deletion_timestamp.is_some());
+}
+
+/// Who was to have the node that a higher pod now makes room on is told so, and looks elsewhere.
+#[test]
+fn a_lower_pod_loses_its_nomination() {
+    let mut world = World::with_nodes(1);
+    world.create(asking("filler", "3", ", priority: 0"));
+    world.create(asking("small", "1", ", priority: 0"));
+    world.create(asking("low", "3", ", priorityClassName: low"));
+    world.run();
+    let sent = world.take_sent();
+    assert!(sent.contains(&"delete filler".to_owned()) && !sent.contains(&"delete small".to_owned()), "{sent:#?}");
+    world.create(asking("vip", "4", ", priorityClassName: vip"));
+    let sent = world.take_sent();
+    let taken = sent.iter().filter(|line| line.contains("nominatedNodeName\":null")).count();
+    let deleted: Vec<&String> = sent.iter().filter(|line| line.starts_with("delete")).collect();
+    assert_eq!(
+        (taken, deleted),
+        (1, vec![&"delete small".to_owned()]),
+        "the filler is being deleted already: {sent:#?}"
+    );
 }
 
 /// Somebody else binds the pod, and the scheduler has not heard of it when its own binding is refused.

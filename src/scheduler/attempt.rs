@@ -2,7 +2,7 @@
 //!
 //! Mirrors `scheduleOne`, `bindingCycle` and `handleSchedulingFailure` of `pkg/scheduler/schedule_one.go`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::storage::Plan;
 use super::table;
 use super::timers::Timers;
 use super::volume_writes::Waiting;
-use crate::apiserver::request::{Binding, Patch};
+use crate::apiserver::request::Binding;
 use crate::client::{Client, EventType, Lister, Recorder};
 use crate::engine::{Memory, Note};
 use crate::object::{Key, Pod};
@@ -71,10 +71,10 @@ struct Failure {
 impl Scheduler {
     /// `events` is the client for Events.
     pub(super) fn new(client: Client, events: &Client, pods: Lister<Pod>, mut profiles: Vec<Profile>) -> Scheduler {
-        let preempting = client.hub().memory(BTreeSet::new());
+        let preempting = client.hub().memory(BTreeMap::new());
         for entry in profiles.iter_mut().flat_map(|profile| &mut profile.plugins) {
             if entry.plugin.name() == DEFAULT_PREEMPTION {
-                entry.plugin = Rc::new(DefaultPreemption(Some(preempting.clone())));
+                entry.plugin = Rc::new(DefaultPreemption(Some((preempting.clone(), pods.clone()))));
             }
         }
         let sign = |profile: &Profile| Recorder::new(events.clone(), &profile.scheduler_name, "");
@@ -143,7 +143,7 @@ impl Scheduler {
                 self.fail(QueuedPod { rejected_by, ..queued }, failure);
             }
             Outcome::Error(message) => {
-                self.fail(queued, Failure { message, reason: "Unschedulable", nominated: None });
+                self.fail(queued, Failure { message, reason: "Unschedulable", nominated: Some(String::new()) });
             }
         }
     }
@@ -267,9 +267,8 @@ impl Scheduler {
         let Some(patch) = condition::patch(pod, new, failure.nominated.as_deref(), now) else { return };
         let (scheduler, key, busy) = (self.clone(), key.clone(), Busy::new(self));
         self.client.hub().spawn(self.client.actor(), format!("fail {key}"), async move {
-            let patched = scheduler.client.patch_status::<Pod>(key.namespace(), key.name(), Patch::Strategic(patch));
             // An error is logged and dropped: the next attempt will write the condition again.
-            let _ = patched.await;
+            let _ = condition::write(&scheduler.client, &key, patch).await;
             drop(busy);
         });
     }

@@ -1,12 +1,37 @@
 //! The patch that puts a condition into a pod's status. Mirrors `podutil.UpdatePodCondition` and
 //! `util.PatchPodStatus`.
 
+use std::time::Duration;
+
 use k8s_openapi::api::core::v1::{PodCondition, PodStatus};
 use serde_json::{Value, json};
 
+use crate::apiserver::request::Patch;
+use crate::client::Client;
+use crate::engine::failing::REFUSED;
 use crate::object::patch::diff::diff_strategic;
+use crate::object::status::Reason;
 use crate::object::time::Instant;
-use crate::object::{Kind, Pod};
+use crate::object::{Key, Kind, Pod, Status};
+
+/// `retry.DefaultBackoff`: what the server was in no state to write is sent again after these.
+const BACKOFF: [Duration; 3] = [Duration::from_millis(10), Duration::from_millis(50), Duration::from_millis(250)];
+
+/// PATCHes the status of a pod.
+pub async fn write(client: &Client, pod: &Key, patch: Value) -> Result<(), Status> {
+    for wait in BACKOFF {
+        match client.patch_status::<Pod>(pod.namespace(), pod.name(), Patch::Strategic(patch.clone())).await {
+            Err(status) if is_passing(&status) => client.sleep(wait).await,
+            result => return result.map(drop),
+        }
+    }
+    client.patch_status::<Pod>(pod.namespace(), pod.name(), Patch::Strategic(patch)).await.map(drop)
+}
+
+/// Mirrors `util.Retriable`.
+fn is_passing(status: &Status) -> bool {
+    matches!(status.reason, Reason::InternalError | Reason::ServiceUnavailable) || status.message.contains(REFUSED)
+}
 
 /// A strategic merge patch that sets `condition`, and the nominated node if one is given (or, if that is empty, takes
 /// it away). None if the pod says all

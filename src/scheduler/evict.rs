@@ -3,7 +3,7 @@
 //! It goes on beside the scheduling of other pods, and until the last victim's deletion has been sent the preemptor
 //! is not queued again: its next attempt would come too early. Mirrors `framework/preemption/executor.go`.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -15,22 +15,35 @@ use super::condition;
 use super::events::EventKind;
 use super::framework::{Plugin, Point, Rejection, Verdict};
 use super::pod_info::PodInfo;
-use crate::apiserver::request::{DeleteOptions, Patch};
-use crate::client::{EventType, join_all};
+use crate::apiserver::request::DeleteOptions;
+use crate::client::{EventType, Lister, join_all};
 use crate::engine::Memory;
 use crate::object::budget::DISRUPTION_TARGET;
-use crate::object::{Key, Pod};
+use crate::object::{Key, Pod, Status};
 
 /// The name of the plugin that makes room.
 pub(super) const DEFAULT_PREEMPTION: &str = "DefaultPreemption";
 
-/// Pods for which room is being made.
-pub(super) type Preempting = Memory<BTreeSet<Key>>;
+/// Pods for which room is being made, each with the last victim if all others are done.
+pub(super) type Preempting = Memory<BTreeMap<Key, Option<Key>>>;
 
 /// DefaultPreemption, as far as it is a plugin like others: its word at the queue's door. Until a scheduler runs it, it
 /// makes room for nobody.
 #[derive(Default)]
-pub(super) struct DefaultPreemption(pub(super) Option<Preempting>);
+pub(super) struct DefaultPreemption(pub(super) Option<(Preempting, Lister<Pod>)>);
+
+impl DefaultPreemption {
+    /// Whether room is still being made. The deletion of the last victim may be seen before it is answered, and it is
+    /// what brings the preemptor back: so that one is asked for. Mirrors `IsPodRunningPreemption`.
+    fn is_making_room(&self, preemptor: &Key) -> bool {
+        let Some((preempting, pods)) = &self.0 else { return false };
+        match preempting.borrow().get(preemptor) {
+            None => false,
+            Some(None) => true,
+            Some(Some(last)) => pods.get(last).is_some_and(|pod| pod.metadata.deletion_timestamp.is_none()),
+        }
+    }
+}
 
 impl Plugin for DefaultPreemption {
     fn name(&self) -> &'static str {
@@ -42,7 +55,7 @@ impl Plugin for DefaultPreemption {
     }
 
     fn pre_enqueue(&self, pod: &PodInfo) -> Verdict {
-        if self.0.as_ref().is_some_and(|preempting| preempting.borrow().contains(&pod.key)) {
+        if self.is_making_room(&pod.key) {
             return Err(Rejection::unresolvable("waiting for the preemption for this pod to be finished"));
         }
         Ok(())
@@ -54,61 +67,70 @@ impl Plugin for DefaultPreemption {
 }
 
 impl Scheduler {
-    /// Takes the nomination from `lower`, then evicts all victims, the last one when the others are done.
+    /// Takes the nomination from `lower`, then evicts the victims that nobody has deleted yet: the last one when the
+    /// others are done. If one of them will not go, the preemptor is tried again at once, for no deletion may come to
+    /// bring it back. Mirrors `prepareCandidateAsync`.
     pub(super) fn evict(
         self: &Rc<Self>,
         preemptor: Arc<PodInfo>,
         node: String,
-        victims: Vec<Arc<PodInfo>>,
+        mut victims: Vec<Arc<PodInfo>>,
         lower: Vec<Arc<PodInfo>>,
     ) {
-        self.preempting.borrow_mut().insert(preemptor.key.clone());
+        victims.retain(|victim| !victim.terminating());
+        let Some(last) = victims.pop() else { return };
+        self.preempting.borrow_mut().insert(preemptor.key.clone(), None);
         let (scheduler, label) = (self.clone(), format!("preempt for {}", preemptor.key));
         self.client.hub().spawn(self.client.actor(), label, async move {
-            scheduler.take_nominations(&lower).await;
-            let Some((last, others)) = victims.split_last() else { return };
-            join_all(others.iter().map(|victim| scheduler.evict_one(&preemptor, &node, victim)).collect()).await;
-            // From here on the victim's end may bring the preemptor back.
+            let mut done = scheduler.take_nominations(&lower).await;
+            let evictions = victims.iter().map(|victim| scheduler.evict_one(&preemptor, &node, victim)).collect();
+            let evicted: Result<(), Status> = join_all(evictions).await.into_iter().collect();
+            if evicted.is_ok() {
+                scheduler.preempting.borrow_mut().insert(preemptor.key.clone(), Some(last.key.clone()));
+                done = done.and(scheduler.evict_one(&preemptor, &node, &last).await);
+            }
             scheduler.preempting.borrow_mut().remove(&preemptor.key);
-            scheduler.evict_one(&preemptor, &node, last).await;
+            if done.and(evicted).is_err() {
+                scheduler.state.borrow_mut().queue.activate(&preemptor.key);
+            }
             scheduler.arm();
         });
     }
 
-    async fn take_nominations(&self, lower: &[Arc<PodInfo>]) {
-        for pod in lower {
-            self.state.borrow_mut().nominator.remove(&pod.key);
-            let patch = Patch::Strategic(json!({"status": {"nominatedNodeName": null}}));
-            // An error is logged and dropped: the next preemption will find the nomination again.
-            let _ = self.client.patch_status::<Pod>(pod.key.namespace(), pod.key.name(), patch).await;
+    /// All of them, whatever becomes of one. Who loses a nomination is told by the informer, like everybody.
+    async fn take_nominations(&self, lower: &[Arc<PodInfo>]) -> Result<(), Status> {
+        let mut taken = Ok(());
+        for pod in lower.iter().filter(|pod| pod.nominated_node().is_some()) {
+            let patch = json!({"status": {"nominatedNodeName": null}});
+            taken = taken.and(condition::write(&self.client, &pod.key, patch).await);
         }
+        taken
     }
 
-    /// Says why in the victim's status, deletes it, and tells.
-    async fn evict_one(&self, preemptor: &PodInfo, node: &str, victim: &PodInfo) {
-        let Some(profile) = self.profiles.of(&preemptor.pod) else { return };
+    /// Says why in the victim's status, deletes it, and tells. That it is gone already is as good.
+    async fn evict_one(&self, preemptor: &PodInfo, node: &str, victim: &PodInfo) -> Result<(), Status> {
+        let Some(profile) = self.profiles.of(&preemptor.pod) else { return Ok(()) };
         let by = &self.profiles[profile].scheduler_name;
         let (namespace, name) = (victim.key.namespace(), victim.key.name());
-        let Some(pod) = self.pods.get(&victim.key).filter(|pod| pod.metadata.deletion_timestamp.is_none()) else {
-            return;
-        };
         let target = PodCondition {
             type_: DISRUPTION_TARGET.to_owned(),
             status: "True".to_owned(),
             reason: Some("PreemptionByScheduler".to_owned()),
             message: Some(format!("{by}: preempting to accommodate a higher priority pod")),
-            observed_generation: pod.metadata.generation,
+            observed_generation: victim.pod.metadata.generation,
             ..PodCondition::default()
         };
-        if let Some(patch) = condition::patch(&pod, target, None, self.client.now()) {
-            let patched = self.client.patch_status::<Pod>(namespace, name, Patch::Strategic(patch)).await;
-            if patched.is_err() {
-                return;
-            }
+        let or_gone = |status: Status| if status.is_not_found() { Ok(()) } else { Err(status) };
+        if let Some(patch) = condition::patch(&victim.pod, target, None, self.client.now())
+            && let Err(status) = condition::write(&self.client, &victim.key, patch).await
+        {
+            return or_gone(status);
         }
-        if self.client.delete::<Pod>(namespace, name, DeleteOptions::default()).await.is_ok() {
-            let message = format!("Preempted by pod {} on node {node}", preemptor.uid);
-            self.recorders[profile].event(&*pod, EventType::Normal, "Preempted", message);
+        if let Err(status) = self.client.delete::<Pod>(namespace, name, DeleteOptions::default()).await {
+            return or_gone(status);
         }
+        let message = format!("Preempted by pod {} on node {node}", preemptor.uid);
+        self.recorders[profile].event(&*victim.pod, EventType::Normal, "Preempted", message);
+        Ok(())
     }
 }
