@@ -116,9 +116,12 @@ impl EndpointsController {
             Some(_) => self.client.update(wanted.clone()).await,
         };
         match (written, there) {
-            (Ok(_), Some(there)) => {
+            (Ok(written), Some(there)) => {
                 let version = there.metadata.resource_version.clone().unwrap_or_default();
-                self.replaced.borrow_mut().insert(key.clone(), version);
+                // A write that changed nothing is no reason to wait for a newer version.
+                if written.metadata.resource_version.as_ref() != Some(&version) {
+                    self.replaced.borrow_mut().insert(key.clone(), version);
+                }
                 Ok(())
             }
             (Ok(_), None) => Ok(()),
@@ -177,32 +180,47 @@ fn is_up_to_date(there: &Endpoints, service: &Service, subsets: &[EndpointSubset
         && marked == over
 }
 
-/// The addresses of the Pods, grouped by the ports they have. Mirrors `addEndpointSubset` and `RepackSubsets`.
+/// The addresses of the Pods, and whether each is ready, by the ports that lead to them: ports with the same addresses
+/// share a subset. Mirrors `addEndpointSubset` and `RepackSubsets`.
 fn subsets(service: &Service, pods: &[Arc<Pod>]) -> Vec<EndpointSubset> {
     let publishes_all = publishes_not_ready(service);
-    let mut by_ports: BTreeMap<String, EndpointSubset> = BTreeMap::new();
-    for pod in pods.iter().filter(|pod| can_be_endpoint(pod, publishes_all)) {
-        let Some(ports) = ports(service, pod) else { continue };
-        let group = ports.iter().map(port_text).collect::<Vec<_>>().join(",");
-        let ports = (!ports.is_empty()).then_some(ports);
-        let subset = by_ports.entry(group).or_insert_with(|| EndpointSubset { ports, ..EndpointSubset::default() });
-        let ready = publishes_all || is_ready(pod);
-        let list = if ready { &mut subset.addresses } else { &mut subset.not_ready_addresses };
-        list.get_or_insert_default().push(address(service, pod));
+    // The indices of Pods behind each port; None stands for a Service that has no ports.
+    let mut behind: BTreeMap<Option<String>, (Option<EndpointPort>, Vec<usize>)> = BTreeMap::new();
+    for (index, pod) in pods.iter().enumerate().filter(|(_, pod)| can_be_endpoint(pod, publishes_all)) {
+        for port in ports(service, pod) {
+            let (_, those) = behind.entry(port.as_ref().map(port_text)).or_insert_with(|| (port, Vec::new()));
+            those.push(index);
+        }
     }
-    let mut subsets: Vec<EndpointSubset> = by_ports.into_values().collect();
-    for subset in &mut subsets {
-        let lists = subset.addresses.iter_mut().chain(&mut subset.not_ready_addresses);
-        lists.for_each(|list| list.sort_by(|a, b| a.ip.cmp(&b.ip)));
+    let mut by_pods: BTreeMap<Vec<usize>, Vec<EndpointPort>> = BTreeMap::new();
+    for (port, those) in behind.into_values() {
+        by_pods.entry(those).or_default().extend(port);
     }
+    let subset = |(those, ports): (Vec<usize>, Vec<EndpointPort>)| {
+        let (ready, waiting): (Vec<&Arc<Pod>>, Vec<&Arc<Pod>>) =
+            those.iter().map(|index| &pods[*index]).partition(|pod| publishes_all || is_ready(pod));
+        EndpointSubset {
+            addresses: addresses(service, &ready),
+            not_ready_addresses: addresses(service, &waiting),
+            ports: (!ports.is_empty()).then_some(ports),
+        }
+    };
+    let mut subsets: Vec<EndpointSubset> = by_pods.into_iter().map(subset).collect();
+    subsets.sort_by_key(|subset| subset.ports.iter().flatten().map(port_text).collect::<Vec<_>>());
     subsets
 }
 
-/// The Service's ports as this Pod has them; None if it has none of them.
-fn ports(service: &Service, pod: &Pod) -> Option<Vec<EndpointPort>> {
-    let declared = spec_of(service)?.ports.as_deref().unwrap_or_default();
+fn addresses(service: &Service, pods: &[&Arc<Pod>]) -> Option<Vec<EndpointAddress>> {
+    let mut addresses: Vec<EndpointAddress> = pods.iter().map(|pod| address(service, pod)).collect();
+    addresses.sort_by(|a, b| a.ip.cmp(&b.ip));
+    (!addresses.is_empty()).then_some(addresses)
+}
+
+/// The Service's ports as this Pod has them: none of which is a port for a Service without ports or an address.
+fn ports(service: &Service, pod: &Pod) -> Vec<Option<EndpointPort>> {
+    let declared = spec_of(service).and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
     if declared.is_empty() {
-        return (!has_ip(service)).then(Vec::new);
+        return if has_ip(service) { Vec::new() } else { vec![None] };
     }
     let port = |port: &k8s_openapi::api::core::v1::ServicePort| {
         Some(EndpointPort {
@@ -212,9 +230,7 @@ fn ports(service: &Service, pod: &Pod) -> Option<Vec<EndpointPort>> {
             app_protocol: port.app_protocol.clone(),
         })
     };
-    let mut found: Vec<EndpointPort> = declared.iter().filter_map(port).collect();
-    found.sort_by_key(port_text);
-    (!found.is_empty()).then_some(found)
+    declared.iter().filter_map(port).map(Some).collect()
 }
 
 fn port_text(port: &EndpointPort) -> String {
@@ -275,6 +291,46 @@ impl Controller for EndpointsController {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    /// `ports addresses -addresses that are not ready`, a subset a line.
+    fn lines(subsets: &[EndpointSubset]) -> Vec<String> {
+        let ips = |list: &Option<Vec<EndpointAddress>>, mark: &str| -> Vec<String> {
+            let last = |ip: &str| ip.rsplit('.').next().unwrap_or_default().to_owned();
+            list.iter().flatten().map(|address| format!("{mark}{}", last(&address.ip))).collect()
+        };
+        let line = |subset: &EndpointSubset| {
+            let ports = subset.ports.iter().flatten().map(|port| port.port.to_string()).collect::<Vec<_>>().join(",");
+            let all = [ips(&subset.addresses, ""), ips(&subset.not_ready_addresses, "-")].concat().join(" ");
+            format!("{ports}: {all}")
+        };
+        subsets.iter().map(line).collect()
+    }
+
+    #[test]
+    fn ports_with_the_same_addresses_share_a_subset() {
+        let service = |spec: serde_json::Value| -> Service {
+            serde_json::from_value(json!({"metadata": {"name": "s"}, "spec": spec})).unwrap()
+        };
+        let pod = |n: &str, ready: bool, ports: serde_json::Value| -> Arc<Pod> {
+            let ip = format!("10.0.0.{n}");
+            let ready = if ready { "True" } else { "False" };
+            let spec = json!({"containers": [{"name": "c", "ports": ports}]});
+            let status =
+                json!({"podIP": ip, "podIPs": [{"ip": ip}], "conditions": [{"type": "Ready", "status": ready}]});
+            Arc::new(serde_json::from_value(json!({"metadata": {"name": n}, "spec": spec, "status": status})).unwrap())
+        };
+        let port = |name: &str, number: i32| json!({"name": name, "containerPort": number, "protocol": "TCP"});
+        let (web, admin) = (port("web", 80), port("admin", 90));
+        let both = json!({"clusterIP": "10.96.0.9", "ports": [
+            {"name": "web", "port": 1, "targetPort": "web"}, {"name": "admin", "port": 2, "targetPort": "admin"}]});
+        let pods = [pod("1", true, json!([web, admin])), pod("3", false, json!([web, admin]))];
+        assert_eq!(lines(&subsets(&service(both.clone()), &pods)), ["90,80: 1 -3"]);
+        let more = [pods.to_vec(), vec![pod("2", true, json!([web])), pod("4", true, json!([]))]].concat();
+        assert_eq!(lines(&subsets(&service(both), &more)), ["90: 1 -3", "80: 1 2 -3"]);
+        let headless = service(json!({"clusterIP": "None"}));
+        assert_eq!(lines(&subsets(&headless, &more)), [": 1 2 4 -3"]);
+    }
 
     #[test]
     fn a_thousand_addresses_are_the_most() {
