@@ -20,6 +20,7 @@ use k8s_openapi::api::storage::v1::{CSIDriver, StorageClass};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use crate::object::resources::{is_pod_level, may_overcommit, quantities, requests_of_containers};
 use crate::object::{Object, Pod};
 
 use super::apiextensions;
@@ -104,6 +105,8 @@ fn pod_defaults(pod: &mut Pod) {
             request_what_is_limited(resources);
         }
     }
+    request_what_is_limited_in_all(pod);
+    let Some(spec) = pod.spec.as_deref_mut() else { return };
     pod_spec_defaults(spec);
     or(&mut spec.enable_service_links, true);
     if spec.host_network == Some(true) {
@@ -119,6 +122,24 @@ fn request_what_is_limited(resources: &mut ResourceRequirements) {
     let requests = resources.requests.get_or_insert_default();
     for (name, quantity) in limits {
         requests.entry(name.clone()).or_insert_with(|| quantity.clone());
+    }
+}
+
+/// A Pod that is limited as a whole requests what its containers do; and where they do not, the limit. Mirrors
+/// `defaultPodRequests`.
+fn request_what_is_limited_in_all(pod: &mut Pod) {
+    let limits = pod.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.limits.clone()).unwrap_or_default();
+    if limits.is_empty() {
+        return;
+    }
+    let mut of_containers = requests_of_containers(pod);
+    of_containers.retain(|name, _| is_pod_level(name) && may_overcommit(name));
+    let Some(resources) = pod.spec.as_deref_mut().and_then(|spec| spec.resources.as_mut()) else { return };
+    let requests = resources.requests.get_or_insert_default();
+    for (name, quantity) in quantities(&of_containers).into_iter().chain(limits) {
+        if is_pod_level(&name) {
+            requests.entry(name).or_insert(quantity);
+        }
     }
 }
 
@@ -431,6 +452,21 @@ mod tests {
         assert_eq!(slice.to_json()["ports"], ports);
         // What is told of it, and read there, is the same.
         assert_eq!(Kind::EndpointSlice.decode(slice.to_json()), Ok(slice));
+    }
+
+    #[test]
+    fn a_pod_that_is_limited_as_a_whole_requests_something_as_a_whole() {
+        let limits = || json!({"limits": {"cpu": "2", "memory": "1Gi"}});
+        for (whole, of_container, requests) in [
+            (limits(), json!({}), json!({"cpu": "2", "memory": "1Gi"})),
+            (limits(), json!({"requests": {"cpu": "500m"}}), json!({"cpu": "500m", "memory": "1Gi"})),
+            (json!({"requests": {"cpu": "1"}}), json!({"requests": {"memory": "1Gi"}}), json!({"cpu": "1"})),
+        ] {
+            let spec = json!({"resources": whole, "containers": [{"name": "a", "resources": of_container}]});
+            let mut pod = Kind::Pod.decode(json!({"spec": spec})).unwrap();
+            set_defaults(&mut pod);
+            assert_eq!(pod.to_json()["spec"]["resources"]["requests"], requests, "{spec}");
+        }
     }
 
     #[test]

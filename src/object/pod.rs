@@ -83,6 +83,7 @@ impl<'de> Deserialize<'de> for Pod {
 }
 
 use super::quantity::Amount;
+use super::resources::pod_level;
 
 /// The Pod's phase, empty before it has one.
 pub fn phase(pod: &Pod) -> &str {
@@ -152,13 +153,17 @@ pub fn is_ready(pod: &Pod) -> bool {
 /// `Guaranteed`, `Burstable` or `BestEffort`. Mirrors `pkg/apis/core/v1/helper/qos`.
 pub fn qos_class(pod: &Pod) -> &'static str {
     let Some(spec) = &pod.spec else { return "BestEffort" };
-    let containers = || spec.containers.iter().chain(spec.init_containers.iter().flatten());
+    let each = spec.containers.iter().chain(spec.init_containers.iter().flatten());
+    // If anything is said of the Pod as a whole, only that counts.
+    let resources: Vec<_> = match pod_level(pod) {
+        Some(whole) => vec![Some(whole)],
+        None => each.map(|container| container.resources.as_ref()).collect(),
+    };
     let amount = |map: Option<&std::collections::BTreeMap<_, _>>, name: &str| {
         map.and_then(|m| m.get(name)).map(Amount::of).filter(|q| !q.is_zero())
     };
     let (mut any, mut all) = (false, true);
-    for container in containers() {
-        let resources = container.resources.as_ref();
+    for resources in resources {
         for name in ["cpu", "memory"] {
             let limit = amount(resources.and_then(|r| r.limits.as_ref()), name);
             let request = amount(resources.and_then(|r| r.requests.as_ref()), name);

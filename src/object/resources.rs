@@ -47,6 +47,19 @@ pub fn is_huge_page(name: &str) -> bool {
     name.starts_with("hugepages-")
 }
 
+/// Whether this can be said of a Pod as a whole. Mirrors `IsSupportedPodLevelResource`.
+pub fn is_pod_level(name: &str) -> bool {
+    matches!(name, "cpu" | "memory") || is_huge_page(name)
+}
+
+/// What is said of the Pod as a whole, if anything is: its containers need not say it then. Mirrors
+/// `IsPodLevelResourcesSet`.
+pub fn pod_level(pod: &Pod) -> Option<&ResourceRequirements> {
+    let resources = pod.spec.as_ref()?.resources.as_ref()?;
+    let said = resources.requests.iter().chain(&resources.limits).flatten().any(|(name, _)| is_pod_level(name));
+    said.then_some(resources)
+}
+
 /// Adds each of `more` to its like.
 pub fn add(total: &mut ResourceList, more: &ResourceList) {
     more.iter().for_each(|(name, amount)| add_one(total, name, *amount));
@@ -79,7 +92,23 @@ fn overhead(pod: &Pod) -> ResourceList {
     amounts(pod.spec.as_ref().and_then(|spec| spec.overhead.as_ref()))
 }
 
-fn total(pod: &Pod, of: fn(&ResourceRequirements) -> Option<&BTreeMap<String, Quantity>>) -> ResourceList {
+/// What the Pod's containers request, whatever is said of the Pod as a whole. Mirrors `AggregateContainerRequests`.
+pub fn requests_of_containers(pod: &Pod) -> ResourceList {
+    of_containers(pod, |resources| resources.requests.as_ref())
+}
+
+/// One of the two lists that requirements have.
+type List = fn(&ResourceRequirements) -> Option<&BTreeMap<String, Quantity>>;
+
+fn total(pod: &Pod, of: List) -> ResourceList {
+    let mut total = of_containers(pod, of);
+    // What is said of the Pod as a whole wins, for the resources of which that can be said.
+    let whole = amounts(pod.spec.as_ref().and_then(|spec| of(spec.resources.as_ref()?)));
+    total.extend(whole.into_iter().filter(|(name, _)| is_pod_level(name)));
+    total
+}
+
+fn of_containers(pod: &Pod, of: List) -> ResourceList {
     let Some(spec) = &pod.spec else { return ResourceList::new() };
     let mut running = ResourceList::new();
     for (name, quantity) in spec.containers.iter().filter_map(|container| of(container.resources.as_ref()?)).flatten() {
@@ -99,12 +128,6 @@ fn total(pod: &Pod, of: fn(&ResourceRequirements) -> Option<&BTreeMap<String, Qu
         }
     }
     raise(&mut running, &peak);
-    // What is said of the Pod as a whole wins, for the resources of which that can be said.
-    for (name, amount) in of(spec.resources.as_ref()) {
-        if matches!(name.as_str(), "cpu" | "memory") || is_huge_page(&name) {
-            running.insert(name, amount);
-        }
-    }
     running
 }
 

@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::object::Pod;
 use crate::object::quantity::Amount;
+use crate::object::resources::is_pod_level;
 
 /// What a container without a CPU request counts as in scores: 100 m. `DefaultMilliCPURequest`.
 pub const DEFAULT_MILLI_CPU_REQUEST: i64 = 100;
@@ -150,7 +151,7 @@ fn total(pod: &Pod, missing: Missing) -> Resources {
 fn override_with_pod_level(total: &mut Resources, resources: Option<&ResourceRequirements>) {
     let Some(requests) = resources.and_then(|resources| resources.requests.as_ref()) else { return };
     for (name, quantity) in requests {
-        if name == "cpu" || name == "memory" || name.starts_with("hugepages-") {
+        if is_pod_level(name) {
             total.set(name, Amount::of(quantity));
         }
     }

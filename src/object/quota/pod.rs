@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Container;
 use crate::object::Pod;
 use crate::object::pod::has_ended;
 use crate::object::quantity::Amount;
-use crate::object::resources::{ResourceList, amounts, is_extended, is_huge_page, pod_limits, pod_requests};
+use crate::object::resources::{ResourceList, amounts, is_extended, is_huge_page, pod_level, pod_limits, pod_requests};
 use crate::object::time::Instant;
 
 /// What quotas measure of Pods by name, and so can have a scope.
@@ -78,6 +78,9 @@ fn compute(requests: &ResourceList, limits: &ResourceList) -> ResourceList {
 /// `podEvaluator.Constraints`.
 pub fn left_unspecified(pod: &Pod, measured: &[&str]) -> Option<String> {
     let spec = pod.spec.as_ref()?;
+    if pod_level(pod).is_some() {
+        return None;
+    }
     let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for container in spec.containers.iter().chain(spec.init_containers.iter().flatten()) {
         let said = said_by(container);

@@ -34,6 +34,20 @@ fn a_pod_costs_what_it_asks_for_until_it_has_ended() {
     }
 }
 
+/// For quotas, and for its QoS class.
+#[test]
+fn what_is_said_of_a_pod_as_a_whole_its_containers_need_not_say() {
+    let whole = json!({"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}});
+    for (resources, missing, class) in
+        [(whole, None, "Guaranteed"), (json!({}), Some("must specify limits.cpu for: a"), "BestEffort")]
+    {
+        let pod = object(Kind::Pod, json!({"spec": {"resources": resources, "containers": [{"name": "a"}]}}));
+        let Object::Pod(pod) = pod else { unreachable!("a Pod was decoded") };
+        assert_eq!(pod::left_unspecified(&pod, &["limits.cpu", "pods"]).as_deref(), missing);
+        assert_eq!(crate::object::pod::qos_class(&pod), class);
+    }
+}
+
 #[test]
 fn other_kinds_cost_their_number_and_more() {
     for (kind, value, expected) in [
