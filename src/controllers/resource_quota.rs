@@ -20,9 +20,10 @@
 //!
 //! # Left out
 //!
-//! The second queue for quotas that were never counted, since the first is never long; the monitor's queue of changes.
+//! The second queue for quotas that were never counted, since the first is never long; the monitor's queue of changes. It
+//! hears of a new kind from the definition, at once, where the real one asks for all kinds every 30 seconds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,15 +33,15 @@ use k8s_openapi::api::core::v1::{ResourceQuota, ResourceQuotaStatus, Service};
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Informer, Lister, Queue, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::quantity::Amount;
-use crate::object::quota::{self, hard, is_counted, matching, used};
+use crate::object::quota::{self, count_name, hard, is_counted, matching, used};
 use crate::object::resources::{ResourceList, add, amounts, quantities};
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Discovery, Key, Kind, Object};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
     name: "resourcequota-controller",
-    watches: COUNTED,
+    watches: WATCHED,
     workers: 5,
     max_retries: None,
     new: &|context| Rc::new(QuotaController::new(context)),
@@ -49,18 +50,18 @@ pub const REGISTRATION: Registration = Registration {
 /// Between one count of everything and the next.
 const RESYNC: Duration = Duration::from_secs(300);
 
-/// What quotas count: all that lives in namespaces, but for Events.
-const COUNTED: &[Kind] = &{
-    let mut counted = [Kind::ResourceQuota; count()];
+/// What quotas count: all that lives in namespaces, but for Events; and what says which other kinds there are.
+const WATCHED: &[Kind] = &{
+    let mut watched = [Kind::CustomResourceDefinition; count() + 1];
     let (mut from, mut to) = (0, 0);
     while from < Kind::ALL.len() {
         if is_counted(Kind::ALL[from]) {
-            counted[to] = Kind::ALL[from];
+            watched[to] = Kind::ALL[from];
             to += 1;
         }
         from += 1;
     }
-    counted
+    watched
 };
 
 const fn count() -> usize {
@@ -78,17 +79,53 @@ struct QuotaController {
     queue: Queue,
     quotas: Lister<ResourceQuota>,
     caches: BTreeMap<Kind, Informer>,
+    custom: Memory<Custom>,
     started: Memory<Option<Instant>>,
+}
+
+/// Objects of kinds that users have defined, of which there is only the number to know.
+#[derive(Clone, Default)]
+struct Custom {
+    discovery: Discovery,
+    /// Names of objects by namespace and by what quotas call their number.
+    objects: BTreeMap<(String, String), BTreeSet<String>>,
+}
+
+impl Custom {
+    fn note(&mut self, change: &Change) {
+        let (object, gone) = (change.latest(), matches!(change, Change::Deleted(_)));
+        self.discovery.note(object, gone);
+        if let kind @ Kind::Custom(_) = object.kind() {
+            let names = self.objects.entry((object.namespace().to_owned(), count_name(kind))).or_default();
+            if gone {
+                names.remove(object.name());
+            } else {
+                names.insert(object.name().to_owned());
+            }
+        }
+    }
+
+    /// How many there are in a namespace of each kind whose number is wanted.
+    fn count(&self, namespace: &str, wanted: &ResourceList) -> ResourceList {
+        let names = self.discovery.custom().filter(|kind| is_counted(*kind)).map(count_name);
+        let counted = names.filter(|name| wanted.contains_key(name)).map(|name| {
+            let place = (namespace.to_owned(), name);
+            let number = self.objects.get(&place).map_or(0, BTreeSet::len);
+            (place.1, Amount::units(i64::try_from(number).unwrap_or(i64::MAX)))
+        });
+        counted.collect()
+    }
 }
 
 impl QuotaController {
     fn new(context: &ControllerContext) -> QuotaController {
-        let counted = context.informers.iter().filter(|informer| COUNTED.contains(&informer.kind()));
+        let counted = context.informers.iter().filter(|informer| is_counted(informer.kind()));
         QuotaController {
             client: context.client.clone(),
             queue: context.queue.clone(),
             quotas: context.lister(),
             caches: counted.map(|informer| (informer.kind(), informer.clone())).collect(),
+            custom: context.memory(Custom::default()),
             started: context.memory(None),
         }
     }
@@ -135,7 +172,7 @@ impl QuotaController {
     /// What the namespace holds of the resources that the quota measures. Mirrors `CalculateUsage`.
     fn count(&self, quota: &ResourceQuota, wanted: &ResourceList) -> ResourceList {
         let namespace = quota.metadata.namespace.as_deref().unwrap_or_default();
-        let mut total = ResourceList::new();
+        let mut total = self.custom.borrow().count(namespace, wanted);
         for (kind, informer) in &self.caches {
             let measured = matching(*kind, wanted);
             if measured.is_empty() {
@@ -189,6 +226,9 @@ fn type_of(service: &Service) -> Option<&str> {
 
 impl Controller for QuotaController {
     fn on_change(&self, change: &Change) {
+        if let Kind::CustomResourceDefinition | Kind::Custom(_) = change.kind() {
+            self.custom.borrow_mut().note(change);
+        }
         match change {
             Change::Added(Object::ResourceQuota(quota)) => self.quota_changed(None, quota),
             Change::Updated { old: Object::ResourceQuota(old), new: Object::ResourceQuota(new) } => {

@@ -234,3 +234,23 @@ fn what_the_last_object_owned_goes_though_the_definition_is_gone_first() {
         assert!(last.contains("kube-root-ca.crt") && !last.contains("orders-settings"), "seed {seed}: {last}");
     }
 }
+
+#[test]
+fn a_quota_counts_custom_objects_too() {
+    let mut world = world();
+    world.create(Kind::ResourceQuota, "default/few", &[], json!({"hard": {"count/gadgets.example.com": "1"}}));
+    world.wait(2);
+    let add = |world: &mut World, name: &str| {
+        let object = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": name}});
+        let answer = world.ask(Verb::Create, gadget(), "default/", Body::Json(object.to_string()));
+        answer.result.err().map_or_else(String::new, |status| status.message)
+    };
+    assert_eq!(add(&mut world, "a"), "");
+    world.wait(2);
+    let exceeded = "gadgets.example.com \"b\" is forbidden: exceeded quota: few, requested: count/gadgets.example.com=1, \
+                    used: count/gadgets.example.com=1, limited: count/gadgets.example.com=1";
+    assert_eq!(add(&mut world, "b"), exceeded);
+    world.delete(gadget(), "default/a", DeleteOptions::default());
+    world.wait(2);
+    assert_eq!(add(&mut world, "b"), "");
+}
