@@ -254,3 +254,36 @@ fn a_quota_counts_custom_objects_too() {
     world.wait(2);
     assert_eq!(add(&mut world, "b"), "");
 }
+
+/// A budget that says how many may be missing has to know how many there should be.
+#[test]
+fn a_budget_asks_the_scale_of_a_custom_object() {
+    for scales in [true, false] {
+        let mut world = World::new(1);
+        let mut defined = definition(false);
+        if scales {
+            defined["spec"]["versions"][0]["subresources"] =
+                json!({"scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}});
+        }
+        world.apply(defined);
+        world.wait(1);
+        let uid = world.create(gadget(), "default/g", &[], json!({"size": 3}));
+        let mut owner = owner(gadget(), "g", &uid);
+        owner["controller"] = json!(true);
+        let pod = json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "p", "namespace": "default", "labels": {"app": "g"}, "ownerReferences": [owner]},
+            "spec": {"containers": [{"name": "c", "image": "nginx:1.27"}]}});
+        world.ask(Verb::Create, Kind::Pod, "default/", Body::Json(pod.to_string()));
+        let selector = json!({"matchLabels": {"app": "g"}});
+        let spec = json!({"maxUnavailable": 1, "selector": selector});
+        world.create(Kind::PodDisruptionBudget, "default/b", &[], spec);
+        world.wait(5);
+        let status = world.get(Kind::PodDisruptionBudget, "default/b").unwrap().to_json()["status"].clone();
+        if scales {
+            assert_eq!((&status["expectedPods"], &status["desiredHealthy"]), (&json!(3), &json!(2)));
+        } else {
+            let why = "gadgets.example.com does not implement the scale subresource";
+            assert_eq!(status["conditions"][0]["message"], why);
+        }
+    }
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::core::v1::ReplicationController;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionVersion;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -13,7 +14,7 @@ use crate::client::Error;
 use crate::controllers::pods::resolve;
 use crate::object::meta::controller_of;
 use crate::object::share::scaled;
-use crate::object::{Kind, Pod};
+use crate::object::{Discovery, Key, Kind, Object, Pod, Resource};
 
 use super::Disruptions;
 
@@ -104,7 +105,8 @@ impl Disruptions {
 
     /// A kind that this controller does not know: whoever has a `scale` can be asked. Mirrors `getScaleController`.
     async fn ask_for_scale(&self, pod: &Pod, owner: &OwnerReference) -> Result<Option<Scale>, Error> {
-        let Some(kind) = Kind::from_manifest(&owner.api_version, &owner.kind) else {
+        let definitions: Vec<Object> = self.owners.definitions.list().into_iter().map(Resource::into_object).collect();
+        let Some(kind) = Discovery::of(&definitions).from_manifest(&owner.api_version, &owner.kind) else {
             let (kind, version) = (&owner.kind, &owner.api_version);
             return Err(Error::Other(format!("no matches for kind {kind:?} in version {version:?}")));
         };
@@ -112,12 +114,26 @@ impl Disruptions {
         match self.client.get_scale(kind, namespace, &owner.name).await {
             Ok(scale) if scale.metadata.uid.as_ref() != Some(&owner.uid) => Ok(None),
             Ok(scale) => Ok(Some((owner.uid.clone(), scale.spec.and_then(|spec| spec.replicas).unwrap_or(0)))),
+            // Either there is no such object, or its kind has no scale.
+            Err(status) if status.is_not_found() && self.has_scale(kind) => Ok(None),
             Err(status) if status.is_not_found() => {
                 let resource = kind.info().qualified_plural();
                 Err(Error::Other(format!("{resource} does not implement the scale subresource")))
             }
             Err(status) => Err(status.into()),
         }
+    }
+}
+
+impl Disruptions {
+    /// Whether objects of a kind that is not known here can be asked how many Pods they ask for: of those that users
+    /// have defined the definition says it, and no other does. Mirrors `implementsScale`.
+    fn has_scale(&self, kind: Kind) -> bool {
+        let info = kind.info();
+        let definition = self.owners.definitions.get(&Key::new("", &info.qualified_plural()));
+        let versions = definition.iter().flat_map(|definition| &definition.spec.versions);
+        let of_kind = |version: &&CustomResourceDefinitionVersion| version.name == info.version;
+        { versions }.find(of_kind).and_then(|version| version.subresources.as_ref()?.scale.as_ref()).is_some()
     }
 }
 

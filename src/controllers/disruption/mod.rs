@@ -37,6 +37,7 @@ use std::time::Duration;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::core::v1::ReplicationController;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
@@ -64,6 +65,7 @@ pub const REGISTRATION: Registration = Registration {
         Kind::ReplicaSet,
         Kind::Deployment,
         Kind::StatefulSet,
+        Kind::CustomResourceDefinition,
     ],
     workers: 1,
     max_retries: None,
@@ -89,6 +91,8 @@ struct Owners {
     replica_sets: Lister<ReplicaSet>,
     deployments: Lister<Deployment>,
     stateful_sets: Lister<StatefulSet>,
+    /// Of kinds that users have defined the definitions only: the objects are asked for.
+    definitions: Lister<CustomResourceDefinition>,
 }
 
 impl Disruptions {
@@ -105,6 +109,7 @@ impl Disruptions {
                 replica_sets: context.lister(),
                 deployments: context.lister(),
                 stateful_sets: context.lister(),
+                definitions: context.lister(),
             },
         }
     }
