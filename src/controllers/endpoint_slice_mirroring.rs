@@ -3,7 +3,7 @@
 //!
 //! Mirrors `pkg/controller/endpointslicemirroring`.
 //!
-//! Left out: IPv6; the Event about addresses that are no IPs.
+//! Left out: IPv6; the Events about addresses that are no IPs, and about those that are too many.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_ref;
 use crate::object::{Key, Kind, Object};
 
-use super::endpoint_slice::pack::{Labels, Plan, Shape};
+use super::endpoint_slice::pack::{Labels, Plan, identity};
 use super::endpoint_slice::tracker::Tracker;
 use super::endpoint_slice::{
     BY_SERVICE, FIRST_RETRY, MANAGED_BY, SERVICE_NAME, index_by_service, index_value, slice, watch_slices, write,
@@ -83,10 +83,8 @@ impl Mirroring {
             Some(endpoints) => plan(endpoints, &slices),
             None => Plan { delete: slices, ..Plan::default() },
         };
-        let last_change =
-            wanted.as_ref().and_then(|endpoints| endpoints.metadata.annotations.as_ref()?.get(LAST_CHANGE));
-        let last_change = last_change.and_then(|time| time.parse().ok());
-        write(&self.client, &self.tracker, &key, plan, last_change).await
+        // When the Endpoints last changed is not told of their copies.
+        write(&self.client, &self.tracker, &key, plan, None).await
     }
 }
 
@@ -97,6 +95,7 @@ fn is_mirrored(endpoints: &Endpoints) -> bool {
     !skips && !elects
 }
 
+/// One slice for each set of ports. Mirrors `reconcileByPortMapping`.
 fn plan(endpoints: &Endpoints, slices: &[Arc<EndpointSlice>]) -> Plan {
     let name = endpoints.metadata.name.as_deref().unwrap_or_default();
     let mut labels: Labels = endpoints.metadata.labels.clone().unwrap_or_default();
@@ -114,20 +113,45 @@ fn plan(endpoints: &Endpoints, slices: &[Arc<EndpointSlice>]) -> Plan {
         group.endpoints.extend(endpoints_of(subset));
     }
     let mut plan = Plan::default();
-    for (ports, group) in groups {
-        let new = || {
-            let namespace = endpoints.metadata.namespace.clone();
-            let mut made = slice::empty(namespace, name, controller_ref(endpoints), labels.clone(), &group.ports);
-            made.metadata.annotations = annotations(endpoints);
-            made
-        };
-        let labels = |_: &EndpointSlice| labels.clone();
+    for (ports, group) in groups.into_iter().filter(|(_, group)| !group.endpoints.is_empty()) {
+        let namespace = endpoints.metadata.namespace.clone();
+        let mut wanted = slice::empty(namespace, name, controller_ref(endpoints), labels.clone(), &group.ports);
+        wanted.metadata.annotations = annotations(endpoints);
+        let mut distinct = by_identity(&group.endpoints);
+        distinct.truncate(ENDPOINTS_MAX);
+        wanted.endpoints = Some(distinct);
         let existing = existing.remove(&ports).unwrap_or_default();
-        plan.pack(&existing, group.endpoints, &Shape { max: ENDPOINTS_MAX, labels: &labels, new: &new });
+        match existing.split_first() {
+            None => plan.create.push(wanted),
+            Some((first, others)) => {
+                plan.delete.extend(others.iter().cloned());
+                if !says_the_same(first, &wanted) {
+                    wanted.metadata.generate_name = None;
+                    wanted.metadata.name.clone_from(&first.metadata.name);
+                    plan.update.push(wanted);
+                }
+            }
+        }
     }
     plan.delete.extend(existing.into_values().flatten());
     plan.recycle(|_| true);
     plan
+}
+
+/// Each endpoint once, as it is said last.
+fn by_identity(endpoints: &[Endpoint]) -> Vec<Endpoint> {
+    let distinct: BTreeMap<String, &Endpoint> =
+        endpoints.iter().map(|endpoint| (identity(endpoint), endpoint)).collect();
+    distinct.into_values().cloned().collect()
+}
+
+/// Whether a slice says what it shall say, in whatever order.
+fn says_the_same(there: &EndpointSlice, wanted: &EndpointSlice) -> bool {
+    let endpoints = |slice: &EndpointSlice| by_identity(slice.endpoints.as_deref().unwrap_or_default());
+    let annotations = |slice: &EndpointSlice| slice.metadata.annotations.clone().unwrap_or_default();
+    there.metadata.labels == wanted.metadata.labels
+        && annotations(there) == annotations(wanted)
+        && endpoints(there) == endpoints(wanted)
 }
 
 /// All but those that say something of the Endpoints object only.
@@ -184,5 +208,43 @@ impl Controller for Mirroring {
 
     fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
         Box::pin(async move { self.sync(key).await })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn endpoints(annotations: Value, subsets: Value) -> Endpoints {
+        let metadata =
+            json!({"name": "s", "namespace": "n", "uid": "u", "labels": {"a": "b"}, "annotations": annotations});
+        serde_json::from_value(json!({"metadata": metadata, "subsets": subsets})).unwrap()
+    }
+
+    #[test]
+    fn a_copy_is_written_when_it_says_something_else() {
+        let subset = |ips: &[&str]| {
+            let addresses: Vec<Value> = ips.iter().map(|ip| json!({"ip": ip})).collect();
+            json!([{"addresses": addresses, "ports": [{"port": 80, "protocol": "TCP"}]}])
+        };
+        let two = subset(&["10.0.0.1", "10.0.0.2"]);
+        let first = plan(&endpoints(json!({"x": "y", LAST_CHANGE: "2026-01-01T00:00:00Z"}), two.clone()), &[]);
+        let mut made = first.create[0].clone();
+        assert_eq!(made.metadata.annotations, Some(BTreeMap::from([("x".to_owned(), "y".to_owned())])));
+        made.metadata.name = Some("s-1".into());
+        made.endpoints.as_mut().unwrap().reverse();
+        let made = [Arc::new(made)];
+        for (annotations, subsets, writes) in [
+            (json!({"x": "y"}), two.clone(), (0, 0, 0)),
+            (json!({"x": "z"}), two, (0, 1, 0)),
+            (json!({"x": "y"}), subset(&["10.0.0.1"]), (0, 1, 0)),
+            (json!({"x": "y"}), subset(&[]), (0, 0, 1)),
+        ] {
+            let plan = plan(&endpoints(annotations.clone(), subsets.clone()), &made);
+            let found = (plan.create.len(), plan.update.len(), plan.delete.len());
+            assert_eq!(found, writes, "{annotations} {subsets}");
+            assert!(plan.update.iter().all(|slice| slice.metadata.name.as_deref() == Some("s-1")));
+        }
     }
 }

@@ -100,7 +100,7 @@ impl Plan {
 }
 
 /// What makes an endpoint the same one, whatever else about it changes: address, host name and Pod.
-fn identity(endpoint: &Endpoint) -> String {
+pub fn identity(endpoint: &Endpoint) -> String {
     let mut addresses = endpoint.addresses.clone();
     addresses.sort_unstable();
     let target = endpoint.target_ref.as_ref();
