@@ -1,6 +1,7 @@
 //! Exercise 7: the ReplicaSet controller on a cache that is behind. Mirrors `ControllerExpectations` of the real one, for
 //! creations: deletions need none as long as one chooses the same Pods again.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::controllers::pods::is_active;
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, PostParams};
 use crate::object::meta::controller_of;
-use crate::object::pod::{has_ended, phase_of};
+use crate::object::pod::{has_ended, is_ready, phase_of};
 use crate::object::{Kind, Pod};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -95,6 +96,9 @@ static PLAN: Plan = Plan {
         slip!("it takes the news that a Pod begins to go for an arrival", CountsGoings),
         slip!("it forgets all that it expects when one ReplicaSet has Pods to delete", WipedByFewer),
         slip!("it remembers what it expects of one ReplicaSet in the place of what it expects of all", KeepsOne),
+        slip!("which Pods it deletes depends on how they are: called again too soon, it deletes others too", UnreadyGo),
+        slip!("which Pods it deletes depends on how they are: called again too soon, it deletes others too", NewestGo),
+        slip!("which Pods it deletes depends on how they are: called again too soon, it deletes others too", OldestGo),
     ],
 };
 
@@ -128,6 +132,9 @@ enum Slip {
     CountsGoings,
     WipedByFewer,
     KeepsOne,
+    UnreadyGo,
+    NewestGo,
+    OldestGo,
 }
 
 /// How many Pods are expected, by the uid of their ReplicaSet.
@@ -205,7 +212,14 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
             || is(Slip::CountsGoing) && !has_ended(pod)
             || is(Slip::CountsSucceeded) && phase_of(pod.status.as_deref()) == "Succeeded"
     };
-    let mine: Vec<Arc<Pod>> = its.iter().filter(|pod| counts(pod)).cloned().collect();
+    let mut mine: Vec<Arc<Pod>> = its.iter().filter(|pod| counts(pod)).cloned().collect();
+    let version = |pod: &Arc<Pod>| pod.metadata.resource_version.as_ref().and_then(|one| one.parse::<u64>().ok());
+    match slip {
+        Some(Slip::UnreadyGo) => mine.sort_by_key(|pod| !is_ready(pod)),
+        Some(Slip::NewestGo) => mine.sort_by_key(version),
+        Some(Slip::OldestGo) => mine.sort_by_key(|pod| Reverse(version(pod))),
+        _ => {}
+    }
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1).max(0) as usize;
     if wanted == 0 && is(Slip::IgnoresNone) {
         return Ok(Action::await_change());
