@@ -140,6 +140,10 @@ static PLAN: Plan = Plan {
         ),
         slip!("a label pod-template-hash that its template has already stays in the place of the hash", CopiedHash),
         slip!("of two templates it compares some fields, and not all", SomeFields),
+        slip!("of several ReplicaSets with its template it takes one that is not empty before the oldest", Fullest),
+        slip!("if the name of its ReplicaSet is taken, it makes one of another name", OtherName),
+        slip!("of two templates it compares the spec only, and not the labels and annotations", SpecOnly),
+        slip!("it does not see that an annotation of the template has changed", IgnoresAnnotations),
     ],
 };
 
@@ -194,6 +198,10 @@ enum Slip {
     StopsAfterMaking,
     CopiedHash,
     SomeFields,
+    Fullest,
+    OtherName,
+    SpecOnly,
+    IgnoresAnnotations,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -237,6 +245,7 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
                 sets.delete(&name_for(&deployment), &DeleteParams::default()).await?;
                 return Ok(Action::requeue(Duration::from_millis(200)));
             }
+            Err(error) if error.is_already_exists() && is(Slip::OtherName) => make_beside(&deployment, &sets).await?,
             Err(error) if error.is_already_exists() && is(Slip::StopsIfTaken) => return Ok(Action::await_change()),
             Err(error) if error.is_already_exists() && is(Slip::ExistsIsFailure) => return Err(error),
             Err(error) if !error.is_already_exists() && !is(Slip::SwallowsErrors) => return Err(error),
@@ -295,6 +304,10 @@ fn find(deployment: &Deployment, mine: &[Arc<ReplicaSet>], slip: Option<Slip>) -
     match slip {
         Some(Slip::Newest) => mine.iter().max_by_key(age),
         Some(Slip::NotOldest) => of_today.max_by_key(age),
+        Some(Slip::Fullest) => {
+            let is_empty = |set: &Arc<ReplicaSet>| set.spec.as_ref().and_then(|spec| spec.replicas) == Some(0);
+            of_today.min_by_key(|set| (is_empty(set), age(set)))
+        }
         Some(Slip::ByName) => {
             let name = name_for(deployment);
             mine.iter().find(|set| set.metadata.name.as_ref() == Some(&name))
@@ -302,6 +315,20 @@ fn find(deployment: &Deployment, mine: &[Arc<ReplicaSet>], slip: Option<Slip>) -
         _ => of_today.min_by_key(age),
     }
     .cloned()
+}
+
+/// Makes the ReplicaSet of today under another name, if that which has its name is somebody else's.
+async fn make_beside(deployment: &Deployment, sets: &Api<ReplicaSet>) -> Result<(), Error> {
+    let name = name_for(deployment);
+    if is_mine(deployment, &sets.get(&name).await?, None) {
+        return Ok(());
+    }
+    let mut other = replica_set_for(deployment, None);
+    other.metadata.name = Some(format!("{name}1"));
+    match sets.create(&PostParams::default(), &other).await {
+        Err(error) if !error.is_already_exists() => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Whether it remembers that it has looked at the Deployment as it is now. It remembers that once its ReplicaSet is there.
@@ -370,6 +397,8 @@ fn is_of_today(deployment: &Deployment, set: &ReplicaSet, slip: Option<Slip>) ->
     templates.is_some_and(|(wanted, its)| match slip {
         Some(Slip::ImagesOnly) => images(wanted) == images(its),
         Some(Slip::SomeFields) => equal_ignoring_hash(&some_fields(wanted), &some_fields(its)),
+        Some(Slip::SpecOnly) => wanted.spec == its.spec,
+        Some(Slip::IgnoresAnnotations) => equal_ignoring_hash(&plain(wanted), &plain(its)),
         Some(Slip::ContainersOnly) => equal_ignoring_hash(&bare(wanted), &bare(its)),
         Some(Slip::LabelsWithin) => {
             let mut less = its.clone();
@@ -402,6 +431,13 @@ fn bare(template: &PodTemplateSpec) -> PodTemplateSpec {
     let containers = template.spec.iter().flat_map(|spec| spec.containers.clone()).collect();
     let spec = PodSpec { containers, ..PodSpec::default() };
     PodTemplateSpec { metadata: template.metadata.clone(), spec: Some(spec) }
+}
+
+/// A template without annotations.
+fn plain(template: &PodTemplateSpec) -> PodTemplateSpec {
+    let mut template = template.clone();
+    template.metadata.get_or_insert_default().annotations = None;
+    template
 }
 
 /// A template with what people change most often, and nothing else.
