@@ -112,6 +112,12 @@ static PLAN: Plan = Plan {
         slip!("a copy that has no data never gets any", EmptyStays),
         slip!("it takes a finalizer for its own whose name only begins like that", NearlyFinalizer),
         slip!("it makes a copy that is missing, only to delete it", CopiesToDelete),
+        slip!("it takes a copy that somebody has deleted meanwhile for changed", GoneIsChanged),
+        slip!("it takes a copy that could not be changed for changed", ConflictIsChanged),
+        slip!("a copy without data is not deleted", LeavesEmpty),
+        slip!("it looks for its finalizer at one end of the list only", LastFinalizer),
+        slip!("it looks for its finalizer at one end of the list only", FirstFinalizer),
+        slip!("it asks its cache, which may be behind, whether there is a copy to delete", CachedDeletion),
     ],
 };
 
@@ -158,6 +164,12 @@ enum Slip {
     EmptyStays,
     NearlyFinalizer,
     CopiesToDelete,
+    GoneIsChanged,
+    ConflictIsChanged,
+    LeavesEmpty,
+    LastFinalizer,
+    FirstFinalizer,
+    CachedDeletion,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -181,11 +193,7 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip
         is_asked && !(is(Slip::NotInPublic) && namespace == PUBLIC) || is(Slip::CopiesAll) && namespace == "default";
     let is_going = map.metadata.deletion_timestamp.is_some();
     let mut held: Vec<String> = if is(Slip::RemembersHold) { context.remembered() } else { Vec::new() };
-    let is_held = !is_going && held.contains(&name_of_copy(&map))
-        || map.metadata.finalizers.iter().flatten().any(|one| match slip {
-            Some(Slip::NearlyFinalizer) => one.starts_with(FINALIZER),
-            _ => one == FINALIZER,
-        });
+    let is_held = !is_going && held.contains(&name_of_copy(&map)) || has_finalizer(&map, slip);
     if is_going && (is_held || is(Slip::NeverLetsGo)) {
         if is(Slip::ReleasesFirst) {
             hold(&context, &map, false, slip).await?;
@@ -236,11 +244,24 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip
     Ok(Action::await_change())
 }
 
+/// Whether the finalizer is on the object's list.
+fn has_finalizer(map: &ConfigMap, slip: Option<Slip>) -> bool {
+    let list = map.metadata.finalizers.as_deref().unwrap_or_default();
+    match slip {
+        Some(Slip::FirstFinalizer) => list.first().is_some_and(|one| one == FINALIZER),
+        Some(Slip::LastFinalizer) => list.last().is_some_and(|one| one == FINALIZER),
+        Some(Slip::NearlyFinalizer) => list.iter().any(|one| one.starts_with(FINALIZER)),
+        _ => list.iter().any(|one| one == FINALIZER),
+    }
+}
+
 /// Puts the finalizer on the object's list, or takes it off.
 async fn hold(context: &Context, map: &ConfigMap, on: bool, slip: Option<Slip>) -> Result<(), Error> {
     let meta = &map.metadata;
     let mut list = meta.finalizers.clone().unwrap_or_default();
-    list.retain(|one| one != FINALIZER && (on || slip != Some(Slip::TakesAll)));
+    // Whoever does not see that it is on the list puts it there once more.
+    let stays = on && matches!(slip, Some(Slip::FirstFinalizer | Slip::LastFinalizer));
+    list.retain(|one| stays || one != FINALIZER && (on || slip != Some(Slip::TakesAll)));
     list.extend(on.then(|| FINALIZER.to_owned()));
     let says_none = slip == Some(Slip::FirstWithoutVersion) && on && list.len() == 1;
     let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), meta.namespace.as_deref().unwrap_or_default());
@@ -260,6 +281,11 @@ async fn delete_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> 
             return Ok(());
         }
     }
+    if slip == Some(Slip::LeavesEmpty) && map.data.is_none()
+        || slip == Some(Slip::CachedDeletion) && cached_copy(context, map).is_none()
+    {
+        return Ok(());
+    }
     match copies.delete(&name_of_copy(map), &DeleteParams::default()).await {
         Err(error) if error.is_not_found() && slip != Some(Slip::GoneIsFailure) => Ok(()),
         Err(_) if slip == Some(Slip::ReleasesAnyway) => Ok(()),
@@ -275,14 +301,8 @@ async fn delete_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> 
 async fn write_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> Result<(), Error> {
     let copies: Api<ConfigMap> = Api::namespaced(context.client.clone(), PUBLIC);
     let name = name_of_copy(map);
-    let is_it = |one: &&Arc<ConfigMap>| {
-        one.metadata.namespace.as_deref() == Some(PUBLIC) && one.metadata.name.as_ref() == Some(&name)
-    };
     let there = match slip {
-        Some(Slip::CachedCopy) => {
-            let cached = context.store::<ConfigMap>().state();
-            cached.iter().find(is_it).map(|one| (**one).clone())
-        }
+        Some(Slip::CachedCopy) => cached_copy(context, map),
         _ => copies.get_opt(&name).await?,
     };
     match there {
@@ -297,10 +317,21 @@ async fn write_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> R
         }
         Some(copy) if differs(&copy, map, slip) => {
             let copy = ConfigMap { data: map.data.clone(), ..copy };
-            unless(slip == Some(Slip::SwallowsChange), copies.replace(&name, &PostParams::default(), &copy).await)
+            match copies.replace(&name, &PostParams::default(), &copy).await {
+                Err(error) if error.is_not_found() && slip == Some(Slip::GoneIsChanged) => Ok(()),
+                Err(error) if error.is_conflict() && slip == Some(Slip::ConflictIsChanged) => Ok(()),
+                changed => unless(slip == Some(Slip::SwallowsChange), changed),
+            }
         }
         Some(_) => Ok(()),
     }
+}
+
+/// The copy as the cache shows it.
+fn cached_copy(context: &Context, map: &ConfigMap) -> Option<ConfigMap> {
+    let name = name_of_copy(map);
+    let mut cached = context.store::<ConfigMap>().state().into_iter().map(|one| (*one).clone());
+    cached.find(|one| one.metadata.namespace.as_deref() == Some(PUBLIC) && one.metadata.name.as_ref() == Some(&name))
 }
 
 /// Whether a copy has to be changed.
