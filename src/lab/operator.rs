@@ -131,6 +131,16 @@ static PLAN: Plan = Plan {
             "it remembers what status it has written, and does not see that somebody has changed it",
             RemembersStatus
         ),
+        slip!("it takes a label for kind whose name only ends like that", LikeKind),
+        slip!(
+            "it writes all annotations of the site as it knows them: what others write into them meanwhile is lost",
+            AllAnnotations
+        ),
+        slip!(
+            "it writes all annotations of the site as it knows them: what others write into them meanwhile is lost",
+            FreshAnnotations
+        ),
+        slip!("replicas that are missing count as 1", MissingIsOne),
     ],
 };
 
@@ -181,6 +191,10 @@ enum Slip {
     ByPlace,
     SendsList,
     RemembersStatus,
+    LikeKind,
+    AllAnnotations,
+    FreshAnnotations,
+    MissingIsOne,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -191,11 +205,10 @@ fn host(read: Read, slip: Option<Slip>) -> Host {
 async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
     let is = |one| slip == Some(one);
     let meta = &site.metadata;
-    let labelled = meta
-        .labels
-        .iter()
-        .flatten()
-        .any(|(key, value)| key == "kind" && (value == "Site" || is(Slip::LikeSite) && value.starts_with("Site")));
+    let labelled = meta.labels.iter().flatten().any(|(key, value)| {
+        let is_site = value == "Site" || is(Slip::LikeSite) && value.starts_with("Site");
+        is_site && (key == "kind" || is(Slip::LikeKind) && key.ends_with("kind"))
+    });
     let all = context.store::<Deployment>().state();
     let is_going = meta.deletion_timestamp.is_some()
         && match slip {
@@ -269,7 +282,13 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
     };
     if is_other {
         let sites: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
-        let patch = Patch::Merge(json!({"metadata": {"annotations": {PODS: pods}}}));
+        let mut annotations = match slip {
+            Some(Slip::AllAnnotations) => meta.annotations.clone().unwrap_or_default(),
+            Some(Slip::FreshAnnotations) => sites.get(name).await?.metadata.annotations.unwrap_or_default(),
+            _ => BTreeMap::new(),
+        };
+        annotations.insert(PODS.to_owned(), pods);
+        let patch = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
         sites.patch(name, &PatchParams::default(), &patch).await?;
     }
     Ok(Action::await_change())
@@ -353,7 +372,8 @@ fn is_its(site: &ConfigMap, one: &Deployment, slip: Option<Slip>) -> bool {
 /// How many replicas a site asks for, of which image; None if that cannot be read. There are so many that are known.
 fn asked(site: &ConfigMap, known: Option<i32>, slip: Option<Slip>) -> Option<(i32, String)> {
     let data = site.data.as_ref()?;
-    let text = data.get("replicas")?;
+    let one = "1".to_owned();
+    let text = data.get("replicas").or((slip == Some(Slip::MissingIsOne)).then_some(&one))?;
     let replicas = match slip {
         Some(Slip::Truncates) => text.parse().ok().map(|count: i64| count as i32),
         Some(Slip::Small) => text.parse().ok().map(|count: u16| i32::from(count)),
