@@ -133,6 +133,12 @@ static PLAN: Plan = Plan {
         slip!("it puts its own owner reference in the place of all that a slice has", OwnsAlone),
         slip!("a slice that is called another Service's does not get its label again", AnyName),
         slip!("that only the name of a port has changed is not seen", IgnoresName),
+        slip!("that only the conditions of an endpoint have changed is not seen", IgnoresConditions),
+        slip!("it takes the condition ContainersReady for Ready", ContainersReady),
+        slip!("the Pods are not in the order of their names", Unsorted),
+        slip!("the Pods are not in the order of their names", ByAddress),
+        slip!("an endpoint says nothing of how its Pod is", NoConditions),
+        slip!("a slice of another namespace is taken for that of the Service", AnyNamespace),
     ],
 };
 
@@ -213,6 +219,12 @@ enum Slip {
     OwnsAlone,
     AnyName,
     IgnoresName,
+    IgnoresConditions,
+    ContainersReady,
+    Unsorted,
+    ByAddress,
+    NoConditions,
+    AnyNamespace,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -251,9 +263,14 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
     };
     let mut pods = context.store::<Pod>().state();
     pods.retain(selects);
-    pods.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
-    if is(Slip::ByNumber) {
-        pods.sort_by_key(|pod| pod.metadata.name.as_deref().map(str::len));
+    let address = |pod: &Arc<Pod>| pod.status.as_ref().and_then(|status| status.pod_ip.clone());
+    match slip {
+        Some(Slip::Unsorted) => {}
+        Some(Slip::ByAddress) => pods.sort_by_key(address),
+        Some(Slip::ByNumber) => {
+            pods.sort_by_key(|pod| pod.metadata.name.as_ref().map(|name| (name.len(), name.clone())))
+        }
+        _ => pods.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name)),
     }
     if is(Slip::FourPods) {
         pods.truncate(4);
@@ -293,7 +310,7 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
             }
             _ => there.name == service.metadata.name,
         };
-        is_found && there.namespace == service.metadata.namespace
+        is_found && (there.namespace == service.metadata.namespace || is(Slip::AnyNamespace))
     };
     let there = context.store::<EndpointSlice>().state().into_iter().find(is_its);
     if there.as_ref().is_some_and(|there| !is_marked(there, &service, slip)) {
@@ -389,6 +406,10 @@ fn says(slice: &EndpointSlice, endpoints: &[Endpoint], ports: &[EndpointPort], s
     };
     let same_endpoints = match slip {
         Some(Slip::EmptyDiffers) => slice.endpoints.as_deref() == Some(endpoints),
+        Some(Slip::IgnoresConditions) => {
+            let addresses = |endpoint: &Endpoint| endpoint.addresses.clone();
+            slice.endpoints.iter().flatten().map(addresses).eq(endpoints.iter().map(addresses))
+        }
         _ => slice.endpoints.as_deref().unwrap_or_default() == endpoints,
     };
     same_ports && same_endpoints
@@ -405,6 +426,9 @@ fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     let serving = match slip {
         Some(Slip::AllConditions) => !conditions.is_empty() && conditions.iter().all(|one| one.status == "True"),
+        Some(Slip::ContainersReady) => {
+            conditions.iter().any(|one| one.type_ == "ContainersReady" && one.status == "True")
+        }
         _ => is_ready(pod),
     };
     let terminating = pod.metadata.deletion_timestamp.is_some();
@@ -416,7 +440,8 @@ fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
     let conditions = EndpointConditions { ready: Some(ready), serving: Some(serving), terminating: Some(terminating) };
     let all = pod.status.iter().flat_map(|status| status.pod_ips.iter().flatten());
     let addresses = if is(Slip::AllAddresses) { all.map(|one| one.ip.clone()).collect() } else { vec![address] };
-    Some(Endpoint { addresses, conditions: Some(conditions), ..Endpoint::default() })
+    let conditions = Some(conditions).filter(|_| !is(Slip::NoConditions));
+    Some(Endpoint { addresses, conditions, ..Endpoint::default() })
 }
 
 fn port(declared: &ServicePort, slip: Option<Slip>) -> EndpointPort {
