@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::reconcile::guest::Duty;
 use super::reconcile::{Plan, scenario, slip};
@@ -118,6 +118,13 @@ static PLAN: Plan = Plan {
         slip!("it looks for its finalizer at one end of the list only", LastFinalizer),
         slip!("it looks for its finalizer at one end of the list only", FirstFinalizer),
         slip!("it asks its cache, which may be behind, whether there is a copy to delete", CachedDeletion),
+        slip!(
+            "it takes off what is at the place where its cache shows its finalizer; that may be another's by now",
+            ByPlace
+        ),
+        slip!("it takes the first finalizer off, whoever it is of", TakesFirst),
+        slip!("it merges the new data into those of the copy, and what is gone stays there", MergesData),
+        slip!("the copy is deleted and made anew; meanwhile there is none", MakesAnew),
     ],
 };
 
@@ -170,6 +177,10 @@ enum Slip {
     LastFinalizer,
     FirstFinalizer,
     CachedDeletion,
+    ByPlace,
+    TakesFirst,
+    MergesData,
+    MakesAnew,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -269,8 +280,18 @@ async fn hold(context: &Context, map: &ConfigMap, on: bool, slip: Option<Slip>) 
     let fresh = if on && slip == Some(Slip::FreshVersion) { Some(maps.get(name).await?.metadata) } else { None };
     let meta = fresh.as_ref().unwrap_or(meta);
     let version = meta.resource_version.as_ref().filter(|_| slip != Some(Slip::IgnoresVersion) && !says_none);
-    let patch = Patch::Merge(json!({"metadata": {"finalizers": list, "resourceVersion": version}}));
+    let patch = match slip {
+        Some(Slip::ByPlace | Slip::TakesFirst) if !on => take_off(map, slip),
+        _ => Patch::Merge(json!({"metadata": {"finalizers": list, "resourceVersion": version}})),
+    };
     maps.patch(name, &PatchParams::default(), &patch).await.map(drop)
+}
+
+/// Takes a finalizer off by its place.
+fn take_off(map: &ConfigMap, slip: Option<Slip>) -> Patch<Value> {
+    let known = map.metadata.finalizers.iter().flatten().position(|one| one == FINALIZER).unwrap_or(0);
+    let place = if slip == Some(Slip::TakesFirst) { 0 } else { known };
+    Patch::Json(json!([{"op": "remove", "path": format!("/metadata/finalizers/{place}")}]))
 }
 
 async fn delete_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> Result<(), Error> {
@@ -306,14 +327,17 @@ async fn write_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> R
         _ => copies.get_opt(&name).await?,
     };
     match there {
-        None => {
-            let labels = map.metadata.labels.clone().filter(|_| slip == Some(Slip::CopiesLabels));
-            let metadata = ObjectMeta { name: Some(name), labels, ..ObjectMeta::default() };
-            let copy = ConfigMap { metadata, data: map.data.clone(), ..ConfigMap::default() };
-            match copies.create(&PostParams::default(), &copy).await {
-                Err(error) if error.is_already_exists() && slip == Some(Slip::ExistsIsDone) => Ok(()),
-                made => unless(slip == Some(Slip::SwallowsCreation), made),
-            }
+        None => match copies.create(&PostParams::default(), &copy_of(map, slip)).await {
+            Err(error) if error.is_already_exists() && slip == Some(Slip::ExistsIsDone) => Ok(()),
+            made => unless(slip == Some(Slip::SwallowsCreation), made),
+        },
+        Some(copy) if differs(&copy, map, slip) && slip == Some(Slip::MergesData) => {
+            let patch = Patch::Merge(json!({"data": map.data}));
+            copies.patch(&name, &PatchParams::default(), &patch).await.map(drop)
+        }
+        Some(copy) if differs(&copy, map, slip) && slip == Some(Slip::MakesAnew) => {
+            copies.delete(&name, &DeleteParams::default()).await?;
+            copies.create(&PostParams::default(), &copy_of(map, slip)).await.map(drop)
         }
         Some(copy) if differs(&copy, map, slip) => {
             let copy = ConfigMap { data: map.data.clone(), ..copy };
@@ -325,6 +349,13 @@ async fn write_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> R
         }
         Some(_) => Ok(()),
     }
+}
+
+/// The copy as it is made.
+fn copy_of(map: &ConfigMap, slip: Option<Slip>) -> ConfigMap {
+    let labels = map.metadata.labels.clone().filter(|_| slip == Some(Slip::CopiesLabels));
+    let metadata = ObjectMeta { name: Some(name_of_copy(map)), labels, ..ObjectMeta::default() };
+    ConfigMap { metadata, data: map.data.clone(), ..ConfigMap::default() }
 }
 
 /// The copy as the cache shows it.
