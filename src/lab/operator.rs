@@ -141,6 +141,10 @@ static PLAN: Plan = Plan {
             FreshAnnotations
         ),
         slip!("replicas that are missing count as 1", MissingIsOne),
+        slip!("it writes the whole site as it knows it: what others wrote meanwhile is lost", WholeSite),
+        slip!("it writes the whole site as it knows it: what others wrote meanwhile is lost", FreshSite),
+        slip!("it puts its own annotation in the place of all that a site has", OnlyAnnotation),
+        slip!("the status counts the Pods that are ready", CountsReady),
     ],
 };
 
@@ -195,6 +199,10 @@ enum Slip {
     AllAnnotations,
     FreshAnnotations,
     MissingIsOne,
+    WholeSite,
+    FreshSite,
+    OnlyAnnotation,
+    CountsReady,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -268,6 +276,7 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
     let pods = match slip {
         Some(Slip::StatusAsked) => replicas,
         Some(Slip::Unavailable) => status.unavailable_replicas.unwrap_or(0),
+        Some(Slip::CountsReady) => status.ready_replicas.unwrap_or(0),
         Some(Slip::CountsLabel) => {
             let pods: Api<Pod> = Api::namespaced(context.client.clone(), namespace);
             pods.list(&ListParams::default().labels(&format!("app={name}"))).await?.items.len() as i32
@@ -282,16 +291,34 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
     };
     if is_other {
         let sites: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
-        let mut annotations = match slip {
-            Some(Slip::AllAnnotations) => meta.annotations.clone().unwrap_or_default(),
-            Some(Slip::FreshAnnotations) => sites.get(name).await?.metadata.annotations.unwrap_or_default(),
-            _ => BTreeMap::new(),
-        };
-        annotations.insert(PODS.to_owned(), pods);
-        let patch = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
-        sites.patch(name, &PatchParams::default(), &patch).await?;
+        write_status(&sites, &site, pods, slip).await?;
     }
     Ok(Action::await_change())
+}
+
+/// Writes how many Pods there are into the site.
+async fn write_status(sites: &Api<ConfigMap>, site: &ConfigMap, pods: String, slip: Option<Slip>) -> Result<(), Error> {
+    let name = site.metadata.name.as_deref().unwrap_or_default();
+    let mut known = match slip {
+        Some(Slip::FreshAnnotations | Slip::FreshSite) => sites.get(name).await?,
+        _ => site.clone(),
+    };
+    let own: BTreeMap<String, String> = [(PODS.to_owned(), pods)].into();
+    let mut all = known.metadata.annotations.take().unwrap_or_default();
+    all.extend(own.clone());
+    let patch = match slip {
+        Some(Slip::WholeSite | Slip::FreshSite) => {
+            known.metadata.annotations = Some(all);
+            known.metadata.resource_version = None;
+            return sites.replace(name, &PostParams::default(), &known).await.map(drop);
+        }
+        Some(Slip::AllAnnotations | Slip::FreshAnnotations) => Patch::Merge(json!({"metadata": {"annotations": all}})),
+        Some(Slip::OnlyAnnotation) => {
+            Patch::Json(json!([{"op": "add", "path": "/metadata/annotations", "value": own}]))
+        }
+        _ => Patch::Merge(json!({"metadata": {"annotations": own}})),
+    };
+    sites.patch(name, &PatchParams::default(), &patch).await.map(drop)
 }
 
 /// Whether it remembers another status of the site than this. From now on it remembers this.
