@@ -144,6 +144,7 @@ static PLAN: Plan = Plan {
         slip!("if the name of its ReplicaSet is taken, it makes one of another name", OtherName),
         slip!("of two templates it compares the spec only, and not the labels and annotations", SpecOnly),
         slip!("it does not see that an annotation of the template has changed", IgnoresAnnotations),
+        slip!("it deletes the other ReplicaSets", DeletesOthers),
     ],
 };
 
@@ -202,6 +203,7 @@ enum Slip {
     OtherName,
     SpecOnly,
     IgnoresAnnotations,
+    DeletesOthers,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -264,6 +266,10 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
     for set in &mine {
         let is_of_today = is_of_today(set);
         if is_of_today && is(Slip::NoFollow) || !is_of_today && is(Slip::OthersStay) {
+            continue;
+        }
+        if !is_of_today && is(Slip::DeletesOthers) {
+            sets.delete(set.metadata.name.as_deref().unwrap_or_default(), &DeleteParams::default()).await?;
             continue;
         }
         if !is_of_today && is(Slip::OthersStayForNone) && wanted == 0 {

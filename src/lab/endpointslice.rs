@@ -3,6 +3,7 @@
 //!
 //! Left out: more than a hundred endpoints, ports by name, `publishNotReadyAddresses`, zones and hints.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Service, ServicePort};
@@ -139,6 +140,7 @@ static PLAN: Plan = Plan {
         slip!("the Pods are not in the order of their names", ByAddress),
         slip!("an endpoint says nothing of how its Pod is", NoConditions),
         slip!("a slice of another namespace is taken for that of the Service", AnyNamespace),
+        slip!("a Pod that has other labels besides those of the selector gets no endpoint", NoOtherLabels),
     ],
 };
 
@@ -225,6 +227,7 @@ enum Slip {
     ByAddress,
     NoConditions,
     AnyNamespace,
+    NoOtherLabels,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -257,6 +260,7 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
         let chosen = match slip {
             Some(Slip::AnyLabel) => selector.iter().any(has),
             Some(Slip::TwoLabels) => selector.iter().take(2).all(has),
+            Some(Slip::NoOtherLabels) => selector.iter().all(has) && labels.map(BTreeMap::len) == Some(selector.len()),
             _ => selector.iter().all(has),
         };
         chosen && (pod.metadata.namespace == service.metadata.namespace || is(Slip::AllNamespaces))
