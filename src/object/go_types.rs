@@ -73,7 +73,8 @@ pub fn field(outermost: &str, name: &str, json: &str) -> Option<&'static Field> 
     find(fields_in(outermost, name)?, json)
 }
 
-fn fields_in(outermost: &str, name: &str) -> Option<&'static [Field]> {
+/// The fields of the struct `name`, as they are somewhere in an `outermost`.
+pub fn fields_in(outermost: &str, name: &str) -> Option<&'static [Field]> {
     fields(&format!("{outermost}.{name}")).or_else(|| fields(name))
 }
 

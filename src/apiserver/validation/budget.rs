@@ -1,9 +1,9 @@
 //! PodDisruptionBudgets. Mirrors `ValidatePodDisruptionBudgetSpec` and its like of `pkg/apis/policy/validation`.
 
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
-use serde_json::json;
 
-use super::field::{Literal, Path, Problems};
+use super::field::{Path, Problems};
+use super::internal::Internal;
 use super::metadata::label_selector;
 use super::workload::{int_or_percent, not_more_than_all};
 
@@ -15,7 +15,11 @@ pub fn budget(problems: &mut Problems, budget: &PodDisruptionBudget) {
     let default = PodDisruptionBudgetSpec::default();
     let spec = budget.spec.as_ref().unwrap_or(&default);
     if spec.min_available.is_some() && spec.max_unavailable.is_some() {
-        problems.invalid(&SPEC, Literal(&shown(spec)), "minAvailable and maxUnavailable cannot be both set");
+        problems.invalid(
+            &SPEC,
+            Internal("PodDisruptionBudgetSpec", spec),
+            "minAvailable and maxUnavailable cannot be both set",
+        );
     }
     let amounts = [("minAvailable", &spec.min_available), ("maxUnavailable", &spec.max_unavailable)];
     for (field, amount) in amounts {
@@ -35,19 +39,6 @@ pub fn budget(problems: &mut Problems, budget: &PodDisruptionBudget) {
     }
 }
 
-/// Go prints fields as they stand in the struct.
-fn shown(spec: &PodDisruptionBudgetSpec) -> String {
-    let [min, selector, max, policy] = [
-        json!(spec.min_available),
-        json!(spec.selector),
-        json!(spec.max_unavailable),
-        json!(spec.unhealthy_pod_eviction_policy),
-    ];
-    format!(
-        r#"{{"MinAvailable":{min},"Selector":{selector},"MaxUnavailable":{max},"UnhealthyPodEvictionPolicy":{policy}}}"#
-    )
-}
-
 /// The counts of a PodDisruptionBudget. Mirrors `ValidatePodDisruptionBudgetStatusUpdate`.
 pub fn budget_status(problems: &mut Problems, budget: &PodDisruptionBudget) {
     let status = budget.status.clone().unwrap_or_default();
@@ -63,6 +54,8 @@ pub fn budget_status(problems: &mut Problems, budget: &PodDisruptionBudget) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

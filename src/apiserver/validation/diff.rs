@@ -1,63 +1,21 @@
 //! What differs between two specs, line by line: the tail of the error about a change that is not allowed.
 //!
 //! Mirrors `diff.Diff` of `k8s.io/apimachinery/pkg/util/diff`: both as JSON with Go's field names, one space a level,
-//! as a unified diff. Left out: fields that neither has; Kubernetes lists these as null, so its line numbers are
-//! greater.
+//! as a unified diff.
 
 use serde::Serialize;
-use serde_json::Value;
+
+use super::internal::Internal;
 
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
 /// Beyond this many pairs of lines the changed middle is shown whole, not matched line by line.
 const PAIRS_MAX: usize = 1 << 20;
 
-/// The unified diff from one object, or part of one, to another.
-pub fn of_objects<T: Serialize>(old: &T, new: &T) -> String {
-    let lines = |spec: &T| {
-        let mut lines = Vec::new();
-        let value = serde_json::to_value(spec).unwrap_or_default();
-        print(&value, 0, "", "", &mut lines);
-        lines
-    };
-    let (old, new) = (lines(old), lines(new));
-    let edits = edits(&old, &new);
-    hunks(&edits)
-}
-
-/// Prints a value over several lines. `before` is its key, `after` the comma behind it.
-fn print(value: &Value, depth: usize, before: &str, after: &str, lines: &mut Vec<String>) {
-    let space = " ".repeat(depth);
-    let comma = |i: usize, len: usize| if i + 1 < len { "," } else { "" };
-    match value {
-        Value::Object(map) if !map.is_empty() => {
-            lines.push(format!("{space}{before}{{"));
-            for (i, (key, value)) in map.iter().enumerate() {
-                print(value, depth + 1, &format!("\"{}\": ", go_name(key)), comma(i, map.len()), lines);
-            }
-            lines.push(format!("{space}}}{after}"));
-        }
-        Value::Array(list) if !list.is_empty() => {
-            lines.push(format!("{space}{before}["));
-            for (i, value) in list.iter().enumerate() {
-                print(value, depth + 1, "", comma(i, list.len()), lines);
-            }
-            lines.push(format!("{space}]{after}"));
-        }
-        value => lines.push(format!("{space}{before}{value}{after}")),
-    }
-}
-
-/// The name that a field has in Go.
-fn go_name(key: &str) -> String {
-    for start in ["dns", "tcp", "http", "ip", "pid", "ipc"] {
-        let rest = key.strip_prefix(start);
-        if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_uppercase())) {
-            return format!("{}{rest}", start.to_ascii_uppercase());
-        }
-    }
-    let mut chars = key.chars();
-    chars.next().map_or(String::new(), |first| first.to_ascii_uppercase().to_string() + chars.as_str())
+/// The unified diff from one struct of a Go type to another.
+pub fn of_structs<T: Serialize>(go_type: &str, old: &T, new: &T) -> String {
+    let (old, new) = (Internal(go_type, old).lines(), Internal(go_type, new).lines());
+    hunks(&edits(&old, &new))
 }
 
 /// One line of a diff: ` ` kept, `-` only in the old, `+` only in the new.
@@ -147,9 +105,17 @@ mod tests {
             dns_policy: Some("Default".into()),
             ..PodSpec::default()
         };
-        let text = of_objects(&spec("Always"), &spec("Never"));
-        assert!(text.starts_with("@@ -1,5 +1,5 @@\n {\n"), "{text}");
-        assert!(text.contains("\n- \"RestartPolicy\": \"Always\"\n+ \"RestartPolicy\": \"Never\"\n"), "{text}");
-        assert!(text.contains("\n  \"DNSPolicy\": \"Default\",\n"), "{text}");
+        let text = of_structs("PodSpec", &spec("Always"), &spec("Never"));
+        let want = "@@ -3,7 +3,7 @@
+  \"InitContainers\": null,
+  \"Containers\": [],
+  \"EphemeralContainers\": null,
+- \"RestartPolicy\": \"Always\",
++ \"RestartPolicy\": \"Never\",
+  \"TerminationGracePeriodSeconds\": null,
+  \"ActiveDeadlineSeconds\": null,
+  \"DNSPolicy\": \"Default\",
+";
+        assert_eq!(text, want);
     }
 }

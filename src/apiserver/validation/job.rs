@@ -3,8 +3,7 @@
 //! Left out: the checks of a Job's status.
 
 use k8s_openapi::api::batch::v1::{
-    CronJob, CronJobSpec, Job, JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule, SuccessPolicy,
-    SuccessPolicyRule,
+    CronJob, CronJobSpec, Job, JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule, SuccessPolicyRule,
 };
 use k8s_openapi::api::core::v1::{Affinity, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -16,6 +15,7 @@ use crate::object::selector::names::check_label_key;
 use crate::object::zone;
 
 use super::field::{Json, Literal, Path, Problems};
+use super::internal::Internal;
 use super::metadata;
 use super::names::{check_dns_label, prefixed_path};
 use super::workload::{not_selected, selector_text, template_body};
@@ -145,7 +145,7 @@ fn indexed(problems: &mut Problems, at: &Path, spec: &JobSpec) {
 fn success_policy(problems: &mut Problems, at: &Path, spec: &JobSpec) {
     let Some(policy) = &spec.success_policy else { return };
     if spec.completion_mode.as_deref() != Some("Indexed") {
-        return problems.invalid(at, Literal(&go_success_policy(policy)), NOT_INDEXED);
+        return problems.invalid(at, Internal("SuccessPolicy", policy), NOT_INDEXED);
     }
     let rules = at.child("rules");
     if policy.rules.is_empty() {
@@ -154,16 +154,6 @@ fn success_policy(problems: &mut Problems, at: &Path, spec: &JobSpec) {
     for (i, rule) in policy.rules.iter().enumerate() {
         success_rule(problems, &rules.index(i), rule, spec.completions.unwrap_or(0));
     }
-}
-
-/// Go prints fields as they stand in the struct.
-fn go_success_policy(policy: &SuccessPolicy) -> String {
-    let rule = |rule: &SuccessPolicyRule| {
-        let (indexes, count) = (json!(rule.succeeded_indexes), json!(rule.succeeded_count));
-        format!("{{\"SucceededIndexes\":{indexes},\"SucceededCount\":{count}}}")
-    };
-    let rules: Vec<String> = policy.rules.iter().map(rule).collect();
-    format!("{{\"Rules\":[{}]}}", rules.join(","))
 }
 
 fn success_rule(problems: &mut Problems, at: &Path, rule: &SuccessPolicyRule, completions: i32) {
@@ -416,8 +406,8 @@ fn cron_job_spec(problems: &mut Problems, spec: &CronJobSpec) {
     let (path, job) = (path.child("spec"), spec.job_template.spec.clone().unwrap_or_default());
     job_spec(problems, &path, &job);
     if let Some(selector) = &job.selector {
-        let shown = selector_text(selector);
-        problems.invalid(&path.child("selector"), Literal(&shown), "`selector` will be auto-generated");
+        let shown = Internal("LabelSelector", selector);
+        problems.invalid(&path.child("selector"), shown, "`selector` will be auto-generated");
     }
     if job.manual_selector == Some(true) {
         problems.not_supported(&path.child("manualSelector"), Literal("true"), &["nil", "false"]);

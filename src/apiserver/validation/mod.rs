@@ -9,6 +9,7 @@
 //! - [`metadata`]: every object's metadata; labels and selectors.
 //! - [`pod`], [`container`], [`mod@env`], [`handler`], [`security`], [`dns`], [`volume`], [`scheduling`]: Pods and templates;
 //!   [`pod_update`], [`diff`]: what may change.
+//! - [`internal`]: how Go prints what the sentences show.
 //! - [`storage`]: volumes, claims, classes, attachments, drivers.
 //! - [`workload`], [`sets`], [`job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`],
 //!   [`resource_quota`], [`limit_range`], [`budget`], [`autoscaling`], [`admission_policy`],
@@ -36,6 +37,7 @@ pub mod env;
 pub mod field;
 pub mod handler;
 pub mod ingress;
+pub mod internal;
 mod job;
 pub mod limit_range;
 pub mod metadata;

@@ -1,12 +1,12 @@
 //! Nodes. Mirrors `ValidateNode` and `ValidateNodeUpdate` of `pkg/apis/core/validation`.
 
 use k8s_openapi::api::core::v1::{Node, NodeSpec};
-use serde_json::json;
 
 use crate::object::selector::names::{check_label_key, check_label_value};
 
 use super::container::quantity_of;
-use super::field::{Literal, Path, Problems};
+use super::field::{Path, Problems};
+use super::internal::Internal;
 use super::scheduling::TAINT_EFFECTS;
 
 const SPEC: Path = Path::new("spec");
@@ -82,14 +82,7 @@ fn taints(problems: &mut Problems, spec: &NodeSpec) {
         }
         problems.one_of(&path.child("effect"), Some(&taint.effect), TAINT_EFFECTS);
         if taints[..i].iter().any(|other| other.key == taint.key && other.effect == taint.effect) {
-            let shown = format!(
-                "{{\"Key\":{},\"Value\":{},\"Effect\":{},\"TimeAdded\":{}}}",
-                json!(taint.key),
-                json!(value),
-                json!(taint.effect),
-                json!(taint.time_added)
-            );
-            problems.duplicate(&path, Literal(&shown));
+            problems.duplicate(&path, Internal("Taint", taint));
         }
     }
 }

@@ -5,10 +5,9 @@ use k8s_openapi::api::core::v1::{
     Toleration,
 };
 
-use serde_json::json;
-
 use super::diff;
 use super::field::{Json, Literal, Path, Problems, Shown};
+use super::internal::Internal;
 use super::names::check_ip;
 use super::pod::{Owner, SPEC, pod_spec};
 use crate::object::Pod;
@@ -51,7 +50,7 @@ pub fn pod(problems: &mut Problems, new: &Pod, old: &Pod) {
     }
     let allowed = with_what_may_change(spec, before);
     if allowed != *before {
-        problems.forbidden(&SPEC, &format!("{MAY_CHANGE}\n{}", diff::of_objects(before, &allowed)));
+        problems.forbidden(&SPEC, &format!("{MAY_CHANGE}\n{}", diff::of_structs("PodSpec", before, &allowed)));
     }
 }
 
@@ -120,16 +119,12 @@ fn only_fewer_nodes(problems: &mut Problems, spec: &PodSpec, before: &PodSpec) {
     let path = path.child("nodeSelectorTerms");
     if !old.is_empty() && new.len() != old.len() {
         const WHY: &str = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-        return problems.invalid(
-            &path,
-            Literal(&format!("[{}]", new.iter().map(shown_term).collect::<Vec<_>>().join(","))),
-            WHY,
-        );
+        return problems.invalid(&path, Internal("[]NodeSelectorTerm", new), WHY);
     }
     for (i, (new, old)) in new.iter().zip(old).enumerate() {
         if !has_only_more(new, old) {
             const WHY: &str = "only additions are allowed (no mutations or deletions)";
-            problems.invalid(&path.index(i), Literal(&shown_term(new)), WHY);
+            problems.invalid(&path.index(i), Internal("NodeSelectorTerm", new), WHY);
         }
     }
 }
@@ -145,20 +140,6 @@ fn has_only_more(new: &NodeSelectorTerm, old: &NodeSelectorTerm) -> bool {
         return expressions.is_empty() && fields.is_empty();
     }
     expressions.starts_with(&old_expressions) && fields.starts_with(&old_fields)
-}
-
-/// A term as Go prints it: its own names, and what is missing as null.
-fn shown_term(term: &NodeSelectorTerm) -> String {
-    let requirement = |it: &NodeSelectorRequirement| {
-        let (key, operator, values) = (json!(it.key), json!(it.operator), json!(it.values));
-        format!("{{\"Key\":{key},\"Operator\":{operator},\"Values\":{values}}}")
-    };
-    let list = |list: &Option<Vec<NodeSelectorRequirement>>| {
-        let shown = |list: &Vec<_>| format!("[{}]", list.iter().map(requirement).collect::<Vec<_>>().join(","));
-        list.as_ref().map_or("null".to_owned(), shown)
-    };
-    let (expressions, fields) = (list(&term.match_expressions), list(&term.match_fields));
-    format!("{{\"MatchExpressions\":{expressions},\"MatchFields\":{fields}}}")
 }
 
 fn deadline(problems: &mut Problems, new: Option<i64>, old: Option<i64>) {

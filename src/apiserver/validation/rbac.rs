@@ -4,7 +4,8 @@ use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef, Subject};
 
 use crate::object::selector::names::check_subdomain;
 
-use super::field::{Literal, Path, Problems};
+use super::field::{Json, Path, Problems};
+use super::internal::Internal;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -19,14 +20,14 @@ pub fn rules(problems: &mut Problems, rules: &[PolicyRule], namespaced: bool) {
         }
         if len(&rule.non_resource_urls) > 0 {
             let path = path.child("nonResourceURLs");
-            let shown = serde_json::json!(rule.non_resource_urls).to_string();
+            let shown = || Json(&rule.non_resource_urls);
             if namespaced {
                 const WHY: &str = "namespaced rules cannot apply to non-resource URLs";
-                problems.invalid(&path, Literal(&shown), WHY);
+                problems.invalid(&path, shown(), WHY);
             }
             if len(&rule.api_groups) + len(&rule.resources) + len(&rule.resource_names) > 0 {
                 const WHY: &str = "rules cannot apply to both regular resources and non-resource URLs";
-                problems.invalid(&path, Literal(&shown), WHY);
+                problems.invalid(&path, shown(), WHY);
             }
             continue;
         }
@@ -62,10 +63,7 @@ pub fn binding(problems: &mut Problems, role: &RoleRef, subjects: &[Subject], na
 /// A binding's role stays what it was: whoever may change who is bound must not be able to bind more.
 pub fn binding_update(problems: &mut Problems, new: &RoleRef, old: &RoleRef) {
     if new != old {
-        let shown = serde_json::json!({
-            "APIGroup": new.api_group.as_deref().unwrap_or_default(), "Kind": new.kind, "Name": new.name,
-        });
-        problems.invalid(&Path::new("roleRef"), Literal(&shown.to_string()), "cannot change roleRef");
+        problems.invalid(&Path::new("roleRef"), Internal("RoleRef", new), "cannot change roleRef");
     }
 }
 

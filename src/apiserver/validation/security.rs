@@ -3,13 +3,11 @@
 //!
 //! Left out: the options of Windows.
 
-use k8s_openapi::api::core::v1::{
-    AppArmorProfile, Capabilities, PodSpec, SELinuxOptions, SeccompProfile, SecurityContext, Sysctl,
-};
-use serde_json::{Value, json};
+use k8s_openapi::api::core::v1::{AppArmorProfile, PodSpec, SeccompProfile, SecurityContext, Sysctl};
 
 use super::container::descending_path;
 use super::field::{Literal, Path, Problems};
+use super::internal::Internal;
 
 const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
 /// The longest name of a profile of AppArmor.
@@ -38,11 +36,11 @@ pub fn of_container(problems: &mut Problems, path: &Path, context: &SecurityCont
         let added = context.capabilities.iter().flat_map(|capabilities| capabilities.add.iter().flatten());
         if context.privileged == Some(true) {
             const WHY: &str = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
-            problems.invalid(path, Literal(&shown(context)), WHY);
+            problems.invalid(path, Internal("SecurityContext", context), WHY);
         }
         if { added }.any(|capability| capability == "CAP_SYS_ADMIN") {
             const WHY: &str = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN";
-            problems.invalid(path, Literal(&shown(context)), WHY);
+            problems.invalid(path, Internal("SecurityContext", context), WHY);
         }
     }
     if let Some(profile) = &context.app_armor_profile {
@@ -132,9 +130,9 @@ fn seccomp(problems: &mut Problems, path: &Path, profile: &SeccompProfile) {
     match (&profile.localhost_profile, profile.type_ == "Localhost") {
         (None, true) => problems.required(&at, "must be set when seccomp type is Localhost"),
         (Some(file), true) => descending_path(problems, &at, file),
-        (Some(file), false) => {
-            let shown = format!("{{\"Type\":{},\"LocalhostProfile\":{}}}", json!(profile.type_), json!(file));
-            problems.invalid(&at, Literal(&shown), "can only be set when seccomp type is Localhost");
+        (Some(_), false) => {
+            let shown = Internal("SeccompProfile", profile);
+            problems.invalid(&at, shown, "can only be set when seccomp type is Localhost");
         }
         (None, false) => {}
     }
@@ -162,48 +160,4 @@ fn app_armor(problems: &mut Problems, path: &Path, profile: &AppArmorProfile) {
         ("", _) => problems.required(&path.child("type"), "type is required when appArmorProfile is set"),
         (type_, _) => problems.not_supported(&path.child("type"), type_, PROFILE_TYPES),
     }
-}
-
-/// The whole context as Go prints it: its own names, and what is missing as null.
-fn shown(context: &SecurityContext) -> String {
-    let capabilities = |it: &Capabilities| json_of(&[("Add", json!(it.add)), ("Drop", json!(it.drop))]);
-    let text = |text: &Option<String>| json!(text.as_deref().unwrap_or_default());
-    let options = |it: &SELinuxOptions| {
-        json_of(&[
-            ("User", text(&it.user)),
-            ("Role", text(&it.role)),
-            ("Type", text(&it.type_)),
-            ("Level", text(&it.level)),
-        ])
-    };
-    let profile =
-        |type_: &str, file: &Option<String>| json_of(&[("Type", json!(type_)), ("LocalhostProfile", json!(file))]);
-    let or_null = |shown: Option<String>| shown.unwrap_or_else(|| "null".to_owned());
-    let fields = [
-        ("Capabilities", or_null(context.capabilities.as_ref().map(capabilities))),
-        ("Privileged", json!(context.privileged).to_string()),
-        ("SELinuxOptions", or_null(context.se_linux_options.as_ref().map(options))),
-        ("WindowsOptions", "null".to_owned()),
-        ("RunAsUser", json!(context.run_as_user).to_string()),
-        ("RunAsGroup", json!(context.run_as_group).to_string()),
-        ("RunAsNonRoot", json!(context.run_as_non_root).to_string()),
-        ("ReadOnlyRootFilesystem", json!(context.read_only_root_filesystem).to_string()),
-        ("AllowPrivilegeEscalation", json!(context.allow_privilege_escalation).to_string()),
-        ("ProcMount", json!(context.proc_mount).to_string()),
-        (
-            "SeccompProfile",
-            or_null(context.seccomp_profile.as_ref().map(|it| profile(&it.type_, &it.localhost_profile))),
-        ),
-        (
-            "AppArmorProfile",
-            or_null(context.app_armor_profile.as_ref().map(|it| profile(&it.type_, &it.localhost_profile))),
-        ),
-    ];
-    let fields: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
-    format!("{{{}}}", fields.join(","))
-}
-
-fn json_of(fields: &[(&str, Value)]) -> String {
-    let fields: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
-    format!("{{{}}}", fields.join(","))
 }

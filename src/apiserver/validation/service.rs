@@ -11,8 +11,9 @@ use crate::object::selector::names::{check_label_key, check_subdomain};
 
 use super::container::PROTOCOLS;
 use super::endpoints;
-use super::field::{Json, Literal, Path, Problems};
+use super::field::{Json, Path, Problems};
 use super::handler::port_or_name;
+use super::internal::Internal;
 use super::metadata;
 use super::names::{check_dns_label, check_ip, check_port};
 
@@ -212,12 +213,8 @@ fn ports_differ(problems: &mut Problems, ports: &[ServicePort]) {
     for (i, port) in ports.iter().enumerate() {
         let protocol = port.protocol.as_deref().unwrap_or_default();
         if !taken.insert((protocol, port.port)) {
-            let shown = format!(
-                "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
-                json!(protocol),
-                port.port
-            );
-            problems.duplicate(&list.index(i), Literal(&shown));
+            let same = json!({"protocol": protocol, "port": port.port});
+            problems.duplicate(&list.index(i), Internal("ServicePort", &same));
         }
     }
 }

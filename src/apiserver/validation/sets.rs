@@ -1,18 +1,16 @@
 //! DaemonSets, StatefulSets and the ControllerRevisions that both keep. Mirrors `pkg/apis/apps/validation`.
 
 use k8s_openapi::api::apps::v1::{
-    ControllerRevision, DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, RollingUpdateStatefulSetStrategy,
-    StatefulSet, StatefulSetSpec,
+    ControllerRevision, DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, StatefulSet, StatefulSetSpec,
 };
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use serde_json::json;
-
 use crate::object::selector::Selector;
 
-use super::field::{Literal, Path, Problems};
+use super::field::{Path, Problems};
+use super::internal::Internal;
 use super::metadata;
 use super::names::check_dns_label;
 use super::workload::{
@@ -30,7 +28,7 @@ pub fn daemon_set(problems: &mut Problems, set: &DaemonSet) {
     metadata::label_selector(problems, &path, &spec.selector);
     selected_template(problems, &spec.selector, missing, &spec.template);
     if !missing && is_empty(&spec.selector) {
-        problems.invalid(&path, Literal(&selector_text(&spec.selector)), "empty selector is invalid for daemonset");
+        problems.invalid(&path, Internal("LabelSelector", &spec.selector), "empty selector is invalid for daemonset");
     }
     pod_template(problems, &SPEC.child("template"), &spec.template, "DaemonSet");
     problems.not_negative(&SPEC.child("minReadySeconds"), spec.min_ready_seconds.unwrap_or(0));
@@ -83,16 +81,8 @@ fn daemon_set_strategy(problems: &mut Problems, path: &Path, strategy: &DaemonSe
             int_or_percent(problems, &rolling.child("maxUnavailable"), unavailable);
             int_or_percent(problems, &rolling.child("maxSurge"), surge);
         }
-        (other, update) => {
-            let update = update.as_ref().map(|update| {
-                let zero = IntOrString::Int(0);
-                let of = |value: &Option<IntOrString>| json!(value.as_ref().unwrap_or(&zero));
-                let (unavailable, surge) = (of(&update.max_unavailable), of(&update.max_surge));
-                format!("{{\"MaxUnavailable\":{unavailable},\"MaxSurge\":{surge}}}")
-            });
-            let update = update.unwrap_or("null".to_owned());
-            let shown = format!("{{\"Type\":{},\"RollingUpdate\":{update}}}", json!(other));
-            problems.not_supported(path, Literal(&shown), &["RollingUpdate", "OnDelete"]);
+        _ => {
+            problems.not_supported(path, Internal("DaemonSetUpdateStrategy", strategy), &["RollingUpdate", "OnDelete"])
         }
     }
 }
@@ -140,8 +130,8 @@ fn stateful_set(problems: &mut Problems, set: &StatefulSet) {
     } else {
         metadata::label_selector(problems, &path, &spec.selector);
         if is_empty(&spec.selector) {
-            let shown = selector_text(&spec.selector);
-            problems.invalid(&path, Literal(&shown), "empty selector is invalid for statefulset");
+            let shown = Internal("LabelSelector", &spec.selector);
+            problems.invalid(&path, shown, "empty selector is invalid for statefulset");
         }
     }
     selected_template(problems, &spec.selector, missing, &spec.template);
@@ -159,8 +149,8 @@ fn stateful_set_strategy(problems: &mut Problems, spec: &StatefulSetSpec) {
     match (strategy.type_.as_deref().unwrap_or_default(), &strategy.rolling_update) {
         ("", _) => problems.required(&path, ""),
         ("OnDelete", Some(update)) => {
-            let shown = go_rolling_update(Some(update));
-            problems.invalid(&rolling, Literal(&shown), "only allowed for updateStrategy 'RollingUpdate'");
+            let shown = Internal("RollingUpdateStatefulSetStrategy", update);
+            problems.invalid(&rolling, shown, "only allowed for updateStrategy 'RollingUpdate'");
         }
         ("RollingUpdate", Some(update)) => {
             problems.not_negative(&rolling.child("partition"), update.partition.unwrap_or(0));
@@ -172,20 +162,11 @@ fn stateful_set_strategy(problems: &mut Problems, spec: &StatefulSetSpec) {
             }
         }
         ("OnDelete" | "RollingUpdate", None) => {}
-        (other, update) => {
-            let shown =
-                format!("{{\"Type\":{},\"RollingUpdate\":{}}}", json!(other), go_rolling_update(update.as_ref()));
-            problems.invalid(&path, Literal(&shown), "must be 'RollingUpdate' or 'OnDelete'");
+        _ => {
+            let shown = Internal("StatefulSetUpdateStrategy", &strategy);
+            problems.invalid(&path, shown, "must be 'RollingUpdate' or 'OnDelete'");
         }
     }
-}
-
-/// Go prints fields as they stand in the struct.
-fn go_rolling_update(update: Option<&RollingUpdateStatefulSetStrategy>) -> String {
-    update.map_or("null".to_owned(), |update| {
-        let (partition, unavailable) = (update.partition.unwrap_or(0), json!(update.max_unavailable));
-        format!("{{\"Partition\":{partition},\"MaxUnavailable\":{unavailable}}}")
-    })
 }
 
 /// What may not change in a StatefulSet: nearly all. Mirrors `ValidateStatefulSetUpdate`.

@@ -61,7 +61,8 @@ pub fn volume_update(problems: &mut Problems, new: &PersistentVolume, old: &Pers
     let (Some(spec), Some(before)) = (&new.spec, &old.spec) else { return };
     if source_of(spec) != source_of(before) {
         const WHY: &str = "spec.persistentvolumesource is immutable after creation";
-        let why = format!("{WHY}\n{}", diff::of_objects(&source_of(before), &source_of(spec)));
+        let why =
+            format!("{WHY}\n{}", diff::of_structs("PersistentVolumeSource", &source_of(before), &source_of(spec)));
         problems.forbidden(&SPEC.child("persistentvolumesource"), &why);
     }
     let shown = |mode: &Option<String>| Json(mode).shown();
@@ -157,7 +158,7 @@ pub fn claim_update(problems: &mut Problems, new: &PersistentVolumeClaim, old: &
     if allowed != *before {
         const WHY: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName \
             for bound claims";
-        let why = format!("{WHY}\n{}", diff::of_objects(before, spec));
+        let why = format!("{WHY}\n{}", diff::of_structs("PersistentVolumeClaimSpec", before, spec));
         problems.forbidden(&SPEC, &why);
     }
     let capacity = old.status.as_ref().and_then(|status| status.capacity.as_ref()?.get("storage")).map(Amount::of);

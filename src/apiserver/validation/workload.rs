@@ -9,11 +9,11 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use serde_json::json;
 
 use crate::object::selector::{Labels, Selector};
 
-use super::field::{Json, Literal, Path, Problems};
+use super::field::{Json, Path, Problems, Shown};
+use super::internal::Internal;
 use super::{metadata, pod};
 
 const SPEC: Path = Path::new("spec");
@@ -111,10 +111,10 @@ fn selector_and_template(problems: &mut Problems, selector: &LabelSelector, temp
     }
     metadata::label_selector(problems, &path, selector);
     if !missing && is_empty(selector) {
-        problems.invalid(&path, Literal(&selector_text(selector)), "empty selector is invalid for deployment");
+        problems.invalid(&path, Internal("LabelSelector", selector), "empty selector is invalid for deployment");
     }
     let Ok(parsed) = Selector::of(selector) else {
-        problems.invalid(&path, Literal(&selector_text(selector)), "invalid label selector");
+        problems.invalid(&path, Internal("LabelSelector", selector), "invalid label selector");
         return;
     };
     let path = SPEC.child("template");
@@ -183,16 +183,9 @@ pub(super) fn is_empty(selector: &LabelSelector) -> bool {
         && selector.match_expressions.as_ref().is_none_or(|expressions| expressions.is_empty())
 }
 
-/// A selector with its fields in the order that Go prints them.
+/// A selector as Go prints it.
 pub(super) fn selector_text(selector: &LabelSelector) -> String {
-    let mut parts = Vec::new();
-    if let Some(labels) = selector.match_labels.as_ref().filter(|labels| !labels.is_empty()) {
-        parts.push(format!("\"matchLabels\":{}", json!(labels)));
-    }
-    if let Some(expressions) = selector.match_expressions.as_ref().filter(|expressions| !expressions.is_empty()) {
-        parts.push(format!("\"matchExpressions\":{}", json!(expressions)));
-    }
-    format!("{{{}}}", parts.join(","))
+    Internal("LabelSelector", selector).shown()
 }
 
 /// Mirrors `ValidateDeploymentStrategy`.
@@ -216,11 +209,7 @@ fn deployment_strategy(problems: &mut Problems, path: &Path, strategy: &Deployme
             }
             not_more_than_all(problems, &unavailable_path, unavailable);
         }
-        (other, update) => {
-            // Go prints fields as they stand in the struct.
-            let shown = format!("{{\"Type\":{},\"RollingUpdate\":{}}}", json!(other), json!(update));
-            problems.not_supported(path, Literal(&shown), &["Recreate", "RollingUpdate"]);
-        }
+        _ => problems.not_supported(path, Internal("DeploymentStrategy", strategy), &["Recreate", "RollingUpdate"]),
     }
 }
 
