@@ -331,6 +331,38 @@ fn says(cluster: &Cluster, parts: &[&str]) {
     }
 }
 
+/// A Pod that is on no node yet finds its file wherever it comes to run.
+#[test]
+fn a_file_may_be_there_before_its_pod() {
+    let text = "\
+title: t
+nodes: 2
+files:
+  pod.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: app}
+    spec: {containers: [{name: c, image: 'nginx:1.27', readinessProbe: {exec: {command: [cat, /ready]}, periodSeconds: 1}}]}
+timeline:
+  - kubectl apply -f pod.yaml
+  - file on app /ready
+  - kubectl wait --for=condition=Ready pod/app --timeout=5s
+  - kubectl get events -o jsonpath='events {.items[*].reason}.'
+  - file on nobody /ready
+";
+    let scenario = Scenario::parse("file", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut cluster = bugs::cluster(&scenario);
+    while !cluster.is_quiet() && cluster.step().is_some() {}
+    says(
+        &cluster,
+        &[
+            "pod/app condition met",
+            "events Scheduled Pulling Pulled Created Started Starting",
+            "default/nobody runs nowhere",
+        ],
+    );
+}
+
 /// A Pod that writes more than its node's disk holds makes it short: the node says so, and the kubelet ends the one that has
 /// written the most beyond what it asked for. That frees the disk. One that writes more than it may goes by itself.
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::client::Informer;
 use crate::controllers::manager::account_of;
 use crate::controllers::{ControllerManager, apiextensions};
+use crate::engine::ActorId;
 use crate::engine::control::Hold;
 use crate::node::kubelet::Kubelet;
 use crate::node::kubelet::shutdown::GracePeriods;
@@ -144,12 +145,27 @@ impl Cluster {
     }
 
     fn set_file(&mut self, pod: &Key, path: &str, present: bool) -> Result<String, String> {
-        let runtime = self.runtime_of(pod).ok_or_else(|| self.runs_nowhere(pod))?;
+        let (runtimes, when) = match self.runtime_of(pod) {
+            Some(runtime) => (vec![runtime], ""),
+            None if self.no_pod(pod).is_empty() => (self.runtimes(), ", once it runs"),
+            None => return Err(self.runs_nowhere(pod)),
+        };
         let entry = (pod.to_string(), path.to_owned());
-        self.with_runtime(runtime, |runtime| {
-            runtime.with(|state| if present { state.files.insert(entry) } else { state.files.remove(&entry) })
-        });
-        Ok(format!("{path} in {pod} is {}", if present { "there" } else { "gone" }))
+        for runtime in runtimes {
+            self.with_runtime(runtime, |runtime| {
+                runtime.with(|state| match present {
+                    true => state.files.insert(entry.clone()),
+                    false => state.files.remove(&entry),
+                })
+            });
+        }
+        Ok(format!("{path} in {pod} is {}{when}", if present { "there" } else { "gone" }))
+    }
+
+    /// The container runtimes of all nodes.
+    fn runtimes(&self) -> Vec<ActorId> {
+        let named = self.engine.actors().filter(|(_, actor)| actor.name().starts_with("containerd/"));
+        named.map(|(id, _)| id).collect()
     }
 
     fn set_answer(&mut self, pod: &Key, status: u16) -> Result<String, String> {
