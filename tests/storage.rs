@@ -385,6 +385,23 @@ fn a_static_volume_is_chosen_with_the_node_that_reaches_it() {
     assert_eq!((&pod["spec"]["nodeName"], &pod["status"]["phase"]), (&json!("node-2"), &json!("Running")));
 }
 
+/// What the scheduler has decided the binder does not decide otherwise: a volume that the chosen node cannot reach stays
+/// free, and a new one is made.
+#[test]
+fn a_free_volume_elsewhere_is_not_taken_for_a_claim_with_a_node() {
+    let mut world = World::new(with_csi());
+    world.create(class("zonal", "disk.csi.kubestep.dev", "WaitForFirstConsumer"));
+    let terms =
+        json!([{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["node-2"]}]}]);
+    let affinity = json!({"required": {"nodeSelectorTerms": terms}});
+    world.create(volume("on-2", "1Gi", json!({"storageClassName": "zonal", "nodeAffinity": affinity})));
+    world.create(claim("data", "1Gi", json!({"storageClassName": "zonal"})));
+    world.create(user_of("db", "data", json!({"nodeSelector": {"kubernetes.io/hostname": "node-1"}})));
+    world.run(30);
+    assert_eq!(world.phase(Kind::PersistentVolume, "on-2"), "Available");
+    assert_eq!(world.phase(Kind::Pod, "db"), "Running");
+}
+
 #[test]
 fn pods_that_cannot_have_their_volume_say_why() {
     const NOT_HELPFUL: &str =
@@ -517,10 +534,14 @@ fn a_dead_node_loses_its_volume_after_six_minutes() {
     let events = world.events("new");
     let multi = |line: &String| line.contains("Volume is already exclusively attached to one node and can't be");
     assert!(events.iter().any(multi), "{events:?}");
+    world.run(130);
+    let waits = "Warning FailedMount Unable to attach or mount volumes: unmounted volumes=[data], unattached \
+                 volumes=[data], failed to process volumes=[]: context deadline exceeded";
+    assert!(world.events("new").contains(&waits.to_owned()), "{:?}", world.events("new"));
     let on = |world: &World| -> Vec<Value> {
         world.list(Kind::VolumeAttachment).iter().map(|a| a["spec"]["nodeName"].clone()).collect()
     };
-    world.run(330);
+    world.run(200);
     assert_eq!(on(&world), ["node-1"]);
     world.run(60);
     assert_eq!(on(&world), ["node-2"]);

@@ -37,14 +37,14 @@ impl Binder {
 
     /// Any volume will do that suits.
     async fn find_volume(&self, claim: Arc<PersistentVolumeClaim>) -> Result<(), Error> {
-        let waits = self.waits_for_consumer(&claim);
-        if let Some(volume) = self.best_volume(&claim, waits) {
+        let delayed = self.is_delayed(&claim);
+        if let Some(volume) = self.best_volume(&claim, delayed) {
             return self.bind(volume, claim).await;
         }
         if self.assign_default_class(&claim).await? {
             return Ok(());
         }
-        if waits {
+        if delayed && annotation(&*claim, SELECTED_NODE).is_empty() {
             self.tell_why_it_waits(&claim);
         } else if !class_of(&claim).is_empty() {
             return self.provision(claim).await;
@@ -55,11 +55,11 @@ impl Binder {
         self.set_claim_status(claim, "Pending", None).await.map(|_| ())
     }
 
-    /// Whether the claim's volume is chosen by where its first Pod goes, which is not known yet.
-    fn waits_for_consumer(&self, claim: &PersistentVolumeClaim) -> bool {
+    /// Whether the claim's volume is chosen by where its first Pod goes. Then the scheduler alone takes volumes that are
+    /// free: it knows which of them the Pod's node reaches.
+    fn is_delayed(&self, claim: &PersistentVolumeClaim) -> bool {
         let class = self.classes.get(&Key::new("", class_of(claim)));
         class.is_some_and(|class| class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer"))
-            && annotation(claim, SELECTED_NODE).is_empty()
     }
 
     fn best_volume(&self, claim: &PersistentVolumeClaim, only_promised: bool) -> Option<Arc<PersistentVolume>> {

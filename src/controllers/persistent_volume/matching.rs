@@ -72,20 +72,19 @@ pub fn best(
 }
 
 /// Why a claim cannot have the volume that it names; None if it can. Mirrors `checkVolumeSatisfyClaim`.
-pub fn why_not(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Option<&'static str> {
+pub fn why_not(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Option<String> {
     if volume.metadata.deletion_timestamp.is_some() {
-        return Some("the volume is marked for deletion");
+        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        return Some(format!("the volume is marked for deletion {name:?}"));
     }
-    if capacity(volume) < requested(claim) {
-        return Some("requested PV is too small");
-    }
-    if class_of_volume(volume) != class_of(claim) {
-        return Some("storageClassName does not match");
-    }
-    if mode_of_volume(volume) != mode_of(claim) {
-        return Some("incompatible volumeMode");
-    }
-    (!modes_cover(volume, claim)).then_some("incompatible accessMode")
+    let why = match () {
+        () if capacity(volume) < requested(claim) => "requested PV is too small",
+        () if class_of_volume(volume) != class_of(claim) => "storageClassName does not match",
+        () if mode_of_volume(volume) != mode_of(claim) => "incompatible volumeMode",
+        () if !modes_cover(volume, claim) => "incompatible accessMode",
+        () => return None,
+    };
+    Some(why.to_owned())
 }
 
 #[cfg(test)]
@@ -156,7 +155,10 @@ mod tests {
             (json!({"volumeMode": "Block"}), Some("incompatible volumeMode")),
             (json!({"accessModes": ["ReadWriteMany"]}), Some("incompatible accessMode")),
         ] {
-            assert_eq!(why_not(&volume("a", json!({})), &claim(spec.clone())), why, "{spec}");
+            assert_eq!(why_not(&volume("a", json!({})), &claim(spec.clone())).as_deref(), why, "{spec}");
         }
+        let mut going = PersistentVolume::clone(&volume("a", json!({})));
+        going.metadata.deletion_timestamp = Some(crate::object::time::Instant::default().time());
+        assert_eq!(why_not(&going, &claim(json!({}))).as_deref(), Some("the volume is marked for deletion \"a\""));
     }
 }

@@ -14,7 +14,7 @@ use k8s_openapi::api::storage::v1::StorageClass;
 
 use crate::object::selector::nodes::any_term_matches;
 use crate::object::selector::selects;
-use crate::object::volume::{NO_PROVISIONER, class_of, fits, is_bound, is_promised_to, volume_name};
+use crate::object::volume::{NO_PROVISIONER, class_of, fits, is_bound, is_promised_to, requested, volume_name};
 use crate::object::{Key, Object};
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Reason, Rejection, Verdict};
@@ -104,6 +104,8 @@ impl<'a> Wanted<'a> {
                 (false, _) => return Err(IMMEDIATE.to_owned()),
             }
         }
+        // Small claims have the first choice, so that none takes a volume that a larger one needs.
+        wanted.waiting.sort_by_key(|(_, claim)| requested(claim));
         Ok(wanted)
     }
 
@@ -280,6 +282,25 @@ mod tests {
                 assert_eq!(filter_reasons(&VolumeBinding, pod("p", POD), &world, name), expected, "{claim} on {name}");
             }
         }
+    }
+
+    #[test]
+    fn small_claims_choose_first() {
+        let mut world = world(claim("static", "4Gi"));
+        set(&mut world, Kind::PersistentVolumeClaim, "small", claim("static", "1Gi"));
+        let spec =
+            json!({"storageClassName": "static", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "9Gi"}});
+        let large = json!({"spec": spec, "status": {"phase": "Available"}});
+        set(&mut world, Kind::PersistentVolume, "large", large);
+        let both = POD.replace("[{", "[{name: w, persistentVolumeClaim: {claimName: data}}, {").replacen(
+            "claimName: data}}]",
+            "claimName: small}}]",
+            1,
+        );
+        let place = world.node_named("a").expect("there").clone();
+        let plan = plan(&info(pod("p", &both)), &place, &world.storage);
+        let promise = |claim: &str, volume: &str| (Key::new("default", claim), volume.to_owned());
+        assert_eq!(plan.promise, [promise("small", "pv"), promise("data", "large")]);
     }
 
     #[test]

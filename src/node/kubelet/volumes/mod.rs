@@ -206,7 +206,7 @@ impl Shared {
         match (result, retry) {
             (Err(error), Some(Some(pause))) => {
                 let message = match error {
-                    NotReady::Unprocessed(why) => unmounted(&[&volume.name], &[&volume.name], &why),
+                    NotReady::Unprocessed(why) => unmounted(&[&volume.name], &[], &[&volume.name], &why),
                     NotReady::Failed(message) => message,
                     NotReady::Waits => return,
                 };
@@ -219,10 +219,15 @@ impl Shared {
     }
 
     fn tell_unmounted(&self, uid: &str, pod: &Pod) {
-        let mounted = self.with_volumes(uid, |volumes| volumes.slots.clone()).unwrap_or_default();
-        let missing = volumes_of(pod).iter().zip(mounted).filter(|(_, slot)| !slot.mounted);
-        let names: Vec<&str> = missing.map(|(volume, _)| volume.name.as_str()).collect();
-        let message = unmounted(&names, &[], "context deadline exceeded");
+        let slots = self.with_volumes(uid, |volumes| volumes.slots.clone()).unwrap_or_default();
+        let named = |is: &dyn Fn(&Slot) -> bool| -> Vec<&str> {
+            let mut names: Vec<&str> =
+                volumes_of(pod).iter().zip(&slots).filter(|(_, slot)| is(slot)).map(|(v, _)| v.name.as_str()).collect();
+            names.sort_unstable();
+            names
+        };
+        let (missing, detached) = (named(&|slot| !slot.mounted), named(&|slot| self.waits_for_attachment(slot)));
+        let message = unmounted(&missing, &detached, &[], "context deadline exceeded");
         self.recorder.event(pod, EventType::Warning, "FailedMount", message);
     }
 
@@ -383,11 +388,11 @@ impl Shared {
 }
 
 /// What the sync of a pod says whose volumes are not all there.
-fn unmounted(missing: &[&str], unprocessed: &[&str], why: &str) -> String {
-    let (missing, unprocessed) = (missing.join(" "), unprocessed.join(" "));
+fn unmounted(missing: &[&str], detached: &[&str], unprocessed: &[&str], why: &str) -> String {
+    let [missing, detached, unprocessed] = [missing, detached, unprocessed].map(|names| names.join(" "));
     format!(
-        "Unable to attach or mount volumes: unmounted volumes=[{missing}], unattached volumes=[], failed to process \
-         volumes=[{unprocessed}]: {why}"
+        "Unable to attach or mount volumes: unmounted volumes=[{missing}], unattached volumes=[{detached}], failed to \
+         process volumes=[{unprocessed}]: {why}"
     )
 }
 
