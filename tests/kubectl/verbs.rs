@@ -326,7 +326,7 @@ fn pages_are_laid_out_as_kubectl_lays_them_out() {
         ]),
         ("kubectl describe ns pages", &["Status:       Active\n\nNo resource quota.\n\nNo LimitRange resource.\n"]),
         ("kubectl describe cm", &["Data\n====\nca.crt:\n----\n", "\n\nBinaryData\n====\n\nEvents:  <none>\n"]),
-        ("kubectl describe sa default", &["Image pull secrets:  <none>\nMountable secrets:   <none>\nTokens:              <none>"]),
+        ("kubectl describe sa default", &["Image pull secrets:  <none>\nEvents:              <none>"]),
         ("kubectl describe lease node-1 -n kube-node-lease", &["Spec:\n  Holder Identity:         node-1\n"]),
         ("kubectl rollout history deploy web --revision=1", &["deployment.apps/web with revision #1\nPod Template:\n  Labels:\tapp=web\n\tpod-template-hash="]),
         ("kubectl get all", &["\n\nNAME          TYPE        CLUSTER-IP", "\n\nNAME                  READY   UP-TO-DATE   AVAILABLE   AGE\ndeployment.apps/web   2/2"]),

@@ -64,7 +64,8 @@ async fn related(kind: Kind, object: &Value, with_events: bool, cx: &Kubectl) ->
     let namespace = text(object, "metadata.namespace");
     let mut related = Related::default();
     if kind == Kind::Node {
-        related.lease = cx.get_once(Kind::Lease, "kube-node-lease", text(object, "metadata.name")).await.ok();
+        let lease = cx.get_once(Kind::Lease, "kube-node-lease", text(object, "metadata.name")).await;
+        related.lease = Some(lease.map_err(|fault| fault.message()));
         let name = text(object, "metadata.name");
         let field_selector = format!("spec.nodeName={name},status.phase!=Failed,status.phase!=Succeeded");
         let options = Options { field_selector, limit: 500, ..Options::default() };
@@ -72,10 +73,6 @@ async fn related(kind: Kind, object: &Value, with_events: bool, cx: &Kubectl) ->
     }
     if kind == Kind::PersistentVolumeClaim {
         related.pods = cx.list(Kind::Pod, namespace, Options::default()).await?.items;
-    }
-    if kind == Kind::ServiceAccount {
-        let options = Options { limit: 500, ..Options::default() };
-        related.tokens = cx.list(Kind::Secret, namespace, options).await?.items;
     }
     if kind == Kind::Service {
         let label_selector = format!("kubernetes.io/service-name={}", text(object, "metadata.name"));

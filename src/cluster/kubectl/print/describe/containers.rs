@@ -35,8 +35,7 @@ pub(super) fn describe(
         if let Some(status) = status {
             describe_status(page, status);
         }
-        amounts(page, "Limits", spec, "resources.limits");
-        amounts(page, "Requests", spec, "resources.requests");
+        resources(page, spec, "    ");
         probes(page, spec);
         environment(page, spec, pod.as_ref());
         mounts(page, spec);
@@ -52,10 +51,19 @@ fn basic(page: &mut Page, spec: &Value, status: Option<&Value>) {
         page.field("    Image ID", text(status, "imageID"));
     }
     for (title, field) in [("Port", "containerPort"), ("Host Port", "hostPort")] {
-        let show = |port: &Value| format!("{}/{}", int(port, field), protocol(port));
+        let show = |port: &Value| {
+            let shown = format!("{}/{}", int(port, field), protocol(port));
+            if text(port, "name").is_empty() { shown } else { format!("{shown} ({})", text(port, "name")) }
+        };
         let ports: Vec<String> = list(spec, "ports").iter().map(show).collect();
         let plural = if ports.len() > 1 { "s" } else { "" };
         page.field(&format!("    {title}{plural}"), or_none(&ports.join(", ")));
+    }
+    let profile = at(spec, "securityContext.seccompProfile");
+    for (title, field) in [("    SeccompProfile", "type"), ("      LocalhostProfile", "localhostProfile")] {
+        if !text(profile, field).is_empty() {
+            page.field(title, text(profile, field));
+        }
     }
 }
 
@@ -112,12 +120,15 @@ fn describe_state(page: &mut Page, title: &str, state: &Value) {
     }
 }
 
-fn amounts(page: &mut Page, title: &str, spec: &Value, path: &str) {
-    let amounts: Vec<String> =
-        map(spec, path).map(|(name, amount)| format!("      {name}:\t{}", plain(amount))).collect();
-    if !amounts.is_empty() {
-        page.line(format!("    {title}:"));
-        amounts.iter().for_each(|line| page.line(line));
+/// The limits and requests of a container, or of a Pod as a whole. Mirrors `describeResources`.
+pub(super) fn resources(page: &mut Page, spec: &Value, indent: &str) {
+    for (title, path) in [("Limits", "resources.limits"), ("Requests", "resources.requests")] {
+        let amounts: Vec<String> =
+            map(spec, path).map(|(name, amount)| format!("{indent}  {name}:\t{}", plain(amount))).collect();
+        if !amounts.is_empty() {
+            page.line(format!("{indent}{title}:"));
+            amounts.iter().for_each(|line| page.line(line));
+        }
     }
 }
 
@@ -155,7 +166,7 @@ fn probe_text(probe: &Value) -> String {
         return format!("tcp-socket {} {attributes}", target(tcp));
     }
     if !grpc.is_null() {
-        return format!("grpc <pid>:{} {} {attributes}", int(grpc, "port"), text(grpc, "service"));
+        return format!("grpc <pod>:{} {} {attributes}", int(grpc, "port"), text(grpc, "service"));
     }
     format!("unknown {attributes}")
 }
@@ -228,18 +239,27 @@ fn resource_value(selector: &Value, spec: &Value) -> String {
 
 fn mounts(page: &mut Page, spec: &Value) {
     let mut mounts: Vec<&Value> = list(spec, "volumeMounts").iter().collect();
-    if mounts.is_empty() {
-        return page.field("    Mounts", "<none>");
-    }
     mounts.sort_by_key(|mount| text(mount, "mountPath"));
-    page.line("    Mounts:");
-    for mount in mounts {
+    match mounts.as_slice() {
+        [] => page.field("    Mounts", "<none>"),
+        _ => page.line("    Mounts:"),
+    }
+    for mount in &mounts {
         let mut flags = vec![if flag(mount, "readOnly") { "ro".to_owned() } else { "rw".to_owned() }];
         if !text(mount, "subPath").is_empty() {
             flags.push(format!("path=\"{}\"", text(mount, "subPath")));
         }
         let (path, name) = (text(mount, "mountPath"), text(mount, "name"));
         page.line(format!("      {path} from {name} ({})", flags.join(",")));
+    }
+    let mut devices: Vec<&Value> = list(spec, "volumeDevices").iter().collect();
+    devices.sort_by_key(|device| text(device, "devicePath"));
+    if !devices.is_empty() {
+        // What it says behind `Devices:` is about the mounts. kubectl is like that.
+        page.line(format!("    Devices:{}", if mounts.is_empty() { "\t<none>" } else { "" }));
+    }
+    for device in devices {
+        page.line(format!("      {} from {}", text(device, "devicePath"), text(device, "name")));
     }
 }
 
@@ -248,6 +268,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_container_is_told_with_what_is_rare_about_it() {
+        let spec = json!([{
+            "name": "app", "image": "nginx", "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+            "ports": [{"name": "http", "containerPort": 80, "protocol": "TCP"}, {"containerPort": 81, "protocol": "UDP"}],
+            "volumeDevices": [{"name": "raw", "devicePath": "/dev/xvdb"}],
+            "livenessProbe": {"grpc": {"port": 9, "service": ""}},
+        }]);
+        let mut page = Page { text: String::new(), now: jiff::Timestamp::UNIX_EPOCH };
+        describe(&mut page, "Containers", spec.as_array().unwrap(), &[], "", None);
+        let want = "Containers:\n  app:\n    Image:\tnginx\n    Ports:\t80/TCP (http), 81/UDP\n    Host Ports:\t0/TCP (http), \
+                    0/UDP\n    SeccompProfile:\tRuntimeDefault\n    Liveness:\tgrpc <pod>:9  delay=0s timeout=0s period=0s \
+                    #success=0 #failure=0\n    Environment:\t<none>\n    Mounts:\t<none>\n    Devices:\t<none>\n      \
+                    /dev/xvdb from raw\n";
+        assert_eq!(page.text, want);
+    }
 
     #[test]
     fn variables_are_told_as_far_as_a_client_knows_them() {

@@ -38,16 +38,14 @@ pub struct Related {
     pub pods: Vec<Value>,
     /// A Service's EndpointSlices.
     pub slices: Vec<Value>,
-    /// The token Secrets of a namespace.
-    pub tokens: Vec<Value>,
     /// A Namespace's ResourceQuotas.
     pub quotas: Vec<Value>,
     /// A Namespace's LimitRanges.
     pub limit_ranges: Vec<Value>,
     /// The endpoints behind each `service:port` that an Ingress names, in brackets, or why they are not known.
     pub backends: std::collections::BTreeMap<String, String>,
-    /// A node's Lease.
-    pub lease: Option<Value>,
+    /// A node's Lease, or why there is none.
+    pub lease: Option<Result<Value, String>>,
 }
 
 /// The page about `object`.
@@ -82,7 +80,7 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         }
         Kind::ConfigMap => simple::describe_config_map(&mut page, object),
         Kind::Secret => simple::describe_secret(&mut page, object),
-        Kind::ServiceAccount => simple::describe_service_account(&mut page, object, &related.tokens),
+        Kind::ServiceAccount => simple::describe_service_account(&mut page, object),
         Kind::PersistentVolume => storage::describe_volume(&mut page, object),
         Kind::PersistentVolumeClaim => storage::describe_claim(&mut page, object, &related.pods),
         Kind::StorageClass => storage::describe_class(&mut page, object),

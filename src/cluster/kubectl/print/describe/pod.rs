@@ -16,6 +16,10 @@ pub(super) fn describe(page: &mut Page, pod: &Value) {
     describe_status(page, pod);
     page.controlled_by(pod);
     optional(page, "NominatedNodeName", text(pod, "status.nominatedNodeName"));
+    if !at(pod, "spec.resources").is_null() {
+        page.line("Resources:");
+        containers::resources(page, at(pod, "spec"), "  ");
+    }
     if !list(pod, "spec.initContainers").is_empty() {
         let (specs, statuses) = (list(pod, "spec.initContainers"), list(pod, "status.initContainerStatuses"));
         containers::describe(page, "Init Containers", specs, statuses, "", Some(pod));
@@ -103,15 +107,20 @@ fn describe_conditions(page: &mut Page, pod: &Value) {
     }
 }
 
-/// `topology.kubernetes.io/zone:DoNotSchedule when max skew 1 is exceeded for selector app=web`.
+/// `topology.kubernetes.io/zone:DoNotSchedule when max skew 1 is exceeded for selector app=web`, by key.
 pub(super) fn topology(page: &mut Page, constraints: &[Value], indent: &str) {
     if constraints.is_empty() {
         return;
     }
-    let show = |c: &Value| {
+    let show = |c: &&Value| {
         let (key, when, skew) = (text(c, "topologyKey"), text(c, "whenUnsatisfiable"), int(c, "maxSkew"));
-        let selector = super::super::fields::selector(c, "labelSelector");
-        format!("{key}:{when} when max skew {skew} is exceeded for selector {selector}")
+        let selector = match at(c, "labelSelector") {
+            Value::Null => String::new(),
+            _ => format!(" for selector {}", super::super::fields::selector(c, "labelSelector")),
+        };
+        format!("{key}:{when} when max skew {skew} is exceeded{selector}")
     };
+    let mut constraints: Vec<&Value> = constraints.iter().collect();
+    constraints.sort_by_key(|constraint| text(constraint, "topologyKey"));
     page.lines(&format!("{indent}Topology Spread Constraints"), &constraints.iter().map(show).collect::<Vec<_>>());
 }

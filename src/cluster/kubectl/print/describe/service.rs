@@ -20,11 +20,22 @@ pub(super) fn describe_service(page: &mut Page, service: &Value, slices: &[Value
     if !list(service, "spec.externalIPs").is_empty() {
         page.field("External IPs", words("spec.externalIPs"));
     }
-    optional(page, service, &[("External Name", "spec.externalName")]);
+    optional(
+        page,
+        service,
+        &[("Desired LoadBalancer IP", "spec.loadBalancerIP"), ("External Name", "spec.externalName")],
+    );
+    let ingress: Vec<String> = list(service, "status.loadBalancer.ingress").iter().map(ingress_text).collect();
+    if !ingress.is_empty() {
+        page.field("LoadBalancer Ingress", ingress.join(", "));
+    }
     for port in list(service, "spec.ports") {
         let (name, protocol) = (or_unset(text(port, "name")), text(port, "protocol"));
         page.field("Port", format!("{name}\t{}/{protocol}", int(port, "port")));
         page.field("TargetPort", format!("{}/{protocol}", plain(at(port, "targetPort"))));
+        if !text(port, "appProtocol").is_empty() {
+            page.field("AppProtocol", text(port, "appProtocol"));
+        }
         if int(port, "nodePort") != 0 {
             page.field("NodePort", format!("{name}\t{}/{protocol}", int(port, "nodePort")));
         }
@@ -34,11 +45,23 @@ pub(super) fn describe_service(page: &mut Page, service: &Value, slices: &[Value
     let policies = [
         ("External Traffic Policy", "spec.externalTrafficPolicy"),
         ("Internal Traffic Policy", "spec.internalTrafficPolicy"),
-        ("Traffic Distribution", "spec.trafficDistribution"),
     ];
     optional(page, service, &policies);
+    if int(service, "spec.healthCheckNodePort") != 0 {
+        page.field("HealthCheck NodePort", int(service, "spec.healthCheckNodePort").to_string());
+    }
     if !list(service, "spec.loadBalancerSourceRanges").is_empty() {
         page.field("LoadBalancer Source Ranges", words("spec.loadBalancerSourceRanges"));
+    }
+    optional(page, service, &[("Traffic Distribution", "spec.trafficDistribution")]);
+}
+
+/// An address by which a load balancer is reached.
+fn ingress_text(ingress: &Value) -> String {
+    match [text(ingress, "ip"), text(ingress, "ipMode")] {
+        ["", _] => text(ingress, "hostname").to_owned(),
+        [ip, ""] => ip.to_owned(),
+        [ip, mode] => format!("{ip} ({mode})"),
     }
 }
 

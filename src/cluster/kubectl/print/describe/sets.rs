@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::fields::{at, int, list, long_time, map, plain, selector, text};
+use super::super::fields::{at, int, labels, list, long_time, map, plain, selector, text};
 use super::super::workloads::job_duration;
 use super::workloads::{describe_template, pod_phases};
 use super::{Page, go_list, joined};
@@ -10,7 +10,7 @@ use super::{Page, go_list, joined};
 pub(super) fn describe_daemon_set(page: &mut Page, set: &Value, pods: &[Value]) {
     page.name(set);
     page.field("Selector", selector(set, "spec.selector"));
-    page.labels("Node-Selector", set, "spec.template.spec.nodeSelector");
+    page.field("Node-Selector", labels(set, "spec.template.spec.nodeSelector"));
     page.labels("Labels", set, "metadata.labels");
     page.annotations("Annotations", set, "metadata.annotations");
     for (title, field) in [
@@ -38,6 +38,10 @@ pub(super) fn describe_stateful_set(page: &mut Page, set: &Value, pods: &[Value]
     page.field("Update Strategy", text(set, "spec.updateStrategy.type"));
     if let Some(partition) = at(set, "spec.updateStrategy.rollingUpdate.partition").as_i64() {
         page.field("  Partition", partition.to_string());
+        let most = at(set, "spec.updateStrategy.rollingUpdate.maxUnavailable");
+        if !most.is_null() {
+            page.field("  MaxUnavailable", plain(most));
+        }
     }
     page.field("Pods Status", pod_phases(set, pods));
     describe_template(page, at(set, "spec.template"));
@@ -114,13 +118,14 @@ fn describe_deadline(page: &mut Page, job: &Value) {
     }
 }
 
-/// A list of indexes, cut at a comma where it gets long. Mirrors `capIndexesListOrNone`.
+/// A list of indexes, cut at the first comma at which it is long. Mirrors `capIndexesListOrNone`.
 fn indexes(text: &str) -> String {
-    const LENGTH_MAX: usize = 50;
-    match text.len() {
-        0 => "<none>".to_owned(),
-        length if length <= LENGTH_MAX => text.to_owned(),
-        _ => format!("{},...", &text[..text[..LENGTH_MAX].rfind(',').unwrap_or(0)]),
+    const LONG: usize = 50;
+    let comma = text.get(LONG..).and_then(|rest| rest.find(',')).map(|at| LONG + at);
+    match comma {
+        _ if text.is_empty() => "<none>".to_owned(),
+        None => text.to_owned(),
+        Some(comma) => format!("{},...", &text[..comma]),
     }
 }
 
@@ -130,9 +135,8 @@ pub(super) fn describe_cron_job(page: &mut Page, job: &Value) {
     page.labels("Labels", job, "metadata.labels");
     page.annotations("Annotations", job, "metadata.annotations");
     page.field("Schedule", text(job, "spec.schedule"));
-    if !text(job, "spec.timeZone").is_empty() {
-        page.field("Time Zone", text(job, "spec.timeZone"));
-    }
+    let zone = text(job, "spec.timeZone");
+    page.field("Time Zone", if zone.is_empty() { "<unset>" } else { zone });
     page.field("Concurrency Policy", text(job, "spec.concurrencyPolicy"));
     let suspended = at(job, "spec.suspend").as_bool();
     page.field("Suspend", suspended.map_or("<unset>", |on| if on { "True" } else { "False" }));
@@ -163,8 +167,10 @@ mod tests {
     #[test]
     fn a_long_list_is_cut_at_a_comma() {
         let long: Vec<String> = (0..40).map(|n| (2 * n).to_string()).collect();
-        let cut = "0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32,34,...";
-        for (text, want) in [("", "<none>"), ("0-3,5", "0-3,5"), (long.join(",").as_str(), cut)] {
+        let cut = "0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32,34,36,...";
+        // No number is cut off, and what ends without another comma is shown whole.
+        let whole = &cut[..cut.len() - 4];
+        for (text, want) in [("", "<none>"), ("0-3,5", "0-3,5"), (long.join(",").as_str(), cut), (whole, whole)] {
             assert_eq!(indexes(text), want);
         }
     }

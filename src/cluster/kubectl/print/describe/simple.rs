@@ -99,23 +99,11 @@ fn decoded_size(value: &Value) -> usize {
     text.len() * 3 / 4
 }
 
-pub(super) fn describe_service_account(page: &mut Page, account: &Value, secrets: &[Value]) {
+pub(super) fn describe_service_account(page: &mut Page, account: &Value) {
     head(page, account);
-    for (title, path) in [("Image pull secrets", "imagePullSecrets"), ("Mountable secrets", "secrets")] {
-        let names: Vec<String> = list(account, path).iter().map(|s| text(s, "name").to_owned()).collect();
-        page.lines(title, &names);
-    }
-    let annotation = |secret: &Value, field: &str| {
-        let annotations = at(secret, "metadata.annotations");
-        annotations[format!("kubernetes.io/service-account.{field}")].as_str().unwrap_or_default().to_owned()
-    };
-    let (name, uid) = (text(account, "metadata.name"), text(account, "metadata.uid"));
-    let own = |secret: &&Value| {
-        text(secret, "type") == TOKEN && annotation(secret, "name") == name && annotation(secret, "uid") == uid
-    };
-    let tokens: Vec<String> =
-        secrets.iter().filter(own).map(|secret| text(secret, "metadata.name").to_owned()).collect();
-    page.lines("Tokens", &tokens);
+    let names: Vec<String> =
+        list(account, "imagePullSecrets").iter().map(|secret| text(secret, "name").to_owned()).collect();
+    page.lines("Image pull secrets", &names);
 }
 
 /// A kind without a page of its own: its fields as they are. Mirrors `GenericDescriberFor`.

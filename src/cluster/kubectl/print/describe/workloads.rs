@@ -36,8 +36,10 @@ pub(super) fn describe_deployment(page: &mut Page, deployment: &Value, replica_s
     describe_template(page, at(deployment, "spec.template"));
     conditions(page, deployment);
     let (new, old): (Vec<&Value>, Vec<&Value>) = split_sets(deployment, replica_sets);
-    page.field("OldReplicaSets", sets_text(&old));
-    page.field("NewReplicaSet", sets_text(&new));
+    if !old.is_empty() || !new.is_empty() {
+        page.field("OldReplicaSets", sets_text(&old));
+        page.field("NewReplicaSet", sets_text(&new));
+    }
 }
 
 /// The Deployment's ReplicaSets, the one of its present template apart. Mirrors `deploymentutil.GetAllReplicaSets`.
