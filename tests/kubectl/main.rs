@@ -24,4 +24,5 @@ mod set;
 mod shell;
 mod verbs;
 mod versions;
+mod wait;
 mod watch;

@@ -1,4 +1,6 @@
-//! `wait`: until an object has a condition, a value, or is gone.
+//! `wait`: until objects have a condition, a value, or are gone. Mirrors `k8s.io/kubectl/pkg/cmd/wait`.
+//!
+//! One object is waited for after the other, and the time is for all together. What goes wrong with one is told in the end.
 
 use std::time::Duration;
 
@@ -11,12 +13,19 @@ use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, timeout};
 use crate::cluster::kubectl::print::fields::{at, int, list, text};
 use crate::cluster::kubectl::print::{jsonpath, qualified_singular};
-use crate::object::Kind;
+use crate::object::time::Instant;
+use crate::object::{Kind, Status};
 
 /// Mirrors the flag's default.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// How long at most.
+const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// How often is looked whether something has been created.
+const POLL: Duration = Duration::from_millis(500);
+const TIMED_OUT: &str = "timed out waiting for the condition";
 
 /// What is waited for.
+#[derive(Debug)]
 enum Goal {
     Deleted,
     Created,
@@ -24,37 +33,124 @@ enum Goal {
     Value { path: jsonpath::Template, value: Option<String> },
 }
 
+/// An object that is waited for, or why it is not.
+type Found = Result<(Kind, Value), Failure>;
+
 /// `kubectl wait`.
 pub async fn wait(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let goal = Goal::parse(args.value("for"))?;
-    let limit = if args.has("timeout") { timeout(args, "timeout")? } else { Some(TIMEOUT) };
-    let mut waited = false;
-    for Target { kind, name } in cx.targets("wait", &args.words).await? {
-        let namespace = cx.namespace(args);
-        let objects = match name {
-            Some(name) => match cx.get(kind, namespace, &name).await {
-                // What is gone need not be waited for.
-                Err(fault) if fault.is_not_found() && matches!(goal, Goal::Deleted) => return Ok(()),
-                Err(fault) if fault.is_not_found() && matches!(goal, Goal::Created) => vec![named(&name)],
-                object => vec![object?],
-            },
-            None => cx.list(kind, namespace, selection(args)).await?.items,
-        };
-        for object in objects {
-            waited = true;
-            let met = wait_for(kind, namespace, &object, &goal, limit, cx).await?;
-            match args.value("output") {
-                "" => cx.line(format!("{}/{} condition met", qualified_singular(kind), text(&object, "metadata.name"))),
-                "name" => cx.line(format!("{}/{}", qualified_singular(kind), text(&object, "metadata.name"))),
-                _ => cx.tell(&met, "", args)?,
-            }
-        }
+    let goals = args.values("for").iter().map(|text| Goal::parse(text)).collect::<Result<Vec<Goal>, Failure>>()?;
+    if goals.is_empty() {
+        return Err(Failure::text("unrecognized condition: []"));
     }
-    if waited { Ok(()) } else { Err(Failure::text("no matching resources found")) }
+    let limit = match args.value("timeout") {
+        "" => TIMEOUT,
+        negative if negative.starts_with('-') => WEEK,
+        _ => timeout(args, "timeout")?.unwrap_or_default(),
+    };
+    let patience = Patience { once: limit.is_zero(), end: cx.client.now() + limit };
+    if goals.iter().any(|goal| matches!(goal, Goal::Created)) {
+        until_created(&patience, args, cx).await?;
+    }
+    let for_deletion = goals.iter().any(|goal| matches!(goal, Goal::Deleted));
+    let mut failed = Vec::new();
+    let mut waited = false;
+    for found in find(args, cx).await? {
+        let result = match found {
+            // What is gone need not be waited for.
+            Err(fault) if fault.is_not_found() && for_deletion => continue,
+            Err(fault) => Err(fault),
+            Ok((kind, object)) => {
+                waited = true;
+                wait_for_all(kind, &object, &goals, &patience, args, cx).await
+            }
+        };
+        failed.extend(result.err());
+    }
+    if !waited && failed.is_empty() && !for_deletion {
+        return Err(Failure::text("no matching resources found"));
+    }
+    Failure::all(failed)
 }
 
-fn named(name: &str) -> Value {
-    serde_json::json!({"metadata": {"name": name}})
+/// How long is waited, for all objects together.
+struct Patience {
+    /// Each object is looked at once.
+    once: bool,
+    end: Instant,
+}
+
+impl Patience {
+    fn left(&self, cx: &Kubectl) -> Duration {
+        Duration::from_nanos(self.end.0.saturating_sub(cx.client.now().0))
+    }
+}
+
+/// The objects that the command line names or selects.
+async fn find(args: &Args, cx: &Kubectl) -> Result<Vec<Found>, Failure> {
+    let namespace = if args.is_on("all-namespaces") { "" } else { cx.namespace(args) };
+    let mut found = Vec::new();
+    if args.has("filename") {
+        for m in cx.manifests("wait", args).await? {
+            let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path));
+            found.push(cx.get(m.kind, namespace, name).await.map(|object| (m.kind, object)));
+        }
+        return Ok(found);
+    }
+    let selected = args.is_on("all") || args.has("selector") || args.has("field-selector");
+    for Target { kind, name } in cx.targets("wait", &args.words).await? {
+        match name {
+            Some(name) => found.push(cx.get(kind, namespace, &name).await.map(|object| (kind, object))),
+            None if selected => match cx.select(kind, namespace, selection(args)).await {
+                Ok(listed) => found.extend(listed.items.into_iter().map(|object| Ok((kind, object)))),
+                Err(fault) => found.push(Err(fault)),
+            },
+            None => return Err(Failure::text("resource(s) were provided, but no name was specified")),
+        }
+    }
+    Ok(found)
+}
+
+/// Looks twice a second until all that is named is there, and something is.
+async fn until_created(patience: &Patience, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    loop {
+        let found = find(args, cx).await?;
+        let mut missing = found.is_empty();
+        for fault in found.into_iter().filter_map(Result::err) {
+            match fault.is_not_found() {
+                true => missing = true,
+                false => return Err(fault),
+            }
+        }
+        if !missing {
+            return Ok(());
+        }
+        if patience.left(cx) < POLL {
+            cx.sleep(patience.left(cx)).await;
+            return Err(Failure::text(TIMED_OUT));
+        }
+        cx.sleep(POLL).await;
+    }
+}
+
+/// Waits for one goal after the other, and says of each that it is met.
+async fn wait_for_all(
+    kind: Kind,
+    object: &Value,
+    goals: &[Goal],
+    patience: &Patience,
+    args: &Args,
+    cx: &Kubectl,
+) -> Result<(), Failure> {
+    let name = format!("{}/{}", qualified_singular(kind), text(object, "metadata.name"));
+    for goal in goals {
+        let met = wait_for(kind, object, goal, patience, cx).await?;
+        match args.value("output") {
+            "" => cx.line(format!("{name} condition met")),
+            "name" => cx.line(&name),
+            _ => cx.tell(&met, "", args)?,
+        }
+    }
+    Ok(())
 }
 
 impl Goal {
@@ -64,18 +160,40 @@ impl Goal {
             return Ok(Goal::Condition { kind: kind.to_owned(), status: status.trim_matches('"').to_owned() });
         }
         if let Some(path) = text.strip_prefix("jsonpath=") {
-            let (path, value) = match path.rfind("}=") {
-                Some(i) => (&path[..=i], Some(path[i + 2..].trim_matches(['\'', '"']).to_owned())),
-                None => (path, None),
-            };
-            let path = jsonpath::Template::parse(path).map_err(Failure::text)?;
-            return Ok(Goal::Value { path, value });
+            return Goal::parse_path(path);
         }
-        match text {
+        match text.to_lowercase().as_str() {
             "delete" => Ok(Goal::Deleted),
             "create" => Ok(Goal::Created),
             _ => Err(Failure::text(format!("unrecognized condition: \"{text}\""))),
         }
+    }
+
+    /// `{.status.phase}=Running`. A single `=` stands before the value; a filter has two. Braces may be left out.
+    fn parse_path(text: &str) -> Result<Goal, Failure> {
+        // In this order no `==` is cut apart.
+        let parts: Vec<String> = text.replace("==", "\0").split('=').map(|part| part.replace('\0', "==")).collect();
+        let (path, value) = match parts.as_slice() {
+            [path] => (path, None),
+            [path, value] => (path, Some(value.trim_matches(['\'', '"']))),
+            _ => {
+                const FORMAT: &str = "jsonpath wait format must be --for=jsonpath='{.status.readyReplicas}'=3 or \
+                                      --for=jsonpath='{.status.readyReplicas}'";
+                return Err(Failure::text(FORMAT));
+            }
+        };
+        if value == Some("") {
+            const NO_VALUE: &str = "jsonpath wait has to have a value after equal sign, like \
+                                    --for=jsonpath='{.status.readyReplicas}'=3";
+            return Err(Failure::text(NO_VALUE));
+        }
+        if path.is_empty() {
+            return Err(Failure::text("jsonpath expression cannot be empty"));
+        }
+        let bare = path.strip_prefix('{').and_then(|path| path.strip_suffix('}')).unwrap_or(path);
+        let path = format!("{{.{}}}", bare.trim_start_matches('.'));
+        let path = jsonpath::Template::parse(&path).map_err(Failure::text)?;
+        Ok(Goal::Value { path, value: value.map(str::to_owned) })
     }
 
     fn is_met(&self, object: &Value) -> bool {
@@ -102,37 +220,90 @@ fn is_current(condition: &Value, object: &Value) -> bool {
     seen.is_none_or(|seen| seen >= generation)
 }
 
-/// Returns the object as it was last seen.
+/// Waits for one goal, and returns the object as it was last seen.
 async fn wait_for(
     kind: Kind,
-    namespace: &str,
     object: &Value,
     goal: &Goal,
-    limit: Option<Duration>,
+    patience: &Patience,
     cx: &Kubectl,
 ) -> Result<Value, Failure> {
-    let name = text(object, "metadata.name");
-    let (listed, events) = cx.follow(kind, namespace, name, limit).await?;
-    let there = listed.items.first();
-    if there.is_some_and(|object| goal.is_met(object)) || (there.is_none() && matches!(goal, Goal::Deleted)) {
-        return Ok(there.unwrap_or(object).clone());
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+    let deleted = matches!(goal, Goal::Deleted);
+    if matches!(goal, Goal::Created) {
+        return Ok(object.clone());
+    }
+    if deleted || patience.once {
+        match cx.get_once(kind, namespace, name).await {
+            Err(fault) if fault.is_not_found() && deleted => return Ok(object.clone()),
+            Err(fault) => return Err(fault),
+            Ok(there) if goal.is_met(&there) => return Ok(there),
+            Ok(_) if patience.once => {
+                return Err(Failure::text(format!("condition not met for {}/{name}", kind.info().plural)));
+            }
+            Ok(_) => {}
+        }
+    }
+    let timed_out = || Failure::text(format!("{TIMED_OUT} on {}/{name}", kind.info().plural));
+    if patience.left(cx).is_zero() {
+        return Err(timed_out());
+    }
+    let (listed, events) = cx.follow(kind, namespace, name, Some(patience.left(cx))).await?;
+    match listed.items.into_iter().next() {
+        None if deleted => return Ok(object.clone()),
+        None => return Err(Status::not_found(kind, name).into()),
+        Some(there) if goal.is_met(&there) => return Ok(there),
+        Some(_) => {}
     }
     loop {
         match events.next().await {
-            Some(WatchEvent::Deleted(last)) if matches!(goal, Goal::Deleted) => return Ok(last.printed()),
-            Some(WatchEvent::Deleted(_)) => {
-                return Err(Failure::text(format!("{} \"{name}\" not found", kind.info().qualified_plural())));
-            }
+            Some(WatchEvent::Deleted(last)) if deleted => return Ok(last.printed()),
+            // There may be another one of that name.
+            Some(WatchEvent::Deleted(_)) => {}
             Some(WatchEvent::Error(status)) => return Err(status.into()),
             Some(event) => {
                 if let Some(now) = event.object().map(|object| object.printed()).filter(|now| goal.is_met(now)) {
                     return Ok(now);
                 }
             }
-            None => {
-                let what = format!("{}/{name}", kind.info().plural);
-                return Err(Failure::text(format!("timed out waiting for the condition on {what}")));
-            }
+            None => return Err(timed_out()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn goals_are_read_as_they_are_written() {
+        let object = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+        for (text, met) in [
+            ("condition=ready", true),
+            ("condition=Ready=false", false),
+            ("jsonpath={.status.phase}=Running", true),
+            ("jsonpath='{.status.phase}'=Running".trim_matches('\''), true),
+            ("jsonpath=.status.phase=Running", true),
+            ("jsonpath=status.phase=Pending", false),
+            ("jsonpath={.status.phase}", true),
+            ("jsonpath={.status.conditions[?(@.type==\"Ready\")].status}=True", true),
+            ("jsonpath={.status.reason}", false),
+            ("Create", true),
+        ] {
+            let text = text.replace('\'', "");
+            assert_eq!(Goal::parse(&text).map(|goal| goal.is_met(&object)).ok(), Some(met), "{text}");
+        }
+        for (text, why) in [
+            ("ready", "unrecognized condition: \"ready\""),
+            (
+                "jsonpath={.a}=",
+                "jsonpath wait has to have a value after equal sign, like --for=jsonpath='{.status.readyReplicas}'=3",
+            ),
+            ("jsonpath=", "jsonpath expression cannot be empty"),
+        ] {
+            assert_eq!(Goal::parse(text).unwrap_err().message(), why);
         }
     }
 }
