@@ -28,6 +28,12 @@ fn labels_and_annotations_are_set_and_shown() {
             ("kubectl label cm a x=1 x-", "error: can not both modify and remove a label in the same command"),
             ("kubectl label cm a k=v=w", "error: invalid label spec: k=v=w"),
             ("kubectl label cm a k=v b", "error: all resources must be specified before label changes: b"),
+            (
+                "kubectl label cm b none a w=1",
+                "configmap/b labeled\nconfigmap/a labeled\nError from server (NotFound): configmaps \"none\" not found",
+            ),
+            ("kubectl label cm b v=1 w-", "configmap/b modified"),
+            ("kubectl label cm a w-", "configmap/a unlabeled"),
             ("kubectl label cm a nothing-", "label \"nothing\" not found.\nconfigmap/a not labeled"),
             ("kubectl label cm --field-selector metadata.name=b k=v", "configmap/b labeled"),
             (
@@ -71,6 +77,27 @@ fn a_taint_that_was_there_is_modified() {
             ),
             ("kubectl taint node node-1 a=c:NoSchedule --overwrite", "node/node-1 modified"),
             ("kubectl taint node node-1 a-", "node/node-1 untainted"),
+            (
+                "kubectl taint node node-1 node-9 b=1:NoSchedule c:NoExecute",
+                "node/node-1 tainted\nError from server (NotFound): nodes \"node-9\" not found",
+            ),
+            ("kubectl get node node-1 -o jsonpath={.spec.taints[*].key}", "b c"),
+            ("kubectl taint node node-1 d:NoSchedule b-", "node/node-1 modified"),
+            ("kubectl taint node node-1 x- y:NoExecute-", "taint \"x\" not found\ntaint \"y:NoExecute\" not found"),
+            (
+                "kubectl taint node node-1 x:NoExecute x-",
+                "error: can not both modify and remove the following taint(s) in the same command: x=",
+            ),
+            (
+                "kubectl taint node node-1 x:NoExecute x=1:NoExecute",
+                "error: duplicated taints with the same key and effect: {x 1 NoExecute <nil>}…",
+            ),
+            ("kubectl taint node node-1 x:y:NoExecute", "error: invalid taint spec: x:y:NoExecute…"),
+            (
+                "kubectl taint node node-1 x:NoExecute y",
+                "error: all resources must be specified before taint changes: y",
+            ),
+            ("kubectl taint node node-1 c- d-", "node/node-1 untainted"),
         ],
     );
 }

@@ -96,3 +96,45 @@ fn the_past_is_shown_in_full() {
     );
     assert!(shell.line("kubectl rollout undo deploy/web --dry-run=client").ends_with("\n (dry run)\n"));
 }
+
+const APPLIED: &str = "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: app, image: nginx:1.27}]}
+";
+
+/// What `apply` remembers is not rolled back.
+#[test]
+fn an_undo_warns_of_what_was_applied() {
+    let mut shell = Shell::new(Path::new("."), "applied");
+    shell.cluster.kubectl.files = std::rc::Rc::new([("web.yaml".to_owned(), APPLIED.to_owned())].into());
+    check(
+        &mut shell,
+        &[
+            ("kubectl apply -f web.yaml", "deployment.apps/web created"),
+            ("kubectl set image deploy/web app=nginx:1.28", "deployment.apps/web image updated"),
+            ("sleep 5", ""),
+            (
+                "kubectl rollout undo deploy/web deploy/none",
+                "Warning: resource deployments/web was previously managed with 'kubectl apply'. Rolling back will not update the \
+                 kubectl.kubernetes.io/last-applied-configuration annotation, which may cause unexpected behavior on future \
+                 'kubectl apply' operations. Consider using 'kubectl apply' with your previous configuration file instead.\n\
+                 deployment.apps/web rolled back\nError from server (NotFound): deployments.apps \"none\" not found",
+            ),
+            (
+                "kubectl create clusterrole r --verb=get --resource=pods",
+                "clusterrole.rbac.authorization.k8s.io/r created",
+            ),
+            (
+                "kubectl delete clusterrole r -n applied",
+                "Warning: deleting cluster-scoped resources, not scoped to the provided namespace\n\
+                 clusterrole.rbac.authorization.k8s.io \"r\" deleted",
+            ),
+        ],
+    );
+}

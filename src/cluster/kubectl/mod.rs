@@ -137,7 +137,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "set" => verbs::set::set(&args, cx).await,
         "label" => verbs::label::label(&args, cx, Marks::Labels).await,
         "annotate" => verbs::label::label(&args, cx, Marks::Annotations).await,
-        "taint" => verbs::change::taint(&args, cx).await,
+        "taint" => verbs::taint::taint(&args, cx).await,
         "cordon" => verbs::change::cordon(&args, cx, true).await,
         "uncordon" => verbs::change::cordon(&args, cx, false).await,
         "drain" => verbs::drain::drain(&args, cx).await,

@@ -7,60 +7,61 @@ use crate::apiserver::request::{Patch, Subresource};
 use crate::apiserver::rest::body;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
-use crate::cluster::kubectl::calls::{Failure, Query, plain_options, write_options};
-use crate::cluster::kubectl::print::fields::{flag, int, list, text};
+use crate::cluster::kubectl::calls::{Failure, Query, plain_options};
+use crate::cluster::kubectl::print::fields::{flag, int, text};
 use crate::object::patch::{diff_merge, diff_strategic};
-use crate::object::selector::names::check_label_key;
 use crate::object::status::Reason;
 use crate::object::{Kind, versions};
+
+/// Objects, and what went wrong with others.
+pub(super) type Found = (Vec<(Kind, Value)>, Vec<Failure>);
 
 impl Kubectl {
     /// The objects that a verb is to change, read.
     pub async fn objects(&self, verb: &str, words: &[String], args: &Args) -> Result<Vec<(Kind, Value)>, Failure> {
+        let (objects, faults) = self.objects_there(verb, words, args).await?;
+        Failure::all(faults).map(|()| objects)
+    }
+
+    /// The same as far as they can be read: most verbs go on with the others.
+    pub(super) async fn objects_there(&self, verb: &str, words: &[String], args: &Args) -> Result<Found, Failure> {
         let all = args.is_on("all") || args.has("selector") || args.has("field-selector");
         self.read_objects(verb, words, all, args).await
     }
 
     /// The same, for a verb to which a kind without a name means all of the kind.
-    pub async fn objects_or_all(
-        &self,
-        verb: &str,
-        words: &[String],
-        args: &Args,
-    ) -> Result<Vec<(Kind, Value)>, Failure> {
+    pub(super) async fn objects_or_all(&self, verb: &str, words: &[String], args: &Args) -> Result<Found, Failure> {
         self.read_objects(verb, words, true, args).await
     }
 
-    async fn read_objects(
-        &self,
-        verb: &str,
-        words: &[String],
-        all: bool,
-        args: &Args,
-    ) -> Result<Vec<(Kind, Value)>, Failure> {
+    async fn read_objects(&self, verb: &str, words: &[String], all: bool, args: &Args) -> Result<Found, Failure> {
         let namespace = if args.is_on("all-namespaces") { "" } else { self.namespace(args) };
-        let mut objects = Vec::new();
+        let (mut objects, mut faults) = (Vec::new(), Vec::new());
+        let mut note = |kind: Kind, read: Result<Vec<Value>, Failure>| match read {
+            Ok(read) => objects.extend(read.into_iter().map(|object| (kind, object))),
+            Err(fault) => faults.push(fault),
+        };
         if args.has("filename") {
             for m in self.manifests(verb, args).await? {
                 let (namespace, name) = (text(&m.object, "metadata.namespace"), text(&m.object, "metadata.name"));
-                objects.push((m.kind, self.get(m.kind, namespace, name).await?));
+                note(m.kind, self.get(m.kind, namespace, name).await.map(|object| vec![object]));
             }
-            return Ok(objects);
+            return Ok((objects, faults));
         }
         for Target { kind, name } in self.targets(verb, words).await? {
             match name {
                 Some(_) if args.is_on("all-namespaces") && kind.info().namespaced => {
                     return Err(Failure::text("a resource cannot be retrieved by name across all namespaces"));
                 }
-                Some(name) => objects.push((kind, self.get(kind, namespace, &name).await?)),
+                Some(name) => note(kind, self.get(kind, namespace, &name).await.map(|object| vec![object])),
                 None if all => {
-                    let listed = self.select(kind, namespace, selection(args)).await?;
-                    objects.extend(listed.items.into_iter().map(|object| (kind, object)));
+                    let listed = self.select(kind, namespace, selection(args)).await;
+                    note(kind, listed.map(|listed| listed.items));
                 }
                 None => return Err(Failure::text("resource(s) were provided, but no name was specified")),
             }
         }
-        Ok(objects)
+        Ok((objects, faults))
     }
 
     /// Sends the difference between two versions of an object, if there is one. Returns what has become of it.
@@ -128,91 +129,6 @@ async fn some_objects(args: &Args, cx: &Kubectl) -> Result<(Vec<(Kind, Value)>, 
     }
 }
 
-/// `kubectl taint node NAME key=value:Effect key- key=value:Effect-`.
-pub async fn taint(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let is_change = |word: &String| word.contains([':', '=']) || (word.ends_with('-') && word.len() > 1);
-    let first = args.words.iter().position(is_change).unwrap_or(args.words.len());
-    let (words, changes) = args.words.split_at(first);
-    if changes.is_empty() {
-        return Err(Failure::text("at least one taint update is required"));
-    }
-    for (kind, node) in cx.objects("taint", words, args).await? {
-        if kind != Kind::Node {
-            return Err(Failure::text(format!(
-                "invalid resource type {}, only node(s) is supported",
-                kind.info().plural
-            )));
-        }
-        let (taints, how) = tainted(&node, changes, args)?;
-        let mut new = node.clone();
-        if let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) {
-            spec.remove("taints");
-            if !taints.is_empty() {
-                spec.insert("taints".to_owned(), Value::Array(taints));
-            }
-        }
-        cx.patch_difference(kind, &node, &new, write_options("kubectl-taint", args)?).await?;
-        cx.tell(&new, how, args)?;
-    }
-    Ok(())
-}
-
-fn tainted(node: &Value, changes: &[String], args: &Args) -> Result<(Vec<Value>, &'static str), Failure> {
-    let mut taints: Vec<Value> = list(node, "spec.taints").to_vec();
-    let (mut added, mut removed) = (false, false);
-    let same = |taint: &Value, key: &str, effect: &str| {
-        text(taint, "key") == key && (effect.is_empty() || text(taint, "effect") == effect)
-    };
-    for change in changes {
-        if let Some(removal) = change.strip_suffix('-') {
-            let (pair, effect) = removal.split_once(':').unwrap_or((removal, ""));
-            // The value may be said; a taint is the one of its key and effect.
-            let key = pair.split('=').next().unwrap_or_default();
-            let before = taints.len();
-            taints.retain(|taint| !same(taint, key, effect));
-            if taints.len() == before {
-                return Err(Failure::text(format!("taint \"{removal}\" not found")));
-            }
-            removed = true;
-            continue;
-        }
-        let Some((pair, effect)) = change.split_once(':') else {
-            // Without an effect all of it is the key.
-            let problems = check_label_key(change);
-            let why = if problems.is_empty() { String::new() } else { format!(", {}", problems.join("; ")) };
-            return Err(taint_usage(format!("invalid taint spec: {change}{why}")));
-        };
-        if !matches!(effect, "NoSchedule" | "PreferNoSchedule" | "NoExecute") {
-            return Err(taint_usage(format!("invalid taint effect: {effect}, unsupported taint effect")));
-        }
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        if taints.iter().any(|taint| same(taint, key, effect)) && !args.is_on("overwrite") {
-            let why = format!("already has {key} taint(s) with same effect(s) and --overwrite is false");
-            return Err(Failure::text(format!("node {} {why}", text(node, "metadata.name"))));
-        }
-        taints.retain(|taint| !same(taint, key, effect));
-        let mut taint = json!({"key": key, "effect": effect});
-        if !value.is_empty() {
-            taint["value"] = json!(value);
-        }
-        // The newest comes first. Mirrors `reorganizeTaints`.
-        taints.insert(0, taint);
-        added = true;
-    }
-    let how = match (added, removed) {
-        _ if args.is_on("overwrite") => "modified",
-        (true, true) => "modified",
-        (false, true) => "untainted",
-        _ => "tainted",
-    };
-    Ok((taints, how))
-}
-
-/// What is wrong with the words of a taint, and where to read on.
-fn taint_usage(why: String) -> Failure {
-    Failure::text(format!("{why}\nSee 'kubectl taint -h' for help and examples"))
-}
-
 /// The nodes that a command line names, or selects.
 pub(super) async fn nodes(verb: &str, args: &Args, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
     let wrong = match (args.words.is_empty(), args.has("selector")) {
@@ -224,8 +140,12 @@ pub(super) async fn nodes(verb: &str, args: &Args, cx: &Kubectl) -> Result<Vec<V
         return Err(Failure::text(format!("{wrong}\nSee 'kubectl {verb} -h' for help and examples")));
     }
     let words: Vec<String> = std::iter::once("node".to_owned()).chain(args.words.iter().cloned()).collect();
-    let found = cx.objects(verb, &words, args).await?;
-    Ok(found.into_iter().map(|(_, node)| node).collect())
+    let (found, faults) = cx.objects_there(verb, &words, args).await?;
+    // One that is not there keeps all others as they are.
+    match faults.into_iter().next() {
+        Some(fault) => Err(fault),
+        None => Ok(found.into_iter().map(|(_, node)| node).collect()),
+    }
 }
 
 /// `kubectl cordon`, `kubectl uncordon`.
@@ -298,15 +218,19 @@ pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             )));
         }
     };
-    for (kind, object) in cx.objects("patch", &args.words, args).await? {
+    let (objects, mut failed) = cx.objects_there("patch", &args.words, args).await?;
+    for (kind, object) in objects {
         let mut query = plain_options("kubectl-patch", args)?;
         let patch = body::patch(media_type, &text, &mut query.options)?;
-        let new = cx.patch(kind, &object, patch, subresource, query).await;
-        let new = new.map_err(|fault| not_supported(fault, kind))?;
-        // A version of its own it has not if the patch let the object go.
-        let same = subresource.is_none() && new == object;
-        let how = if same { "patched (no change)" } else { "patched" };
-        cx.tell(if new.is_null() { &object } else { &new }, how, args)?;
+        match cx.patch(kind, &object, patch, subresource, query).await {
+            Err(fault) => failed.push(not_supported(fault, kind)),
+            Ok(new) => {
+                // A version of its own it has not if the patch let the object go.
+                let same = subresource.is_none() && new == object;
+                let how = if same { "patched (no change)" } else { "patched" };
+                cx.tell(if new.is_null() { &object } else { &new }, how, args)?;
+            }
+        }
     }
-    Ok(())
+    Failure::all(failed)
 }

@@ -40,6 +40,9 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         cx.line("No resources found");
     }
     let mut deleted = Vec::new();
+    if args.has("namespace") && victims.iter().any(|(kind, ..)| !kind.info().namespaced) {
+        cx.complain("Warning: deleting cluster-scoped resources, not scoped to the provided namespace");
+    }
     for (kind, namespace, name) in victims {
         let query = plain_options("", args)?;
         match cx.remove(kind, &namespace, &name, options.clone(), query).await {

@@ -52,13 +52,12 @@ pub async fn label(args: &Args, cx: &Kubectl, marks: Marks) -> Result<(), Failur
     if changes.set.is_empty() && changes.remove.is_empty() && !args.is_on("list") {
         return Err(Failure::text(format!("at least one {word} update is required")));
     }
-    let objects = cx.objects(verb, words, args).await?;
+    let (objects, mut failed) = cx.objects_there(verb, words, args).await?;
     let selected = args.is_on("all") || args.has("selector") || args.has("field-selector");
-    let single = objects.len() == 1 && !selected;
+    let single = objects.len() + failed.len() == 1 && !selected;
     if args.has("resource-version") && !single {
         return Err(Failure::text("--resource-version may only be used with a single resource"));
     }
-    let mut failed = Vec::new();
     for (kind, object) in objects {
         let overwritten = if args.is_on("overwrite") { Vec::new() } else { marks.overwritten(&object, &changes) };
         if !overwritten.is_empty() {
@@ -155,6 +154,18 @@ impl Marks {
         new
     }
 
+    /// What is said of labels that have changed: some came, some went, or both.
+    fn done(self, object: &Value, changes: &Changes) -> &'static str {
+        let has = |key: &str| map(object, self.field()).find(|(there, _)| *there == key).map(|(_, value)| value);
+        let added = changes.set.iter().any(|(key, value)| has(key).is_none_or(|there| *there != *value));
+        let removed = changes.remove.iter().any(|key| has(key).is_some());
+        match (added, removed) {
+            (true, true) => "modified",
+            (false, _) => "unlabeled",
+            _ => "labeled",
+        }
+    }
+
     /// Labels are sent only if they change; annotations always.
     async fn send(
         self,
@@ -177,8 +188,7 @@ impl Marks {
         let (manager, how) = match self {
             Marks::Annotations => ("kubectl-annotate", "annotated"),
             Marks::Labels if changes_nothing => return cx.tell(&new, "not labeled", args),
-            Marks::Labels if changes.set.is_empty() => ("kubectl-label", "unlabeled"),
-            Marks::Labels => ("kubectl-label", "labeled"),
+            Marks::Labels => ("kubectl-label", self.done(object, changes)),
         };
         let sent = cx.patch(kind, object, Patch::Merge(patch), None, plain_options(manager, args)?).await?;
         cx.tell(if text(&sent, "kind").is_empty() { &new } else { &sent }, how, args)

@@ -30,6 +30,7 @@ mod rollout_sets;
 pub mod run;
 pub mod server_side;
 pub mod set;
+pub mod taint;
 pub mod top;
 pub mod wait;
 mod watch;

@@ -13,7 +13,7 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options, timeout};
 use crate::cluster::kubectl::client::Stream;
-use crate::cluster::kubectl::print::describe::{template_of, template_page};
+use crate::cluster::kubectl::print::describe::{LAST_APPLIED, template_of, template_page};
 use crate::cluster::kubectl::print::fields::{at, flag, int, list, selector, text};
 use crate::object::Kind;
 
@@ -23,7 +23,7 @@ const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 /// Annotations that `undo` keeps as they are, because they tell of the Deployment and not of its template.
 #[rustfmt::skip]
 const KEPT: &[&str] = &[
-    crate::cluster::kubectl::print::describe::LAST_APPLIED, REVISION, "deployment.kubernetes.io/revision-history",
+    LAST_APPLIED, REVISION, "deployment.kubernetes.io/revision-history",
     "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas",
     "deprecated.deployment.rollback.to",
 ];
@@ -40,11 +40,10 @@ pub async fn rollout(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if words.is_empty() && !args.has("filename") {
         return Err(Failure::text("required resource not specified"));
     }
-    let objects = cx.objects_or_all(&format!("rollout {verb}"), words, args).await?;
-    if objects.is_empty() && !matches!(verb.as_str(), "history" | "undo") {
+    let (objects, mut failed) = cx.objects_or_all(&format!("rollout {verb}"), words, args).await?;
+    if objects.is_empty() && failed.is_empty() && !matches!(verb.as_str(), "history" | "undo") {
         cx.complain(format!("No resources found in {} namespace.", cx.namespace(args)));
     }
-    let mut failed = Vec::new();
     for (kind, object) in objects {
         if let Err(fault) = rollout_one(verb, kind, &object, args, cx).await {
             failed.push(fault);
@@ -57,6 +56,9 @@ async fn rollout_one(verb: &str, kind: Kind, object: &Value, args: &Args, cx: &K
     if let Some(why) = unsupported(verb, kind, text(object, "metadata.name")) {
         return Err(Failure::text(why));
     }
+    if verb == "undo" && !annotation(object, LAST_APPLIED).is_empty() {
+        warn_of_apply(kind, object, cx);
+    }
     match verb {
         "status" => status(kind, object, args, cx).await,
         "history" => history(kind, object, args, cx).await,
@@ -66,6 +68,16 @@ async fn rollout_one(verb: &str, kind: Kind, object: &Value, args: &Args, cx: &K
         "pause" => pause(object, true, args, cx).await,
         _ => pause(object, false, args, cx).await,
     }
+}
+
+/// The manifest that `kubectl apply` remembers is no longer what is there.
+fn warn_of_apply(kind: Kind, object: &Value, cx: &Kubectl) {
+    let what = format!("{}/{}", kind.info().plural, text(object, "metadata.name"));
+    cx.complain(format!(
+        "Warning: resource {what} was previously managed with 'kubectl apply'. Rolling back will not update the \
+         {LAST_APPLIED} annotation, which may cause unexpected behavior on future 'kubectl apply' operations. Consider \
+         using 'kubectl apply' with your previous configuration file instead."
+    ));
 }
 
 /// What is said of a kind that does not know the verb.

@@ -1,0 +1,176 @@
+//! `taint`: what keeps Pods off a node. Mirrors `k8s.io/kubectl/pkg/cmd/taint`.
+
+use serde_json::{Value, json};
+
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::calls::{Failure, write_options};
+use crate::cluster::kubectl::print::fields::{list, text};
+use crate::object::Kind;
+use crate::object::selector::names::{check_label_key, check_label_value};
+
+/// `kubectl taint node NAME key=value:Effect key- key:Effect-`.
+pub async fn taint(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let is_change = |word: &String| word.contains([':', '=']) || (word.ends_with('-') && word.len() > 1);
+    let first = args.words.iter().position(is_change).unwrap_or(args.words.len());
+    let (words, changes) = args.words.split_at(first);
+    if let Some(stray) = changes.iter().find(|word| !is_change(word)) {
+        return Err(Failure::text(format!("all resources must be specified before taint changes: {stray}")));
+    }
+    if changes.is_empty() {
+        return Err(Failure::text("at least one taint update is required"));
+    }
+    let changes = Changes::parse(changes)?;
+    let (nodes, mut failed) = cx.objects_there("taint", words, args).await?;
+    for (kind, node) in nodes {
+        if kind != Kind::Node {
+            let why = format!("invalid resource type {}, only node(s) is supported", kind.info().plural);
+            return Err(Failure::text(why));
+        }
+        if let Err(fault) = taint_one(&node, &changes, args, cx).await {
+            failed.push(fault);
+        }
+    }
+    Failure::all(failed)
+}
+
+async fn taint_one(node: &Value, changes: &Changes, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let old = list(node, "spec.taints");
+    let overwrites = args.is_on("overwrite");
+    let there: Vec<&str> =
+        changes.add.iter().filter(|new| old.iter().any(|old| same(old, new))).map(|new| text(new, "key")).collect();
+    if !there.is_empty() && !overwrites {
+        let why = format!("already has {} taint(s) with same effect(s) and --overwrite is false", there.join(","));
+        return Err(Failure::text(format!("node {} {why}", text(node, "metadata.name"))));
+    }
+    let (taints, how) = changes.applied_to(old, overwrites)?;
+    let mut new = node.clone();
+    if let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.remove("taints");
+        if !taints.is_empty() {
+            spec.insert("taints".to_owned(), Value::Array(taints));
+        }
+    }
+    cx.patch_difference(Kind::Node, node, &new, write_options("kubectl-taint", args)?).await?;
+    cx.tell(&new, how, args)
+}
+
+/// Taints of one key and effect are the same, whatever their values.
+fn same(a: &Value, b: &Value) -> bool {
+    text(a, "key") == text(b, "key") && text(a, "effect") == text(b, "effect")
+}
+
+/// What is to come and what is to go, which may have no effect: then all of that key go.
+struct Changes {
+    add: Vec<Value>,
+    remove: Vec<Value>,
+}
+
+impl Changes {
+    /// Mirrors `parseTaints`, and what `Validate` says of both together.
+    fn parse(words: &[String]) -> Result<Changes, Failure> {
+        let mut changes = Changes { add: Vec::new(), remove: Vec::new() };
+        for word in words {
+            if let Some(gone) = word.strip_suffix('-') {
+                changes.remove.push(parse(gone).map_err(usage)?);
+                continue;
+            }
+            let taint = parse(word).map_err(usage)?;
+            if text(&taint, "effect").is_empty() {
+                return Err(usage(format!("invalid taint spec: {word}")));
+            }
+            if changes.add.iter().any(|there| same(there, &taint)) {
+                let [key, value, effect] = ["key", "value", "effect"].map(|field| text(&taint, field));
+                let shown = format!("{{{key} {value} {effect} <nil>}}");
+                return Err(usage(format!("duplicated taints with the same key and effect: {shown}")));
+            }
+            changes.add.push(taint);
+        }
+        let both: Vec<String> = changes.in_both().collect();
+        if !both.is_empty() {
+            const WHY: &str = "can not both modify and remove the following taint(s) in the same command";
+            return Err(Failure::text(format!("{WHY}: {}", both.join(", "))));
+        }
+        Ok(changes)
+    }
+
+    fn in_both(&self) -> impl Iterator<Item = String> {
+        let pairs = self.add.iter().flat_map(|new| self.remove.iter().map(move |gone| (new, gone)));
+        pairs
+            .filter(|(new, gone)| goes(new, gone))
+            .map(|(_, gone)| format!("{}={}", text(gone, "key"), text(gone, "effect")))
+    }
+
+    /// New ones come first, in the order in which they were written. Mirrors `reorganizeTaints`.
+    fn applied_to(&self, old: &[Value], overwrites: bool) -> Result<(Vec<Value>, &'static str), Failure> {
+        let mut taints = self.add.clone();
+        taints.extend(old.iter().filter(|old| !self.add.iter().any(|new| same(old, new))).cloned());
+        let added = taints.len() != old.len();
+        let mut removed = false;
+        let mut missing = Vec::new();
+        for gone in &self.remove {
+            let before = taints.len();
+            taints.retain(|taint| !goes(taint, gone));
+            removed = taints.len() != before;
+            if !removed {
+                let effect = text(gone, "effect");
+                let colon = if effect.is_empty() { "" } else { ":" };
+                missing.push(Failure::text(format!("taint \"{}{colon}{effect}\" not found", text(gone, "key"))));
+            }
+        }
+        Failure::all(missing)?;
+        let how = match (added, removed) {
+            (true, true) => "modified",
+            _ if overwrites => "modified",
+            (true, false) => "tainted",
+            (false, _) => "untainted",
+        };
+        Ok((taints, how))
+    }
+}
+
+/// Whether a removal is about this taint.
+fn goes(taint: &Value, gone: &Value) -> bool {
+    text(taint, "key") == text(gone, "key") && (text(gone, "effect").is_empty() || same(taint, gone))
+}
+
+/// `key=value:Effect`, `key:Effect` or `key`. Mirrors `parseTaint`.
+fn parse(word: &str) -> Result<Value, String> {
+    let invalid = |problems: Vec<String>| {
+        let why = if problems.is_empty() { String::new() } else { format!(", {}", problems.join("; ")) };
+        format!("invalid taint spec: {word}{why}")
+    };
+    let (key, value, effect) = match word.split(':').collect::<Vec<&str>>().as_slice() {
+        // Without an effect all of it is the key.
+        [key] => (*key, "", ""),
+        [pair, effect] => {
+            if !matches!(*effect, "NoSchedule" | "PreferNoSchedule" | "NoExecute") {
+                return Err(format!("invalid taint effect: {effect}, unsupported taint effect"));
+            }
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if value.contains('=') {
+                return Err(invalid(Vec::new()));
+            }
+            let problems = check_label_value(value);
+            if !problems.is_empty() {
+                return Err(invalid(problems));
+            }
+            (key, value, *effect)
+        }
+        _ => return Err(invalid(Vec::new())),
+    };
+    let problems = check_label_key(key);
+    if !problems.is_empty() {
+        return Err(invalid(problems));
+    }
+    let mut taint = json!({"key": key, "effect": effect});
+    if !value.is_empty() {
+        taint["value"] = json!(value);
+    }
+    Ok(taint)
+}
+
+/// What is wrong with the words of a taint, and where to read on.
+fn usage(why: String) -> Failure {
+    Failure::text(format!("{why}\nSee 'kubectl taint -h' for help and examples"))
+}
