@@ -133,6 +133,9 @@ fn what_pods_and_nodes_use_is_shown() {
   - kubectl top pod nobody
   - kubectl top pods -n kube-system
   - kubectl top pods --sort-by=name
+  - kubectl top pods --sum
+  - kubectl top pods -A -l app=nobody
+  - kubectl top pod nobody -l app=web
 ",
         &[
             "error: metrics not available yet",
@@ -142,6 +145,9 @@ fn what_pods_and_nodes_use_is_shown() {
             "node-1   250m         6%       100Mi           1%          \n",
             "Error from server (NotFound): podmetrics.metrics.k8s.io \"default/nobody\" not found",
             "error: --sort-by accepts only cpu or memory",
+            "      ________     ________        \n                       ",
+            "No resources found\n",
+            "error: only one of NAME or selector can be provided",
         ],
     );
 }

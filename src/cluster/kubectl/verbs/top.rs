@@ -1,5 +1,8 @@
 //! `top pods` and `top nodes`. Mirrors `k8s.io/kubectl/pkg/cmd/top` and `metricsutil`.
 
+use std::cmp::Reverse;
+use std::time::Duration;
+
 use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -7,10 +10,14 @@ use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::text;
 use crate::cluster::kubectl::print::tabs;
 use crate::cluster::kubectl::verbs::get::selection;
+use crate::node::kubelet::backoff::go_duration;
 use crate::object::metrics::{Metrics, Usage};
 use crate::object::quantity::Amount;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
+
+/// A Pod that is older should have been measured. `metricsCreationDelay`.
+const CREATION_DELAY: Duration = Duration::from_secs(120);
 
 /// `kubectl top pods [NAME]`, `kubectl top nodes [NAME]`.
 pub async fn top(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -29,18 +36,20 @@ pub async fn top(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 async fn pods(name: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let everywhere = args.is_on("all-namespaces");
     let namespace = if everywhere { "" } else { cx.namespace(args) };
+    check_order(args)?;
+    if !name.is_empty() && (args.has("selector") || args.has("field-selector")) {
+        return Err(Failure::text("only one of NAME or selector can be provided"));
+    }
     let mut all = measured(Kind::Pod, namespace, name, args, cx).await?;
     if all.is_empty() {
-        // Perhaps it is too early.
-        let pods = cx.list(Kind::Pod, namespace, selection(args)).await?;
-        if !pods.items.is_empty() {
-            return Err(Failure::text("metrics not available yet"));
-        }
-        let place = if everywhere { String::new() } else { format!(" in {namespace} namespace") };
-        cx.complain(format!("No resources found{place}."));
+        why_none(args, cx).await?;
+        cx.complain(match everywhere {
+            true => "No resources found".to_owned(),
+            false => format!("No resources found in {namespace} namespace."),
+        });
         return Ok(());
     }
-    sort(&mut all, args)?;
+    sort(&mut all, args);
     let containers = args.is_on("containers");
     let mut heads = if containers { vec!["POD", "NAME"] } else { vec!["NAME"] };
     heads.extend(["CPU(cores)", "MEMORY(bytes)"]);
@@ -60,13 +69,37 @@ async fn pods(name: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             rows.push(row);
         }
     }
+    if args.is_on("sum") {
+        // Without heads kubectl does not know of the columns before.
+        let before = if args.is_on("no-headers") { 1 } else { heads.len() - 2 };
+        let total: Usage = all.iter().map(Metrics::total).sum();
+        let line = |cpu: String, memory: String| vec![String::new(); before].into_iter().chain([cpu, memory]).collect();
+        rows.push(line("________".to_owned(), "________".to_owned()));
+        rows.push(line(cpu(total), memory(total)));
+    }
     show(&heads, rows, args, cx);
     Ok(())
 }
 
+/// Nobody was measured: perhaps it is too early, or too late. Mirrors `verifyEmptyMetrics`.
+async fn why_none(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let pods = cx.list(Kind::Pod, cx.namespace(args), selection(args)).await?.items;
+    for pod in &pods {
+        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+        let made = text(pod, "metadata.creationTimestamp").parse::<jiff::Timestamp>();
+        let age = made.ok().and_then(|made| Duration::try_from(cx.now().duration_since(made)).ok()).unwrap_or_default();
+        if age > CREATION_DELAY {
+            let age = go_duration(age);
+            return Err(Failure::text(format!("Metrics not available for pod {namespace}/{name}, age: {age}")));
+        }
+    }
+    if pods.is_empty() { Ok(()) } else { Err(Failure::text("metrics not available yet")) }
+}
+
 async fn nodes(name: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    check_order(args)?;
     let mut all = measured(Kind::Node, "", name, args, cx).await?;
-    sort(&mut all, args)?;
+    sort(&mut all, args);
     let nodes = match name {
         "" => cx.list(Kind::Node, "", selection(args)).await?.items,
         name => vec![cx.get(Kind::Node, "", name).await?],
@@ -79,7 +112,7 @@ async fn nodes(name: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             let used = one.total().of(resource).unwrap_or_default();
             match allocatable.milli_value() {
                 0 => "<unknown>".to_owned(),
-                all => format!("{}%", i128::from(used.milli_value()) * 100 / i128::from(all)),
+                all => format!("{}%", (used.milli_value() as f64 / all as f64 * 100.0) as i64),
             }
         };
         rows.push(vec![one.name.clone(), cpu(one.total()), share("cpu"), memory(one.total()), share("memory")]);
@@ -118,14 +151,28 @@ fn is_not_served(status: &Status) -> bool {
     status.reason == Reason::NotFound && status.message.starts_with(&Status::not_served().message)
 }
 
-fn sort(all: &mut [Metrics], args: &Args) -> Result<(), Failure> {
+fn check_order(args: &Args) -> Result<(), Failure> {
     match args.value("sort-by") {
-        "" => {}
-        "cpu" => all.sort_by_key(|one| std::cmp::Reverse(one.total().cpu_millis)),
-        "memory" => all.sort_by_key(|one| std::cmp::Reverse(one.total().memory_bytes)),
-        _ => return Err(Failure::text("--sort-by accepts only cpu or memory")),
+        "" | "cpu" | "memory" => Ok(()),
+        _ => Err(Failure::text("--sort-by accepts only cpu or memory")),
     }
-    Ok(())
+}
+
+/// By name, or who uses most first; and so each one's containers.
+fn sort(all: &mut [Metrics], args: &Args) {
+    let used = |usage: Usage| match args.value("sort-by") {
+        "cpu" => Reverse(i128::from(usage.cpu_millis)),
+        "memory" => Reverse(i128::from(usage.memory_bytes)),
+        _ => Reverse(0),
+    };
+    let by_name = args.value("sort-by").is_empty();
+    all.sort_by_key(|one| used(one.total()));
+    for one in all {
+        match by_name {
+            true => one.containers.sort_by(|(a, _), (b, _)| a.cmp(b)),
+            false => one.containers.sort_by_key(|(_, usage)| used(*usage)),
+        }
+    }
 }
 
 fn cpu(usage: Usage) -> String {
