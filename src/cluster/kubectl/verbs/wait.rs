@@ -33,8 +33,22 @@ enum Goal {
     Value { path: jsonpath::Template, value: Option<String> },
 }
 
-/// An object that is waited for, or why it is not.
-type Found = Result<(Kind, Value), Failure>;
+/// What the command line wants, in the order in which it is looked at: what is named is read when its turn comes.
+enum Wanted {
+    Named(Kind, String, String),
+    Listed(Kind, Value),
+    Unlisted(Failure),
+}
+
+impl Wanted {
+    async fn read(self, cx: &Kubectl) -> Result<(Kind, Value), Failure> {
+        match self {
+            Wanted::Named(kind, namespace, name) => Ok((kind, cx.get(kind, &namespace, &name).await?)),
+            Wanted::Listed(kind, object) => Ok((kind, object)),
+            Wanted::Unlisted(fault) => Err(fault),
+        }
+    }
+}
 
 /// `kubectl wait`.
 pub async fn wait(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -54,8 +68,8 @@ pub async fn wait(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let for_deletion = goals.iter().any(|goal| matches!(goal, Goal::Deleted));
     let mut failed = Vec::new();
     let mut waited = false;
-    for found in find(args, cx).await? {
-        let result = match found {
+    for wanted in find(args, cx).await? {
+        let result = match wanted.read(cx).await {
             // What is gone need not be waited for.
             Err(fault) if fault.is_not_found() && for_deletion => continue,
             Err(fault) => Err(fault),
@@ -86,39 +100,40 @@ impl Patience {
 }
 
 /// The objects that the command line names or selects.
-async fn find(args: &Args, cx: &Kubectl) -> Result<Vec<Found>, Failure> {
+async fn find(args: &Args, cx: &Kubectl) -> Result<Vec<Wanted>, Failure> {
     let namespace = if args.is_on("all-namespaces") { "" } else { cx.namespace(args) };
-    let mut found = Vec::new();
+    let mut wanted = Vec::new();
     if args.has("filename") {
         for m in cx.manifests("wait", args).await? {
-            let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path));
-            found.push(cx.get(m.kind, namespace, name).await.map(|object| (m.kind, object)));
+            let [namespace, name] =
+                ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path).to_owned());
+            wanted.push(Wanted::Named(m.kind, namespace, name));
         }
-        return Ok(found);
+        return Ok(wanted);
     }
     let selected = args.is_on("all") || args.has("selector") || args.has("field-selector");
     for Target { kind, name } in cx.targets("wait", &args.words).await? {
         match name {
-            Some(name) => found.push(cx.get(kind, namespace, &name).await.map(|object| (kind, object))),
+            Some(name) => wanted.push(Wanted::Named(kind, namespace.to_owned(), name)),
             None if selected => match cx.select(kind, namespace, selection(args)).await {
-                Ok(listed) => found.extend(listed.items.into_iter().map(|object| Ok((kind, object)))),
-                Err(fault) => found.push(Err(fault)),
+                Ok(listed) => wanted.extend(listed.items.into_iter().map(|object| Wanted::Listed(kind, object))),
+                Err(fault) => wanted.push(Wanted::Unlisted(fault)),
             },
             None => return Err(Failure::text("resource(s) were provided, but no name was specified")),
         }
     }
-    Ok(found)
+    Ok(wanted)
 }
 
 /// Looks twice a second until all that is named is there, and something is.
 async fn until_created(patience: &Patience, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     loop {
-        let found = find(args, cx).await?;
-        let mut missing = found.is_empty();
-        for fault in found.into_iter().filter_map(Result::err) {
-            match fault.is_not_found() {
-                true => missing = true,
-                false => return Err(fault),
+        let wanted = find(args, cx).await?;
+        let mut missing = wanted.is_empty();
+        for wanted in wanted {
+            match wanted.read(cx).await {
+                Err(fault) if fault.is_not_found() => missing = true,
+                result => drop(result?),
             }
         }
         if !missing {
