@@ -108,9 +108,9 @@ spec:
     spec: {containers: [{name: app, image: nginx:1.27}]}
 ";
 
-/// What `apply` remembers is not rolled back.
+/// An object that is not there keeps no other from being rolled back. A namespace does not limit what is in none.
 #[test]
-fn an_undo_warns_of_what_was_applied() {
+fn others_are_not_kept_from_it() {
     let mut shell = Shell::new(Path::new("."), "applied");
     shell.cluster.kubectl.files = std::rc::Rc::new([("web.yaml".to_owned(), APPLIED.to_owned())].into());
     check(
@@ -121,10 +121,7 @@ fn an_undo_warns_of_what_was_applied() {
             ("sleep 5", ""),
             (
                 "kubectl rollout undo deploy/web deploy/none",
-                "Warning: resource deployments/web was previously managed with 'kubectl apply'. Rolling back will not update the \
-                 kubectl.kubernetes.io/last-applied-configuration annotation, which may cause unexpected behavior on future \
-                 'kubectl apply' operations. Consider using 'kubectl apply' with your previous configuration file instead.\n\
-                 deployment.apps/web rolled back\nError from server (NotFound): deployments.apps \"none\" not found",
+                "deployment.apps/web rolled back\nError from server (NotFound): deployments.apps \"none\" not found",
             ),
             (
                 "kubectl create clusterrole r --verb=get --resource=pods",

@@ -56,9 +56,6 @@ async fn rollout_one(verb: &str, kind: Kind, object: &Value, args: &Args, cx: &K
     if let Some(why) = unsupported(verb, kind, text(object, "metadata.name")) {
         return Err(Failure::text(why));
     }
-    if verb == "undo" && !annotation(object, LAST_APPLIED).is_empty() {
-        warn_of_apply(kind, object, cx);
-    }
     match verb {
         "status" => status(kind, object, args, cx).await,
         "history" => history(kind, object, args, cx).await,
@@ -68,16 +65,6 @@ async fn rollout_one(verb: &str, kind: Kind, object: &Value, args: &Args, cx: &K
         "pause" => pause(object, true, args, cx).await,
         _ => pause(object, false, args, cx).await,
     }
-}
-
-/// The manifest that `kubectl apply` remembers is no longer what is there.
-fn warn_of_apply(kind: Kind, object: &Value, cx: &Kubectl) {
-    let what = format!("{}/{}", kind.info().plural, text(object, "metadata.name"));
-    cx.complain(format!(
-        "Warning: resource {what} was previously managed with 'kubectl apply'. Rolling back will not update the \
-         {LAST_APPLIED} annotation, which may cause unexpected behavior on future 'kubectl apply' operations. Consider \
-         using 'kubectl apply' with your previous configuration file instead."
-    ));
 }
 
 /// What is said of a kind that does not know the verb.
