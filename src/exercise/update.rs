@@ -143,12 +143,17 @@ impl Server {
         let text = |key: &str, value: String| Some(BTreeMap::from([(key.to_owned(), value)]));
         object.metadata.labels = text("app", "shop".to_owned());
         object.metadata.annotations = text("made-at", self.revision.to_string());
-        object.metadata.finalizers = Some(vec!["example.com/keep".to_owned()]);
+        object.metadata.finalizers = Some(vec!["example.com/keep".to_owned(), "example.com/backup".to_owned()]);
+        object.immutable = Some(false);
         let text = |text: &str| text.to_owned();
         let (api_version, kind, name, uid) = (text("example.com/v1"), text("Shop"), text("shop"), text("uid-shop"));
         let owner = OwnerReference { api_version, kind, name, uid, ..OwnerReference::default() };
-        object.metadata.owner_references = Some(vec![owner]);
-        object.binary_data = Some(BTreeMap::from([("logo".to_owned(), ByteString(vec![0, 159, 146, 150]))]));
+        let other = OwnerReference { name: "store".to_owned(), uid: "uid-store".to_owned(), ..owner.clone() };
+        object.metadata.owner_references = Some(vec![owner, other]);
+        object.binary_data = Some(BTreeMap::from([
+            ("logo".to_owned(), ByteString(vec![0, 159, 146, 150])),
+            ("seal".to_owned(), ByteString(vec![1])),
+        ]));
         self.object = Some(object);
     }
 

@@ -68,6 +68,10 @@ pub(super) enum Slip {
     AnyCase,
     BeginningOfName,
     GoingIsGone,
+    NamespaceAlike,
+    SystemIsThere,
+    DaemonSpared,
+    SidecarSpared,
 }
 
 impl Function for Admission {
@@ -106,13 +110,26 @@ impl Function for Admission {
         ("capitals in a tag are not looked at; Latest is another tag than latest", Slip::AnyCase),
         ("the reason calls the Pod by its generateName, though it has a name by now", Slip::BeginningOfName),
         ("an account that is being deleted is taken for absent; it is there until it is gone", Slip::GoingIsGone),
+        ("an account of a namespace whose name only begins alike is taken", Slip::NamespaceAlike),
+        ("a class whose name begins with system- is not looked for", Slip::SystemIsThere),
+        (
+            "the Pods of a DaemonSet get no tolerations; its controller may give them some, this does not ask",
+            Slip::DaemonSpared,
+        ),
+        ("an init container that stays, with restartPolicy Always, gets no pull policy", Slip::SidecarSpared),
     ];
 
     fn questions() -> Vec<Case> {
         let mut all = Vec::new();
         let ready = cluster(&["dev/default", "dev/builder"], &[]);
         for image in IMAGES {
-            for (policy, init) in [(None, false), (Some("Never"), false), (None, true), (Some("Always"), true)] {
+            for (policy, init) in [
+                (None, false),
+                (Some("Never"), false),
+                (Some("IfNotPresent"), false),
+                (None, true),
+                (Some("Always"), true),
+            ] {
                 let container = |name: &str, policy| json!({"name": name, "image": image, "imagePullPolicy": policy});
                 let old = json!({"name": "old", "image": "nginx:1.27"});
                 let last = container("last", policy);
@@ -147,6 +164,7 @@ impl Function for Admission {
             }
         }
         all.extend(elsewhere());
+        all.extend(of_all_sorts());
         for tolerations in nearly() {
             let spec = json!({"containers": [{"name": "app", "image": "nginx:1.27"}], "tolerations": tolerations});
             all.push(Case { pod: pod("dev", "web", &spec), cluster: clusters[0].clone() });
@@ -191,7 +209,7 @@ impl Function for Admission {
     }
 }
 
-const IMAGES: [&str; 17] = [
+const IMAGES: [&str; 22] = [
     "nginx:1.27-latest",
     "nginx:Latest",
     "nginx",
@@ -209,6 +227,11 @@ const IMAGES: [&str; 17] = [
     "nginx@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
     "nginx:1.27@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
     "localhost:5000/nginx@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    "nginx@sha512:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    "nginx:LATEST",
+    "nginx:stable",
+    "registry.example.com:5000/a/b/nginx",
+    "registry.example.com:5000/a/b/c/nginx:latest",
 ];
 
 /// Numbers that the Pod may give.
@@ -278,6 +301,45 @@ fn elsewhere() -> Vec<Case> {
     all
 }
 
+/// Pods of a DaemonSet, of the system's namespace, on the node's network, with a node already; accounts and namespaces whose names
+/// begin alike; and the classes that a real cluster has from the beginning, where they are there and where not.
+fn of_all_sorts() -> Vec<Case> {
+    let app = json!({"name": "app", "image": "nginx:1.27"});
+    let stays = json!({"name": "log", "image": "fluentd", "restartPolicy": "Always"});
+    let daemon =
+        json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "web", "uid": "uid-1", "controller": true}]);
+    let accounts = ["kube-system/default", "kube-system/api", "dev/default", "dev/api", "my-dev-2/api-2"];
+    let critical = ("system-node-critical", 2_000_001_000, false);
+    let clusters = [cluster(&accounts, &[critical]), cluster(&accounts, &[("usual", 3, true)])];
+    let mut all = Vec::new();
+    for (cluster, class) in clusters.iter().flat_map(|one| [None, Some("system-node-critical")].map(|two| (one, two))) {
+        for namespace in ["kube-system", "dev"] {
+            for more in [
+                json!({}),
+                json!({"hostNetwork": true}),
+                json!({"nodeName": "node-1"}),
+                json!({"initContainers": [stays, app]}),
+            ] {
+                let mut spec = json!({"containers": [app], "priorityClassName": class});
+                more.as_object().into_iter().flatten().for_each(|(key, value)| spec[key] = value.clone());
+                for owners in [None, Some(&daemon)] {
+                    let mut pod = pod(namespace, "web", &spec);
+                    pod.metadata.owner_references =
+                        owners.and_then(|owners| serde_json::from_value(owners.clone()).ok());
+                    all.push(Case { pod, cluster: cluster.clone() });
+                }
+            }
+        }
+        for (namespace, account) in
+            [("dev-2", "api"), ("dev-2", "default"), ("dev", "api-2"), ("de", "api"), ("dev", "ap")]
+        {
+            let spec = json!({"containers": [app], "serviceAccountName": account, "priorityClassName": class});
+            all.push(Case { pod: pod(namespace, "web", &spec), cluster: cluster.clone() });
+        }
+    }
+    all
+}
+
 /// Tolerations for one of the two taints, or nearly: with each effect, each operator and another key.
 fn nearly() -> Vec<Value> {
     let mut all = vec![Value::Null];
@@ -299,6 +361,12 @@ fn nearly() -> Vec<Value> {
     all.extend(
         ["NoExecute", "NoSchedule", "PreferNoSchedule"].map(|effect| json!([{"operator": "Exists", "effect": effect}])),
     );
+    // Not for a moment.
+    for seconds in [0, -1] {
+        let one =
+            |key: &str| json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds});
+        all.extend(TAINTS.map(|taint| json!([one(taint)])));
+    }
     // For every taint, for a time only.
     all.push(json!([{"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}]));
     all
@@ -357,7 +425,11 @@ fn admit(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<(), Str
         || accounts.any(|one| {
             let same = |name: &String| *name == account || is(Slip::AccountBeginsAlike) && name.starts_with(&account);
             one.name.as_ref().is_some_and(same)
-                && (one.namespace.as_ref() == Some(&namespace) || is(Slip::AnyNamespace))
+                && one.namespace.as_ref().is_some_and(|its| {
+                    *its == namespace
+                        || is(Slip::AnyNamespace)
+                        || is(Slip::NamespaceAlike) && namespace.starts_with(its.as_str())
+                })
                 && !(one.deletion_timestamp.is_some() && is(Slip::GoingIsGone))
         });
     let looked_up = match there {
@@ -383,6 +455,9 @@ fn admit(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<(), Str
 fn set_pull_policy(container: &mut Container, slip: Option<Slip>) {
     let image = container.image.as_deref().unwrap_or_default();
     let policy = if is_latest(image, slip) { "Always" } else { "IfNotPresent" };
+    if container.restart_policy.is_some() && slip == Some(Slip::SidecarSpared) {
+        return;
+    }
     if container.image_pull_policy.is_none() || slip == Some(Slip::OverwritesPolicy) {
         container.image_pull_policy = Some(policy.to_owned());
     }
@@ -409,7 +484,7 @@ fn set_priority(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<
             let hidden = is(Slip::DefaultUnnamed) && one.global_default == Some(true);
             one.metadata.name.as_ref() == Some(name) && !hidden
         }) {
-            None if !is(Slip::UnknownClassIsZero) => {
+            None if !(is(Slip::UnknownClassIsZero) || is(Slip::SystemIsThere) && name.starts_with("system-")) => {
                 return Err(format!("no PriorityClass with name {name} was found"));
             }
             found => found,
@@ -431,6 +506,9 @@ fn set_priority(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<
 
 fn add_tolerations(pod: &mut Pod, slip: Option<Slip>) {
     let is = |one| slip == Some(one);
+    if is(Slip::DaemonSpared) && pod.metadata.owner_references.is_some() {
+        return;
+    }
     let all = pod.spec.get_or_insert_default().tolerations.get_or_insert_default();
     let covers = |one: &Toleration, taint: &str| {
         let key = one.key.as_deref().map_or(!is(Slip::NeedsKey), |key| key == taint);

@@ -44,6 +44,10 @@ enum Slip {
     NoNamespace,
     OneGone,
     NeverBack,
+    IgnoresOlder,
+    IgnoresSame,
+    FewListed,
+    ByName,
 }
 
 impl Function for Caching {
@@ -68,6 +72,10 @@ impl Function for Caching {
             "what is listed with an older revision is ignored; a list may come from a server that is behind",
             Slip::NeverBack,
         ),
+        ("an event of an older revision is ignored; each event changes the cache", Slip::IgnoresOlder),
+        ("an event of the revision that the cache has is ignored; each is told", Slip::IgnoresSame),
+        ("only the first few objects of a list are looked at; it can be long", Slip::FewListed),
+        ("a list is told in the order of the names; the namespace comes first in a key", Slip::ByName),
     ];
 
     fn questions() -> Vec<Vec<Event>> {
@@ -89,6 +97,7 @@ impl Function for Caching {
                 [vec![item(0, then)], vec![item(0, then), item(2, first + 1)], vec![item(1, then), item(2, then)]];
             all.extend(lists.map(|list| [&before[..], &[Event::Relisted(list)]].concat()));
         }
+        all.extend(besides());
         all
     }
 
@@ -152,6 +161,38 @@ fn events(revision: u64) -> Vec<Event> {
     all
 }
 
+/// Events of a revision that is older than what the cache has, or the same; keys in which the order of names is another one,
+/// or which have no namespace; revisions that are large; and long lists.
+fn besides() -> Vec<Vec<Event>> {
+    let item = |key: &str, revision| Item { key: key.to_owned(), revision };
+    let mut all = Vec::new();
+    for (before, then) in [(9, 8), (9, 9), (9, 3), (12, 10)] {
+        let first = [Event::Added(item("dev/web", before)), Event::Relisted(vec![item("dev/web", before)])];
+        for first in first {
+            for event in [Event::Added, Event::Modified, Event::Deleted] {
+                let last = Event::Modified(item("dev/web", before + 1));
+                all.push(vec![first.clone(), event(item("dev/web", then)), last]);
+            }
+        }
+    }
+    // Not in the order of the names, nor of the revisions.
+    let list = |from: u64| {
+        vec![item("app/web", from + 3), item("dev/db", from + 1), item("node-1", from), item("prod/a", from + 2)]
+    };
+    let large = (1 << 40) + 7;
+    for from in [10, large] {
+        let watched: Vec<Event> = list(from).into_iter().rev().map(Event::Added).collect();
+        all.push(vec![Event::Relisted(list(from)), Event::Relisted(Vec::new())]);
+        all.push([&watched[..], &[Event::Relisted(list(from + 1)), Event::Deleted(item("node-1", from + 9))]].concat());
+        all.push([&watched[..], &[Event::Relisted(Vec::new())]].concat());
+    }
+    let many =
+        |each: usize| -> Vec<Item> { (0..6).step_by(each).map(|n| item(&format!("dev/job-{n}"), 50 - n)).collect() };
+    all.push(vec![Event::Relisted(many(1))]);
+    all.push(vec![Event::Relisted(many(1)), Event::Relisted(many(5))]);
+    all
+}
+
 /// A long history of four objects: this one of many.
 fn walk(n: usize) -> Vec<Event> {
     let mut random = 7919 * (n as u64 + 1);
@@ -183,6 +224,9 @@ fn apply(cache: &mut Cache, event: &Event, slip: Option<Slip>) -> Vec<Told> {
             cache.insert(item.key.clone(), item.clone());
             vec![Told::Added(item.clone())]
         }
+        Event::Added(item) | Event::Modified(item) | Event::Deleted(item) if is_ignored(cache, item, slip) => {
+            Vec::new()
+        }
         Event::Added(item) | Event::Modified(item) => vec![put(cache, item, slip)],
         Event::Deleted(item) => {
             let old = match slip {
@@ -200,6 +244,14 @@ fn apply(cache: &mut Cache, event: &Event, slip: Option<Slip>) -> Vec<Told> {
     }
 }
 
+fn is_ignored(cache: &Cache, item: &Item, slip: Option<Slip>) -> bool {
+    cache.get(&item.key).is_some_and(|old| match slip {
+        Some(Slip::IgnoresOlder) => old.revision > item.revision,
+        Some(Slip::IgnoresSame) => old.revision == item.revision,
+        _ => false,
+    })
+}
+
 fn key_of(item: &Item, slip: Option<Slip>) -> String {
     let name = item.key.rsplit('/').next().filter(|_| slip == Some(Slip::NoNamespace));
     name.unwrap_or(&item.key).to_owned()
@@ -213,6 +265,12 @@ fn put(cache: &mut Cache, item: &Item, slip: Option<Slip>) -> Told {
 }
 
 fn relist(cache: &mut Cache, list: &[Item], slip: Option<Slip>) -> Vec<Told> {
+    let mut sorted = list.to_vec();
+    if slip == Some(Slip::ByName) {
+        sorted.sort_by_key(|item| item.key.rsplit('/').map(str::to_owned).collect::<Vec<_>>());
+    }
+    let list = &sorted[..];
+    let list = if slip == Some(Slip::FewListed) { &list[..list.len().min(4)] } else { list };
     let listed = |one: &Item| list.iter().any(|item| key_of(item, slip) == key_of(one, slip));
     let mut gone: Vec<Item> = cache.values().filter(|item| !listed(item)).cloned().collect();
     gone.truncate(if slip == Some(Slip::OneGone) { 1 } else { usize::MAX });

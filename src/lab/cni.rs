@@ -64,6 +64,7 @@ pub(super) enum Slip {
     DelTakesOne,
     CountsNotes,
     FirstFew(usize),
+    TriesFew(usize),
 }
 
 impl Function for Cni {
@@ -109,6 +110,7 @@ impl Function for Cni {
         ("files that do not matter are counted as taken addresses", Slip::CountsNotes),
         ("only the first few hundred addresses of a range are tried; it can be larger", Slip::FirstFew(254)),
         ("only the first few hundred addresses of a range are tried; it can be larger", Slip::FirstFew(256)),
+        ("only the first few hundred addresses of a range are tried; it can be larger", Slip::TriesFew(256)),
     ];
 
     fn questions() -> Vec<Case> {
@@ -132,6 +134,28 @@ impl Function for Cni {
         {
             let calls = calls.iter().map(|command| call(*command, "c1", "eth0")).collect();
             all.push(Case { range, files: files(&taken), calls });
+        }
+        // One address and none, a gateway at the end, and a range that goes on in the next network.
+        for (start, end, gateway) in [
+            ([10, 1, 2, 5], [10, 1, 2, 5], [10, 1, 2, 1]),
+            ([10, 1, 2, 5], [10, 1, 2, 5], [10, 1, 2, 5]),
+            ([10, 1, 2, 8], [10, 1, 2, 9], [10, 1, 2, 9]),
+            ([10, 1, 255, 254], [10, 2, 0, 1], [10, 1, 0, 1]),
+        ] {
+            let range = self::range(start, end, gateway);
+            for count in 1..=5 {
+                let calls = (0..count).map(|n| call(Command::Add, &format!("n{n}"), "eth0")).collect();
+                all.push(Case { range, files: files(&[]), calls });
+            }
+        }
+        // Nearly all of many are taken.
+        let adds = ["c1", "c2"].map(|container| call(Command::Add, container, "eth0")).to_vec();
+        for (last, free) in [(10, 9), (1000, 5), (700, 699)] {
+            let range = self::range([10, 1, 0, 1], [10, 1, 3, 254], [10, 1, 0, 1]);
+            let address = |n: u32| Ipv4Addr::from(u32::from(range.start) + n).to_string();
+            let taken = (1..1022).filter(|n| *n != free).map(|n| (address(n), format!("p{n}\r\neth0")));
+            let files: Files = taken.chain([(LAST.to_owned(), address(last))]).collect();
+            all.push(Case { range, files, calls: adds.clone() });
         }
         // A crash has left it two: DEL takes back both.
         let two = files(&[("10.1.2.9", "c1\r\neth0"), ("10.1.2.11", "c1\r\neth0"), (LAST, "10.1.2.11")]);
@@ -180,7 +204,11 @@ impl Function for Cni {
 
     fn show(case: &Case) -> String {
         let Range { start, end, gateway } = case.range;
-        let files = words::field("files", &json!(case.files));
+        let few = case.files.iter().filter(|(name, _)| case.files.len() <= MANY || *name == LAST);
+        let files: std::collections::BTreeMap<_, _> = few.collect();
+        let more = case.files.len() - files.len();
+        let files = words::field("files", &json!(files))
+            + &(if more > 0 { format!("\nand {more} of addresses, all but one of them") } else { String::new() });
         let calls = words::numbered(case.calls.iter().map(ToString::to_string));
         format!("range: {start} to {end}, gateway {gateway}\n{files}\n{calls}")
     }
@@ -193,9 +221,22 @@ impl Function for Cni {
         });
         let said = (1..).zip(&case.calls).zip(said);
         let said = said.map(|((n, call), said)| part(format!("gave at {n}. {call}"), said));
-        said.chain([part("left as files", json!(files))]).collect()
+        let is_new =
+            |(name, text): &(&String, &String)| case.files.len() <= MANY || case.files.get(*name) != Some(*text);
+        let mut left: std::collections::BTreeMap<_, _> = files.iter().filter(is_new).collect();
+        let gone = "gone".to_owned();
+        left.extend(
+            case.files
+                .keys()
+                .filter(|name| case.files.len() > MANY && !files.contains_key(*name))
+                .map(|name| (name, &gone)),
+        );
+        said.chain([part("left as files", json!(left))]).collect()
     }
 }
+
+/// More files are only counted.
+const MANY: usize = 20;
 
 fn range(start: [u8; 4], end: [u8; 4], gateway: [u8; 4]) -> Range {
     Range { start: start.into(), end: end.into(), gateway: gateway.into() }
@@ -387,6 +428,9 @@ fn round(range: &Range, last: Option<&String>, slip: Option<Slip>) -> Vec<Ipv4Ad
         all.extend(&before[..again]);
     }
     all.retain(|address| *address != range.gateway || is(Slip::TakesGateway));
+    if let Some(Slip::TriesFew(most)) = slip {
+        all.truncate(most);
+    }
     all
 }
 
@@ -410,7 +454,12 @@ mod tests {
             let mut bench = Bench::new();
             case.files.iter().for_each(|(name, text)| bench.disk.put(&format!("{FOLDER}/{name}"), text).unwrap());
             let Range { start, end, gateway } = case.range;
-            let subnet = if end.octets()[2] == 3 { "10.1.2.0/23" } else { "10.1.2.0/24" };
+            let subnet = match [start, end].map(|address| address.octets()[2]) {
+                [255, _] => "10.0.0.0/14",
+                [0, _] => "10.1.0.0/22",
+                [_, 3] => "10.1.2.0/23",
+                _ => "10.1.2.0/24",
+            };
             let ipam = json!({"subnet": subnet, "rangeStart": start, "rangeEnd": end, "gateway": gateway});
             let said = case.calls.iter().map(|call| {
                 let command = match call.command {

@@ -74,6 +74,11 @@ pub(super) enum Slip {
     ThreeDependents,
     NotOfItsName,
     NotOfItsKind,
+    KnownKinds,
+    UidAlike,
+    FinalizerBegins,
+    OnlyBlocking,
+    NamespaceAlike,
 }
 
 impl Function for Collecting {
@@ -128,6 +133,14 @@ impl Function for Collecting {
         ("only the first three dependents are looked at", Slip::ThreeDependents),
         ("a dependent that has its owner's name is taken for the owner itself", Slip::NotOfItsName),
         ("a dependent of its owner's kind is overlooked; what kind it is does not matter", Slip::NotOfItsKind),
+        ("only some kinds are taken for ones without namespace; is_namespaced knows them all", Slip::KnownKinds),
+        ("a dependent of an object whose uid only begins alike is taken for one's own", Slip::UidAlike),
+        ("a finalizer whose name only begins so is taken for the garbage collector's", Slip::FinalizerBegins),
+        (
+            "an owner counts only if the reference says blockOwnerDeletion; every one keeps its dependents",
+            Slip::OnlyBlocking,
+        ),
+        ("an owner in a namespace whose name only begins alike is taken", Slip::NamespaceAlike),
     ];
 
     fn questions() -> Vec<Case> {
@@ -193,7 +206,11 @@ impl Function for Collecting {
         if (owners.is_empty() && !is(Slip::OrphansDie)) || owners.iter().any(|(_, how)| *how == Owner::Impossible) {
             return Action::Leave;
         }
-        let counts = |owner: &OwnerReference| owner.controller == Some(true) || !is(Slip::OnlyController);
+        let counts = |owner: &OwnerReference| match slip {
+            Some(Slip::OnlyController) => owner.controller == Some(true),
+            Some(Slip::OnlyBlocking) => owner.block_owner_deletion == Some(true),
+            _ => true,
+        };
         let solid = owners.iter().any(|(owner, how)| *how == Owner::There && counts(owner));
         let any_gone = owners.iter().any(|(_, how)| *how == Owner::Gone);
         if solid && !(any_gone && is(Slip::AnyGone)) {
@@ -303,7 +320,12 @@ fn existing() -> Vec<Item> {
 }
 
 fn owner(kind: &str, name: &str, uid: &str, controller: bool) -> Value {
-    let version = if ["Node", "ConfigMap", "PersistentVolume"].contains(&kind) { "v1" } else { "apps/v1" };
+    let version = match kind {
+        "Node" | "ConfigMap" | "PersistentVolume" | "Namespace" => "v1",
+        "PriorityClass" => "scheduling.k8s.io/v1",
+        "StorageClass" => "storage.k8s.io/v1",
+        _ => "apps/v1",
+    };
     json!({"apiVersion": version, "kind": kind, "name": name, "uid": uid, "controller": controller,
         "blockOwnerDeletion": true})
 }
@@ -432,6 +454,68 @@ fn more() -> Vec<Case> {
     }
     let slow = item("ReplicaSet", Some("default"), "alike", "uid-15", &[], &leaving_with(&alike));
     ask(&web(&[owner("ReplicaSet", "alike", "uid-15", true)], &json!({})), std::slice::from_ref(&slow));
+    // Names, uids and namespaces that begin or end alike, and finalizers.
+    for uid in ["uid-p2", "uid-", "my-uid-p"] {
+        let other = json!({"apiVersion": "v1", "kind": "Pod", "name": "web-1", "uid": uid, "blockOwnerDeletion": true});
+        let dependent = item("ConfigMap", Some("default"), "notes", "uid-c", &[other], &json!({}));
+        ask(&web(&[], &leaving(FOREGROUND)), std::slice::from_ref(&dependent));
+        ask(&web(&[references()[4].clone()], &json!({})), &[dependent]);
+    }
+    for (kind, name, uid) in [
+        ("ReplicaSet", "web", "uid-10"),
+        ("ReplicaSet", "web", "uid-"),
+        ("ReplicaSet", "web-2", "uid-1"),
+        ("ReplicaSet", "we", "uid-1"),
+    ] {
+        ask(&web(&[owner(kind, name, uid, true)], &json!({})), &[]);
+        ask(&web(&[owner(kind, name, uid, true), references()[6].clone()], &json!({})), &[]);
+    }
+    for namespace in ["default-2", "def", "my-default"] {
+        let far = item("ReplicaSet", Some(namespace), "far", "uid-16", &[], &json!({}));
+        ask(&web(&[owner("ReplicaSet", "far", "uid-16", true)], &json!({})), std::slice::from_ref(&far));
+        let pod = item("Pod", Some(namespace), "web-1", "uid-p", &[references()[0].clone()], &json!({}));
+        ask(&pod, &[]);
+    }
+    let alike = ["orphan.example.com/keep", "foregroundDeletion.example.com/keep"];
+    for state in [json!({"finalizers": alike}), leaving_with(&alike)] {
+        [0, 2, 4].into_iter().for_each(|at| ask(&web(&[references()[at].clone()], &state), &[notes(true)]));
+    }
+    let last = ["example.com/one", "example.com/two", "example.com/three", FOREGROUND];
+    ask(&web(&[references()[2].clone()], &json!({"finalizers": last})), &[]);
+    [true, false].into_iter().for_each(|block| ask(&web(&[], &leaving_with(&last)), &[notes(block)]));
+    // Owners of which other kinds have no namespace, and whether they are there.
+    for kind in ["Namespace", "PriorityClass", "StorageClass"] {
+        let there = item(kind, None, "base", "uid-17", &[], &json!({}));
+        let dependent = web(&[owner(kind, "base", "uid-17", false)], &json!({}));
+        ask(&dependent, std::slice::from_ref(&there));
+        ask(&dependent, &[]);
+        ask(&item("Node", None, "node-9", "uid-n", &[owner(kind, "base", "uid-17", false)], &json!({})), &[there]);
+    }
+    // What a reference says besides does not matter, nor in which namespace it is.
+    for (at, block) in [0, 5, 8].into_iter().flat_map(|at| [(at, json!(false)), (at, Value::Null)]) {
+        let mut one = references()[at].clone();
+        (one["blockOwnerDeletion"], one["controller"]) = (block, Value::Null);
+        ask(&web(&[one.clone()], &json!({})), &[]);
+        ask(&web(&[references()[2].clone(), one], &json!({})), &[notes(true)]);
+    }
+    for kind in ["Secret", "Namespace", "PersistentVolumeClaim"] {
+        let namespace = is_namespaced(kind).then_some("kube-system");
+        ask(&item(kind, namespace, "thing", "uid-p", &[references()[6].clone()], &json!({})), &[]);
+        ask(&item(kind, namespace, "thing", "uid-p", &[references()[7].clone()], &json!({})), &[]);
+    }
+    // Many of each, of which the last decides.
+    let gone = |n: usize| owner("ReplicaSet", &format!("gone-{n}"), &format!("uid-g{n}"), false);
+    for last in [0, 2, 4] {
+        let owners: Vec<Value> = (0..5).map(gone).chain([references()[last].clone()]).collect();
+        ask(&web(&owners, &json!({})), &[]);
+    }
+    let other = |n: usize| item("ConfigMap", Some("default"), &format!("c-{n}"), &format!("uid-c{n}"), &[], &json!({}));
+    let crowd: Vec<Item> = (0..40).map(other).collect();
+    for block in [true, false] {
+        ask(&web(&[], &leaving(FOREGROUND)), &[&crowd[..], &[notes(block)]].concat());
+    }
+    let far = item("ReplicaSet", Some("default"), "late", "uid-18", &[], &json!({}));
+    ask(&web(&[owner("ReplicaSet", "late", "uid-18", true)], &json!({})), &[&crowd[..], &[far]].concat());
     // In its grace period an owner is still there.
     let set = item("ReplicaSet", Some("default"), "brief", "uid-12", &[], &going);
     ask(&web(&[owner("ReplicaSet", "brief", "uid-12", true)], &json!({})), std::slice::from_ref(&set));
@@ -478,6 +562,8 @@ fn look_up(case: &Case, owner: &OwnerReference, slip: Option<Slip>) -> Owner {
     let home = case.item.metadata.namespace.as_ref();
     let default = "default".to_owned();
     let home_or_default = if is(Slip::DefaultNamespace) { Some(&default) } else { home };
+    let known = ["Node", "PersistentVolume"].contains(&&*owner.kind);
+    let is_namespaced = |kind: &str| if is(Slip::KnownKinds) { !known } else { is_namespaced(kind) };
     let namespace = if is_namespaced(&owner.kind) || is(Slip::NamespacedNode) { home_or_default } else { None };
     if is_namespaced(&owner.kind) && home.is_none() && !is(Slip::NodeMayDepend) {
         return Owner::Impossible;
@@ -486,7 +572,9 @@ fn look_up(case: &Case, owner: &OwnerReference, slip: Option<Slip>) -> Owner {
         let meta = &item.metadata;
         (item.kind == owner.kind || is(Slip::AnyKind))
             && (meta.name.as_ref() == Some(&owner.name) || is(Slip::AnyName))
-            && (meta.namespace.as_ref() == namespace || is(Slip::ByUid))
+            && (meta.namespace.as_ref() == namespace
+                || is(Slip::ByUid)
+                || is(Slip::NamespaceAlike) && begins(meta.namespace.as_ref(), namespace))
             && (meta.uid.as_ref() == Some(&owner.uid) || is(Slip::ByName))
     });
     match found
@@ -502,8 +590,16 @@ fn look_up(case: &Case, owner: &OwnerReference, slip: Option<Slip>) -> Owner {
     }
 }
 
+fn begins(long: Option<&String>, short: Option<&String>) -> bool {
+    short.is_some_and(|short| long.is_some_and(|long| long.starts_with(short.as_str())))
+}
+
 fn has(meta: &ObjectMeta, finalizer: &str, slip: Option<Slip>) -> bool {
-    let alike = |one: &String| slip == Some(Slip::FinalizerAlike) && one.ends_with(finalizer);
+    let alike = |one: &String| match slip {
+        Some(Slip::FinalizerAlike) => one.ends_with(finalizer),
+        Some(Slip::FinalizerBegins) => one.starts_with(finalizer),
+        _ => false,
+    };
     has_finalizer(meta, finalizer) || meta.finalizers.iter().flatten().any(alike)
 }
 
@@ -513,6 +609,7 @@ fn dependents_of(case: &Case, slip: Option<Slip>) -> Vec<(&Item, &OwnerReference
     let is_it = |owner: &OwnerReference| match slip {
         Some(Slip::DependentsByName) => owner.kind == case.item.kind && Some(&owner.name) == name.as_ref(),
         Some(Slip::DependentsCalledSo) => Some(&owner.uid) == uid.as_ref() && Some(&owner.name) == name.as_ref(),
+        Some(Slip::UidAlike) => begins(Some(&owner.uid), uid.as_ref()),
         _ => Some(&owner.uid) == uid.as_ref(),
     };
     let most = if slip == Some(Slip::FirstOwnerOfDependent) { 1 } else { usize::MAX };

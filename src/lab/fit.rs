@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, scheduling, words};
+use crate::cluster::kubectl::print::describe::taint_text;
 use crate::exercise::fit::{Case, bytes, milli_cpu};
 use crate::object::read;
 
@@ -57,6 +58,9 @@ pub(super) enum Slip {
     GoingIsGone,
     SameName,
     Cordoned,
+    Tainted,
+    Preempts,
+    FewRun,
 }
 
 impl Function for Fit {
@@ -90,6 +94,9 @@ impl Function for Fit {
         ("Pods that are being deleted are not counted; they run until they are gone", Slip::GoingIsGone),
         ("a Pod of the same name that runs there is not counted; it is of another namespace", Slip::SameName),
         ("whether the node takes new Pods at all is looked at; another plugin does that", Slip::Cordoned),
+        ("whether the node takes new Pods at all is looked at; another plugin does that", Slip::Tainted),
+        ("Pods of a lower priority are not counted; whether they have to go is decided later", Slip::Preempts),
+        ("only the first ten of the Pods that run there are counted", Slip::FewRun),
     ];
 
     fn questions() -> Vec<Case> {
@@ -144,18 +151,27 @@ impl Function for Fit {
             ("initContainers", spec.init_containers.as_deref().map_or(Value::Null, all)),
             ("containers", all(&spec.containers)),
             ("overhead", json!(spec.overhead)),
+            ("priority", json!(spec.priority)),
+            ("nodeSelector", json!(spec.node_selector)),
         ];
         let status = case.node.status.clone().unwrap_or_default();
         let node = [("capacity", json!(status.capacity)), ("allocatable", json!(status.allocatable))];
         let cordoned = case.node.spec.as_ref().and_then(|spec| spec.unschedulable);
-        let node = node.into_iter().chain([("unschedulable", json!(cordoned))]);
+        let taints = case.node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
+        let taints = taints.map_or(Value::Null, |all| all.iter().map(|taint| taint_text(&json!(taint))).collect());
+        let conditions = status
+            .conditions
+            .as_ref()
+            .map_or(Value::Null, |all| all.iter().map(|one| format!("{} is {}", one.type_, one.status)).collect());
+        let node = node.into_iter().chain([("unschedulable", json!(cordoned)), ("taints", taints)]);
+        let node = node.chain([("conditions", conditions)]);
         let running = |pod: &Pod| {
             let spec = pod.spec.clone().unwrap_or_default();
             match (spec.containers.as_slice(), &spec.init_containers, &spec.overhead) {
                 ([one], None, None) if pod.metadata.namespace.is_some() => {
                     let meta = &pod.metadata;
                     let name = [&meta.namespace, &meta.name].map(|part| part.as_deref().unwrap_or_default()).join("/");
-                    json!({"name": name, "deletionTimestamp": meta.deletion_timestamp, "containers": [resources(one)]})
+                    json!({"name": name, "priority": spec.priority, "deletionTimestamp": meta.deletion_timestamp, "containers": [resources(one)]})
                 }
                 ([one], None, None) => resources(one),
                 (several, init, overhead) => {
@@ -249,12 +265,31 @@ fn others() -> Vec<Case> {
         }
     }
     // Many of each, of which the last decides.
-    let last = |one: Value| [vec![silent.clone(); 3], vec![one]].concat();
-    let ten = vec![pod(&[one("100m", "100Mi")], &[], &Value::Null); 10];
+    let last = |one: Value| [vec![silent.clone(); 6], vec![one]].concat();
+    let dozen = vec![pod(&[one("100m", "100Mi")], &[], &Value::Null); 12];
     let big = last(one("1", "1Gi"));
     for ask in [pod(&big, &[], &Value::Null), pod(&small(), &big, &Value::Null)] {
-        for (cpu, memory) in [("1999m", "3Gi"), ("2", "2024Mi"), ("3", "2023Mi")] {
-            all.push(Case { pod: ask.clone(), node: node(cpu, memory, "11"), running: ten.clone() });
+        for (cpu, memory) in [("2199m", "3Gi"), ("2200m", "2224Mi"), ("3", "2223Mi")] {
+            all.push(Case { pod: ask.clone(), node: node(cpu, memory, "13"), running: dozen.clone() });
+        }
+    }
+    // As people write quantities: the same number in other units, and one more than there is.
+    for (cpu, memory, more) in [
+        ("0.5", "1Ti", "1099511627777"),
+        (".5", "1500k", "1501k"),
+        ("5e-1", "2e9", "2000000001"),
+        ("500m", "64Ki", "65537"),
+        ("0.5", "1.5Gi", "1537Mi"),
+        ("500000u", "1P", "1.1P"),
+        ("0.5", "1M", "1Mi"),
+        ("0.5", "4E", "4000000000000000001"),
+    ] {
+        for (cpu_asked, asked) in [(cpu, memory), ("501m", memory), ("0.4999", more), ("500m", more)] {
+            all.push(Case {
+                pod: pod(&[one(cpu_asked, asked)], &[], &Value::Null),
+                node: node(cpu, memory, "2"),
+                running: vec![],
+            });
         }
     }
     // Full to the last Pod, of many.
@@ -283,6 +318,25 @@ fn beside() -> Vec<Case> {
                 let running = vec![runs(first, going), runs(second, last_going)];
                 let mut pod = one("1");
                 pod.metadata.namespace = Some("default".to_owned());
+                all.push(Case { pod: pod.clone(), node: node.clone(), running: running.clone() });
+                // Who goes first, and where it would rather be; and what keeps Pods off a node.
+                let before = running.into_iter().map(|mut pod| {
+                    pod.spec.iter_mut().for_each(|spec| spec.priority = Some(if going { 5 } else { 2000 }));
+                    pod
+                });
+                let running = before.collect();
+                if let Some(spec) = &mut pod.spec {
+                    (spec.priority, spec.node_selector) =
+                        (Some(1000), Some([("disk".to_owned(), "ssd".to_owned())].into()));
+                }
+                if !cordoned {
+                    node.spec = Some(read(
+                        json!({"taints": [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]}),
+                    ));
+                }
+                let conditions =
+                    json!([{"type": "Ready", "status": "False"}, {"type": "MemoryPressure", "status": "True"}]);
+                node.status.iter_mut().for_each(|status| status.conditions = Some(read(conditions.clone())));
                 all.push(Case { pod, node, running });
             }
         }
@@ -394,8 +448,10 @@ fn why_not(case: &Case, slip: Option<Slip>) -> Vec<String> {
         Some(Slip::EmptyNode) => false,
         Some(Slip::GoingIsGone) => pod.metadata.deletion_timestamp.is_none(),
         Some(Slip::SameName) => pod.metadata.name != case.pod.metadata.name,
+        Some(Slip::Preempts) => priority(pod) >= priority(&case.pod),
         _ => true,
     };
+    let most = if is(Slip::FewRun) { 10 } else { usize::MAX };
     let running: Vec<&Pod> = case.running.iter().filter(counts).collect();
     let mut reasons = Vec::new();
     if is(Slip::Cordoned) && case.node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true)) {
@@ -414,7 +470,10 @@ fn why_not(case: &Case, slip: Option<Slip>) -> Vec<String> {
         }
         asks(&pod, slip)
     };
-    let used = running.into_iter().map(part).fold(Ask::default(), Ask::plus);
+    if is(Slip::Tainted) && case.node.spec.as_ref().is_some_and(|spec| spec.taints.is_some()) {
+        reasons.push("node(s) had untolerated taint(s)".to_owned());
+    }
+    let used = running.into_iter().take(most).map(part).fold(Ask::default(), Ask::plus);
     let left = |name: &str, read: fn(&Quantity) -> i64| has.and_then(|has| has.get(name)).map_or(unsaid, read);
     let (ask, cpu, memory) = (asks(&case.pod, slip), left("cpu", milli_cpu), left("memory", bytes));
     for (name, ask, left) in [("cpu", ask.cpu, cpu - used.cpu), ("memory", ask.memory, memory - used.memory)] {
@@ -425,6 +484,10 @@ fn why_not(case: &Case, slip: Option<Slip>) -> Vec<String> {
         }
     }
     reasons
+}
+
+fn priority(pod: &Pod) -> i32 {
+    pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or(0)
 }
 
 fn asks(pod: &Pod, slip: Option<Slip>) -> Ask {

@@ -61,6 +61,9 @@ pub(super) enum Slip {
     DaemonStays,
     ByName,
     OnlyNew,
+    Narrow,
+    CriticalStays,
+    CordonedIsNotReady,
 }
 
 impl Function for Looking {
@@ -92,6 +95,9 @@ impl Function for Looking {
         ("Pods of a DaemonSet stay, whatever they tolerate; their tolerations decide", Slip::DaemonStays),
         ("the answers are in the order of the Pods' names, and not of the Pods", Slip::ByName),
         ("a taint that says when it was added is not looked at", Slip::OnlyNew),
+        ("the seconds of silence are put into a number that is too small for them", Slip::Narrow),
+        ("Pods of the system stay, whatever they tolerate; their tolerations decide", Slip::CriticalStays),
+        ("a node that takes no new Pods is taken for one that is not ready", Slip::CordonedIsNotReady),
     ];
 
     fn questions() -> Vec<Case> {
@@ -101,7 +107,9 @@ impl Function for Looking {
             for (turn, taints) in taints().into_iter().enumerate() {
                 for said in ["True", "False"] {
                     for silent in SILENT[(n + turn) % 2] {
-                        let spec = taints.as_ref().map(|taints| json!({"taints": taints}));
+                        let mut spec = taints.as_ref().map(|taints| json!({"taints": taints}));
+                        let spec_of = spec.iter_mut().filter(|_| (n + turn) % 4 == 1);
+                        spec_of.for_each(|spec| spec["unschedulable"] = json!(true));
                         let status = json!({"conditions": conditions(said, n + turn)});
                         let name = nodes[(n + turn) % nodes.len()];
                         let node = json!({"metadata": {"name": name}, "spec": spec, "status": status});
@@ -110,6 +118,10 @@ impl Function for Looking {
                             // Not in the order of their names.
                             pod.metadata.name = Some(format!("web-{}", at * 5 % 7));
                             pod.metadata.owner_references = ((n + turn + at) % 5 == 2).then(of_daemon_set);
+                            if (n + turn + at) % 5 == 3 {
+                                pod.metadata.namespace = Some("kube-system".to_owned());
+                                pod.spec.get_or_insert_default().priority_class_name = Some(CRITICAL.to_owned());
+                            }
                         }
                         all.push(Case { node: read(node), silent: *silent, pods });
                     }
@@ -146,8 +158,15 @@ impl Function for Looking {
         let taints: Value = node_taints::taints_of(&case.node).iter().map(|taint| taint_text(&json!(taint))).collect();
         let mut text = format!("the node was heard of {} s ago and said: Ready is {said}\n", case.silent);
         text += &words::field("taints that it has from others", &taints);
+        if is_cordoned(case) {
+            text += "\nunschedulable: true";
+        }
         for (n, pod) in case.pods.iter().enumerate() {
-            let whose = if is_of_daemon_set(pod) { ", of a DaemonSet," } else { "" };
+            let whose = match () {
+                () if is_of_daemon_set(pod) => ", of a DaemonSet,",
+                () if is_critical(pod) => ", of kube-system,",
+                () => "",
+            };
             let name = pod.metadata.name.as_deref().unwrap_or_default();
             text += &format!("\npods[{n}] {name}{whose} tolerates {}", tolerated(pod));
         }
@@ -163,14 +182,17 @@ impl Function for Looking {
 }
 
 /// How long a node has been silent: both sides of the limit, and far from it.
-const SILENT: [&[u64]; 2] = [&[5, 45, 50, 51, 400], &[0, 49, 50, 51, 65_540]];
+const SILENT: [&[u64]; 2] = [&[5, 45, 50, 51, 400, (1 << 32) + 3], &[0, 49, 50, 51, 65_540]];
 
 /// What the kubelet has said last, of Ready and of other things, in any order.
 fn conditions(ready: &str, turn: usize) -> Vec<Value> {
     let of = |what: &str, status: &str| json!({"type": what, "status": status});
     let mut all = vec![of("DiskPressure", "False"), of("Ready", ready), of("NetworkUnavailable", "True")];
     all.push(of("example.com/AlmostReady", if ready == "True" { "False" } else { "True" }));
-    all.rotate_left(turn % 4);
+    all.push(of("ReadyToDrain", if ready == "True" { "False" } else { "True" }));
+    all.push(of("MemoryPressure", "True"));
+    let turn = turn % all.len();
+    all.rotate_left(turn);
     all
 }
 
@@ -188,12 +210,23 @@ fn tolerated(pod: &Pod) -> String {
     if tolerations.is_empty() { "nothing".to_owned() } else { words::listed(tolerations.iter().map(one)) }
 }
 
+/// The class of Pods that the system cannot do without.
+const CRITICAL: &str = "system-node-critical";
+
+fn is_critical(pod: &Pod) -> bool {
+    pod.spec.as_ref().is_some_and(|spec| spec.priority_class_name.is_some())
+}
+
 fn of_daemon_set() -> Vec<OwnerReference> {
     read(json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "web", "uid": "uid-1", "controller": true}]))
 }
 
 fn is_of_daemon_set(pod: &Pod) -> bool {
     pod.metadata.owner_references.iter().flatten().any(|owner| owner.kind == "DaemonSet")
+}
+
+fn is_cordoned(case: &Case) -> bool {
+    case.node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true))
 }
 
 /// None: nothing is said of them.
@@ -278,7 +311,8 @@ fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
 fn look(case: &Case, slip: Option<Slip>) -> Look {
     let is = |one| slip == Some(one);
     let grace = if is(Slip::TooSoon) { 40 } else { GRACE.as_secs() };
-    let silent = case.silent > grace || case.silent == grace && is(Slip::AtGrace);
+    let asked = if is(Slip::Narrow) { case.silent & u64::from(u32::MAX) } else { case.silent };
+    let silent = asked > grace || asked == grace && is(Slip::AtGrace);
     let mut conditions = case.node.status.iter().flat_map(|status| status.conditions.iter().flatten());
     let said = match slip {
         Some(Slip::LastCondition) => conditions.last(),
@@ -290,6 +324,7 @@ fn look(case: &Case, slip: Option<Slip>) -> Look {
     let ready = match silent && !is(Slip::Believes) {
         true if is(Slip::SilentIsFalse) => "False",
         true => "Unknown",
+        false if is(Slip::CordonedIsNotReady) && is_cordoned(case) => "False",
         false => said,
     };
     let own = match ready {
@@ -326,7 +361,7 @@ fn fate(pod: &Pod, taints: &[Taint], slip: Option<Slip>) -> Fate {
     };
     let toleration =
         |taint: &Taint| tolerations.iter().find(|one| covers(one, taint)).filter(|_| !is(Slip::IgnoresTolerations));
-    if is(Slip::DaemonStays) && is_of_daemon_set(pod) {
+    if is(Slip::DaemonStays) && is_of_daemon_set(pod) || is(Slip::CriticalStays) && is_critical(pod) {
         return Fate::Stays;
     }
     let used: Vec<&Toleration> = taints.iter().filter_map(toleration).collect();

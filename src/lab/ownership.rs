@@ -67,11 +67,15 @@ impl Function for Ownership {
         let labels = pod.labels.clone().unwrap_or_default();
         let template = case.replica_set.spec.as_ref().and_then(|spec| spec.template.as_ref());
         let template = template.and_then(|template| template.metadata.as_ref()?.labels.clone());
+        let replicas = case.replica_set.spec.as_ref().and_then(|spec| spec.replicas);
         let fields = [("uid", json!(set.uid)), leaving(set), ("finalizers", json!(set.finalizers))];
+        let fields = fields.into_iter().chain([("labels", json!(set.labels)), ("replicas", json!(replicas))]);
         let fields =
             fields.into_iter().chain([("selector", json!(selector)), ("labels of the template", json!(template))]);
         let set = words::object(&name("ReplicaSet", set), fields);
+        let node = case.pod.spec.as_ref().and_then(|spec| spec.node_name.as_ref());
         let fields = [leaving(pod), ("finalizers", json!(pod.finalizers)), ("labels", json!(labels))];
+        let fields = fields.into_iter().chain([("annotations", json!(pod.annotations)), ("nodeName", json!(node))]);
         let fields = fields.into_iter().chain([("ownerReferences", json!(owners))]);
         format!("{set}\n{}", words::object(&name("Pod", pod), fields))
     }
@@ -145,6 +149,7 @@ fn cases() -> Vec<Case> {
     }
     cases.extend(many_owners());
     cases.extend(besides());
+    cases.extend(alike());
     cases.retain(is_decided);
     cases
 }
@@ -191,6 +196,72 @@ fn besides() -> Vec<Case> {
                 "pod": {"metadata": with(pod, of_pod)}});
             all.push(serde_json::from_value(case).unwrap_or_else(|error| unreachable!("two objects: {error}")));
         }
+    }
+    all
+}
+
+/// What is nearly the same is another: a namespace, a uid, a key or a value that only begins or ends alike. And what else may be
+/// said of a set or a Pod does not matter.
+fn alike() -> Vec<Case> {
+    let [(name, home, uid), ..] = NAMES;
+    let web = json!({"matchLabels": {"app": "web"}});
+    let plain = json!({"app": "web"});
+    let mut all = Vec::new();
+    let mut ask = |set: Value, spec: Value, pod: Value| {
+        let case = json!({"replica_set": {"metadata": set, "spec": spec}, "pod": pod});
+        all.push(serde_json::from_value(case).unwrap_or_else(|error| unreachable!("two objects: {error}")));
+    };
+    let set = |name: &str, home: &str, uid: &str| json!({"name": name, "namespace": home, "uid": uid});
+    let spec = |selector: &Value| json!({"selector": selector, "template": {}});
+    let pod = |home: &str, labels: &Value, owners: Value| json!({"metadata": {"name": "web-x", "namespace": home, "labels": labels, "ownerReferences": owners}});
+    for (one, other) in [("prod", "prod-2"), ("prod", "my-prod")] {
+        ask(set(name, one, uid), spec(&web), pod(other, &plain, Value::Null));
+        ask(set(name, other, uid), spec(&web), pod(one, &plain, Value::Null));
+    }
+    for labels in [&plain, &json!({"app": "db"})] {
+        for (mine, its) in [("uid-12", "uid-1"), ("uid-1", "uid-12"), ("uid-12", "id-12"), ("uid-1", "my-uid-1")] {
+            ask(set(name, home, mine), spec(&web), pod(home, labels, json!([owner(name, its, true)])));
+        }
+        // Whatever the reference calls it, and whether or not it is waited for.
+        ask(set(name, home, uid), spec(&web), pod(home, labels, json!([owner("website", uid, true)])));
+        for (name, its) in [(name, uid), ("db", "uid-2")] {
+            let mut lets_go = owner(name, its, true);
+            lets_go["blockOwnerDeletion"] = json!(false);
+            ask(set("web", home, uid), spec(&web), pod(home, labels, json!([lets_go])));
+            let others = (3..7).map(|n| owner(&format!("set-{n}"), &format!("uid-3{n}"), false));
+            let owners: Vec<Value> = std::iter::once(owner(name, its, true)).chain(others).collect();
+            ask(set("web", home, uid), spec(&web), pod(home, labels, json!(owners)));
+        }
+    }
+    let among = |operator: &str| json!({"matchLabels": {"app": "web"}, "matchExpressions": [in_("tier", operator)]});
+    for selector in [&web, &among("In"), &among("NotIn")] {
+        for labels in [
+            json!({"example.com/app": "web", "tier": "front"}),
+            json!({"my-app": "web", "tier": "front"}),
+            json!({"App": "web", "tier": "front"}),
+            json!({"app": "web", "tier": "Front"}),
+            json!({"app": "web", "tier": "upfront"}),
+            json!({"app": "web", "Tier": "front", "example.com/tier": "front"}),
+            json!({"a": "1", "app": "web", "b": "2", "c": "3", "d": "4", "e": "5", "tier": "front"}),
+        ] {
+            for owners in [Value::Null, json!([owner(name, uid, true)])] {
+                ask(set(name, home, uid), spec(selector), pod(home, &labels, owners));
+            }
+        }
+    }
+    for (labels, owners) in [
+        (&plain, Value::Null),
+        (&plain, json!([owner(name, uid, true)])),
+        (&json!({"app": "db"}), json!([owner(name, uid, true)])),
+    ] {
+        let none = json!({"selector": web, "template": {}, "replicas": 0});
+        ask(set(name, home, uid), none, pod(home, labels, owners.clone()));
+        let mut more = pod(home, labels, owners);
+        (more["metadata"]["annotations"], more["spec"]) =
+            (json!({"note": "by hand"}), json!({"containers": [], "nodeName": "node-1"}));
+        let mut labelled = set(name, home, uid);
+        labelled["labels"] = json!({"team": "blue"});
+        ask(labelled, spec(&web), more);
     }
     all
 }
@@ -277,6 +348,11 @@ pub(super) enum Slip {
     ByTemplate,
     AnyCase,
     OwnNames,
+    NamespaceAlike,
+    UidAlike,
+    NameToo,
+    KeyAlike,
+    NoneSelected,
 }
 
 /// What learners really write, and how to say so.
@@ -308,6 +384,11 @@ const MISTAKES: &[(&str, Slip)] = &[
     ("the labels of the template are asked for; those of the selector decide", Slip::ByTemplate),
     ("capitals in the value of a label are not looked at", Slip::AnyCase),
     ("a Pod that has another name than its own is not adopted; names do not matter", Slip::OwnNames),
+    ("a namespace that only begins as the own one does is taken for it", Slip::NamespaceAlike),
+    ("a uid that only begins as the own one does is taken for it", Slip::UidAlike),
+    ("an owner is recognised by its uid and its name; the uid alone tells it", Slip::NameToo),
+    ("a label whose key only ends alike is taken for the one that is asked for", Slip::KeyAlike),
+    ("a ReplicaSet of no replicas selects nothing; how many it wants does not matter here", Slip::NoneSelected),
 ];
 
 /// The rule, with at most one part of it wrong.
@@ -334,14 +415,20 @@ fn rule(case: &Case, slip: Option<Slip>) -> Claim {
     let Some(owner) = controller else {
         let may = (!leaving || is(Slip::TakesWhenDying))
             && (!goes(pod) || is(Slip::TakesDying))
-            && (!is(Slip::OwnNames) || begins_as(pod, mine))
-            && (pod.namespace == mine.namespace || is(Slip::CrossesNamespaces))
+            && (!is(Slip::OwnNames) || begins(pod.name.as_ref(), mine.name.as_ref()))
+            && (pod.namespace == mine.namespace
+                || is(Slip::CrossesNamespaces)
+                || is(Slip::NamespaceAlike) && begins(pod.namespace.as_ref(), mine.namespace.as_ref()))
             && !(is(Slip::AnyOtherOwner) && owners.iter().any(|owner| Some(&owner.uid) != mine.uid.as_ref()))
             && !is(Slip::NeverAdopts);
         return if selected && may { Claim::Adopt } else { Claim::Leave };
     };
-    let same =
-        if is(Slip::ByName) { Some(&owner.name) == mine.name.as_ref() } else { Some(&owner.uid) == mine.uid.as_ref() };
+    let by_name = Some(&owner.name) == mine.name.as_ref();
+    let same = match slip {
+        Some(Slip::ByName) => by_name,
+        Some(Slip::UidAlike) => begins(mine.uid.as_ref(), Some(&owner.uid)),
+        _ => Some(&owner.uid) == mine.uid.as_ref() && (by_name || !is(Slip::NameToo)),
+    };
     match (same, selected) {
         (false, _) => Claim::Leave,
         (true, true) => Claim::Keep,
@@ -351,8 +438,8 @@ fn rule(case: &Case, slip: Option<Slip>) -> Claim {
     }
 }
 
-fn begins_as(pod: &ObjectMeta, set: &ObjectMeta) -> bool {
-    set.name.as_ref().is_some_and(|name| pod.name.as_ref().is_some_and(|pod| pod.starts_with(name)))
+fn begins(long: Option<&String>, short: Option<&String>) -> bool {
+    short.is_some_and(|short| long.is_some_and(|long| long.starts_with(short.as_str())))
 }
 
 fn is_selected(case: &Case, slip: Option<Slip>) -> bool {
@@ -364,6 +451,16 @@ fn is_selected(case: &Case, slip: Option<Slip>) -> bool {
     let Some(mut selector) = case.replica_set.spec.as_ref().map(|spec| spec.selector.clone()) else { return false };
     let has = |key: &str| labels.is_some_and(|labels| labels.contains_key(key));
     match slip {
+        Some(Slip::NoneSelected) if case.replica_set.spec.as_ref().is_some_and(|spec| spec.replicas == Some(0)) => {
+            return false;
+        }
+        Some(Slip::KeyAlike) => {
+            let wanted = selector.match_labels.take().unwrap_or_default();
+            let alike = |(key, value): (&String, &String)| {
+                labels.is_some_and(|labels| labels.iter().any(|(its, has)| its.ends_with(key) && has == value))
+            };
+            return wanted.iter().all(alike) && selects(&selector, labels);
+        }
         Some(Slip::IgnoresExpressions) => selector.match_expressions = None,
         Some(Slip::FirstExpression) => selector.match_expressions.iter_mut().for_each(|all| all.truncate(1)),
         Some(Slip::TwoExpressions) => selector.match_expressions.iter_mut().for_each(|all| all.truncate(2)),

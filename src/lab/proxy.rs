@@ -66,6 +66,10 @@ pub(super) enum Slip {
     OnlyOfType,
     TargetPort,
     Publishes,
+    FewSlices,
+    GoingIsGone,
+    Neighbours,
+    OneOfClient,
 }
 
 impl Function for Proxy {
@@ -104,6 +108,10 @@ impl Function for Proxy {
         ("only a Service of type NodePort is asked from outside; one of type LoadBalancer is, too", Slip::OnlyOfType),
         ("the Service's targetPort is taken for the Pod's; the slice says where it listens", Slip::TargetPort),
         ("publishNotReadyAddresses is looked at; whoever made the slice has done that", Slip::Publishes),
+        ("only the first few slices are looked at", Slip::FewSlices),
+        ("a slice that is being deleted is left out; it is there until it is gone", Slip::GoingIsGone),
+        ("an endpoint that is in two slices is chosen twice", Slip::Neighbours),
+        ("sessionAffinity is looked at; which of them a client comes back to is decided later", Slip::OneOfClient),
     ];
 
     fn questions() -> Vec<Case> {
@@ -168,6 +176,8 @@ impl Function for Proxy {
             chosen = everywhere;
         }
         let mut texts: Vec<String> = chosen.into_iter().map(|one| one.text).collect();
+        let has_sessions = case.service.spec.as_ref().is_some_and(|spec| spec.session_affinity.is_some());
+        texts.truncate(if is(Slip::OneOfClient) && has_sessions { 1 } else { usize::MAX });
         texts.sort();
         texts
     }
@@ -304,7 +314,7 @@ fn elsewhere() -> Vec<Case> {
     let half = json!({"serving": true, "terminating": true});
     let silent = json!({"serving": false});
     let nodes = Some("node-1");
-    let many: Vec<Value> = (10..40).map(|last| at(last, &ready, nodes)).collect();
+    let many: Vec<Value> = (10..240).map(|last| at(last, &ready, nodes)).collect();
     let http = json!([port("http", 8080)]);
     for endpoints in [
         json!([at(2, &Value::Null, nodes)]),
@@ -331,6 +341,32 @@ fn elsewhere() -> Vec<Case> {
                 }
             }
         }
+    }
+    // On their way out, with sessions, in two slices or many, of many ports, on nodes whose names end alike.
+    let since = || from_value(&json!("2026-01-01T00:00:00Z")).ok();
+    let two = json!([at(2, &ready, nodes), at(3, &ready, Some("my-node-1"))]);
+    let pair = slice("p", "IPv4", &http, &two);
+    let mut going_slice = pair.clone();
+    going_slice.metadata.deletion_timestamp = since();
+    let lone = |n: u8| slice(&format!("{n}"), "IPv4", &http, &json!([at(20 + n, &ready, nodes)]));
+    for slices in [vec![going_slice], vec![pair.clone(), pair.clone()], (0..9).map(lone).collect(), vec![pair]] {
+        for (n, policy) in POLICIES.iter().enumerate() {
+            for (from, port) in [(From::Inside, 80), (From::Outside, 30080)] {
+                let mut service = service(&json!([service_port("http", "TCP", 80, 30080)]), *policy);
+                service.metadata.deletion_timestamp = (n % 2 == 0).then(since).flatten();
+                service.spec.iter_mut().for_each(|spec| spec.session_affinity = (n > 1).then(|| "ClientIP".to_owned()));
+                let visit = Visit { from, protocol: "TCP".to_owned(), port, node: "node-1".to_owned() };
+                all.push(Case { service, slices: slices.clone(), visit });
+            }
+        }
+    }
+    let named = |n: i32| format!("port-{n}");
+    let ports: Vec<Value> = (0..5).map(|n| port(&named(n), 8080 + n)).collect();
+    let of_service: Vec<Value> = (0..5).map(|n| service_port(&named(n), "TCP", 80 + n, 30080 + n)).collect();
+    let slices = vec![slice("m", "IPv4", &json!(ports), &json!([at(2, &ready, nodes)]))];
+    for (from, port) in (0..5).flat_map(|n| [(From::Inside, 80 + n), (From::Outside, 30080 + n)]) {
+        let visit = Visit { from, protocol: "TCP".to_owned(), port, node: "node-1".to_owned() };
+        all.push(Case { service: service(&json!(of_service), (false, false)), slices: slices.clone(), visit });
     }
     // A Service without a node port, and ones whose ports differ in the protocol only or begin alike.
     let inside = json!([{"name": "http", "port": 80}, {"name": "http-2", "port": 8080, "protocol": "TCP"},
@@ -466,7 +502,11 @@ fn is_local(case: &Case, slip: Option<Slip>) -> bool {
 fn found(case: &Case, name: &str, instead: Option<i32>, slip: Option<Slip>) -> Vec<Backend> {
     let is = |one| slip == Some(one);
     let mut all: Vec<Backend> = Vec::new();
-    let count = if is(Slip::FirstSlice) { 1 } else { case.slices.len() };
+    let count = match slip {
+        Some(Slip::FirstSlice) => 1,
+        Some(Slip::FewSlices) => 4,
+        _ => case.slices.len(),
+    };
     for slice in case.slices.iter().take(count).filter(|slice| slice.address_type == "IPv4" || is(Slip::AnyFamily)) {
         let same = |has: &Option<String>| match has.as_deref() {
             Some("") if is(Slip::EmptyIsName) => false,
@@ -475,7 +515,8 @@ fn found(case: &Case, name: &str, instead: Option<i32>, slip: Option<Slip>) -> V
         let ports = slice.ports.iter().flatten().filter(|port| same(&port.name)).filter_map(|port| port.port);
         for (port, endpoint) in ports.flat_map(|port| slice.endpoints.iter().flatten().map(move |one| (port, one))) {
             let port = instead.unwrap_or(port);
-            if endpoint.conditions.is_none() && is(Slip::NoConditions) {
+            let is_going = slice.metadata.deletion_timestamp.is_some() && is(Slip::GoingIsGone);
+            if is_going || endpoint.conditions.is_none() && is(Slip::NoConditions) {
                 continue;
             }
             let conditions = endpoint.conditions.clone().unwrap_or_default();
@@ -492,7 +533,8 @@ fn found(case: &Case, name: &str, instead: Option<i32>, slip: Option<Slip>) -> V
                 Some(Slip::ByAddress) => address(other) == address(&one),
                 _ => other.text == one.text,
             };
-            match all.iter_mut().find(|other| same(other)) {
+            let before = if is(Slip::Neighbours) { all.len().saturating_sub(1) } else { 0 };
+            match all[before..].iter_mut().find(|other| same(other)) {
                 Some(_) if is(Slip::Twice) => all.push(one),
                 Some(there) if one.ready && is(Slip::ByAddress) => *there = one,
                 Some(there) if !there.ready && !is(Slip::FirstCounts) => *there = one,

@@ -1,7 +1,7 @@
 //! Exercise 04: a controller's work queue. Mirrors `client-go/util/workqueue`: the base queue and the rate limiter of
 //! each key. That a delayed key is added when its time has come is the caller's part.
 //!
-//! Every short sequence of calls on two keys is asked, many longer ones on up to eight, and one on hundreds, each followed by
+//! Every short sequence of calls on two keys is asked, many longer ones on up to eight, and one on a thousand, each followed by
 //! an end at which all workers let go and the queue is emptied, so that what a call left behind shows.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -93,6 +93,7 @@ impl Function for Queueing {
         ("it has room for so many keys, and what is added then is lost", Slip::Bounded(64)),
         ("it has room for so many keys, and what is added then is lost", Slip::Bounded(100)),
         ("it has room for so many keys, and what is added then is lost", Slip::Bounded(256)),
+        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(1000)),
         ("a key that has failed often is not queued any more; the queue gives none up", Slip::GivesUp(5)),
         ("a key that has failed often is not queued any more; the queue gives none up", Slip::GivesUp(10)),
         ("a key that has failed often is not queued any more; the queue gives none up", Slip::GivesUp(15)),
@@ -113,7 +114,7 @@ impl Function for Queueing {
                 all.extend(longest.iter().filter(|_| lengths.contains(&length)).cloned());
             }
         }
-        all.extend((1..=24).chain([70, 300]).map(failures));
+        all.extend((1..=24).chain([70, 300, 1100]).map(failures));
         all.extend((0..KEYS.len() / 2).flat_map(rounds));
         all.extend((0..WALKS).map(walk));
         all.push(crowd());
@@ -200,7 +201,7 @@ const KEYS: [&str; 8] = ["dev/web", "app/web", "dev/web-2", "app/db", "node-1", 
 /// So many walks.
 const WALKS: usize = 440;
 /// So many keys are a crowd: more than a buffer of usual size has room for.
-const CROWD: usize = 300;
+const CROWD: usize = 1100;
 /// More calls are written one after another, and not one below the other.
 const LINES: usize = 14;
 /// No walk has more lines.
@@ -246,7 +247,7 @@ fn walk(n: usize) -> Vec<Call> {
     calls
 }
 
-/// Hundreds of keys wait, are held and fail, all at the same time.
+/// More than a thousand keys wait, are held and fail, all at the same time.
 fn crowd() -> Vec<Call> {
     // 7 and the number of keys have no divisor in common: each comes once, and not where the alphabet has it.
     let each = |call: fn(String) -> Call| (0..CROWD).map(move |n| call(format!("job-{}", 7 * n % CROWD)));

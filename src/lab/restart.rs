@@ -42,6 +42,9 @@ pub(super) enum Slip {
     ToldToEnd,
     AddsTimes,
     CapReached,
+    Narrow,
+    Interrupted,
+    GivesUp,
 }
 
 impl Function for Restarting {
@@ -65,6 +68,9 @@ impl Function for Restarting {
         ("a container that was told to end (143) is taken for one that has ended well", Slip::ToldToEnd),
         ("the time of all runs together makes the kubelet forget; one run has to be so long", Slip::AddsTimes),
         ("a run of 600 seconds makes the kubelet forget; it takes more", Slip::CapReached),
+        ("the seconds of a run are put into a number that is too small for them", Slip::Narrow),
+        ("a container that was interrupted (130) is taken for one that has ended well", Slip::Interrupted),
+        ("a container that has failed a thousand times is given up; it never is", Slip::GivesUp),
     ];
 
     fn questions() -> Vec<Case> {
@@ -86,14 +92,22 @@ impl Function for Restarting {
         histories
             .extend([0, 599, 600, 601, 86_400].map(|seconds| vec![run(1, 1), run(1, 1), run(1, seconds), run(137, 5)]));
         // Days and weeks of it: what grows without end gets too large for a number.
-        for length in (5..=9).chain([33, 65, 130, 260, 300]) {
+        for length in (5..=9).chain([33, 65, 130, 260, 300, 1100]) {
             let crashes = || vec![run(1, 1); length];
             histories.push(crashes());
             histories.push([crashes(), vec![run(1, 700)]].concat());
             histories.push([crashes(), vec![run(0, 400)]].concat());
+            histories.push([crashes(), vec![run(1, 600)]].concat());
+            histories.push([crashes(), vec![run(1, 601)]].concat());
             histories.push([crashes(), vec![run(1, 700), run(2, 1), run(3, 1)]].concat());
         }
+        // Months of it, too.
+        histories.extend(
+            [65_540, 65_636, 172_800, 31_536_000, (1 << 31) + 5, (1 << 32) + 5]
+                .map(|seconds| vec![run(1, 1), run(1, 1), run(1, seconds), run(1, 5)]),
+        );
         // Every code but 0 is a failure.
+        histories.extend((2..=255).chain([65_536, 1 << 24, i32::MAX, i32::MIN]).map(|code| vec![run(code, 3)]));
         histories.extend([137, 255, -1, 130, 143, 256].map(|code| vec![run(code, 20)]));
         histories.extend([137, 255, -1, 130, 143, 256].map(|code| vec![run(1, 20), run(code, 20)]));
         let seconds = [1, 30, 599, 3, 601, 250, 2000];
@@ -124,10 +138,12 @@ impl Function for Restarting {
         let is_forgiven = match slip {
             Some(Slip::OneIsFailure) => last.exit_code != 1,
             Some(Slip::ToldToEnd) => last.exit_code == 143,
+            Some(Slip::Interrupted) => last.exit_code == 130,
             _ => false,
         };
         let last = Run { exit_code: if is_forgiven { 0 } else { last.exit_code }, ..*last };
         match restarts(policy, &last) {
+            true if is(Slip::GivesUp) && case.runs.len() > 1000 => Restart::Never,
             true => Restart::After(wait(&case.runs, slip)),
             false => Restart::Never,
         }
@@ -164,7 +180,11 @@ fn wait(runs: &[Run], slip: Option<Slip>) -> u64 {
     let mut together = 0;
     for (n, run) in runs.iter().enumerate() {
         together += run.seconds;
-        let ran = if is(Slip::AddsTimes) { together } else { run.seconds };
+        let ran = match slip {
+            Some(Slip::AddsTimes) => together,
+            Some(Slip::Narrow) => run.seconds % 65_536,
+            _ => run.seconds,
+        };
         let is_long = ran > long || ran == long && is(Slip::CapReached);
         together = if is_long { 0 } else { together };
         let forgets = (is_long && !is(Slip::NoReset)) || (run.exit_code == 0 && is(Slip::SuccessResets));

@@ -45,6 +45,7 @@ pub(super) enum Slip {
     TrustsOldPods,
     HealthyFirst,
     RoomForEach,
+    FourOlds,
 }
 
 impl Function for Rolling {
@@ -63,6 +64,7 @@ impl Function for Rolling {
         ("old Pods that are not available are taken for available", Slip::TrustsOldPods),
         ("old Pods that are not available are not taken first", Slip::HealthyFirst),
         ("each old ReplicaSet shrinks by all the room there is; it is the room of all together", Slip::RoomForEach),
+        ("only the first four old ReplicaSets are looked at; there can be more", Slip::FourOlds),
     ];
 
     fn questions() -> Vec<Rollout> {
@@ -158,6 +160,21 @@ fn others() -> Vec<Rollout> {
             all.push(Rollout { replicas, max_surge, max_unavailable, new, old });
         }
     }
+    // Other sizes, and a Deployment with a long history.
+    for (replicas, max_surge, max_unavailable) in
+        [(2, 1, 0), (2, 0, 1), (7, 3, 3), (10, 3, 2), (40_000, 10_000, 10_000)]
+    {
+        for new in [set(0, 0), set(1, 0), set(1, 1), set(2, 2), set(4, 3), set(7, 7)] {
+            for old in [
+                vec![set(1, 1), set(0, 0), set(1, 0), set(0, 0), set(2, 1), set(1, 1), set(1, 0)],
+                vec![set(0, 0), set(0, 0), set(0, 0), set(0, 0), set(3, 3)],
+                vec![set(replicas, replicas)],
+                vec![set(replicas - 1, replicas - 2), set(1, 0)],
+            ] {
+                all.push(Rollout { replicas, max_surge, max_unavailable, new: new.clone(), old });
+            }
+        }
+    }
     for (max_surge, max_unavailable) in [(250, 250), (1000, 0), (0, 300), (3, 1000)] {
         for new in [set(0, 0), set(300, 200), set(1000, 999), set(1300, 1300)] {
             for old in
@@ -206,10 +223,11 @@ fn shrunk(rollout: &Rollout, slip: Option<Slip>) -> Vec<i32> {
     if room <= 0 {
         return sizes;
     }
+    let most = if slip == Some(Slip::FourOlds) { 4 } else { usize::MAX };
     let old_available = |set: &Set| if slip == Some(Slip::TrustsOldPods) { set.size } else { set.available };
     if slip != Some(Slip::HealthyFirst) {
         let mut left = room;
-        for (size, set) in sizes.iter_mut().zip(&rollout.old) {
+        for (size, set) in sizes.iter_mut().zip(&rollout.old).take(most) {
             let less = left.min(set.size - old_available(set)).max(0);
             *size -= less;
             left -= less;
@@ -217,7 +235,7 @@ fn shrunk(rollout: &Rollout, slip: Option<Slip>) -> Vec<i32> {
     }
     let all = new.available + rollout.old.iter().map(old_available).sum::<i32>();
     let mut left = all - minimum;
-    for size in &mut sizes {
+    for size in sizes.iter_mut().take(most) {
         let less = left.min(*size).max(0);
         *size -= less;
         left -= if slip == Some(Slip::RoomForEach) { 0 } else { less };

@@ -65,6 +65,11 @@ pub(super) enum Slip {
     MeanUp,
     Averages,
     FewestIsAll,
+    KeyBegins,
+    ValueBegins,
+    FewNodes,
+    FewTolerations,
+    OnlyNew,
 }
 
 impl Function for Scoring {
@@ -101,6 +106,11 @@ impl Function for Scoring {
             "the nodes with the fewest taints get all points, though they have some; only one without does",
             Slip::FewestIsAll,
         ),
+        ("a toleration whose key only begins as the taint's does is taken for one", Slip::KeyBegins),
+        ("a toleration whose value only begins as the taint's does is taken for one", Slip::ValueBegins),
+        ("the most is looked for among the first few nodes only", Slip::FewNodes),
+        ("only the first few tolerations are looked at", Slip::FewTolerations),
+        ("a taint that says when it was added is not looked at", Slip::OnlyNew),
     ];
 
     fn questions() -> Vec<Case> {
@@ -168,6 +178,7 @@ impl Function for Scoring {
             let nodes = [1, 0, 2, last].map(|count| candidate(&soft(count), 500, 2));
             all.push(Case { pod: wanted(&pod, 300), nodes: nodes.to_vec() });
         }
+        all.extend(alike());
         for pod in &tolerations {
             for one in &taints {
                 let case = |two| Case { pod: wanted(pod, 700), nodes: vec![candidate(one, 500, 2), two] };
@@ -185,13 +196,14 @@ impl Function for Scoring {
         let pod = &case.pod.tolerations;
         let fits: Vec<bool> = case.nodes.iter().map(|node| is_open(&node.taints, pod, slip)).collect();
         let soft: Vec<i64> = case.nodes.iter().map(|node| count_soft(&node.taints, pod, slip)).collect();
-        let counted = soft.iter().zip(&fits).filter(|(_, fits)| **fits || is(Slip::AmongAll));
+        let few = if is(Slip::FewNodes) { 4 } else { usize::MAX };
+        let counted = soft.iter().zip(&fits).take(few).filter(|(_, fits)| **fits || is(Slip::AmongAll));
         let most = counted.map(|(count, _)| *count).max().unwrap_or(0);
         let left = soft.iter().zip(&fits).filter(|(_, fits)| **fits && is(Slip::FewestIsAll));
         let fewest = left.map(|(count, _)| *count).min().unwrap_or(0);
         let score = |(node, soft): (&Candidate, i64)| {
             let rest = if is(Slip::RoundedUp) { most - 1 } else { 0 };
-            let lost = if most == fewest { 0 } else { (100 * (soft - fewest) + rest) / (most - fewest) };
+            let lost = if most <= fewest { 0 } else { (100 * (soft - fewest) + rest) / (most - fewest) };
             let taints = if is(Slip::SoftIsBetter) { lost } else { 100 - lost };
             let weight = if is(Slip::NoWeight) { 1 } else { 3 };
             let score = weight * taints + free(node, &case.pod, slip);
@@ -278,6 +290,40 @@ fn taints() -> Vec<Value> {
     ]
 }
 
+/// Keys and values that are nearly the same; many of each; no node at all.
+fn alike() -> Vec<Case> {
+    let mut all = vec![Case { pod: wanted(&json!([]), 100), nodes: Vec::new() }];
+    let keys = ["dedicated", "dedicated-2", "my-dedicated", "Dedicated", "node.kubernetes.io/unschedulable"];
+    let values = ["db", "db-2", "my-db", "DB"];
+    let tolerations = keys.iter().flat_map(|key| {
+        let equal = values.iter().map(move |value| json!([{"key": key, "operator": "Equal", "value": value}]));
+        equal.chain([json!([{"key": key, "operator": "Exists", "tolerationSeconds": 0}])])
+    });
+    for pod in tolerations {
+        for (n, key) in keys.iter().enumerate() {
+            let taint = |value: &str, effect: &str| json!([{"key": key, "value": value, "effect": effect, "timeAdded": "2026-01-01T00:00:00Z"}]);
+            let effect = ["NoSchedule", "NoExecute", "PreferNoSchedule"][n % 3];
+            let nodes = values.map(|value| candidate(&taint(value, effect), 100, 1));
+            all.push(Case { pod: wanted(&pod, 100), nodes: nodes.to_vec() });
+        }
+    }
+    let soft = |count: usize| -> Value {
+        (0..count).map(|n| json!({"key": format!("soft-{n}"), "effect": "PreferNoSchedule"})).collect()
+    };
+    let hard: Value = (0..6).map(|n| json!({"key": format!("hard-{n}"), "effect": "NoSchedule"})).collect();
+    let bears = |count: usize| -> Value {
+        (0..count).map(|n| json!({"key": format!("hard-{n}"), "operator": "Exists"})).collect()
+    };
+    for counts in [&[1, 0, 1, 1, 0, 2][..], &[2, 1, 0, 0, 3], &[9, 11]] {
+        let nodes = counts.iter().map(|count| candidate(&soft(*count), 500, 2)).collect();
+        all.push(Case { pod: wanted(&json!([]), 300), nodes });
+    }
+    for count in [4, 5, 6] {
+        all.push(Case { pod: wanted(&bears(count), 300), nodes: vec![candidate(&hard, 500, 2)] });
+    }
+    all
+}
+
 /// Memory is as many times a thousand bytes as the CPU's thousandths, and half as much again, so that the two differ.
 fn wanted(tolerations: &Value, asked: i64) -> Wanted {
     wanted_of(tolerations, asked, asked * 1500)
@@ -301,7 +347,8 @@ fn is_open(taints: &[Taint], tolerations: &[Toleration], slip: Option<Slip>) -> 
         "NoExecute" => slip != Some(Slip::OnlyNoSchedule),
         _ => slip == Some(Slip::SoftIsHard),
     };
-    let mut hard = taints.iter().filter(is_hard).peekable();
+    let counts = |taint: &&Taint| is_hard(taint) && (taint.time_added.is_none() || slip != Some(Slip::OnlyNew));
+    let mut hard = taints.iter().filter(counts).peekable();
     match slip {
         Some(Slip::OneIsEnough) => hard.peek().is_none() || hard.any(|taint| covers(tolerations, taint, slip)),
         _ => hard.all(|taint| covers(tolerations, taint, slip)),
@@ -315,14 +362,21 @@ fn count_soft(taints: &[Taint], tolerations: &[Toleration], slip: Option<Slip>) 
 
 fn covers(tolerations: &[Toleration], taint: &Taint, slip: Option<Slip>) -> bool {
     let is = |one| slip == Some(one);
-    tolerations.iter().any(|toleration| {
-        let key = toleration.key.as_ref().map_or(!is(Slip::KeyNeeded), |key| *key == taint.key);
+    let few = if is(Slip::FewTolerations) { 4 } else { usize::MAX };
+    tolerations.iter().take(few).any(|toleration| {
+        let same = |key: &String| *key == taint.key || is(Slip::KeyBegins) && key.starts_with(&taint.key);
+        let key = toleration.key.as_ref().map_or(!is(Slip::KeyNeeded), same);
         let effect = toleration.effect.as_ref().map_or(!is(Slip::EffectNeeded), |effect| *effect == taint.effect);
         let value = match toleration.operator.as_deref() {
             Some("Exists") => true,
             None if is(Slip::ExistsByDefault) => true,
             _ if is(Slip::OperatorIsExists) && toleration.value.is_none() => true,
-            _ => toleration.value.as_deref().unwrap_or_default() == taint.value.as_deref().unwrap_or_default(),
+            _ => {
+                let [given, asked] =
+                    [&toleration.value, &taint.value].map(|value| value.as_deref().unwrap_or_default());
+                let begins = is(Slip::ValueBegins) && !asked.is_empty() && given.starts_with(asked);
+                given == asked || begins
+            }
         };
         key && (effect || is(Slip::EffectIgnored)) && (value || is(Slip::KeyOnly))
     })
@@ -359,7 +413,7 @@ mod tests {
     use crate::scheduler::testing::{node, pod, snapshot};
 
     /// No question has more nodes.
-    const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+    const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {

@@ -63,6 +63,8 @@ pub(super) enum Slip {
     InitsSorted,
     KilledInitIsDone,
     EmptyIsSome,
+    Interrupted,
+    FiveContainers,
 }
 
 impl Function for Syncing {
@@ -93,6 +95,8 @@ impl Function for Syncing {
         ("init containers are started in the order of their names; it is that of the Pod", Slip::InitsSorted),
         ("an init container that was killed (137) counts as done", Slip::KilledInitIsDone),
         ("an empty list of init containers is waited for; there is nothing in it", Slip::EmptyIsSome),
+        ("a container that was interrupted (130) is taken for one that has ended well", Slip::Interrupted),
+        ("only the first five containers are looked at", Slip::FiveContainers),
     ];
 
     fn questions() -> Vec<Case> {
@@ -184,8 +188,8 @@ impl Function for Syncing {
 }
 
 /// Names that are not in the order of the alphabet.
-const INITS: [&str; 5] = ["init-b", "init-a", "fetch", "build", "check"];
-const APPS: [&str; 5] = ["web", "log", "app", "proxy", "cache"];
+const INITS: [&str; 7] = ["init-b", "init-a", "fetch", "build", "check", "wait", "copy"];
+const APPS: [&str; 7] = ["web", "log", "app", "proxy", "cache", "tail", "auth"];
 
 /// How containers fail: as they say themselves, killed, told to end, and as a runtime says that knows no better.
 const CODES: [i32; 10] = [1, 137, 2, 1, 255, -1, 1, 143, 256, 1];
@@ -201,6 +205,26 @@ fn besides(policy: &str) -> Vec<Case> {
         let (first, last) = ((INITS[0], State::Exited(0)), (INITS[1], State::Exited(code)));
         all.push(Case { pod: pod(policy, 2, 1), seen: seen(Sandbox::Ready, &[first, last]) });
         all.push(Case { pod: pod(policy, 1, 1), seen: seen(Sandbox::Ready, &[(INITS[0], State::Exited(code))]) });
+    }
+    // Every code but 0 is a failure, whatever people mean by it.
+    for code in (2..=255).chain([65_536, 1 << 24, i32::MAX, i32::MIN]) {
+        all.push(Case { pod: pod(policy, 0, 1), seen: seen(Sandbox::Ready, &[(APPS[0], State::Exited(code))]) });
+        all.push(Case { pod: pod(policy, 1, 1), seen: seen(Sandbox::Ready, &[(INITS[0], State::Exited(code))]) });
+    }
+    // Many of each, and what else is said of a Pod.
+    let done: Vec<(&str, State)> = INITS.iter().map(|name| (*name, State::Exited(0))).collect();
+    let run: Vec<(&str, State)> = APPS.iter().map(|name| (*name, State::Running)).collect();
+    for count in [5, 6, 7] {
+        all.push(Case { pod: pod(policy, 7, 1), seen: seen(Sandbox::Ready, &done[..count]) });
+        all.push(Case { pod: pod(policy, 0, 7), seen: seen(Sandbox::Ready, &run[..count]) });
+        all.push(Case { pod: pod(policy, 0, 7), seen: seen(Sandbox::Lost, &run[..count]) });
+    }
+    let mut system = pod(policy, 1, 2);
+    system.metadata.namespace = Some("kube-system".to_owned());
+    system.status = from_value(&json!({"phase": "Pending"})).ok();
+    for states in [&[][..], &done[..1], &[(INITS[0], State::Exited(0)), (APPS[0], State::Running)]] {
+        all.push(Case { pod: system.clone(), seen: seen(Sandbox::Ready, states) });
+        all.push(Case { pod: system.clone(), seen: seen(Sandbox::Lost, states) });
     }
     let mut empty = pod(policy, 0, 2);
     empty.spec.iter_mut().for_each(|spec| spec.init_containers = Some(Vec::new()));
@@ -269,6 +293,7 @@ fn should_start(case: &Case, name: &str, slip: Option<Slip>) -> bool {
         ("OnFailure", Some(Slip::OnFailureNever)) => false,
         ("OnFailure", Some(Slip::OneIsFailure)) => code == 1,
         ("OnFailure", Some(Slip::ToldToEnd)) => code != 0 && code != 143,
+        ("OnFailure", Some(Slip::Interrupted)) => code != 0 && code != 130,
         ("OnFailure", _) => code != 0,
         (policy, _) => policy == "Always",
     }
@@ -327,8 +352,13 @@ fn in_sandbox(case: &Case, slip: Option<Slip>) -> Actions {
     if is(Slip::InitsTogether) && waits && !all_inits_done(case) {
         return actions;
     }
-    actions.start =
-        containers.iter().filter(|name| should_start(case, name, slip)).map(|name| (*name).clone()).collect();
+    let most = if is(Slip::FiveContainers) { 5 } else { usize::MAX };
+    actions.start = containers
+        .iter()
+        .take(most)
+        .filter(|name| should_start(case, name, slip))
+        .map(|name| (*name).clone())
+        .collect();
     let keeps = containers.iter().any(|name| case.seen.containers.get(*name) == Some(&State::Running));
     if !keeps && actions.start.is_empty() && !is(Slip::KeepsEmptyPod) {
         return Actions { kill_pod: true, ..Actions::default() };

@@ -52,6 +52,10 @@ enum Slip {
     KnownKeys,
     NoName,
     KnownMeta,
+    LastIsConflict,
+    RetriesLater,
+    GoneIsConflict,
+    FirstOfEach,
 }
 
 impl Function for Updating {
@@ -84,6 +88,10 @@ impl Function for Updating {
         ("an object is made anew of the fields that one knows of; all others are lost", Slip::KnownMeta),
         ("data is made anew of the keys that one knows of; all others are lost", Slip::KnownKeys),
         ("the object is sent without its name", Slip::NoName),
+        ("whatever refuses the fifth try is given as a conflict", Slip::LastIsConflict),
+        ("after a conflict every error is tried again; only a conflict is worth it", Slip::RetriesLater),
+        ("that it is gone after a conflict is taken for one more conflict", Slip::GoneIsConflict),
+        ("of lists in the metadata only the first item is kept", Slip::FirstOfEach),
     ];
 
     fn questions() -> Vec<Case> {
@@ -107,10 +115,19 @@ impl Function for Updating {
                 scripts.push([[Meanwhile::Nothing, other].repeat(rounds), vec![Meanwhile::Fails]].concat());
             }
         }
+        // What is no conflict, at each call of a later try.
+        for rounds in 1..=4 {
+            let before = [Meanwhile::Nothing, Meanwhile::Counted].repeat(rounds);
+            for last in [Meanwhile::Deleted, Meanwhile::Fails] {
+                scripts.push([&before[..], &[last]].concat());
+                scripts.push([&before[..], &[Meanwhile::Nothing, last]].concat());
+            }
+        }
         let case = |script: Vec<Meanwhile>| [None, Some(41)].map(|count| Case { count, script: script.clone() });
         // Where numbers of a small type end.
-        let large =
-            [9, 127, 255, 65_535, 2_147_483_647, 4_294_967_295, 1 << 53, 1 << 63].into_iter().flat_map(|count| {
+        let large = [0, 9, 127, 255, 65_535, 2_147_483_647, 4_294_967_295, 1 << 53, 1 << 63, u64::MAX - 9]
+            .into_iter()
+            .flat_map(|count| {
                 [vec![], vec![Meanwhile::Nothing, Meanwhile::Counted]].map(|script| Case { count: Some(count), script })
             });
         scripts.into_iter().flat_map(case).chain(large).collect()
@@ -191,7 +208,7 @@ fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
     };
     let mut first: Option<ConfigMap> = None;
     let mut refused = Refused::Conflict;
-    for _ in 0..tries {
+    for n in 1..=tries {
         let mut object = match (&first, slip) {
             (Some(first), Some(Slip::SendsAgain)) => first.clone(),
             _ => match api.get() {
@@ -200,6 +217,7 @@ fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
                     refused = Refused::Other(why);
                     continue;
                 }
+                Err(Refused::NotFound) if is(Slip::GoneIsConflict) && n > 1 => continue,
                 Err(other) => return Err(other),
             },
         };
@@ -235,6 +253,10 @@ fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
         if is(Slip::KnownMeta) {
             object.metadata.owner_references = None;
         }
+        if is(Slip::FirstOfEach) {
+            object.metadata.finalizers.iter_mut().for_each(|all| all.truncate(1));
+            object.metadata.owner_references.iter_mut().for_each(|all| all.truncate(1));
+        }
         if is(Slip::NoName) {
             object.metadata.name = None;
         }
@@ -250,6 +272,9 @@ fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
             Ok(_) => return Ok(if is(Slip::GivesOld) { before } else { before + 1 }),
             Err(Refused::Conflict) => refused = Refused::Conflict,
             Err(Refused::Other(why)) if is(Slip::RetriesAll) => refused = Refused::Other(why),
+            Err(Refused::Other(why)) if is(Slip::RetriesLater) && n > 1 => refused = Refused::Other(why),
+            Err(_) if is(Slip::LastIsConflict) && n == tries => return Err(Refused::Conflict),
+            Err(Refused::NotFound) if is(Slip::GoneIsConflict) && n > 1 => {}
             Err(other) => return Err(other),
         }
     }

@@ -23,7 +23,13 @@ pub(super) fn case(case: &Case) -> String {
     ];
     let meta = &case.pod.metadata;
     let [name, namespace] = [&meta.name, &meta.namespace].map(|text| text.as_deref().unwrap_or_default());
-    let fields = [("generateName", json!(meta.generate_name))].into_iter().chain(fields);
+    let more = [
+        ("generateName", json!(meta.generate_name)),
+        ("ownerReferences", meta.owner_references.iter().flatten().map(words::owner).collect()),
+        ("hostNetwork", json!(spec.host_network)),
+        ("nodeName", json!(spec.node_name)),
+    ];
+    let fields = more.into_iter().filter(|(_, value)| *value != json!([])).chain(fields);
     let pod = words::object(&format!("Pod {name} in {namespace}"), fields);
     let Cluster { accounts, classes } = &case.cluster;
     let accounts = words::field("service accounts", &accounts.iter().map(account).collect());
@@ -56,15 +62,15 @@ pub(super) fn answer(case: &Case, answer: &Result<Admitted, String>) -> Vec<Part
 fn containers(all: &[Container]) -> Value {
     let one = |one: &Container| {
         let image = one.image.as_deref().map(short);
-        json!({"name": one.name, "image": image, "imagePullPolicy": one.image_pull_policy})
+        json!({"name": one.name, "image": image, "imagePullPolicy": one.image_pull_policy, "restartPolicy": one.restart_policy})
     };
     all.iter().map(one).collect()
 }
 
 /// An image without the end of its digest.
 fn short(image: &str) -> String {
-    match image.split_once("@sha256:") {
-        Some((name, digest)) => format!("{name}@sha256:{}…", digest.chars().take(6).collect::<String>()),
+    match image.split_once('@') {
+        Some((name, digest)) => format!("{name}@{}…", digest.chars().take(13).collect::<String>()),
         None => image.to_owned(),
     }
 }

@@ -11,11 +11,19 @@ fn the_rule_passes_and_every_known_mistake_is_named() {
 }
 
 fn object(item: &Item) -> Object {
-    let version = if item.kind == "ReplicaSet" { "apps/v1" } else { "v1" };
+    let version = match &*item.kind {
+        "ReplicaSet" => "apps/v1",
+        "PriorityClass" => "scheduling.k8s.io/v1",
+        "StorageClass" => "storage.k8s.io/v1",
+        _ => "v1",
+    };
     let spec = json!({"selector": {}, "template": {}, "containers": []});
     let mut value = json!({"metadata": item.metadata});
-    if item.kind != "ConfigMap" {
-        value["spec"] = spec;
+    match &*item.kind {
+        "ConfigMap" | "Secret" => {}
+        "PriorityClass" => value["value"] = json!(1),
+        "StorageClass" => value["provisioner"] = json!("example.com/disk"),
+        _ => value["spec"] = spec,
     }
     Kind::from_manifest(version, &item.kind).unwrap().decode(value).unwrap()
 }

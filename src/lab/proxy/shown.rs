@@ -11,7 +11,14 @@ use crate::lab::words;
 /// What is asked.
 pub(super) fn case(case: &Case) -> String {
     let Visit { from, protocol, port, node } = &case.visit;
-    let slices: String = case.slices.iter().map(|one| "\n".to_owned() + &slice(one)).collect();
+    let all: Vec<String> = case.slices.iter().map(slice).collect();
+    let slices = match all.as_slice() {
+        [first, between @ .., last] if between.len() > 4 => {
+            vec![first.clone(), format!("… {} more slices …", between.len()), last.clone()]
+        }
+        _ => all,
+    };
+    let slices: String = slices.into_iter().map(|one| "\n".to_owned() + &one).collect();
     format!("from {from:?} to {protocol} port {port}, on node {node}\n{}{slices}", service(&case.service))
 }
 
@@ -27,6 +34,8 @@ fn service(service: &Service) -> String {
         port + &node_port + &target
     };
     let fields = [
+        ("deletionTimestamp", json!(service.metadata.deletion_timestamp)),
+        ("sessionAffinity", json!(spec.session_affinity)),
         ("ports", spec.ports.iter().flatten().map(port).collect()),
         ("internalTrafficPolicy", json!(spec.internal_traffic_policy)),
         ("externalTrafficPolicy", json!(spec.external_traffic_policy)),
@@ -46,7 +55,8 @@ fn slice(slice: &EndpointSlice) -> String {
         }
         _ => all,
     };
-    let head = words::field(&format!("slice of {}, ports", slice.address_type), &ports);
+    let going = if slice.metadata.deletion_timestamp.is_some() { "being deleted, " } else { "" };
+    let head = words::field(&format!("slice of {}, {going}ports", slice.address_type), &ports);
     endpoints.into_iter().fold(head, |text, endpoint| text + "\n  " + &endpoint)
 }
 
