@@ -7,12 +7,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kubestep::lab::{Exercise, building, shelf};
+use kubestep::lab::{Exercise, building, shelf, twin};
 use pty::Terminal;
 
 mod pty;
 
+/// Another exercise takes long, and its program is none.
 const CARGO: &str = "#!/bin/sh
+case \"$*\" in
+  *replicaset*) sleep 4; cp /bin/false target/debug/exercise-06-replicaset; exit ;;
+  *'--profile judge'*) echo \"$*\" > asked; exit ;;
+esac
 if grep -q 'no Rust' exercises/01_ownership/src/lib.rs; then
   echo 'error: expected item' >&2
   exit 101
@@ -127,6 +132,29 @@ fn watch_grades_what_is_saved() {
     terminal.keys(&["C-c"]);
     terminal.shows("ended with 130");
     assert!(class.well(&["progress"]).contains("01_ownership       passed after"));
+}
+
+/// Once somebody has waited for a verdict, `watch` builds what makes it faster, unless it is told not to.
+#[test]
+fn watch_builds_a_faster_judge_for_who_waits() {
+    let class = Class::new("faster");
+    std::fs::create_dir_all(class.0.join("target/debug")).unwrap();
+    let replicaset = Exercise::find("replicaset").unwrap();
+    shelf::write(&shelf::file(&class.0, replicaset), "// begun\n").unwrap();
+    let Some(terminal) = class.terminal("as-is", "KUBESTEP watch replicaset --as-is") else { return };
+    terminal.shows("it ends the process");
+    terminal.shows("looking for changes");
+    terminal.keys(&["C-c"]);
+    terminal.shows("ended with 130");
+    assert!(!class.0.join("asked").exists());
+    let Some(terminal) = class.terminal("faster", "KUBESTEP watch replicaset") else { return };
+    terminal.shows("it ends the process");
+    terminal.shows("A faster judge is being built beside this");
+    terminal.shows("The faster judge is built");
+    terminal.keys(&["C-c"]);
+    terminal.shows("ended with 130");
+    let asked = fs::read_to_string(class.0.join("asked")).unwrap();
+    assert_eq!(asked.trim(), format!("{} --quiet", twin::BUILD.trim_start_matches("cargo ")));
 }
 
 #[test]

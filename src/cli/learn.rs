@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 
 use crate::lab::twin::{self, Twin};
-use crate::lab::{Exercise, TABLE, Verdict, process, progress, report, seal, shelf};
+use crate::lab::{Exercise, Judging, TABLE, Verdict, process, progress, report, seal, shelf};
 
 /// A verdict that takes longer is one that somebody waits for.
 const LONG: Duration = Duration::from_secs(3);
@@ -113,7 +113,14 @@ pub fn grade(name: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
     };
     let mut failed = Vec::new();
     for exercise in chosen {
-        let verdict = grade_one(&root, exercise, out)?;
+        let (verdict, took) = grade_one(&root, exercise, out)?;
+        if is_long(&root, exercise, took) && std::io::stderr().is_terminal() {
+            let took = took.as_secs();
+            eprintln!(
+                "That took {took} s. It takes half of that after some minutes of building, once: {}",
+                twin::BUILD
+            );
+        }
         if !verdict.passes() && (name.is_some() || verdict != Verdict::NotStarted) {
             failed.push(exercise.name());
         }
@@ -121,9 +128,9 @@ pub fn grade(name: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
     if failed.is_empty() { Ok(()) } else { Err(anyhow!("not passed yet: {}", failed.join(", "))) }
 }
 
-/// Grades one, says what came of it and remembers it.
+/// Grades one, says what came of it and remembers it. Also how long that took.
 #[allow(clippy::disallowed_methods, reason = "whoever waits long is told what would be faster")]
-pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -> anyhow::Result<Verdict> {
+pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -> anyhow::Result<(Verdict, Duration)> {
     let start = Instant::now();
     let verdict = process::grade(root, exercise);
     // Before it is shown: whoever has seen it may end the program.
@@ -135,11 +142,13 @@ pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
         writeln!(out, "  note: what judged this is not what was shipped: {first}{more} changed since the commit")?;
     }
-    if start.elapsed() > LONG && std::io::stderr().is_terminal() && !matches!(twin::find(root), Twin::Ready(_)) {
-        let took = start.elapsed().as_secs();
-        eprintln!("That took {took} s. It takes half of that after some minutes of building, once: {}", twin::BUILD);
-    }
-    Ok(verdict)
+    Ok((verdict, start.elapsed()))
+}
+
+/// Whether a verdict that took so long would come sooner from the optimised twin, which is not there.
+pub(super) fn is_long(root: &Path, exercise: &Exercise, took: Duration) -> bool {
+    let is_judged_long = took > LONG && matches!(exercise.judging, Judging::Controller(_));
+    is_judged_long && !matches!(twin::find(root), Twin::Ready(_))
 }
 
 /// `judge NAME PROGRAM`: the verdict as JSON.

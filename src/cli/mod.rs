@@ -99,6 +99,9 @@ enum Verb {
     Watch {
         /// Its name or number.
         name: Option<String>,
+        /// Do not build the optimised judge beside it, once a verdict takes long.
+        #[arg(long)]
+        as_is: bool,
     },
     /// How long each exercise took: for you, for somebody else, for a class.
     Progress(progress::Arguments),
@@ -290,7 +293,7 @@ fn run(verb: Verb) -> anyhow::Result<()> {
         #[cfg(feature = "book")]
         Verb::Preprocess { question } => book::preprocess(question.as_ref()),
         Verb::Learn { until } => learn::learn(until.as_deref(), &mut io::stdout().lock()),
-        Verb::Watch { name } => regrade::command(name.as_deref(), &mut io::stdout().lock()),
+        Verb::Watch { name, as_is } => regrade::command(name.as_deref(), !as_is, &mut io::stdout().lock()),
         Verb::Progress(arguments) => progress::command(&arguments, &mut io::stdout().lock()),
         Verb::Pack { folder } => pack::command(&folder, &mut io::stdout().lock()),
         Verb::Doctor => doctor::command(&mut io::stdout().lock()),

@@ -1,12 +1,12 @@
 //! This program built once more, with optimisation: it judges in a quarter of the time.
 //!
-//! Whoever builds it with [`BUILD`] waits some minutes once. From then on the learner's programs are handed to it, and its
-//! verdict comes back as JSON. Both give the same verdict: nothing in a judgement depends on how fast it is.
+//! Whoever builds it with [`BUILD`] waits some minutes once; `watch` does it beside its work, as soon as somebody waits for
+//! a verdict. From then on the learner's programs are handed to it, and its verdict comes back as JSON. Both give the same verdict: nothing in a judgement depends on how fast it is.
 //!
 //! One that is older than a file it was made from is left alone, and this program judges itself.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::SystemTime;
 
 use super::{Exercise, Verdict, building};
@@ -36,6 +36,23 @@ pub fn find(root: &Path) -> Twin {
         true => Twin::Ready(program),
         false => Twin::Old,
     }
+}
+
+/// Begins to build it, after everything else that the machine has to do. It ends with the terminal's Ctrl-C.
+///
+/// # Errors
+/// cargo cannot be started.
+pub fn build(root: &Path) -> std::io::Result<Child> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = match cfg!(unix) {
+        true => Command::new("nice"),
+        false => Command::new(&cargo),
+    };
+    if cfg!(unix) {
+        command.args(["-n", "19"]).arg(cargo);
+    }
+    command.args(BUILD.split(' ').skip(1)).arg("--quiet").current_dir(root);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }
 
 /// Lets it judge a program that is built. None if it does not answer.
