@@ -165,7 +165,7 @@ pub(crate) fn typed<K: Resource>(object: &Object) -> Result<Arc<K>, Error> {
             let pod: Arc<dyn Any + Send + Sync> = Arc::new(core::Pod::from((**pod).clone()));
             pod.downcast().map_err(|_| Error::Other(format!("a Pod is no {}", K::KIND)))
         }
-        other => serde_json::from_str(&other.to_text()).map(Arc::new).map_err(|error| Error::Other(error.to_string())),
+        other => serde_json::from_value(other.to_json()).map(Arc::new).map_err(|error| Error::Other(error.to_string())),
     })
 }
 

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::object::{Key, Kind, Object, json, read};
 
@@ -108,8 +107,8 @@ pub enum Item {
         number: u64,
         /// Of this kind: `replicasets.apps`.
         kind: String,
-        /// The object, as the API prints it.
-        object: Box<RawValue>,
+        /// The object, as the API prints it: a text in the text.
+        object: String,
     },
 }
 
@@ -141,8 +140,7 @@ impl Sender {
         let number = self.count;
         self.count += 1;
         self.sent.entry(place).or_default().push((object.clone(), number));
-        let object_text = RawValue::from_string(object.to_text()).unwrap_or_else(|error| unreachable!("ours: {error}"));
-        Item::New { number, kind: object.kind().info().qualified_plural(), object: object_text }
+        Item::New { number, kind: object.kind().info().qualified_plural(), object: object.to_json().to_string() }
     }
 }
 
@@ -160,7 +158,7 @@ impl Receiver {
             Item::Known(number) => self.0.get(number as usize).cloned().ok_or_else(|| format!("no object {number}")),
             Item::New { number, kind, object } => {
                 let kind = Kind::from_word(&kind).ok_or_else(|| format!("no kind {kind}"))?;
-                let (object, _) = read::object(kind, &json::parse(object.get())?).map_err(|error| error.to_string())?;
+                let (object, _) = read::object(kind, &json::parse(&object)?).map_err(|error| error.to_string())?;
                 self.0.truncate(number as usize);
                 self.0.push(object.clone());
                 Ok(object)

@@ -168,18 +168,6 @@ macro_rules! kinds {
                 value
             }
 
-            /// The object as text, made without a tree.
-            pub fn to_text(&self) -> String {
-                if matches!(self, Object::CustomResourceDefinition(_)) {
-                    return self.to_json().to_string();
-                }
-                match self {
-                    $(Object::$kind(o) => serde_json::to_string(&**o),)*
-                    Object::Custom(o) => serde_json::to_string(&**o),
-                }
-                .expect("a typed object has string keys and finite numbers, so it prints as JSON")
-            }
-
             /// The typed object, for whoever knows its type in another way.
             pub fn as_any(&self) -> Arc<dyn std::any::Any + Send + Sync> {
                 match self { $(Object::$kind(o) => o.clone(),)* Object::Custom(o) => o.clone() }
