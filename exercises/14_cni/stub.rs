@@ -6,9 +6,9 @@
 //!
 //! ADD gives the next free address after the one in LAST, round the range; from its start if LAST is missing or not in the
 //! range. The gateway is not given. Errors: "failed to allocate for range 0: " and then "10.1.2.3 has been allocated to
-//! CONTAINER, duplicate allocation is not allowed" if this interface has one, or "no IP addresses available in range set:
-//! START-END". Nothing is changed then.
-//! DEL takes back what this interface has, and is content if that is nothing.
+//! CONTAINER, duplicate allocation is not allowed" if this interface has one of the range, or "no IP addresses available in
+//! range set: START-END". Nothing is changed then.
+//! DEL takes back what this interface has, out of the range too, and is content if that is nothing.
 //! CHECK: "host-local: Failed to find address added by container CONTAINER" if this interface has none.
 
 #![allow(unused_imports)]

@@ -22,11 +22,11 @@ pub(super) const EXERCISE: Exercise = Exercise {
     needs: &[],
     hints: [
         "The files are all that a plugin remembers. Which one says where to begin the search, and which say what is taken?",
-        "ADD looks first whether this interface has an address already, which is an error. Then it goes once round the \
+        "ADD looks first whether this interface has an address of the range already, which is an error. Then it goes once round the \
          range, from the one after the last given to that one itself, and leaves out the gateway. DEL never fails.",
-        "ADD: a file with the text `container\\r\\nifname` means a duplicate. Else the first address without a file, from \
-         the one after LAST (the range's start if LAST is missing or out of range), round to LAST; write both files. DEL: \
-         remove the files with that text. CHECK: an error if there is none.",
+        "ADD: a file with the text `container\\r\\nifname`, named after an address of the range, means a duplicate. Else the \
+         first address without a file, from the one after LAST (the range's start if LAST is missing or out of range), \
+         round to LAST; write both files. DEL: remove the files with that text. CHECK: an error if there is none.",
     ],
     minutes: 35,
     judging: Judging::of_part::<Cni>(placing::with_cni),
@@ -45,6 +45,7 @@ pub(super) enum Slip {
     SameAgain,
     AnotherOne,
     FullFirst,
+    ForeignIsDuplicate,
     FailureFrees,
     OnlyContainer,
     DelFails,
@@ -81,6 +82,10 @@ impl Function for Cni {
         ("a second ADD gives the same address again; it is an error", Slip::SameAgain),
         ("a second ADD gives another address; it is an error", Slip::AnotherOne),
         ("a second ADD is told that no address is left; it is a duplicate first of all", Slip::FullFirst),
+        (
+            "an address outside the range is taken for a duplicate; the interface gets one of the range beside it",
+            Slip::ForeignIsDuplicate,
+        ),
         ("an ADD that fails frees the address that the interface has", Slip::FailureFrees),
         ("the file does not say which interface has the address", Slip::OnlyContainer),
         ("DEL of what is not there is an error; it must be safe to repeat", Slip::DelFails),
@@ -129,11 +134,19 @@ impl Function for Cni {
         }
         // After somebody has changed the range.
         let (range, taken) = (range([10, 1, 2, 8], [10, 1, 2, 12], [10, 1, 2, 8]), [("10.1.2.200", "c1\r\neth0")]);
-        for calls in
-            [&[Command::Del][..], &[Command::Check], &[Command::Del, Command::Check], &[Command::Del, Command::Add]]
-        {
-            let calls = calls.iter().map(|command| call(*command, "c1", "eth0")).collect();
-            all.push(Case { range, files: files(&taken), calls });
+        let both = [("10.1.2.11", "c1\r\neth0"), taken[0]];
+        for calls in [
+            &[Command::Del][..],
+            &[Command::Check],
+            &[Command::Add],
+            &[Command::Del, Command::Check],
+            &[Command::Del, Command::Add],
+            &[Command::Add, Command::Add],
+            &[Command::Add, Command::Del],
+        ] {
+            let calls: Vec<Call> = calls.iter().map(|command| call(*command, "c1", "eth0")).collect();
+            all.push(Case { range, files: files(&taken), calls: calls.clone() });
+            all.push(Case { range, files: files(&both), calls });
         }
         // One address and none, a gateway at the end, and a range that goes on in the next network.
         for (start, end, gateway) in [
@@ -349,9 +362,8 @@ fn run(range: &Range, files: &mut Files, call: &Call, slip: Option<Slip>) -> Res
         }
         Command::Del => {
             let mut held = of(files, is(Slip::DelTakesAll));
-            let is_foreign = |name: &String| name.parse().is_ok_and(|at: Ipv4Addr| at < range.start || at > range.end);
             held.truncate(if is(Slip::DelTakesOne) { 1 } else { usize::MAX });
-            held.retain(|name| !(is(Slip::KeepsForeign) && is_foreign(name)));
+            held.retain(|name| !is(Slip::KeepsForeign) || is_in(range, name));
             if held.is_empty() && is(Slip::DelFails) {
                 return Err(format!("host-local: Failed to find address added by container {container}"));
             }
@@ -367,6 +379,11 @@ fn run(range: &Range, files: &mut Files, call: &Call, slip: Option<Slip>) -> Res
         }
         Command::Check => Ok(None),
     }
+}
+
+/// Whether a file is named after an address of the range.
+fn is_in(range: &Range, name: &str) -> bool {
+    name.parse().is_ok_and(|at: Ipv4Addr| (range.start..=range.end).contains(&at))
 }
 
 fn add(
@@ -392,7 +409,8 @@ fn add(
     let highest = files.keys().filter(|name| is(Slip::AfterHighest) && name.parse::<Ipv4Addr>().is_ok()).max();
     let free = round(range, files.get(LAST).or(highest), slip).into_iter().find(is_free).filter(|_| !is_full);
     let none = || format!("no IP addresses available in range set: {}-{}", range.start, range.end);
-    if let Some(held) = held.first().filter(|_| !is(Slip::AnotherOne)) {
+    let mut held = held.iter().filter(|name| is(Slip::ForeignIsDuplicate) || is_in(range, name));
+    if let Some(held) = held.next().filter(|_| !is(Slip::AnotherOne)) {
         if is(Slip::SameAgain) {
             return held.parse().map_err(|_| none());
         }

@@ -1,7 +1,8 @@
 //! Exercise 10: does the Pod fit on the node?
 //!
 //! The scheduler asks every node. Say why the Pod does not fit on this one, given the Pods that run there: "Too many pods",
-//! "Insufficient cpu", "Insufficient memory", in this order; nothing if it fits. `milli_cpu` and `bytes` read quantities.
+//! "Insufficient cpu", "Insufficient memory", in this order; nothing if it fits. Other resources do not matter, and none of
+//! those Pods has ended. `milli_cpu` and `bytes` read quantities.
 
 #![allow(unused_imports)]
 

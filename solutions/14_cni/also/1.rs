@@ -6,9 +6,9 @@
 //!
 //! ADD gives the next free address after the one in LAST, round the range; from its start if LAST is missing or not in the
 //! range. The gateway is not given. Errors: "failed to allocate for range 0: " and then "10.1.2.3 has been allocated to
-//! CONTAINER, duplicate allocation is not allowed" if this interface has one, or "no IP addresses available in range set:
-//! START-END". Nothing is changed then.
-//! DEL takes back what this interface has, and is content if that is nothing.
+//! CONTAINER, duplicate allocation is not allowed" if this interface has one of the range, or "no IP addresses available in
+//! range set: START-END". Nothing is changed then.
+//! DEL takes back what this interface has, out of the range too, and is content if that is nothing.
 //! CHECK: "host-local: Failed to find address added by container CONTAINER" if this interface has none.
 
 #![allow(unused_imports)]
@@ -41,11 +41,16 @@ pub fn run(range: &Range, files: &mut Files, call: &Call) -> Result<Option<Ipv4A
         return Ok(None);
     }
     let failed = "failed to allocate for range 0";
-    if held.len() > 0 {
-        let id = &call.container;
-        return Err(format!("{failed}: {} has been allocated to {id}, duplicate allocation is not allowed", held[0]));
-    }
     let (start, end) = (u32::from(range.start), u32::from(range.end));
+    for name in held {
+        if let Ok(address) = name.parse::<Ipv4Addr>()
+            && u32::from(address) >= start
+            && u32::from(address) <= end
+        {
+            let id = &call.container;
+            return Err(format!("{failed}: {name} has been allocated to {id}, duplicate allocation is not allowed"));
+        }
+    }
     let mut cursor = start;
     if let Some(last) = files.get(LAST).and_then(|text| text.parse::<Ipv4Addr>().ok()) {
         let last = u32::from(last);

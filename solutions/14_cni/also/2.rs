@@ -6,9 +6,9 @@
 //!
 //! ADD gives the next free address after the one in LAST, round the range; from its start if LAST is missing or not in the
 //! range. The gateway is not given. Errors: "failed to allocate for range 0: " and then "10.1.2.3 has been allocated to
-//! CONTAINER, duplicate allocation is not allowed" if this interface has one, or "no IP addresses available in range set:
-//! START-END". Nothing is changed then.
-//! DEL takes back what this interface has, and is content if that is nothing.
+//! CONTAINER, duplicate allocation is not allowed" if this interface has one of the range, or "no IP addresses available in
+//! range set: START-END". Nothing is changed then.
+//! DEL takes back what this interface has, out of the range too, and is content if that is nothing.
 //! CHECK: "host-local: Failed to find address added by container CONTAINER" if this interface has none.
 
 #![allow(unused_imports)]
@@ -23,8 +23,10 @@ use kubestep_exercise::cni::{Call, Command, Files, LAST, Range};
 pub fn run(range: &Range, files: &mut Files, call: &Call) -> Result<Option<Ipv4Addr>, String> {
     let Call { command, container, ifname } = call;
     let owner = format!("{container}\r\n{ifname}");
-    let held = |files: &Files| files.iter().find_map(|(name, text)| (*text == owner).then(|| name.clone()));
-    match (command, held(files)) {
+    let is_there = |name: &str| name.parse().is_ok_and(|at: Ipv4Addr| range.start <= at && at <= range.end);
+    let counts = |name: &str| *command != Command::Add || is_there(name);
+    let held = files.iter().find_map(|(name, text)| (*text == owner && counts(name)).then(|| name.clone()));
+    match (command, held) {
         (Command::Add, Some(held)) => Err(format!(
             "failed to allocate for range 0: {held} has been allocated to {container}, duplicate allocation is not allowed"
         )),

@@ -6,9 +6,9 @@
 //!
 //! ADD gives the next free address after the one in LAST, round the range; from its start if LAST is missing or not in the
 //! range. The gateway is not given. Errors: "failed to allocate for range 0: " and then "10.1.2.3 has been allocated to
-//! CONTAINER, duplicate allocation is not allowed" if this interface has one, or "no IP addresses available in range set:
-//! START-END". Nothing is changed then.
-//! DEL takes back what this interface has, and is content if that is nothing.
+//! CONTAINER, duplicate allocation is not allowed" if this interface has one of the range, or "no IP addresses available in
+//! range set: START-END". Nothing is changed then.
+//! DEL takes back what this interface has, out of the range too, and is content if that is nothing.
 //! CHECK: "host-local: Failed to find address added by container CONTAINER" if this interface has none.
 
 #![allow(unused_imports)]
@@ -49,9 +49,11 @@ fn release(files: &mut Files, call: &Call) -> Option<Ipv4Addr> {
 }
 
 fn allocate(range: &Range, files: &mut Files, call: &Call) -> Result<Ipv4Addr, String> {
-    if let Ok(held) = check(files, call) {
+    let ours = files.iter().filter(|(_, text)| is_owned(text, call)).map(|(name, _)| name);
+    let mut there = ours.filter(|name| name.parse().is_ok_and(|ip: Ipv4Addr| (range.start..=range.end).contains(&ip)));
+    if let Some(held) = there.next() {
         let id = call.container.clone();
-        return Err(held + " has been allocated to " + &id + ", duplicate allocation is not allowed");
+        return Err(held.clone() + " has been allocated to " + &id + ", duplicate allocation is not allowed");
     }
     let after = |address: Ipv4Addr| {
         let next = Ipv4Addr::from(u32::from(address) + 1);

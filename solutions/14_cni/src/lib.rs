@@ -6,9 +6,9 @@
 //!
 //! ADD gives the next free address after the one in LAST, round the range; from its start if LAST is missing or not in the
 //! range. The gateway is not given. Errors: "failed to allocate for range 0: " and then "10.1.2.3 has been allocated to
-//! CONTAINER, duplicate allocation is not allowed" if this interface has one, or "no IP addresses available in range set:
-//! START-END". Nothing is changed then.
-//! DEL takes back what this interface has, and is content if that is nothing.
+//! CONTAINER, duplicate allocation is not allowed" if this interface has one of the range, or "no IP addresses available in
+//! range set: START-END". Nothing is changed then.
+//! DEL takes back what this interface has, out of the range too, and is content if that is nothing.
 //! CHECK: "host-local: Failed to find address added by container CONTAINER" if this interface has none.
 
 #![allow(unused_imports)]
@@ -22,9 +22,9 @@ use kubestep_exercise::cni::{Call, Command, Files, LAST, Range};
 /// One run of the plugin: changes the files and gives the address, if the command is ADD.
 pub fn run(range: &Range, files: &mut Files, call: &Call) -> Result<Option<Ipv4Addr>, String> {
     let owner = format!("{}\r\n{}", call.container, call.ifname);
-    let held = files.iter().find(|(_, text)| **text == owner).map(|(name, _)| name.clone());
+    let held: Vec<String> = files.iter().filter(|(_, text)| **text == owner).map(|(name, _)| name.clone()).collect();
     match call.command {
-        Command::Add => match add(range, files, &owner, held, &call.container) {
+        Command::Add => match add(range, files, &owner, &held, &call.container) {
             Ok(address) => Ok(Some(address)),
             Err(why) => Err(format!("failed to allocate for range 0: {why}")),
         },
@@ -32,21 +32,16 @@ pub fn run(range: &Range, files: &mut Files, call: &Call) -> Result<Option<Ipv4A
             files.retain(|_, text| *text != owner);
             Ok(None)
         }
-        Command::Check => match held {
+        Command::Check => match held.first() {
             Some(_) => Ok(None),
             None => Err(format!("host-local: Failed to find address added by container {}", call.container)),
         },
     }
 }
 
-fn add(
-    range: &Range,
-    files: &mut Files,
-    owner: &str,
-    held: Option<String>,
-    container: &str,
-) -> Result<Ipv4Addr, String> {
-    if let Some(held) = held {
+fn add(range: &Range, files: &mut Files, owner: &str, held: &[String], container: &str) -> Result<Ipv4Addr, String> {
+    let is_there = |name: &&String| name.parse().is_ok_and(|at: Ipv4Addr| at >= range.start && at <= range.end);
+    if let Some(held) = held.iter().find(is_there) {
         return Err(format!("{held} has been allocated to {container}, duplicate allocation is not allowed"));
     }
     let all: Vec<Ipv4Addr> = (range.start.into()..=range.end.into()).map(|n: u32| n.into()).collect();

@@ -10,7 +10,7 @@
 //!
 //! Ready endpoints are chosen. Where there is none, those that are terminating and still serving. If the policy
 //! (`internalTrafficPolicy` for clients inside, `externalTrafficPolicy` for those outside) is Local, only endpoints on the
-//! node itself are looked at.
+//! node itself are looked at. Hints do not matter here, and no Service is headless.
 
 #![allow(unused_imports)]
 

@@ -10,7 +10,7 @@
 //!   somebody else has put there (`node.spec.taints`). If it does not, it goes at once. If it does, it stays as long as the
 //!   shortest of its tolerations for them allows (`tolerationSeconds`; one without allows it for ever).
 //!
-//! `tolerates` says whether a toleration is one for a taint. No Pod here has two for the same.
+//! `tolerates` says whether a toleration is one for a taint. No Pod here has two for the same, and none is being deleted.
 
 #![allow(unused_imports)]
 
