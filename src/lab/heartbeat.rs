@@ -116,7 +116,7 @@ impl Function for Looking {
                         let mut pods: Vec<Pod> = read(json!(pods));
                         for (at, pod) in (1..).zip(&mut pods) {
                             // Not in the order of their names.
-                            pod.metadata.name = Some(format!("web-{}", at * 5 % 7));
+                            pod.metadata.name = Some(format!("web-{}", at * 5 % 23));
                             pod.metadata.owner_references = ((n + turn + at) % 5 == 2).then(of_daemon_set);
                             if (n + turn + at) % 5 == 3 {
                                 pod.metadata.namespace = Some("kube-system".to_owned());
@@ -231,6 +231,7 @@ fn is_cordoned(case: &Case) -> bool {
 
 /// None: nothing is said of them.
 fn taints() -> Vec<Option<Value>> {
+    let many = (1..=12).map(|n| json!({"key": format!("rack-{n}"), "effect": "NoSchedule"}));
     vec![
         Some(json!([])),
         None,
@@ -250,6 +251,8 @@ fn taints() -> Vec<Option<Value>> {
         Some(json!([{"key": "old", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}])),
         // Somebody has put it there by hand.
         Some(json!([{"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"}])),
+        // The one that matters is the last of many.
+        Some(many.chain([json!({"key": "old", "effect": "NoExecute"})]).collect()),
     ]
 }
 
@@ -301,7 +304,8 @@ fn pods() -> Vec<Vec<Value>> {
     ];
     let nearly = nearly.map(|all| vec![json!({"spec": {"containers": [], "tolerations": all}})]);
     let all = [vec![]].into_iter().chain(alone).chain([vec![unsaid]]).chain(nearly).chain(pairs);
-    all.chain(pods.chunks(6).map(<[Value]>::to_vec)).collect()
+    let more = [4, 1, 0, 3, 8, 2, 1, 8, 3].map(|n: usize| pods[n].clone()).to_vec();
+    all.chain(pods.chunks(6).map(<[Value]>::to_vec)).chain([more]).collect()
 }
 
 fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
