@@ -80,7 +80,7 @@ impl Cluster {
     }
 
     pub(super) fn tell_runtime(&mut self, node: &str, path: &str) {
-        if let Some(id) = self.engine.find(&format!("containerd/{node}")) {
+        if let Some(id) = self.runtime_on(node) {
             self.with_runtime(id, |runtime: &Runtime| runtime.file_changed(path));
         }
     }

@@ -267,7 +267,7 @@ impl Cluster {
     /// Tells a node's runtime how the scenario's images behave.
     fn script_images(&mut self, node: &str) {
         let (scripts, journal) = (self.images.clone(), self.kubectl.journal.clone());
-        if let Some(runtime) = self.engine.find(&format!("containerd/{node}")) {
+        if let Some(runtime) = self.runtime_on(node) {
             self.with_runtime(runtime, |runtime| {
                 runtime.with(|state| {
                     state.scripts = scripts;
@@ -378,6 +378,16 @@ impl Cluster {
         Some(plugins.host().clone())
     }
 
+    /// The machines that are on, by their names: each has a container runtime.
+    fn machines(&self) -> impl Iterator<Item = &str> {
+        self.engine.actors().filter_map(|(_, actor)| actor.name().strip_prefix("containerd/"))
+    }
+
+    /// The container runtime of a machine that is on.
+    fn runtime_on(&self, machine: &str) -> Option<ActorId> {
+        self.engine.find(&format!("containerd/{machine}"))
+    }
+
     /// The node where a Pod runs.
     fn node_of(&self, pod: &Key) -> Option<String> {
         let stored = Reader::get(&self.engine.api.store, Kind::Pod, pod.namespace(), pod.name())?;
@@ -387,8 +397,7 @@ impl Cluster {
 
     /// The runtime of that node.
     fn runtime_of(&self, pod: &Key) -> Option<ActorId> {
-        let node = self.node_of(pod)?;
-        self.engine.find(&format!("containerd/{node}"))
+        self.runtime_on(&self.node_of(pod)?)
     }
 
     /// Cuts a node off the power. What is on its disk stays.

@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::client::Informer;
 use crate::controllers::manager::account_of;
 use crate::controllers::{ControllerManager, apiextensions};
-use crate::engine::ActorId;
 use crate::engine::control::Hold;
 use crate::node::kubelet::Kubelet;
 use crate::node::kubelet::shutdown::GracePeriods;
@@ -109,7 +108,7 @@ impl Cluster {
         node.cpu = cpu.unwrap_or(node.cpu);
         node.memory_gi = memory_gi.unwrap_or(node.memory_gi);
         let name = node.name.clone();
-        if self.is_on(&name) {
+        if self.is_machine(&name) {
             return Err(format!("{name} is on already"));
         }
         self.add_node(&node);
@@ -118,7 +117,7 @@ impl Cluster {
 
     fn switch_off(&mut self, number: usize) -> Result<String, String> {
         let name = NodeConfig::numbered(number).name;
-        if !self.is_on(&name) {
+        if !self.is_machine(&name) {
             return Err(format!("{name} is off already"));
         }
         self.stop_node(&name);
@@ -128,7 +127,7 @@ impl Cluster {
     /// The kubelet switches the node off when its Pods have ended.
     fn shut_down(&mut self, number: usize, periods: GracePeriods) -> Result<String, String> {
         let name = NodeConfig::numbered(number).name;
-        if !self.is_on(&name) {
+        if !self.is_machine(&name) {
             return Err(format!("{name} is off already"));
         }
         let off = Rc::new(Fault::StopNode(number));
@@ -140,14 +139,12 @@ impl Cluster {
         ))
     }
 
-    fn is_on(&self, node: &str) -> bool {
-        self.engine.find(&format!("containerd/{node}")).is_some()
-    }
-
     fn set_file(&mut self, pod: &Key, path: &str, present: bool) -> Result<String, String> {
         let (runtimes, when) = match self.runtime_of(pod) {
             Some(runtime) => (vec![runtime], ""),
-            None if self.no_pod(pod).is_empty() => (self.runtimes(), ", once it runs"),
+            None if self.no_pod(pod).is_empty() => {
+                (self.machines().filter_map(|machine| self.runtime_on(machine)).collect(), ", once it runs")
+            }
             None => return Err(self.runs_nowhere(pod)),
         };
         let entry = (pod.to_string(), path.to_owned());
@@ -160,12 +157,6 @@ impl Cluster {
             });
         }
         Ok(format!("{path} in {pod} is {}{when}", if present { "there" } else { "gone" }))
-    }
-
-    /// The container runtimes of all nodes.
-    fn runtimes(&self) -> Vec<ActorId> {
-        let named = self.engine.actors().filter(|(_, actor)| actor.name().starts_with("containerd/"));
-        named.map(|(id, _)| id).collect()
     }
 
     fn set_answer(&mut self, pod: &Key, status: u16) -> Result<String, String> {
@@ -186,9 +177,8 @@ impl Cluster {
     /// From now on pulling an image takes so long, on every node.
     fn slow_image(&mut self, image: &str, time: Duration) -> String {
         self.images.entry(image.to_owned()).or_default().pull_time = Some(time);
-        let on: Vec<String> = self.engine.actors().map(|(_, actor)| actor.name().to_owned()).collect();
-        for node in on.iter().filter_map(|name| name.strip_prefix("containerd/")) {
-            self.script_images(node);
+        for machine in self.machines().map(str::to_owned).collect::<Vec<_>>() {
+            self.script_images(&machine);
         }
         format!("pulling {image} takes {} s from now on", time.as_secs_f64())
     }
@@ -247,8 +237,7 @@ impl Cluster {
     }
 
     fn check_node(&self, name: &str) -> Result<(), String> {
-        let nodes = self.engine.actors().filter_map(|(_, actor)| actor.name().strip_prefix("containerd/"));
-        let nodes: Vec<&str> = nodes.collect();
+        let nodes: Vec<&str> = self.machines().collect();
         if nodes.contains(&name) {
             return Ok(());
         }

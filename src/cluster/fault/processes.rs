@@ -57,7 +57,7 @@ impl Cluster {
 
     fn start_kubelet(&mut self, node: &str) -> Result<(), String> {
         let off = || format!("{node} is off; node start {node} starts all that is on it");
-        let runtime = self.engine.find(&format!("containerd/{node}")).ok_or_else(off)?;
+        let runtime = self.runtime_on(node).ok_or_else(off)?;
         let config = self.node_config(node);
         let (host, id) = (self.host(node).ok_or_else(off)?, self.engine.next_actor());
         self.with_runtime(runtime, |runtime| runtime.serve(id));
@@ -91,9 +91,9 @@ impl Cluster {
 
     /// That a process of this name can be stopped and started.
     fn known(&self, name: &str) -> Result<(), String> {
-        let kubelet = name.strip_prefix("kubelet/").is_some_and(|node| {
-            self.engine.find(&format!("containerd/{node}")).is_some() || self.engine.find(name).is_some()
-        });
+        let kubelet = name
+            .strip_prefix("kubelet/")
+            .is_some_and(|node| self.runtime_on(node).is_some() || self.engine.find(name).is_some());
         let control_plane = self.control_plane();
         let ours = control_plane.iter().any(|known| known == name) || self.program(name).is_some();
         if kubelet || ours {

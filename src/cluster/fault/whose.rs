@@ -131,14 +131,13 @@ impl Cluster {
     fn that_stop(&self) -> Vec<String> {
         let servers =
             self.engine.servers().filter(|(id, _)| self.engine.is_server(*id)).map(|(_, name)| name.to_owned());
-        let kubelets = self.engine.actors().filter_map(|(_, actor)| actor.name().strip_prefix("containerd/"));
-        let kubelets = kubelets.map(|node| format!("kubelet/{node}"));
+        let kubelets = self.machines().map(|machine| format!("kubelet/{machine}"));
         let programs = self.config.parts.programs.iter().map(|program| program.name.to_owned());
         servers.chain(self.control_plane()).chain(programs).chain(kubelets).collect()
     }
 
-    fn is_machine(&self, name: &str) -> bool {
-        self.engine.find(&format!("containerd/{name}")).is_some()
+    pub(super) fn is_machine(&self, name: &str) -> bool {
+        self.runtime_on(name).is_some()
     }
 
     fn is_process(&self, name: &str) -> bool {
