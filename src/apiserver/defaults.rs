@@ -20,6 +20,7 @@ use k8s_openapi::api::storage::v1::{CSIDriver, StorageClass};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use crate::object::ephemeral;
 use crate::object::resources::{is_pod_level, may_overcommit, quantities, requests_of_containers};
 use crate::object::{Object, Pod};
 
@@ -174,6 +175,9 @@ fn pod_spec_defaults(spec: &mut PodSpec) {
     }
     for container in spec.containers.iter_mut().chain(spec.init_containers.iter_mut().flatten()) {
         container_defaults(container);
+    }
+    for one in spec.ephemeral_containers.iter_mut().flatten() {
+        ephemeral::with_container(one, container_defaults);
     }
     for volume in spec.volumes.iter_mut().flatten() {
         volume_defaults(volume);

@@ -346,6 +346,23 @@ fn number_template(set: &mut DaemonSet, number: u64) {
     set.metadata.annotations.get_or_insert_default().insert(TEMPLATE_GENERATION.into(), number.to_string());
 }
 
+/// Before a Pod gets ephemeral containers: all else stays. Mirrors `dropNonEphemeralContainerUpdates`.
+pub fn prepare_for_ephemeral_containers(new: &mut Object, old: &Object) {
+    let (Object::Pod(new), Object::Pod(old)) = (new, old) else { return };
+    let sent = Arc::make_mut(new);
+    let ephemeral = sent.spec.as_mut().and_then(|spec| spec.ephemeral_containers.take());
+    let mut pod = (**old).clone();
+    pod.metadata.resource_version = sent.metadata.resource_version.take();
+    pod.metadata.uid = sent.metadata.uid.take();
+    if let Some(spec) = &mut pod.spec {
+        spec.ephemeral_containers = ephemeral;
+    }
+    if pod.spec != old.spec {
+        pod.metadata.generation = Some(old.metadata.generation.unwrap_or(0) + 1);
+    }
+    *sent = pod;
+}
+
 /// Before `finalize`: a Namespace's finalizers change, the status stays.
 pub fn prepare_for_finalize(new: &mut Object, old: &Object) {
     if let (Object::Namespace(new), Object::Namespace(old)) = (new, old) {

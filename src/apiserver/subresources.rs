@@ -169,6 +169,7 @@ fn check_scale(wanted: &Scale, parent: &Object) -> Result<(), Status> {
 fn container_of<'a>(pod: &'a Pod, name: &'a str) -> Result<&'a str, Status> {
     let spec = pod.spec.as_ref();
     let init = spec.iter().flat_map(|spec| spec.init_containers.iter().flatten()).map(|c| c.name.as_str());
+    let added = spec.iter().flat_map(|spec| spec.ephemeral_containers.iter().flatten()).map(|c| c.name.as_str());
     let own: Vec<&str> = spec.iter().flat_map(|spec| &spec.containers).map(|c| c.name.as_str()).collect();
     let pod = pod.metadata.name.as_deref().unwrap_or_default();
     match (name, own.as_slice()) {
@@ -179,7 +180,7 @@ fn container_of<'a>(pod: &'a Pod, name: &'a str) -> Result<&'a str, Status> {
                 "a container name must be specified for pod {pod}, choose one of: [{all}]"
             )))
         }
-        (name, own) if own.contains(&name) || { init }.any(|there| there == name) => Ok(name),
+        (name, own) if own.contains(&name) || init.chain(added).any(|there| there == name) => Ok(name),
         (name, _) => Err(Status::bad_request(format!("container {name} is not valid for pod {pod}"))),
     }
 }

@@ -1,4 +1,4 @@
-//! PUT and PATCH, of an object or of its status, and the PUT that finalizes a Namespace. Mirrors
+//! PUT and PATCH, of an object or of a part of it, and the PUT that finalizes a Namespace. Mirrors
 //! `endpoints/handlers/{update,patch}.go` and `registry/generic/registry/store.go`.
 
 use std::sync::Arc;
@@ -85,6 +85,10 @@ impl ApiServer {
             Some(Subresource::Finalize) => {
                 strategy::prepare_for_finalize(&mut new, old);
                 validation::validate_finalize(&new, old)
+            }
+            Some(Subresource::EphemeralContainers) => {
+                strategy::prepare_for_ephemeral_containers(&mut new, old);
+                validation::validate_ephemeral_containers(&new, old)
             }
             _ => {
                 strategy::prepare_for_update(&mut new, old, custom);

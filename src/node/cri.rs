@@ -93,6 +93,9 @@ pub struct ContainerConfig {
     pub mounts: Vec<(String, String)>,
     /// Not CRI: the ports that its spec declares, with protocol. A simulated process may listen there.
     pub ports: Vec<(i32, String)>,
+    /// Its standard input stays open, whether anybody writes to it or not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stdin: bool,
     /// Bytes; None: no limit.
     pub memory_limit_bytes: Option<i64>,
     /// Not CRI: the file in which the process may say why it ended. A real kubelet mounts one there, and reads it.

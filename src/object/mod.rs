@@ -31,6 +31,7 @@ pub mod cron;
 pub mod custom;
 pub mod definition;
 pub mod discovery;
+pub mod ephemeral;
 pub mod explain;
 pub mod fields;
 pub mod glob;

@@ -5,6 +5,7 @@ mod apply;
 mod auth;
 mod config;
 mod custom;
+mod debug;
 mod describe;
 mod drain;
 mod events;

@@ -67,6 +67,8 @@ pub enum Subresource {
     Eviction,
     /// POST asks for a service account's token.
     Token,
+    /// The containers that are added to a Pod which runs, to look around in it.
+    EphemeralContainers,
     /// What a container printed.
     Log,
     /// POST runs a command in a container.
@@ -81,12 +83,13 @@ pub enum Subresource {
 
 impl Subresource {
     /// The parts that objects have.
-    pub const ALL: [Subresource; 8] = [
+    pub const ALL: [Subresource; 9] = [
         Subresource::Status,
         Subresource::Scale,
         Subresource::Binding,
         Subresource::Eviction,
         Subresource::Token,
+        Subresource::EphemeralContainers,
         Subresource::Log,
         Subresource::Exec,
         Subresource::Finalize,
@@ -100,6 +103,7 @@ impl Subresource {
             Subresource::Binding => "binding",
             Subresource::Eviction => "eviction",
             Subresource::Token => "token",
+            Subresource::EphemeralContainers => "ephemeralcontainers",
             Subresource::Log => "log",
             Subresource::Exec => "exec",
             Subresource::Finalize => "finalize",

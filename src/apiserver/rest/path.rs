@@ -65,11 +65,12 @@ impl Shape {
             ("GET", Some(Subresource::Metrics)) => Some(if one { Verb::Get } else { Verb::List }),
             ("GET", None) if !one => Some(if query.flag("watch") { Verb::Watch } else { Verb::List }),
             (_, None) if everywhere => None,
-            ("GET", None | Some(Subresource::Status | Subresource::Scale | Subresource::Log)) => Some(Verb::Get),
+            ("GET", Some(Subresource::Log)) => Some(Verb::Get),
+            ("GET", part) if is_written(part) => Some(Verb::Get),
             ("POST", None) if !one => Some(Verb::Create),
-            ("PUT", None | Some(Subresource::Status | Subresource::Scale)) if one => Some(Verb::Update),
+            ("PUT", part) if one && is_written(part) => Some(Verb::Update),
             ("PUT", Some(Subresource::Finalize)) => Some(Verb::Update),
-            ("PATCH", None | Some(Subresource::Status | Subresource::Scale)) if one => Some(Verb::Patch),
+            ("PATCH", part) if one && is_written(part) => Some(Verb::Patch),
             ("DELETE", None) if one => Some(Verb::Delete),
             // Namespaces are deleted one by one.
             ("DELETE", None) if self.kind != Kind::Namespace => Some(Verb::DeleteCollection),
@@ -77,6 +78,11 @@ impl Shape {
             _ => None,
         }
     }
+}
+
+/// Whether an object, or this part of it, is read and written like any other.
+fn is_written(part: Option<Subresource>) -> bool {
+    matches!(part, None | Some(Subresource::Status | Subresource::Scale | Subresource::EphemeralContainers))
 }
 
 /// What is used by whom, in the aggregated API.
@@ -105,6 +111,7 @@ pub(crate) fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> 
             Some(Subresource::Scale)
         }
         "binding" if name == "Pod" => Some(Subresource::Binding),
+        "ephemeralcontainers" if name == "Pod" => Some(Subresource::EphemeralContainers),
         "eviction" if name == "Pod" => Some(Subresource::Eviction),
         "log" if name == "Pod" => Some(Subresource::Log),
         "finalize" if name == "Namespace" => Some(Subresource::Finalize),

@@ -34,6 +34,7 @@ pub mod diff;
 pub mod dns;
 pub mod endpoints;
 pub mod env;
+pub mod ephemeral;
 pub mod field;
 pub mod handler;
 pub mod ingress;
@@ -244,6 +245,16 @@ pub fn validate_status_update(new: &Object, old: &Object, custom: Option<&Versio
             }
         }
         _ => {}
+    }
+    problems.0
+}
+
+/// What is wrong with a change of a Pod's ephemeral containers.
+pub fn validate_ephemeral_containers(new: &Object, old: &Object) -> Vec<Cause> {
+    let mut problems = Problems::default();
+    metadata::validate_update(&mut problems, new.meta(), old.meta());
+    if let (Object::Pod(new), Object::Pod(old)) = (new, old) {
+        ephemeral::update(&mut problems, new, old);
     }
     problems.0
 }

@@ -11,7 +11,7 @@ use crate::object::selector::names::{check_label_key, check_subdomain};
 use super::container::{self, Around};
 use super::field::{Path, Problems};
 use super::names::check_dns_label;
-use super::{dns, handler, metadata, scheduling, security, volume};
+use super::{dns, ephemeral, handler, metadata, scheduling, security, volume};
 
 pub(super) const SPEC: Path = Path::new("spec");
 const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
@@ -164,9 +164,10 @@ fn containers(problems: &mut Problems, path: &Path, spec: &PodSpec, volumes: &[(
         container::host_port_conflicts(problems, &list, std::slice::from_ref(one));
         init_container(problems, &path, one, grace);
     }
+    ephemeral::containers(problems, &path.child("ephemeralContainers"), spec, &around);
 }
 
-fn unique(problems: &mut Problems, path: &Path, container: &Container, taken: bool) {
+pub(super) fn unique(problems: &mut Problems, path: &Path, container: &Container, taken: bool) {
     if taken && !container.name.is_empty() {
         problems.duplicate(&path.child("name"), container.name.as_str());
     }

@@ -129,6 +129,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "expose" => verbs::expose::expose(&args, cx).await,
         "replace" => verbs::replace::replace(&args, cx).await,
         "diff" => verbs::diff::diff(&args, cx).await,
+        "debug" => verbs::debug::debug(&args, cx).await,
         "delete" => verbs::delete::delete(&args, cx).await,
         "scale" => verbs::change::scale(&args, cx).await,
         "auth" => verbs::auth::auth(&args, cx).await,
@@ -168,7 +169,7 @@ pub fn knows(verb: &str) -> bool {
 /// Why a verb of the real kubectl does nothing here. Whoever types it has an answer at once.
 pub fn refused(verb: &str) -> Option<&'static str> {
     Some(match verb {
-        "attach" | "cp" | "port-forward" | "debug" => {
+        "attach" | "cp" | "port-forward" => {
             "containers here are simulated, there is no process to talk to; exec runs one command"
         }
         "edit" => "it needs an editor; change the manifest and apply it, or use patch",

@@ -52,7 +52,7 @@ const FILES: &[&str] = &["filename", "kustomize", "recursive"];
 const CHOICE: &[&str] = &["selector", "all", "all-namespaces"];
 
 /// Flags that have no letter in a command, though they have one in others.
-const LETTERLESS: &[(&str, &str)] = &[("expose", "selector"), ("run", "env"), ("scale", "replicas")];
+const LETTERLESS: &[(&str, &str)] = &[("debug", "env"), ("expose", "selector"), ("run", "env"), ("scale", "replicas")];
 
 /// All flags. A letter that two commands understand differently stands here twice.
 const FLAGS: &[Flag] = &[
@@ -64,6 +64,7 @@ const FLAGS: &[Flag] = &[
     valued("annotations", "an annotation of the Pod: KEY=value"),
     valued("api-version", "in this version: apps/v1"),
     valued("annotation", "an annotation of the Ingress: KEY=value"),
+    lone("arguments-only", "the words behind -- are arguments of the image's command"),
     lone("append-hash", "a hash of what is in it at the end of the name"),
     valued("as", "as this user"),
     valued("as-group", "as a member of this group"),
@@ -161,6 +162,7 @@ const FLAGS: &[Flag] = &[
     valued("protocol", "TCP, UDP or SCTP"),
     lone("prune", "delete what was applied before and is in the manifests no more"),
     valued("prune-allowlist", "kinds that are pruned: GROUP/VERSION/KIND"),
+    valued("profile", "what it may: general, baseline, restricted, netadmin or sysadmin"),
     short('q', lone("quiet", "say no more than is asked for; of can-i only the exit code")),
     valued("raw", "the path of a request that is sent as it is"),
     lone("record", "write the command into an annotation; deprecated"),
@@ -198,6 +200,7 @@ const FLAGS: &[Flag] = &[
     valued("tail", "only so many lines, the last ones"),
     valued("target-port", "the port of the Pods, by number or name"),
     valued("tcp", "a port of the Service and of its Pods: 80:8080"),
+    valued("target", "the container whose processes are seen"),
     valued("template", "the template of -o go-template or jsonpath, or the path of its file"),
     valued("timeout", "how long to wait: 60s"),
     lone("timestamps", "each line with its time"),
@@ -308,6 +311,16 @@ const COMMANDS: &[Command] = &[
             &["value", "description", "global-default", "preemption-policy"],
             &["annotation", "class", "default-backend", "rule"],
             &["cert", "key", "docker-email", "docker-password", "docker-server", "docker-username"],
+        ],
+    },
+    Command {
+        name: "debug",
+        words: "POD --image=IMAGE [-- COMMAND]",
+        about: "Put a container beside those of a Pod, to look around.",
+        flags: &[
+            FILES,
+            &["image", "container", "target", "profile", "env", "image-pull-policy", "arguments-only"],
+            &["stdin", "tty", "quiet"],
         ],
     },
     Command {

@@ -19,6 +19,8 @@ pub struct Actions {
     pub create_sandbox: Option<u32>,
     /// Containers to stop.
     pub kill: Vec<Kill>,
+    /// Indexes into `spec.ephemeralContainers`.
+    pub start_ephemeral: Vec<usize>,
     /// Indexes into `spec.initContainers`.
     pub start_init: Vec<usize>,
     /// Indexes into `spec.containers`.
@@ -84,7 +86,9 @@ fn with_new_sandbox(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod, attempt: u3
 
 /// In a sandbox that stands: next init container, or the containers that should run and do not.
 fn in_sandbox(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod, failed: &Failed) -> Actions {
-    let mut actions = Actions::default();
+    // They may be started before initialization is over, and never again.
+    let start_ephemeral = never_run(spec, runtime);
+    let mut actions = Actions { start_ephemeral, ..Actions::default() };
     if !initialize(pod, spec, runtime, failed, &mut actions) {
         return actions;
     }
@@ -114,6 +118,12 @@ fn in_sandbox(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod, failed: &Failed) 
         return Actions { kill_pod: true, ..Actions::default() };
     }
     actions
+}
+
+/// The ephemeral containers that the runtime knows nothing of.
+fn never_run(spec: &PodSpec, runtime: &RuntimePod) -> Vec<usize> {
+    let all = spec.ephemeral_containers.iter().flatten().enumerate();
+    all.filter(|(_, one)| runtime.container(&one.name).is_none()).map(|(index, _)| index).collect()
 }
 
 /// Advances the init containers (`computeInitContainerActions`); true once the pod's containers may start.

@@ -80,7 +80,7 @@ impl Shared {
     /// `doProbe`, up to the call.
     fn probe_now(self: &Rc<Self>, uid: &str, name: &str, kind: Kind) {
         let Some((pod, status)) = self.probed_container(uid, name) else { return };
-        let Some((container, is_init)) = find(&pod, name) else { return };
+        let Some(container) = find(&pod, name) else { return };
         let Some(spec) = kind.of(container).cloned() else { return };
         let restarts = restarts_after(&pod, container, 1);
         let deleting = pod.metadata.deletion_timestamp.is_some();
@@ -98,7 +98,7 @@ impl Shared {
             Step::Wait => {}
             Step::Stop => self.drop_probe(uid, name, kind),
             Step::Run => {
-                let (me, uid, name, field) = (self.clone(), uid.to_owned(), name.to_owned(), field_path(name, is_init));
+                let (me, uid, name, field) = (self.clone(), uid.to_owned(), name.to_owned(), field_path(&pod, name));
                 self.hub.spawn(self.actor, format!("kubelet {} prober", self.config.name), async move {
                     me.run_probe(&uid, &name, kind, &spec, &pod, &id, &field).await;
                 });
@@ -187,10 +187,8 @@ impl super::State {
     }
 }
 
-/// The container of that name, and whether it is an init container.
-fn find<'a>(pod: &'a Pod, name: &str) -> Option<(&'a Container, bool)> {
+/// The container of that name, or the init container.
+fn find<'a>(pod: &'a Pod, name: &str) -> Option<&'a Container> {
     let spec = pod.spec.as_ref()?;
-    let own = spec.containers.iter().map(|c| (c, false));
-    let init = spec.init_containers.iter().flatten().map(|c| (c, true));
-    own.chain(init).find(|(c, _)| c.name == name)
+    spec.containers.iter().chain(spec.init_containers.iter().flatten()).find(|container| container.name == name)
 }

@@ -246,6 +246,8 @@ fn container_config(
         envs,
         mounts: mounts.filter_map(|mount| host_mount(pod, mount, volumes)).collect(),
         ports: container.ports.iter().flatten().map(port).collect(),
+        // With stdinOnce it ends with whoever is attached, and nobody ever is.
+        stdin: container.stdin == Some(true) && container.stdin_once != Some(true),
         memory_limit_bytes: limits.and_then(|l| l.get("memory")).map(|q| Amount::of(q).value()),
         termination_message_path: container.termination_message_path.clone().unwrap_or_default(),
         falls_back_to_logs: container.termination_message_policy.as_deref() == Some("FallbackToLogsOnError"),

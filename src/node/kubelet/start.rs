@@ -18,8 +18,8 @@ use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox}
 use super::status::WaitingReason;
 use crate::client::recorder::EventType;
 use crate::engine::{CallId, Message};
-use crate::object::Pod;
 use crate::object::time::Instant;
+use crate::object::{Pod, ephemeral};
 
 /// Why a container was not started.
 #[derive(Clone, Debug)]
@@ -56,11 +56,10 @@ impl Shared {
         self: &Rc<Self>,
         pod: &Arc<Pod>,
         container: &Container,
-        is_init: bool,
         sandbox: &RuntimeSandbox,
         runtime: &RuntimePod,
     ) -> Result<(), NotStarted> {
-        let field = field_path(&container.name, is_init);
+        let field = field_path(pod, &container.name);
         let tell = |type_: EventType, reason: &str, message: String| {
             self.recorder.event_at(&**pod, &field, type_, reason, message);
         };
@@ -263,9 +262,14 @@ impl Shared {
     }
 }
 
-/// Where in the pod a container is: `spec.containers{nginx}`.
-pub fn field_path(name: &str, is_init: bool) -> String {
-    let list = if is_init { "initContainers" } else { "containers" };
+/// Where in the pod the container of that name is: `spec.containers{nginx}`.
+pub fn field_path(pod: &Pod, name: &str) -> String {
+    let spec = pod.spec.as_ref();
+    let list = match spec {
+        Some(spec) if spec.init_containers.iter().flatten().any(|c| c.name == name) => "initContainers",
+        Some(spec) if ephemeral::is_one(spec, name) => "ephemeralContainers",
+        _ => "containers",
+    };
     format!("spec.{list}{{{name}}}")
 }
 

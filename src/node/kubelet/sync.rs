@@ -21,8 +21,8 @@ use super::status::{self, Inputs, Probed, Reasons, conditions};
 use super::workers::{End, Stage, Worker};
 use super::{Shared, active_deadline};
 use crate::client::recorder::EventType;
-use crate::object::Pod;
 use crate::object::pod::is_final;
+use crate::object::{Pod, ephemeral};
 
 impl Shared {
     /// `SyncPod`.
@@ -146,7 +146,8 @@ impl Shared {
         self.start_all(uid, pod, &sandbox, runtime, actions).await
     }
 
-    /// Init containers first, then the pod's own, one after another; a failure of one does not stop the others.
+    /// Ephemeral containers first, then init containers, then the pod's own, one after another; a failure of one does not
+    /// stop the others.
     async fn start_all(
         self: &Rc<Self>,
         uid: &str,
@@ -157,11 +158,13 @@ impl Shared {
     ) -> End {
         let Some(spec) = &pod.spec else { return End::Done };
         let inits = spec.init_containers.as_deref().unwrap_or_default();
-        let init = actions.start_init.iter().filter_map(|i| Some((inits.get(*i)?, true)));
-        let own = actions.start.iter().filter_map(|i| Some((spec.containers.get(*i)?, false)));
+        let ephemeral: Vec<Container> = ephemeral::containers(spec).collect();
+        let ephemeral = actions.start_ephemeral.iter().filter_map(|i| ephemeral.get(*i));
+        let init = actions.start_init.iter().filter_map(|i| inits.get(*i));
+        let own = actions.start.iter().filter_map(|i| spec.containers.get(*i));
         let mut failed = None;
-        for (container, is_init) in init.chain(own) {
-            let result = self.start_container(pod, container, is_init, sandbox, runtime).await;
+        for container in ephemeral.chain(init).chain(own) {
+            let result = self.start_container(pod, container, sandbox, runtime).await;
             let until = self.remember(uid, container, result);
             failed = failed.or(until);
         }

@@ -140,7 +140,7 @@ impl Shared {
         why: &str,
         grace: i64,
     ) -> Prepared {
-        self.recorder.event_at(&**pod, &field_of(pod, name), EventType::Normal, "Killing", why);
+        self.recorder.event_at(&**pod, &field_path(pod, name), EventType::Normal, "Killing", why);
         let began = self.hub.now();
         let containers = pod.spec.iter().flat_map(|s| s.containers.iter().chain(s.init_containers.iter().flatten()));
         let hook = { containers }.find(|c| c.name == name).and_then(|c| c.lifecycle.as_ref()?.pre_stop.clone());
@@ -164,7 +164,7 @@ impl Shared {
     }
 
     fn tell_failed_hook(&self, pod: &Pod, name: &str) {
-        let field = field_of(pod, name);
+        let field = field_path(pod, name);
         self.recorder.event_at(pod, &field, EventType::Warning, "FailedPreStopHook", "PreStopHook failed");
     }
 
@@ -250,12 +250,6 @@ struct Prepared {
     left: i64,
     /// The command of its preStop hook is not done.
     hook_runs: bool,
-}
-
-/// Where in the pod the container of that name is.
-fn field_of(pod: &Pod, name: &str) -> String {
-    let init = pod.spec.iter().flat_map(|s| s.init_containers.iter().flatten()).any(|c| c.name == name);
-    field_path(name, init)
 }
 
 /// Something is being stopped.

@@ -400,7 +400,7 @@ impl Inner {
             reason: String::new(),
             message: String::new(),
         };
-        let mut plan = process::plan(&config.image, &config.command, &config.args);
+        let mut plan = process::plan(config);
         if let Some(script) = state.script(&config.image) {
             plan.ends = script.exits.or(plan.ends);
             plan.prints.extend(script.logs.iter().map(|line| (Duration::ZERO, line.clone())));

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use super::image;
 use super::script::{self, Program};
+use crate::node::cri::ContainerConfig;
 use crate::node::network;
 
 /// What a process will do if nobody interferes.
@@ -46,6 +47,9 @@ const SHORT_LIVED: &[(&str, &str)] = &[
     ("hello-world", "Hello from Docker!"),
 ];
 
+/// Programs that do what they read, and end with it.
+const SHELLS: &[&str] = &["ash", "bash", "node", "perl", "python", "python3", "sh"];
+
 /// Programs that do their work and end, well and at once.
 const ENDS: &[&str] = &[
     ":", "[", "apk", "apt-get", "awk", "base64", "basename", "cat", "cd", "chmod", "chown", "cp", "curl", "cut",
@@ -56,10 +60,12 @@ const ENDS: &[&str] = &[
     "wget", "whoami",
 ];
 
-/// What a container with this image and command does.
-pub fn plan(image: &str, command: &[String], args: &[String]) -> Plan {
-    match [command, args].concat().as_slice() {
-        [] => of_image(image),
+/// What a container does. A shell whose input stays open waits for it.
+pub fn plan(config: &ContainerConfig) -> Plan {
+    match [config.command.as_slice(), &config.args].concat().as_slice() {
+        [] if config.stdin && SHORT_LIVED.contains(&(image::base_name(&config.image), "")) => Plan::default(),
+        [shell] if config.stdin && SHELLS.contains(&script::program(shell)) => Plan::default(),
+        [] => of_image(&config.image),
         words => Plan { program: Some(Program::of(words)), ..Plan::default() },
     }
 }
@@ -124,8 +130,16 @@ mod tests {
 
     #[test]
     fn a_server_runs_until_it_is_told_to_stop() {
-        let server = plan("nginx:1.27", &[], &[]);
+        let of = |image: &str, command: &[&str], stdin: bool| {
+            let command = command.iter().map(|word| (*word).to_owned()).collect();
+            plan(&ContainerConfig { image: image.to_owned(), command, stdin, ..ContainerConfig::default() })
+        };
+        let server = of("nginx:1.27", &[], false);
         assert_eq!((server.ends, server.on_sigterm), (None, Some((SHUTDOWN, 0))));
-        assert_eq!(plan("docker.io/library/busybox", &[], &[]).ends, Some((Duration::ZERO, 0)));
+        assert_eq!(of("docker.io/library/busybox", &[], false).ends, Some((Duration::ZERO, 0)));
+        for waits in [of("busybox", &[], true), of("nginx", &["/bin/sh"], true)] {
+            assert_eq!(waits, Plan::default(), "a shell, process 1, waits and minds no SIGTERM");
+        }
+        assert!(of("busybox", &["sh", "-c", "exit 1"], true).program.is_some());
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{
-    Capabilities, Container, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Volume,
+    Capabilities, ContainerPort, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Volume,
 };
 
 use super::Level;
@@ -82,15 +82,32 @@ pub fn violations(level: Level, spec: &PodSpec) -> Vec<Violation> {
     broken.map(|(reason, detail)| Violation { reason: reason.to_owned(), detail }).collect()
 }
 
-fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
-    spec.init_containers.iter().flatten().chain(&spec.containers)
+/// What the rules look at of a container.
+struct Judged<'a> {
+    name: &'a str,
+    security_context: Option<&'a SecurityContext>,
+    ports: &'a [ContainerPort],
+}
+
+/// All containers, the ephemeral ones last. Mirrors `visitContainers`.
+fn containers(spec: &PodSpec) -> impl Iterator<Item = Judged<'_>> {
+    let own = spec.init_containers.iter().flatten().chain(&spec.containers).map(|container| Judged {
+        name: &container.name,
+        security_context: container.security_context.as_ref(),
+        ports: container.ports.as_deref().unwrap_or_default(),
+    });
+    own.chain(spec.ephemeral_containers.iter().flatten().map(|container| Judged {
+        name: &container.name,
+        security_context: container.security_context.as_ref(),
+        ports: container.ports.as_deref().unwrap_or_default(),
+    }))
 }
 
 /// The names of the containers of which `is` holds.
 fn those(spec: &PodSpec, is: impl Fn(&SecurityContext) -> bool) -> Vec<&str> {
     let default = SecurityContext::default();
-    let holds = |container: &&Container| is(container.security_context.as_ref().unwrap_or(&default));
-    containers(spec).filter(holds).map(|container| container.name.as_str()).collect()
+    let holds = |container: &Judged| is(container.security_context.unwrap_or(&default));
+    containers(spec).filter(holds).map(|container| container.name).collect()
 }
 
 fn pod_context(spec: &PodSpec) -> PodSecurityContext {
@@ -114,11 +131,13 @@ fn quoted(names: &[&str]) -> String {
 fn added<'a>(spec: &'a PodSpec, usual: &[&str]) -> (Vec<&'a str>, BTreeSet<&'a str>) {
     let (mut names, mut all) = (Vec::new(), BTreeSet::new());
     for container in containers(spec) {
-        let context = container.security_context.as_ref();
-        let add = context.and_then(|context| context.capabilities.as_ref()?.add.as_deref()).unwrap_or_default();
+        let add = container
+            .security_context
+            .and_then(|context| context.capabilities.as_ref()?.add.as_deref())
+            .unwrap_or_default();
         let unusual: Vec<&str> = add.iter().map(String::as_str).filter(|one| !usual.contains(one)).collect();
         if !unusual.is_empty() {
-            names.push(container.name.as_str());
+            names.push(container.name);
             all.extend(unusual);
         }
     }
@@ -151,10 +170,10 @@ fn host_path_volumes(spec: &PodSpec) -> Option<(&'static str, String)> {
 fn host_ports(spec: &PodSpec) -> Option<(&'static str, String)> {
     let (mut names, mut all) = (Vec::new(), BTreeSet::new());
     for container in containers(spec) {
-        let ports = container.ports.iter().flatten().filter_map(|port| port.host_port).filter(|port| *port != 0);
+        let ports = container.ports.iter().filter_map(|port| port.host_port).filter(|port| *port != 0);
         let ports: Vec<i32> = ports.collect();
         if !ports.is_empty() {
-            names.push(container.name.as_str());
+            names.push(container.name);
             all.extend(ports.iter().map(i32::to_string));
         }
     }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Container;
 
+use crate::apiserver::request::Subresource;
 use crate::object::meta::controller_of;
 use crate::object::status::Cause;
 use crate::object::{Kind, Object, Pod, Shared, Status, template};
@@ -142,13 +143,15 @@ fn concerns(attributes: &Attributes, pod: &Pod) -> bool {
     let images = |pod: &Pod| -> Vec<String> {
         let spec = pod.spec.as_ref();
         let containers = spec.into_iter().flat_map(|s| s.init_containers.iter().flatten().chain(&s.containers));
-        containers.map(|container: &Container| container.image.clone().unwrap_or_default()).collect()
+        let own = containers.map(|container: &Container| container.image.clone());
+        let added = spec.into_iter().flat_map(|s| s.ephemeral_containers.iter().flatten());
+        own.chain(added.map(|container| container.image.clone())).map(Option::unwrap_or_default).collect()
     };
     let changed = match attributes.old {
         Some(Object::Pod(old)) => images(old) != images(pod),
         _ => true,
     };
-    attributes.request.subresource.is_none() && changed
+    matches!(attributes.request.subresource, None | Some(Subresource::EphemeralContainers)) && changed
 }
 
 /// `reason (detail), reason (detail)`.

@@ -85,10 +85,11 @@ impl Webhooks {
 
     /// Whether a request may have to wait for any.
     pub(crate) fn concern(&self, request: &Request) -> bool {
-        let part = matches!(
-            request.subresource,
-            None | Some(Subresource::Status | Subresource::Scale | Subresource::Finalize)
-        );
+        let part = match request.subresource {
+            None => true,
+            Some(Subresource::Status | Subresource::Scale | Subresource::Finalize) => true,
+            part => part == Some(Subresource::EphemeralContainers),
+        };
         let none = self.mutating.is_empty() && self.validating.is_empty();
         !none && part && request.verb.writes() && !EXEMPT.contains(&request.kind)
     }

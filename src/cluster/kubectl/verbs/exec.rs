@@ -111,7 +111,8 @@ pub fn default_container(pod: &Value, args: &Args, cx: &Kubectl) -> String {
         return name.to_owned();
     }
     let first = own.first().cloned().unwrap_or_default();
-    let all = [own, names("spec.initContainers", " (init)")].concat();
+    let others = [("spec.ephemeralContainers", " (ephem)"), ("spec.initContainers", " (init)")];
+    let all: Vec<String> = own.into_iter().chain(others.iter().flat_map(|(path, kind)| names(path, kind))).collect();
     if all.len() > 1 && !args.is_on("quiet") {
         cx.complain(format!("Defaulted container {first:?} out of: {}", all.join(", ")));
     }

@@ -82,7 +82,9 @@ async fn chosen<'a>(args: &'a Args, cx: &Kubectl) -> Result<(Vec<Value>, &'a str
 
 /// The containers of a Pod that are meant: the named one, all, or the one that is taken if none is named.
 fn containers(pod: &Value, named: &str, args: &Args, cx: &Kubectl) -> Result<Vec<String>, Failure> {
-    let specs = ["spec.initContainers", "spec.containers"].into_iter().flat_map(|path| list(pod, path));
+    let specs = ["spec.initContainers", "spec.containers", "spec.ephemeralContainers"]
+        .into_iter()
+        .flat_map(|path| list(pod, path));
     let all: Vec<String> = specs.map(|container| text(container, "name").to_owned()).collect();
     match (args.is_on("all-containers"), named) {
         (true, "") => Ok(all),
@@ -142,7 +144,7 @@ impl Lines {
 fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Result<(), Failure> {
     let name = text(pod, "metadata.name");
     let is_it = |there: &&Value| text(there, "name") == container;
-    let statuses = ["status.containerStatuses", "status.initContainerStatuses"];
+    let statuses = ["status.containerStatuses", "status.initContainerStatuses", "status.ephemeralContainerStatuses"];
     let status = statuses.iter().find_map(|path| list(pod, path).iter().find(is_it));
     if !wanted.previous
         && let Some(reason) = waiting(status)

@@ -8,6 +8,7 @@ pub mod autoscale;
 pub mod change;
 pub mod config;
 pub mod create;
+pub mod debug;
 pub mod delete;
 pub mod describe;
 pub mod diff;

@@ -12,6 +12,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use crate::object::ephemeral;
 use crate::object::time::Instant;
 
 use super::super::restart::{is_sidecar, should_start};
@@ -33,6 +34,16 @@ pub fn regular(inputs: &Inputs, spec: &PodSpec) -> Option<Vec<ContainerStatus>> 
 pub fn init(inputs: &Inputs, spec: &PodSpec) -> Option<Vec<ContainerStatus>> {
     let containers = spec.init_containers.as_ref().filter(|list| !list.is_empty())?;
     Some(all(inputs, spec, containers, inputs.old.init_container_statuses.as_deref(), true, true))
+}
+
+/// `status.ephemeralContainerStatuses`, by name. Nobody probes them, and none is ever ready.
+pub fn ephemeral(inputs: &Inputs, spec: &PodSpec) -> Option<Vec<ContainerStatus>> {
+    let containers: Vec<Container> = ephemeral::containers(spec).collect();
+    let has_init = spec.init_containers.as_ref().is_some_and(|list| !list.is_empty());
+    let old = inputs.old.ephemeral_container_statuses.as_deref();
+    let mut statuses = all(inputs, spec, &containers, old, has_init, false);
+    statuses.sort_by(|a, b| a.name.cmp(&b.name));
+    (!statuses.is_empty()).then_some(statuses)
 }
 
 fn all(

@@ -79,6 +79,7 @@ pub fn generate(inputs: &Inputs) -> PodStatus {
     let mut status = PodStatus {
         container_statuses: containers::regular(inputs, spec),
         init_container_statuses: containers::init(inputs, spec),
+        ephemeral_container_statuses: containers::ephemeral(inputs, spec),
         qos_class: pod.status.as_ref().and_then(|s| s.qos_class.clone()),
         nominated_node_name: pod.status.as_ref().and_then(|s| s.nominated_node_name.clone()),
         observed_generation: pod.metadata.generation,

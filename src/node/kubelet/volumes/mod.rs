@@ -32,7 +32,7 @@ use crate::engine::CallId;
 use crate::node::disk::Tree;
 use crate::object::time::Instant;
 use crate::object::volume::awaits_node_expansion;
-use crate::object::{Key, Kind, Object, Pod};
+use crate::object::{Key, Kind, Object, Pod, ephemeral};
 
 pub mod claims;
 pub mod fields;
@@ -346,7 +346,8 @@ impl Shared {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
         let Some(spec) = &pod.spec else { return };
         let volumes = volumes_of(pod).iter().flat_map(sources::of_volume);
-        let containers = spec.init_containers.iter().flatten().chain(&spec.containers);
+        let added: Vec<Container> = ephemeral::containers(spec).collect();
+        let containers = spec.init_containers.iter().flatten().chain(&spec.containers).chain(&added);
         let variables = containers.flat_map(sources::of_variables);
         for source in volumes.chain(variables).chain(sources::of_pulls(spec)) {
             let key = Key::new(namespace, source.name);

@@ -26,6 +26,10 @@ pub(super) fn describe(page: &mut Page, pod: &Value) {
     }
     let (specs, statuses) = (list(pod, "spec.containers"), list(pod, "status.containerStatuses"));
     containers::describe(page, "Containers", specs, statuses, "", Some(pod));
+    if !list(pod, "spec.ephemeralContainers").is_empty() {
+        let (specs, statuses) = (list(pod, "spec.ephemeralContainers"), list(pod, "status.ephemeralContainerStatuses"));
+        containers::describe(page, "Ephemeral Containers", specs, statuses, "", Some(pod));
+    }
     describe_gates(page, pod);
     describe_conditions(page, pod);
     volumes::describe(page, list(pod, "spec.volumes"), "");

@@ -1,0 +1,116 @@
+//! `kubectl debug`: a container beside those of a Pod that runs.
+
+use std::time::Duration;
+
+use kubestep::apiserver::admission::Reader;
+use kubestep::bugs;
+use kubestep::cluster::Cluster;
+use kubestep::cluster::scenario::Scenario;
+use kubestep::object::{Kind, Object};
+
+const SCENE: &str = "
+title: A Pod to look into
+story: One Pod runs.
+timeline:
+- kubectl run web --image=nginx:1.27
+- kubectl wait --for=condition=Ready pod/web
+";
+
+/// Types a line, lets everything come to rest, and gives what was printed.
+fn says(cluster: &mut Cluster, line: &str) -> String {
+    let before = cluster.kubectl.printed();
+    cluster.type_lines(vec![line.to_owned()]);
+    cluster.settle(Duration::from_secs(300));
+    let said = cluster.kubectl.printed_since(before);
+    said.split_once('\n').map_or(String::new(), |(_, said)| said.trim_end().to_owned())
+}
+
+fn scene() -> Cluster {
+    let scenario = Scenario::parse("debug", SCENE).unwrap_or_else(|error| panic!("{error}"));
+    let mut cluster = bugs::cluster(&scenario);
+    cluster.settle(Duration::from_secs(300));
+    cluster
+}
+
+#[test]
+fn a_container_is_added_and_the_others_run_on() {
+    let mut cluster = scene();
+    let said = says(&mut cluster, "kubectl debug web --image=busybox:1.36 -c look --target=web -- sleep 1000");
+    assert!(said.starts_with("Targeting container \"web\". If you don't see processes"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    let pod = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", "web").expect("it is there");
+    let Object::Pod(pod) = pod else { panic!("it is a Pod") };
+    let (spec, status) = (pod.spec.as_ref().unwrap(), pod.status.as_ref().unwrap());
+    let added = &spec.ephemeral_containers.as_ref().unwrap()[0];
+    assert_eq!((added.name.as_str(), added.target_container_name.as_deref()), ("look", Some("web")));
+    assert_eq!(added.image_pull_policy.as_deref(), Some("IfNotPresent"), "the server has filled in what was not said");
+    assert_eq!((pod.metadata.generation, status.observed_generation), (Some(2), Some(2)));
+    let seen = &status.ephemeral_container_statuses.as_ref().unwrap()[0];
+    assert!(seen.state.as_ref().is_some_and(|state| state.running.is_some()) && !seen.ready, "{seen:?}");
+    assert_eq!(status.container_statuses.as_ref().unwrap()[0].restart_count, 0);
+    let lines = [
+        ("kubectl exec web -c look -- hostname", "web"),
+        ("kubectl get pod web --no-headers -o custom-columns=A:.metadata.name,B:.status.phase", "web   Running"),
+        (
+            "kubectl get events --field-selector reason=Started -o jsonpath='{.items[*].involvedObject.fieldPath}'",
+            "spec.containers{web} spec.ephemeralContainers{look}",
+        ),
+        ("kubectl logs web", "Defaulted container \"web\" out of: web, look (ephem)"),
+    ];
+    for (line, expected) in lines {
+        assert_eq!(says(&mut cluster, line), expected, "{line}");
+    }
+    assert!(says(&mut cluster, "kubectl describe pod web").contains("\nEphemeral Containers:\n  look:\n"));
+}
+
+#[test]
+fn it_is_never_started_again_and_stays() {
+    let mut cluster = scene();
+    let said = says(&mut cluster, "kubectl debug web --image=busybox:1.36 -- sh -c 'exit 3'");
+    let name = said.strip_prefix("Defaulting debug container name to ").and_then(|name| name.strip_suffix('.'));
+    let name = name.unwrap_or_else(|| panic!("{said}")).to_owned();
+    assert!(name.starts_with("debugger-") && name.len() == "debugger-".len() + 5, "{name}");
+    cluster.settle(Duration::from_secs(3_600));
+    let status = "kubectl get pod web -o jsonpath='{.status.ephemeralContainerStatuses[*].state.terminated.exitCode} \
+                  {.status.ephemeralContainerStatuses[*].restartCount} {.status.phase}'";
+    assert_eq!(says(&mut cluster, status), "3 0 Running");
+    let again = says(&mut cluster, &format!("kubectl debug web --image=nginx -c {name}"));
+    let refused = format!(
+        "The Pod \"web\" is invalid: spec.ephemeralContainers: Forbidden: existing ephemeral containers \"{name}\" may not be changed\n"
+    );
+    assert!(again.starts_with(&refused) && again.contains("\n- \"Image\": \"busybox:1.36\",\n+"), "{again}");
+    // A shell whose input is open waits.
+    let said = says(&mut cluster, "kubectl debug web -it --image=busybox:1.36 -c shell");
+    assert!(said.contains("kubectl exec web -c shell -- COMMAND"), "{said}");
+    assert_eq!(says(&mut cluster, "kubectl exec web -c shell -- hostname"), "web");
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let mut cluster = scene();
+    let lines = [
+        ("kubectl debug web", "error: you must specify --image when not using --copy-to."),
+        ("kubectl debug --image=busybox", "error: NAME or filename is required for debug"),
+        ("kubectl debug web --image=busybox -t", "error: -i/--stdin is required for containers with -t/--tty=true"),
+        ("kubectl debug web --image=busybox -c a --profile=lazy", "error: unknown profile: lazy"),
+        (
+            "kubectl debug deploy/web --image=busybox",
+            "Error from server (NotFound): deployments.apps \"web\" not found",
+        ),
+        ("kubectl debug gone --image=busybox", "Error from server (NotFound): pods \"gone\" not found"),
+        (
+            "kubectl debug web --image=busybox -c web",
+            "The Pod \"web\" is invalid: spec.ephemeralContainers[0].name: Duplicate value: \"web\"",
+        ),
+        (
+            "kubectl debug web -q --image=busybox -c a --target=db",
+            "The Pod \"web\" is invalid: spec.ephemeralContainers[0].targetContainerName: Not found: \"db\"",
+        ),
+    ];
+    for (line, expected) in lines {
+        assert_eq!(says(&mut cluster, line), expected, "{line}");
+    }
+    // Nothing else changes on that way, whatever is sent.
+    let labels = "kubectl get pod web -o jsonpath='{.metadata.labels.run}'";
+    assert_eq!(says(&mut cluster, labels), "web");
+}
