@@ -137,6 +137,11 @@ pub enum Body {
         /// The command in words.
         command: Vec<String>,
     },
+    /// `v1 PodLogOptions`: of which container the log is. Which lines of it, the client says to the kubelet.
+    Log {
+        /// The container's name; empty: the only one.
+        container: String,
+    },
     /// What would be decided?
     Review(Review),
     /// The request is about no object, but about this path: `/healthz`. See [`super::non_resource`].
@@ -196,9 +201,9 @@ pub enum Response {
     Metrics(Vec<Metrics>),
     /// What would be decided.
     Review(Verdict),
-    /// `101 Switching Protocols`: what follows is between the client and the kubelet of this node. A real API server
-    /// stays in the middle and passes everything on.
-    Upgraded {
+    /// What follows is between the client and the kubelet of this node. A real API server stays in the middle and passes
+    /// everything on.
+    PassedOn {
         /// The node's name.
         node: String,
         /// Where its kubelet listens: `172.18.0.10:10250`.

@@ -1,4 +1,4 @@
-//! The endpoints of parts of objects: binding, exec, scale. Evictions are in [`super::eviction`], tokens in
+//! The endpoints of parts of objects: binding, exec, log, scale. Evictions are in [`super::eviction`], tokens in
 //! [`super::tokens`].
 
 use std::sync::Arc;
@@ -42,6 +42,21 @@ impl ApiServer {
         if command.is_empty() {
             return Err(Status::bad_request("you must specify at least one command for the container"));
         }
+        Ok((101, self.passed_on(handling, container)?))
+    }
+
+    /// `GET pods/NAME/log`: whose log it is, and who keeps it. Mirrors `LogLocation` of `pkg/registry/core/pod/strategy.go`.
+    pub(super) fn log(&mut self, handling: &mut Handling) -> Outcome {
+        let container = match &handling.request.body {
+            Body::Log { container } => container,
+            _ => return Err(Status::bad_request("the request carries no PodLogOptions")),
+        };
+        Ok((200, self.passed_on(handling, container)?))
+    }
+
+    /// Which kubelet is asked about a container of a Pod; an empty name means the only one.
+    fn passed_on(&self, handling: &Handling, container: &str) -> Result<Response, Status> {
+        let request = handling.request;
         let Object::Pod(pod) = self.stored(Kind::Pod, &request.namespace, &request.name)? else {
             return Err(Status::not_found(Kind::Pod, &request.name));
         };
@@ -59,7 +74,7 @@ impl ApiServer {
         let port =
             status.daemon_endpoints.and_then(|ports| ports.kubelet_endpoint).map_or(10250, |endpoint| endpoint.port);
         let kubelet = format!("{}:{port}", address.address);
-        Ok((101, Response::Upgraded { node: node.to_owned(), kubelet, container }))
+        Ok(Response::PassedOn { node: node.to_owned(), kubelet, container })
     }
 
     /// `scale`: the replica count of an object that has one, seen and changed alone. Mirrors the `ScaleREST`s.

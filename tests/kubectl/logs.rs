@@ -94,3 +94,28 @@ fn lines_are_of_many_containers_and_of_a_time() {
     let (time, line) = shown.split_once(' ').unwrap();
     assert!(time.len() == "2006-01-02T15:04:05.000000000Z".len() && time.ends_with('Z') && line == "two\n", "{shown}");
 }
+
+/// The API server says who may read a log, and it has to reach the kubelet.
+#[test]
+fn a_log_is_asked_for_on_the_way_there() {
+    let mut shell = Shell::new(Path::new("."), "logs");
+    shell.line("kubectl run web --image=nginx:1.27 --overrides='{\"spec\":{\"nodeName\":\"node-1\"}}'");
+    shell.line("kubectl wait --for=condition=Ready pod/web");
+    shell.line("kubectl create role reads --verb=get --resource=pods");
+    shell.line("kubectl create rolebinding ann --role=reads --user=ann");
+    let mut says = |line: &str| shell.line(line).trim_end().to_owned();
+    let forbidden = "Error from server (Forbidden): pods \"web\" is forbidden: User \"ann\" cannot get resource \
+                     \"pods/log\" in API group \"\" in the namespace \"logs\"";
+    assert_eq!(says("kubectl logs web --as=ann"), forbidden);
+    says("kubectl create role logs --verb=get --resource=pods/log");
+    says("kubectl create rolebinding bob --role=logs --user=ann");
+    assert_eq!(says("kubectl logs web --as=ann"), "");
+    assert_eq!(
+        says("kubectl get --raw /api/v1/namespaces/logs/pods/web/log"),
+        "error: a log by --raw is left out; use kubectl logs"
+    );
+    says("fake-node stop 1");
+    let unreachable = "Error from server: Get \"https://172.18.0.10:10250/containerLogs/logs/web/web\": dial tcp \
+                       172.18.0.10:10250: connect: no route to host";
+    assert_eq!(says("kubectl logs web"), unreachable);
+}

@@ -147,7 +147,7 @@ fn body(request: &Request, code: u16, response: &Response) -> Value {
         Response::Scale(scale) => serde_json::to_value(scale).unwrap_or_default(),
         Response::Token(issued) => serde_json::to_value(issued).unwrap_or_default(),
         Response::Metrics(all) => metrics(request, all),
-        Response::Watching | Response::Upgraded { .. } | Response::Review(_) | Response::Page { .. } => Value::Null,
+        Response::Watching | Response::PassedOn { .. } | Response::Review(_) | Response::Page { .. } => Value::Null,
     }
 }
 

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use crate::apiserver::request::{Body, Response, Subresource, Verb};
+use crate::engine::ActorId;
 use crate::node::cri::CriResponse;
 use crate::node::kubelet::server::Exec;
 use crate::node::runtime::programs::HERE;
@@ -46,16 +47,11 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let body = Body::Exec { container, command: command.to_vec() };
     let mut request = cx.request(Verb::Create, Kind::Pod, namespace, name, body);
     request.subresource = Some(Subresource::Exec);
-    let Response::Upgraded { node, kubelet, container } = cx.send(request).await? else { return Ok(()) };
-    let there = match (cx.fabric.machine(&node), cx.fabric.kubelet(&node)) {
-        (Some(_), Some(kubelet)) => Ok(kubelet),
-        (Some(_), None) => Err("connection refused"),
-        (None, _) => Err("no route to host"),
-    };
-    let unreachable =
-        |why| Status::new(Reason::Unknown, format!("error dialing backend: dial tcp {kubelet}: connect: {why}"));
+    let Response::PassedOn { node, kubelet, container } = cx.send(request).await? else { return Ok(()) };
+    let unreachable = |why| Status::new(Reason::Unknown, format!("error dialing backend: {why}"));
+    let there = dial(&node, &kubelet, cx).map_err(unreachable)?;
     let exec = Exec { pod: Key::new(namespace, name), container, command: command.to_vec() };
-    let reply = cx.client.hub().rpc(there.map_err(unreachable)?, Rc::new(exec)).await;
+    let reply = cx.client.hub().rpc(there, Rc::new(exec)).await;
     let reply = reply.map_err(|error| match error.code {
         "NotFound" => {
             Failure::text(format!("Internal error occurred: unable to upgrade connection: {}", error.message))
@@ -74,6 +70,18 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return Ok(());
     };
     finish(cx, output, errors, *exit_code)
+}
+
+/// The kubelet of a node.
+///
+/// # Errors
+/// Why the API server cannot reach it.
+pub fn dial(node: &str, address: &str, cx: &Kubectl) -> Result<ActorId, String> {
+    match (cx.fabric.machine(node), cx.fabric.kubelet(node)) {
+        (Some(_), Some(kubelet)) => Ok(kubelet),
+        (Some(_), None) => Err(format!("dial tcp {address}: connect: connection refused")),
+        (None, _) => Err(format!("dial tcp {address}: connect: no route to host")),
+    }
 }
 
 /// Prints what a command printed, and says how it ended if it did not end well.

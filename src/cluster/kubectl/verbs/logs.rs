@@ -1,18 +1,21 @@
 //! `logs`: what a container has printed. Mirrors `logs.go` and `polymorphichelpers/logsforobject.go`.
 //!
-//! Left out: the way there. The real one asks the API server for `pods/NAME/log`, which asks the kubelet; here the log
-//! files of all nodes are read where they are. All Pods of a workload (`--all-pods`), and a limit in bytes. `--follow`
-//! prints what there is, since time stands still meanwhile.
+//! The API server says whether it may be and which kubelet keeps the log, and that one has to be there.
+//!
+//! Left out: what the kubelet is told and says; its file is read where it is. All Pods of a workload (`--all-pods`), and a limit
+//! in bytes. `--follow` prints what there is, since time stands still meanwhile.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::exec::dial;
 use super::pod_of::{Order, pod_of};
-use crate::apiserver::request::Options;
+use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, timeout};
 use crate::cluster::kubectl::print::fields::{flag, list, text};
+use crate::object::status::Reason;
 use crate::object::{Kind, Status};
 
 const USAGE: &str = "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\n\
@@ -41,7 +44,7 @@ pub async fn logs(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         )));
     }
     for (pod, container) in streams {
-        match print(pod, &container, &lines, cx) {
+        match print(pod, &container, &lines, cx).await {
             Err(Failure::Server { status, .. }) if args.is_on("ignore-errors") => {
                 cx.line(format!("error: {}", status.message));
             }
@@ -141,8 +144,16 @@ impl Lines {
 }
 
 /// Prints the log of one container of a Pod.
-fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Result<(), Failure> {
-    let name = text(pod, "metadata.name");
+async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Result<(), Failure> {
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let body = Body::Log { container: container.to_owned() };
+    let mut request = cx.request(Verb::Get, Kind::Pod, namespace, name, body);
+    request.subresource = Some(Subresource::Log);
+    let Response::PassedOn { node, kubelet, container } = &cx.send(request).await? else { return Ok(()) };
+    dial(node, kubelet, cx).map_err(|why| {
+        let url = format!("https://{kubelet}/containerLogs/{namespace}/{name}/{container}");
+        Status::new(Reason::Unknown, format!("Get {url:?}: {why}"))
+    })?;
     let is_it = |there: &&Value| text(there, "name") == container;
     let statuses = ["status.containerStatuses", "status.initContainerStatuses", "status.ephemeralContainerStatuses"];
     let status = statuses.iter().find_map(|path| list(pod, path).iter().find(is_it));
@@ -153,7 +164,7 @@ fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Result<(
         return Err(Status::bad_request(why).into());
     }
     let journal = cx.journal.borrow();
-    let log = journal.get(&(format!("{}/{name}", text(pod, "metadata.namespace")), container.to_owned()));
+    let log = journal.get(&(format!("{namespace}/{name}"), container.to_owned()));
     let log = log.filter(|log| log.pod_uid == text(pod, "metadata.uid"));
     let lines = match wanted.previous {
         false => log.map_or(&[][..], |log| &log.lines),

@@ -1,12 +1,12 @@
 //! `--raw PATH`: a request that kubectl passes on as it is. Mirrors `k8s.io/kubectl/pkg/rawhttp`.
 //!
 //! `kubectl replace --raw /api/v1/namespaces/NAME/finalize -f FILE` is how people get rid of a namespace that cannot be
-//! emptied. Left out: watches.
+//! emptied. Left out: watches and logs.
 
 use serde_json::Value;
 
 use crate::apiserver::printers::View;
-use crate::apiserver::request::{Response, Verb};
+use crate::apiserver::request::{Response, Subresource, Verb};
 use crate::apiserver::rest::{self, HttpAnswer, HttpRequest};
 use crate::object::status::Reason;
 use crate::object::{Discovery, Kind, Status};
@@ -50,6 +50,9 @@ async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<St
     let call = rest::call(&http, &known).map_err(refused)?;
     if call.request.verb == Verb::Watch {
         return Err(Failure::text("a watch by --raw is left out; use get --watch"));
+    }
+    if call.request.subresource == Some(Subresource::Log) {
+        return Err(Failure::text("a log by --raw is left out; use kubectl logs"));
     }
     let answer = cx.client.request(call.request.clone()).await?;
     cx.warn(&answer.warnings);
