@@ -3,7 +3,8 @@
 //! Mirrors `pkg/kubelet/server` and `GetExec` of `pkg/kubelet/kubelet_pods.go`. A container is looked for among those that
 //! the runtime says are running, whatever the Pod's status may still say.
 //!
-//! Left out: attach, port-forward and metrics; logs, which kubectl reads where they are; the streams of exec, see [`CriRequest::Exec`].
+//! Left out: attach, port-forward and metrics; logs, which kubectl reads where they are; the streams of exec, see
+//! [`CriRequest::Exec`].
 
 use std::rc::Rc;
 
