@@ -426,7 +426,7 @@ fn a_refused_binding_is_told() {
     // Asked directly, so that no notification goes out.
     assert!(world.engine.api.handle(&request, None, world.engine.now()).answer.result.is_ok());
     let sent = world.take_sent();
-    let error = "binding rejected: running Bind plugin \"DefaultBinder\": Operation cannot be fulfilled on pods/binding \"web\": pod web is already assigned to node \"other\"";
+    let error = "running Bind plugin \"DefaultBinder\": Operation cannot be fulfilled on pods/binding \"web\": pod web is already assigned to node \"other\"";
     assert_eq!(sent[..2], ["bind web to node-1".to_owned(), format!("event FailedScheduling: {error}")]);
     assert!(sent[2].contains("\"reason\":\"SchedulerError\""), "{}", sent[2]);
     assert_eq!(sent.len(), 3, "that patch's notification says where the pod is");

@@ -211,7 +211,7 @@ impl Scheduler {
                 self.recorders[queued.profile].event(&*info.pod, EventType::Normal, "Scheduled", message);
             }
             Err(status) => {
-                let why = format!("binding rejected: running Bind plugin \"DefaultBinder\": {status}");
+                let why = format!("running Bind plugin \"DefaultBinder\": {status}");
                 self.binding_failed(queued, why);
             }
         }
