@@ -18,7 +18,7 @@ use kubestep::client::Client;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::failing::{Failing, Failure};
-use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, What};
+use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, Pending, What};
 use kubestep::object::{Kind, Pod, Resource};
 use kubestep::scheduler::KubeScheduler;
 use kubestep::scheduler::framework::{Plugin, PreFilter};
@@ -430,6 +430,31 @@ fn a_refused_binding_is_told() {
     assert_eq!(sent[..2], ["bind web to node-1".to_owned(), format!("event FailedScheduling: {error}")]);
     assert!(sent[2].contains("\"reason\":\"SchedulerError\""), "{}", sent[2]);
     assert_eq!(sent.len(), 3, "that patch's notification says where the pod is");
+}
+
+/// The pod is deleted before its binding arrives, and the scheduler has heard of it when that is refused.
+#[test]
+fn a_pod_that_went_before_its_binding_came_is_told_of_all_the_same() {
+    let mut world = World::with_nodes(1);
+    world.create(asking("web", "3", ""));
+    let is_binding = |pending: &&Pending| match &pending.what {
+        What::Request { request, .. } => matches!(request.body, Body::Binding(_)),
+        _ => false,
+    };
+    while world.engine.pending().find(is_binding).is_none() {
+        world.step();
+    }
+    let binding = world.engine.pending().find(is_binding).expect("it is on its way").id;
+    world.engine.delay(binding, Duration::from_secs(1)).expect("it can be late");
+    let client = world.client.clone();
+    world.command(async move {
+        client.delete::<Pod>("default", "web", DeleteOptions::default()).await.expect("the pod is there");
+    });
+    let sent = world.take_sent();
+    let error = "running Bind plugin \"DefaultBinder\": pods \"web\" not found";
+    assert_eq!(sent[..2], ["bind web to node-1".to_owned(), format!("event FailedScheduling: {error}")]);
+    assert!(sent[2].contains("\"reason\":\"SchedulerError\""), "{}", sent[2]);
+    assert_eq!(sent.len(), 3, "it is not tried again: {sent:#?}");
 }
 
 #[test]

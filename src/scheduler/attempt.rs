@@ -230,27 +230,40 @@ impl Scheduler {
         self.fail(queued, Failure { message, reason: "SchedulerError", nominated: Some(String::new()) });
     }
 
-    /// Back into the queue, an Event, and the condition; unless the pod is gone or bound meanwhile.
+    /// Back into the queue, an Event, and the condition. A pod that is gone or bound meanwhile is not queued again, but
+    /// told of all the same; another pod of its name has nothing to do with it.
     fn fail(self: &Rc<Self>, queued: QueuedPod, failure: Failure) {
-        let (now, key) = (self.client.now(), queued.info.key.clone());
-        let current = self.pods.get(&key).filter(|pod| is_unassigned(pod));
-        let Some(pod) = current.filter(|pod| pod.metadata.uid == queued.info.pod.metadata.uid) else {
+        let key = queued.info.key.clone();
+        let current = self.pods.get(&key);
+        if current.as_ref().is_some_and(|pod| pod.metadata.uid != queued.info.pod.metadata.uid) {
             self.state.borrow_mut().queue.done(&key);
             return;
-        };
-        let recorder = &self.recorders[queued.profile];
-        {
-            let state = &mut *self.state.borrow_mut();
-            let queued = queued.with_pod(pod.clone());
-            match failure.nominated.as_deref() {
-                None => {}
-                Some("") => state.nominator.remove(&key),
-                Some(node) => state.nominator.nominate(queued.info.clone(), node),
-            }
-            state.queue.requeue(queued, now, &state.cache.snapshot);
         }
+        let recorder = &self.recorders[queued.profile];
+        let pod = match current.filter(|pod| is_unassigned(pod)) {
+            Some(pod) => {
+                self.requeue(queued.with_pod(pod.clone()), failure.nominated.as_deref());
+                pod
+            }
+            None => {
+                let state = &mut *self.state.borrow_mut();
+                state.queue.done(&key);
+                state.nominator.remove(&key);
+                queued.info.pod.clone()
+            }
+        };
         recorder.event(&*pod, EventType::Warning, "FailedScheduling", truncated(&failure.message));
         self.write_down(&key, &pod, failure);
+    }
+
+    fn requeue(&self, queued: QueuedPod, nominated: Option<&str>) {
+        let (now, state) = (self.client.now(), &mut *self.state.borrow_mut());
+        match nominated {
+            None => {}
+            Some("") => state.nominator.remove(&queued.info.key),
+            Some(node) => state.nominator.nominate(queued.info.clone(), node),
+        }
+        state.queue.requeue(queued, now, &state.cache.snapshot);
     }
 
     /// PATCHes the condition into the pod's status, if it says anything new. The cycle waits for the answer.
