@@ -223,9 +223,9 @@ impl Scheduler {
         let now = self.client.now();
         {
             let state = &mut *self.state.borrow_mut();
-            state.cache.forget(&queued.info.key);
-            let event = ClusterEvent::pod_deleted(&queued.info.pod);
-            state.queue.move_all(&event, now, &state.cache.snapshot);
+            if let Some(assumed) = state.cache.forget(&queued.info.key) {
+                state.queue.move_all(&ClusterEvent::pod_deleted(&assumed), now, &state.cache.snapshot);
+            }
         }
         self.fail(queued, Failure { message, reason: "SchedulerError", nominated: Some(String::new()) });
     }

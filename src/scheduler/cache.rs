@@ -41,11 +41,13 @@ impl Cache {
         true
     }
 
-    /// The binding failed: the room is free again.
-    pub fn forget(&mut self, key: &Key) {
-        if self.is_assumed(key) {
-            self.take(key);
-        }
+    /// The binding failed: the room is free again. Gives the pod as it was assumed, with its node; None if it was not.
+    pub fn forget(&mut self, key: &Key) -> Option<Arc<Pod>> {
+        let placed = self.pods.get(key).filter(|placed| placed.assumed)?;
+        let mut assumed = Pod::clone(&placed.info.pod);
+        assumed.spec.get_or_insert_default().node_name = Some(placed.node.clone());
+        self.take(key);
+        Some(Arc::new(assumed))
     }
 
     /// Whether the pod's place is only our own decision yet.

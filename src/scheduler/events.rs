@@ -159,6 +159,16 @@ impl ClusterEvent {
         pod_of(self.new.as_ref())
     }
 
+    /// The pod that is gone, if it had a node or was promised one: no other leaves room behind.
+    pub fn pod_that_left_room(&self) -> Option<&Arc<Pod>> {
+        let said = |node: Option<&String>| node.is_some_and(|node| !node.is_empty());
+        self.old_pod().filter(|pod| {
+            self.kind == EventKind::AssignedPodDelete
+                && (said(pod.spec.as_ref().and_then(|spec| spec.node_name.as_ref()))
+                    || said(pod.status.as_ref().and_then(|status| status.nominated_node_name.as_ref())))
+        })
+    }
+
     /// The node before the change, if the event is about a node.
     pub fn old_node(&self) -> Option<&Arc<Node>> {
         node_of(self.old.as_ref())

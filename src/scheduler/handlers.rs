@@ -106,31 +106,37 @@ impl State {
             return 0;
         }
         if self.cache.is_assumed(&key) {
-            if !leaves {
-                return 0;
-            }
-            self.cache.forget(&key);
-            return self.move_all(&ClusterEvent::pod_deleted(new), now);
+            return if leaves { self.forget(&key, now) } else { 0 };
         }
         self.queue.update(old, new.clone(), now, &self.cache.snapshot);
         let (was, is) = (nominated(old), nominated(new));
-        if was == is {
-            return 0;
+        if (was, is) == (None, None) {
+            self.nominator.refresh(new);
+        } else {
+            self.follow_nomination(new);
         }
-        self.follow_nomination(new);
-        if was.is_some() { self.room_given_up(old, now) } else { 0 }
+        if was.is_some() && was != is { self.room_given_up(old, now) } else { 0 }
     }
 
     fn pod_deleted(&mut self, pod: &Arc<Pod>, now: Instant) -> usize {
         let key = Key::of_meta(&pod.metadata);
-        let was_nominated = self.nominator.node_of(&key).is_some();
         self.nominator.remove(&key);
         self.queue.delete(&key);
-        if is_unassigned(pod) && !self.cache.is_assumed(&key) {
-            return if was_nominated { self.room_given_up(pod, now) } else { 0 };
+        if is_unassigned(pod) {
+            return match self.cache.is_assumed(&key) {
+                true => self.forget(&key, now),
+                false if self.is_ours(pod) && nominated(pod).is_some() => self.room_given_up(pod, now),
+                false => 0,
+            };
         }
         self.cache.remove_pod(&key);
         self.move_all(&ClusterEvent::pod_deleted(pod), now)
+    }
+
+    /// A pod goes while its binding is under way: its room is free at once. Mirrors `handleAssumedPodDeletion`.
+    fn forget(&mut self, key: &Key, now: Instant) -> usize {
+        let assumed = self.cache.forget(key);
+        assumed.map_or(0, |pod| self.move_all(&ClusterEvent::pod_deleted(&pod), now))
     }
 
     /// The pod gives up the room that was made for it. Only to pods of no higher priority was it as if it were there.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::pod_info::PodInfo;
-use crate::object::Key;
+use crate::object::{Key, Pod};
 
 /// Nominated pods by node and by pod.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +32,14 @@ impl Nominator {
         self.by_node.entry(node.to_owned()).or_default().push(pod);
     }
 
+    /// The pod changed. Where it says nothing of a nomination, before as after, the one known here stands: the API
+    /// server may not have heard of it yet. Mirrors `UpdateNominatedPod`.
+    pub fn refresh(&mut self, pod: &Arc<Pod>) {
+        if let Some(node) = self.node_of(&Key::of_meta(&pod.metadata)).map(str::to_owned) {
+            self.nominate(Arc::new(PodInfo::new(pod.clone())), &node);
+        }
+    }
+
     /// The pod was bound, deleted, or lost its nomination.
     pub fn remove(&mut self, key: &Key) {
         let Some(node) = self.node_of.remove(key) else { return };
@@ -46,5 +54,21 @@ impl Nominator {
     /// The node the pod is nominated to.
     pub fn node_of(&self, key: &Key) -> Option<&str> {
         self.node_of.get(key).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::testing::{info, labelled, pod};
+
+    #[test]
+    fn a_nominated_pod_is_known_as_it_is_now() {
+        let mut nominator = Nominator::default();
+        nominator.nominate(info(pod("p", "")), "a");
+        nominator.refresh(&Arc::new(labelled("p", "x=y", "")));
+        nominator.refresh(&Arc::new(pod("other", "")));
+        let labels: Vec<_> = nominator.on("a").iter().map(|pod| pod.labels().get("x").cloned()).collect();
+        assert_eq!(labels, [Some("y".to_owned())]);
     }
 }

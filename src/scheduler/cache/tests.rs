@@ -34,12 +34,13 @@ fn an_assumed_pod_counts_at_once_and_is_confirmed_or_forgotten() {
 
     cache.set_pod(Arc::new(bound("p", "x=y", 2, "a")));
     assert_eq!((cpus(&cache, "a"), cache.is_assumed(&pod.key)), (2, false));
-    cache.forget(&pod.key);
+    assert!(cache.forget(&pod.key).is_none());
     assert_eq!(cpus(&cache, "a"), 2, "what the informer has seen is not forgotten");
 
     let other = info(labelled("q", "x=y", &spec(1, "")));
     cache.assume(other.clone(), "b");
-    cache.forget(&other.key);
+    let forgotten = cache.forget(&other.key).and_then(|pod| pod.spec.as_ref()?.node_name.clone());
+    assert_eq!(forgotten.as_deref(), Some("b"), "what others are told is where it was");
     assert_eq!(cpus(&cache, "b"), 0);
     cache.assume(other, "b");
     cache.set_pod(Arc::new(bound("q", "x=y", 1, "a")));

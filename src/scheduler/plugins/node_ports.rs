@@ -23,7 +23,10 @@ impl Plugin for NodePorts {
 
     /// A pod that went helps if it held a port this one wants.
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent, _snapshot: &Snapshot) -> Hint {
-        let Some(gone) = event.old_pod() else { return Hint::Queue };
+        if event.kind == EventKind::NodeAdd {
+            return Hint::Queue;
+        }
+        let Some(gone) = event.pod_that_left_room() else { return Hint::QueueSkip };
         let freed = PodInfo::new(gone.clone()).host_ports;
         Hint::queue_if(pod.host_ports.iter().any(|wanted| freed.iter().any(|port| wanted.conflicts_with(port))))
     }
@@ -44,9 +47,25 @@ impl Filter for Free<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::scheduler::plugins::testing::filter_reasons;
-    use crate::scheduler::testing::{node, pod, snapshot};
+    use crate::scheduler::testing::{info, node, pod, snapshot};
+
+    #[test]
+    fn a_pod_that_held_the_port_of_a_node_helps() {
+        let waiting = info(pod("p", "{containers: [{name: a, ports: [{containerPort: 80, hostPort: 8080}]}]}"));
+        for (port, more, expected) in [
+            (8080, ", nodeName: n", Hint::Queue),
+            (8081, ", nodeName: n", Hint::QueueSkip),
+            (8080, "", Hint::QueueSkip),
+        ] {
+            let spec = format!("{{containers: [{{name: a, ports: [{{containerPort: 1, hostPort: {port}}}]}}]{more}}}");
+            let event = ClusterEvent::pod_deleted(&Arc::new(pod("gone", &spec)));
+            assert_eq!(NodePorts.hint(&waiting, &event, &Snapshot::default()), expected, "{spec}");
+        }
+    }
 
     #[test]
     fn a_taken_port_shuts_the_node() {

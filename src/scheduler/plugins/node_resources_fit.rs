@@ -81,7 +81,7 @@ impl Plugin for NodeResourcesFit {
         match event.kind {
             EventKind::PodUpdateScaleDown => Hint::queue_if(event.is_about(&pod.key) || freed(pod, event)),
             EventKind::NodeAdd | EventKind::NodeUpdateAllocatable => Hint::queue_if(node_has_grown(pod, event)),
-            _ => Hint::Queue,
+            _ => Hint::queue_if(event.pod_that_left_room().is_some()),
         }
     }
 
@@ -292,5 +292,8 @@ mod tests {
         let update = |old, new| crate::scheduler::events::node_changes(&node(old), &node(new)).remove(0);
         assert_eq!(hint(update("8", "7")), Hint::QueueSkip, "shrank");
         assert_eq!(hint(update("4", "7")), Hint::Queue, "grew");
+        let gone = |spec: &str| ClusterEvent::pod_deleted(&Arc::new(crate::scheduler::testing::pod("q", spec)));
+        assert_eq!(hint(gone("{nodeName: n}")), Hint::Queue, "left room");
+        assert_eq!(hint(gone("")), Hint::QueueSkip, "had none");
     }
 }

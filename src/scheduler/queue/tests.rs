@@ -68,7 +68,9 @@ fn room_given_up_is_news_to_those_of_no_higher_priority() {
         queue.add(info(pod(name, &spec)), at(0));
     }
     (0..3).for_each(|_| drop(fail(&mut queue, "NodeResourcesFit", at(0))));
-    let event = ClusterEvent::pod_deleted(&Arc::new(pod("nominated", "")));
+    let mut nominated = pod("nominated", "");
+    nominated.status.get_or_insert_default().nominated_node_name = Some("n".to_owned());
+    let event = ClusterEvent::pod_deleted(&Arc::new(nominated));
     assert_eq!(queue.move_up_to(5, &event, at(200), &Snapshot::default()), 2);
     assert_eq!(where_is(&queue, "high"), "unschedulable");
 }
@@ -158,7 +160,7 @@ fn hints_are_those_of_the_pods_own_profile() {
         queue.pending().map(|(key, place, pod)| format!("{} {place} {}", key.name(), pod.profile)).collect()
     };
     assert_eq!(waits(&queue), ["a unschedulable 0", "b unschedulable 1"], "c is another scheduler's");
-    let gone = ClusterEvent::pod_deleted(&Arc::new(pod("old", "")));
+    let gone = ClusterEvent::pod_deleted(&Arc::new(pod("old", "{nodeName: n}")));
     assert_eq!(queue.move_all(&gone, at(20_000), &snapshot), 1);
     assert_eq!(waits(&queue), ["a unschedulable 0", "b active 1"]);
 }
