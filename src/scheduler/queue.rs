@@ -196,7 +196,8 @@ impl SchedulingQueue {
         let mut moved: Vec<(Turn, Key)> = Vec::new();
         for key in groups.flat_map(|(_, keys)| keys) {
             let turn = self.turn_of(key);
-            if turn.0.0 <= priority && self.worth_requeueing(key, event, snapshot) {
+            let listens = self.pods.get(key).is_some_and(|(pod, _)| gate_listens(pod, &interested));
+            if listens && turn.0.0 <= priority && self.worth_requeueing(key, event, snapshot) {
                 moved.push((turn, key.clone()));
             }
         }
@@ -348,7 +349,7 @@ impl SchedulingQueue {
     }
 
     fn hold(&mut self, mut pod: QueuedPod, gate: usize) {
-        pod.gated_by = Some(self.profiles[pod.profile].name_of(gate));
+        pod.gated_by = Some(gate);
         pod.rejected_by.insert(gate);
         self.park(pod);
     }
@@ -383,6 +384,11 @@ impl SchedulingQueue {
         let Some((pod, _)) = self.pods.get(key) else { return false };
         self.profiles[pod.profile].sees_hope(&pod.info, pod.rejected_by, event, snapshot)
     }
+}
+
+/// What does not concern the plugin that holds a pod back cannot let it go, whoever else rejected it before.
+fn gate_listens(pod: &QueuedPod, interested: &[PluginSet]) -> bool {
+    pod.gated_by.is_none_or(|gate| interested[pod.profile].contains(gate))
 }
 
 #[cfg(test)]

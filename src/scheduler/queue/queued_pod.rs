@@ -36,8 +36,8 @@ pub struct QueuedPod {
     pub consecutive_errors: u32,
     /// The plugins that rejected it the last time.
     pub rejected_by: PluginSet,
-    /// The plugin that will not have it queued at all.
-    pub gated_by: Option<&'static str>,
+    /// The number of the plugin that will not have it queued at all.
+    pub gated_by: Option<usize>,
 }
 
 impl QueuedPod {

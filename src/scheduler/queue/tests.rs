@@ -130,6 +130,19 @@ fn gates_hold_a_pod_without_attempts_until_they_are_gone() {
 }
 
 #[test]
+fn a_pod_that_is_held_back_waits_for_its_gate_alone() {
+    let mut queue = queue();
+    let big = ClusterEvent::node_added(&Arc::new(node("big", "")));
+    queue.add(info(pod("p", "{containers: [{name: a, resources: {requests: {cpu: 1}}}]}")), at(0));
+    let mut attempt = queue.pop(at(0)).expect("a pod is there");
+    attempt.rejected_by.insert(number("NodeResourcesFit"));
+    queue.requeue(attempt.with_pod(Arc::new(pod("p", "{schedulingGates: [{name: g}]}"))), at(0), &Snapshot::default());
+    assert_eq!(queue.move_all(&big, at(1), &Snapshot::default()), 1);
+    assert_eq!(where_is(&queue, "p"), "gated");
+    assert_eq!(queue.move_all(&big, at(2), &Snapshot::default()), 0, "nothing that the gate listens to");
+}
+
+#[test]
 fn five_minutes_are_enough_waiting() {
     let mut queue = queue();
     queue.add(info(pod("p", "")), at(0));
