@@ -34,16 +34,20 @@ fn is_passing(status: &Status) -> bool {
 }
 
 /// A strategic merge patch that sets `condition`, and the nominated node if one is given (or, if that is empty, takes
-/// it away). None if the pod says all
-/// that already. The time of the last transition moves only when the status does.
+/// it away). None if the pod says all that already; a new generation alone is not worth a patch. The time of the last
+/// transition moves only when the status does.
 pub fn patch(pod: &Pod, mut condition: PodCondition, nominated: Option<&str>, now: Instant) -> Option<Value> {
     let old = pod.status.clone().unwrap_or_default();
+    let nominated_now = old.nominated_node_name.as_deref().unwrap_or_default();
     let mut new = old.clone();
     let conditions = new.conditions.get_or_insert_default();
     condition.last_transition_time = Some(now.time());
     match conditions.iter_mut().find(|other| other.type_ == condition.type_) {
         None => conditions.push(condition),
         Some(before) => {
+            if says_the_same(before, &condition) && nominated.is_none_or(|node| node == nominated_now) {
+                return None;
+            }
             if before.status == condition.status {
                 condition.last_transition_time = before.last_transition_time.clone();
             }
@@ -55,6 +59,11 @@ pub fn patch(pod: &Pod, mut condition: PodCondition, nominated: Option<&str>, no
     }
     let patch = diff_strategic(Kind::Pod, &part(&old), &part(&new));
     patch.as_object().is_some_and(|fields| !fields.is_empty()).then_some(patch)
+}
+
+/// What `UpdatePodCondition` compares.
+fn says_the_same(before: &PodCondition, new: &PodCondition) -> bool {
+    (&before.status, &before.reason, &before.message) == (&new.status, &new.reason, &new.message)
 }
 
 /// The part of the status that can differ, as Go prints it: an absent probe time is null.
@@ -112,6 +121,9 @@ mod tests {
         pod.status = Some(status.into());
         let later = Instant(9_000_000_000);
         assert_eq!(patch(&pod, unschedulable("no"), None, later), None);
+        let of_generation_2 = || PodCondition { observed_generation: Some(2), ..unschedulable("no") };
+        assert_eq!(patch(&pod, of_generation_2(), Some(""), later), None);
+        assert!(patch(&pod, of_generation_2(), Some("node-2"), later).is_some());
         assert_eq!(
             patch(&pod, unschedulable("still no"), None, later).expect("the message changed"),
             json!({"status": {"$setElementOrder/conditions": [{"type": "PodScheduled"}],
