@@ -143,7 +143,10 @@ fn search(context: &Context, pod: &PodInfo, filters: &mut Filters, next_start: &
     }
     let all = context.snapshot.order().len();
     let candidates = candidates(context.snapshot, filters);
-    let wanted = feasible_nodes_to_find(candidates.len(), context.profile.percentage_of_nodes_to_score);
+    let wanted = match context.profile.at(Point::Score).next() {
+        None => 1,
+        Some(_) => feasible_nodes_to_find(candidates.len(), context.profile.percentage_of_nodes_to_score),
+    };
     for turn in 0..candidates.len() {
         let node = context.snapshot.node(candidates[(*next_start + turn) % candidates.len()]);
         match filters.check(node) {

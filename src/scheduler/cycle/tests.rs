@@ -68,6 +68,18 @@ fn a_search_that_stops_early_goes_on_there_next_time() {
     assert_eq!((second.feasible[0], next_start), (NodeId(100), 0));
 }
 
+#[test]
+fn without_scores_the_first_node_that_passes_will_do() {
+    let snapshot = snapshot((1..=3).map(|n| node(&format!("n{n}"), "")).collect(), vec![]);
+    let mut profile = Profile::default();
+    profile.plugins.iter_mut().for_each(|entry| entry.points.retain(|point| *point != Point::Score));
+    let (nominator, disruptions) = (Nominator::default(), Disruptions::new());
+    let context = Context { profile: &profile, snapshot: &snapshot, nominator: &nominator, disruptions: &disruptions };
+    let mut next_start = 1;
+    let decision = schedule(&context, &asking("1", ""), &mut next_start, &mut Random::new(7));
+    assert_eq!((chosen(&decision, &snapshot).as_str(), decision.feasible.len(), next_start), ("n2", 1, 2));
+}
+
 /// The vector of the checklist: 81 for LeastAllocated, 71 for BalancedAllocation, 100 x3 for TaintToleration.
 #[test]
 fn the_sums_of_an_empty_cluster() {
