@@ -16,14 +16,14 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use serde_json::json;
 
 use super::attempt::Scheduler;
+use super::condition;
 use super::node_info::NodeId;
 use super::plugins::volume_binding;
 use super::pod_info::PodInfo;
 use super::storage::Plan;
-use crate::apiserver::request::Patch;
 use crate::engine::{CallId, Memory};
 use crate::object::volume::{SELECTED_NODE, is_bound, promised_to};
-use crate::object::{Key, Pod, Status};
+use crate::object::{Key, Status};
 
 /// Wake: a pod's claims have had their time. The key is the pod's.
 pub(super) const DEADLINE: &str = "volumes not bound in time";
@@ -49,10 +49,12 @@ impl Scheduler {
     /// PreBind. The error is told to the user.
     pub(super) async fn bind_volumes(self: &Rc<Self>, pod: &PodInfo, node: &str, plan: &Plan) -> Result<(), String> {
         let failed = |status: Status| format!("binding volumes: {status}");
-        // Others shall know where the pod is going, since it will not be there for a while.
-        let expected = Patch::Strategic(json!({"status": {"nominatedNodeName": node}}));
-        let patched = self.client.patch_status::<Pod>(pod.key.namespace(), pod.key.name(), expected);
-        patched.await.map_err(failed)?;
+        // Others shall know where the pod is going, since it will not be there for a while. If they cannot be told, the
+        // pod goes there all the same.
+        if pod.nominated_node() != Some(node) {
+            let expected = json!({"status": {"nominatedNodeName": node}});
+            let _ = condition::write(&self.client, &pod.key, expected).await;
+        }
         for (claim, volume) in &plan.promise {
             if let Some(promised) = self.promised(claim, volume) {
                 self.client.update(promised).await.map_err(failed)?;
