@@ -5,9 +5,12 @@
 //! (`score`). A pod without any, but selected by a Service or owned by a ReplicaSet, gets two soft ones from the
 //! scheduler: hostname with skew 3 and zone with skew 5. Mirrors `plugins/podtopologyspread`.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::{Node, TopologySpreadConstraint};
 
 use super::taint_toleration::{tolerations, untolerated};
+use crate::object::Pod;
 use crate::object::meta::controller_of;
 use crate::object::selector::nodes::Required;
 use crate::scheduler::events::{ClusterEvent, EventKind};
@@ -40,6 +43,7 @@ impl Plugin for PodTopologySpread {
             EventKind::AssignedPodAdd,
             EventKind::AssignedPodDelete,
             EventKind::PodUpdateLabel,
+            EventKind::PodUpdateToleration,
             EventKind::NodeAdd,
             EventKind::NodeDelete,
             EventKind::NodeUpdateLabel,
@@ -59,7 +63,9 @@ impl Plugin for PodTopologySpread {
         let old = event.old_node().and_then(|node| places(node));
         let new = event.new_node().and_then(|node| places(node));
         // A node that is tainted or freed keeps its place but may begin or cease to count.
-        Hint::queue_if(old != new || (new.is_some() && event.kind == EventKind::NodeUpdateTaint))
+        let taints = |node: Option<&Arc<Node>>| node.and_then(|node| node.spec.as_ref()?.taints.clone());
+        let updated = event.old_node().is_some() && new.is_some();
+        Hint::queue_if(old != new || (updated && taints(event.old_node()) != taints(event.new_node())))
     }
 
     fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
@@ -191,15 +197,83 @@ fn has_every_key(node: &NodeInfo, constraints: &[Constraint]) -> bool {
     constraints.iter().all(|constraint| constraint.key.is_some_and(|key| node.pair(key).is_some()))
 }
 
-/// A pod that came, went or was relabelled matters if a constraint counts it. Mirrors `isSchedulableAfterPodChange`.
+/// A pod on a node that came, went or was relabelled matters if a constraint counts it; so does the pod itself if it is
+/// relabelled, or tolerates more and a constraint asks for that. Mirrors `isSchedulableAfterPodChange`.
 fn hint_of_pod(pod: &PodInfo, event: &ClusterEvent, constraints: &[Constraint]) -> Hint {
-    let counted = |other: Option<&std::sync::Arc<crate::object::Pod>>| -> Vec<bool> {
-        let same_namespace = |other: &&std::sync::Arc<crate::object::Pod>| {
-            other.metadata.namespace.as_deref().unwrap_or_default() == pod.namespace()
-        };
-        let labels = other.filter(same_namespace).map(|other| other.metadata.labels.clone().unwrap_or_default());
-        let counts = |constraint: &Constraint| labels.as_ref().is_some_and(|l| constraint.selector.matches(l));
-        constraints.iter().map(counts).collect()
+    let involved = |other: &&Arc<Pod>| {
+        let on_node =
+            other.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).is_some_and(|node| !node.is_empty());
+        event.is_about(&pod.key)
+            || (on_node && other.metadata.namespace.as_deref().unwrap_or_default() == pod.namespace())
     };
-    Hint::queue_if(event.is_about(&pod.key) || counted(event.old_pod()) != counted(event.new_pod()))
+    if event.old_pod().into_iter().chain(event.new_pod()).any(|other| !involved(&other)) {
+        return Hint::QueueSkip;
+    }
+    if event.kind == EventKind::PodUpdateToleration {
+        let asked_for = constraints.iter().any(|constraint| constraint.honour_taints);
+        return Hint::queue_if(event.is_about(&pod.key) && asked_for);
+    }
+    let counted = |other: Option<&Arc<Pod>>| -> Vec<bool> {
+        static NONE: Labels = Labels::new();
+        let labels = other.map(|other| other.metadata.labels.as_ref().unwrap_or(&NONE));
+        constraints.iter().map(|constraint| labels.is_some_and(|labels| constraint.selector.matches(labels))).collect()
+    };
+    Hint::queue_if(counted(event.old_pod()) != counted(event.new_pod()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::events::{node_changes, pod_changes};
+    use crate::scheduler::testing::{info, labelled, node};
+
+    fn spread(taints: &str) -> String {
+        format!(
+            "{{topologySpreadConstraints: [{{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, nodeTaintsPolicy: {taints}, labelSelector: {{matchLabels: {{app: web}}}}}}]}}"
+        )
+    }
+
+    fn hint(pod: &PodInfo, event: &ClusterEvent) -> Hint {
+        PodTopologySpread.hint(pod, event, &Snapshot::default())
+    }
+
+    #[test]
+    fn only_pods_on_nodes_and_the_pod_itself_matter() {
+        let pod = info(labelled("p", "app=web", &spread("Ignore")));
+        let there = |labels: &str, spec: &str| ClusterEvent::pod_deleted(&Arc::new(labelled("q", labels, spec)));
+        assert_eq!(hint(&pod, &there("app=web", "{nodeName: n}")), Hint::Queue);
+        assert_eq!(hint(&pod, &there("app=db", "{nodeName: n}")), Hint::QueueSkip, "no constraint counts it");
+        assert_eq!(hint(&pod, &there("app=web", "")), Hint::QueueSkip, "it was nowhere");
+        let own = |labels: &str| pod_changes(&pod.pod, &Arc::new(labelled("p", labels, &spread("Ignore")))).remove(0);
+        assert_eq!(hint(&pod, &own("app=db")), Hint::Queue, "it counts itself no more");
+        assert_eq!(hint(&pod, &own("app=web,more=x")), Hint::QueueSkip, "nothing to the constraint");
+    }
+
+    #[test]
+    fn a_new_toleration_helps_where_taints_count() {
+        for (policy, expected) in [("Honor", Hint::Queue), ("Ignore", Hint::QueueSkip)] {
+            let old = info(labelled("p", "app=web", &spread(policy)));
+            let tolerant = spread(policy).replacen('{', "{tolerations: [{operator: Exists}], ", 1);
+            let event = pod_changes(&old.pod, &Arc::new(labelled("p", "app=web", &tolerant))).remove(0);
+            assert_eq!((event.kind, hint(&old, &event)), (EventKind::PodUpdateToleration, expected), "{policy}");
+        }
+    }
+
+    #[test]
+    fn a_node_matters_if_it_is_a_place() {
+        let pod = info(labelled("p", "app=web", &spread("Ignore")));
+        let of = |yaml: &str| Arc::new(node("n", yaml));
+        let (a, bare) = (of("{metadata: {labels: {zone: a}}}"), of(""));
+        let tainted = of("{metadata: {labels: {zone: a}}, spec: {taints: [{key: t, effect: NoSchedule}]}}");
+        let cordoned = of("{metadata: {labels: {zone: a}}, spec: {unschedulable: true}}");
+        for (event, expected) in [
+            (ClusterEvent::node_added(&a), Hint::Queue),
+            (ClusterEvent::node_added(&bare), Hint::QueueSkip),
+            (node_changes(&bare, &a).remove(0), Hint::Queue),
+            (node_changes(&tainted, &a).remove(0), Hint::Queue),
+            (node_changes(&cordoned, &a).remove(0), Hint::QueueSkip),
+        ] {
+            assert_eq!(hint(&pod, &event), expected, "{event:?}");
+        }
+    }
 }
