@@ -10,7 +10,7 @@ const REASON: &str = "node(s) didn't match pod topology spread constraints";
 const REASON_LABEL: &str = "node(s) didn't match pod topology spread constraints (missing required label)";
 
 /// Not a place: no node that counts has this value.
-const NO_PLACE: i64 = -1;
+const NO_PLACE: i64 = i64::MIN;
 
 /// The constraints of one pod, with the matching pods counted by place.
 pub struct MaxSkew<'a> {
@@ -36,15 +36,16 @@ impl<'a> MaxSkew<'a> {
         MaxSkew { counts: counts.collect(), pod, required, constraints }
     }
 
+    /// Mirrors `updateWithPod`, which does not ask whether the pod was counted: one that is being deleted was not, and
+    /// supposing it gone takes one away all the same.
     fn change(&mut self, pod: &PodInfo, node: &NodeInfo, by: i64) {
-        let counted = pod.namespace() == self.pod.namespace() && !pod.terminating();
-        if !counted || !has_every_key(node, &self.constraints) {
+        if pod.namespace() != self.pod.namespace() || !has_every_key(node, &self.constraints) {
             return;
         }
         for (constraint, counts) in self.constraints.iter().zip(&mut self.counts) {
-            let matches = !constraint.selector.is_empty() && constraint.selector.matches(pod.labels());
             let Some(place) = constraint.key.and_then(|key| node.pair(key)) else { continue };
-            if matches && constraint.includes(node, self.pod, self.required.as_ref()) {
+            if constraint.selector.matches(pod.labels()) && constraint.includes(node, self.pod, self.required.as_ref())
+            {
                 counts.by_place[place.0 as usize] += by;
                 counts.find_least();
             }
@@ -94,7 +95,10 @@ impl Filter for MaxSkew<'_> {
             };
             let Some(least) = counts.least else { continue };
             let least = if counts.places < constraint.min_domains { 0 } else { least };
-            let here = counts.by_place[place.0 as usize].max(0);
+            let here = match counts.by_place[place.0 as usize] {
+                NO_PLACE => 0,
+                pods => pods,
+            };
             let itself = i64::from(constraint.selector.matches(self.pod.labels()));
             if here + itself - least > constraint.max_skew {
                 return Err(Rejection::unschedulable(REASON));

@@ -81,6 +81,8 @@ fn by_place(
             is_place[place.0 as usize] = true;
         }
     }
+    // The nodes without the label are one place more, though it gives no points.
+    let nowhere = usize::from(scored.iter().any(|node| place(node).is_none()));
     let includes_all = keys.is_none() && constraint.includes_all(required);
     constraint.count(pod, snapshot, |id, pods| {
         let Some(place) = constraint.key.and_then(|key| snapshot.place_of(id, key)) else { return };
@@ -90,7 +92,7 @@ fn by_place(
             counts[place.0 as usize] += pods;
         }
     });
-    let places = is_place.iter().filter(|is_place| **is_place).count();
+    let places = is_place.iter().filter(|is_place| **is_place).count() + nowhere;
     Weighed { counts: Counts::ByPlace(counts), max_skew: constraint.max_skew, weight: weight(places) }
 }
 
@@ -161,8 +163,8 @@ mod tests {
         let spec = ServiceSpec { selector: Some(selector), ..ServiceSpec::default() };
         let service = Service { spec: Some(spec), ..Service::default() };
         snapshot.set_service("default", "web", Some(Arc::new(service)));
-        // Raw: hostname count * ln 6 + 2, zone count * ln 4 + 4: 12, 9, 9 and (no zone) 2; then 100*(14-raw)/12.
-        assert_eq!(scores(&PodTopologySpread, labelled("p", "app=web", ""), &snapshot), [16, 41, 41, 100]);
+        // Raw: hostname count * ln 6 + 2, zone count * ln 5 + 4: 13, 9, 9 and (no zone) 2; then 100*(15-raw)/13.
+        assert_eq!(scores(&PodTopologySpread, labelled("p", "app=web", ""), &snapshot), [15, 46, 46, 100]);
         assert!(scores(&PodTopologySpread, labelled("q", "app=db", ""), &snapshot).is_empty());
     }
 
