@@ -116,14 +116,48 @@ fn namespace_and_labels(pod: &Pod) -> (&str, &Labels) {
     (pod.metadata.namespace.as_deref().unwrap_or_default(), pod.metadata.labels.as_ref().unwrap_or(&NONE))
 }
 
-/// A node came with, or moved to another value of, a topology key that the pod's required terms name.
+/// A node came to, or moved to, a place that the pod's required affinity may want; or came to, or left, one that its
+/// anti-affinity may avoid. Mirrors `isSchedulableAfterNodeChange`.
 fn node_change_helps(pod: &PodInfo, event: &ClusterEvent) -> bool {
     let place = |node: Option<&Arc<Node>>, key: &str| {
         node.and_then(|node| node.metadata.labels.as_ref()).and_then(|labels| labels.get(key)).cloned()
     };
-    let terms = pod.terms.required_affinity.iter().chain(&pod.terms.required_anti_affinity);
     let moved = |key: &str| place(event.old_node(), key) != place(event.new_node(), key);
-    let none = pod.terms.required_affinity.is_empty() && pod.terms.required_anti_affinity.is_empty();
+    let arrived = |key: &str| moved(key) && place(event.new_node(), key).is_some();
+    let (near, far) = (&pod.terms.required_affinity, &pod.terms.required_anti_affinity);
     // A pod without terms of its own was kept out by another's; any new place may do.
-    (none && event.kind == EventKind::NodeAdd) || terms.into_iter().any(|term| moved(&term.topology_key))
+    (near.is_empty() && far.is_empty() && event.kind == EventKind::NodeAdd)
+        || near.iter().any(|term| arrived(&term.topology_key))
+        || far.iter().any(|term| moved(&term.topology_key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::events::node_changes;
+    use crate::scheduler::testing::{info, labelled, node};
+
+    #[test]
+    fn a_node_helps_that_comes_to_a_place_or_leaves_one_to_avoid() {
+        let wants = |kind: &str| {
+            let term = "{labelSelector: {matchLabels: {app: web}}, topologyKey: zone}";
+            let terms = format!("{{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}");
+            info(labelled("p", "app=x", &format!("{{affinity: {{{kind}: {terms}}}}}")))
+        };
+        let of = |zone: &str| Arc::new(node("n", &format!("{{metadata: {{labels: {{{zone}}}}}}}")));
+        let (a, b, bare) = (of("zone: a"), of("zone: b"), of(""));
+        for (event, near, far) in [
+            (ClusterEvent::node_added(&a), Hint::Queue, Hint::Queue),
+            (ClusterEvent::node_added(&bare), Hint::QueueSkip, Hint::QueueSkip),
+            (node_changes(&bare, &a).remove(0), Hint::Queue, Hint::Queue),
+            (node_changes(&a, &b).remove(0), Hint::Queue, Hint::Queue),
+            (node_changes(&a, &bare).remove(0), Hint::QueueSkip, Hint::Queue),
+            (node_changes(&a, &of("zone: a, more: x")).remove(0), Hint::QueueSkip, Hint::QueueSkip),
+        ] {
+            for (kind, expected) in [("podAffinity", near), ("podAntiAffinity", far)] {
+                let hint = InterPodAffinity::default().hint(&wants(kind), &event, &Snapshot::default());
+                assert_eq!(hint, expected, "{kind} {event:?}");
+            }
+        }
+    }
 }

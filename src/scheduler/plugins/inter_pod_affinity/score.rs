@@ -57,9 +57,9 @@ impl Company {
 
     fn add(&mut self, class: &PodClass, term: &AffinityTerm, weight: i64, snapshot: &Snapshot) {
         let Some(key) = snapshot.label_key(&term.topology_key) else { return };
-        self.by_pair.resize(snapshot.pair_slots(), 0);
         for (node, pods) in &class.nodes {
             if let Some(place) = snapshot.place_of(*node, key) {
+                self.by_pair.resize(snapshot.pair_slots(), 0);
                 self.by_pair[place.0 as usize] += weight * i64::from(*pods);
             }
         }
