@@ -1,21 +1,25 @@
 //! VolumeZone: a volume that carries a zone or region as a label can be used there only. Mirrors `plugins/volumezone`.
 //! Volumes of today say so by their node affinity, which is VolumeBinding's business.
 
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::PersistentVolume;
+
 use crate::object::volume::volume_name;
-use crate::scheduler::events::EventKind;
-use crate::scheduler::framework::{Filter, Plugin, PreFilter, Rejection, Verdict};
+use crate::object::{Key, Object};
+use crate::scheduler::events::{ClusterEvent, EventKind};
+use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
 use crate::scheduler::storage::claims_of;
 
 const CONFLICT: &str = "node(s) had no available volume zone";
-const LABELS: [&str; 4] = [
-    "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region",
-];
+const ZONE: &str = "topology.kubernetes.io/zone";
+const REGION: &str = "topology.kubernetes.io/region";
+const ZONE_BETA: &str = "failure-domain.beta.kubernetes.io/zone";
+const REGION_BETA: &str = "failure-domain.beta.kubernetes.io/region";
+const LABELS: [&str; 4] = [ZONE_BETA, REGION_BETA, ZONE, REGION];
 
 /// The plugin.
 pub struct VolumeZone;
@@ -37,28 +41,67 @@ impl Plugin for VolumeZone {
         ]
     }
 
+    /// Worth a try: its own claims, a class that waits for its consumers, a volume that is new or carries other places.
+    fn hint(&self, pod: &PodInfo, event: &ClusterEvent, _snapshot: &Snapshot) -> Hint {
+        match (&event.old, &event.new) {
+            (_, Some(claim @ Object::PersistentVolumeClaim(_))) => {
+                Hint::queue_if(claims_of(pod).contains(&Key::of(claim)))
+            }
+            (_, Some(Object::StorageClass(class))) => {
+                Hint::queue_if(class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer"))
+            }
+            (Some(Object::PersistentVolume(old)), Some(Object::PersistentVolume(new))) => {
+                Hint::queue_if(places_of(old) != places_of(new))
+            }
+            _ => Hint::Queue,
+        }
+    }
+
     fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
         let storage = &snapshot.storage;
-        let mut places = Vec::new();
-        for claim in claims_of(pod).iter().filter_map(|key| storage.claim(key)) {
-            let labels = storage.volume(volume_name(claim)).and_then(|volume| volume.metadata.labels.as_ref());
-            let of_place = labels.into_iter().flatten().filter(|(key, _)| LABELS.contains(&key.as_str()));
-            // Several zones are written with two underscores between them.
-            places.extend(of_place.map(|(key, value)| (key.as_str(), value.split("__").collect())));
-        }
+        let claims = claims_of(pod);
+        let claims = claims.iter().filter_map(|key| storage.claim(key));
+        let volumes = claims.filter_map(|claim| storage.volume(volume_name(claim)));
+        let places: Vec<Place> = volumes.flat_map(|volume| places_of(volume)).collect();
         if places.is_empty() { PreFilter::Skip } else { PreFilter::Ask(Box::new(Places(places))) }
     }
 }
 
-/// Labels, and the values that a node may have.
-struct Places<'a>(Vec<(&'a str, Vec<&'a str>)>);
+/// A label, and the values that a node may have.
+type Place<'a> = (&'static str, BTreeSet<&'a str>);
+
+/// Several zones are written with two underscores between them; with nothing between those, the label says nothing.
+/// Mirrors `getPVTopologies`.
+fn places_of(volume: &PersistentVolume) -> Vec<Place<'_>> {
+    let place = |key: &'static str| {
+        let values: BTreeSet<&str> = volume.metadata.labels.as_ref()?.get(key)?.split("__").map(str::trim).collect();
+        (!values.contains("")).then_some((key, values))
+    };
+    LABELS.into_iter().filter_map(place).collect()
+}
+
+struct Places<'a>(Vec<Place<'a>>);
 
 impl Filter for Places<'_> {
+    /// In a cluster of one zone nodes may say nothing of it: such a node takes every volume.
     fn filter(&self, node: &NodeInfo) -> Verdict {
-        let fits = |(key, values): &(&str, Vec<&str>)| {
-            node.labels().get(*key).is_some_and(|value| values.contains(&value.as_str()))
+        let label = |key: &str| node.labels().get(key).map(String::as_str);
+        if LABELS.into_iter().all(|key| label(key).is_none()) {
+            return Ok(());
+        }
+        let fits = |(key, values): &Place| {
+            label(key).or_else(|| label(of_today(key))).is_some_and(|value| values.contains(value))
         };
         if self.0.iter().all(fits) { Ok(()) } else { Err(Rejection::unresolvable(CONFLICT)) }
+    }
+}
+
+/// What a label of old is called now. Mirrors `translateToGALabel`.
+fn of_today(key: &str) -> &str {
+    match key {
+        ZONE_BETA => ZONE,
+        REGION_BETA => REGION,
+        key => key,
     }
 }
 
@@ -69,19 +112,54 @@ mod tests {
     use super::*;
     use crate::object::Kind;
     use crate::scheduler::plugins::testing::filter_reasons;
-    use crate::scheduler::testing::{node, pod, snapshot};
+    use crate::scheduler::testing::{info, node, pod, snapshot};
+
+    const POD: &str = "{volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}";
+
+    fn volume(label: &str, zone: &str) -> Object {
+        let manifest = json!({"metadata": {"name": "pv", "labels": {label: zone}}});
+        Kind::PersistentVolume.decode(manifest).expect("it decodes")
+    }
 
     #[test]
     fn a_volume_in_a_zone_is_used_there() {
-        for (zone, reason) in [("a", ""), ("b", CONFLICT), ("b__a", "")] {
-            let labels = "{metadata: {labels: {topology.kubernetes.io/zone: a}}}";
+        let in_a = "{metadata: {labels: {topology.kubernetes.io/zone: a}}}";
+        let in_region = "{metadata: {labels: {topology.kubernetes.io/region: r}}}";
+        for (labels, label, zone, reason) in [
+            (in_a, ZONE, "a", ""),
+            (in_a, ZONE, "b", CONFLICT),
+            (in_a, ZONE, "b__a", ""),
+            (in_a, ZONE, "b__", ""),
+            (in_a, ZONE_BETA, "a", ""),
+            (in_a, ZONE_BETA, "b", CONFLICT),
+            (in_region, ZONE, "a", CONFLICT),
+            ("", ZONE, "b", ""),
+        ] {
             let mut world = snapshot(vec![node("n", labels)], vec![]);
             let manifest = json!({"metadata": {"name": "data", "namespace": "default"}, "spec": {"volumeName": "pv"}});
             world.storage.set(&Kind::PersistentVolumeClaim.decode(manifest).expect("it decodes"), false);
-            let manifest = json!({"metadata": {"name": "pv", "labels": {"topology.kubernetes.io/zone": zone}}});
-            world.storage.set(&Kind::PersistentVolume.decode(manifest).expect("it decodes"), false);
-            let pod = pod("p", "{volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}");
-            assert_eq!(filter_reasons(&VolumeZone, pod, &world, "n"), reason, "{zone}");
+            world.storage.set(&volume(label, zone), false);
+            let reasons = filter_reasons(&VolumeZone, pod("p", POD), &world, "n");
+            assert_eq!(reasons, reason, "{label}={zone} on {labels:?}");
+        }
+    }
+
+    #[test]
+    fn hints() {
+        let pod = info(pod("p", POD));
+        let class = |mode: &str| {
+            let manifest = json!({"metadata": {"name": "c"}, "provisioner": "x", "volumeBindingMode": mode});
+            Kind::StorageClass.decode(manifest).expect("it decodes")
+        };
+        for (kind, old, new, expected) in [
+            (EventKind::ClassAdd, None, class("Immediate"), Hint::QueueSkip),
+            (EventKind::ClassAdd, None, class("WaitForFirstConsumer"), Hint::Queue),
+            (EventKind::VolumeAdd, None, volume(ZONE, "a"), Hint::Queue),
+            (EventKind::VolumeUpdate, Some(volume(ZONE, "a")), volume(ZONE, "a"), Hint::QueueSkip),
+            (EventKind::VolumeUpdate, Some(volume(ZONE, "a")), volume(ZONE, "b"), Hint::Queue),
+        ] {
+            let event = ClusterEvent { kind, old, new: Some(new) };
+            assert_eq!(VolumeZone.hint(&pod, &event, &Snapshot::default()), expected, "{event:?}");
         }
     }
 }
