@@ -47,6 +47,8 @@ pub enum EventKind {
     NodeUpdateDeclaredFeature,
     /// A storage class appeared.
     ClassAdd,
+    /// A storage class changed.
+    ClassUpdate,
     /// A claim appeared.
     ClaimAdd,
     /// A claim changed.
@@ -85,6 +87,7 @@ impl EventKind {
             EventKind::NodeUpdateAnnotation => "NodeUpdateNodeAnnotation",
             EventKind::NodeUpdateDeclaredFeature => "NodeUpdateNodeDeclaredFeature",
             EventKind::ClassAdd => "StorageClassAdd",
+            EventKind::ClassUpdate => "StorageClassUpdate",
             EventKind::ClaimAdd => "PersistentVolumeClaimAdd",
             EventKind::ClaimUpdate => "PersistentVolumeClaimUpdate",
             EventKind::VolumeAdd => "PersistentVolumeAdd",
@@ -197,6 +200,7 @@ fn added(kind: Kind) -> Option<EventKind> {
 
 fn updated(kind: Kind) -> Option<EventKind> {
     match kind {
+        Kind::StorageClass => Some(EventKind::ClassUpdate),
         Kind::PersistentVolumeClaim => Some(EventKind::ClaimUpdate),
         Kind::PersistentVolume => Some(EventKind::VolumeUpdate),
         Kind::CSINode => Some(EventKind::DriversUpdate),

@@ -147,6 +147,11 @@ impl Plan {
     }
 }
 
+/// What a plugin says that misses a claim.
+pub fn not_found(claim: &Key) -> String {
+    format!("persistentvolumeclaim {:?} not found", claim.name())
+}
+
 /// The claims that a pod uses, in the order of its volumes.
 pub fn claims_of(pod: &PodInfo) -> Vec<Key> {
     let volumes = pod.spec().into_iter().flat_map(|spec| spec.volumes.iter().flatten());

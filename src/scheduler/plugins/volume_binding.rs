@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
-use k8s_openapi::api::storage::v1::StorageClass;
+use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 
 use crate::object::selector::nodes::any_term_matches;
 use crate::object::selector::selects;
@@ -21,12 +21,15 @@ use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Reason, Rejec
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
-use crate::scheduler::storage::{Plan, Storage, claims_of};
+use crate::scheduler::storage::{Plan, Storage, claims_of, not_found};
 
 const AFFINITY: &str = "node(s) didn't match PersistentVolume's node affinity";
 const NONE_TO_BIND: &str = "node(s) didn't find available persistent volumes to bind";
 const NON_EXISTENT: &str = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
 const IMMEDIATE: &str = "pod has unbound immediate PersistentVolumeClaims";
+
+/// The annotation of a CSINode that says which built-in plugins its drivers stand in for.
+const MIGRATED_PLUGINS: &str = "storage.alpha.kubernetes.io/migrated-plugins";
 
 /// The plugin.
 pub struct VolumeBinding;
@@ -39,6 +42,7 @@ impl Plugin for VolumeBinding {
     fn interests(&self) -> &'static [EventKind] {
         &[
             EventKind::ClassAdd,
+            EventKind::ClassUpdate,
             EventKind::ClaimAdd,
             EventKind::ClaimUpdate,
             EventKind::VolumeAdd,
@@ -47,14 +51,23 @@ impl Plugin for VolumeBinding {
             EventKind::DriversUpdate,
             EventKind::NodeAdd,
             EventKind::NodeUpdateLabel,
-            EventKind::NodeUpdateTaint,
         ]
     }
 
-    /// Only its own claims are worth a try.
+    /// Of claims only its own are worth a try, and of what changed only where volumes may be made, and which drivers
+    /// took over from those that are built in.
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent, _snapshot: &Snapshot) -> Hint {
-        match &event.new {
-            Some(claim @ Object::PersistentVolumeClaim(_)) => Hint::queue_if(claims_of(pod).contains(&Key::of(claim))),
+        match (&event.old, &event.new) {
+            (_, Some(claim @ Object::PersistentVolumeClaim(_))) => {
+                Hint::queue_if(claims_of(pod).contains(&Key::of(claim)))
+            }
+            (Some(Object::StorageClass(old)), Some(Object::StorageClass(new))) => {
+                Hint::queue_if(old.allowed_topologies != new.allowed_topologies)
+            }
+            (Some(Object::CSINode(old)), Some(Object::CSINode(new))) => {
+                let migrated = |node: &CSINode| node.metadata.annotations.as_ref()?.get(MIGRATED_PLUGINS).cloned();
+                Hint::queue_if(migrated(old) != migrated(new))
+            }
             _ => Hint::Queue,
         }
     }
@@ -84,7 +97,7 @@ impl<'a> Wanted<'a> {
         for key in keys {
             let name = key.name();
             let Some(claim) = storage.claim(key) else {
-                return Err(format!("persistentvolumeclaim {name:?} not found"));
+                return Err(not_found(key));
             };
             if claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Lost") {
                 let volume = volume_name(claim);
@@ -118,13 +131,13 @@ impl<'a> Wanted<'a> {
         let mut plan = Plan::default();
         let mut taken = BTreeSet::new();
         for (key, claim) in &self.waiting {
-            if let Some(selected) = self.storage.selected_node(key, claim) {
-                // Decided before: the volume is being made there, and nowhere else.
-                match selected == &*node.name {
-                    true => plan.provision.push(key.clone()),
-                    false => reasons.push(NONE_TO_BIND),
-                }
-            } else if let Some(volume) = self.smallest(key, claim, node, &taken) {
+            let selected = self.storage.selected_node(key, claim);
+            // Decided before: the volume is being made there, and nowhere else.
+            if selected.is_some_and(|selected| selected != &*node.name) {
+                reasons.push(NONE_TO_BIND);
+            } else if selected.is_none()
+                && let Some(volume) = self.smallest(key, claim, node, &taken)
+            {
                 taken.insert(volume.clone());
                 plan.promise.push((key.clone(), volume));
             } else if self.storage.class_of(claim).is_some_and(|class| can_provision(class, node)) {
@@ -264,6 +277,9 @@ mod tests {
     fn the_pod_goes_where_its_volume_is_or_can_be() {
         let mut selected = claim("lazy", "1Gi");
         selected["annotations"] = json!({"volume.kubernetes.io/selected-node": "b"});
+        let mut shut_out = selected.clone();
+        shut_out["annotations"] = json!({"volume.kubernetes.io/selected-node": "a"});
+        shut_out["spec"]["storageClassName"] = json!("static");
         let lost = json!({"spec": {"volumeName": "pv"}, "status": {"phase": "Lost"}});
         for (claim, on_a, on_b) in [
             (Value::Null, "persistentvolumeclaim \"data\" not found", "persistentvolumeclaim \"data\" not found"),
@@ -275,12 +291,40 @@ mod tests {
             (claim("lazy", "1Gi"), "", NONE_TO_BIND),
             (claim("static", "1Gi"), "", NONE_TO_BIND),
             (claim("static", "9Gi"), NONE_TO_BIND, "same"),
-            (selected, NONE_TO_BIND, ""),
+            (selected, NONE_TO_BIND, NONE_TO_BIND),
+            (shut_out, NONE_TO_BIND, "same"),
         ] {
             let world = world(claim.clone());
             for (name, expected) in [("a", on_a), ("b", if on_b == "same" { on_a } else { on_b })] {
                 assert_eq!(filter_reasons(&VolumeBinding, pod("p", POD), &world, name), expected, "{claim} on {name}");
             }
+        }
+    }
+
+    #[test]
+    fn hints() {
+        let pod = info(pod("p", POD));
+        let object = |kind: Kind, manifest: Value| kind.decode(manifest).expect("the manifest decodes");
+        let class = |zones: Value| {
+            let topologies = json!([{"matchLabelExpressions": [{"key": "zone", "values": zones}]}]);
+            let manifest = json!({"metadata": {"name": "c"}, "provisioner": "x", "allowedTopologies": topologies});
+            object(Kind::StorageClass, manifest)
+        };
+        let drivers = |migrated: &str| {
+            let annotations = json!({MIGRATED_PLUGINS: migrated});
+            let manifest = json!({"metadata": {"name": "n", "annotations": annotations}, "spec": {"drivers": []}});
+            object(Kind::CSINode, manifest)
+        };
+        for (kind, old, new, expected) in [
+            (EventKind::ClassAdd, None, class(json!(["a"])), Hint::Queue),
+            (EventKind::ClassUpdate, Some(class(json!(["a"]))), class(json!(["b"])), Hint::Queue),
+            (EventKind::ClassUpdate, Some(class(json!(["a"]))), class(json!(["a"])), Hint::QueueSkip),
+            (EventKind::DriversAdd, None, drivers(""), Hint::Queue),
+            (EventKind::DriversUpdate, Some(drivers("a")), drivers("a"), Hint::QueueSkip),
+            (EventKind::DriversUpdate, Some(drivers("a")), drivers("a,b"), Hint::Queue),
+        ] {
+            let event = ClusterEvent { kind, old, new: Some(new) };
+            assert_eq!(VolumeBinding.hint(&pod, &event, &Snapshot::default()), expected, "{event:?}");
         }
     }
 
