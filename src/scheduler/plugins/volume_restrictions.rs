@@ -8,7 +8,7 @@ use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Ve
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
-use crate::scheduler::storage::claims_of;
+use crate::scheduler::storage::{claims_of, not_found};
 
 const IN_USE: &str =
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod";
@@ -22,19 +22,29 @@ impl Plugin for VolumeRestrictions {
     }
 
     fn interests(&self) -> &'static [EventKind] {
-        &[EventKind::AssignedPodDelete, EventKind::ClaimAdd, EventKind::ClaimUpdate]
+        &[EventKind::AssignedPodDelete, EventKind::NodeAdd, EventKind::ClaimAdd]
     }
 
-    /// Worth a try when a pod goes that used the same claim.
+    /// Worth a try when a pod goes that used the same claim, when a claim of its own comes, and on a new node.
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent, _snapshot: &Snapshot) -> Hint {
-        let Some(gone) = event.old_pod().filter(|_| event.kind == EventKind::AssignedPodDelete) else {
-            return Hint::queue_if(event.new.as_ref().is_some_and(|claim| claims_of(pod).contains(&Key::of(claim))));
-        };
-        let theirs = claims_of(&PodInfo::new(gone.clone()));
-        Hint::queue_if(claims_of(pod).iter().any(|claim| theirs.contains(claim)))
+        match event.kind {
+            EventKind::AssignedPodDelete => {
+                let theirs = event.pod_that_left_room().map(|gone| claims_of(&PodInfo::new(gone.clone())));
+                let theirs = theirs.unwrap_or_default();
+                Hint::queue_if(claims_of(pod).iter().any(|claim| theirs.contains(claim)))
+            }
+            EventKind::ClaimAdd => {
+                Hint::queue_if(event.new.as_ref().is_some_and(|claim| claims_of(pod).contains(&Key::of(claim))))
+            }
+            _ => Hint::Queue,
+        }
     }
 
+    /// A claim that is not there has no access mode to look at, so this plugin is the first to miss it.
     fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
+        if let Some(missing) = claims_of(pod).iter().find(|key| snapshot.storage.claim(key).is_none()) {
+            return PreFilter::Reject(Rejection::unresolvable(not_found(missing)));
+        }
         let exclusive: Vec<Key> = claims_of(pod).into_iter().filter(|key| is_exclusive(snapshot, key)).collect();
         if exclusive.is_empty() {
             return PreFilter::Skip;
@@ -78,12 +88,39 @@ impl Filter for Conflicts {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::*;
     use crate::object::Kind;
     use crate::scheduler::plugins::testing::filter_reasons;
-    use crate::scheduler::testing::{node, pod, snapshot};
+    use crate::scheduler::testing::{info, node, pod, snapshot};
+
+    #[test]
+    fn a_claim_that_is_missing_is_missed_here_first() {
+        let world = snapshot(vec![node("a", "")], vec![]);
+        let pod = pod("p", "{volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}");
+        let reasons = filter_reasons(&VolumeRestrictions, pod, &world, "a");
+        assert_eq!(reasons, "persistentvolumeclaim \"data\" not found");
+    }
+
+    #[test]
+    fn hints() {
+        let using = |claim: &str| format!("volumes: [{{name: v, persistentVolumeClaim: {{claimName: {claim}}}}}]");
+        let waiting = info(pod("p", &format!("{{{}}}", using("data"))));
+        let gone = |claim: &str, more: &str| {
+            ClusterEvent::pod_deleted(&Arc::new(pod("q", &format!("{{{}{more}}}", using(claim)))))
+        };
+        for (event, expected) in [
+            (gone("data", ", nodeName: a"), Hint::Queue),
+            (gone("other", ", nodeName: a"), Hint::QueueSkip),
+            (gone("data", ""), Hint::QueueSkip),
+            (ClusterEvent::node_added(&Arc::new(node("a", ""))), Hint::Queue),
+        ] {
+            assert_eq!(VolumeRestrictions.hint(&waiting, &event, &Snapshot::default()), expected, "{event:?}");
+        }
+    }
 
     #[test]
     fn a_claim_for_one_pod_keeps_others_away() {
