@@ -157,25 +157,44 @@ fn override_with_pod_level(total: &mut Resources, resources: Option<&ResourceReq
     }
 }
 
-/// In-place resize: until the kubelet has shrunk a running container, it still holds what it was given.
 fn container_requests(pod: &Pod, container: &Container, missing: Missing) -> Resources {
     let spec = container.resources.as_ref().and_then(|resources| resources.requests.as_ref());
-    let mut requests = Resources::of(spec);
+    let lists: Vec<&Quantities> = match held_by(pod, container) {
+        // What the kubelet cannot give is not counted.
+        Some(held) if is_resize_infeasible(pod) => held,
+        held => spec.into_iter().chain(held.into_iter().flatten()).collect(),
+    };
+    let mut requests = Resources::default();
+    lists.iter().for_each(|list| requests.raise_to(&Resources::of(Some(list))));
     if missing == Missing::IsDefault {
-        if !spec.is_some_and(|spec| spec.contains_key("cpu")) {
+        let says = |name: &str| lists.iter().any(|list| list.contains_key(name));
+        if !says("cpu") {
             requests.milli_cpu = DEFAULT_MILLI_CPU_REQUEST;
         }
-        if !spec.is_some_and(|spec| spec.contains_key("memory")) {
+        if !says("memory") {
             requests.memory = DEFAULT_MEMORY_REQUEST;
         }
     }
-    if let Some(status) = container_status(pod, &container.name) {
-        let actuated = status.resources.as_ref().and_then(|resources| resources.requests.as_ref());
-        for held in [actuated, status.allocated_resources.as_ref()].into_iter().flatten() {
-            requests.raise_to(&Resources::of(Some(held)));
-        }
-    }
     requests
+}
+
+/// In-place resize: until the kubelet has shrunk a running container, it still holds what it was given. Init containers
+/// that end are past that. Mirrors `determineContainerReqs`.
+fn held_by<'a>(pod: &'a Pod, container: &Container) -> Option<Vec<&'a Quantities>> {
+    let is_init = pod.spec.as_ref()?.init_containers.iter().flatten().any(|init| init.name == container.name);
+    if is_init && container.restart_policy.as_deref() != Some("Always") {
+        return None;
+    }
+    let status = container_status(pod, &container.name)?;
+    let actuated = status.resources.as_ref()?.requests.as_ref();
+    Some([actuated, status.allocated_resources.as_ref()].into_iter().flatten().collect())
+}
+
+/// Mirrors `IsPodResizeInfeasible`.
+fn is_resize_infeasible(pod: &Pod) -> bool {
+    let mut conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    let pending = conditions.find(|condition| condition.type_ == "PodResizePending");
+    pending.is_some_and(|condition| condition.reason.as_deref() == Some("Infeasible"))
 }
 
 fn container_status<'a>(pod: &'a Pod, name: &str) -> Option<&'a ContainerStatus> {
@@ -221,6 +240,26 @@ mod tests {
         for (name, spec, (milli_cpu, memory)) in cases {
             let requests = pod_requests(&pod("p", spec));
             assert_eq!((requests.milli_cpu, requests.memory), (milli_cpu, memory), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_container_holds_counts_until_it_is_given_back() {
+        let holding = |status: &str, more: &str| {
+            let mut pod = pod("p", "containers: [{name: a, resources: {requests: {cpu: 3}}}]");
+            let status = format!("{{containerStatuses: [{{{BASE}, {status}}}]{more}}}");
+            pod.status = Some(serde_yaml::from_str(&status).expect("the status is a pod's"));
+            pod_requests(&pod).milli_cpu
+        };
+        const BASE: &str = "name: a, image: x, imageID: x, ready: true, restartCount: 0";
+        let infeasible = ", conditions: [{type: PodResizePending, status: 'True', reason: Infeasible}]";
+        for (status, more, expected) in [
+            ("resources: {requests: {cpu: '4'}}", "", 4000),
+            ("resources: {requests: {cpu: '1'}}, allocatedResources: {cpu: '2'}", "", 3000),
+            ("resources: {requests: {cpu: '1'}}, allocatedResources: {cpu: '2'}", infeasible, 2000),
+            ("allocatedResources: {cpu: '4'}", "", 3000),
+        ] {
+            assert_eq!(holding(status, more), expected, "{status}{more}");
         }
     }
 
