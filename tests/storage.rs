@@ -402,6 +402,31 @@ fn a_free_volume_elsewhere_is_not_taken_for_a_claim_with_a_node() {
     assert_eq!(world.phase(Kind::Pod, "db"), "Running");
 }
 
+/// Nobody makes volumes of this class, so the pod waits for its claim on its way to a node.
+#[test]
+fn a_pod_that_waits_for_its_claim_notices_that_it_is_given_back_or_that_it_is_gone_itself() {
+    let mut world = World::new(with_csi());
+    world.create(class("nobody", "nobody.example.com", "WaitForFirstConsumer"));
+    world.create(claim("data", "1Gi", json!({"storageClassName": "nobody"})));
+    world.create(user_of("db", "data", json!({})));
+    let failed = |what: &str| {
+        format!("Warning FailedScheduling running PreBind plugin \"VolumeBinding\": binding volumes: {what}")
+    };
+    let selected = "volume.kubernetes.io/selected-node";
+    let given_back = json!({"metadata": {"annotations": {selected: null, "kept": "yes"}}});
+    world.patch(Kind::PersistentVolumeClaim, "data", given_back);
+    world.run(2);
+    let events = world.events("db");
+    assert!(events.contains(&failed("provisioning failed for PVC \"data\"")), "{events:?}");
+    world.run(20);
+    let again = world.get(Kind::PersistentVolumeClaim, "data").expect("the claim is there");
+    assert!(again["metadata"]["annotations"][selected].is_string(), "it was tried again: {again}");
+    world.delete(Kind::Pod, "db");
+    world.run(2);
+    let events = world.events("db");
+    assert!(events.contains(&failed("pod does not exist any more: pod \"db\" not found")), "{events:?}");
+}
+
 #[test]
 fn pods_that_cannot_have_their_volume_say_why() {
     const NOT_HELPFUL: &str =

@@ -108,7 +108,7 @@ impl KubeScheduler {
         match what {
             CYCLE => self.cycle(),
             BACKOFF => self.scheduler.state.borrow_mut().queue.flush_backoff(now),
-            DEADLINE => self.scheduler.volumes_overdue(&Key::parse(key)),
+            DEADLINE => self.scheduler.look_again(&Key::parse(key)),
             UNSCHEDULABLE => self.scheduler.state.borrow_mut().queue.flush_unschedulable(now),
             _ => {}
         }

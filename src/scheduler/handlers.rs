@@ -24,6 +24,9 @@ impl Scheduler {
         if change.kind() == Kind::PersistentVolumeClaim {
             self.claims_changed();
         }
+        if matches!(change, Change::Deleted(Object::Pod(_))) {
+            self.look_again(&change.key());
+        }
         if moved > 0 {
             let text =
                 format!("{moved} unschedulable {} worth another try", if moved == 1 { "pod is" } else { "pods are" });

@@ -48,55 +48,60 @@ impl Scheduler {
 
     /// PreBind. The error is told to the user.
     pub(super) async fn bind_volumes(self: &Rc<Self>, pod: &PodInfo, node: &str, plan: &Plan) -> Result<(), String> {
-        let failed = |status: Status| format!("binding volumes: {status}");
         // Others shall know where the pod is going, since it will not be there for a while. If they cannot be told, the
         // pod goes there all the same.
         if pod.nominated_node() != Some(node) {
             let expected = json!({"status": {"nominatedNodeName": node}});
             let _ = condition::write(&self.client, &pod.key, expected).await;
         }
+        let failed = |status: Status| status.to_string();
         for (claim, volume) in &plan.promise {
             if let Some(promised) = self.promised(claim, volume) {
                 self.client.update(promised).await.map_err(failed)?;
             }
         }
+        let mut written = BTreeMap::new();
         for claim in &plan.provision {
             if let Some(annotated) = self.annotated(claim, node) {
-                self.client.update(annotated).await.map_err(failed)?;
+                let there = self.client.update(annotated).await.map_err(failed)?;
+                written.insert(claim.clone(), version(&there));
             }
         }
-        self.wait_for_claims(pod, node, plan).await
+        let bound = self.wait_for_claims(pod, node, plan, &written).await;
+        bound.map_err(|why| format!("binding volumes: {why}"))
     }
 
-    /// The volume with its promise; None if it has it.
+    /// The volume with its promise. It is written even if it has it.
     fn promised(&self, key: &Key, volume: &str) -> Option<PersistentVolume> {
         let state = self.state.borrow();
         let storage = &state.cache.snapshot.storage;
-        promised_to(storage.volume(volume)?, storage.claim(key)?)
+        let volume = storage.volume(volume)?;
+        Some(promised_to(volume, storage.claim(key)?).unwrap_or_else(|| PersistentVolume::clone(volume)))
     }
 
-    /// The claim with the node that was chosen; None if it says so already.
+    /// The claim with the node that was chosen. It is written even if it says so.
     fn annotated(&self, key: &Key, node: &str) -> Option<PersistentVolumeClaim> {
         let state = self.state.borrow();
-        let claim = state.cache.snapshot.storage.claim(key)?;
-        let annotations = claim.metadata.annotations.as_ref();
-        if annotations.and_then(|all| all.get(SELECTED_NODE)).is_some_and(|there| there == node) {
-            return None;
-        }
-        let mut new = PersistentVolumeClaim::clone(claim);
-        new.metadata.annotations.get_or_insert_default().insert(SELECTED_NODE.into(), node.to_owned());
-        Some(new)
+        let mut claim = PersistentVolumeClaim::clone(state.cache.snapshot.storage.claim(key)?);
+        claim.metadata.annotations.get_or_insert_default().insert(SELECTED_NODE.into(), node.to_owned());
+        Some(claim)
     }
 
-    async fn wait_for_claims(self: &Rc<Self>, pod: &PodInfo, node: &str, plan: &Plan) -> Result<(), String> {
+    async fn wait_for_claims(
+        self: &Rc<Self>,
+        pod: &PodInfo,
+        node: &str,
+        plan: &Plan,
+        written: &BTreeMap<Key, u64>,
+    ) -> Result<(), String> {
         let (hub, began) = (self.client.hub(), self.client.now());
         hub.wake(self.client.actor(), DEADLINE, pod.key.to_string(), TIMEOUT);
         loop {
-            if self.claims_are_bound(pod, node, plan)? {
+            if self.claims_are_bound(pod, node, plan, written)? {
                 return Ok(());
             }
             if self.client.now() - began >= TIMEOUT {
-                return Err("binding volumes: context deadline exceeded".to_owned());
+                return Err("context deadline exceeded".to_owned());
             }
             let park = hub.park("volumes to be bound");
             self.waiting.borrow_mut().insert(pod.key.clone(), park.call());
@@ -107,34 +112,45 @@ impl Scheduler {
         }
     }
 
-    fn claims_are_bound(&self, pod: &PodInfo, node: &str, plan: &Plan) -> Result<bool, String> {
+    /// A claim that lost the node that was chosen has been given back: no volume can be made there. Mirrors
+    /// `checkBindings`.
+    fn claims_are_bound(
+        &self,
+        pod: &PodInfo,
+        node: &str,
+        plan: &Plan,
+        written: &BTreeMap<Key, u64>,
+    ) -> Result<bool, String> {
         let gone = self.pods.get(&pod.key).is_none_or(|there| there.metadata.uid.as_deref() != Some(&pod.uid));
         if gone {
-            return Err(format!("binding volumes: pod does not exist any more: pod {:?} not found", pod.key.name()));
+            return Err(format!("pod does not exist any more: pod {:?} not found", pod.key.name()));
         }
         let state = self.state.borrow();
-        let storage = &state.cache.snapshot.storage;
-        let claim = |key: &Key| -> Result<Arc<PersistentVolumeClaim>, String> {
-            let missing = || format!("binding volumes: failed to get pvc {key}");
-            storage.claim(key).cloned().ok_or_else(missing)
+        let claim = |key: &Key, doing: &str| -> Result<Arc<PersistentVolumeClaim>, String> {
+            let missing = || format!("{doing}: could not find v1.PersistentVolumeClaim {:?}", key.to_string());
+            state.cache.snapshot.storage.claim(key).cloned().ok_or_else(missing)
         };
-        let mut all = true;
         for (key, _) in &plan.promise {
-            all &= is_bound(&*claim(key)?);
+            if !is_bound(&*claim(key, "failed to check binding")?) {
+                return Ok(false);
+            }
         }
         for key in &plan.provision {
-            let claim = claim(key)?;
-            let annotations = claim.metadata.annotations.as_ref();
-            let written = storage.selected_node(key, &claim);
-            if written.is_some_and(|written| written != node) {
-                let there = annotations.and_then(|all| all.get(SELECTED_NODE)).cloned().unwrap_or_default();
-                return Err(format!(
-                    "binding volumes: selectedNode annotation value {there:?} not set to scheduled node {node:?}"
-                ));
+            let claim = claim(key, "failed to check provisioning pvc")?;
+            if written.get(key).is_some_and(|written| version(&claim) < *written) {
+                return Ok(false);
             }
-            all &= is_bound(&claim);
+            let Some(annotations) = claim.metadata.annotations.as_ref().filter(|all| !all.is_empty()) else {
+                return Err(format!("selectedNode annotation reset for PVC {:?}", key.name()));
+            };
+            if annotations.get(SELECTED_NODE).is_none_or(|selected| selected != node) {
+                return Err(format!("provisioning failed for PVC {:?}", key.name()));
+            }
+            if !is_bound(&claim) {
+                return Ok(false);
+            }
         }
-        Ok(all)
+        Ok(true)
     }
 
     /// A claim changed: whoever waits for one looks again. Few pods wait at once.
@@ -143,10 +159,14 @@ impl Scheduler {
         waiting.values().for_each(|call| self.client.hub().unpark(self.client.actor(), *call));
     }
 
-    /// A pod's claims have had their time.
-    pub(super) fn volumes_overdue(&self, pod: &Key) {
+    /// A pod's claims have had their time, or it is gone: it looks again.
+    pub(super) fn look_again(&self, pod: &Key) {
         if let Some(call) = self.waiting.borrow_mut().remove(pod) {
             self.client.hub().unpark(self.client.actor(), call);
         }
     }
+}
+
+fn version(claim: &PersistentVolumeClaim) -> u64 {
+    claim.metadata.resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(0)
 }
