@@ -12,9 +12,10 @@ use serde_json::json;
 
 use super::attempt::Scheduler;
 use super::condition;
-use super::events::EventKind;
-use super::framework::{Plugin, Point, Rejection, Verdict};
+use super::events::{ClusterEvent, EventKind};
+use super::framework::{Hint, Plugin, Point, Rejection, Verdict};
 use super::pod_info::PodInfo;
+use super::snapshot::Snapshot;
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{EventType, Lister, join_all};
 use crate::engine::Memory;
@@ -61,8 +62,14 @@ impl Plugin for DefaultPreemption {
         Ok(())
     }
 
+    /// So that a pod that waits for its preemption is looked at when a victim goes.
     fn interests(&self) -> &'static [EventKind] {
         &[EventKind::AssignedPodDelete]
+    }
+
+    /// Whether the room will do is up to the plugins that found too little of it.
+    fn hint(&self, _pod: &PodInfo, _event: &ClusterEvent, _snapshot: &Snapshot) -> Hint {
+        Hint::QueueSkip
     }
 }
 
