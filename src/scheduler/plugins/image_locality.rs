@@ -28,8 +28,10 @@ impl Plugin for ImageLocality {
     fn pre_score<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot, _feasible: &[NodeId]) -> PreScore<'a> {
         let Some(spec) = pod.spec() else { return PreScore::Skip };
         let containers = || spec.init_containers.iter().flatten().chain(&spec.containers);
-        let images = containers().filter_map(|container| {
-            let (image, nodes) = snapshot.image(&with_tag(container.image.as_deref()?))?;
+        let volumes = spec.volumes.iter().flatten().filter_map(|volume| volume.image.as_ref()?.reference.as_ref());
+        let names = containers().filter_map(|container| container.image.as_ref()).chain(volumes);
+        let images = names.filter_map(|name| {
+            let (image, nodes) = snapshot.image(&with_tag(name))?;
             (nodes > 0).then(|| (image, f64::from(nodes) / snapshot.node_count() as f64))
         });
         let images: Vec<(ImageId, f64)> = images.collect();
@@ -88,6 +90,14 @@ mod tests {
             let spec = format!("{{containers: [{{name: a, image: '{image}'}}]}}");
             assert_eq!(scores(&ImageLocality, pod("p", &spec), &snapshot), expected, "{image}");
         }
+    }
+
+    #[test]
+    fn images_that_are_volumes_count_too() {
+        let has = format!("{{status: {{images: [{{names: ['data:1'], sizeBytes: {}}}]}}}}", 1000 * MIB);
+        let snapshot = snapshot(vec![node("a", &has), node("b", "")], vec![]);
+        let spec = "{volumes: [{name: v, image: {reference: 'data:1'}}], containers: [{name: a, image: x}]}";
+        assert_eq!(scores(&ImageLocality, pod("p", spec), &snapshot), [48, 0]);
     }
 
     #[test]
