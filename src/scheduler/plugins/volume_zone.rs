@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::PersistentVolume;
 
-use crate::object::volume::volume_name;
+use crate::object::volume::{class_of, volume_name};
 use crate::object::{Key, Object};
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
-use crate::scheduler::storage::claims_of;
+use crate::scheduler::storage::{Storage, claims_of, not_found};
 
 const CONFLICT: &str = "node(s) had no available volume zone";
 const ZONE: &str = "topology.kubernetes.io/zone";
@@ -58,12 +58,35 @@ impl Plugin for VolumeZone {
     }
 
     fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
-        let storage = &snapshot.storage;
-        let claims = claims_of(pod);
-        let claims = claims.iter().filter_map(|key| storage.claim(key));
-        let volumes = claims.filter_map(|claim| storage.volume(volume_name(claim)));
-        let places: Vec<Place> = volumes.flat_map(|volume| places_of(volume)).collect();
-        if places.is_empty() { PreFilter::Skip } else { PreFilter::Ask(Box::new(Places(places))) }
+        let volumes: Result<Vec<_>, String> =
+            claims_of(pod).iter().map(|key| volume_of(&snapshot.storage, key)).collect();
+        match volumes {
+            Err(reason) => PreFilter::Reject(Rejection::unresolvable(reason)),
+            Ok(volumes) => {
+                let places: Vec<Place> = volumes.into_iter().flatten().flat_map(places_of).collect();
+                if places.is_empty() { PreFilter::Skip } else { PreFilter::Ask(Box::new(Places(places))) }
+            }
+        }
+    }
+}
+
+/// The volume of a claim; none if it waits for its first consumer. Mirrors `getPVbyPod`.
+fn volume_of<'a>(storage: &'a Storage, key: &Key) -> Result<Option<&'a PersistentVolume>, String> {
+    let claim = storage.claim(key).ok_or_else(|| not_found(key))?;
+    let name = volume_name(claim);
+    if !name.is_empty() {
+        let volume = storage.volume(name).ok_or_else(|| format!("persistentvolume {name:?} not found"))?;
+        return Ok(Some(volume));
+    }
+    let class = class_of(claim);
+    if class.is_empty() {
+        return Err("PersistentVolumeClaim had no pv name and storageClass name".to_owned());
+    }
+    let missing = || format!("storageclass.storage.k8s.io {class:?} not found");
+    match storage.class_of(claim).ok_or_else(missing)?.volume_binding_mode.as_deref() {
+        None => Err(format!("VolumeBindingMode not set for StorageClass {class:?}")),
+        Some("WaitForFirstConsumer") => Ok(None),
+        Some(_) => Err("PersistentVolume had no name".to_owned()),
     }
 }
 
@@ -142,6 +165,15 @@ mod tests {
             let reasons = filter_reasons(&VolumeZone, pod("p", POD), &world, "n");
             assert_eq!(reasons, reason, "{label}={zone} on {labels:?}");
         }
+    }
+
+    #[test]
+    fn a_volume_that_is_gone_is_missed_before_any_node_is_asked() {
+        let mut world = snapshot(vec![node("n", "")], vec![]);
+        let manifest = json!({"metadata": {"name": "data", "namespace": "default"}, "spec": {"volumeName": "pv"}});
+        world.storage.set(&Kind::PersistentVolumeClaim.decode(manifest).expect("it decodes"), false);
+        let reasons = filter_reasons(&VolumeZone, pod("p", POD), &world, "n");
+        assert_eq!(reasons, "persistentvolume \"pv\" not found");
     }
 
     #[test]
