@@ -12,11 +12,19 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::framework::Point;
+use super::framework::{MAX_NODE_SCORE, Point};
 use super::plugins::default_plugins;
 use super::plugins::inter_pod_affinity::InterPodAffinity;
-use super::plugins::node_resources_fit::{NodeResourcesFit, ResourceWeight, Strategy};
+use super::plugins::node_resources_fit::{NodeResourcesFit, ResourceWeight, ShapePoint, Strategy};
 use super::profile::{DEFAULT_SCHEDULER_NAME, Entry, Profile};
+
+const LEAST_ALLOCATED: &str = "LeastAllocated";
+const MOST_ALLOCATED: &str = "MostAllocated";
+const REQUESTED_TO_CAPACITY_RATIO: &str = "RequestedToCapacityRatio";
+const STRATEGIES: [&str; 3] = [LEAST_ALLOCATED, MOST_ALLOCATED, REQUESTED_TO_CAPACITY_RATIO];
+
+/// What a point of a curve can score at most. `MaxCustomPriorityScore`.
+const MAX_CUSTOM_PRIORITY_SCORE: i64 = 10;
 
 /// The profiles of a scheduler. They make sense: what does not is refused when it is read.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -80,36 +88,63 @@ enum PluginConfig {
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 struct NodeResourcesFitArgs {
     scoring_strategy: ScoringStrategy,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct ScoringStrategy {
-    #[serde(rename = "type")]
+    #[serde(rename = "type", default)]
     type_: String,
     #[serde(default)]
     resources: Vec<ResourceSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    requested_to_capacity_ratio: Option<RequestedToCapacityRatioParam>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+struct RequestedToCapacityRatioParam {
+    shape: Vec<UtilizationShapePoint>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields, default)]
+struct UtilizationShapePoint {
+    utilization: i64,
+    score: i64,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 struct ResourceSpec {
     name: String,
-    #[serde(default = "one")]
+    /// 0 is as good as none: 1.
+    #[serde(default)]
     weight: i64,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 struct InterPodAffinityArgs {
     hard_pod_affinity_weight: i64,
+    ignore_preferred_terms_of_existing_pods: bool,
 }
 
-fn one() -> i64 {
-    1
+impl Default for InterPodAffinityArgs {
+    fn default() -> InterPodAffinityArgs {
+        InterPodAffinityArgs { hard_pod_affinity_weight: 1, ignore_preferred_terms_of_existing_pods: false }
+    }
+}
+
+impl Default for NodeResourcesFitArgs {
+    fn default() -> NodeResourcesFitArgs {
+        let type_ = LEAST_ALLOCATED.to_owned();
+        let strategy = ScoringStrategy { type_, resources: Vec::new(), requested_to_capacity_ratio: None };
+        NodeResourcesFitArgs { scoring_strategy: strategy }
+    }
 }
 
 impl TryFrom<Vec<KubeSchedulerProfile>> for ProfileList {
@@ -262,11 +297,8 @@ impl PluginConfig {
     fn check(&self, path: &str) -> Result<(), String> {
         match self {
             PluginConfig::NodeResourcesFit(args) => args.scoring_strategy.check(&format!("{path}.scoringStrategy")),
-            PluginConfig::InterPodAffinity(InterPodAffinityArgs { hard_pod_affinity_weight: weight }) => {
-                if (0..=100).contains(weight) {
-                    return Ok(());
-                }
-                Err(format!("{path}.hardPodAffinityWeight: Invalid value: {weight}: not in valid range [0-100]"))
+            PluginConfig::InterPodAffinity(InterPodAffinityArgs { hard_pod_affinity_weight: weight, .. }) => {
+                in_range(&format!("{path}.hardPodAffinityWeight"), *weight, 100)
             }
         }
     }
@@ -276,37 +308,91 @@ impl PluginConfig {
         let weight = entry.weight;
         *entry = match self {
             PluginConfig::NodeResourcesFit(args) => {
-                let ScoringStrategy { type_, resources } = &args.scoring_strategy;
-                let strategy = Strategy::named(type_).unwrap_or_default();
-                let weights = resources.iter().map(|it| ResourceWeight { name: it.name.clone(), weight: it.weight });
-                let fit = NodeResourcesFit { strategy, ..NodeResourcesFit::default() };
+                let ScoringStrategy { resources, .. } = &args.scoring_strategy;
+                let weight_of = |it: &ResourceSpec| if it.weight == 0 { 1 } else { it.weight };
+                let weights =
+                    resources.iter().map(|it| ResourceWeight { name: it.name.clone(), weight: weight_of(it) });
+                let fit =
+                    NodeResourcesFit { strategy: args.scoring_strategy.strategy(), ..NodeResourcesFit::default() };
                 let weighed =
                     if resources.is_empty() { fit } else { NodeResourcesFit { resources: weights.collect(), ..fit } };
                 Entry::new(weighed, weight)
             }
             PluginConfig::InterPodAffinity(args) => {
-                Entry::new(InterPodAffinity { hard_pod_affinity_weight: args.hard_pod_affinity_weight }, weight)
+                let plugin = InterPodAffinity {
+                    hard_pod_affinity_weight: args.hard_pod_affinity_weight,
+                    ignore_preferred_terms_of_existing_pods: args.ignore_preferred_terms_of_existing_pods,
+                };
+                Entry::new(plugin, weight)
             }
         };
     }
 }
 
 impl ScoringStrategy {
+    /// Mirrors `ValidateNodeResourcesFitArgs`.
     fn check(&self, path: &str) -> Result<(), String> {
-        if Strategy::named(&self.type_).is_none() {
-            let names: Vec<String> = Strategy::NAMES.iter().map(|(name, _)| format!("{name:?}")).collect();
+        if !STRATEGIES.contains(&self.type_.as_str()) {
+            let names: Vec<String> = STRATEGIES.iter().map(|name| format!("{name:?}")).collect();
             let (given, names) = (&self.type_, names.join(", "));
             return Err(format!("{path}.type: Unsupported value: {given:?}: supported values: {names}"));
         }
         for (number, ResourceSpec { name, weight }) in self.resources.iter().enumerate() {
-            if !(1..=100).contains(weight) {
+            if !(0..=100).contains(weight) {
                 return Err(format!(
                     "{path}.resources[{number}].weight: Invalid value: {weight}: \
                      resource weight of {name} not in valid range (0, 100]"
                 ));
             }
         }
-        Ok(())
+        let path = format!("{path}.requestedToCapacityRatio");
+        match (&self.requested_to_capacity_ratio, self.type_ == REQUESTED_TO_CAPACITY_RATIO) {
+            (None, true) => Err(format!("{path}: Required value: must be specified when type is {}", self.type_)),
+            (Some(_), false) => {
+                Err(format!("{path}: Forbidden: must be nil when type is not {REQUESTED_TO_CAPACITY_RATIO}"))
+            }
+            (Some(ratio), true) => check_shape(&ratio.shape, &format!("{path}.shape")),
+            (None, false) => Ok(()),
+        }
+    }
+
+    fn strategy(&self) -> Strategy {
+        match (self.type_.as_str(), &self.requested_to_capacity_ratio) {
+            (REQUESTED_TO_CAPACITY_RATIO, Some(ratio)) => {
+                let point = |point: &UtilizationShapePoint| ShapePoint {
+                    utilization: point.utilization,
+                    score: point.score * (MAX_NODE_SCORE / MAX_CUSTOM_PRIORITY_SCORE),
+                };
+                Strategy::RequestedToCapacityRatio(ratio.shape.iter().map(point).collect())
+            }
+            (MOST_ALLOCATED, _) => Strategy::MostAllocated,
+            _ => Strategy::LeastAllocated,
+        }
+    }
+}
+
+/// Mirrors `validateFunctionShape`.
+fn check_shape(shape: &[UtilizationShapePoint], path: &str) -> Result<(), String> {
+    if shape.is_empty() {
+        return Err(format!("{path}: Required value: at least one point must be specified"));
+    }
+    if let Some(at) = (1..shape.len()).find(|at| shape[at - 1].utilization >= shape[*at].utilization) {
+        let given = shape[at].utilization;
+        return Err(format!(
+            "{path}[{at}].utilization: Invalid value: {given}: values must be sorted in increasing order"
+        ));
+    }
+    for (at, point) in shape.iter().enumerate() {
+        in_range(&format!("{path}[{at}].utilization"), point.utilization, 100)?;
+        in_range(&format!("{path}[{at}].score"), point.score, MAX_CUSTOM_PRIORITY_SCORE)?;
+    }
+    Ok(())
+}
+
+fn in_range(path: &str, value: i64, max: i64) -> Result<(), String> {
+    match (0..=max).contains(&value) {
+        true => Ok(()),
+        false => Err(format!("{path}: Invalid value: {value}: not in valid range [0, {max}]")),
     }
 }
 

@@ -68,6 +68,18 @@ fn names() {
 }
 
 #[test]
+fn arguments_that_are_missing_have_their_defaults() {
+    for yaml in [
+        "[{pluginConfig: [{name: NodeResourcesFit, args: {}}]}]",
+        "[{pluginConfig: [{name: InterPodAffinity, args: {}}]}]",
+        "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 0}]}}}]}]",
+        "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}}}]}]",
+    ] {
+        assert_eq!(read(yaml).map(|profiles| profiles.profiles().len()), Ok(1), "{yaml}");
+    }
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let cases = [
         ("[{schedulerName: a}, {}]", "profiles[1].schedulerName: Required value"),
@@ -98,15 +110,31 @@ fn what_makes_no_sense_is_refused() {
         (
             "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Most}}}]}]",
             "profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: \"Most\": \
-             supported values: \"LeastAllocated\", \"MostAllocated\"",
+             supported values: \"LeastAllocated\", \"MostAllocated\", \"RequestedToCapacityRatio\"",
         ),
         (
-            "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 0}]}}}]}]",
-            "scoringStrategy.resources[0].weight: Invalid value: 0: resource weight of cpu not in valid range (0, 100]",
+            "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 101}]}}}]}]",
+            "scoringStrategy.resources[0].weight: Invalid value: 101: resource weight of cpu not in valid range (0, 100]",
         ),
         (
             "[{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 5}}, {name: InterPodAffinity, args: {hardPodAffinityWeight: 5}}]}]",
             "profiles[0].pluginConfig[1]: Duplicate value: \"InterPodAffinity\"",
+        ),
+        (
+            "[{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 101}}]}]",
+            "args.hardPodAffinityWeight: Invalid value: 101: not in valid range [0, 100]",
+        ),
+        (
+            "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio}}}]}]",
+            "requestedToCapacityRatio: Required value: must be specified when type is RequestedToCapacityRatio",
+        ),
+        (
+            "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 5}, {utilization: 5}]}}}}]}]",
+            "requestedToCapacityRatio.shape[1].utilization: Invalid value: 5: values must be sorted in increasing order",
+        ),
+        (
+            "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{score: 11}]}}}}]}]",
+            "requestedToCapacityRatio.shape[0].score: Invalid value: 11: not in valid range [0, 10]",
         ),
     ];
     for (yaml, why) in cases {

@@ -1,17 +1,22 @@
 //! NodeResourcesFit: a pod's requests must fit into what the node's pods leave free; and the emptier the node
-//! would be, the better (LeastAllocated), or the fuller (MostAllocated).
-//! Mirrors `plugins/noderesources/{fit,least_allocated,most_allocated,resource_allocation}.go`.
+//! would be, the better (LeastAllocated), or the fuller (MostAllocated), or as a curve says ([`Strategy`]).
+//! Mirrors `plugins/noderesources/{fit,resource_allocation}.go`.
 
 use std::borrow::Cow;
 
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{
-    Code, Filter, Hint, MAX_NODE_SCORE, Plugin, Point, PreFilter, PreScore, Reason, Rejection, Score, Verdict,
+    Code, Filter, Hint, Plugin, Point, PreFilter, PreScore, Reason, Rejection, Score, Verdict,
 };
 use crate::scheduler::node_info::{NodeId, NodeInfo};
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::resources::{Resources, pod_requests};
 use crate::scheduler::snapshot::Snapshot;
+
+mod strategy;
+
+use strategy::Use;
+pub use strategy::{ResourceWeight, ShapePoint, Strategy};
 
 /// The plugin.
 pub struct NodeResourcesFit {
@@ -19,36 +24,6 @@ pub struct NodeResourcesFit {
     pub strategy: Strategy,
     /// What is looked at.
     pub resources: Vec<ResourceWeight>,
-}
-
-/// Which of two nodes is better. `scoringStrategy.type`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strategy {
-    /// The one with more room: pods spread.
-    #[default]
-    LeastAllocated,
-    /// The one with less room: pods are packed, and other nodes stay empty.
-    MostAllocated,
-}
-
-impl Strategy {
-    /// As the configuration spells them.
-    pub const NAMES: [(&str, Strategy); 2] =
-        [("LeastAllocated", Strategy::LeastAllocated), ("MostAllocated", Strategy::MostAllocated)];
-
-    /// The strategy of this name.
-    pub fn named(name: &str) -> Option<Strategy> {
-        Strategy::NAMES.iter().find(|(known, _)| *known == name).map(|(_, strategy)| *strategy)
-    }
-}
-
-/// A resource, and how much it counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResourceWeight {
-    /// `cpu`.
-    pub name: String,
-    /// 1 to 100.
-    pub weight: i64,
 }
 
 impl Default for NodeResourcesFit {
@@ -158,7 +133,7 @@ pub fn insufficient(request: &Resources, allocatable: &Resources, used: &Resourc
     (!reasons.is_empty()).then_some(Rejection { code, reasons })
 }
 
-/// The share of each resource that would be free, or used: the weighed average.
+/// What of each resource would be asked for.
 struct Allocated<'a> {
     pod: &'a PodInfo,
     of: &'a NodeResourcesFit,
@@ -166,15 +141,11 @@ struct Allocated<'a> {
 
 impl Score for Allocated<'_> {
     fn score(&self, node: &NodeInfo) -> i64 {
-        let (mut sum, mut weights) = (0, 0);
-        for ResourceWeight { name, weight } in &self.of.resources {
+        let uses = self.of.resources.iter().map(|ResourceWeight { name, weight }| {
             let (allocatable, requested) = self.amounts(name, node);
-            if allocatable != 0 {
-                sum += weight * share(self.of.strategy, allocatable, requested);
-                weights += weight;
-            }
-        }
-        sum.checked_div(weights).unwrap_or(0)
+            Use { weight: *weight, allocatable, requested }
+        });
+        self.of.strategy.score(&uses.collect::<Vec<Use>>())
     }
 }
 
@@ -196,15 +167,6 @@ impl Allocated<'_> {
             }
         }
     }
-}
-
-fn share(strategy: Strategy, allocatable: i64, requested: i64) -> i64 {
-    let used = requested.min(allocatable);
-    let counted = match strategy {
-        Strategy::LeastAllocated => allocatable - used,
-        Strategy::MostAllocated => used,
-    };
-    counted * MAX_NODE_SCORE / allocatable
 }
 
 #[cfg(test)]

@@ -24,11 +24,13 @@ mod score;
 pub struct InterPodAffinity {
     /// How much a pod that is there and *requires* to be near the new one counts in scores.
     pub hard_pod_affinity_weight: i64,
+    /// Whether pods that prefer nothing themselves are scored without asking what those there prefer.
+    pub ignore_preferred_terms_of_existing_pods: bool,
 }
 
 impl Default for InterPodAffinity {
     fn default() -> InterPodAffinity {
-        InterPodAffinity { hard_pod_affinity_weight: 1 }
+        InterPodAffinity { hard_pod_affinity_weight: 1, ignore_preferred_terms_of_existing_pods: false }
     }
 }
 
@@ -67,6 +69,9 @@ impl Plugin for InterPodAffinity {
     }
 
     fn pre_score<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot, _feasible: &[NodeId]) -> PreScore<'a> {
+        if self.ignore_preferred_terms_of_existing_pods && !pod.terms.any_preferred() {
+            return PreScore::Skip;
+        }
         match score::Company::new(pod, snapshot, self.hard_pod_affinity_weight) {
             None => PreScore::Skip,
             Some(company) => PreScore::Ask(Box::new(company)),

@@ -139,6 +139,9 @@ mod tests {
                 vec![100, 25, 0],
             ),
         ];
+        let indifferent = InterPodAffinity { ignore_preferred_terms_of_existing_pods: true, ..Default::default() };
+        let liking = vec![(labelled("q", "", &preferred("podAffinity", "web", 5)), "b")];
+        assert!(scores(&indifferent, labelled("p", "app=web", ""), &snapshot(nodes(), liking)).is_empty());
         for (name, pod, pods, expected) in cases {
             assert_eq!(scores(&InterPodAffinity::default(), pod, &snapshot(nodes(), pods)), expected, "{name}");
         }
