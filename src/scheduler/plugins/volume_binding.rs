@@ -8,6 +8,7 @@
 //! Left out: capacity that drivers publish, and scores by it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
@@ -136,7 +137,7 @@ impl<'a> Wanted<'a> {
             if selected.is_some_and(|selected| selected != &*node.name) {
                 reasons.push(NONE_TO_BIND);
             } else if selected.is_none()
-                && let Some(volume) = self.smallest(key, claim, node, &taken)
+                && let Some(volume) = self.match_for(key, claim, node, &taken)
             {
                 taken.insert(volume.clone());
                 plan.promise.push((key.clone(), volume));
@@ -157,26 +158,35 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    fn smallest(
+    /// The volume that was promised to the claim, if there is one, whether or not it is of use here; else the smallest that
+    /// suits. Mirrors `FindMatchingVolume`.
+    fn match_for(
         &self,
         key: &Key,
         claim: &PersistentVolumeClaim,
         node: &NodeInfo,
         taken: &BTreeSet<String>,
     ) -> Option<String> {
-        let selector = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
-        let suits = |volume: &&std::sync::Arc<PersistentVolume>| {
-            let phase = volume.status.as_ref().and_then(|status| status.phase.as_deref());
-            let by_hand = volume.spec.as_ref().is_some_and(|spec| spec.claim_ref.is_some());
-            let available = matches!(phase, Some("Available")) && volume.metadata.deletion_timestamp.is_none();
-            fits(volume, claim)
-                && reaches(volume, node)
-                && (if by_hand { is_promised_to(volume, claim) } else { available })
-                && selector.is_none_or(|selector| selects(selector, volume.metadata.labels.as_ref()))
-                && !taken.contains(volume.metadata.name.as_deref().unwrap_or_default())
+        let name_of = |volume: &PersistentVolume| volume.metadata.name.clone().unwrap_or_default();
+        let fitting = || {
+            let volumes = self.storage.free(class_of(claim), key);
+            volumes.filter(|volume| {
+                let stays = volume.metadata.deletion_timestamp.is_none();
+                stays && fits(volume, claim) && !taken.contains(&name_of(volume))
+            })
         };
-        let volume = self.storage.free(class_of(claim), key).find(suits)?;
-        volume.metadata.name.clone()
+        if let Some(own) = fitting().find(|volume| is_promised_to(volume, claim)) {
+            return reaches(own, node).then(|| name_of(own));
+        }
+        let selector = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
+        let suits = |volume: &&Arc<PersistentVolume>| {
+            let phase = volume.status.as_ref().and_then(|status| status.phase.as_deref());
+            volume.spec.as_ref().is_none_or(|spec| spec.claim_ref.is_none())
+                && phase == Some("Available")
+                && reaches(volume, node)
+                && selector.is_none_or(|selector| selects(selector, volume.metadata.labels.as_ref()))
+        };
+        fitting().find(suits).map(|volume| name_of(volume))
     }
 }
 
@@ -345,6 +355,22 @@ mod tests {
         let plan = plan(&info(pod("p", &both)), &place, &world.storage);
         let promise = |claim: &str, volume: &str| (Key::new("default", claim), volume.to_owned());
         assert_eq!(plan.promise, [promise("small", "pv"), promise("data", "large")]);
+    }
+
+    #[test]
+    fn a_volume_that_names_the_claim_is_the_one() {
+        let mut world = world(claim("static", "1Gi"));
+        let in_b = json!([{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["b"]}]}]);
+        let spec = json!({
+            "storageClassName": "static", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "9Gi"},
+            "claimRef": {"namespace": "default", "name": "data"}, "nodeAffinity": {"required": {"nodeSelectorTerms": in_b}},
+        });
+        set(&mut world, Kind::PersistentVolume, "own", json!({"spec": spec}));
+        let reasons = |name: &str| filter_reasons(&VolumeBinding, pod("p", POD), &world, name);
+        assert_eq!((reasons("a").as_str(), reasons("b").as_str()), (NONE_TO_BIND, ""), "pv would do on a");
+        let place = world.node_named("b").expect("there");
+        let promise = plan(&info(pod("p", POD)), place, &world.storage).promise;
+        assert_eq!(promise, [(Key::new("default", "data"), "own".to_owned())]);
     }
 
     #[test]
