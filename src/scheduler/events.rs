@@ -3,13 +3,15 @@
 //!
 //! Mirrors `pkg/scheduler/framework/events.go` and `types.go` of the scheduler framework.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, Toleration};
 
 use super::cache::asks_the_same;
-use super::resources::pod_requests;
+use super::resources::{Quantities, pod_requests};
 use crate::client::Change;
+use crate::object::quantity::Amount;
 use crate::object::{Key, Kind, Object, Pod};
 
 /// A kind of change. The real scheduler pairs a resource with an action; these are the pairs that occur.
@@ -261,7 +263,7 @@ pub fn node_changes(old: &Arc<Node>, new: &Arc<Node>) -> Vec<ClusterEvent> {
     }
     let tests = [
         (EventKind::NodeUpdateTaint, cordoned(old) && !cordoned(new)),
-        (EventKind::NodeUpdateAllocatable, differ(old, new, |node| node.status.as_ref()?.allocatable.as_ref())),
+        (EventKind::NodeUpdateAllocatable, differ(old, new, allocatable) && differ(old, new, allocatable_amounts)),
         (EventKind::NodeUpdateLabel, old.metadata.labels != new.metadata.labels),
         (EventKind::NodeUpdateTaint, differ(old, new, |node| node.spec.as_ref()?.taints.as_ref())),
         (EventKind::NodeUpdateCondition, differ(old, new, condition_statuses)),
@@ -276,12 +278,21 @@ pub fn node_changes(old: &Arc<Node>, new: &Arc<Node>) -> Vec<ClusterEvent> {
     tests.into_iter().filter(|(_, changed)| *changed).map(|(kind, _)| event(kind)).collect()
 }
 
+fn allocatable(node: &Node) -> Option<&Quantities> {
+    node.status.as_ref()?.allocatable.as_ref()
+}
+
+/// One amount can be written in several ways.
+fn allocatable_amounts(node: &Node) -> BTreeMap<&str, Amount> {
+    allocatable(node).into_iter().flatten().map(|(name, quantity)| (name.as_str(), Amount::of(quantity))).collect()
+}
+
 fn cordoned(node: &Node) -> bool {
     node.spec.as_ref().and_then(|spec| spec.unschedulable).unwrap_or(false)
 }
 
-/// Conditions without their times and texts.
-fn condition_statuses(node: &Node) -> Vec<(&str, &str)> {
+/// Conditions without their order, times and texts.
+fn condition_statuses(node: &Node) -> BTreeMap<&str, &str> {
     let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
     conditions.map(|condition| (condition.type_.as_str(), condition.status.as_str())).collect()
 }
@@ -294,7 +305,7 @@ mod tests {
     #[test]
     fn a_node_update_is_told_by_what_changed() {
         let base = "{status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True', message: a}]}}";
-        let cases: [(&str, &[EventKind]); 6] = [
+        let cases: [(&str, &[EventKind]); 7] = [
             ("{status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True', message: b}]}}", &[]),
             (
                 "{status: {allocatable: {cpu: 5}, conditions: [{type: Ready, status: 'True'}]}}",
@@ -312,6 +323,7 @@ mod tests {
                 "{metadata: {labels: {a: b}}, status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True'}]}}",
                 &[EventKind::NodeUpdateLabel],
             ),
+            ("{status: {allocatable: {cpu: 4000m}, conditions: [{type: Ready, status: 'True'}]}}", &[]),
             (
                 "{spec: {unschedulable: true}, status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True'}]}}",
                 &[],
