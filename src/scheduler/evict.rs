@@ -2,6 +2,8 @@
 //!
 //! It goes on beside the scheduling of other pods, and until the last victim's deletion has been sent the preemptor
 //! is not queued again: its next attempt would come too early. Mirrors `framework/preemption/executor.go`.
+//!
+//! Left out: a victim that still waits for its claims goes like every other; Kubernetes only sends it back to the queue.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

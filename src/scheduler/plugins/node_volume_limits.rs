@@ -2,6 +2,8 @@
 //! `plugins/nodevolumelimits/csi.go`.
 //!
 //! Volumes are counted by the pods on the node, anew for each pod that has claims; nodes have few of either.
+//!
+//! Left out: volumes that are still attached though no pod there uses them any more (`VolumeAttachment`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

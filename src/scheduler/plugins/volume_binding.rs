@@ -5,7 +5,7 @@
 //! can reach; or one that is yet to be made. What was decided is written before the pod is bound, by
 //! [`volume_writes`](crate::scheduler::volume_writes). Mirrors `plugins/volumebinding`.
 //!
-//! Left out: capacity that drivers publish, and scores by it.
+//! Left out: capacity that drivers publish, and scores by it; claims that are made for one pod (`ephemeral`).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
