@@ -12,7 +12,6 @@ use super::status::phase;
 use super::workers::Stage;
 use crate::object::Pod;
 use crate::object::budget::DISRUPTION_TARGET;
-use crate::object::time::Instant;
 
 /// Why the kubelet ends a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +20,6 @@ pub struct Ending {
     pub reason: &'static str,
     /// The message.
     pub message: String,
-    /// When that was decided.
-    pub since: Instant,
     /// It is not the pod's own fault, and a condition says so.
     pub is_disruption: bool,
 }
@@ -43,7 +40,6 @@ impl Ending {
             status: "True".into(),
             reason: Some("TerminationByKubelet".into()),
             message: Some(self.message.clone()),
-            last_transition_time: Some(self.since.time()),
             observed_generation: pod.metadata.generation,
             ..PodCondition::default()
         });

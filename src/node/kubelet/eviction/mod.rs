@@ -128,7 +128,7 @@ impl Shared {
     /// `evictPod`: its containers get a second to end.
     fn evict(self: &Rc<Self>, pod: &Pod, message: String, is_disruption: bool) {
         self.recorder.event(pod, EventType::Warning, REASON, message.clone());
-        let ending = Ending { reason: REASON, message, since: self.hub.now(), is_disruption };
+        let ending = Ending { reason: REASON, message, is_disruption };
         self.end_pod(pod, ending, GRACE_SECONDS_MIN);
     }
 }

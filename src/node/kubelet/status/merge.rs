@@ -38,13 +38,15 @@ pub fn merge(pod: &Pod, new: &Shared<PodStatus>, may_run: bool, now: Instant) ->
     keep_fields_of_others(&mut merged, held);
     let held_phase = held.phase.as_deref().unwrap_or_default();
     let new_phase = new.phase.as_deref().unwrap_or_default();
-    if may_run && is_final(new_phase) && !is_final(held_phase) {
+    let ends = is_final(new_phase) && !is_final(held_phase);
+    if ends && may_run {
         merged.phase = held.phase.clone();
         merged.reason = held.reason.clone();
         merged.message = held.message.clone();
+    } else if ends {
+        tell_why_ended(new, &mut merged, now);
     }
     if merged.phase.as_deref().is_some_and(is_final) {
-        tell_why_ended(new, &mut merged);
         let is_ready = |c: &PodCondition| matches!(c.type_.as_str(), READY | CONTAINERS_READY) && c.status == "True";
         if merged.conditions.iter().flatten().any(is_ready) {
             not_ready(pod, &mut merged, now);
@@ -69,15 +71,20 @@ fn conditions_of(status: &PodStatus, own: bool) -> Vec<&PodCondition> {
     status.conditions.iter().flatten().filter(|c| OWNED.contains(&c.type_.as_str()) == own).collect()
 }
 
-/// A condition that others write as well: the kubelet's own word on why it ended the pod counts once it has.
-fn tell_why_ended(new: &PodStatus, merged: &mut PodStatus) {
+/// A condition that others write as well: the kubelet's own word on why it ended the pod comes with the pod's end, and counts.
+fn tell_why_ended(new: &PodStatus, merged: &mut PodStatus, now: Instant) {
     let Some(why) = new.conditions.iter().flatten().find(|c| c.type_ == DISRUPTION_TARGET) else { return };
+    let mut why = PodCondition { last_transition_time: Some(now.time()), ..why.clone() };
     let conditions = merged.conditions.get_or_insert_default();
-    match conditions.iter_mut().find(|c| c.type_ == DISRUPTION_TARGET) {
-        Some(there) if there.status == why.status => {}
-        Some(there) => there.clone_from(why),
-        None => conditions.push(why.clone()),
+    if let Some(there) = conditions.iter_mut().find(|c| c.type_ == DISRUPTION_TARGET) {
+        if there.status == why.status {
+            why.last_transition_time.clone_from(&there.last_transition_time);
+        }
+        *there = why;
+        return;
     }
+    let place = conditions.iter().position(|c| OWNED.contains(&c.type_.as_str())).unwrap_or(conditions.len());
+    conditions.insert(place, why);
 }
 
 /// Marks a pod as torn down: what ran and has no known end ended with 137, and the phase is terminal. Mirrors

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{ContainerStatus, PodStatus};
 
+use super::super::ending::Ending;
 use super::super::runtime_pod::{RuntimeContainer, RuntimePod};
 use super::super::testing::{container, exited, pod, running, sandboxed};
 use super::*;
@@ -168,6 +169,40 @@ fn a_terminal_phase_waits_until_nothing_can_run() {
     assert_eq!(held.phase.as_deref(), Some("Running"));
     assert_eq!(held.conditions.as_ref().unwrap()[2].reason.as_deref(), Some("PodFailed"));
     assert_eq!(merge::merge(&pod, &made.clone().into(), false, now).phase.as_deref(), Some("Failed"));
+}
+
+#[test]
+fn why_the_kubelet_ended_a_pod_is_told_with_its_end() {
+    let mut pod = pod(&["web"]);
+    let now = Instant(5_000_000_000);
+    let condition = |type_: &str, reason: &str| k8s_openapi::api::core::v1::PodCondition {
+        type_: type_.into(),
+        status: "True".into(),
+        reason: Some(reason.into()),
+        ..Default::default()
+    };
+    let stopped = sandboxed(vec![exited("web", 137)]);
+    let mut made = status(&pod, &stopped, &PodStatus::default(), &Reasons::new(), true);
+    let ending = Ending { reason: "Evicted", message: "too much".into(), is_disruption: true };
+    ending.tell(&mut made, &pod);
+    let mut told = |held: &[(&str, &str)], may_run: bool| {
+        let held = held.iter().map(|(type_, reason)| condition(type_, reason)).collect();
+        pod.status =
+            Some(PodStatus { phase: Some("Running".into()), conditions: Some(held), ..PodStatus::default() }.into());
+        let merged = merge::merge(&pod, &made.clone().into(), may_run, now);
+        let first: Vec<_> = merged.conditions.iter().flatten().take(2).collect();
+        let text = |c: &k8s_openapi::api::core::v1::PodCondition| {
+            format!("{}/{}", c.type_, c.reason.as_deref().unwrap_or("-"))
+        };
+        first.into_iter().map(text).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(told(&[], true), "PodReadyToStartContainers/- Initialized/-", "not before its containers have ended");
+    assert_eq!(told(&[], false), "DisruptionTarget/TerminationByKubelet PodReadyToStartContainers/-");
+    let gate = [("example.com/gate", "Open")];
+    assert_eq!(told(&gate, false), "example.com/gate/Open DisruptionTarget/TerminationByKubelet");
+    let preempted = [("DisruptionTarget", "PreemptionByScheduler"), ("example.com/gate", "Open")];
+    let both = "DisruptionTarget/TerminationByKubelet example.com/gate/Open";
+    assert_eq!(told(&preempted, false), both, "the kubelet's word counts");
 }
 
 #[test]
