@@ -53,7 +53,7 @@ pub fn under_pressure(health: &Health, pod: &Pod) -> Result<(), Rejection> {
             return Ok(());
         }
     }
-    let message = format!("The node had condition: [{}]. ", pressures.join(", "));
+    let message = format!("The node had condition: [{}]. ", pressures.join(" "));
     Err(Rejection { reason: eviction::REASON.into(), message })
 }
 
@@ -129,6 +129,7 @@ mod tests {
     use super::super::node_status::{Health, NodeConfig, initial};
     use super::super::testing::pod;
     use super::*;
+    use crate::node::host::Shortage;
     use crate::object::time::Instant;
     use k8s_openapi::api::core::v1::ResourceRequirements;
     use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -150,6 +151,28 @@ mod tests {
         assert_eq!(rejection.reason, "OutOfcpu");
         let message = "Node didn't have enough resource: cpu, requested: 500, used: 3800, capacity: 4000";
         assert_eq!(rejection.message, message);
+    }
+
+    #[test]
+    fn a_machine_that_is_short_of_something_says_of_what() {
+        let mut health = Health::default();
+        assert_eq!(under_pressure(&health, &asking("1")), Ok(()));
+        health.turn(Shortage::Memory, true);
+        assert_eq!(
+            under_pressure(&health, &asking("1")),
+            Ok(()),
+            "it asks for something, and is not among the first to go"
+        );
+        let message = |pod: &Pod, health: &Health| under_pressure(health, pod).err().map(|no| no.message);
+        let said = message(&pod(&["web"]), &health);
+        assert_eq!(said.as_deref(), Some("The node had condition: [MemoryPressure]. "));
+        health.turn(Shortage::Disk, true);
+        let said = message(&asking("1"), &health);
+        assert_eq!(
+            said.as_deref(),
+            Some("The node had condition: [MemoryPressure DiskPressure]. "),
+            "as Go prints a list"
+        );
     }
 
     #[test]
