@@ -17,6 +17,10 @@ use crate::object::taint::tolerates;
 
 /// The resources that are looked at before all others, in this order.
 const FIRST_RESOURCES: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
+/// The operating system of every node here.
+const OS: &str = "linux";
+/// Where labels say which one it is.
+const OS_LABEL: &str = "kubernetes.io/os";
 /// What the node gets that is short of memory.
 const MEMORY_TAINT: &str = "node.kubernetes.io/memory-pressure";
 
@@ -33,6 +37,7 @@ pub struct Rejection {
 pub fn admit<'a>(node: &Node, others: impl Iterator<Item = &'a Pod> + Clone, pod: &Pod) -> Result<(), Rejection> {
     let empty = PodSpec::default();
     let spec = pod.spec.as_deref().unwrap_or(&empty);
+    is_for_this_system(pod, spec)?;
     fits_resources(node, others.clone(), pod)?;
     is_as_required(node, spec)?;
     host_ports_free(others, spec)?;
@@ -55,6 +60,21 @@ pub fn under_pressure(health: &Health, pod: &Pod) -> Result<(), Rejection> {
     }
     let message = format!("The node had condition: [{}]. ", pressures.join(" "));
     Err(Rejection { reason: eviction::REASON.into(), message })
+}
+
+/// A pod may say which operating system it is made for, in a label or a field: of the two only the node selector is known to
+/// the scheduler.
+fn is_for_this_system(pod: &Pod, spec: &PodSpec) -> Result<(), Rejection> {
+    let refuse = |reason: &str, message: &str| Err(Rejection { reason: reason.into(), message: message.into() });
+    let label = pod.metadata.labels.as_ref().and_then(|labels| labels.get(OS_LABEL));
+    if label.is_some_and(|label| label != OS) {
+        let message = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label";
+        return refuse("PodOSSelectorNodeLabelDoesNotMatch", message);
+    }
+    if spec.os.as_ref().is_some_and(|os| os.name != OS) {
+        return refuse("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS");
+    }
+    Ok(())
 }
 
 /// `pods`, then every resource the pod asks for, against what the others asked for. What the node does not know of at all
@@ -191,7 +211,17 @@ mod tests {
             "nodeSelectorTerms": [{"matchExpressions": [{"key": "disk", "operator": "Exists"}]}]}}});
         let others = [pod(serde_json::json!({"ports": port("127.0.0.1")}))];
         let requests = |name: &str, amount: &str| serde_json::json!({"requests": {name: amount}});
+        let mut labelled = pod(serde_json::json!({}));
+        labelled.metadata.labels = Some([(OS_LABEL.to_owned(), "windows".to_owned())].into());
+        let said = admit(&node, others.iter(), &labelled).unwrap_err();
+        assert_eq!(said.reason, "PodOSSelectorNodeLabelDoesNotMatch");
         for (spec, reason) in [
+            // Before all that the others might make room for.
+            (
+                serde_json::json!({"os": {"name": "windows"}, "resources": requests("memory", "1Ti")}),
+                "PodOSNotSupported",
+            ),
+            (serde_json::json!({"tolerations": tolerant, "os": {"name": "linux"}}), ""),
             (serde_json::json!({"tolerations": tolerant}), ""),
             (serde_json::json!({}), "TaintToleration"),
             (serde_json::json!({"tolerations": tolerant, "nodeSelector": {"disk": "ssd"}}), "NodeAffinity"),
