@@ -55,16 +55,20 @@ fn all(
     is_init: bool,
 ) -> Vec<ContainerStatus> {
     let default_reason = if has_init { "PodInitializing" } else { "ContainerCreating" };
-    let initialized = is_init && any_regular_started(spec, inputs.old.container_statuses.as_deref());
     let one = |container: &Container| {
         let old = old.unwrap_or_default().iter().find(|s| s.name == container.name);
         let mut seen = inputs.runtime.containers.iter().filter(|c| c.name == container.name);
-        let mut status = match seen.next() {
-            Some(newest) => from_runtime(container, newest, seen.next()),
-            None => unseen(inputs, container, old, default_reason, initialized && !is_sidecar(container)),
+        let newest = seen.next();
+        let mut status = match newest {
+            Some(newest) => from_runtime(container, newest, seen.next(), old),
+            None => unseen(inputs, container, old, default_reason),
         };
-        let done = is_init && !is_sidecar(container) && exit_code(&status) == Some(0);
-        if !done && should_start(inputs.pod, container, inputs.runtime) {
+        // One that has ended well is done, whether it will be started again (a sidecar) or not.
+        let done = is_init && newest.is_some_and(|c| c.state == RunState::Exited && c.exit_code == 0);
+        let forgotten = is_init && newest.is_none() && !is_sidecar(container) && any_regular_created(inputs, spec);
+        if forgotten && status.state.as_ref().is_some_and(|state| state.waiting.is_some()) {
+            status.state = Some(taken_as_done());
+        } else if !done && should_start(inputs.pod, container, inputs.runtime) {
             explain_waiting(&mut status, inputs.reasons.get(&container.name));
         }
         status.volume_mounts = volume_mounts(container);
@@ -73,11 +77,13 @@ fn all(
     containers.iter().map(one).collect()
 }
 
-/// A container that the runtime has: its state, and as last state the end of the one before it.
+/// A container that the runtime has: its state, and as last state the end of the one before it, which the runtime may have
+/// forgotten.
 fn from_runtime(
     container: &Container,
     newest: &RuntimeContainer,
     before: Option<&RuntimeContainer>,
+    old: Option<&ContainerStatus>,
 ) -> ContainerStatus {
     let requests = container.resources.as_ref().and_then(|r| r.requests.clone()).filter(|r| !r.is_empty());
     let limits = container.resources.as_ref().and_then(|r| r.limits.clone()).filter(|l| !l.is_empty());
@@ -86,18 +92,45 @@ fn from_runtime(
         requests.entry("memory".into()).or_insert_with(|| Quantity("0".into()));
         requests
     });
+    let container_id = Some(format!("{RUNTIME_SCHEME}{}", newest.id));
+    let last_state = before.map(state).unwrap_or_else(|| known_end(old, &container_id));
     ContainerStatus {
         name: newest.name.clone(),
-        container_id: Some(format!("{RUNTIME_SCHEME}{}", newest.id)),
         image: newest.image.clone(),
         image_id: newest.image_id.clone(),
-        restart_count: newest.restart_count,
+        restart_count: newest.restart_count.max(old.map_or(0, |old| old.restart_count)),
         state: Some(state(newest)),
-        last_state: Some(before.map(state).unwrap_or_default()),
+        last_state: Some(last_state),
         allocated_resources: requests,
         resources: Some(ResourceRequirements { requests: shown, limits, ..ResourceRequirements::default() }),
+        container_id,
         ..ContainerStatus::default()
     }
+}
+
+/// What the status told last of the end of an earlier container than this.
+fn known_end(old: Option<&ContainerStatus>, id: &Option<String>) -> ContainerState {
+    let Some(old) = old else { return ContainerState::default() };
+    let own = old.state.as_ref().filter(|_| old.container_id != *id);
+    let mut ends = own.into_iter().chain(&old.last_state).filter_map(|state| state.terminated.as_ref());
+    ends.next().cloned().map(terminated).unwrap_or_default()
+}
+
+/// Whether a container of the pod proper has been made, so that initialization is over (`HasAnyRegularContainerCreated`).
+fn any_regular_created(inputs: &Inputs, spec: &PodSpec) -> bool {
+    let known = |name: &str| inputs.runtime.container(name).is_some_and(|c| c.state != RunState::Unknown);
+    spec.containers.iter().any(|container| known(&container.name))
+}
+
+/// The end of an init container that the runtime has forgotten.
+fn taken_as_done() -> ContainerState {
+    let message = "Unable to get init container status from container runtime and pod has been initialized, treat it as \
+                   exited normally";
+    terminated(ContainerStateTerminated {
+        reason: Some("Completed".into()),
+        message: Some(message.into()),
+        ..ContainerStateTerminated::default()
+    })
 }
 
 /// One container's state. A container made but not started waits.
@@ -133,7 +166,6 @@ fn unseen(
     container: &Container,
     old: Option<&ContainerStatus>,
     default_reason: &str,
-    treat_as_done: bool,
 ) -> ContainerStatus {
     if let Some(old) = old.filter(|old| old.state.as_ref().is_some_and(|s| s.terminated.is_some())) {
         return old.clone();
@@ -147,15 +179,9 @@ fn unseen(
         state: Some(ContainerState { waiting: Some(waiting), ..ContainerState::default() }),
         ..ContainerStatus::default()
     };
-    if treat_as_done {
-        let message = "Unable to get init container status from container runtime and pod has been initialized, \
-                       treat it as exit code 0";
-        status.state = Some(terminated(ContainerStateTerminated {
-            reason: Some("Completed".into()),
-            message: Some(message.into()),
-            ..ContainerStateTerminated::default()
-        }));
-    } else if old.and_then(|old| old.state.as_ref()).is_some_and(|s| s.running.is_some()) {
+    let ran = old.and_then(|old| old.state.as_ref()).is_some_and(|state| state.running.is_some());
+    // Where an earlier end is known already, that is enough to say that it is not a first start that is waited for.
+    if ran && status.last_state.as_ref().is_none_or(|last| last.terminated.is_none()) {
         let message = "The container could not be located when the pod was deleted.  The container used to be Running";
         status.last_state = Some(terminated(lost(message)));
         if inputs.pod.metadata.deletion_timestamp.is_none() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{ContainerStatus, PodStatus};
+use k8s_openapi::api::core::v1::{Container, ContainerState, ContainerStatus, PodStatus};
 
 use super::super::ending::Ending;
 use super::super::runtime_pod::{RuntimeContainer, RuntimePod};
@@ -83,6 +83,63 @@ fn a_crash_shows_terminated_first_and_the_back_off_in_the_next_status() {
     assert!(summary(&second).ends_with("waiting CrashLoopBackOff ready=false"));
     let last = second.container_statuses.unwrap()[0].last_state.clone().unwrap();
     assert_eq!(last.terminated.unwrap().exit_code, 1);
+}
+
+/// The container's state, last state and count of starts.
+fn story(status: &ContainerStatus) -> String {
+    let text = |state: &Option<ContainerState>| {
+        let state = state.clone().unwrap_or_default();
+        let waiting = state.waiting.map(|waiting| waiting.reason.unwrap_or_default());
+        let ended = state.terminated.map(|end| format!("{} {}", end.exit_code, end.reason.unwrap_or_default()));
+        waiting.or(ended).unwrap_or_else(|| state.running.map_or("-", |_| "running").to_owned())
+    };
+    format!("{}, before {}, {}", text(&status.state), text(&status.last_state), status.restart_count)
+}
+
+#[test]
+fn the_end_before_this_one_is_told_though_the_runtime_has_forgotten_it() {
+    let pod = pod(&["web"]);
+    let of = |id: &str, restart_count: i32, container: RuntimeContainer| RuntimeContainer {
+        id: id.into(),
+        restart_count,
+        ..container
+    };
+    let told = |containers: Vec<RuntimeContainer>, old: &PodStatus| {
+        status(&pod, &sandboxed(containers), old, &Reasons::new(), false)
+    };
+    let stories = |made: &PodStatus| story(&made.container_statuses.as_ref().unwrap()[0]);
+    let (first, second) = (|| of("a", 0, exited("web", 3)), || of("b", 1, exited("web", 4)));
+    let both = told(vec![second(), first()], &PodStatus::default());
+    assert_eq!(stories(&both), "4 Error, before 3 Error, 1");
+    let removed = told(vec![second()], &both);
+    assert_eq!(stories(&removed), "4 Error, before 3 Error, 1");
+    let third = told(vec![of("c", 2, running("web"))], &removed);
+    assert_eq!(stories(&third), "running, before 4 Error, 2");
+    let forgotten = status(&pod, &RuntimePod::default(), &third, &Reasons::new(), false);
+    assert_eq!(stories(&forgotten), "ContainerCreating, before 4 Error, 2", "an end is known");
+    let up = told(vec![of("a", 0, running("web"))], &PodStatus::default());
+    let forgotten = status(&pod, &RuntimePod::default(), &up, &Reasons::new(), false);
+    assert_eq!(stories(&forgotten), "ContainerCreating, before 137 ContainerStatusUnknown, 1", "none is");
+}
+
+#[test]
+fn an_init_container_is_done_when_it_has_ended_well_or_is_forgotten() {
+    let mut pod = pod(&["web"]);
+    let sidecar = Container { restart_policy: Some("Always".into()), ..container("proxy") };
+    pod.spec.as_mut().unwrap().init_containers = Some(vec![container("setup"), sidecar]);
+    let waiting = WaitingReason { reason: "CrashLoopBackOff".into(), message: "back-off 10s …".into() };
+    let reasons = BTreeMap::from(["setup", "proxy"].map(|name| (name.to_owned(), waiting.clone())));
+    let told = |containers: Vec<RuntimeContainer>| {
+        let made = status(&pod, &sandboxed(containers), &PodStatus::default(), &reasons, false);
+        made.init_container_statuses.unwrap().iter().map(story).collect::<Vec<_>>()
+    };
+    let failed = told(vec![exited("proxy", 1), exited("setup", 0)]);
+    assert_eq!(failed, ["0 Completed, before -, 0", "CrashLoopBackOff, before 1 Error, 0"]);
+    let ended = told(vec![exited("proxy", 0), exited("setup", 0)]);
+    assert_eq!(ended[1], "0 Completed, before -, 0", "of a sidecar that has ended well no back-off is told");
+    let forgotten = told(vec![running("web"), running("proxy")]);
+    assert_eq!(forgotten, ["0 Completed, before -, 0", "running, before -, 0"]);
+    assert_eq!(told(vec![])[0], "CrashLoopBackOff, before -, 0");
 }
 
 #[test]
