@@ -184,7 +184,13 @@ fn reason_to_kill(pod: &Pod, container: &Container, last: &RuntimeContainer, fai
         return Some((Kill { id: last.id.clone(), name: container.name.clone(), why, grace: None }, true));
     }
     let probe = (failed.probe)(&last.id)?;
-    Some((kill_for_probe("Container", container, &last.id, probe), restarts_after(pod, container, 137)))
+    Some((kill_for_probe("Container", container, &last.id, probe), restarts_for_probe(pod, container)))
+}
+
+/// Whether a container that a probe gave up on is started again. It has not ended yet, so its rules for exit codes say nothing.
+fn restarts_for_probe(pod: &Pod, container: &Container) -> bool {
+    let of_pod = || pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref());
+    container.restart_policy.as_deref().or_else(of_pod) != Some("Never")
 }
 
 fn kill_for_probe(what: &str, container: &Container, id: &str, probe: &str) -> Kill {
@@ -266,8 +272,14 @@ mod tests {
         let restarted = one("Container web failed liveness probe, will be restarted");
         assert_eq!(kills(&pod, both(), Some("liveness")), (restarted, vec![0], vec![]));
         pod.spec.as_mut().unwrap().restart_policy = Some("Never".into());
-        let ended = one("Container web failed liveness probe");
-        assert_eq!(kills(&pod, both(), Some("liveness")), (ended, vec![], vec![]));
+        let ended = || one("Container web failed liveness probe");
+        assert_eq!(kills(&pod, both(), Some("liveness")), (ended(), vec![], vec![]));
+        let rules = r#"[{"action": "Restart", "exitCodes": {"operator": "In", "values": [137]}}]"#;
+        pod.spec.as_mut().unwrap().containers[0].restart_policy_rules = serde_json::from_str(rules).unwrap();
+        assert_eq!(kills(&pod, both(), Some("liveness")), (ended(), vec![], vec![]), "it has no exit code yet");
+        pod.spec.as_mut().unwrap().containers[0].restart_policy = Some("OnFailure".into());
+        let restarted = one("Container web failed liveness probe, will be restarted");
+        assert_eq!(kills(&pod, both(), Some("liveness")), (restarted, vec![0], vec![]), "the container's own policy");
         pod.spec.as_mut().unwrap().containers[0].image = Some("nginx:1.28".into());
         let changed = one("Container web definition changed, will be restarted");
         assert_eq!(kills(&pod, both(), None), (changed, vec![0], vec![]), "whatever the policy");
