@@ -12,6 +12,7 @@ use k8s_openapi::api::core::v1::{Container, ContainerStatus, Probe as Spec};
 use super::probes::{Kind, Probe, Published, Step};
 use super::restart::restarts_after;
 use super::start::field_path;
+use super::status::containers::exit_code;
 use super::workers::ProbeSlot;
 use super::{PROBE, Shared};
 use crate::client::recorder::EventType;
@@ -82,7 +83,7 @@ impl Shared {
         let Some((pod, status)) = self.probed_container(uid, name) else { return };
         let Some(container) = find(&pod, name) else { return };
         let Some(spec) = kind.of(container).cloned() else { return };
-        let restarts = restarts_after(&pod, container, 1);
+        let restarts = restarts_after(&pod, container, exit_code(&status).unwrap_or_default());
         let deleting = pod.metadata.deletion_timestamp.is_some();
         let (step, renewed, id) = {
             let mut state = self.state.borrow_mut();

@@ -78,7 +78,7 @@ pub struct Probe {
     last: Option<bool>,
     /// How often `last` came in a row.
     run: u32,
-    /// The container is being restarted for this probe: wait for its successor.
+    /// The container is being restarted for this probe, or has started: wait for its successor.
     on_hold: bool,
 }
 
@@ -127,14 +127,10 @@ impl Probe {
         }
         let renewed = id != self.container_id;
         if renewed {
-            *self = Probe {
-                container_id: id,
-                published: self.kind.initial(),
-                last: None,
-                run: 0,
-                on_hold: false,
-                ..self.clone()
-            };
+            // What the last results were is not forgotten: they count together with those of the new container.
+            self.container_id = id;
+            self.published = self.kind.initial();
+            self.on_hold = false;
         }
         (self.step(status, restarts, deleting, now), renewed)
     }
@@ -169,8 +165,8 @@ impl Probe {
         }
         let changed = self.published != Some(success);
         self.published = Some(success);
-        if self.kind != Kind::Readiness && !success {
-            // The container is about to be restarted; no further probe may count against it.
+        if self.kind == Kind::Startup || self.kind == Kind::Liveness && !success {
+            // It has started, or is about to be restarted and no further probe may count against it.
             self.on_hold = true;
             self.run = 0;
         }
@@ -216,6 +212,22 @@ mod tests {
         assert_eq!(probe.before(&status("a", true), true, false, now), (Step::Wait, false));
         assert_eq!(probe.before(&status("b", true), true, false, now), (Step::Run, true));
         assert_eq!(probe.published, Some(true), "a new container is alive until proven otherwise");
+    }
+
+    #[test]
+    fn results_count_across_a_restart_for_another_reason() {
+        let now = Instant(60_000_000_000);
+        let mut probe = Probe::new(Kind::Liveness, &spec(1, 3));
+        probe.before(&status("a", true), true, false, now);
+        assert_eq!([false, false].map(|result| probe.after(result)), [None, None]);
+        assert_eq!(probe.before(&status("b", true), true, false, now), (Step::Run, true));
+        assert_eq!(probe.after(false), Some(Published { success: false }), "the third in a row");
+        assert_eq!(probe.before(&status("c", true), true, false, now), (Step::Run, true));
+        assert_eq!(
+            [false, false].map(|result| probe.after(result)),
+            [None, None],
+            "after a restart for it they are anew"
+        );
     }
 
     #[test]
