@@ -244,6 +244,41 @@ fn a_restarted_kubelet_adopts_what_runs() {
     assert!(harness.runtime.borrow().is_empty());
 }
 
+/// What the probes have found is not kept; but a container that was ready stays so until a probe says otherwise.
+#[test]
+fn a_restarted_kubelet_does_not_doubt_what_was_ready() {
+    for (ready, changes) in [(true, 0), (false, 1)] {
+        let mut harness = Harness::new();
+        let mut spec = spec("web", "nginx:1.27");
+        let probe = |file: &str| Probe {
+            exec: Some(ExecAction { command: Some(vec!["cat".into(), file.into()]) }),
+            period_seconds: Some(3),
+            failure_threshold: Some(2),
+            ..Probe::default()
+        };
+        spec.containers[0].startup_probe = Some(probe("/run/started"));
+        spec.containers[0].readiness_probe = Some(probe("/run/ready"));
+        harness.runtime.borrow_mut().files = vec!["/run/started".into(), "/run/ready".into()];
+        harness.create_pod("web", spec);
+        harness.run(20_000);
+        let before = harness.pod("web");
+        let statuses = before.status.as_ref().unwrap().container_statuses.as_ref().unwrap();
+        assert!(statuses[0].ready && statuses[0].started == Some(true));
+        let old = harness.kubelet;
+        harness.engine.remove(old);
+        harness.mark();
+        if !ready {
+            harness.runtime.borrow_mut().files.pop();
+        }
+        harness.start_kubelet();
+        harness.run(20_000);
+        let patches: Vec<String> = harness.lines().into_iter().filter(|line| line.starts_with("patch R")).collect();
+        assert_eq!(patches.len(), changes, "{patches:?}");
+        let unready = patches.iter().all(|line| line.starts_with("patch Running TTFFT"));
+        assert!(unready, "it has started all the same: {patches:?}");
+    }
+}
+
 #[test]
 fn init_containers_run_in_order_and_sidecars_stop_last() {
     let mut harness = Harness::new();

@@ -38,6 +38,8 @@ pub const MOUNT_RETRY_INITIAL: Duration = Duration::from_millis(500);
 pub const MOUNT_RETRY_MAX: Duration = Duration::from_secs(122);
 /// `evictionMonitoringPeriod`: what is left of memory and disk is looked at this often.
 pub const EVICTION_MONITOR_PERIOD: Duration = Duration::from_secs(10);
+/// `kubeletRestartGracePeriod`: a container that has run for so long when the kubelet starts is an earlier kubelet's.
+pub const RESTART_GRACE: Duration = Duration::from_secs(10);
 /// How long it takes from the moment the kubelet lets go of the inhibitor lock until the power is off.
 pub const POWER_OFF_DELAY: Duration = Duration::from_secs(1);
 /// `syncFrequency`: a pod in which nothing changes is synced this often, and up to half as long again.

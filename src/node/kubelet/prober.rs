@@ -31,7 +31,7 @@ impl Shared {
                 if worker.probes.contains_key(&id) {
                     continue;
                 }
-                let slot = ProbeSlot { probe: Probe::new(kind, probe), timer: 0, busy: false };
+                let slot = ProbeSlot { probe: Probe::new(kind, probe, self.started.get()), timer: 0, busy: false };
                 worker.probes.insert(id, slot);
                 drop(state);
                 self.arm_probe(uid, &container.name, kind);
@@ -189,7 +189,7 @@ impl super::State {
 }
 
 /// The container of that name, or the init container.
-fn find<'a>(pod: &'a Pod, name: &str) -> Option<&'a Container> {
+pub(super) fn find<'a>(pod: &'a Pod, name: &str) -> Option<&'a Container> {
     let spec = pod.spec.as_ref()?;
     spec.containers.iter().chain(spec.init_containers.iter().flatten()).find(|container| container.name == name)
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Probe as Spec};
 
+use super::params::RESTART_GRACE;
 use super::status::containers::runtime_id;
 use crate::object::time::Instant;
 
@@ -74,7 +75,12 @@ pub struct Probe {
     /// The container the results below are about, by runtime id.
     pub container_id: String,
     /// What the rest of the kubelet sees; None is "unknown".
-    pub published: Option<bool>,
+    published: Option<bool>,
+    /// Nothing is assumed of the container, which an earlier kubelet has started, and nothing has been found out yet: the rest
+    /// of the kubelet sees nothing at all.
+    is_open: bool,
+    /// When this kubelet started.
+    kubelet_began: Instant,
     last: Option<bool>,
     /// How often `last` came in a row.
     run: u32,
@@ -101,8 +107,8 @@ pub struct Published {
 }
 
 impl Probe {
-    /// A worker for `spec` that has seen no container yet.
-    pub fn new(kind: Kind, spec: &Spec) -> Probe {
+    /// A worker of a kubelet that started at `kubelet_began`, which has seen no container yet.
+    pub fn new(kind: Kind, spec: &Spec, kubelet_began: Instant) -> Probe {
         let or = |value: Option<i32>, default: i32| value.filter(|v| *v > 0).unwrap_or(default) as u32;
         Probe {
             kind,
@@ -112,10 +118,22 @@ impl Probe {
             failure_threshold: or(spec.failure_threshold, 3),
             container_id: String::new(),
             published: kind.initial(),
+            is_open: false,
+            kubelet_began,
             last: None,
             run: 0,
             on_hold: false,
         }
+    }
+
+    /// What is known of this container: that it is as it should be, or that it is not (yet). None: nothing is.
+    pub fn result(&self, id: &str) -> Option<bool> {
+        (self.container_id == id && !self.is_open).then_some(self.published == Some(true))
+    }
+
+    /// Whether it has given up on this container.
+    pub fn has_failed(&self, id: &str) -> bool {
+        self.container_id == id && !self.is_open && self.published == Some(false)
     }
 
     /// Looks at the container's status before a run. The second value is set when the container is a new one, for
@@ -130,9 +148,13 @@ impl Probe {
             // What the last results were is not forgotten: they count together with those of the new container.
             self.container_id = id;
             self.published = self.kind.initial();
+            self.is_open = is_adopted(status, self.kubelet_began);
             self.on_hold = false;
+            if self.is_open && self.kind == Kind::Startup && status.started == Some(true) {
+                self.publish(true);
+            }
         }
-        (self.step(status, restarts, deleting, now), renewed)
+        (self.step(status, restarts, deleting, now), renewed && !self.is_open)
     }
 
     fn step(&mut self, status: &ContainerStatus, restarts: bool, deleting: bool, now: Instant) -> Step {
@@ -141,12 +163,12 @@ impl Probe {
         }
         let state = status.state.as_ref();
         let Some(running) = state.and_then(|s| s.running.as_ref()) else {
-            self.published = Some(false);
+            self.publish(false);
             let ended = state.is_some_and(|s| s.terminated.is_some());
             return if ended && !restarts { Step::Stop } else { Step::Wait };
         };
         if deleting && self.kind != Kind::Readiness {
-            self.published = Some(true);
+            self.publish(true);
             return Step::Stop;
         }
         let since = running.started_at.as_ref().map_or(Duration::ZERO, |t| now - Instant::from_time(t));
@@ -163,8 +185,7 @@ impl Probe {
         if self.run < threshold {
             return None;
         }
-        let changed = self.published != Some(success);
-        self.published = Some(success);
+        let changed = self.publish(success);
         if self.kind == Kind::Startup || self.kind == Kind::Liveness && !success {
             // It has started, or is about to be restarted and no further probe may count against it.
             self.on_hold = true;
@@ -172,6 +193,20 @@ impl Probe {
         }
         changed.then_some(Published { success })
     }
+
+    /// Says whether that is news.
+    fn publish(&mut self, success: bool) -> bool {
+        let known = self.published.filter(|_| !self.is_open);
+        (self.published, self.is_open) = (Some(success), false);
+        known != Some(success)
+    }
+}
+
+/// Whether an earlier kubelet has started the container, as far as its status tells.
+pub fn is_adopted(status: &ContainerStatus, kubelet_began: Instant) -> bool {
+    let running = status.state.as_ref().and_then(|state| state.running.as_ref());
+    let since = running.and_then(|running| running.started_at.as_ref()).map(Instant::from_time);
+    since.is_some_and(|since| since + RESTART_GRACE < kubelet_began)
 }
 
 #[cfg(test)]
@@ -196,7 +231,7 @@ mod tests {
 
     #[test]
     fn results_count_in_a_row() {
-        let mut probe = Probe::new(Kind::Readiness, &spec(2, 3));
+        let mut probe = Probe::new(Kind::Readiness, &spec(2, 3), Instant(0));
         let published: Vec<Option<bool>> = [true, true, false, true, false, false, false]
             .map(|result| probe.after(result).map(|p| p.success))
             .to_vec();
@@ -205,19 +240,19 @@ mod tests {
 
     #[test]
     fn a_failed_liveness_probe_waits_for_the_next_container() {
-        let mut probe = Probe::new(Kind::Liveness, &spec(1, 1));
+        let mut probe = Probe::new(Kind::Liveness, &spec(1, 1), Instant(0));
         let now = Instant(60_000_000_000);
         assert_eq!(probe.before(&status("a", true), true, false, now), (Step::Run, true));
         assert_eq!(probe.after(false), Some(Published { success: false }));
         assert_eq!(probe.before(&status("a", true), true, false, now), (Step::Wait, false));
         assert_eq!(probe.before(&status("b", true), true, false, now), (Step::Run, true));
-        assert_eq!(probe.published, Some(true), "a new container is alive until proven otherwise");
+        assert_eq!(probe.result("b"), Some(true), "a new container is alive until proven otherwise");
     }
 
     #[test]
     fn results_count_across_a_restart_for_another_reason() {
         let now = Instant(60_000_000_000);
-        let mut probe = Probe::new(Kind::Liveness, &spec(1, 3));
+        let mut probe = Probe::new(Kind::Liveness, &spec(1, 3), Instant(0));
         probe.before(&status("a", true), true, false, now);
         assert_eq!([false, false].map(|result| probe.after(result)), [None, None]);
         assert_eq!(probe.before(&status("b", true), true, false, now), (Step::Run, true));
@@ -231,6 +266,27 @@ mod tests {
     }
 
     #[test]
+    fn of_an_earlier_kubelets_container_nothing_is_assumed() {
+        let began = Instant(60_000_000_000);
+        for (kind, started, expected) in [
+            (Kind::Readiness, true, (Step::Run, None)),
+            (Kind::Liveness, true, (Step::Run, None)),
+            (Kind::Startup, true, (Step::Wait, Some(true))),
+            (Kind::Startup, false, (Step::Run, None)),
+        ] {
+            let mut probe = Probe::new(kind, &spec(1, 1), began);
+            let (step, renewed) = probe.before(&status("a", started), true, false, began);
+            assert_eq!((step, probe.result("a")), expected, "{kind:?} {started}");
+            assert_eq!(renewed, expected.1.is_some(), "{kind:?}: a result that is none is no news");
+            assert!(!probe.has_failed("a"), "{kind:?}");
+            assert_eq!(probe.after(false), Some(Published { success: false }), "{kind:?}: the first result is");
+        }
+        let mut probe = Probe::new(Kind::Readiness, &spec(1, 1), Instant(9_000_000_000));
+        probe.before(&status("a", true), true, false, began);
+        assert_eq!(probe.result("a"), Some(false), "it may be its own, for all that clocks tell");
+    }
+
+    #[test]
     fn only_the_startup_probe_runs_before_the_container_has_started() {
         for (kind, started, step) in [
             (Kind::Startup, false, Step::Run),
@@ -238,7 +294,7 @@ mod tests {
             (Kind::Readiness, false, Step::Wait),
             (Kind::Readiness, true, Step::Run),
         ] {
-            let mut probe = Probe::new(kind, &spec(1, 1));
+            let mut probe = Probe::new(kind, &spec(1, 1), Instant(0));
             assert_eq!(probe.before(&status("a", started), true, false, Instant(0)).0, step, "{kind:?} {started}");
         }
     }

@@ -11,17 +11,20 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, PodCondition, PodStatus};
+use k8s_openapi::api::core::v1::{Container, ContainerStatus, PodCondition, PodStatus};
 
 use super::actions::{self, Actions, Failed, Kill};
 use super::params::TRANSIENT_BACK_OFF;
-use super::probes::Kind;
+use super::prober::find;
+use super::probes::{Kind, is_adopted};
 use super::runtime_pod::{RuntimePod, RuntimeSandbox};
+use super::status::containers::runtime_id;
 use super::status::{self, Inputs, Probed, Reasons, conditions};
 use super::workers::{End, Stage, Worker};
 use super::{Shared, active_deadline};
 use crate::client::recorder::EventType;
-use crate::object::pod::is_final;
+use crate::object::pod::{is_final, is_ready};
+use crate::object::time::Instant;
 use crate::object::{Pod, ephemeral};
 
 impl Shared {
@@ -63,21 +66,21 @@ impl Shared {
         Some(End::Failed(Some(self.hub.now() + TRANSIENT_BACK_OFF)))
     }
 
-    /// Computes the pod's status from everything the kubelet knows. A container that is not ready although it runs
-    /// has its readiness probe run at once.
+    /// Computes the pod's status from everything the kubelet knows. A container of which it is not known that it is ready has
+    /// its readiness probe run at once.
     pub(super) fn generate(self: &Rc<Self>, uid: &str, terminal: bool) -> Option<(Arc<Pod>, PodStatus)> {
-        let unready = RefCell::new(Vec::new());
+        let unproven = RefCell::new(Vec::new());
         let made = {
             let state = self.state.borrow();
             let worker = state.workers.get(uid)?;
             let none = PodStatus::default();
             let old = state.status.get(uid).or(worker.pod.status.as_deref()).unwrap_or(&none);
-            let probed = |name: &str, id: &str| {
-                let probed = worker.probed(name, id);
-                if probed.started && !probed.ready {
-                    unready.borrow_mut().push(name.to_owned());
+            let probed = |status: &ContainerStatus, old: Option<&ContainerStatus>| {
+                let started = worker.has_started(status, old);
+                if started && worker.is_unproven(status) {
+                    unproven.borrow_mut().push(status.name.clone());
                 }
-                probed
+                Probed { started, ready: started && worker.is_container_ready(status, self.started.get()) }
             };
             let mut status = status::generate(&Inputs {
                 pod: &worker.pod,
@@ -95,7 +98,7 @@ impl Shared {
             (worker.pod.clone(), status)
         };
         self.tell_deadline(&made.0, &made.1);
-        for name in unready.into_inner() {
+        for name in unproven.into_inner() {
             self.probe_out_of_turn(uid, &name);
         }
         Some(made)
@@ -105,7 +108,7 @@ impl Shared {
         let state = self.state.borrow();
         let worker = state.workers.get(uid)?;
         let probe = |id: &str| worker.failed_probe(id);
-        let started = |name: &str, id: &str| worker.probed(name, id).started;
+        let started = |name: &str, id: &str| worker.result(name, Kind::Startup, id) != Some(false);
         let failed = Failed { probe: &probe, started: &started };
         let actions = match &self.rules.compute {
             Some(compute) => compute(pod, &worker.runtime, &failed),
@@ -228,22 +231,44 @@ impl Shared {
 }
 
 impl Worker {
-    /// What the probes say of a running container.
-    fn probed(&self, name: &str, id: &str) -> Probed {
-        let result = |kind: Kind| {
-            let slot = self.probes.get(&(name.to_owned(), kind))?;
-            Some(slot.probe.container_id == id && slot.probe.published == Some(true))
-        };
-        let started = result(Kind::Startup).unwrap_or(true);
-        Probed { started, ready: started && result(Kind::Readiness).unwrap_or(true) }
+    /// Whether a running container has passed its startup probe, or has none. One of an earlier kubelet has if its status says
+    /// so (`isContainerStarted`).
+    fn has_started(&self, status: &ContainerStatus, old: Option<&ContainerStatus>) -> bool {
+        let slot = self.probes.get(&(status.name.clone(), Kind::Startup));
+        let known = slot.and_then(|slot| slot.probe.result(runtime_id(status)));
+        known.unwrap_or_else(|| old.is_some_and(|old| old.started == Some(true)) || slot.is_none())
+    }
+
+    /// Whether a container that has started has passed its readiness probe, or has none. One of an earlier kubelet stays ready
+    /// if its pod is, until the probe says something (`setReadyStateOnKubeletRestart`).
+    fn is_container_ready(&self, status: &ContainerStatus, kubelet_began: Instant) -> bool {
+        let slot = self.probes.get(&(status.name.clone(), Kind::Readiness));
+        let known = slot.and_then(|slot| slot.probe.result(runtime_id(status)));
+        let has_probe = || find(&self.pod, &status.name).is_some_and(|(c, _)| c.readiness_probe.is_some());
+        let nobody_asks = slot.is_none();
+        match known {
+            Some(result) => result,
+            None if !is_adopted(status, kubelet_began) => nobody_asks,
+            None => !has_probe() || is_ready(&self.pod),
+        }
+    }
+
+    /// Whether its readiness probe has anything to find out about a container.
+    fn is_unproven(&self, status: &ContainerStatus) -> bool {
+        let slot = self.probes.get(&(status.name.clone(), Kind::Readiness));
+        slot.is_some_and(|slot| slot.probe.result(runtime_id(status)) != Some(true))
+    }
+
+    /// What a probe says of a container; nothing, if there is none.
+    fn result(&self, name: &str, kind: Kind, id: &str) -> Option<bool> {
+        let slot = self.probes.get(&(name.to_owned(), kind))?;
+        Some(slot.probe.result(id) == Some(true))
     }
 
     /// The startup or liveness probe that has given up on this container.
     fn failed_probe(&self, id: &str) -> Option<&'static str> {
-        let gave_up =
-            |slot: &super::workers::ProbeSlot| slot.probe.container_id == id && slot.probe.published == Some(false);
         let fatal = self.probes.iter().filter(|((_, kind), _)| *kind != Kind::Readiness);
-        fatal.filter(|(_, slot)| gave_up(slot)).map(|((_, kind), _)| kind.word()).next()
+        fatal.filter(|(_, slot)| slot.probe.has_failed(id)).map(|((_, kind), _)| kind.word()).next()
     }
 }
 

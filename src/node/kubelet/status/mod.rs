@@ -67,8 +67,8 @@ pub struct Inputs<'a> {
     pub overdue: bool,
     /// The node's address.
     pub host_ip: &'a str,
-    /// The probes' opinion of the running container with that name and id.
-    pub probed: &'a dyn Fn(&str, &str) -> Probed,
+    /// The probes' opinion of a running container; with it what the last status said of the same one.
+    pub probed: &'a dyn Fn(&ContainerStatus, Option<&ContainerStatus>) -> Probed,
 }
 
 /// The pod's status now.
@@ -126,8 +126,11 @@ fn set_phase(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
 fn apply_probes(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
     let probe = |status: &mut ContainerStatus| {
         let running = status.state.as_ref().is_some_and(|s| s.running.is_some());
-        let id = containers::runtime_id(status);
-        let probed = if running { (inputs.probed)(&status.name, id) } else { Probed { started: false, ready: false } };
+        let mut old = inputs.old.container_statuses.iter().chain(&inputs.old.init_container_statuses).flatten();
+        let probed = match running {
+            true => (inputs.probed)(status, old.find(|old| old.container_id == status.container_id)),
+            false => Probed { started: false, ready: false },
+        };
         status.started = Some(probed.started);
         status.ready = probed.started && probed.ready;
     };

@@ -12,7 +12,7 @@ use crate::object::Pod;
 use crate::object::time::Instant;
 
 fn status(pod: &Pod, runtime: &RuntimePod, old: &PodStatus, reasons: &Reasons, terminal: bool) -> PodStatus {
-    let probed = |_: &str, _: &str| Probed { started: true, ready: true };
+    let probed = |_: &ContainerStatus, _: Option<&ContainerStatus>| Probed { started: true, ready: true };
     let overdue = false;
     generate(&Inputs { pod, runtime, old, reasons, terminal, overdue, host_ip: "172.18.0.11", probed: &probed })
 }
@@ -182,7 +182,7 @@ fn rules_for_exit_codes_come_before_the_policy() {
 fn a_pod_that_was_active_for_too_long_has_failed_and_stays_so() {
     let pod = pod(&["work"]);
     let generate = |containers: Vec<RuntimeContainer>, old: &PodStatus, terminal: bool| {
-        let probed = |_: &str, _: &str| Probed { started: true, ready: true };
+        let probed = |_: &ContainerStatus, _: Option<&ContainerStatus>| Probed { started: true, ready: true };
         let (runtime, reasons, host_ip) = (sandboxed(containers), Reasons::new(), "172.18.0.11");
         let (runtime, reasons, probed) = (&runtime, &reasons, &probed);
         super::generate(&Inputs { pod: &pod, runtime, old, reasons, terminal, overdue: true, host_ip, probed })
