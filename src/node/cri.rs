@@ -165,6 +165,12 @@ pub struct Image {
     pub repo_tags: Vec<String>,
     /// Bytes.
     pub size: u64,
+    /// As whom its process runs, if the image says so with a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uid: Option<i64>,
+    /// The same, if it says so with a name. If it says nothing: root.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub username: String,
 }
 
 /// What a kubelet asks.

@@ -160,6 +160,8 @@ impl Runtime {
                 id: image.clone(),
                 repo_tags: vec![image.clone()],
                 size: 75_497_472,
+                uid: None,
+                username: String::new(),
             })),
             CriRequest::PullImage { image } if image.contains("no-such") => {
                 return Err(error("NotFound", format!("failed to pull and unpack image \"{image}\": not found")));

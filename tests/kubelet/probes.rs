@@ -211,6 +211,20 @@ fn missing_credentials_are_told_and_another_image_restarts_the_container() {
     assert_eq!(restarts(&cluster), 1);
 }
 
+/// What a Pod promises is checked before its container is made.
+#[test]
+fn a_container_that_would_run_as_root_is_not_made() {
+    let of = |image: &str| {
+        let container = format!("image: {image}\nsecurityContext: {{runAsNonRoot: true}}");
+        told(&run("", &container, 5, &["sleep 5", "kubectl delete pod web"]))
+    };
+    let told = of("nginx:1.27");
+    let why = "Failed: Error: container has runAsNonRoot and image will run as root (pod: \"web_default(";
+    assert!(told.len() == 1 && told[0].starts_with(why) && told[0].contains(")\", container: web) x"), "{told:?}");
+    // Of an image of somebody's own nobody knows, and it is taken to keep the promise.
+    assert_eq!(of("app:1"), ["Killing: Stopping container web x1"]);
+}
+
 /// What a preStop hook takes is taken from the grace period; a hook that outlasts it is cut short.
 #[test]
 fn a_pre_stop_hook_counts_in_the_grace_period() {

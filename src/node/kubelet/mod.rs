@@ -12,7 +12,8 @@
 //!    (ContainerCreating; [`status`], [`status_loop`]). Meanwhile volumes are mounted ([`volumes`]): disks are staged and
 //!    published, ConfigMaps are watched, a token is asked for.
 //! 3. The runtime makes the sandbox, and with it the network; PodReadyToStartContainers=True is written at once.
-//! 4. For each container: back-off, image ([`images`]), create, start ([`start`], [`backoff`]), with an Event each.
+//! 4. For each container: back-off, image ([`images`]), create ([`security`]), start ([`start`], [`backoff`]), with an Event
+//!    each.
 //! 5. The pod is looked at in the runtime ([`pleg`]); what is seen leads to the next sync, whose status says Running
 //!    and Ready.
 //!
@@ -73,6 +74,7 @@ pub mod probes;
 pub mod restart;
 pub mod runtime_client;
 pub mod runtime_pod;
+pub mod security;
 pub mod server;
 pub mod shutdown;
 pub mod start;

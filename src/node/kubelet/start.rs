@@ -15,6 +15,7 @@ use super::backoff::go_duration;
 use super::images::{self, Plan};
 use super::restart::Run;
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
+use super::security::verify_not_root;
 use super::status::WaitingReason;
 use crate::client::recorder::EventType;
 use crate::engine::{CallId, Message};
@@ -73,8 +74,8 @@ impl Shared {
             Ok(envs) => envs,
             Err(message) => return Err(failed("CreateContainerConfigError", message)),
         };
-        // As whom does the process run, if the pod does not say? Here everybody is the same.
-        let _ = self.image_size(container.image.as_deref().unwrap_or_default()).await;
+        let user = self.image_user(container.image.as_deref().unwrap_or_default()).await;
+        verify_not_root(pod, container, &user).map_err(|why| failed("CreateContainerConfigError", why))?;
         let attempt = self.next_attempt(pod, &container.name, runtime);
         let id = match self.create_container(pod, container, envs, &sandbox.id, attempt).await {
             Ok(id) => id,

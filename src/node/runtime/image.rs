@@ -1,7 +1,7 @@
-//! Which programs images have, as far as that is known.
+//! Which programs images have, and as whom they run, as far as that is known.
 //!
 //! Of the smallest ones it is: a container of theirs that is to run anything else does not start. Nobody knows of the others:
-//! what they are told to run, they have.
+//! what they are told to run, they have, and if they are told not to run as root they do not.
 //!
 //! Simplified: a program that is simulated here is in every image, curl too.
 
@@ -36,6 +36,51 @@ const APPLETS: &str = "\
     ttysize tunctl udhcpc udhcpc6 udhcpd udpsvd uevent umount uname unexpand uniq unix2dos unlink unlzma unshare unxz \
     unzip uptime users usleep uudecode uuencode vconfig vi vlock volname wall watch watchdog wc wget which who whoami \
     whois xargs xxd xz xzcat yes zcat zcip";
+
+/// Official images that say nothing of a user, and so run as root.
+const OF_ROOT: &[&str] = &[
+    "alpine",
+    "busybox",
+    "caddy",
+    "centos",
+    "debian",
+    "fedora",
+    "golang",
+    "httpd",
+    "mariadb",
+    "mongo",
+    "mysql",
+    "nginx",
+    "node",
+    "openjdk",
+    "perl",
+    "php",
+    "postgres",
+    "python",
+    "rabbitmq",
+    "redis",
+    "ruby",
+    "rust",
+    "ubuntu",
+    "wordpress",
+];
+/// Official images that run as somebody whom they name.
+const OF_OTHERS: &[(&str, &str)] = &[("haproxy", "haproxy"), ("memcached", "memcache")];
+/// As whom the others run: distroless images call this number `nonroot`.
+const SOMEBODY: i64 = 65532;
+
+/// As whom an image runs: by number, or by name. Neither: as root.
+pub fn user(image: &str) -> (Option<i64>, &'static str) {
+    let path = image.strip_prefix("docker.io/").unwrap_or(image);
+    let path = path.strip_prefix("library/").unwrap_or(path);
+    let name = base_name(image);
+    let is_official = !path.contains('/');
+    if is_official && OF_ROOT.contains(&name) {
+        return (None, "");
+    }
+    let named = OF_OTHERS.iter().find(|(image, _)| is_official && *image == name);
+    named.map_or((Some(SOMEBODY), ""), |(_, user)| (None, *user))
+}
 
 /// The name of an image without registry, path, tag and digest: `busybox`.
 pub fn base_name(image: &str) -> &str {
@@ -74,6 +119,21 @@ fn is_there(word: &str, config: &ContainerConfig) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn official_images_run_as_root_or_as_they_say() {
+        for (image, expected) in [
+            ("nginx:1.27", (None, "")),
+            ("docker.io/library/busybox@sha256:ab", (None, "")),
+            ("library/redis", (None, "")),
+            ("haproxy:3.0", (None, "haproxy")),
+            ("bitnami/nginx:1.27", (Some(SOMEBODY), "")),
+            ("registry.example.com/nginx", (Some(SOMEBODY), "")),
+            ("shop:1", (Some(SOMEBODY), "")),
+        ] {
+            assert_eq!(user(image), expected, "{image}");
+        }
+    }
 
     #[test]
     fn only_what_an_image_lacks_does_not_start() {

@@ -501,7 +501,9 @@ impl Inner {
         if image.rsplit_once(':').is_some_and(|(_, tag)| tag.starts_with("no-such")) {
             return Err(cri::error("NotFound", format!("failed to pull and unpack image \"{image}\": not found")));
         }
-        let pulled = Image { id: image.to_owned(), repo_tags: vec![image.to_owned()], size: IMAGE_BYTES };
+        let (uid, username) = image::user(image);
+        let repo_tags = vec![image.to_owned()];
+        let pulled = Image { id: image.to_owned(), repo_tags, size: IMAGE_BYTES, uid, username: username.to_owned() };
         self.state.borrow_mut().images.insert(image.to_owned(), pulled);
         Ok(CriResponse::Pulled { image_ref: image.to_owned() })
     }
