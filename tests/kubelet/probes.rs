@@ -104,6 +104,23 @@ fn a_probe_that_fails_says_what_a_real_one_says() {
     }
 }
 
+/// A port that has no such name is no failure: nothing is known then, and nothing follows.
+#[test]
+fn a_probe_that_cannot_be_made_counts_for_nothing() {
+    let probe = |port: &str| {
+        format!(
+            "image: app:1\nports: [{{containerPort: 80, name: web}}]\n\
+             livenessProbe: {{periodSeconds: 1, failureThreshold: 1, httpGet: {{port: {port}}}}}"
+        )
+    };
+    let lines = ["sleep 6", "kubectl delete pod web"];
+    let errored = "Unhealthy: Liveness probe errored and resulted in unknown state: strconv.Atoi: parsing \"http\": invalid syntax x";
+    let of_a_typo = told(&run("", &probe("http"), 5, &lines));
+    assert!(of_a_typo.len() == 2 && of_a_typo.iter().any(|line| line.starts_with(errored)), "{of_a_typo:?}");
+    assert!(of_a_typo.contains(&"Killing: Stopping container web x1".to_owned()), "{of_a_typo:?}");
+    assert_eq!(told(&run("", &probe("web"), 5, &lines)), ["Killing: Stopping container web x1"]);
+}
+
 fn cluster_ip(cluster: &Cluster) -> String {
     let pod = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", "web").expect("the pod");
     pod.to_json()["status"]["podIP"].as_str().unwrap_or_default().to_owned()

@@ -18,14 +18,14 @@ use crate::node::network::{self, ProbeTarget, Probed};
 use crate::object::Pod;
 
 impl Shared {
-    /// Whether the probe succeeded, and what came back.
+    /// Whether the probe succeeded, and what came back; the error says why it could not be made.
     pub(super) async fn call_probe(
         &self,
         pod: &Pod,
         name: &str,
         id: &str,
         probe: &Probe,
-    ) -> Result<(bool, String), RpcError> {
+    ) -> Result<(bool, String), String> {
         let seconds = probe.timeout_seconds.filter(|seconds| *seconds > 0).unwrap_or(1);
         if let Some(exec) = &probe.exec {
             let command = exec.command.clone().unwrap_or_default();
@@ -34,17 +34,27 @@ impl Shared {
                 Err(error) if error.code == "DeadlineExceeded" => {
                     Ok((false, format!("command {:?} timed out", command.join(" "))))
                 }
-                Err(error) => Err(error),
+                Err(error) => Err(error.to_string()),
             };
         }
-        let Some(target) = target(pod, name, probe) else { return Ok((true, String::new())) };
-        let address = self.address_of(pod, probe).await?;
+        let Some(target) = target(pod, name, probe)? else { return Ok((true, String::new())) };
         let timeout = Duration::from_secs(u64::from(seconds.unsigned_abs()));
+        let called = self.call_network(pod, probe, target, timeout).await;
+        called.map(|probed| (probed.success, probed.output)).map_err(|error| error.to_string())
+    }
+
+    async fn call_network(
+        &self,
+        pod: &Pod,
+        probe: &Probe,
+        target: ProbeTarget,
+        timeout: Duration,
+    ) -> Result<Probed, RpcError> {
+        let address = self.address_of(pod, probe).await?;
         let unplugged = || cri::error("Unavailable", "the machine has no network");
         let kernel = self.kernel.ok_or_else(unplugged)?;
         let reply: Rc<dyn Any> = self.hub.rpc(kernel, Rc::new(network::Probe { address, target, timeout })).await?;
-        let probed = reply.downcast::<Probed>().map_err(|_| unplugged())?;
-        Ok((probed.success, probed.output.clone()))
+        reply.downcast::<Probed>().map(|probed| (*probed).clone()).map_err(|_| unplugged())
     }
 
     /// Where to connect to: the host that the probe names, the node, or the pod, whose address the runtime knows before
@@ -72,24 +82,33 @@ fn host_of(probe: &Probe) -> Option<String> {
     of_http.or_else(|| probe.tcp_socket.as_ref()?.host.clone()).filter(|host| !host.is_empty())
 }
 
-/// What a probe connects to; a port may be given by its name.
-fn target(pod: &Pod, name: &str, probe: &Probe) -> Option<ProbeTarget> {
-    let containers = pod.spec.iter().flat_map(|s| s.containers.iter().chain(s.init_containers.iter().flatten()));
-    let ports = || containers.clone().filter(|c| c.name == name).flat_map(|c| c.ports.iter().flatten());
-    let of = |port: i32| u16::try_from(port).unwrap_or(0);
-    let number = |port: &IntOrString| match port {
-        IntOrString::Int(port) => of(*port),
-        IntOrString::String(name) => {
-            ports().find(|p| p.name.as_ref() == Some(name)).map_or(0, |p| of(p.container_port))
-        }
+/// What a probe connects to. A port may be given by its name, which its container must know; the error says that it does not
+/// (`ResolveContainerPort`).
+fn target(pod: &Pod, name: &str, probe: &Probe) -> Result<Option<ProbeTarget>, String> {
+    let number = |port: &IntOrString| {
+        let number = match port {
+            IntOrString::Int(port) => *port,
+            IntOrString::String(port) => named(pod, name, port)?,
+        };
+        u16::try_from(number).ok().filter(|port| *port > 0).ok_or_else(|| format!("invalid port number: {number}"))
     };
     if let Some(http) = &probe.http_get {
         let path = format!("/{}", http.path.as_deref().unwrap_or_default().trim_start_matches('/'));
         let scheme = http.scheme.as_deref().unwrap_or("HTTP").to_lowercase();
-        return Some(ProbeTarget::HttpGet { scheme, port: number(&http.port), path });
+        return Ok(Some(ProbeTarget::HttpGet { scheme, port: number(&http.port)?, path }));
     }
     if let Some(tcp) = &probe.tcp_socket {
-        return Some(ProbeTarget::TcpSocket { port: number(&tcp.port) });
+        return Ok(Some(ProbeTarget::TcpSocket { port: number(&tcp.port)? }));
     }
-    probe.grpc.as_ref().map(|grpc| ProbeTarget::Grpc { port: of(grpc.port) })
+    Ok(probe.grpc.as_ref().map(|grpc| ProbeTarget::Grpc { port: u16::try_from(grpc.port).unwrap_or(0) }))
+}
+
+/// The container's port of that name; or what the name says, if it is a number.
+fn named(pod: &Pod, container: &str, port: &str) -> Result<i32, String> {
+    let containers = pod.spec.iter().flat_map(|s| s.containers.iter().chain(s.init_containers.iter().flatten()));
+    let mut ports = containers.filter(|c| c.name == container).flat_map(|c| c.ports.iter().flatten());
+    match ports.find(|there| there.name.as_deref() == Some(port)) {
+        Some(there) => Ok(there.container_port),
+        None => port.parse().map_err(|_| format!("strconv.Atoi: parsing {port:?}: invalid syntax")),
+    }
 }

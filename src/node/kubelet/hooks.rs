@@ -48,7 +48,7 @@ impl Shared {
             return match self.call_probe(pod, name, id, &request).await {
                 Ok((success, output)) if success || output.starts_with("HTTP probe failed") => Ok(Hook::Done),
                 Ok((_, output)) => Err(failed("HTTP", path, &output)),
-                Err(error) => Err(failed("HTTP", path, &error.to_string())),
+                Err(error) => Err(failed("HTTP", path, &error)),
             };
         }
         let Some(sleep) = &hook.sleep else { return Err("Cannot run handler: invalid handler".to_owned()) };
