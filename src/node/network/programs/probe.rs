@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::engine::Message;
+use crate::node::kubelet::backoff::go_duration;
 use crate::node::netfilter::{Payload, Protocol, Unreachable};
 use crate::object::time::Instant;
 
@@ -89,9 +90,9 @@ impl Probe {
         let (address, port) = (self.address, self.target.port());
         let output = match (&self.target, why) {
             (ProbeTarget::Grpc { .. }, _) => {
-                let within = self.timeout.as_secs();
+                let within = go_duration(self.timeout);
                 format!(
-                    "timeout: failed to connect service \"{address}:{port}\" within {within}s: context deadline exceeded"
+                    "timeout: failed to connect service \"{address}:{port}\" within {within}: context deadline exceeded"
                 )
             }
             (ProbeTarget::HttpGet { .. }, TIMEOUT) => format!("{}{LATE}", self.get()),
@@ -188,6 +189,9 @@ async fn connect(kernel: &Rc<Inner>, socket: &Socket, deadline: Instant) -> Resu
 fn judge(probe: &Probe, answer: Option<Payload>) -> Probed {
     let text = match answer {
         Some(Payload::Data(text)) => text,
+        None if matches!(probe.target, ProbeTarget::Grpc { .. }) => {
+            return failed(format!("timeout: health rpc did not complete within {}", go_duration(probe.timeout)));
+        }
         Some(Payload::Rst) => return failed(format!("{}read: connection reset by peer", probe.get())),
         Some(_) => return failed(format!("{}EOF", probe.get())),
         None => return failed(format!("{}{LATE}", probe.get())),
@@ -204,4 +208,25 @@ fn judge(probe: &Probe, answer: Option<Payload>) -> Probed {
 
 fn failed(output: String) -> Probed {
     Probed { success: false, output }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_health_check_that_is_late_says_at_which_end() {
+        let probe = |target: ProbeTarget, seconds: u64| Probe {
+            address: Ipv4Addr::new(10, 244, 1, 2),
+            target,
+            timeout: Duration::from_secs(seconds),
+        };
+        let grpc = probe(ProbeTarget::Grpc { port: 80 }, 90);
+        let unconnected = grpc.unconnected(TIMEOUT).output;
+        let within = "timeout: failed to connect service \"10.244.1.2:80\" within 1m30s: context deadline exceeded";
+        assert_eq!(unconnected, within);
+        assert_eq!(judge(&grpc, None).output, "timeout: health rpc did not complete within 1m30s");
+        let http = probe(ProbeTarget::HttpGet { scheme: "http".into(), port: 80, path: "/".into() }, 1);
+        assert_eq!(judge(&http, None).output, format!("Get \"http://10.244.1.2:80/\": {LATE}"));
+    }
 }
