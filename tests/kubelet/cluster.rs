@@ -272,6 +272,11 @@ files:
     kind: Pod
     metadata: {name: refused}
     spec: {runtimeClassName: nobody, containers: [{name: c, image: 'nginx:1.27'}]}
+  late.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: late}
+    spec: {runtimeClassName: vm, containers: [{name: c, image: 'nginx:1.27'}]}
 timeline:
   - kubectl apply -f all.yaml
   - kubectl wait --for=condition=Ready pod/works --timeout=60s
@@ -281,6 +286,13 @@ timeline:
   - kubectl describe node node-2
   - kubectl get events --field-selector reason=FailedCreatePodSandBox
   - kubectl patch runtimeclass vm -p '{\"handler\":\"other\"}'
+  - stop kubelet/node-2
+  - kubectl apply -f late.yaml
+  - sleep 1
+  - kubectl delete runtimeclass vm
+  - start kubelet/node-2
+  - sleep 3
+  - kubectl get events --field-selector involvedObject.name=late
 ";
     let scenario = Scenario::parse("classes", text).unwrap_or_else(|error| panic!("{error}"));
     let mut cluster = bugs::cluster(&scenario);
@@ -297,6 +309,7 @@ timeline:
         "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for \
          \"firecracker\" is configured",
         "handler: Invalid value: \"other\": field is immutable",
+        "Failed to create pod sandbox: runtimeclass.node.k8s.io \"vm\" not found",
     ] {
         assert!(narrow.contains(part), "{part}\n-- is not in\n{said}");
     }

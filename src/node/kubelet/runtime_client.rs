@@ -75,13 +75,16 @@ impl Shared {
         self.cri(request).await.and_then(id).map_err(|error| error.to_string())
     }
 
-    /// What the runtime calls the way that the pod wants to be run. A real kubelet reads RuntimeClasses from a cache
-    /// (`LookupRuntimeHandler`).
+    /// What the runtime calls the way that the pod wants to be run. A real kubelet reads RuntimeClasses from a cache, which
+    /// names them in the singular (`LookupRuntimeHandler`).
     async fn runtime_handler(&self, pod: &Pod) -> Result<String, String> {
         let name = pod.spec.as_ref().and_then(|spec| spec.runtime_class_name.as_deref());
         let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(String::new()) };
         let class = self.client.get::<RuntimeClass>("", name).await;
-        class.map(|class| class.handler.clone()).map_err(|status| status.message)
+        class.map(|class| class.handler.clone()).map_err(|status| match status.is_not_found() {
+            true => format!("runtimeclass.node.k8s.io {name:?} not found"),
+            false => format!("failed to lookup RuntimeClass {name}: {}", status.message),
+        })
     }
 
     /// PodSandboxStatus.

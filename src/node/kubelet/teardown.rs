@@ -23,14 +23,17 @@ use crate::object::Pod;
 use crate::object::time::Instant;
 
 impl Shared {
-    /// `SyncTerminatingPod`: everything that runs is stopped.
+    /// `SyncTerminatingPod`: everything that runs is stopped. What cannot be is told in an Event, which no other sync does.
     pub(super) async fn sync_terminating_pod(self: &Rc<Self>, uid: &str) -> End {
         let Some((pod, status)) = self.generate(uid, false) else { return End::Done };
         self.set_status(&pod, status);
         self.drop_probes(uid, |kind| kind != Kind::Readiness);
         let Some(runtime) = self.runtime_of(uid) else { return End::Done };
         let grace = self.grace(uid, &pod);
-        if self.kill_pod(&pod, &runtime, Some(grace)).await.is_err() {
+        if let Err(error) = self.kill_pod(&pod, &runtime, Some(grace)).await {
+            let text = error.to_string();
+            let why = format!("failed to \"KillPodSandbox\" for {uid:?} with KillPodSandboxError: {text:?}");
+            self.recorder.event(&*pod, EventType::Warning, "FailedKillPod", format!("error killing pod: {why}"));
             return End::Failed(None);
         }
         self.drop_probes(uid, |_| true);
@@ -59,8 +62,8 @@ impl Shared {
         End::Done
     }
 
-    /// Stops all containers side by side, sidecars after the others and in reverse order, then the sandboxes. A sandbox
-    /// that cannot be stopped, as when its network cannot be taken away, is told in an Event.
+    /// Stops all containers side by side, sidecars after the others and in reverse order, then the sandboxes. The error is that
+    /// of a sandbox that cannot be stopped, as when its network cannot be taken away.
     pub(super) async fn kill_pod(
         self: &Rc<Self>,
         pod: &Arc<Pod>,
@@ -73,11 +76,6 @@ impl Shared {
         let mut failed = Ok(());
         for sandbox in &runtime.sandboxes {
             failed = failed.and(self.stop_sandbox(&sandbox.id).await);
-        }
-        if let Err(error) = &failed {
-            let text = error.to_string();
-            let why = format!("failed to \"KillPodSandbox\" for {uid:?} with KillPodSandboxError: {text:?}");
-            self.recorder.event(&**pod, EventType::Warning, "FailedKillPod", format!("error killing pod: {why}"));
         }
         failed
     }
