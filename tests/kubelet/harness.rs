@@ -183,6 +183,16 @@ impl Runtime {
         self.containers.clear();
     }
 
+    /// The machine was restarted, and its runtime still knows what ran on it.
+    pub fn reboot(&mut self) {
+        self.sandboxes.iter_mut().for_each(|sandbox| sandbox.ready = false);
+        for container in self.containers.iter_mut().filter(|c| c.state == ContainerState::ContainerRunning) {
+            container.state = ContainerState::ContainerExited;
+            container.exit_code = 137;
+            container.reason = "Error".into();
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.sandboxes.is_empty() && self.containers.is_empty()
     }

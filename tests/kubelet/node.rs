@@ -1,6 +1,6 @@
 //! The kubelet against recordings 01, 05, 07, 10 and 11: what it sends to the API server, in order.
 
-use k8s_openapi::api::core::v1::{ConfigMapVolumeSource, ExecAction, Probe, Volume};
+use k8s_openapi::api::core::v1::{ConfigMapVolumeSource, Container, ExecAction, Probe, Volume};
 
 use crate::harness::{Harness, spec};
 
@@ -277,6 +277,36 @@ fn a_restarted_kubelet_does_not_doubt_what_was_ready() {
         let unready = patches.iter().all(|line| line.starts_with("patch Running TTFFT"));
         assert!(unready, "it has started all the same: {patches:?}");
     }
+}
+
+#[test]
+fn in_a_new_sandbox_everything_runs_again() {
+    let mut harness = Harness::new();
+    let mut spec = spec("web", "nginx:1.27");
+    let init = |name: &str| Container { name: name.into(), ..spec.containers[0].clone() };
+    spec.init_containers = Some(vec![init("one"), init("two")]);
+    for name in ["one", "two"] {
+        harness.runtime.borrow_mut().lives.insert(name.into(), (500, 0));
+    }
+    harness.create_pod("web", spec);
+    harness.run(8_000);
+    let old = harness.kubelet;
+    harness.engine.remove(old);
+    harness.runtime.borrow_mut().reboot();
+    harness.runtime.borrow_mut().calls.clear();
+    harness.mark();
+    harness.start_kubelet();
+    harness.run(20_000);
+    let calls = harness.runtime.borrow().calls.clone();
+    let expected = ["StopPodSandbox", "RunPodSandbox", "CreateContainer", "CreateContainer", "CreateContainer"];
+    let made: Vec<&str> = calls.iter().map(String::as_str).filter(|call| expected.contains(call)).collect();
+    assert_eq!(made, expected, "{:#?}", harness.calls);
+    assert!(harness.lines().contains(&"event SandboxChanged".to_owned()), "{:#?}", harness.calls);
+    let pod = harness.pod("web");
+    let status = pod.status.as_ref().unwrap();
+    assert_eq!(status.phase.as_deref(), Some("Running"));
+    let all = status.init_container_statuses.iter().chain(&status.container_statuses).flatten();
+    assert!(all.clone().all(|c| c.ready && c.restart_count == 1), "{:#?}", all.collect::<Vec<_>>());
 }
 
 #[test]

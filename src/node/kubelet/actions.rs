@@ -129,7 +129,7 @@ fn never_run(spec: &PodSpec, runtime: &RuntimePod) -> Vec<usize> {
 /// Advances the init containers (`computeInitContainerActions`); true once the pod's containers may start.
 fn initialize(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod, failed: &Failed, actions: &mut Actions) -> bool {
     let inits = spec.init_containers.as_deref().unwrap_or_default();
-    let initialized = spec.containers.iter().any(|c| runtime.container(&c.name).is_some());
+    let initialized = runtime.has_initialized(spec);
     for (index, container) in inits.iter().enumerate() {
         let last = runtime.container(&container.name);
         if is_sidecar(container) {
@@ -252,6 +252,24 @@ mod tests {
             (vec![exited("one", 0)], vec![1], vec![]),
             (vec![exited("one", 1)], vec![0], vec![]),
             (vec![exited("one", 0), exited("two", 0)], vec![], vec![0]),
+        ];
+        for (containers, start_init, start) in table {
+            let made = actions(&pod, &sandboxed(containers.clone()));
+            assert_eq!((made.start_init, made.start), (start_init, start), "{containers:?}");
+        }
+    }
+
+    #[test]
+    fn in_a_new_sandbox_initialization_begins_anew() {
+        let mut pod = pod(&["web"]);
+        pod.spec.as_mut().unwrap().init_containers = Some(vec![container("setup")]);
+        let before = || RuntimeContainer { sandbox_id: "gone".into(), ..exited("web", 137) };
+        let table = [
+            (vec![before()], vec![0], vec![]),
+            (vec![before(), running("setup")], vec![], vec![]),
+            (vec![before(), exited("setup", 0)], vec![], vec![0]),
+            // It has ended in this one, and is started again without waiting for anything.
+            (vec![exited("web", 1)], vec![], vec![0]),
         ];
         for (containers, start_init, start) in table {
             let made = actions(&pod, &sandboxed(containers.clone()));

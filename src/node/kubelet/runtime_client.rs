@@ -321,6 +321,7 @@ fn container(status: &ContainerStatus) -> RuntimeContainer {
     RuntimeContainer {
         state: run_state(status.state),
         id: status.id.clone(),
+        sandbox_id: status.sandbox_id.clone(),
         name: status.name.clone(),
         restart_count: i32::try_from(status.attempt).unwrap_or(i32::MAX),
         image: status.image.clone(),

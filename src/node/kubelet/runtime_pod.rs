@@ -4,6 +4,8 @@
 //! decided from a pod's spec and this, never from what it remembers having started: that is why a kubelet can
 //! be restarted at any moment.
 
+use k8s_openapi::api::core::v1::PodSpec;
+
 use crate::object::time::Instant;
 
 /// A pod's sandboxes and containers, dead ones included, each newest first.
@@ -53,6 +55,8 @@ pub enum RunState {
 pub struct RuntimeContainer {
     /// The runtime's id, without `containerd://`.
     pub id: String,
+    /// The sandbox that it is, or was, in.
+    pub sandbox_id: String,
     /// Its name in the pod's spec.
     pub name: String,
     /// Where it is in its life.
@@ -81,6 +85,14 @@ impl RuntimePod {
     /// The newest container of that name (`FindContainerStatusByName`).
     pub fn container(&self, name: &str) -> Option<&RuntimeContainer> {
         self.containers.iter().find(|c| c.name == name)
+    }
+
+    /// Whether a container of the pod proper has been made in the sandbox that stands, so that initialization there is over.
+    /// What was made in an earlier one does not count. Mirrors `HasAnyActiveRegularContainerStarted`.
+    pub fn has_initialized(&self, spec: &PodSpec) -> bool {
+        let Some(active) = self.sandboxes.iter().find(|sandbox| sandbox.ready) else { return false };
+        let mut there = self.containers.iter().filter(|container| container.sandbox_id == active.id);
+        there.any(|container| spec.containers.iter().any(|own| own.name == container.name))
     }
 
     /// The dead containers that another of the same name has died after.

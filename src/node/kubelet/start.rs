@@ -17,6 +17,7 @@ use super::restart::Run;
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 use super::security::verify_not_root;
 use super::status::WaitingReason;
+use super::status::containers::exit_code;
 use crate::client::recorder::EventType;
 use crate::engine::{CallId, Message};
 use crate::object::time::Instant;
@@ -99,7 +100,8 @@ impl Shared {
     }
 
     /// One more than the last. A runtime that has forgotten everything does not reset the count: the kubelet finds the
-    /// old log files (`calcRestartCountByLogDir`), and the status it has just computed counts them.
+    /// old log files (`calcRestartCountByLogDir`). Here it is the status it has just computed that tells how many there are:
+    /// it counts in what has been lost, but not yet what follows after an end.
     fn next_attempt(&self, pod: &Pod, name: &str, runtime: &RuntimePod) -> u32 {
         if let Some(last) = runtime.container(name) {
             return last.restart_count.saturating_add(1).unsigned_abs();
@@ -107,7 +109,8 @@ impl Shared {
         let state = self.state.borrow();
         let status = state.status.get(pod.metadata.uid.as_deref().unwrap_or_default());
         let all = status.iter().flat_map(|s| s.container_statuses.iter().chain(&s.init_container_statuses).flatten());
-        { all }.find(|s| s.name == name).map_or(0, |s| s.restart_count.unsigned_abs())
+        let Some(known) = { all }.find(|s| s.name == name) else { return 0 };
+        known.restart_count.unsigned_abs() + u32::from(exit_code(known).is_some())
     }
 
     /// `doBackOff`: a container that has ended waits, counted from its end. The first restart is immediate.

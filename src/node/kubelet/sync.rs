@@ -127,6 +127,9 @@ impl Shared {
             if self.kill_pod(pod, runtime, None).await.is_err() {
                 return End::Failed(None);
             }
+            if actions.create_sandbox.is_some() {
+                self.purge_init_containers(uid, pod, runtime).await;
+            }
         }
         for Kill { id, name, why, grace } in &actions.kill {
             self.kill_container(pod, name, id, why, grace.unwrap_or_else(|| self.grace(uid, pod))).await;
@@ -147,6 +150,16 @@ impl Shared {
             runtime
         };
         self.start_all(uid, pod, &sandbox, runtime, actions).await
+    }
+
+    /// In a new sandbox all init containers run again, and how they ended in the old one is nothing to go by
+    /// (`purgeInitContainers`).
+    async fn purge_init_containers(&self, uid: &str, pod: &Pod, runtime: &RuntimePod) {
+        let inits = || pod.spec.iter().flat_map(|spec| spec.init_containers.iter().flatten());
+        for old in runtime.containers.iter().filter(|old| inits().any(|init| init.name == old.name)) {
+            self.remove_container(&old.id).await;
+            self.state.borrow_mut().pleg.forget_container(uid, &old.id);
+        }
     }
 
     /// Ephemeral containers first, then init containers, then the pod's own, one after another; a failure of one does not
@@ -244,7 +257,7 @@ impl Worker {
     fn is_container_ready(&self, status: &ContainerStatus, kubelet_began: Instant) -> bool {
         let slot = self.probes.get(&(status.name.clone(), Kind::Readiness));
         let known = slot.and_then(|slot| slot.probe.result(runtime_id(status)));
-        let has_probe = || find(&self.pod, &status.name).is_some_and(|(c, _)| c.readiness_probe.is_some());
+        let has_probe = || find(&self.pod, &status.name).is_some_and(|c| c.readiness_probe.is_some());
         let nobody_asks = slot.is_none();
         match known {
             Some(result) => result,

@@ -37,6 +37,7 @@ pub fn pod(containers: &[&str]) -> Pod {
 pub fn running(name: &str) -> RuntimeContainer {
     RuntimeContainer {
         id: format!("{name}-id"),
+        sandbox_id: "sandbox".into(),
         name: name.into(),
         state: RunState::Running,
         image: "nginx:1.27".into(),

@@ -179,14 +179,17 @@ fn unseen(
         state: Some(ContainerState { waiting: Some(waiting), ..ContainerState::default() }),
         ..ContainerStatus::default()
     };
-    let ran = old.and_then(|old| old.state.as_ref()).is_some_and(|state| state.running.is_some());
+    if !old.and_then(|old| old.state.as_ref()).is_some_and(|state| state.running.is_some()) {
+        return status;
+    }
     // Where an earlier end is known already, that is enough to say that it is not a first start that is waited for.
-    if ran && status.last_state.as_ref().is_none_or(|last| last.terminated.is_none()) {
+    if status.last_state.as_ref().is_none_or(|last| last.terminated.is_none()) {
         let message = "The container could not be located when the pod was deleted.  The container used to be Running";
         status.last_state = Some(terminated(lost(message)));
-        if inputs.pod.metadata.deletion_timestamp.is_none() {
-            status.restart_count += 1;
-        }
+    }
+    // In that case a real kubelet counts it only when it starts again, and finds its old log.
+    if inputs.pod.metadata.deletion_timestamp.is_none() {
+        status.restart_count += 1;
     }
     status
 }
@@ -240,14 +243,12 @@ pub fn runtime_id(status: &ContainerStatus) -> &str {
     id.strip_prefix(RUNTIME_SCHEME).unwrap_or(id)
 }
 
-/// Whether any container of the pod proper has ever run, so that initialization is over
-/// (`kubecontainer.HasAnyRegularContainerStarted`).
+/// Whether any container of the pod proper runs or has ended, so that initialization is over. One that waits to be started
+/// again does not count (`kubecontainer.HasAnyRegularContainerStarted`).
 pub fn any_regular_started(spec: &PodSpec, statuses: Option<&[ContainerStatus]>) -> bool {
     let statuses = statuses.unwrap_or_default();
-    let started = |status: &ContainerStatus| {
-        let ran = |s: &ContainerState| s.running.is_some() || s.terminated.is_some();
-        status.state.as_ref().is_some_and(ran) || status.last_state.as_ref().is_some_and(|s| s.terminated.is_some())
-    };
+    let ran = |s: &ContainerState| s.running.is_some() || s.terminated.is_some();
+    let started = |status: &ContainerStatus| status.state.as_ref().is_some_and(ran);
     spec.containers.iter().any(|c| statuses.iter().any(|s| s.name == c.name && started(s)))
 }
 

@@ -103,14 +103,14 @@ pub fn generate(inputs: &Inputs) -> PodStatus {
 fn set_phase(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
     let all = status.container_statuses.iter().chain(&status.init_container_statuses).flatten();
     let all: Vec<&ContainerStatus> = all.collect();
-    let computed = phase::of(spec, &all, inputs.terminal);
+    let computed = phase::of(spec, &all, inputs.terminal, inputs.runtime.has_initialized(spec));
     let api = inputs.pod.status.as_deref();
     let earlier = [Some(inputs.old), api].into_iter().flatten().filter_map(|s| s.phase.as_deref());
     let sticky = earlier.into_iter().find(|p| is_final(p));
     let phase = sticky.unwrap_or(computed);
     if inputs.old.phase.as_deref() == Some(phase) {
-        status.reason = inputs.old.reason.clone();
-        status.message = inputs.old.message.clone();
+        status.reason = inputs.old.reason.clone().or_else(|| api?.reason.clone());
+        status.message = inputs.old.message.clone().or_else(|| api?.message.clone());
     }
     status.phase = Some(phase.to_owned());
     // A container that ends well when it is stopped for that does not make it a success.

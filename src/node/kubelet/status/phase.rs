@@ -17,8 +17,9 @@ pub const SUCCEEDED: &str = "Succeeded";
 /// Every container ended, one of them badly.
 pub const FAILED: &str = "Failed";
 
-/// The phase that these statuses amount to. `terminal`: nothing will be started any more.
-pub fn of(spec: &PodSpec, statuses: &[&ContainerStatus], terminal: bool) -> &'static str {
+/// The phase that these statuses amount to. `terminal`: nothing will be started any more. `initialized`: sidecars that are not
+/// up (again) hold nothing back.
+pub fn of(spec: &PodSpec, statuses: &[&ContainerStatus], terminal: bool, initialized: bool) -> &'static str {
     let init = count_init(spec, statuses);
     let mut count = count_containers(spec, statuses);
     count.running += init.sidecars_running;
@@ -28,7 +29,7 @@ pub fn of(spec: &PodSpec, statuses: &[&ContainerStatus], terminal: bool) -> &'st
     if init.fatal > 0 {
         return FAILED;
     }
-    let sidecars_hold = !count.any_started && init.sidecars_pending > 0;
+    let sidecars_hold = !initialized && init.sidecars_pending > 0;
     if init.pending > 0 || sidecars_hold || count.waiting > 0 {
         return PENDING;
     }
@@ -101,8 +102,6 @@ struct Count {
     unknown: usize,
     /// Stopped, and will be started again.
     restartable: usize,
-    /// Some container has run at some time.
-    any_started: bool,
 }
 
 fn count_containers(spec: &PodSpec, statuses: &[&ContainerStatus]) -> Count {
@@ -111,14 +110,10 @@ fn count_containers(spec: &PodSpec, statuses: &[&ContainerStatus]) -> Count {
         let policy = spec.restart_policy.as_deref();
         let mut stop = |code: i32| {
             count.stopped += 1;
-            count.any_started = true;
             count.restartable += usize::from(is_restarted(policy, container, code));
         };
         match statuses.iter().find(|s| s.name == container.name).map(|s| seen(s)) {
-            Some(Seen::Running) => {
-                count.running += 1;
-                count.any_started = true;
-            }
+            Some(Seen::Running) => count.running += 1,
             Some(Seen::Stopped(code)) => {
                 stop(code);
                 count.succeeded += usize::from(code == 0);

@@ -116,7 +116,7 @@ fn the_end_before_this_one_is_told_though_the_runtime_has_forgotten_it() {
     let third = told(vec![of("c", 2, running("web"))], &removed);
     assert_eq!(stories(&third), "running, before 4 Error, 2");
     let forgotten = status(&pod, &RuntimePod::default(), &third, &Reasons::new(), false);
-    assert_eq!(stories(&forgotten), "ContainerCreating, before 4 Error, 2", "an end is known");
+    assert_eq!(stories(&forgotten), "ContainerCreating, before 4 Error, 3", "an end is known");
     let up = told(vec![of("a", 0, running("web"))], &PodStatus::default());
     let forgotten = status(&pod, &RuntimePod::default(), &up, &Reasons::new(), false);
     assert_eq!(stories(&forgotten), "ContainerCreating, before 137 ContainerStatusUnknown, 1", "none is");
