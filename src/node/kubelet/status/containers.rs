@@ -179,7 +179,7 @@ fn unseen(
         state: Some(ContainerState { waiting: Some(waiting), ..ContainerState::default() }),
         ..ContainerStatus::default()
     };
-    if !old.and_then(|old| old.state.as_ref()).is_some_and(|state| state.running.is_some()) {
+    if old.and_then(|old| old.state.as_ref()).is_none_or(|state| state.running.is_none()) {
         return status;
     }
     // Where an earlier end is known already, that is enough to say that it is not a first start that is waited for.
