@@ -337,13 +337,11 @@ impl ApiServer {
         }
         match (request.verb, request.subresource) {
             (Verb::Get | Verb::List, Some(Subresource::Metrics)) => self.metrics(handling),
-            (Verb::Get, None | Some(Subresource::Status | Subresource::EphemeralContainers)) => self.get(handling),
+            (Verb::Get, part) if part.is_none_or(Subresource::is_of_object) => self.get(handling),
             (Verb::List, _) => self.list(handling),
             (Verb::Watch, _) => self.watch(handling),
             (Verb::Create, None) => self.create(handling),
-            (Verb::Update | Verb::Patch, None | Some(Subresource::Status | Subresource::EphemeralContainers)) => {
-                self.update(handling)
-            }
+            (Verb::Update | Verb::Patch, part) if part.is_none_or(Subresource::is_of_object) => self.update(handling),
             (Verb::Update, Some(Subresource::Finalize)) => self.update(handling),
             (Verb::Delete, None) => self.delete(handling),
             (Verb::DeleteCollection, None) => self.delete_collection(handling),

@@ -112,7 +112,7 @@ fn a_log_is_asked_for_on_the_way_there() {
     assert_eq!(says("kubectl logs web --as=ann"), "");
     assert_eq!(
         says("kubectl get --raw /api/v1/namespaces/logs/pods/web/log"),
-        "error: a log by --raw is left out; use kubectl logs"
+        "error: what a kubelet answers is left out with --raw; use kubectl logs or kubectl exec"
     );
     says("fake-node stop 1");
     let unreachable = "Error from server: Get \"https://172.18.0.10:10250/containerLogs/logs/web/web\": dial tcp \

@@ -82,6 +82,11 @@ pub enum Subresource {
 }
 
 impl Subresource {
+    /// Whether the whole object is read and written through it, though only some of its fields change.
+    pub fn is_of_object(self) -> bool {
+        matches!(self, Subresource::Status | Subresource::EphemeralContainers)
+    }
+
     /// The parts that objects have.
     pub const ALL: [Subresource; 9] = [
         Subresource::Status,

@@ -82,7 +82,7 @@ impl Shape {
 
 /// Whether an object, or this part of it, is read and written like any other.
 fn is_written(part: Option<Subresource>) -> bool {
-    matches!(part, None | Some(Subresource::Status | Subresource::Scale | Subresource::EphemeralContainers))
+    part.is_none_or(|part| part.is_of_object() || part == Subresource::Scale)
 }
 
 /// What is used by whom, in the aggregated API.

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Container, EphemeralContainer, PodSpec};
 use super::container::{self, Around};
 use super::diff;
 use super::field::{Path, Problems};
-use super::pod::{Owner, SPEC, pod_spec, unique};
+use super::pod::{Owner, SPEC, pod_spec, trimmed_image, unique};
 use crate::object::Pod;
 use crate::object::ephemeral;
 
@@ -33,13 +33,6 @@ pub fn containers(problems: &mut Problems, list: &Path, spec: &PodSpec, around: 
 
 fn name(container: &Container) -> &str {
     &container.name
-}
-
-fn trimmed_image(problems: &mut Problems, path: &Path, one: &Container) {
-    let image = one.image.as_deref().unwrap_or_default();
-    if image.trim() != image {
-        problems.invalid(&path.child("image"), image, "must not have leading or trailing whitespace");
-    }
 }
 
 /// In the order of Go's fields. Mirrors `validateFieldAllowList`.

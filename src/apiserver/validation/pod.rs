@@ -61,12 +61,16 @@ fn only_for_pods(problems: &mut Problems, spec: &PodSpec) {
     for (list, containers) in [("containers", spec.containers.as_slice()), ("initContainers", inits)] {
         let list = SPEC.child(list);
         for (i, container) in containers.iter().enumerate() {
-            let image = container.image.as_deref().unwrap_or_default();
-            if image.trim() != image {
-                let path = list.index(i);
-                problems.invalid(&path.child("image"), image, "must not have leading or trailing whitespace");
-            }
+            trimmed_image(problems, &list.index(i), container);
         }
+    }
+}
+
+/// The image of a Pod's container has no space around it.
+pub(super) fn trimmed_image(problems: &mut Problems, path: &Path, container: &Container) {
+    let image = container.image.as_deref().unwrap_or_default();
+    if image.trim() != image {
+        problems.invalid(&path.child("image"), image, "must not have leading or trailing whitespace");
     }
 }
 

@@ -91,16 +91,18 @@ struct Judged<'a> {
 
 /// All containers, the ephemeral ones last. Mirrors `visitContainers`.
 fn containers(spec: &PodSpec) -> impl Iterator<Item = Judged<'_>> {
-    let own = spec.init_containers.iter().flatten().chain(&spec.containers).map(|container| Judged {
-        name: &container.name,
-        security_context: container.security_context.as_ref(),
-        ports: container.ports.as_deref().unwrap_or_default(),
-    });
-    own.chain(spec.ephemeral_containers.iter().flatten().map(|container| Judged {
-        name: &container.name,
-        security_context: container.security_context.as_ref(),
-        ports: container.ports.as_deref().unwrap_or_default(),
-    }))
+    fn judged<'a>(
+        name: &'a str,
+        security_context: &'a Option<SecurityContext>,
+        ports: &'a Option<Vec<ContainerPort>>,
+    ) -> Judged<'a> {
+        let (security_context, ports) = (security_context.as_ref(), ports.as_deref().unwrap_or_default());
+        Judged { name, security_context, ports }
+    }
+    let own = spec.init_containers.iter().flatten().chain(&spec.containers);
+    let ephemeral = spec.ephemeral_containers.iter().flatten();
+    own.map(|c| judged(&c.name, &c.security_context, &c.ports))
+        .chain(ephemeral.map(|c| judged(&c.name, &c.security_context, &c.ports)))
 }
 
 /// The names of the containers of which `is` holds.

@@ -85,11 +85,8 @@ impl Webhooks {
 
     /// Whether a request may have to wait for any.
     pub(crate) fn concern(&self, request: &Request) -> bool {
-        let part = match request.subresource {
-            None => true,
-            Some(Subresource::Status | Subresource::Scale | Subresource::Finalize) => true,
-            part => part == Some(Subresource::EphemeralContainers),
-        };
+        let scale_or_finalize = |part| matches!(part, Subresource::Scale | Subresource::Finalize);
+        let part = request.subresource.is_none_or(|part| part.is_of_object() || scale_or_finalize(part));
         let none = self.mutating.is_empty() && self.validating.is_empty();
         !none && part && request.verb.writes() && !EXEMPT.contains(&request.kind)
     }

@@ -1,12 +1,12 @@
 //! `--raw PATH`: a request that kubectl passes on as it is. Mirrors `k8s.io/kubectl/pkg/rawhttp`.
 //!
 //! `kubectl replace --raw /api/v1/namespaces/NAME/finalize -f FILE` is how people get rid of a namespace that cannot be
-//! emptied. Left out: watches and logs.
+//! emptied. Left out: watches, and what a kubelet answers.
 
 use serde_json::Value;
 
 use crate::apiserver::printers::View;
-use crate::apiserver::request::{Response, Subresource, Verb};
+use crate::apiserver::request::{Response, Verb};
 use crate::apiserver::rest::{self, HttpAnswer, HttpRequest};
 use crate::object::status::Reason;
 use crate::object::{Discovery, Kind, Status};
@@ -51,11 +51,11 @@ async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<St
     if call.request.verb == Verb::Watch {
         return Err(Failure::text("a watch by --raw is left out; use get --watch"));
     }
-    if call.request.subresource == Some(Subresource::Log) {
-        return Err(Failure::text("a log by --raw is left out; use kubectl logs"));
-    }
     let answer = cx.client.request(call.request.clone()).await?;
     cx.warn(&answer.warnings);
+    if let Ok(Response::PassedOn { .. }) = answer.result {
+        return Err(Failure::text("what a kubelet answers is left out with --raw; use kubectl logs or kubectl exec"));
+    }
     let told = rest::respond(&call, &answer, View { now: cx.now(), known: &known }).body;
     if answer.code == 404 && matches!(answer.result, Ok(Response::Page { .. })) {
         return Err(Status::new(Reason::NotFound, NOT_FOUND).into());
