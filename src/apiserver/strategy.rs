@@ -12,8 +12,8 @@ use k8s_openapi::api::apps::v1::{
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerStatus;
 use k8s_openapi::api::batch::v1::{CronJobStatus, JobStatus};
 use k8s_openapi::api::core::v1::{
-    NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus,
-    PodCondition, PodStatus, ReplicationControllerStatus, ResourceQuotaStatus,
+    Container, NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus,
+    PodCondition, PodSpec, PodStatus, ReplicationControllerStatus, ResourceQuotaStatus,
 };
 use k8s_openapi::api::networking::v1::{IngressLoadBalancerStatus, IngressStatus};
 use k8s_openapi::api::policy::v1::PodDisruptionBudgetStatus;
@@ -351,11 +351,48 @@ pub fn prepare_for_ephemeral_containers(new: &mut Object, old: &Object) {
     let (Object::Pod(new), Object::Pod(old)) = (new, old) else { return };
     let sent = Arc::make_mut(new);
     let ephemeral = sent.spec.as_mut().and_then(|spec| spec.ephemeral_containers.take());
-    let mut pod = (**old).clone();
+    keep_but(sent, old, |spec| spec.ephemeral_containers = ephemeral);
+}
+
+/// Before the containers of a Pod are resized: all else stays. Other containers than there are, or others' names, are left to
+/// validation. Mirrors `dropNonResizeUpdates`.
+pub fn prepare_for_resize(new: &mut Object, old: &Object) {
+    let (Object::Pod(new), Object::Pod(old)) = (new, old) else { return };
+    let sent = Arc::make_mut(new);
+    let (Some(spec), Some(before)) = (sent.spec.as_deref(), old.spec.as_deref()) else { return };
+    let (inits, inits_before) = (spec.init_containers.as_deref(), before.init_containers.as_deref());
+    let (inits, inits_before) = (inits.unwrap_or_default(), inits_before.unwrap_or_default());
+    if spec.containers.len() != before.containers.len() || inits.len() != inits_before.len() {
+        return;
+    }
+    let containers = resized(&spec.containers, &before.containers);
+    let inits = spec.init_containers.as_ref().map(|_| resized(inits, inits_before));
+    let resources = spec.resources.clone();
+    keep_but(sent, old, |spec| {
+        (spec.containers, spec.init_containers, spec.resources) = (containers, inits, resources);
+    });
+}
+
+/// The containers there were, as large as is asked for now. Mirrors `dropNonResizeUpdatesForContainers`.
+fn resized(sent: &[Container], before: &[Container]) -> Vec<Container> {
+    if sent.iter().zip(before).any(|(sent, before)| sent.name != before.name) {
+        return sent.to_vec();
+    }
+    let merged = sent.iter().zip(before).map(|(sent, before)| Container {
+        resources: sent.resources.clone(),
+        resize_policy: sent.resize_policy.clone(),
+        ..before.clone()
+    });
+    merged.collect()
+}
+
+/// Puts a Pod back to what it was, but for what a subresource changes in its spec. A changed spec has a new generation.
+fn keep_but(sent: &mut Pod, old: &Pod, change: impl FnOnce(&mut PodSpec)) {
+    let mut pod = old.clone();
     pod.metadata.resource_version = sent.metadata.resource_version.take();
     pod.metadata.uid = sent.metadata.uid.take();
     if let Some(spec) = &mut pod.spec {
-        spec.ephemeral_containers = ephemeral;
+        change(spec);
     }
     if pod.spec != old.spec {
         pod.metadata.generation = Some(old.metadata.generation.unwrap_or(0) + 1);

@@ -90,6 +90,10 @@ impl ApiServer {
                 strategy::prepare_for_ephemeral_containers(&mut new, old);
                 validation::validate_ephemeral_containers(&new, old)
             }
+            Some(Subresource::Resize) => {
+                strategy::prepare_for_resize(&mut new, old);
+                validation::validate_resize(&new, old)
+            }
             _ => {
                 strategy::prepare_for_update(&mut new, old, custom);
                 self.addresses.allocate(&mut new, Some(old), &mut self.random)?;
@@ -275,12 +279,13 @@ fn check_preconditions(old: &Object, new: &Object) -> Result<(), Status> {
 /// The typed form of the strategic merge patch a kubelet sends.
 fn apply_status(old: &Object, patch: &StatusPatch) -> Result<Object, Status> {
     Ok(match (old, patch) {
-        (Object::Pod(pod), StatusPatch::Pod { uid, status }) => {
+        (Object::Pod(pod), StatusPatch::Pod { uid, status, without }) => {
             if pod.metadata.uid.as_deref() != Some(uid) {
                 return Err(Status::conflict(old.kind(), old.name(), &wrong_uid(old, uid)));
             }
             let (metadata, spec) = (pod.metadata.clone(), pod.spec.clone());
-            let status = pod.status.as_deref().map_or_else(|| status.clone(), |before| pod_status(before, status));
+            let before = pod.status.as_deref();
+            let status = before.map_or_else(|| status.clone(), |before| pod_status(before, status, without));
             Object::Pod(Arc::new(Pod { metadata, spec, status: Some(status) }))
         }
         (Object::Node(node), StatusPatch::Node { status }) => {
@@ -301,9 +306,10 @@ fn apply_status(old: &Object, patch: &StatusPatch) -> Result<Object, Status> {
 }
 
 /// A Pod's status after the patch. What it leaves as the sender sees it is not copied: the kubelet holds the same.
-fn pod_status(before: &PodStatus, sent: &Shared<PodStatus>) -> Shared<PodStatus> {
+fn pod_status(before: &PodStatus, sent: &Shared<PodStatus>, without: &[String]) -> Shared<PodStatus> {
     let mut after = sent.clone();
-    let missing = missing_types(&before.conditions, &sent.conditions, |c: &PodCondition| &c.type_);
+    let mut missing = missing_types(&before.conditions, &sent.conditions, |c: &PodCondition| &c.type_);
+    missing.retain(|condition| !without.contains(&condition.type_));
     if !missing.is_empty() {
         after.conditions.get_or_insert_default().extend(missing);
     }

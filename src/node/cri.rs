@@ -96,14 +96,26 @@ pub struct ContainerConfig {
     /// Its standard input stays open, whether anybody writes to it or not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stdin: bool,
-    /// Bytes; None: no limit.
-    pub memory_limit_bytes: Option<i64>,
+    /// How much of the machine it may use.
+    pub linux: LinuxContainerResources,
     /// Not CRI: the file in which the process may say why it ended. A real kubelet mounts one there, and reads it.
     #[serde(skip)]
     pub termination_message_path: String,
     /// Not CRI: if it says nothing and ended badly, the end of what it printed will do (`FallbackToLogsOnError`).
     #[serde(skip)]
     pub falls_back_to_logs: bool,
+}
+
+/// `LinuxContainerResources`: what becomes of requests and limits in the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LinuxContainerResources {
+    /// Microseconds of CPU time in each tenth of a second; 0: as many as there are.
+    pub cpu_quota: i64,
+    /// Its part of the CPU where several want it: 1024 for each whole one that it asks for.
+    pub cpu_shares: i64,
+    /// Bytes; 0: no limit.
+    pub memory_limit_in_bytes: i64,
 }
 
 /// `ContainerState`.
@@ -220,6 +232,13 @@ pub enum CriRequest {
         id: String,
         /// Seconds.
         timeout: i64,
+    },
+    /// Make a container larger or smaller while it runs.
+    UpdateContainerResources {
+        /// The container.
+        id: String,
+        /// How much of the machine it may use from now on.
+        linux: LinuxContainerResources,
     },
     /// Forget a container.
     RemoveContainer {
@@ -376,6 +395,7 @@ impl Message for CriRequest {
             CriRequest::CreateContainer { .. } => "CreateContainer",
             CriRequest::StartContainer { .. } => "StartContainer",
             CriRequest::StopContainer { .. } => "StopContainer",
+            CriRequest::UpdateContainerResources { .. } => "UpdateContainerResources",
             CriRequest::RemoveContainer { .. } => "RemoveContainer",
             CriRequest::ListContainers { .. } => "ListContainers",
             CriRequest::ContainerStatus { .. } => "ContainerStatus",

@@ -19,6 +19,7 @@ mod lines;
 mod logs;
 mod policies;
 mod recordings;
+mod resize;
 mod rollout;
 mod server_side;
 mod set;

@@ -135,6 +135,7 @@ impl Runtime {
                 self.end(id, 0, hub);
                 CriResponse::Done
             }
+            CriRequest::UpdateContainerResources { .. } => CriResponse::Done,
             CriRequest::RemoveContainer { id } => {
                 self.containers.retain(|c| c.id != *id);
                 CriResponse::Done

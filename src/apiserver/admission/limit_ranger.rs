@@ -4,8 +4,6 @@
 //! quota on CPU refuses Pods that do not say how much they need, and a LimitRange says it for them.
 //!
 //! Mirrors `plugin/pkg/admission/limitranger`.
-//!
-//! Left out: resizing Pods in place.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,6 +11,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Container, LimitRange, LimitRangeItem};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use crate::apiserver::request::Subresource;
 use crate::object::quantity::Amount;
 use crate::object::resources::{ResourceList, amounts, pod_limits, pod_requests};
 use crate::object::{Kind, Object, Pod, Status};
@@ -103,12 +102,15 @@ pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> 
     Ok(())
 }
 
-/// Whether the request is about what can be limited. Containers cannot change, so updates of Pods are not looked at.
-/// Mirrors `SupportsAttributes`.
+/// Whether the request is about what can be limited. Of a Pod that is there only `resize` changes any of it. Mirrors
+/// `SupportsAttributes`.
 fn concerns(attributes: &Attributes, kind: Kind) -> bool {
     let going = attributes.old.is_some_and(|old| old.meta().deletion_timestamp.is_some());
-    let limited = kind == Kind::PersistentVolumeClaim || (kind == Kind::Pod && attributes.is_create());
-    attributes.request.subresource.is_none() && limited && !going
+    let limited = match attributes.request.subresource {
+        None => kind == Kind::PersistentVolumeClaim || (kind == Kind::Pod && attributes.is_create()),
+        part => part == Some(Subresource::Resize),
+    };
+    limited && !going
 }
 
 fn ranges(attributes: &Attributes, namespace: &str) -> impl Iterator<Item = Arc<LimitRange>> + use<> {

@@ -30,6 +30,7 @@ pub mod elsewhere;
 pub mod limit_ranger;
 pub mod namespace_lifecycle;
 pub mod node_restriction;
+pub mod pod_resize;
 pub mod pod_security;
 pub mod pod_topology_labels;
 pub mod policy;
@@ -102,6 +103,7 @@ pub const VALIDATING: &[(&str, Validate)] = &[
     ("Priority", priority::validate),
     ("PersistentVolumeClaimResize", claim_resize::validate),
     ("RuntimeClass", runtime_class::validate),
+    ("PodResizeValidator", pod_resize::validate),
 ];
 
 /// Plugins that warn of what was admitted.

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::ResourceQuota;
 
 use crate::apiserver::managed_fields::Written;
+use crate::apiserver::request::Subresource;
 use crate::apiserver::{ApiServer, Handling};
 use crate::object::quantity::Amount;
 use crate::object::quota::{self, hard, matching, shown, used};
@@ -38,7 +39,8 @@ impl ApiServer {
         new: &Object,
     ) -> Result<(), Status> {
         let request = handling.request;
-        if request.subresource.is_some() || !is_charged(old, new) {
+        let resizes = request.subresource == Some(Subresource::Resize);
+        if !resizes && (request.subresource.is_some() || !is_charged(old, new)) {
             return Ok(());
         }
         let quotas: Vec<Arc<ResourceQuota>> = Reader::list(&self.store, Kind::ResourceQuota, new.namespace())

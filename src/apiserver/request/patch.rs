@@ -43,6 +43,8 @@ pub enum StatusPatch {
         uid: String,
         /// The whole status as its writer sees it, which is often what will be stored.
         status: Shared<PodStatus>,
+        /// Types of conditions that it takes away (`$patch: delete`); those of others stay.
+        without: Vec<String>,
     },
     /// `nodes/status`.
     Node {

@@ -69,6 +69,8 @@ pub enum Subresource {
     Token,
     /// The containers that are added to a Pod which runs, to look around in it.
     EphemeralContainers,
+    /// How much CPU and memory the containers of a Pod have, while they run.
+    Resize,
     /// What a container printed.
     Log,
     /// POST runs a command in a container.
@@ -84,17 +86,18 @@ pub enum Subresource {
 impl Subresource {
     /// Whether the whole object is read and written through it, though only some of its fields change.
     pub fn is_of_object(self) -> bool {
-        matches!(self, Subresource::Status | Subresource::EphemeralContainers)
+        matches!(self, Subresource::Status | Subresource::EphemeralContainers | Subresource::Resize)
     }
 
     /// The parts that objects have.
-    pub const ALL: [Subresource; 9] = [
+    pub const ALL: [Subresource; 10] = [
         Subresource::Status,
         Subresource::Scale,
         Subresource::Binding,
         Subresource::Eviction,
         Subresource::Token,
         Subresource::EphemeralContainers,
+        Subresource::Resize,
         Subresource::Log,
         Subresource::Exec,
         Subresource::Finalize,
@@ -109,6 +112,7 @@ impl Subresource {
             Subresource::Eviction => "eviction",
             Subresource::Token => "token",
             Subresource::EphemeralContainers => "ephemeralcontainers",
+            Subresource::Resize => "resize",
             Subresource::Log => "log",
             Subresource::Exec => "exec",
             Subresource::Finalize => "finalize",

@@ -112,6 +112,7 @@ pub(crate) fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> 
         }
         "binding" if name == "Pod" => Some(Subresource::Binding),
         "ephemeralcontainers" if name == "Pod" => Some(Subresource::EphemeralContainers),
+        "resize" if name == "Pod" => Some(Subresource::Resize),
         "eviction" if name == "Pod" => Some(Subresource::Eviction),
         "log" if name == "Pod" => Some(Subresource::Log),
         "finalize" if name == "Namespace" => Some(Subresource::Finalize),

@@ -49,6 +49,7 @@ pub mod node;
 pub mod pod;
 pub mod pod_update;
 pub mod rbac;
+pub mod resize;
 pub mod resource_quota;
 pub mod runtime_class;
 pub mod scheduling;
@@ -255,6 +256,16 @@ pub fn validate_ephemeral_containers(new: &Object, old: &Object) -> Vec<Cause> {
     metadata::validate_update(&mut problems, new.meta(), old.meta());
     if let (Object::Pod(new), Object::Pod(old)) = (new, old) {
         ephemeral::update(&mut problems, new, old);
+    }
+    problems.0
+}
+
+/// What is wrong with other sizes of a Pod's containers.
+pub fn validate_resize(new: &Object, old: &Object) -> Vec<Cause> {
+    let mut problems = Problems::default();
+    metadata::validate_update(&mut problems, new.meta(), old.meta());
+    if let (Object::Pod(new), Object::Pod(old)) = (new, old) {
+        resize::update(&mut problems, new, old);
     }
     problems.0
 }

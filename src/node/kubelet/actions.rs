@@ -23,6 +23,8 @@ pub struct Actions {
     pub start_ephemeral: Vec<usize>,
     /// Indexes into `spec.initContainers`.
     pub start_init: Vec<usize>,
+    /// Running containers that get another size.
+    pub resize: Vec<Resized>,
     /// Indexes into `spec.containers`.
     pub start: Vec<usize>,
 }
@@ -38,6 +40,19 @@ pub struct Kill {
     pub why: String,
     /// Seconds that it has, if not the Pod's: those of the probe that gave up on it.
     pub grace: Option<i64>,
+}
+
+/// A running container whose size the runtime is to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resized {
+    /// The runtime's id.
+    pub id: String,
+    /// Its name in the Pod's spec.
+    pub name: String,
+    /// Whether its CPU changes.
+    pub cpu: bool,
+    /// Whether its memory changes.
+    pub memory: bool,
 }
 
 /// A liveness or startup probe that gave up on a container.

@@ -37,7 +37,7 @@
 //! see [`pleg`].
 
 use std::any::Any;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -72,6 +72,7 @@ pub mod pleg;
 pub mod pods;
 pub mod prober;
 pub mod probes;
+pub mod resize;
 pub mod restart;
 pub mod runtime_client;
 pub mod runtime_pod;
@@ -119,6 +120,8 @@ const DEADLINE: &str = "active deadline";
 const SHUTDOWN: &str = "node shutdown";
 /// Wake: look whether there is enough memory and disk.
 const EVICTION: &str = "eviction manager";
+/// Wake: pods that are to be larger are tried again.
+const RESIZE: &str = "allocation manager";
 /// Wake: a probe's period is over. The key is uid, container, kind and timer.
 const PROBE: &str = "probe";
 
@@ -196,6 +199,8 @@ struct State {
     /// A pull is under way; the others wait for their turn in this order.
     pulling: bool,
     pull_turns: VecDeque<CallId>,
+    /// The pods that are to be larger or smaller than is allocated.
+    resizing: BTreeSet<String>,
     /// Watches of single ConfigMaps and Secrets.
     objects: BTreeMap<(Kind, Key), Informer>,
     /// CSI volumes on this node, by the name that the node's status gives them.
@@ -343,6 +348,7 @@ impl Actor for Kubelet {
             Delivery::Wake { what: RUNTIME_UP, .. } => me.runtime_tick(),
             Delivery::Wake { what: EVICTION, .. } => me.eviction_tick(),
             Delivery::Wake { what: SHUTDOWN, key } => me.shutdown_overdue(&key),
+            Delivery::Wake { what: RESIZE, .. } => me.try_resizes(),
             Delivery::Wake { what: DEADLINE, key } => me.deadline_due(&key),
             Delivery::Wake { what: PROBE, key } => me.probe_tick(&key),
             Delivery::Wake { what: MOUNT, key } => me.mount_due(&key),

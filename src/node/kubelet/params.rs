@@ -54,6 +54,8 @@ pub const REGISTER_PAUSE_MAX: Duration = Duration::from_secs(7);
 pub const GRACE_SECONDS: i64 = 30;
 /// The shortest grace a container gets (`minimumGracePeriodInSeconds`).
 pub const GRACE_SECONDS_MIN: i64 = 1;
+/// `retryDelay` of the allocation manager: a resize that waits for room is tried again this often.
+pub const RESIZE_RETRY_PERIOD: Duration = Duration::from_secs(180);
 /// `kubeAPIQPS` and `kubeAPIBurst`.
 pub const QPS: u32 = 50;
 /// See [`QPS`].

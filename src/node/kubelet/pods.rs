@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::PodStatus;
 use super::admission::{self, Rejection};
 use super::status::phase;
 use super::workers::{Stage, Worker};
-use super::{Shared, shutdown};
+use super::{Shared, resize, shutdown};
 use crate::client::informer::Change;
 use crate::client::recorder::EventType;
 use crate::object::pod::has_ended;
@@ -42,8 +42,12 @@ impl Shared {
             }
         }
         added.sort_by(|a, b| a.metadata.creation_timestamp.cmp(&b.metadata.creation_timestamp));
+        let any_added = !added.is_empty();
         for pod in added {
             self.pod_added(pod);
+        }
+        if any_added {
+            self.try_resizes();
         }
     }
 
@@ -53,11 +57,13 @@ impl Shared {
         if self.state.borrow().workers.contains_key(&uid) {
             return;
         }
+        let allocated = resize::as_its_status_says(&pod);
         let ending = pod.metadata.deletion_timestamp.is_some() || has_ended(&pod);
-        let verdict = if ending { Ok(()) } else { self.admit(&pod) };
-        let mut worker = Worker::new(pod.clone(), Rc::default());
+        let verdict = if ending { Ok(()) } else { self.admit(&allocated) };
+        let known = self.state.borrow().pleg.knows(&uid);
+        let mut worker = Worker::new(allocated, Rc::default());
         worker.update(pod.clone(), false);
-        if has_ended(&pod) && !self.state.borrow().pleg.knows(&uid) {
+        if has_ended(&pod) && !known {
             // It ended under an earlier kubelet, and nothing of it runs.
             worker.stage = Stage::Terminated;
         }
@@ -69,25 +75,29 @@ impl Shared {
             self.reject(&pod, rejection);
             return;
         }
-        let (me, known) = (self.clone(), self.state.borrow().pleg.knows(&uid));
         if !known {
+            self.note_size(&uid);
             self.mark(&uid);
             return;
         }
         // A kubelet that has restarted finds the pod's containers still there, and adopts them.
+        let me = self.clone();
         self.hub.spawn(self.actor, format!("kubelet {} pleg", self.config.name), async move {
             me.look_at(&uid).await;
+            me.note_size(&uid);
+            me.try_resizes();
             me.mark(&uid);
         });
     }
 
     /// `canAdmitPod`, against the pods that run here or will.
-    fn admit(&self, pod: &Pod) -> Result<(), Rejection> {
+    pub(super) fn admit(&self, pod: &Pod) -> Result<(), Rejection> {
         let Some(node) = self.nodes.get(&Key::new("", &self.config.name)) else { return Ok(()) };
         let state = self.state.borrow();
         admission::under_pressure(&state.agent.health, pod)?;
         shutdown::refuse(state.agent.health.is_shutting_down)?;
         let others = state.workers.values().filter(|w| w.stage < Stage::Terminated).map(|w| &*w.pod);
+        let others = others.filter(|other| other.metadata.uid != pod.metadata.uid);
         admission::admit(&node, others, pod)
     }
 
@@ -113,14 +123,19 @@ impl Shared {
             let mut state = self.state.borrow_mut();
             let Some(worker) = state.workers.get_mut(&uid) else { return };
             if reconcile {
-                worker.pod = new.clone();
+                worker.take(new.clone());
                 let may_run = worker.stage < Stage::Terminated;
                 drop(state);
+                if resize::has_shrunk(old, new) {
+                    self.try_resizes();
+                }
                 return self.reconcile_status(&uid, new, may_run);
             }
             let shrinks = worker.update(new.clone(), false);
             (worker.stage, shrinks)
         };
+        self.note_size(&uid);
+        self.try_resizes();
         match stage {
             Stage::Finished => self.finished_pod_touched(&uid),
             Stage::Terminating if shrinks => self.stop_sooner(&uid),

@@ -7,8 +7,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, HostAlias, VolumeMount};
+use k8s_openapi::api::core::v1::{
+    Container, ContainerImage, ContainerPort, HostAlias, ResourceRequirements, VolumeMount,
+};
 use k8s_openapi::api::node::v1::RuntimeClass;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::Shared;
 use super::dns::{ClusterDns, resolver};
@@ -18,11 +21,17 @@ use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox}
 use super::volumes::{Slot, volumes_of};
 use crate::engine::RpcError;
 use crate::node::cri::{
-    self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, PodSandboxConfig,
-    PodSandboxStatus, RuntimeCondition,
+    self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, LinuxContainerResources,
+    PodSandboxConfig, PodSandboxStatus, RuntimeCondition,
 };
 use crate::object::quantity::Amount;
 use crate::object::{self, Pod};
+
+/// The least CPU quota that the kernel takes, in microseconds.
+const CPU_QUOTA_MIN: i64 = 1000;
+/// The kernel's bounds for shares of the CPU.
+const CPU_SHARES_MIN: i64 = 2;
+const CPU_SHARES_MAX: i64 = 262_144;
 
 /// A command that was run in a container.
 pub(super) struct Ran {
@@ -103,6 +112,16 @@ impl Shared {
     /// RemovePodSandbox.
     pub(super) async fn remove_sandbox(&self, id: &str) {
         let _ = self.cri(CriRequest::RemovePodSandbox { id: id.into() }).await;
+    }
+
+    /// UpdateContainerResources.
+    pub(super) async fn update_container_resources(
+        &self,
+        id: &str,
+        size: Option<&ResourceRequirements>,
+    ) -> Result<(), RpcError> {
+        let (id, linux) = (id.to_owned(), linux_resources(size));
+        self.cri(CriRequest::UpdateContainerResources { id, linux }).await.map(|_| ())
     }
 
     /// CreateContainer.
@@ -237,7 +256,6 @@ fn container_config(
     volumes: &[Slot],
     attempt: u32,
 ) -> ContainerConfig {
-    let limits = container.resources.as_ref().and_then(|r| r.limits.as_ref());
     let mounts = container.volume_mounts.iter().flatten();
     let port = |p: &ContainerPort| (p.container_port, p.protocol.clone().unwrap_or_else(|| "TCP".into()));
     ContainerConfig {
@@ -251,9 +269,25 @@ fn container_config(
         ports: container.ports.iter().flatten().map(port).collect(),
         // With stdinOnce it ends with whoever is attached, and nobody ever is.
         stdin: container.stdin == Some(true) && container.stdin_once != Some(true),
-        memory_limit_bytes: limits.and_then(|l| l.get("memory")).map(|q| Amount::of(q).value()),
+        linux: linux_resources(container.resources.as_ref()),
         termination_message_path: container.termination_message_path.clone().unwrap_or_default(),
         falls_back_to_logs: container.termination_message_policy.as_deref() == Some("FallbackToLogsOnError"),
+    }
+}
+
+/// Requests and limits as the kernel knows them. Whoever asks for no CPU but has a limit gets shares for the limit. Mirrors
+/// `calculateLinuxResources`.
+fn linux_resources(resources: Option<&ResourceRequirements>) -> LinuxContainerResources {
+    let of = |list: Option<&BTreeMap<String, Quantity>>, name: &str| {
+        list.and_then(|list| list.get(name)).map(Amount::of).unwrap_or_default()
+    };
+    let (requests, limits) = (resources.and_then(|r| r.requests.as_ref()), resources.and_then(|r| r.limits.as_ref()));
+    let (request, limit) = (of(requests, "cpu").milli_value(), of(limits, "cpu").milli_value());
+    let shares = if request == 0 { limit } else { request } * 1024 / 1000;
+    LinuxContainerResources {
+        cpu_quota: if limit == 0 { 0 } else { (limit * 100).max(CPU_QUOTA_MIN) },
+        cpu_shares: shares.clamp(CPU_SHARES_MIN, CPU_SHARES_MAX),
+        memory_limit_in_bytes: of(limits, "memory").value(),
     }
 }
 

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::PodStatus;
 
 use super::params::STATUS_SYNC_PERIOD;
 use super::status::manager::{Write, may_delete};
-use super::status::merge::{merge, says_as_much};
+use super::status::merge::{gone, merge, says_as_much};
 use super::workers::Stage;
 use super::{STATUS, Shared};
 use crate::apiserver::request::{DeleteOptions, Patch, StatusPatch};
@@ -91,7 +91,8 @@ impl Shared {
         let may_run = self.state.borrow().workers.get(&write.uid).is_some_and(|w| w.stage < Stage::Terminated);
         let merged = merge(&pod, &write.status, may_run, self.hub.now());
         if pod.status.as_ref() != Some(&merged) {
-            let patch = StatusPatch::Pod { uid: write.uid.clone(), status: merged };
+            let without = gone(pod.status.as_deref(), &merged);
+            let patch = StatusPatch::Pod { uid: write.uid.clone(), status: merged, without };
             pod = self.client.patch_status::<Pod>(namespace, name, Patch::Status(Box::new(patch))).await?;
         }
         if may_delete(&pod, write.finished) {

@@ -19,9 +19,9 @@ use super::prober::find;
 use super::probes::{Kind, is_adopted};
 use super::runtime_pod::{RuntimePod, RuntimeSandbox};
 use super::status::containers::runtime_id;
-use super::status::{self, Inputs, Probed, Reasons, conditions};
+use super::status::{self, Inputs, Probed, conditions};
 use super::workers::{End, Stage, Worker};
-use super::{Shared, active_deadline};
+use super::{Shared, active_deadline, resize};
 use crate::client::recorder::EventType;
 use crate::object::pod::{is_final, is_ready};
 use crate::object::time::Instant;
@@ -30,6 +30,7 @@ use crate::object::{Pod, ephemeral};
 impl Shared {
     /// `SyncPod`.
     pub(super) async fn sync_pod(self: &Rc<Self>, uid: &str) -> End {
+        self.follow_resize(uid);
         let Some((pod, status)) = self.generate(uid, false) else { return End::Done };
         let ended = status.phase.as_deref().is_some_and(is_final);
         self.set_status(&pod, status);
@@ -88,6 +89,7 @@ impl Shared {
                 old,
                 reasons: &worker.reasons,
                 terminal,
+                resize: worker.resize.as_deref(),
                 overdue: active_deadline::is_over(&worker.pod, old, self.hub.now()),
                 host_ip: &self.config.ip,
                 probed: &probed,
@@ -110,10 +112,13 @@ impl Shared {
         let probe = |id: &str| worker.failed_probe(id);
         let started = |name: &str, id: &str| worker.result(name, Kind::Startup, id) != Some(false);
         let failed = Failed { probe: &probe, started: &started };
-        let actions = match &self.rules.compute {
+        let mut actions = match &self.rules.compute {
             Some(compute) => compute(pod, &worker.runtime, &failed),
             None => actions::compute(pod, &worker.runtime, &failed),
         };
+        if let Some(resize) = &worker.resize {
+            resize::add_to(&mut actions, pod, &worker.runtime, resize);
+        }
         Some((worker.runtime.clone(), actions))
     }
 
@@ -162,8 +167,8 @@ impl Shared {
         }
     }
 
-    /// Ephemeral containers first, then init containers, then the pod's own, one after another; a failure of one does not
-    /// stop the others.
+    /// Ephemeral containers first, then init containers, then (when those that run have their new sizes) the pod's own, one
+    /// after another; a failure of one does not stop the others.
     async fn start_all(
         self: &Rc<Self>,
         uid: &str,
@@ -174,30 +179,48 @@ impl Shared {
     ) -> End {
         let Some(spec) = &pod.spec else { return End::Done };
         let inits = spec.init_containers.as_deref().unwrap_or_default();
-        let ephemeral: Vec<Container> = ephemeral::containers(spec).collect();
-        let ephemeral = actions.start_ephemeral.iter().filter_map(|i| ephemeral.get(*i));
+        let ephemeral = actions.start_ephemeral.iter().filter_map(|i| ephemeral::containers(spec).nth(*i));
+        let ephemeral: Vec<Container> = ephemeral.collect();
         let init = actions.start_init.iter().filter_map(|i| inits.get(*i));
         let own = actions.start.iter().filter_map(|i| spec.containers.get(*i));
         let mut failed = None;
-        for container in ephemeral.chain(init).chain(own) {
-            let result = self.start_container(pod, container, sandbox, runtime).await;
-            let until = self.remember(uid, container, result);
-            failed = failed.or(until);
+        for container in ephemeral.iter().chain(init) {
+            failed = failed.or(self.start_one(uid, pod, container, sandbox, runtime).await);
+        }
+        if self.resize_containers(uid, pod, actions).await.is_err() {
+            return End::Failed(None);
+        }
+        for container in own {
+            failed = failed.or(self.start_one(uid, pod, container, sandbox, runtime).await);
         }
         failed.unwrap_or(End::Acted)
+    }
+
+    /// Starts a container, and remembers how that went; how the sync ends, if it is for this to say.
+    async fn start_one(
+        self: &Rc<Self>,
+        uid: &str,
+        pod: &Arc<Pod>,
+        container: &Container,
+        sandbox: &RuntimeSandbox,
+        runtime: &RuntimePod,
+    ) -> Option<End> {
+        let result = self.start_container(pod, container, sandbox, runtime).await;
+        self.remember(uid, container, result)
     }
 
     /// Puts the outcome of a start into the reason cache: it is the waiting reason of the next status.
     fn remember(&self, uid: &str, container: &Container, result: Result<(), super::start::NotStarted>) -> Option<End> {
         let mut state = self.state.borrow_mut();
-        let reasons: &mut Reasons = &mut state.workers.get_mut(uid)?.reasons;
+        let worker = state.workers.get_mut(uid)?;
         match result {
             Ok(()) => {
-                reasons.remove(&container.name);
+                worker.reasons.remove(&container.name);
+                worker.has_its_size(&container.name);
                 None
             }
             Err(error) => {
-                reasons.insert(container.name.clone(), error.reason);
+                worker.reasons.insert(container.name.clone(), error.reason);
                 Some(End::Failed(error.until))
             }
         }

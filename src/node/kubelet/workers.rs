@@ -13,6 +13,7 @@ use std::time::Duration;
 use super::ending::Ending;
 use super::params::{BACK_OFF_PERIOD, CARRIED_BACK_OFF_MAX, GRACE_SECONDS, GRACE_SECONDS_MIN, RELIST_PERIOD};
 use super::probes::{Kind, Probe};
+use super::resize::Resize;
 use super::runtime_pod::RuntimePod;
 use super::status::Reasons;
 use super::volumes::PodVolumes;
@@ -37,8 +38,10 @@ pub enum Stage {
 /// One pod on this node.
 #[derive(Clone, Debug)]
 pub struct Worker {
-    /// The pod as the API server last told it.
+    /// The pod as the API server last told it, but as large as is allocated.
     pub pod: Arc<Pod>,
+    /// What is known of its being made larger or smaller, if it is.
+    pub resize: Option<Box<Resize>>,
     /// Its stage.
     pub stage: Stage,
     /// A sync is under way.
@@ -100,6 +103,7 @@ impl Worker {
     pub fn new(pod: Arc<Pod>, runtime: Rc<RuntimePod>) -> Worker {
         Worker {
             pod,
+            resize: None,
             stage: Stage::Sync,
             busy: false,
             parked: false,
@@ -120,8 +124,12 @@ impl Worker {
 
     /// Takes in the newest object; starts termination if it asks for it. Says whether the grace period shrank.
     pub fn update(&mut self, pod: Arc<Pod>, removed: bool) -> bool {
-        self.pod = pod;
+        self.take(pod);
         self.removed |= removed;
+        self.follow_object()
+    }
+
+    fn follow_object(&mut self) -> bool {
         let phase = self.pod.status.as_ref().and_then(|s| s.phase.as_deref()).unwrap_or_default();
         let deleting = self.pod.metadata.deletion_timestamp.is_some();
         if self.stage == Stage::Sync && (deleting || self.removed || is_final(phase)) {
@@ -225,9 +233,7 @@ impl Shared {
         let ended = next >= Stage::Terminated && worker.stage < next;
         worker.stage = worker.stage.max(next);
         if worker.stage > Stage::Sync {
-            let pod = worker.pod.clone();
-            let removed = worker.removed;
-            worker.update(pod, removed);
+            worker.follow_object();
         }
         let finished = worker.stage == Stage::Finished && worker.removed;
         let failed = wait.is_some();
@@ -243,6 +249,7 @@ impl Shared {
         }
         if ended {
             self.shutdown_goes_on();
+            self.try_resizes();
         }
         if finished {
             self.forget_pod(uid);

@@ -265,6 +265,13 @@ impl Inner {
             },
             CriRequest::ImageStatus { image } => Ok(CriResponse::Image(state.images.get(image).cloned())),
             CriRequest::ListImages => Ok(CriResponse::Images(state.images.values().cloned().collect())),
+            CriRequest::UpdateContainerResources { id, linux } => match state.containers.get_mut(id) {
+                Some(container) => {
+                    container.config.linux = *linux;
+                    Ok(CriResponse::Done)
+                }
+                None => Err(no_container(id)),
+            },
             CriRequest::RemoveContainer { id } => {
                 state.remove_container(id);
                 Ok(CriResponse::Done)

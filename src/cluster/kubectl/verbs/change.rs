@@ -208,10 +208,7 @@ pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         "" => None,
         "status" => Some(Subresource::Status),
         "scale" => Some(Subresource::Scale),
-        "resize" => {
-            let way_out = "change the resources of the workload that makes the Pod: kubectl set resources";
-            return Err(Failure::text(format!("containers that run are not resized here; {way_out}")));
-        }
+        "resize" => Some(Subresource::Resize),
         other => {
             return Err(Failure::text(format!(
                 "invalid subresource value: {other:?}. Must be one of [status scale resize]"

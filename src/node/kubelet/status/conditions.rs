@@ -1,4 +1,4 @@
-//! The five conditions the kubelet writes.
+//! The five conditions the kubelet writes, and those of a pod that is being resized.
 //!
 //! Mirrors `pkg/kubelet/status/generate.go`. Conditions of others (readiness gates, DisruptionTarget) are kept
 //! in front; times are filled in later, by [`super::merge::stamp`], because a condition's time changes only
@@ -6,6 +6,7 @@
 
 use k8s_openapi::api::core::v1::{ContainerStatus, PodCondition, PodSpec, PodStatus};
 
+use super::super::resize::Resize;
 use super::super::restart::is_sidecar;
 use super::Inputs;
 use super::containers::any_regular_started;
@@ -22,13 +23,19 @@ pub const READY: &str = "Ready";
 pub const CONTAINERS_READY: &str = "ContainersReady";
 /// The pod is bound to a node.
 pub const SCHEDULED: &str = "PodScheduled";
+/// Another size is asked for than can be allocated.
+pub const RESIZE_PENDING: &str = "PodResizePending";
+/// Another size is allocated than all containers have.
+pub const RESIZE_IN_PROGRESS: &str = "PodResizeInProgress";
 /// The conditions the kubelet owns, in the order it writes them.
-pub const OWNED: [&str; 5] = [READY_TO_START, INITIALIZED, READY, CONTAINERS_READY, SCHEDULED];
+pub const OWNED: [&str; 7] =
+    [RESIZE_PENDING, RESIZE_IN_PROGRESS, READY_TO_START, INITIALIZED, READY, CONTAINERS_READY, SCHEDULED];
 
 /// All conditions of the pod: others' first, then the kubelet's.
 pub fn all(inputs: &Inputs, status: &PodStatus, spec: &PodSpec) -> Vec<PodCondition> {
     let old = inputs.old.conditions.iter().flatten();
     let others = old.filter(|c| !OWNED.contains(&c.type_.as_str())).cloned();
+    let resize = inputs.resize.into_iter().flat_map(Resize::conditions);
     let host_network = spec.host_network == Some(true);
     let sandboxed = inputs.runtime.sandbox_needed(host_network).is_none();
     let phase = status.phase.as_deref().unwrap_or_default();
@@ -42,7 +49,7 @@ pub fn all(inputs: &Inputs, status: &PodStatus, spec: &PodSpec) -> Vec<PodCondit
     ];
     let generation = inputs.pod.metadata.generation;
     let own = own.into_iter().map(|c| PodCondition { observed_generation: generation, ..c });
-    others.chain(own).collect()
+    others.chain(resize).chain(own).collect()
 }
 
 /// `GenerateContainersReadyCondition`.

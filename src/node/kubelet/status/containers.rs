@@ -60,7 +60,10 @@ fn all(
         let mut seen = inputs.runtime.containers.iter().filter(|c| c.name == container.name);
         let newest = seen.next();
         let mut status = match newest {
-            Some(newest) => from_runtime(container, newest, seen.next(), old),
+            Some(newest) => {
+                let actual = inputs.resize.and_then(|resize| resize.actual(&container.name));
+                from_runtime(container, actual, newest, seen.next(), old)
+            }
             None => unseen(inputs, container, old, default_reason),
         };
         // One that has ended well is done, whether it will be started again (a sidecar) or not.
@@ -78,16 +81,18 @@ fn all(
 }
 
 /// A container that the runtime has: its state, and as last state the end of the one before it, which the runtime may have
-/// forgotten.
+/// forgotten. `actual` is its size, if that is not the one which is allocated.
 fn from_runtime(
     container: &Container,
+    actual: Option<&ResourceRequirements>,
     newest: &RuntimeContainer,
     before: Option<&RuntimeContainer>,
     old: Option<&ContainerStatus>,
 ) -> ContainerStatus {
     let requests = container.resources.as_ref().and_then(|r| r.requests.clone()).filter(|r| !r.is_empty());
-    let limits = container.resources.as_ref().and_then(|r| r.limits.clone()).filter(|l| !l.is_empty());
-    let shown = requests.clone().map(|mut requests| {
+    let actual = actual.or(container.resources.as_ref());
+    let limits = actual.and_then(|r| r.limits.clone()).filter(|l| !l.is_empty());
+    let shown = actual.and_then(|r| r.requests.clone()).filter(|r| !r.is_empty()).map(|mut requests| {
         // The kubelet asks the runtime for the memory in force, and a container without a memory request has 0.
         requests.entry("memory".into()).or_insert_with(|| Quantity("0".into()));
         requests

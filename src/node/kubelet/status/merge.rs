@@ -66,6 +66,13 @@ pub fn says_as_much(held: Option<&PodStatus>, merged: &PodStatus) -> bool {
     conditions_of(held, true) == conditions_of(merged, true) && bare(held) == bare(merged)
 }
 
+/// The types of the kubelet's own conditions that are to go from the status.
+pub fn gone(held: Option<&PodStatus>, merged: &PodStatus) -> Vec<String> {
+    let stays = |type_: &str| merged.conditions.iter().flatten().any(|c| c.type_ == type_);
+    let own = held.map(|held| conditions_of(held, true)).unwrap_or_default();
+    own.into_iter().filter(|c| !stays(&c.type_)).map(|c| c.type_.clone()).collect()
+}
+
 /// The kubelet's own conditions, or those of others.
 fn conditions_of(status: &PodStatus, own: bool) -> Vec<&PodCondition> {
     status.conditions.iter().flatten().filter(|c| OWNED.contains(&c.type_.as_str()) == own).collect()

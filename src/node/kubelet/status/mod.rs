@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{ContainerStatus, HostIP, PodIP, PodSpec, PodStatus, ResourceRequirements};
 
 use super::active_deadline;
+use super::resize::Resize;
 use super::restart::is_sidecar;
 use super::runtime_pod::RuntimePod;
 use crate::object::Pod;
@@ -53,7 +54,7 @@ pub struct Probed {
 
 /// Everything a status is computed from.
 pub struct Inputs<'a> {
-    /// The pod as the API server has it.
+    /// The pod as the API server has it, but as large as is allocated.
     pub pod: &'a Pod,
     /// The pod as the runtime has it.
     pub runtime: &'a RuntimePod,
@@ -65,6 +66,8 @@ pub struct Inputs<'a> {
     pub terminal: bool,
     /// It has been active for longer than it may.
     pub overdue: bool,
+    /// What is known of its being made larger or smaller, if it is.
+    pub resize: Option<&'a Resize>,
     /// The node's address.
     pub host_ip: &'a str,
     /// The probes' opinion of a running container; with it what the last status said of the same one.
@@ -88,15 +91,24 @@ pub fn generate(inputs: &Inputs) -> PodStatus {
     set_phase(&mut status, inputs, spec);
     apply_probes(&mut status, inputs, spec);
     set_addresses(&mut status, inputs, spec);
-    let (requests, limits) = (quantities(&pod_requests(pod)), quantities(&pod_limits(pod)));
-    status.allocated_resources = (!requests.is_empty()).then(|| requests.clone());
-    status.resources = Some(ResourceRequirements {
-        requests: (!requests.is_empty()).then_some(requests),
-        limits: (!limits.is_empty()).then_some(limits),
-        ..ResourceRequirements::default()
+    let allocated = quantities(&pod_requests(pod));
+    status.allocated_resources = (!allocated.is_empty()).then_some(allocated);
+    status.resources = Some(match inputs.resize {
+        None => resources_of(pod),
+        Some(resize) => resources_of(&resize.actual_pod(pod)),
     });
     status.conditions = Some(conditions::all(inputs, &status, spec));
     status
+}
+
+/// What all containers of a pod have together.
+fn resources_of(pod: &Pod) -> ResourceRequirements {
+    let (requests, limits) = (quantities(&pod_requests(pod)), quantities(&pod_limits(pod)));
+    ResourceRequirements {
+        requests: (!requests.is_empty()).then_some(requests),
+        limits: (!limits.is_empty()).then_some(limits),
+        ..ResourceRequirements::default()
+    }
 }
 
 /// The computed phase, except that Succeeded and Failed are never left again.

@@ -14,7 +14,17 @@ use crate::object::time::Instant;
 fn status(pod: &Pod, runtime: &RuntimePod, old: &PodStatus, reasons: &Reasons, terminal: bool) -> PodStatus {
     let probed = |_: &ContainerStatus, _: Option<&ContainerStatus>| Probed { started: true, ready: true };
     let overdue = false;
-    generate(&Inputs { pod, runtime, old, reasons, terminal, overdue, host_ip: "172.18.0.11", probed: &probed })
+    generate(&Inputs {
+        pod,
+        runtime,
+        old,
+        reasons,
+        terminal,
+        overdue,
+        resize: None,
+        host_ip: "172.18.0.11",
+        probed: &probed,
+    })
 }
 
 /// Phase, then `type=status/reason` of each condition, then the first container's state.
@@ -185,7 +195,17 @@ fn a_pod_that_was_active_for_too_long_has_failed_and_stays_so() {
         let probed = |_: &ContainerStatus, _: Option<&ContainerStatus>| Probed { started: true, ready: true };
         let (runtime, reasons, host_ip) = (sandboxed(containers), Reasons::new(), "172.18.0.11");
         let (runtime, reasons, probed) = (&runtime, &reasons, &probed);
-        super::generate(&Inputs { pod: &pod, runtime, old, reasons, terminal, overdue: true, host_ip, probed })
+        super::generate(&Inputs {
+            pod: &pod,
+            runtime,
+            old,
+            reasons,
+            terminal,
+            overdue: true,
+            resize: None,
+            host_ip,
+            probed,
+        })
     };
     let said = |status: &PodStatus| [&status.phase, &status.reason].map(|text| text.clone().unwrap_or_default());
     let first = generate(vec![running("work")], &PodStatus::default(), false);

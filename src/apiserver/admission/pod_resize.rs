@@ -1,0 +1,94 @@
+//! PodResizeValidator: a running Pod is not made larger than its node can ever be. Whether there is room at the moment its
+//! kubelet says. Mirrors `plugin/pkg/admission/podresize`.
+
+use crate::apiserver::request::Subresource;
+use crate::object::quantity::Amount;
+use crate::object::resources::pod_requests;
+use crate::object::{Kind, Object, Status};
+
+use super::{Attributes, forbidden};
+
+/// A change of the sizes of a bound Pod's containers.
+pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> {
+    let Object::Pod(pod) = object else { return Ok(()) };
+    let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
+    let unchanged = attributes.old.is_none_or(|old| old.meta().generation == pod.metadata.generation);
+    if attributes.request.subresource != Some(Subresource::Resize) || node.is_empty() || unchanged {
+        return Ok(());
+    }
+    let refuse = |why: &str| Err(forbidden(attributes.request, Some(object), why));
+    let Some(Object::Node(there)) = attributes.reader.get(Kind::Node, "", node) else {
+        return refuse(&format!("node {node:?} not found"));
+    };
+    let allocatable = there.status.as_ref().and_then(|status| status.allocatable.as_ref());
+    let requests = pod_requests(pod);
+    let too_much = ["cpu", "memory"].into_iter().filter_map(|name| {
+        let requested = requests.get(name).copied().unwrap_or_default();
+        let there = allocatable.and_then(|list| list.get(name)).map(Amount::of).unwrap_or_default();
+        let number = |amount: Amount| if name == "cpu" { amount.milli_value() } else { amount.value() };
+        let says = || format!("{name}, requested: {}, allocatable: {}", number(requested), number(there));
+        (requested > there).then(says)
+    });
+    let too_much: Vec<String> = too_much.collect();
+    if !too_much.is_empty() {
+        return refuse(&format!("node didn't have enough allocatable resources: {}", too_much.join("; ")));
+    }
+    match there.metadata.labels.as_ref().and_then(|labels| labels.get("kubernetes.io/os")).map(String::as_str) {
+        Some("linux") => Ok(()),
+        os => {
+            let os = os.unwrap_or_default();
+            refuse(&format!("pod resize is only supported on linux nodes, node {node:?} is {os:?}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{Objects, object, request};
+    use super::*;
+    use crate::apiserver::request::{User, Verb};
+    use crate::object::random::Random;
+
+    #[test]
+    fn a_pod_stays_smaller_than_its_node() {
+        let objects = Objects::parse(&[json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1",
+            "labels": {"kubernetes.io/os": "linux"}}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi"}}})]);
+        let pod = |node: &str, cpu: &str, memory: &str, generation: i64| {
+            object(json!({"apiVersion": "v1", "kind": "Pod",
+                "metadata": {"name": "web", "namespace": "n", "generation": generation},
+                "spec": {"nodeName": node, "containers": [{"name": "app",
+                    "resources": {"requests": {"cpu": cpu, "memory": memory}}}]}}))
+        };
+        for (node, cpu, memory, generation, error) in [
+            ("node-1", "4", "8Gi", 2, ""),
+            ("", "20", "1Gi", 2, ""),
+            ("node-1", "20", "1Gi", 1, ""),
+            (
+                "node-1",
+                "20",
+                "1Gi",
+                2,
+                "node didn't have enough allocatable resources: cpu, requested: 20000, allocatable: 4000",
+            ),
+            (
+                "node-1",
+                "5",
+                "9Gi",
+                2,
+                "node didn't have enough allocatable resources: cpu, requested: 5000, allocatable: 4000; memory, requested: \
+                 9663676416, allocatable: 8589934592",
+            ),
+            ("node-2", "1", "1Gi", 2, "node \"node-2\" not found"),
+        ] {
+            let (old, new) = (pod(node, "1", "1Gi", 1), pod(node, cpu, memory, generation));
+            let request = request(User::admin(), Verb::Patch, Some(Subresource::Resize), &new);
+            let mut random = Random::new(1);
+            let attributes = Attributes { request: &request, old: Some(&old), reader: &objects, random: &mut random };
+            let got = validate(&attributes, &new).err().map(|status| status.message).unwrap_or_default();
+            let expected = if error.is_empty() { String::new() } else { format!("pods \"web\" is forbidden: {error}") };
+            assert_eq!(got, expected, "{node} {cpu} {memory}");
+        }
+    }
+}

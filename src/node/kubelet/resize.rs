@@ -1,0 +1,494 @@
+//! Pods that become larger or smaller while they run.
+//!
+//! A running container has three sizes. What is *asked for* is in the pod's spec, where `pods/resize` writes it. What is
+//! *allocated* is what the kubelet has set aside for it, and all that it does goes by that: a larger size is allocated when
+//! the node has room, and until then the resize is pending. What is *actual* is what the runtime was told last. The
+//! kubelet tells it of another size while the container runs, or starts the container anew if its `resizePolicy` says so.
+//! Conditions, `allocatedResources` and `resources` of the status show where each of them is.
+//!
+//! Mirrors `pkg/kubelet/allocation` and, for what the runtime is told, `computePodResizeAction` and `doPodResizeAction` of
+//! `kuberuntime_manager.go`.
+//!
+//! Left out: what can never be done here and is said at once elsewhere (`Infeasible`): swap, static policies for CPU and
+//! memory; a memory limit below what is in use, which fails there; the files in which a real kubelet keeps what it has
+//! allocated, so that one which is started again goes by the pods' statuses.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Container, PodCondition, PodSpec, ResourceRequirements};
+use serde_json::{Value, json};
+
+use super::actions::{Actions, Kill, Resized};
+use super::admission::Rejection;
+use super::params::RESIZE_RETRY_PERIOD;
+use super::runtime_pod::{RunState, RuntimePod};
+use super::status::conditions::{RESIZE_IN_PROGRESS, RESIZE_PENDING};
+use super::workers::{Stage, Worker};
+use super::{Shared, State};
+use crate::client::recorder::EventType;
+use crate::object::Pod;
+use crate::object::pod::qos_class;
+use crate::object::quantity::Amount;
+use crate::object::resources::{amounts, pod_requests};
+use crate::object::time::Instant;
+
+/// The reason of a resize that has to wait for room.
+const DEFERRED: &str = "Deferred";
+const RESTARTS: &str = "RestartContainer";
+
+/// What is known of a pod whose containers are not all as large as is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Resize {
+    /// The pod as it is asked for, if that could not be allocated yet.
+    wanted: Option<Arc<Pod>>,
+    /// What running containers have, by name, where it is not what is allocated.
+    actual: BTreeMap<String, ResourceRequirements>,
+    /// Why it waits.
+    pending: Option<PodCondition>,
+    /// It is allocated, and not all containers have it.
+    in_progress: Option<PodCondition>,
+}
+
+impl Resize {
+    /// What the status says of it.
+    pub fn conditions(&self) -> impl Iterator<Item = PodCondition> + '_ {
+        self.pending.iter().chain(&self.in_progress).cloned()
+    }
+
+    /// The size of a running container, if it is not the one that is allocated.
+    pub fn actual(&self, container: &str) -> Option<&ResourceRequirements> {
+        self.actual.get(container)
+    }
+
+    /// The pod as large as its containers are.
+    pub fn actual_pod(&self, allocated: &Pod) -> Pod {
+        let mut pod = allocated.clone();
+        each_container(&mut pod, |container| {
+            if let Some(actual) = self.actual.get(&container.name) {
+                container.resources = Some(actual.clone());
+            }
+        });
+        pod
+    }
+
+    fn is_over(&self) -> bool {
+        self.wanted.is_none() && self.actual.is_empty() && self.pending.is_none() && self.in_progress.is_none()
+    }
+}
+
+impl Worker {
+    /// Takes in the newest object. Its containers stay as large as they are: whether they can have another size is another
+    /// question.
+    pub fn take(&mut self, pod: Arc<Pod>) {
+        if !same_size(&pod, &self.pod) {
+            self.pod = Arc::new(as_large_as(&pod, &self.pod));
+            self.resize.get_or_insert_default().wanted = Some(pod);
+            return;
+        }
+        self.pod = pod;
+        if let Some(resize) = &mut self.resize {
+            (resize.wanted, resize.pending) = (None, None);
+        }
+    }
+
+    /// Whether its containers are to have another size than is allocated.
+    pub fn is_to_be_resized(&self) -> bool {
+        self.resize.as_ref().is_some_and(|resize| resize.wanted.is_some())
+    }
+
+    /// The size that is asked for is allocated.
+    fn allocate(&mut self, wanted: Arc<Pod>, now: Instant) {
+        let resize = self.resize.get_or_insert_default();
+        for (container, new) in containers(&self.pod).zip(containers(&wanted)) {
+            let runs = self.runtime.container(&container.name).is_some_and(|c| c.state == RunState::Running);
+            if runs && !same_amounts(container.resources.as_ref(), new.resources.as_ref()) {
+                let actual = container.resources.clone().unwrap_or_default();
+                resize.actual.entry(container.name.clone()).or_insert(actual);
+            }
+        }
+        let generation = wanted.metadata.generation;
+        resize.in_progress = Some(condition(RESIZE_IN_PROGRESS, generation, now));
+        (resize.wanted, resize.pending) = (None, None);
+        self.pod = wanted;
+    }
+
+    /// What was started since is as large as is allocated. The generation of a resize that has come to its end.
+    fn follow_resize(&mut self) -> Option<i64> {
+        let resize = self.resize.as_mut()?;
+        let runs = |name: &str| self.runtime.container(name).is_some_and(|c| c.state == RunState::Running);
+        let of = |name: &str| containers(&self.pod).find(|c| c.name == name).and_then(|c| c.resources.as_ref());
+        resize.actual.retain(|name, actual| runs(name) && !same_amounts(Some(actual), of(name)));
+        let ended = if resize.actual.is_empty() { resize.in_progress.take() } else { None };
+        if resize.is_over() {
+            self.resize = None;
+        }
+        ended.map(|condition| condition.observed_generation.unwrap_or_default())
+    }
+
+    /// A container has the size that is allocated.
+    pub fn has_its_size(&mut self, container: &str) {
+        if let Some(resize) = &mut self.resize {
+            resize.actual.remove(container);
+        }
+    }
+}
+
+impl Shared {
+    /// Remembers a pod that is to have another size.
+    pub(super) fn note_size(&self, uid: &str) {
+        let mut state = self.state.borrow_mut();
+        if state.workers.get(uid).is_some_and(Worker::is_to_be_resized) {
+            state.resizing.insert(uid.to_owned());
+        }
+    }
+
+    /// Tries everything that waits: first what asks for no more than it has, then by priority, class of service and age
+    /// (`RetryPendingResizes`).
+    pub(super) fn try_resizes(self: &Rc<Self>) {
+        let waiting = {
+            let mut state = self.state.borrow_mut();
+            let State { workers, resizing, .. } = &mut *state;
+            let active = |uid: &String| workers.get(uid).filter(|worker| worker.stage == Stage::Sync);
+            let mut waiting: Vec<_> = resizing.iter().filter_map(|uid| rank(active(uid)?)).collect();
+            waiting.sort();
+            *resizing = waiting.iter().map(|(_, uid)| uid.clone()).collect();
+            waiting
+        };
+        let mut deferred = false;
+        for (_, uid) in waiting {
+            deferred |= self.try_resize(&uid);
+        }
+        if deferred {
+            self.hub.wake(self.actor, super::RESIZE, "", RESIZE_RETRY_PERIOD);
+        }
+    }
+
+    /// Allocates the size that a pod asks for, or says why that cannot be; true if it has to wait
+    /// (`handlePodResourcesResize`).
+    fn try_resize(self: &Rc<Self>, uid: &str) -> bool {
+        let wanted = {
+            let state = self.state.borrow();
+            state.workers.get(uid).and_then(|worker| worker.resize.as_ref()?.wanted.clone())
+        };
+        let Some(wanted) = wanted else { return false };
+        let refused = self.admit(&wanted).err();
+        let deferred = refused.is_some();
+        let now = self.hub.now();
+        let (type_, reason, title, error) = {
+            let mut state = self.state.borrow_mut();
+            let Some(worker) = state.workers.get_mut(uid) else { return false };
+            match refused {
+                None => {
+                    worker.allocate(wanted.clone(), now);
+                    (EventType::Normal, "ResizeStarted", "Pod resize started", None)
+                }
+                Some(Rejection { message, .. }) => {
+                    let generation = wanted.metadata.generation;
+                    let pending = &mut worker.resize.get_or_insert_default().pending;
+                    let same = |there: &PodCondition| {
+                        there.message.as_ref() == Some(&message) && there.observed_generation == generation
+                    };
+                    if pending.as_ref().is_some_and(same) {
+                        return true;
+                    }
+                    let since = pending.as_ref().and_then(|before| before.last_transition_time.clone());
+                    let why = condition(RESIZE_PENDING, generation, now);
+                    *pending = Some(PodCondition {
+                        reason: Some(DEFERRED.into()),
+                        message: Some(message.clone()),
+                        last_transition_time: since.or(why.last_transition_time),
+                        ..why
+                    });
+                    (EventType::Warning, "ResizeDeferred", "Pod resize Deferred", Some(message))
+                }
+            }
+        };
+        let generation = wanted.metadata.generation.unwrap_or_default();
+        let summary = summary(&wanted, generation, error);
+        self.recorder.event(&*wanted, type_, reason, format!("{title}: {summary}"));
+        self.mark(uid);
+        deferred
+    }
+
+    /// Whether a resize of the pod is over by now, and if so, says it.
+    pub(super) fn follow_resize(&self, uid: &str) {
+        let ended = {
+            let mut state = self.state.borrow_mut();
+            let Some(worker) = state.workers.get_mut(uid) else { return };
+            worker.follow_resize().map(|generation| (worker.pod.clone(), generation))
+        };
+        let Some((pod, generation)) = ended else { return };
+        let message = format!("Pod resize completed: {}", summary(&pod, generation, None));
+        self.recorder.event(&*pod, EventType::Normal, "ResizeCompleted", message);
+    }
+
+    /// Tells the runtime how large running containers are now: their memory first, then their CPU
+    /// (`doPodResizeAction`). An error ends it, and the next sync tries again.
+    pub(super) async fn resize_containers(&self, uid: &str, pod: &Pod, actions: &Actions) -> Result<(), ()> {
+        for memory in [true, false] {
+            for resized in actions.resize.iter().filter(|resized| if memory { resized.memory } else { resized.cpu }) {
+                let size = {
+                    let state = self.state.borrow();
+                    let actual =
+                        state.workers.get(uid).and_then(|worker| worker.resize.as_ref()?.actual(&resized.name));
+                    let allocated = containers(pod).find(|c| c.name == resized.name).and_then(|c| c.resources.as_ref());
+                    // As long as only the memory is being changed, the CPU is what it was.
+                    if memory && resized.cpu { with_memory_of(actual, allocated) } else { allocated.cloned() }
+                };
+                self.update_container_resources(&resized.id, size.as_ref()).await.map_err(|_| ())?;
+            }
+        }
+        let mut state = self.state.borrow_mut();
+        if let Some(worker) = state.workers.get_mut(uid) {
+            actions.resize.iter().for_each(|resized| worker.has_its_size(&resized.name));
+        }
+        Ok(())
+    }
+}
+
+/// Adds to a sync's work what is to be done about the sizes of running containers (`computePodResizeAction`).
+pub fn add_to(actions: &mut Actions, pod: &Pod, runtime: &RuntimePod, resize: &Resize) {
+    if actions.kill_pod || actions.create_sandbox.is_some() {
+        return;
+    }
+    for (index, container) in containers(pod).enumerate() {
+        let running = runtime.container(&container.name).filter(|c| c.state == RunState::Running);
+        let (Some(running), Some(actual)) = (running, resize.actual(&container.name)) else { continue };
+        if actions.kill.iter().any(|kill| kill.id == running.id) {
+            continue;
+        }
+        let (old, new) = (Some(actual), container.resources.as_ref());
+        let [cpu, memory] = ["cpu", "memory"].map(|name| !same_amount(old, new, name));
+        let restarts = |resource: &str| {
+            let mut policies = container.resize_policy.iter().flatten();
+            policies.any(|policy| policy.resource_name == resource && policy.restart_policy == RESTARTS)
+        };
+        if cpu && restarts("cpu") || memory && restarts("memory") {
+            let why = format!("Container {} resize requires restart", container.name);
+            let (id, name) = (running.id.clone(), container.name.clone());
+            actions.kill.push(Kill { id, name, why, grace: None });
+            let inits = pod.spec.iter().flat_map(|spec| spec.init_containers.iter().flatten()).count();
+            match index.checked_sub(inits) {
+                Some(index) => actions.start.push(index),
+                None => actions.start_init.push(index),
+            }
+        } else if cpu || memory {
+            actions.resize.push(Resized { id: running.id.clone(), name: container.name.clone(), cpu, memory });
+        }
+    }
+}
+
+/// Whether a pod uses less of the node than it did, so that others may have it.
+pub fn has_shrunk(old: &Pod, new: &Pod) -> bool {
+    let used = |pod: &Pod| {
+        let resources = pod.status.as_ref().and_then(|status| status.resources.as_ref());
+        amounts(resources.and_then(|resources| resources.requests.as_ref()))
+    };
+    let (old, new) = (used(old), used(new));
+    ["cpu", "memory"].iter().any(|name| new.get(*name) < old.get(*name))
+}
+
+/// A pod of an earlier kubelet as large as its status says that it is. Mirrors the checkpoint of what is allocated.
+pub fn as_its_status_says(pod: &Arc<Pod>) -> Arc<Pod> {
+    let Some(status) = &pod.status else { return pod.clone() };
+    let all = || status.container_statuses.iter().chain(&status.init_container_statuses).flatten();
+    let mut sized = (**pod).clone();
+    each_container(&mut sized, |container| {
+        let Some(known) = all().find(|s| s.name == container.name && s.resources.is_some()) else { return };
+        let size = ResourceRequirements {
+            requests: known.allocated_resources.clone(),
+            limits: known.resources.as_ref().and_then(|resources| resources.limits.clone()),
+            claims: container.resources.as_ref().and_then(|resources| resources.claims.clone()),
+        };
+        if !same_amounts(Some(&size), container.resources.as_ref()) {
+            container.resources = Some(size);
+        }
+    });
+    if same_size(&sized, pod) { pod.clone() } else { Arc::new(sized) }
+}
+
+/// When its turn comes among those that wait, and its uid; none if it does not wait (`sortPendingResizes`).
+fn rank(worker: &Worker) -> Option<(Turn, String)> {
+    let resize = worker.resize.as_ref()?;
+    let wanted = resize.wanted.as_ref()?;
+    let (has, asks) = (pod_requests(&worker.pod), pod_requests(wanted));
+    let since = resize.pending.as_ref().and_then(|pending| pending.last_transition_time.as_ref());
+    let turn = Turn {
+        asks_for_more: ["cpu", "memory"].iter().any(|name| asks.get(*name) > has.get(*name)),
+        priority: Reverse(wanted.spec.as_ref().and_then(|spec| spec.priority).unwrap_or(0)),
+        is_burstable: qos_class(wanted) != "Guaranteed",
+        // Whoever has not waited yet comes after all who have.
+        since: since.map_or(Instant(u64::MAX), Instant::from_time),
+    };
+    Some((turn, worker.uid().to_owned()))
+}
+
+/// What decides who of those that wait is tried first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    asks_for_more: bool,
+    priority: Reverse<i32>,
+    is_burstable: bool,
+    since: Instant,
+}
+
+/// Unlike the kubelet's other conditions, these say when they were looked at.
+fn condition(type_: &str, generation: Option<i64>, now: Instant) -> PodCondition {
+    PodCondition {
+        type_: type_.into(),
+        status: "True".into(),
+        observed_generation: generation,
+        last_probe_time: Some(now.time()),
+        last_transition_time: Some(now.time()),
+        ..PodCondition::default()
+    }
+}
+
+/// The sizes, as Events show them. Mirrors `makeResourceSummaryFromSpec`.
+fn summary(pod: &Pod, generation: i64, error: Option<String>) -> String {
+    let size = |container: &Container| {
+        let resources = container.resources.as_ref().and_then(|resources| serde_json::to_value(resources).ok());
+        json!({"name": container.name, "resources": resources.unwrap_or(json!({}))})
+    };
+    let spec = pod.spec.as_deref();
+    let own: Vec<Value> = spec.iter().flat_map(|spec| &spec.containers).map(size).collect();
+    let init: Vec<Value> = spec.iter().flat_map(|spec| spec.init_containers.iter().flatten()).map(size).collect();
+    let parts = [
+        (!init.is_empty()).then(|| format!("\"initContainers\":{}", Value::Array(init))),
+        Some(format!("\"containers\":{}", Value::Array(own))),
+        Some(format!("\"generation\":{generation}")),
+        error.map(|error| format!("\"error\":{}", Value::String(error))),
+    ];
+    format!("{{{}}}", parts.into_iter().flatten().collect::<Vec<_>>().join(","))
+}
+
+/// Init containers, then the pod's own.
+fn containers(pod: &Pod) -> impl Iterator<Item = &Container> {
+    let spec = pod.spec.as_deref();
+    let init = spec.and_then(|spec| spec.init_containers.as_ref()).into_iter().flatten();
+    init.chain(spec.into_iter().flat_map(|spec| &spec.containers))
+}
+
+fn each_container(pod: &mut Pod, change: impl Fn(&mut Container)) {
+    let Some(spec) = &mut pod.spec else { return };
+    let spec: &mut PodSpec = spec;
+    spec.init_containers.iter_mut().flatten().chain(&mut spec.containers).for_each(change);
+}
+
+/// `new` with the sizes of `old`.
+fn as_large_as(new: &Pod, old: &Pod) -> Pod {
+    let mut pod = new.clone();
+    each_container(&mut pod, |container| {
+        if let Some(old) = containers(old).find(|old| old.name == container.name) {
+            container.resources.clone_from(&old.resources);
+        }
+    });
+    pod
+}
+
+/// Whether all containers of two versions of a pod are equally large. Most versions share their spec.
+fn same_size(a: &Pod, b: &Pod) -> bool {
+    match (&a.spec, &b.spec) {
+        (Some(a), Some(b)) if a.same(b) => true,
+        _ => containers(a).zip(containers(b)).all(|(a, b)| same_amounts(a.resources.as_ref(), b.resources.as_ref())),
+    }
+}
+
+fn same_amounts(a: Option<&ResourceRequirements>, b: Option<&ResourceRequirements>) -> bool {
+    a == b || {
+        let requests = |r: Option<&ResourceRequirements>| amounts(r.and_then(|r| r.requests.as_ref()));
+        let limits = |r: Option<&ResourceRequirements>| amounts(r.and_then(|r| r.limits.as_ref()));
+        requests(a) == requests(b) && limits(a) == limits(b)
+    }
+}
+
+fn same_amount(a: Option<&ResourceRequirements>, b: Option<&ResourceRequirements>, name: &str) -> bool {
+    let both = |r: Option<&ResourceRequirements>| {
+        let of = |list: Option<&BTreeMap<String, _>>| list.and_then(|list| list.get(name)).map(Amount::of);
+        (of(r.and_then(|r| r.requests.as_ref())), of(r.and_then(|r| r.limits.as_ref())))
+    };
+    both(a) == both(b)
+}
+
+/// `cpu`'s CPU and `memory`'s memory.
+fn with_memory_of(
+    cpu: Option<&ResourceRequirements>,
+    memory: Option<&ResourceRequirements>,
+) -> Option<ResourceRequirements> {
+    let mut size = memory.cloned()?;
+    for (into, from) in [
+        (&mut size.requests, cpu.and_then(|cpu| cpu.requests.as_ref())),
+        (&mut size.limits, cpu.and_then(|cpu| cpu.limits.as_ref())),
+    ] {
+        let list = into.get_or_insert_default();
+        list.remove("cpu");
+        list.extend(from.and_then(|from| from.get("cpu")).map(|cpu| ("cpu".to_owned(), cpu.clone())));
+    }
+    Some(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{pod, running, sandboxed};
+    use super::*;
+
+    fn sized(cpu: &str, memory: &str, restarts: &str) -> Arc<Pod> {
+        let mut pod = pod(&["web"]);
+        let manifest = json!({"name": "web", "resources": {"requests": {"cpu": cpu}, "limits": {"memory": memory}},
+            "resizePolicy": [{"resourceName": restarts, "restartPolicy": RESTARTS}]});
+        pod.spec.as_mut().unwrap().containers = vec![serde_json::from_value(manifest).unwrap()];
+        Arc::new(pod)
+    }
+
+    fn worker(containers: Vec<super::super::runtime_pod::RuntimeContainer>) -> Worker {
+        Worker::new(sized("1", "1Gi", "memory"), Rc::new(sandboxed(containers)))
+    }
+
+    #[test]
+    fn what_runs_is_told_or_started_anew() {
+        for (cpu, memory, resize, kill) in [
+            ("1000m", "1024Mi", None, ""),
+            ("2", "1Gi", Some((true, false)), ""),
+            ("2", "2Gi", None, "Container web resize requires restart"),
+        ] {
+            let mut worker = worker(vec![running("web")]);
+            worker.take(sized(cpu, memory, "memory"));
+            let Some(wanted) = worker.resize.as_ref().and_then(|resize| resize.wanted.clone()) else {
+                assert_eq!((resize, kill), (None, ""), "an amount is the same however it is written");
+                continue;
+            };
+            worker.allocate(wanted, Instant(1));
+            let mut actions = Actions::default();
+            add_to(&mut actions, &worker.pod, &worker.runtime, worker.resize.as_ref().unwrap());
+            let resized = actions.resize.first().map(|resized| (resized.cpu, resized.memory));
+            let killed = actions.kill.first().map_or("", |kill| kill.why.as_str());
+            assert_eq!((resized, killed, actions.start), (resize, kill, vec![0; usize::from(!kill.is_empty())]));
+        }
+    }
+
+    #[test]
+    fn a_size_that_is_not_allocated_changes_nothing() {
+        let mut worker = worker(vec![running("web")]);
+        worker.take(sized("3", "1Gi", "memory"));
+        assert!(worker.is_to_be_resized() && same_size(&worker.pod, &sized("1", "1Gi", "memory")));
+        worker.take(sized("1", "1Gi", "memory"));
+        assert!(!worker.is_to_be_resized(), "it is not asked for any more");
+        assert_eq!(worker.follow_resize(), None);
+        assert!(worker.resize.is_none());
+    }
+
+    #[test]
+    fn a_resize_is_over_when_all_that_runs_has_its_size() {
+        let mut worker = worker(vec![running("web")]);
+        let mut wanted = (*sized("2", "1Gi", "memory")).clone();
+        wanted.metadata.generation = Some(2);
+        worker.allocate(Arc::new(wanted), Instant(1));
+        assert_eq!(worker.follow_resize(), None);
+        worker.has_its_size("web");
+        assert_eq!(worker.follow_resize(), Some(2));
+        assert!(worker.resize.is_none());
+    }
+}
