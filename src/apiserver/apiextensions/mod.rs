@@ -15,7 +15,7 @@
 //!
 //! Must hold: what is served follows from the store alone, so that it comes and goes with it.
 //!
-//! Left out: conversion by webhook, OpenAPI documents, managedFields. A real server answers the first creates
+//! Left out: conversion by webhook, OpenAPI documents. A real server answers the first creates
 //! two seconds late, for the sake of other API servers that have not heard of the kind yet.
 
 use std::collections::BTreeMap;
