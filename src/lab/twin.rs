@@ -1,7 +1,8 @@
 //! This program built once more, with optimisation: it judges in a quarter of the time.
 //!
 //! Whoever builds it with [`BUILD`] waits some minutes once; `watch` does it beside its work, as soon as somebody waits for
-//! a verdict. From then on the learner's programs are handed to it, and its verdict comes back as JSON. Both give the same verdict: nothing in a judgement depends on how fast it is.
+//! a verdict. From then on the learner's programs are handed to it, and its verdict comes back as JSON. Both give the same
+//! verdict: nothing in a judgement depends on how fast it is.
 //!
 //! One that is older than a file it was made from is left alone, and this program judges itself.
 

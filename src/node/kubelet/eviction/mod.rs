@@ -19,7 +19,8 @@
 //! Left out: how much memory pods use is not measured, so a pod that asks for none is taken to use more than it asks for, and
 //! any other to keep within it, and the message names no container; soft thresholds; eviction for inodes and process numbers;
 //! dead containers and unused images, which a real kubelet removes before it evicts for want of disk; the five minutes for
-//! which a real kubelet keeps the condition when it has enough again.
+//! which a real kubelet keeps the condition when it has enough again. After an eviction a real one looks again as soon as the
+//! pod is cleaned up, and not ten seconds later.
 
 use std::rc::Rc;
 use std::sync::Arc;
