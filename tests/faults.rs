@@ -283,6 +283,7 @@ timeline:
   - kubectl get pod asks-nothing -o yaml
   - kubectl describe node node-1
   - kubectl get events --field-selector reason=Evicted
+  - kubectl get events --field-selector reason=Evicted -o jsonpath='{.items[0].metadata.annotations}'
   - relieve node-1
 ";
     let scenario = Scenario::parse("memory", text).unwrap_or_else(|error| panic!("{error}"));
@@ -311,6 +312,7 @@ timeline:
         &cluster,
         &[
             "reason: Evicted",
+            r#"{"offending_containers":"","offending_containers_usage":"","starved_resource":"memory"}"#,
             "message: 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 64Mi. '",
             "reason: TerminationByKubelet",
             "MemoryPressure True",

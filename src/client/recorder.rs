@@ -3,7 +3,7 @@
 //! The component queues an Event and goes on; a task of its own POSTs them one after another. The same Event again
 //! is a PATCH that raises its count; too many different ones on one object become one; a flood is dropped.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
@@ -67,26 +67,43 @@ impl Recorder {
         reason: &str,
         message: impl Into<String>,
     ) {
-        let (info, meta) = (T::kind().info(), object.metadata());
-        let involved = ObjectReference {
-            api_version: Some(info.api_version.into()),
-            kind: Some(info.kind.into()),
-            name: meta.name.clone(),
-            namespace: meta.namespace.clone(),
-            uid: meta.uid.clone(),
-            resource_version: meta.resource_version.clone(),
-            field_path: (!field_path.is_empty()).then(|| field_path.to_owned()),
-        };
+        let field_path = (!field_path.is_empty()).then(|| field_path.to_owned());
+        let involved = ObjectReference { field_path, ..reference_to(object) };
         self.event_about(involved, type_, reason, message.into());
+    }
+
+    /// Tells something of `object`, with annotations for programs to read (`AnnotatedEventf`).
+    pub fn annotated_event<T: Resource>(
+        &self,
+        object: &T,
+        annotations: BTreeMap<String, String>,
+        type_: EventType,
+        reason: &str,
+        message: impl Into<String>,
+    ) {
+        let annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
+        self.send_soon(reference_to(object), annotations, type_, reason, message.into());
     }
 
     /// Tells something of whatever `involved` names.
     pub fn event_about(&self, involved: ObjectReference, type_: EventType, reason: &str, message: String) {
+        self.send_soon(involved, None, type_, reason, message);
+    }
+
+    fn send_soon(
+        &self,
+        involved: ObjectReference,
+        annotations: Option<BTreeMap<String, String>>,
+        type_: EventType,
+        reason: &str,
+        message: String,
+    ) {
         let now = self.0.client.now();
         let mut state = self.0.state.borrow_mut();
         // Names carry nanoseconds; two Events of one instant must still differ.
         state.last_nanos = (state.last_nanos + 1).max(now.timestamp().as_nanosecond() as u64);
-        let event = self.make(involved, type_, reason, message, state.last_nanos);
+        let mut event = self.make(involved, type_, reason, message, state.last_nanos);
+        event.metadata.annotations = annotations;
         state.outgoing.push_back(event);
         if !state.sending {
             state.sending = true;
@@ -153,5 +170,18 @@ impl Recorder {
             .patch::<Event>(namespace.unwrap_or_default(), name.unwrap_or_default(), Patch::Strategic(patch))
             .await;
         patched.map(drop).map_err(|status| status.reason)
+    }
+}
+
+fn reference_to<T: Resource>(object: &T) -> ObjectReference {
+    let (info, meta) = (T::kind().info(), object.metadata());
+    ObjectReference {
+        api_version: Some(info.api_version.into()),
+        kind: Some(info.kind.into()),
+        name: meta.name.clone(),
+        namespace: meta.namespace.clone(),
+        uid: meta.uid.clone(),
+        resource_version: meta.resource_version.clone(),
+        field_path: None,
     }
 }

@@ -62,6 +62,8 @@ pub const QPS: u32 = 50;
 pub const BURST: u32 = 100;
 /// `nodeStatusMaxImages`.
 pub const IMAGES_REPORTED_MAX: usize = 50;
+/// `MaxPodTerminationMessageLogLength`: bytes of last words for all containers of a pod.
+pub const TERMINATION_MESSAGES_MAX: usize = 12 * 1024;
 /// The port that a node's status gives for its kubelet.
 pub const KUBELET_PORT: i32 = 10250;
 /// What the kubelet calls itself in `nodeInfo`.

@@ -22,6 +22,7 @@
 //! which a real kubelet keeps the condition when it has enough again. After an eviction a real one looks again as soon as the
 //! pod is cleaned up, and not ten seconds later.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -82,8 +83,8 @@ impl Shared {
         self.warn_node("EvictionThresholdMet", &format!("Attempting to reclaim {}", threshold.resource));
         match self.victim(&threshold) {
             Some(pod) => {
-                let message = threshold.message(&pod, &DiskUse::of(&self.disk, &pod));
-                self.evict(&pod, message, true);
+                let (message, annotations) = threshold.message(&pod, &DiskUse::of(&self.disk, &pod));
+                self.evict(&pod, message, Some(annotations));
                 self.arm_eviction();
             }
             // There is nothing to take; whoever comes later is looked at then.
@@ -106,7 +107,7 @@ impl Shared {
         let over = |pod: Arc<Pod>| limits::exceeded(&pod, &DiskUse::of(&self.disk, &pod)).map(|message| (pod, message));
         let over: Vec<(Arc<Pod>, String)> = self.candidates().into_iter().filter_map(over).collect();
         for (pod, message) in &over {
-            self.evict(pod, message.clone(), false);
+            self.evict(pod, message.clone(), None);
         }
         !over.is_empty()
     }
@@ -126,9 +127,11 @@ impl Shared {
         pods.filter(|pod| !is_critical(pod)).cloned().collect()
     }
 
-    /// `evictPod`: its containers get a second to end.
-    fn evict(self: &Rc<Self>, pod: &Pod, message: String, is_disruption: bool) {
-        self.recorder.event(pod, EventType::Warning, REASON, message.clone());
+    /// `evictPod`: its containers get a second to end. Only one that goes for the sake of others has annotations.
+    fn evict(self: &Rc<Self>, pod: &Pod, message: String, annotations: Option<BTreeMap<String, String>>) {
+        let is_disruption = annotations.is_some();
+        let annotations = annotations.unwrap_or_default();
+        self.recorder.annotated_event(pod, annotations, EventType::Warning, REASON, message.clone());
         let ending = Ending { reason: REASON, message, is_disruption };
         self.end_pod(pod, ending, GRACE_SECONDS_MIN);
     }

@@ -53,12 +53,14 @@ impl Threshold {
         self.resource == STORAGE
     }
 
-    /// What the victim is told: what was short, and which of its containers took more than they asked for.
-    pub fn message(&self, pod: &Pod, use_of_disk: &DiskUse) -> String {
+    /// What the victim is told: what was short, and which of its containers took more than they asked for. The annotations
+    /// say the same to programs.
+    pub fn message(&self, pod: &Pod, use_of_disk: &DiskUse) -> (String, BTreeMap<String, String>) {
         let Threshold { resource, quantity, available } = self;
         let mut message = format!(
             "The node was low on resource: {resource}. Threshold quantity: {quantity}, available: {available}. "
         );
+        let (mut names, mut amounts) = (Vec::new(), Vec::new());
         let containers = pod.spec.iter().flat_map(|spec| &spec.containers).filter(|_| self.is_of_disk());
         for container in containers {
             let requests = container.resources.as_ref().and_then(|resources| resources.requests.as_ref());
@@ -68,9 +70,16 @@ impl Threshold {
                 let name = &container.name;
                 let more = "has larger consumption of";
                 let _ = write!(message, "Container {name} was using {used}, request is {asked}, {more} {resource}. ");
+                names.push(name.as_str());
+                amounts.push(used.to_string());
             }
         }
-        message
+        let annotations = [
+            ("offending_containers", names.join(",")),
+            ("offending_containers_usage", amounts.join(",")),
+            ("starved_resource", (*resource).to_owned()),
+        ];
+        (message, annotations.map(|(name, value)| (name.to_owned(), value)).into())
     }
 }
 

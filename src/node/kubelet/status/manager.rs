@@ -74,6 +74,7 @@ impl StatusManager {
         let empty = PodStatus::default();
         let old = self.get(&uid).or(pod.status.as_deref()).unwrap_or(&empty);
         merge::stamp(&mut status, old, now);
+        merge::shorten_messages(&mut status, pod);
         let forced = pod.metadata.deletion_timestamp.is_some();
         if !forced && self.entries.get(&uid).is_some_and(|entry| *entry.status == status) {
             return false;

@@ -4,6 +4,7 @@
 
 use k8s_openapi::api::core::v1::{ContainerStatus, PodCondition, PodSpec, PodStatus};
 
+use super::super::params::TERMINATION_MESSAGES_MAX;
 use super::super::restart::is_sidecar;
 use super::conditions::{self, CONTAINERS_READY, OWNED, READY};
 use super::containers::{lost, terminated};
@@ -21,6 +22,21 @@ pub fn stamp(status: &mut PodStatus, old: &PodStatus, now: Instant) {
         let before = old.iter().find(|c| c.type_ == condition.type_ && c.status == condition.status);
         let since = before.and_then(|c| c.last_transition_time.clone());
         condition.last_transition_time = since.or_else(|| Some(now.time()));
+    }
+}
+
+/// What containers leave as their last words is shared room: many containers have little each. Mirrors `normalizeStatus`.
+pub fn shorten_messages(status: &mut PodStatus, pod: &Pod) {
+    let Some(spec) = &pod.spec else { return };
+    let init = spec.init_containers.as_ref().map_or(0, Vec::len);
+    let ephemeral = spec.ephemeral_containers.as_ref().map_or(0, Vec::len);
+    let room = TERMINATION_MESSAGES_MAX / (spec.containers.len() + init + ephemeral).max(1);
+    let of_pod = status.container_statuses.iter_mut().chain(&mut status.init_container_statuses);
+    for container in of_pod.chain(&mut status.ephemeral_container_statuses).flatten() {
+        let states = [&mut container.state, &mut container.last_state].into_iter().flatten();
+        for message in states.filter_map(|state| state.terminated.as_mut()?.message.as_mut()) {
+            message.truncate(message.floor_char_boundary(room));
+        }
     }
 }
 

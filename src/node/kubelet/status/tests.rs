@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Container, ContainerState, ContainerStatus, PodStatus};
+use k8s_openapi::api::core::v1::{Container, ContainerState, ContainerStateTerminated, ContainerStatus, PodStatus};
 
 use super::super::ending::Ending;
 use super::super::runtime_pod::{RuntimeContainer, RuntimePod};
@@ -353,4 +353,19 @@ fn equal_statuses_are_written_once_and_changes_coalesce() {
     assert_eq!(batch[0].status.phase.as_deref(), Some("Running"));
     manager.written("u1", batch[0].version);
     assert!(manager.batch().is_empty());
+}
+
+#[test]
+fn many_containers_have_few_last_words_each() {
+    let last_words = |containers: usize| {
+        let names: Vec<String> = (0..containers).map(|n| format!("c{n}")).collect();
+        let pod = pod(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let terminated = ContainerStateTerminated { message: Some("é".repeat(2048)), ..Default::default() };
+        let state = Some(ContainerState { terminated: Some(terminated), ..ContainerState::default() });
+        let container_statuses = Some(vec![ContainerStatus { state, ..ContainerStatus::default() }]);
+        let mut status = PodStatus { container_statuses, ..PodStatus::default() };
+        merge::shorten_messages(&mut status, &pod);
+        status.container_statuses.unwrap()[0].state.clone().unwrap().terminated.unwrap().message.unwrap().len()
+    };
+    assert_eq!([1, 3, 4, 7].map(last_words), [4096, 4096, 3072, 1754]);
 }
