@@ -201,6 +201,8 @@ struct State {
     pull_turns: VecDeque<CallId>,
     /// The pods that are to be larger or smaller than is allocated.
     resizing: BTreeSet<String>,
+    /// When those that have to wait for room are tried again.
+    resize_retry: Option<Instant>,
     /// Watches of single ConfigMaps and Secrets.
     objects: BTreeMap<(Kind, Key), Informer>,
     /// CSI volumes on this node, by the name that the node's status gives them.
@@ -348,7 +350,7 @@ impl Actor for Kubelet {
             Delivery::Wake { what: RUNTIME_UP, .. } => me.runtime_tick(),
             Delivery::Wake { what: EVICTION, .. } => me.eviction_tick(),
             Delivery::Wake { what: SHUTDOWN, key } => me.shutdown_overdue(&key),
-            Delivery::Wake { what: RESIZE, .. } => me.try_resizes(),
+            Delivery::Wake { what: RESIZE, .. } => me.resizes_due(),
             Delivery::Wake { what: DEADLINE, key } => me.deadline_due(&key),
             Delivery::Wake { what: PROBE, key } => me.probe_tick(&key),
             Delivery::Wake { what: MOUNT, key } => me.mount_due(&key),

@@ -27,7 +27,7 @@ use super::params::RESIZE_RETRY_PERIOD;
 use super::runtime_pod::{RunState, RuntimePod};
 use super::status::conditions::{RESIZE_IN_PROGRESS, RESIZE_PENDING};
 use super::workers::{Stage, Worker};
-use super::{Shared, State};
+use super::{RESIZE, Shared, State};
 use crate::client::recorder::EventType;
 use crate::object::Pod;
 use crate::object::pod::qos_class;
@@ -128,11 +128,25 @@ impl Worker {
         ended.map(|condition| condition.observed_generation.unwrap_or_default())
     }
 
-    /// A container has the size that is allocated.
-    pub fn has_its_size(&mut self, container: &str) {
-        if let Some(resize) = &mut self.resize {
-            resize.actual.remove(container);
+    /// A running container has this size now, which need not be the one that is allocated by now.
+    pub fn has_size(&mut self, name: &str, size: Option<&ResourceRequirements>) {
+        let Some(resize) = &mut self.resize else { return };
+        let allocated = containers(&self.pod).find(|c| c.name == name).and_then(|c| c.resources.as_ref());
+        if same_amounts(size, allocated) {
+            resize.actual.remove(name);
+        } else {
+            resize.actual.insert(name.to_owned(), size.cloned().unwrap_or_default());
         }
+    }
+
+    /// The runtime could not be told of a size. The generation of the resize, if that has not been said yet.
+    fn note_failure(&mut self, message: &str) -> Option<i64> {
+        let condition = self.resize.as_mut()?.in_progress.as_mut()?;
+        if condition.message.as_deref() == Some(message) {
+            return None;
+        }
+        (condition.reason, condition.message) = (Some("Error".into()), Some(message.to_owned()));
+        condition.observed_generation
     }
 }
 
@@ -162,7 +176,22 @@ impl Shared {
             deferred |= self.try_resize(&uid);
         }
         if deferred {
-            self.hub.wake(self.actor, super::RESIZE, "", RESIZE_RETRY_PERIOD);
+            let at = self.hub.now() + RESIZE_RETRY_PERIOD;
+            if self.state.borrow_mut().resize_retry.replace(at).is_none() {
+                self.hub.wake_background(self.actor, RESIZE, "", RESIZE_RETRY_PERIOD);
+            }
+        }
+    }
+
+    /// It may be time to try again: three minutes after the last try, whatever that was for.
+    pub(super) fn resizes_due(self: &Rc<Self>) {
+        let (now, at) = (self.hub.now(), self.state.borrow_mut().resize_retry.take());
+        match at.filter(|at| *at > now) {
+            None => self.try_resizes(),
+            Some(at) => {
+                self.state.borrow_mut().resize_retry = Some(at);
+                self.hub.wake_background(self.actor, RESIZE, "", at - now);
+            }
         }
     }
 
@@ -230,22 +259,35 @@ impl Shared {
     pub(super) async fn resize_containers(&self, uid: &str, pod: &Pod, actions: &Actions) -> Result<(), ()> {
         for memory in [true, false] {
             for resized in actions.resize.iter().filter(|resized| if memory { resized.memory } else { resized.cpu }) {
-                let size = {
-                    let state = self.state.borrow();
-                    let actual =
-                        state.workers.get(uid).and_then(|worker| worker.resize.as_ref()?.actual(&resized.name));
-                    let allocated = containers(pod).find(|c| c.name == resized.name).and_then(|c| c.resources.as_ref());
-                    // As long as only the memory is being changed, the CPU is what it was.
-                    if memory && resized.cpu { with_memory_of(actual, allocated) } else { allocated.cloned() }
-                };
-                self.update_container_resources(&resized.id, size.as_ref()).await.map_err(|_| ())?;
+                let size = self.next_size(uid, pod, resized, memory);
+                if let Err(error) = self.update_container_resources(&resized.id, size.as_ref()).await {
+                    self.tell_failure(uid, pod, &error.to_string());
+                    return Err(());
+                }
+                if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid) {
+                    worker.has_size(&resized.name, size.as_ref());
+                }
             }
         }
-        let mut state = self.state.borrow_mut();
-        if let Some(worker) = state.workers.get_mut(uid) {
-            actions.resize.iter().for_each(|resized| worker.has_its_size(&resized.name));
-        }
         Ok(())
+    }
+
+    /// The size that the runtime is told of: as long as only the memory is being changed, the CPU is what it was.
+    fn next_size(&self, uid: &str, pod: &Pod, resized: &Resized, memory: bool) -> Option<ResourceRequirements> {
+        let allocated = containers(pod).find(|c| c.name == resized.name).and_then(|c| c.resources.as_ref());
+        if !memory || !resized.cpu {
+            return allocated.cloned();
+        }
+        let state = self.state.borrow();
+        let actual = state.workers.get(uid).and_then(|worker| worker.resize.as_ref()?.actual(&resized.name));
+        with_memory_of(actual, allocated)
+    }
+
+    fn tell_failure(&self, uid: &str, pod: &Pod, error: &str) {
+        let failed = self.state.borrow_mut().workers.get_mut(uid).and_then(|worker| worker.note_failure(error));
+        let Some(generation) = failed else { return };
+        let message = format!("Pod resize error: {}", summary(pod, generation, Some(error.to_owned())));
+        self.recorder.event(pod, EventType::Warning, "ResizeError", message);
     }
 }
 
@@ -487,7 +529,7 @@ mod tests {
         wanted.metadata.generation = Some(2);
         worker.allocate(Arc::new(wanted), Instant(1));
         assert_eq!(worker.follow_resize(), None);
-        worker.has_its_size("web");
+        worker.has_size("web", sized("2", "1Gi", "memory").spec.as_ref().unwrap().containers[0].resources.as_ref());
         assert_eq!(worker.follow_resize(), Some(2));
         assert!(worker.resize.is_none());
     }

@@ -216,7 +216,7 @@ impl Shared {
         match result {
             Ok(()) => {
                 worker.reasons.remove(&container.name);
-                worker.has_its_size(&container.name);
+                worker.has_size(&container.name, container.resources.as_ref());
                 None
             }
             Err(error) => {

@@ -35,7 +35,8 @@ pub fn shorten_messages(status: &mut PodStatus, pod: &Pod) {
     for container in of_pod.chain(&mut status.ephemeral_container_statuses).flatten() {
         let states = [&mut container.state, &mut container.last_state].into_iter().flatten();
         for message in states.filter_map(|state| state.terminated.as_mut()?.message.as_mut()) {
-            message.truncate(message.floor_char_boundary(room));
+            let end = (0..=room.min(message.len())).rev().find(|end| message.is_char_boundary(*end));
+            message.truncate(end.unwrap_or_default());
         }
     }
 }
