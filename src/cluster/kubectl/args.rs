@@ -35,7 +35,12 @@ impl Args {
             let (flag, value) = match word.strip_prefix("--") {
                 Some(long) => {
                     let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v.to_owned())));
-                    let unknown = || wrong(verb, &format!("unknown flag: --{name}"));
+                    let unknown = || match usage::is_left_out(verb, name) {
+                        true => Failure::text(format!(
+                            "--{name} is left out here: kubectl {verb} has it, and this one has not"
+                        )),
+                        false => wrong(verb, &format!("unknown flag: --{name}")),
+                    };
                     (usage::flag(verb, name).ok_or_else(unknown)?, value)
                 }
                 None if OF_A_SHELL.contains(&word.as_str()) => {

@@ -54,6 +54,75 @@ const CHOICE: &[&str] = &["selector", "all", "all-namespaces"];
 /// Flags that have no letter in a command, though they have one in others.
 const LETTERLESS: &[(&str, &str)] = &[("debug", "env"), ("expose", "selector"), ("run", "env"), ("scale", "replicas")];
 
+/// Flags of the real one that mean nothing here, by command, and (last) those of every command.
+const LEFT_OUT: &[(&str, &[&str])] = &[
+    ("annotate", &["local"]),
+    ("apply", &["openapi-patch"]),
+    ("autoscale", &["template"]),
+    (
+        "debug",
+        &[
+            "attach",
+            "copy-to",
+            "custom",
+            "filename",
+            "keep-annotations",
+            "keep-init-containers",
+            "keep-labels",
+            "keep-liveness",
+            "keep-readiness",
+            "keep-startup",
+            "replace",
+            "same-node",
+            "set-image",
+            "share-processes",
+        ],
+    ),
+    ("edit", &["output-patch", "subresource", "windows-line-endings"]),
+    ("exec", &["filename", "pod-running-timeout"]),
+    ("explain", &["output"]),
+    ("get", &["server-print", "subresource"]),
+    ("label", &["local"]),
+    ("logs", &["all-pods", "insecure-skip-tls-verify-backend", "limit-bytes", "pod-running-timeout"]),
+    ("patch", &["local"]),
+    ("rollout", &["filename"]),
+    ("run", &["attach", "pod-running-timeout", "privileged"]),
+    ("set", &["local"]),
+    ("taint", &["validate"]),
+    ("top", &["show-capacity", "show-swap", "use-protocol-buffers"]),
+    (
+        "",
+        &[
+            "allow-missing-template-keys",
+            "as-uid",
+            "as-user-extra",
+            "cache-dir",
+            "certificate-authority",
+            "client-certificate",
+            "client-key",
+            "cluster",
+            "disable-compression",
+            "insecure-skip-tls-verify",
+            "kubeconfig",
+            "kuberc",
+            "log-flush-frequency",
+            "match-server-version",
+            "password",
+            "profile",
+            "profile-output",
+            "server",
+            "show-managed-fields",
+            "template",
+            "tls-server-name",
+            "token",
+            "user",
+            "username",
+            "vmodule",
+            "warnings-as-errors",
+        ],
+    ),
+];
+
 /// All flags. A letter that two commands understand differently stands here twice.
 const FLAGS: &[Flag] = &[
     valued("aggregation-rule", "labels of the ClusterRoles whose rules are gathered: key=value"),
@@ -523,6 +592,12 @@ pub fn knows(command: &str) -> bool {
 /// The flag with this name, if the command knows it.
 pub fn flag(command: &str, name: &str) -> Option<&'static Flag> {
     flags(command).find(|flag| flag.name == name)
+}
+
+/// Whether the real command has this flag, and this one has not.
+pub fn is_left_out(command: &str, name: &str) -> bool {
+    let of = LEFT_OUT.iter().filter(|(of, _)| *of == command || of.is_empty());
+    flag(command, name).is_none() && of.flat_map(|(_, flags)| *flags).any(|there| *there == name)
 }
 
 /// The flag with this letter, if the command knows it.
