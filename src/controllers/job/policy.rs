@@ -65,8 +65,12 @@ fn fitting_condition(pod: &Pod, patterns: &[PodFailurePolicyOnPodConditionsPatte
     found.map(|condition| condition.type_.clone())
 }
 
-/// What is said when one of the rules of the success policy holds. Mirrors `matchSuccessPolicy`.
+/// What is said when one of the rules of the success policy holds. Before the first success none does, not even one that
+/// asks for no success at all. Mirrors `matchSuccessPolicy`.
 pub fn success(policy: &SuccessPolicy, completions: i32, succeeded: &Indexes) -> Option<String> {
+    if succeeded.total() == 0 {
+        return None;
+    }
     let holds = |(_, rule): &(usize, &k8s_openapi::api::batch::v1::SuccessPolicyRule)| {
         let Some(text) = &rule.succeeded_indexes else {
             return rule.succeeded_count.is_some_and(|count| succeeded.total() >= count);
@@ -123,5 +127,8 @@ mod tests {
             let want = want.map(|i| format!("Matched rules at index {i}"));
             assert_eq!(success(&policy, 8, &Indexes::parse(succeeded, 8)), want, "{succeeded}");
         }
+        let none: SuccessPolicy = serde_json::from_value(json!({"rules": [{"succeededCount": 0}]})).unwrap();
+        assert_eq!(success(&none, 8, &Indexes::default()), None);
+        assert!(success(&none, 8, &Indexes::parse("3", 8)).is_some());
     }
 }
