@@ -57,7 +57,10 @@ impl Jobs {
         }
         let more = (count as usize).saturating_sub(surplus.len());
         surplus.extend(least_missed(&rest, more));
-        surplus.truncate(BURST as usize);
+        // A Job that is suspended loses all its Pods at once.
+        if !is_suspended(&sync.spec) {
+            surplus.truncate(BURST as usize);
+        }
         surplus
     }
 

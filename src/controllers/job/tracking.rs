@@ -79,7 +79,7 @@ impl Jobs {
             let (succeeded, failed) = sync.uncounted();
             (succeeded.to_vec(), failed.to_vec())
         };
-        let (mut ended, mut new_indexes, mut all_noted) = (Vec::new(), 0, true);
+        let (mut ended, mut new_indexes, mut all_noted) = (Vec::new(), Vec::new(), true);
         for pod in pods {
             if !may_release(sync, &pod) {
                 continue;
@@ -89,9 +89,9 @@ impl Jobs {
             if phase(&pod) == "Succeeded" && !is_noted(&failed) {
                 // An index in `completedIndexes` is counted once by itself.
                 if is_indexed(&sync.spec) {
-                    let is_new = index.is_some_and(|index| !sync.indexes_before.has(index));
-                    new_indexes += usize::from(is_new);
-                    *dirty |= is_new;
+                    let new = index.filter(|index| !sync.indexes_before.has(*index));
+                    new_indexes.extend(new);
+                    *dirty |= new.is_some();
                 } else if !is_noted(&succeeded) {
                     succeeded.push(uid);
                     *dirty = true;
@@ -105,12 +105,15 @@ impl Jobs {
                 *dirty = true;
             }
             ended.push(pod);
-            if new_indexes + succeeded.len() + failed.len() >= UNCOUNTED_MAX {
+            if new_indexes.len() + succeeded.len() + failed.len() >= UNCOUNTED_MAX {
                 all_noted = false;
                 break;
             }
         }
         set_uncounted(&mut sync.status, succeeded, failed);
+        // Those that were not looked at are not written down yet.
+        sync.succeeded_indexes.clone_from(&sync.indexes_before);
+        sync.succeeded_indexes.extend(new_indexes);
         (ended, all_noted)
     }
 
@@ -155,7 +158,9 @@ impl Jobs {
         if finish.type_ == COMPLETE {
             sync.status.completion_time.clone_from(&finish.last_transition_time);
         }
-        ensure(sync.status.conditions.get_or_insert_default(), finish);
+        // Completed when it was decided; told when the last Pod is counted.
+        let told = conditions::following(&finish, &finish.type_, self.client.now());
+        ensure(sync.status.conditions.get_or_insert_default(), told);
         true
     }
 
