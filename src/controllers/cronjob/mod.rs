@@ -132,12 +132,12 @@ impl CronJobs {
             return Ok(None);
         }
         let times = Times::of(cron_job, &schedule, &zone, now, true);
+        let Some(scheduled) = times.latest else { return look_again(cron_job) };
         if times.missed > times::TOO_MANY {
             const WHY: &str =
                 "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
             self.recorder.event(cron_job, EventType::Warning, "TooManyMissedTimes", WHY);
         }
-        let Some(scheduled) = times.latest else { return look_again(cron_job) };
         let deadline = cron_job.spec.starting_deadline_seconds;
         if deadline.is_some_and(|seconds| scheduled < times::before(now, seconds)) {
             let at = scheduled.strftime("%a, %d %b %Y %H:%M:%S +0000");
@@ -380,9 +380,9 @@ impl Controller for CronJobs {
             Change::Updated { old: Object::CronJob(old), new: Object::CronJob(new) } => {
                 let times = |job: &CronJob| (job.spec.schedule.clone(), job.spec.time_zone.clone());
                 let changed = times(old) != times(new);
-                match self.schedule_of_change(new).filter(|_| changed) {
+                match Some(new).filter(|_| changed) {
                     // What was missed by another schedule is not made up for.
-                    Some(delay) => self.queue.add_after_background(change.key(), delay),
+                    Some(new) => self.schedule_changed(change.key(), new),
                     None => self.queue.add(change.key()),
                 }
             }
@@ -405,9 +405,14 @@ impl CronJobs {
         }
     }
 
-    fn schedule_of_change(&self, cron_job: &CronJob) -> Option<Duration> {
-        let (schedule, zone) = self.schedule_of(cron_job)?;
+    /// What is wrong with the new schedule, if anything is, the next reconcile will say.
+    fn schedule_changed(&self, key: Key, cron_job: &CronJob) {
+        let Ok(schedule) = Schedule::parse(&cron_job.spec.schedule) else { return };
+        let zone = cron_job.spec.time_zone.as_deref().and_then(|name| zone::named(name).ok()).unwrap_or(TimeZone::UTC);
         let now: Instant = self.client.now();
-        next_look(cron_job, &schedule, &zone, now.timestamp())
+        match next_look(cron_job, &schedule, &zone, now.timestamp()) {
+            Some(delay) => self.queue.add_after_background(key, delay),
+            None => self.queue.add(key),
+        }
     }
 }

@@ -20,7 +20,8 @@ const NEXT_LOOK_DELTA: Duration = Duration::from_millis(100);
 pub struct Times {
     /// From when on times count: the last one, or the CronJob's creation, or the starting deadline.
     pub earliest: Timestamp,
-    /// The latest one that is not in the future.
+    /// The latest one that is not in the future. None too where the estimate leads past it, as it can where the times lie
+    /// unevenly: such a time gets no Job, in Kubernetes neither.
     pub latest: Option<Timestamp>,
     /// How many there were, by estimate where there were many.
     pub missed: i64,
@@ -43,11 +44,9 @@ impl Times {
         let between = (second.as_second() - first.as_second()).max(1);
         let missed = (now.as_second() - first.as_second()) / between + 1;
         let near = Timestamp::from_second(first.as_second() + (missed - 2).max(0) * between).unwrap_or(first);
-        let (mut latest, mut at) = (first, near);
-        while let Some(next) = schedule.next(at, zone).filter(|next| *next <= now) {
-            (latest, at) = (next, next);
-        }
-        Times { latest: Some(latest), missed, ..none }
+        let until_now = |at: &Timestamp| schedule.next(*at, zone).filter(|next| *next <= now);
+        let latest = std::iter::successors(until_now(&near), until_now).last();
+        Times { latest, missed, ..none }
     }
 }
 
@@ -59,7 +58,8 @@ pub fn before(now: Timestamp, seconds: i64) -> Timestamp {
 /// How long until just after the next time. None if there is none.
 pub fn next_look(cron_job: &CronJob, schedule: &Schedule, zone: &TimeZone, now: Timestamp) -> Option<Duration> {
     let times = Times::of(cron_job, schedule, zone, now, false);
-    let next = schedule.next(times.latest.unwrap_or(times.earliest), zone)?;
+    let since = times.latest.unwrap_or(if times.missed == 0 { times.earliest } else { now });
+    let next = schedule.next(since, zone)?;
     let until = Duration::try_from(next.duration_since(now)).unwrap_or_default();
     Some(until + NEXT_LOOK_DELTA)
 }
@@ -90,6 +90,23 @@ mod tests {
             let times = Times::of(&cron_job(last, deadline), &schedule, &TimeZone::UTC, now.parse().unwrap(), true);
             let want = latest.map(|time: &str| time.parse().unwrap());
             assert_eq!((times.latest, times.missed), (want, missed), "{last:?} {deadline:?} {now}");
+        }
+    }
+
+    /// At 6:30, 10:30 and 14:30 on workdays; the first of January 2026 is a Thursday.
+    #[test]
+    fn where_times_lie_unevenly_the_latest_may_be_overlooked() {
+        let schedule = Schedule::parse("30 6-16/4 * * 1-5").unwrap();
+        let friday = cron_job(Some("2026-01-02T06:30:00Z"), None);
+        for (now, latest, next_look_in) in [
+            ("2026-01-02T15:00:00Z", Some("2026-01-02T14:30:00Z"), "2026-01-05T06:30:00.1Z"),
+            ("2026-01-04T12:00:00Z", None, "2026-01-05T06:30:00.1Z"),
+        ] {
+            let now: Timestamp = now.parse().unwrap();
+            let times = Times::of(&friday, &schedule, &TimeZone::UTC, now, true);
+            assert_eq!(times.latest, latest.map(|time: &str| time.parse().unwrap()), "{now}");
+            let at = now + next_look(&friday, &schedule, &TimeZone::UTC, now).unwrap();
+            assert_eq!(at, next_look_in.parse().unwrap(), "{now}");
         }
     }
 
