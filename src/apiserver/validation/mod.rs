@@ -235,6 +235,7 @@ pub fn validate_status_update(new: &Object, old: &Object, custom: Option<&Versio
         (Object::ReplicationController(new), Object::ReplicationController(_)) => {
             workload::replication_controller_status(&mut problems, new);
         }
+        (Object::StatefulSet(new), Object::StatefulSet(old)) => workload::stateful_set_status(&mut problems, new, old),
         (Object::Node(new), Object::Node(old)) => node::node_status(&mut problems, new, old),
         (Object::Namespace(new), Object::Namespace(_)) => namespace::namespace_status(&mut problems, new),
         (Object::ResourceQuota(new), _) => resource_quota::resource_quota_status(&mut problems, new),

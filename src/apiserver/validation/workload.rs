@@ -3,6 +3,7 @@
 
 use k8s_openapi::api::apps::v1::{
     Deployment, DeploymentSpec, DeploymentStatus, DeploymentStrategy, ReplicaSet, ReplicaSetSpec, ReplicaSetStatus,
+    StatefulSet, StatefulSetStatus,
 };
 use k8s_openapi::api::core::v1::{
     PodTemplate, PodTemplateSpec, ReplicationController, ReplicationControllerSpec, ReplicationControllerStatus,
@@ -270,9 +271,7 @@ pub fn deployment_status(problems: &mut Problems, new: &Deployment, old: &Deploy
     }
     no_more_than_ready(problems, available, ready);
     let before = old.status.as_ref().and_then(|status| status.collision_count);
-    if before.is_some_and(|before| count(status.collision_count) < before) {
-        problems.invalid(&path.child("collisionCount"), count(status.collision_count), "cannot be decremented");
-    }
+    never_decremented(problems, count(status.collision_count), before);
 }
 
 /// Mirrors `ValidateReplicaSetStatus`.
@@ -289,6 +288,44 @@ pub fn replication_controller_status(problems: &mut Problems, controller: &Repli
     let status = controller.status.as_ref().unwrap_or(&default);
     let counts = [status.fully_labeled_replicas, status.ready_replicas, status.available_replicas];
     replica_counts(problems, status.replicas, counts, status.observed_generation);
+}
+
+/// Mirrors `ValidateStatefulSetStatusUpdate`.
+pub fn stateful_set_status(problems: &mut Problems, new: &StatefulSet, old: &StatefulSet) {
+    let default = StatefulSetStatus::default();
+    let status = new.status.as_ref().unwrap_or(&default);
+    let count = |count: Option<i32>| count.unwrap_or(0);
+    let (all, ready, available) = (status.replicas, count(status.ready_replicas), count(status.available_replicas));
+    let parts = [
+        ("readyReplicas", ready),
+        ("currentReplicas", count(status.current_replicas)),
+        ("updatedReplicas", count(status.updated_replicas)),
+        ("availableReplicas", available),
+    ];
+    problems.not_negative(&STATUS.child("replicas"), all);
+    for (name, value) in parts {
+        problems.not_negative(&STATUS.child(name), value);
+    }
+    problems.not_negative(&STATUS.child("observedGeneration"), status.observed_generation.unwrap_or(0));
+    problems.not_negative(&STATUS.child("collisionCount"), count(status.collision_count));
+    for (name, value) in parts {
+        no_more_than_all(problems, name, value, all);
+    }
+    if available > ready {
+        problems.invalid(&STATUS.child("availableReplicas"), available, "cannot be greater than status.readyReplicas");
+    }
+    never_decremented(
+        problems,
+        count(status.collision_count),
+        old.status.as_ref().and_then(|status| status.collision_count),
+    );
+}
+
+/// The count of hash collisions only grows.
+fn never_decremented(problems: &mut Problems, collisions: i32, before: Option<i32>) {
+    if before.is_some_and(|before| collisions < before) {
+        problems.invalid(&STATUS.child("collisionCount"), collisions, "cannot be decremented");
+    }
 }
 
 /// All replicas, those with all labels, those ready, those available, and the generation observed.
