@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kubestep::engine::control::Hold;
 use kubestep::object::{Kind, Object};
 use serde_json::{Value, json};
 
@@ -58,6 +59,64 @@ fn a_set_that_is_orphaned_makes_no_revision() {
     let writes = world.take_writes(SETS);
     assert!(!writes.iter().any(|write| write.contains("controllerrevisions")), "{writes:#?}");
     assert_eq!(world.list(Kind::ControllerRevision, "default").len(), 1);
+}
+
+/// A Pod that is gone though the cache still has it cannot be deleted: an Event says so, and the set tries again.
+#[test]
+fn a_set_that_deletes_a_pod_that_is_gone_says_so() {
+    let mut world = World::new(1);
+    set(&mut world, &json!({"replicas": 1}));
+    world.wait_until(30, |world| is_ready(world, "db-0"));
+    world.settle();
+    world.take_writes(SETS);
+    let hold = Hold::Watch("kube-controller-manager".into(), Kind::Pod);
+    world.cluster.engine.hold(hold.clone());
+    world.kubectl("delete pod db-0 --grace-period=0 --force");
+    world.kubectl("set image statefulset/db c=i:2");
+    world.wait(1);
+    let failed = "event FailedDelete: Delete Pod db-0 in StatefulSet db failed error: pods \"db-0\" not found";
+    let writes = world.take_writes(SETS);
+    assert!(writes.iter().filter(|write| *write == "delete pods db-0 404").count() > 1, "{writes:#?}");
+    assert!(writes.iter().any(|write| write == failed), "{writes:#?}");
+    world.cluster.engine.release(&hold);
+    world.wait_until(30, |world| is_ready(world, "db-0"));
+}
+
+/// A Pod that the set adopts has no claims, and cannot get them any more: each attempt is refused.
+#[test]
+fn an_adopted_pod_cannot_be_given_its_claims() {
+    let mut world = World::new(1);
+    let pod = json!({"containers": [{"name": "c", "image": "i:1"}]});
+    let meta = json!({"name": "db-0", "labels": {"app": "db"}});
+    world.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": pod}));
+    world.wait_until(30, |world| is_ready(world, "db-0"));
+    let claim = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
+    set(&mut world, &json!({"replicas": 1, "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}]}));
+    world.wait(1);
+    let writes = world.take_writes(SETS);
+    for wanted in ["create persistentvolumeclaims data-db-0 201", "update pods db-0 422"] {
+        assert!(writes.iter().any(|write| write == wanted), "{wanted} in {writes:#?}");
+    }
+    assert!(writes.iter().any(|write| write.starts_with("event FailedUpdate: Update Pod db-0")), "{writes:#?}");
+    assert!(!writes.iter().any(|write| write.contains("SuccessfulUpdate")), "{writes:#?}");
+}
+
+/// A Pod of a revision between the current one and the newest is subtracted from the current ones, and there are none.
+#[test]
+fn a_count_below_zero_is_refused() {
+    let mut world = World::new(1);
+    set(&mut world, &json!({"replicas": 1, "podManagementPolicy": "Parallel"}));
+    world.wait_until(30, |world| is_ready(world, "db-0"));
+    world.kubectl("set image statefulset/db c=i:no-such");
+    world.wait(40);
+    world.take_writes(SETS);
+    world.kubectl("set image statefulset/db c=i:3");
+    world.wait_until(60, |world| is_ready(world, "db-0"));
+    world.settle();
+    let writes = world.take_writes(SETS);
+    assert_eq!(writes.iter().filter(|write| *write == "update statefulsets/status db 422").count(), 1, "{writes:#?}");
+    let status = world.get(Kind::StatefulSet, "default/db").unwrap().to_json()["status"].clone();
+    assert_eq!((&status["currentReplicas"], &status["updatedReplicas"]), (&json!(1), &json!(1)));
 }
 
 /// A Pod that is deleted while it runs has failed at that moment, not when its time to end in peace is over.

@@ -37,10 +37,15 @@ pub fn new_pod(set: &StatefulSet, spec: &StatefulSetSpec, ordinal: i32, revision
     identify(&mut pod, ordinal);
     let labels = pod.metadata.labels.get_or_insert_default();
     labels.insert(REVISION_HASH.into(), revision.to_owned());
-    let claims = claims(set, spec, ordinal);
     let inner = pod.spec.get_or_insert_default();
     inner.hostname = Some(name);
     inner.subdomain = spec.service_name.clone().filter(|service| !service.is_empty());
+    mount_claims(&mut pod, &claims(set, spec, ordinal));
+    pod
+}
+
+/// Volumes by which the Pod has its claims, in place of others of their names. Mirrors `updateStorage`.
+pub fn mount_claims(pod: &mut Pod, claims: &[(String, PersistentVolumeClaim)]) {
     let by_template: Vec<Volume> = claims
         .iter()
         .map(|(template, claim)| Volume {
@@ -52,11 +57,11 @@ pub fn new_pod(set: &StatefulSet, spec: &StatefulSetSpec, ordinal: i32, revision
             ..Volume::default()
         })
         .collect();
-    let others = inner.volumes.take().unwrap_or_default().into_iter();
+    let spec = pod.spec.get_or_insert_default();
+    let others = spec.volumes.take().unwrap_or_default().into_iter();
     let others = others.filter(|volume| claims.iter().all(|(template, _)| *template != volume.name));
     let volumes: Vec<Volume> = by_template.into_iter().chain(others).collect();
-    inner.volumes = (!volumes.is_empty()).then_some(volumes);
-    pod
+    spec.volumes = (!volumes.is_empty()).then_some(volumes);
 }
 
 /// The labels by which a Service can mean this one Pod.
@@ -67,18 +72,22 @@ pub fn identify(pod: &mut Pod, ordinal: i32) {
     labels.insert(POD_INDEX.into(), ordinal.to_string());
 }
 
-/// Whether the Pod has its labels and its volumes.
-pub fn is_itself(set: &StatefulSet, spec: &StatefulSetSpec, pod: &Pod, ordinal: i32) -> bool {
+/// Whether the Pod has the labels of its number. Mirrors `identityMatches`.
+pub fn is_itself(pod: &Pod, ordinal: i32) -> bool {
     let mut same = pod.clone();
     identify(&mut same, ordinal);
+    same.metadata.labels == pod.metadata.labels
+}
+
+/// Whether the Pod has the volumes of its claims. Mirrors `storageMatches`.
+pub fn has_claims(set: &StatefulSet, spec: &StatefulSetSpec, pod: &Pod, ordinal: i32) -> bool {
     let volumes = pod.spec.as_ref().and_then(|spec| spec.volumes.as_deref()).unwrap_or_default();
     let has = |template: &str, claim: &PersistentVolumeClaim| {
         let claim_of =
             |volume: &Volume| volume.persistent_volume_claim.as_ref().map(|source| source.claim_name.clone());
         volumes.iter().any(|volume| volume.name == template && claim_of(volume) == claim.metadata.name)
     };
-    same.metadata.labels == pod.metadata.labels
-        && claims(set, spec, ordinal).iter().all(|(template, claim)| has(template, claim))
+    claims(set, spec, ordinal).iter().all(|(template, claim)| has(template, claim))
 }
 
 /// The claims of the Pod with this number, each with the name of its template.
@@ -131,7 +140,8 @@ mod tests {
         let volumes = json!(inner.volumes);
         assert_eq!(volumes[0]["persistentVolumeClaim"]["claimName"], "data-db-4");
         assert_eq!((&volumes[1]["name"], volumes.as_array().map(Vec::len)), (&json!("tmp"), Some(2)));
-        assert!(is_itself(&set, spec, &pod, 4));
+        assert!(is_itself(&pod, 4) && has_claims(&set, spec, &pod, 4));
+        assert!(!is_itself(&pod, 3) && !has_claims(&set, spec, &pod, 3));
         assert_eq!(claims(&set, spec, 4)[0].1.metadata.labels.as_ref().unwrap()["app"], "db");
     }
 }

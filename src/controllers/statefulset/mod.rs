@@ -143,8 +143,9 @@ impl StatefulSets {
         let stepped = self.step(&context, &history, &mut status).await;
         let available = status.available_replicas.unwrap_or(0);
         let told = self.store_status(&context, status).await;
-        stepped.and(told)?;
-        self.truncate_history(&context, &history).await?;
+        // The history is kept short whatever else went wrong.
+        let truncated = self.truncate_history(&context, &history).await;
+        stepped.and(told).and(truncated)?;
         // A Pod becomes available by the mere passing of time, which no watch tells.
         let min_ready = context.min_ready_seconds();
         if min_ready > 0 && available != context.spec.replicas.unwrap_or(1) {

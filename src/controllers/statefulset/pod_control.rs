@@ -1,14 +1,20 @@
 //! Making, mending and deleting the Pods of a StatefulSet, and telling of it. Mirrors `stateful_pod_control.go`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{Error, EventType};
 use crate::object::status::Reason;
-use crate::object::{Kind, Pod};
+use crate::object::{Key, Kind, Pod};
 
-use super::identity::identify;
+use super::identity::{claims, has_claims, identify, is_itself, mount_claims};
 use super::{StatefulSets, Sync};
+
+/// How long to wait after a write that was made from an old version, each time; then it has failed. Mirrors
+/// `retry.DefaultBackoff`.
+const CONFLICT_PAUSES: [Duration; 3] =
+    [Duration::from_millis(10), Duration::from_millis(50), Duration::from_millis(250)];
 
 impl StatefulSets {
     /// Creates a Pod, and before it the claims that it misses.
@@ -54,7 +60,7 @@ impl StatefulSets {
                 self.tell(context, "Delete", name, None);
                 Ok(())
             }
-            Err(status) if status.is_not_found() => Ok(()),
+            // Not even one that is gone is well: the cache is old, and so the reconcile is tried again.
             Err(status) => {
                 let error = Error::from(status);
                 self.tell(context, "Delete", name, Some(&error));
@@ -64,19 +70,53 @@ impl StatefulSets {
     }
 
     /// Gives a Pod back the labels that somebody took, and its claims the owners that they are to have. The Pod is written
-    /// even where only the claims were out of line. Mirrors `UpdateStatefulPod`.
+    /// even where only the claims were out of line. One that was adopted without its claims cannot be helped: its volumes
+    /// cannot change, and the API server says so. Mirrors `UpdateStatefulPod`.
     pub(super) async fn mend_pod(&self, context: &Sync, ordinal: i32, pod: &Arc<Pod>) -> Result<(), Error> {
+        let key = Key::of_meta(&pod.metadata);
+        let (mut newest, mut pauses) = (pod.clone(), CONFLICT_PAUSES.iter());
+        let mut written = None;
+        while let Some(mended) = self.mended(context, ordinal, &newest).await? {
+            match self.client.update(mended).await {
+                Err(status)
+                    if status.is_conflict()
+                        && let Some(pause) = pauses.next() =>
+                {
+                    self.client.sleep(*pause).await;
+                    newest = self.pods.get(&key).unwrap_or(newest);
+                    written = Some(Ok(()));
+                }
+                answer => {
+                    let answer: Result<Arc<Pod>, Error> = answer.map_err(Error::from);
+                    written = Some(answer.map(|updated| self.wrote(context, &updated)));
+                    break;
+                }
+            }
+        }
+        let Some(written) = written else { return Ok(()) };
+        self.tell(context, "Update", key.name(), written.as_ref().err());
+        written
+    }
+
+    /// The Pod as it is to be; None if it is so.
+    async fn mended(&self, context: &Sync, ordinal: i32, pod: &Arc<Pod>) -> Result<Option<Pod>, Error> {
         let mut mended = Pod::clone(pod);
+        let mut right = is_itself(pod, ordinal);
         identify(&mut mended, ordinal);
-        let name = mended.metadata.name.clone().unwrap_or_default();
+        if !has_claims(&context.set, &context.spec, pod, ordinal) {
+            right = false;
+            mount_claims(&mut mended, &claims(&context.set, &context.spec, ordinal));
+            let name = pod.metadata.name.as_deref().unwrap_or_default();
+            if let Err(error) = self.create_claims(context, ordinal, name).await {
+                self.tell(context, "Update", name, Some(&error));
+                return Err(error);
+            }
+        }
         if !self.claims_in_line(context, ordinal, pod) {
+            right = false;
             self.keep_claims_or_tell(context, ordinal, pod).await?;
         }
-        let updated: Result<Arc<Pod>, Error> = self.client.update(mended).await.map_err(Error::from);
-        self.tell(context, "Update", &name, updated.as_ref().err());
-        let updated = updated?;
-        self.wrote(context, &updated);
-        Ok(())
+        Ok((!right).then_some(mended))
     }
 
     fn wrote(&self, context: &Sync, pod: &Pod) {

@@ -1,6 +1,7 @@
 //! What a StatefulSet's status says. Mirrors `updateStatus`, `completeRollingUpdate` and `inconsistentStatus`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
 
@@ -13,8 +14,10 @@ use super::identity::revision_of;
 use super::revisions::{History, name_of};
 use super::{StatefulSets, Sync};
 
-/// A refused status write is tried again this often, from the newest version.
+/// A status write that was made from an old version is tried again this often, so long after it. Mirrors
+/// `retry.DefaultRetry`.
 const STATUS_UPDATE_RETRIES: usize = 4;
+const RETRY_PAUSE: Duration = Duration::from_millis(10);
 
 /// Whether the Pod's containers run and are ready.
 pub(super) fn is_running_and_ready(pod: &Pod) -> bool {
@@ -75,10 +78,11 @@ impl StatefulSets {
                     self.consistency.wrote(&context.key, Kind::StatefulSet, version);
                     return Ok(());
                 }
-                Err(status) if retries == STATUS_UPDATE_RETRIES => return Err(status.into()),
+                Err(status) if retries == STATUS_UPDATE_RETRIES || !status.is_conflict() => return Err(status.into()),
                 Err(_) => retries += 1,
             }
-            newest = self.client.get(context.key.namespace(), context.key.name()).await?;
+            self.client.sleep(RETRY_PAUSE).await;
+            newest = self.sets.get(&context.key).unwrap_or(newest);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::controllers::pods::{is_available, slow_start};
 use crate::object::Pod;
 use crate::object::pod::{has_ended, phase};
 
-use super::identity::{is_itself, new_pod, ordinals, revision_of};
+use super::identity::{new_pod, ordinals, revision_of};
 use super::revisions::{History, name_of};
 use super::status::{is_leaving, is_running_and_ready};
 use super::{StatefulSets, Sync};
@@ -85,9 +85,7 @@ impl StatefulSets {
         if context.is_ordered() && (is_leaving(pod) || !self.is_available(context, pod)) {
             return Ok(Next::Stop);
         }
-        if !is_itself(&context.set, &context.spec, pod, ordinal) || !self.claims_in_line(context, ordinal, pod) {
-            self.mend_pod(context, ordinal, pod).await?;
-        }
+        self.mend_pod(context, ordinal, pod).await?;
         Ok(Next::GoOn)
     }
 
@@ -129,9 +127,14 @@ impl StatefulSets {
             // One that was made in this reconcile is not available yet.
             let Some(pod) = context.pods.get(&ordinal) else { return Ok(()) };
             if revision_of(pod) != name_of(&history.update) && !is_leaving(pod) {
-                self.delete_pod(context, pod).await?;
-                status.current_replicas = status.current_replicas.map(|count| count - 1).filter(|count| *count != 0);
-                return Ok(());
+                let deleted = self.delete_pod(context, pod).await;
+                if matches!(&deleted, Err(Error::Api(status)) if !status.is_not_found()) {
+                    return deleted;
+                }
+                // Be it of the current revision or of one between: in Kubernetes too the count may so come to -1, and
+                // the API server refuses such a status.
+                status.current_replicas = Some(status.current_replicas.unwrap_or(0) - 1).filter(|count| *count != 0);
+                return deleted;
             }
             if is_leaving(pod) || !self.is_available(context, pod) {
                 return Ok(());
