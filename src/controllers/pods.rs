@@ -55,14 +55,15 @@ pub fn resolve<T: Resource>(cached: &Lister<T>, child: &ObjectMeta, owner: &Owne
     (object.metadata().uid.as_ref() == Some(&owner.uid)).then_some(object)
 }
 
-/// Nobody owns the Pod: whoever wants it by its labels may adopt it. Mirrors `getPodReplicaSets` and its like.
+/// Nobody owns the Pod, or what else this is the metadata of: whoever wants it by its labels may adopt it. Mirrors
+/// `getPodReplicaSets` and its like.
 pub fn selecting<T: Resource>(
     cached: &Lister<T>,
-    pod: &Pod,
+    orphan: &ObjectMeta,
     wants: impl Fn(&T, &BTreeMap<String, String>) -> bool,
 ) -> Vec<Key> {
-    let Some(labels) = pod.metadata.labels.as_ref().filter(|labels| !labels.is_empty()) else { return Vec::new() };
-    let those = cached.list_namespace(pod.metadata.namespace.as_deref().unwrap_or_default()).into_iter();
+    let Some(labels) = orphan.labels.as_ref().filter(|labels| !labels.is_empty()) else { return Vec::new() };
+    let those = cached.list_namespace(orphan.namespace.as_deref().unwrap_or_default()).into_iter();
     those.filter(|object| wants(object, labels)).map(|object| Key::of_meta(object.metadata())).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Jobs and StatefulSets whose Pods fail, are deleted, or lose their owner.
+//! Jobs, StatefulSets and DaemonSets whose Pods fail, are deleted, or lose their owner.
 
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::world::World;
 
 const SETS: &str = "statefulset-controller";
+const DAEMONS: &str = "daemon-set-controller";
 
 /// A StatefulSet `db` with this spec, beside what every one has.
 fn set(world: &mut World, spec: &Value) {
@@ -137,4 +138,56 @@ fn a_jobs_pod_that_was_deleted_is_made_again_after_ten_seconds() {
     let deleted = world.cluster.engine.now();
     world.wait_until(12, |world| pods(world).iter().any(|name| *name != first));
     assert!(world.cluster.engine.now() - deleted > Duration::from_secs(8), "it is made too soon");
+}
+
+/// A DaemonSet `agent` on one node, with its Pod running.
+fn agent(world: &mut World) {
+    let pod =
+        json!({"metadata": {"labels": {"app": "agent"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}});
+    let spec = json!({"selector": {"matchLabels": {"app": "agent"}}, "template": pod});
+    world.apply(json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}, "spec": spec}));
+    world.wait_until(30, |world| {
+        let pods = world.list(Kind::Pod, "default");
+        !pods.is_empty() && pods.iter().all(|pod| is_ready(world, pod.name()))
+    });
+    world.settle();
+    world.take_writes(DAEMONS);
+}
+
+/// A DaemonSet looks after its revisions: one that somebody took from it, it takes back at once.
+#[test]
+fn a_revision_that_lost_its_owner_is_adopted_again() {
+    let mut world = World::new(1);
+    agent(&mut world);
+    let revision = world.list(Kind::ControllerRevision, "default")[0].name().to_owned();
+    let patch = json!({"metadata": {"ownerReferences": null}});
+    let said = world.kubectl(&format!("patch controllerrevision {revision} --type=merge -p {patch}"));
+    assert!(said.contains("patched"), "{said}");
+    world.wait(1);
+    let writes = world.take_writes(DAEMONS);
+    assert!(writes.contains(&format!("patch controllerrevisions {revision} 200")), "{writes:#?}");
+}
+
+/// While it waits to see its Pod go, a newer generation is not acted on, and the status is written as it is.
+#[test]
+fn a_daemon_set_that_waits_writes_its_status_for_nothing() {
+    let mut world = World::new(1);
+    agent(&mut world);
+    let hold = Hold::Watch("kube-controller-manager".into(), Kind::Pod);
+    world.cluster.engine.hold(hold.clone());
+    world.kubectl("set image daemonset/agent c=i:2");
+    world.wait(1);
+    world.take_writes(DAEMONS);
+    let before = world.get(Kind::DaemonSet, "default/agent").unwrap().meta().resource_version.clone();
+    world.kubectl("annotate daemonset agent note=1");
+    world.wait(1);
+    assert_eq!(world.take_writes(DAEMONS), [] as [String; 0], "the generation is the same");
+    world.kubectl("set image daemonset/agent c=i:3");
+    let changed = world.get(Kind::DaemonSet, "default/agent").unwrap().meta().resource_version.clone();
+    world.wait(1);
+    let writes = world.take_writes(DAEMONS);
+    assert!(writes.contains(&"update daemonsets/status agent 200".to_owned()), "{writes:#?}");
+    let after = world.get(Kind::DaemonSet, "default/agent").unwrap().meta().resource_version.clone();
+    assert_eq!((before == changed, changed == after), (false, true));
+    world.cluster.engine.release(&hold);
 }

@@ -11,7 +11,7 @@ use crate::object::pod::{is_ready, phase};
 use crate::object::{Key, Kind, Pod};
 
 use super::nodes::{Fit, fit, is_updated, pinned, template};
-use super::update::surge_of;
+use super::update::allows_surge;
 use super::{DaemonSets, Sync};
 
 /// At most so many Pods are created, and so many deleted, in one reconcile.
@@ -31,7 +31,7 @@ impl DaemonSets {
                 (fit @ (Fit::Run | Fit::Stay), Some(pods)) => {
                     wrong.extend(self.superfluous(context, name, pods));
                     // Where two may run at once, the next does not wait until the last has ended.
-                    if fit == Fit::Run && surge_of(context) > 0 && !pods.iter().any(|pod| is_active(pod)) {
+                    if fit == Fit::Run && allows_surge(context) && !pods.iter().any(|pod| is_active(pod)) {
                         missing.push(name.to_owned());
                     }
                 }
@@ -68,10 +68,10 @@ impl DaemonSets {
             }
         }
         // They come oldest first.
-        if surge_of(context) == 0 {
-            delete.extend(running.into_iter().skip(1));
-        } else {
+        if allows_surge(context) {
             delete.extend(self.replaced(context, running));
+        } else {
+            delete.extend(running.into_iter().skip(1));
         }
         delete
     }
@@ -94,8 +94,9 @@ impl DaemonSets {
     /// Whether Pods failed on the node so lately that the next has to wait. If not, this failure is written down.
     fn is_held_back(&self, context: &Sync, node: &str) -> bool {
         let (first, max) = BACKOFF;
-        let generation = context.set.metadata.generation.unwrap_or(0);
-        let id = format!("{}/{generation}/{node}", context.key);
+        let uid = context.set.metadata.uid.as_deref().unwrap_or_default();
+        let observed = context.set.status.as_ref().and_then(|status| status.observed_generation).unwrap_or(0);
+        let id = format!("{uid}/{observed}/{node}");
         let now = self.client.now();
         let mut failed = self.failed.borrow_mut();
         let pause = match failed.get(&id) {

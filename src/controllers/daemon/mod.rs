@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet, DaemonSetSpec};
 use k8s_openapi::api::core::v1::Node;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, OwnerReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
 
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
@@ -214,7 +214,7 @@ impl DaemonSets {
                     self.queue.add(key);
                 }
             }
-            None => self.enqueue_selecting(pod),
+            None => self.enqueue_selecting(&pod.metadata),
         }
     }
 
@@ -242,7 +242,9 @@ impl DaemonSets {
                     self.queue.add_after(key, pods::seconds(min_ready.saturating_add(1)));
                 }
             }
-            None if old.metadata.labels != new.metadata.labels || old_owner.is_some() => self.enqueue_selecting(new),
+            None if old.metadata.labels != new.metadata.labels || old_owner.is_some() => {
+                self.enqueue_selecting(&new.metadata);
+            }
             None => {}
         }
     }
@@ -275,10 +277,33 @@ impl DaemonSets {
         }
     }
 
-    fn revision_changed(&self, revision: &ControllerRevision) {
-        let owner = controller_of(&revision.metadata).filter(|owner| owner.kind == Kind::DaemonSet.info().kind);
-        if let Some(owner) = owner {
-            self.queue.add(Key::new(revision.metadata.namespace.as_deref().unwrap_or_default(), &owner.name));
+    /// A revision that is new and owned is this controller's own: nothing to do.
+    fn revision_added(&self, revision: &ControllerRevision) {
+        match controller_of(&revision.metadata) {
+            _ if revision.metadata.deletion_timestamp.is_some() => self.enqueue_owner(&revision.metadata),
+            Some(_) => {}
+            None => self.enqueue_selecting(&revision.metadata),
+        }
+    }
+
+    fn revision_updated(&self, old: &ControllerRevision, new: &ControllerRevision) {
+        let (old, new) = (&old.metadata, &new.metadata);
+        if old.resource_version == new.resource_version {
+            return;
+        }
+        if controller_of(old) != controller_of(new) {
+            self.enqueue_owner(old);
+        }
+        match controller_of(new) {
+            Some(_) => self.enqueue_owner(new),
+            None if controller_of(old).is_some() || old.labels != new.labels => self.enqueue_selecting(new),
+            None => {}
+        }
+    }
+
+    fn enqueue_owner(&self, child: &ObjectMeta) {
+        if let Some(set) = controller_of(child).and_then(|owner| pods::resolve(&self.sets, child, owner)) {
+            self.queue.add(Key::of_meta(&set.metadata));
         }
     }
 
@@ -286,13 +311,13 @@ impl DaemonSets {
         pods::resolve(&self.sets, &pod.metadata, owner)
     }
 
-    /// Nobody owns the Pod: every DaemonSet that selects it may adopt it.
-    fn enqueue_selecting(&self, pod: &Pod) {
+    /// Nobody owns the Pod or revision: every DaemonSet that selects it may adopt it.
+    fn enqueue_selecting(&self, orphan: &ObjectMeta) {
         let wants = |set: &DaemonSet, labels: &BTreeMap<String, String>| {
             let selector = Selector::of_option(set.spec.as_ref().map(|spec| &spec.selector));
             selector.is_ok_and(|selector| !selector.is_everything() && selector.matches(Some(labels)))
         };
-        pods::selecting(&self.sets, pod, wants).into_iter().for_each(|key| self.queue.add(key));
+        pods::selecting(&self.sets, orphan, wants).into_iter().for_each(|key| self.queue.add(key));
     }
 }
 
@@ -305,9 +330,12 @@ impl Controller for DaemonSets {
             Change::Added(Object::Node(node)) => self.node_changed(None, node),
             Change::Updated { old: Object::Node(old), new: Object::Node(new) } => self.node_changed(Some(old), new),
             // The Pods of a node that is gone are the garbage collector's.
-            Change::Deleted(Object::Node(_)) | Change::Added(Object::ControllerRevision(_)) => {}
-            Change::Updated { new: Object::ControllerRevision(revision), .. }
-            | Change::Deleted(Object::ControllerRevision(revision)) => self.revision_changed(revision),
+            Change::Deleted(Object::Node(_)) => {}
+            Change::Added(Object::ControllerRevision(revision)) => self.revision_added(revision),
+            Change::Updated { old: Object::ControllerRevision(old), new: Object::ControllerRevision(new) } => {
+                self.revision_updated(old, new);
+            }
+            Change::Deleted(Object::ControllerRevision(revision)) => self.enqueue_owner(&revision.metadata),
             other => self.set_changed(other),
         }
     }

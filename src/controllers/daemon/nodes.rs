@@ -89,7 +89,13 @@ fn add_tolerations(spec: &mut PodSpec) {
             effect: Some(effect.into()),
             ..Toleration::default()
         };
-        let same = |there: &&mut Toleration| there.key == new.key && there.effect == new.effect;
+        // What makes a toleration the same one; one of another operator or value stays beside it. Mirrors
+        // `MatchToleration`.
+        let id = |of: &Toleration| {
+            let value = of.value.clone().filter(|value| !value.is_empty());
+            (of.key.clone(), of.effect.clone(), of.operator.clone(), value)
+        };
+        let same = |there: &&mut Toleration| id(there) == id(&new);
         match tolerations.iter_mut().find(same) {
             Some(there) => *there = new,
             None => tolerations.push(new),
@@ -173,6 +179,18 @@ mod tests {
             let node = json!({"metadata": {"name": "n", "labels": labels}, "spec": {"taints": taints}});
             assert_eq!(fit(&set(spec.clone()), &serde_json::from_value(node).unwrap()), want, "{what}");
         }
+    }
+
+    #[test]
+    fn a_toleration_of_the_users_stays_unless_it_is_the_same() {
+        let asked = json!([
+            {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5},
+            {"key": "node.kubernetes.io/unreachable", "value": "v", "effect": "NoExecute", "tolerationSeconds": 5},
+        ]);
+        let spec = template(&set(json!({"containers": [], "tolerations": asked})), "h").spec.unwrap();
+        let seconds: Vec<_> =
+            spec.tolerations.unwrap().iter().map(|toleration| toleration.toleration_seconds).collect();
+        assert_eq!(seconds, [None, Some(5), None, None, None, None, None]);
     }
 
     #[test]

@@ -61,7 +61,9 @@ impl DaemonSets {
                 conditions: old.conditions.clone(),
                 ..counts.clone()
             };
-            if retries == 0 && status == old {
+            // Where a generation has not been acted on yet the status is written even if it says nothing new.
+            let is_observed = old.observed_generation.unwrap_or(0) >= generation.unwrap_or(0);
+            if retries == 0 && status == old && is_observed {
                 return Ok(());
             }
             match self.client.update_status(DaemonSet { status: Some(status), ..DaemonSet::clone(&newest) }).await {

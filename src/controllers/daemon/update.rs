@@ -79,9 +79,12 @@ fn to_surge<T: Clone>(places: &BTreeMap<String, Place<T>>, max_surge: i32) -> (V
     (broken, delete)
 }
 
-/// How many Pods more than nodes there may be now.
-pub(super) fn surge_of(context: &Sync) -> i32 {
-    limits(context).0
+/// Whether a node may have two Pods for a while, however few nodes there are. Mirrors `AllowsSurge`.
+pub(super) fn allows_surge(context: &Sync) -> bool {
+    let strategy = context.spec.update_strategy.as_ref();
+    let rolling = strategy.filter(|strategy| strategy.type_.as_deref() == Some("RollingUpdate"));
+    let surge = rolling.and_then(|strategy| strategy.rolling_update.as_ref()?.max_surge.as_ref());
+    scaled(surge, 1, true) > 0
 }
 
 /// `maxSurge` and `maxUnavailable`, of as many nodes as should have a Pod. Both round up.

@@ -243,7 +243,7 @@ impl Jobs {
         let wants = |job: &Job, labels: &BTreeMap<String, String>| {
             selector_of(job).is_ok_and(|selector| selector.matches(Some(labels)))
         };
-        let those = pods::selecting(&self.jobs, pod, wants);
+        let those = pods::selecting(&self.jobs, &pod.metadata, wants);
         those.iter().for_each(|key| self.enqueue_after(key, Duration::ZERO));
     }
 }

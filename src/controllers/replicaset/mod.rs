@@ -343,7 +343,7 @@ impl<T: Replicated> ReplicaSets<T> {
 
     /// Nobody owns the Pod: every ReplicaSet that selects it may adopt it.
     fn enqueue_selecting(&self, pod: &Pod) {
-        let those = pods::selecting(&self.replica_sets, pod, |rs, labels| rs.wants(labels));
+        let those = pods::selecting(&self.replica_sets, &pod.metadata, |rs, labels| rs.wants(labels));
         those.into_iter().for_each(|key| self.queue.add(key));
     }
 }

@@ -217,7 +217,7 @@ impl StatefulSets {
             let selector = Selector::of_option(set.spec.as_ref().map(|spec| &spec.selector));
             selector.is_ok_and(|selector| !selector.is_everything() && selector.matches(Some(labels)))
         };
-        pods::selecting(&self.sets, pod, wants).into_iter().for_each(|key| self.queue.add(key));
+        pods::selecting(&self.sets, &pod.metadata, wants).into_iter().for_each(|key| self.queue.add(key));
     }
 }
 
