@@ -190,7 +190,7 @@ fn what_cannot_be_measured_gets_its_condition() {
             "FailedGetResourceMetric", "did not receive metrics for targeted pods (pods might be unready)",
         ]),
         (TARGET, "{type: ContainerResource, containerResource: {name: cpu, container: other, target: {type: Utilization, averageUtilization: 50}}}", &[
-            "FailedGetContainerResourceMetric", "container other not present in metrics for pod default/web-",
+            "FailedGetContainerResourceMetric", "failed to get container metrics: container other not present in metrics for pod default/web-",
         ]),
         (TARGET, "{type: ContainerResource, containerResource: {name: cpu, container: nginx, target: {type: Utilization, averageUtilization: 50}}}", &[
             "ScalingActive   True    ValidMetricFound", "resource cpu of container \"nginx\" on pods  (as a percentage of request):  50% (100m) / 50%",

@@ -240,7 +240,8 @@ impl Autoscalers {
         if metrics.is_empty() {
             return Err(unable("no metrics returned from resource metrics API".to_owned()));
         }
-        let samples = samples_of(&metrics, resource, container).map_err(unable)?;
+        let samples = samples_of(&metrics, resource, container);
+        let samples = samples.map_err(|why| unable(format!("failed to get container metrics: {why}")))?;
         let question = Question { resource, container, target, tolerance: tolerance(hpa), now: self.client.now() };
         let proposal = propose(&question, current, pods, samples).map_err(failed)?;
         let name = match target {

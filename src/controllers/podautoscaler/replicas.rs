@@ -10,6 +10,7 @@ use crate::object::Pod;
 use crate::object::metrics::Metrics;
 use crate::object::pod::{phase, ready_condition};
 use crate::object::quantity::Amount;
+use crate::object::resources::{is_pod_level, pod_requests};
 use crate::object::time::Instant;
 
 /// So long after its start a Pod's CPU counts only while it is ready.
@@ -200,11 +201,19 @@ fn starting(pod: &Pod, sample: &Sample, now: Instant) -> bool {
     }
 }
 
-/// What each Pod requests, in thousandths. Mirrors `calculatePodRequests`.
+/// What each Pod requests, in thousandths; as a whole, if it says so and no container is meant. Mirrors
+/// `calculateRequests`.
 fn requests(pods: &[Arc<Pod>], resource: &str, container: &str) -> Result<BTreeMap<String, i64>, String> {
     let mut requests = BTreeMap::new();
     for pod in pods {
         let (name, spec) = (pod.metadata.name.clone().unwrap_or_default(), pod.spec.as_ref());
+        let whole = spec.and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
+        if container.is_empty() && whole.is_some_and(|whole| whole.keys().any(|name| is_pod_level(name))) {
+            let missing = || format!("missing pod-level request for {resource} in Pod {name}");
+            let request = *pod_requests(pod).get(resource).ok_or_else(missing)?;
+            requests.insert(name, request.milli_value());
+            continue;
+        }
         let sidecars = spec.iter().flat_map(|spec| spec.init_containers.iter().flatten());
         let sidecars = sidecars.filter(|c| c.restart_policy.as_deref() == Some("Always"));
         let containers = spec.iter().flat_map(|spec| &spec.containers).chain(sidecars);

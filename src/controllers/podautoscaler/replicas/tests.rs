@@ -129,3 +129,21 @@ fn a_container_alone_can_be_asked_for() {
     assert_eq!(value("gpu", ""), Ok(vec![]));
     assert_eq!(value("cpu", "e"), Err("container e not present in metrics for pod n/a".to_owned()));
 }
+
+/// What is requested for the Pod as a whole counts, unless one container is asked about.
+#[test]
+fn a_pod_may_request_as_a_whole() {
+    let whole = |resources: serde_json::Value| {
+        let mut pod = serde_json::to_value(&*pod("a", "ready")).unwrap();
+        pod["spec"]["resources"] = resources;
+        vec![Arc::new(serde_json::from_value(pod).unwrap())]
+    };
+    let pods = whole(json!({"requests": {"cpu": "1"}}));
+    assert_eq!(requests(&pods, "cpu", ""), Ok([("a".to_owned(), 1000)].into()));
+    assert_eq!(requests(&pods, "cpu", "c"), Ok([("a".to_owned(), 100)].into()));
+    // What is not said of the whole is the sum of the containers'.
+    assert_eq!(requests(&pods, "memory", ""), Ok([("a".to_owned(), 100_000)].into()));
+    let why = "missing pod-level request for hugepages-2Mi in Pod a";
+    assert_eq!(requests(&pods, "hugepages-2Mi", ""), Err(why.to_owned()));
+    assert_eq!(requests(&whole(json!({"limits": {"cpu": "1"}})), "cpu", ""), Ok([("a".to_owned(), 100)].into()));
+}
