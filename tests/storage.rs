@@ -16,15 +16,16 @@ use kubestep::engine::What;
 use kubestep::node::csi::CsiRequest;
 use kubestep::object::{Kind, Object};
 
-/// A cluster, and the writes of its components about storage.
+/// A cluster, the writes of its components about storage, and what the binder asks for.
 struct World {
     cluster: Cluster,
     writes: Vec<String>,
+    reads: Vec<String>,
 }
 
 impl World {
     fn new(config: Config) -> World {
-        let mut world = World { cluster: Cluster::start(config), writes: Vec::new() };
+        let mut world = World { cluster: Cluster::start(config), writes: Vec::new(), reads: Vec::new() };
         world.run(2);
         world.writes.clear();
         world
@@ -76,6 +77,11 @@ impl World {
             if let What::Request { request, .. } = &step.event.what {
                 let reads_node = request.verb == Verb::Get && request.kind == Kind::Node;
                 assert!(!(reads_node && &*request.user.agent == "attachdetach-controller"), "its cache has the node");
+            }
+            if let What::Request { request, .. } = &step.event.what
+                && (request.verb, &*request.user.agent) == (Verb::Get, BINDER)
+            {
+                self.reads.push(request.line());
             }
             if let What::Request { request, .. } = &step.event.what
                 && request.verb.writes()
@@ -202,6 +208,37 @@ fn what_becomes_of_a_volume_is_up_to_its_policy() {
     }
 }
 
+/// Whether its claim is gone the binder asks once; and how the volume is, whenever it is about to delete it.
+#[test]
+fn the_claim_of_a_volume_that_is_given_back_is_asked_about_once() {
+    let mut world = World::new(Config::default());
+    world.create(volume("pv", "2Gi", json!({"persistentVolumeReclaimPolicy": "Delete"})));
+    world.create(claim("data", "1Gi", json!({})));
+    world.run(2);
+    world.reads.clear();
+    world.delete(Kind::PersistentVolumeClaim, "data");
+    world.run(5);
+    assert_eq!(world.reads[..2], ["get persistentvolumeclaims default/data", "get persistentvolumes pv"]);
+    assert!(world.reads[2..].iter().all(|read| read == "get persistentvolumes pv"), "{:?}", world.reads);
+}
+
+/// A claim for a file system that was promised a block device never gets it, and both are told.
+#[test]
+fn a_promise_of_another_mode_is_not_kept() {
+    let mut world = World::new(Config::default());
+    world.create(claim("data", "1Gi", json!({})));
+    world.run(1);
+    let uid = world.get(Kind::PersistentVolumeClaim, "data").expect("there")["metadata"]["uid"].clone();
+    let promised = json!({"namespace": "default", "name": "data", "uid": uid});
+    world.create(volume("raw", "1Gi", json!({"volumeMode": "Block", "claimRef": promised})));
+    world.run(1);
+    let why = "due to incompatible volumeMode.";
+    let of_volume = format!("Cannot bind PersistentVolume to requested PersistentVolumeClaim \"data\" {why}");
+    let of_claim = format!("Cannot bind PersistentVolume \"raw\" to requested PersistentVolumeClaim {why}");
+    assert_eq!(world.events("raw"), [format!("Warning VolumeMismatch {of_volume}")]);
+    assert!(world.events("data").contains(&format!("Warning VolumeMismatch {of_claim}")));
+}
+
 #[test]
 fn what_is_in_use_is_not_removed() {
     let mut world = World::new(Config::default());
@@ -257,6 +294,7 @@ fn claims_that_cannot_be_bound_say_why() {
     world.create(class("lazy", "disk.example.com", "WaitForFirstConsumer"));
     world.create(class("eager", "disk.example.com", "Immediate"));
     world.create(class("none", "kubernetes.io/no-provisioner", "Immediate"));
+    world.create(class("of-old", "kubernetes.io/aws-ebs", "Immediate"));
     let none = "Normal FailedBinding no persistent volumes available for this claim and no storage class is set";
     for (name, spec, event) in [
         ("too-large", json!({"resources": {"requests": {"storage": "100Ti"}}}), none),
@@ -277,6 +315,13 @@ fn claims_that_cannot_be_bound_say_why() {
             "Normal ExternalProvisioning Waiting for a volume to be created either by the external provisioner \
              'disk.example.com' or manually by the system administrator. If volume creation is delayed, please verify \
              that the provisioner is running and correctly registered.",
+        ),
+        (
+            "of-old",
+            json!({"storageClassName": "of-old"}),
+            "Normal ExternalProvisioning Waiting for a volume to be created either by the external provisioner \
+             'ebs.csi.aws.com' or manually by the system administrator. If volume creation is delayed, please verify that \
+             the provisioner is running and correctly registered.",
         ),
         (
             "by-hand",

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 
 use crate::client::{Error, EventType};
+use crate::controllers::pods::is_active;
 use crate::controllers::volumes::{PODS_BY_CLAIM, annotation};
 use crate::object::volume::{
     BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, STORAGE_PROVISIONER, claim_key, class_of, is_promised_to,
@@ -18,6 +19,23 @@ use crate::object::{Key, Pod};
 use super::{BETA_STORAGE_PROVISIONER, Binder, SYNC_PERIOD, copy, matching};
 
 const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
+
+/// Provisioners that once were built into Kubernetes, and the drivers that have taken their place. Mirrors
+/// `k8s.io/csi-translation-lib`.
+const MIGRATED: &[(&str, &str)] = &[
+    ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
+    ("kubernetes.io/azure-disk", "disk.csi.azure.com"),
+    ("kubernetes.io/azure-file", "file.csi.azure.com"),
+    ("kubernetes.io/cinder", "cinder.csi.openstack.org"),
+    ("kubernetes.io/gce-pd", "pd.csi.storage.gke.io"),
+    ("kubernetes.io/portworx-volume", "pxd.portworx.com"),
+    ("kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com"),
+];
+
+/// Who provisions for a class that names this provisioner.
+fn in_place_of(provisioner: &str) -> &str {
+    MIGRATED.iter().find(|(old, _)| *old == provisioner).map_or(provisioner, |(_, driver)| driver)
+}
 
 impl Binder {
     pub(super) async fn sync_claim(&self, claim: Arc<PersistentVolumeClaim>) -> Result<(), Error> {
@@ -92,7 +110,8 @@ impl Binder {
     fn tell_why_it_waits(&self, claim: &PersistentVolumeClaim) {
         let key = Key::of_meta(&claim.metadata).to_string();
         let unscheduled = |pod: &&Arc<Pod>| {
-            pod.spec.as_ref().is_none_or(|spec| spec.node_name.as_deref().unwrap_or_default().is_empty())
+            is_active(pod)
+                && pod.spec.as_ref().is_none_or(|spec| spec.node_name.as_deref().unwrap_or_default().is_empty())
         };
         let pods = self.pods.by_index(PODS_BY_CLAIM, &key);
         let names: Vec<&str> = pods.iter().filter(unscheduled).filter_map(|pod| pod.metadata.name.as_deref()).collect();
@@ -112,7 +131,7 @@ impl Binder {
             self.recorder.event(&*claim, EventType::Warning, "ProvisioningFailed", missing);
             return Ok(());
         };
-        let provisioner = class.provisioner.as_str();
+        let provisioner = in_place_of(&class.provisioner);
         if provisioner.starts_with("kubernetes.io/") {
             let message = format!("no volume plugin matched name: {provisioner}");
             self.recorder.event(&*claim, EventType::Warning, "ProvisioningFailed", message);

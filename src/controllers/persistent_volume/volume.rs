@@ -8,7 +8,9 @@ use crate::apiserver::request::DeleteOptions;
 use crate::client::{Error, EventType};
 use crate::controllers::volumes::annotation;
 use crate::object::Key;
-use crate::object::volume::{BOUND_BY_CONTROLLER, PROVISIONED_BY, claim_key, claim_uid, volume_name};
+use crate::object::volume::{
+    BOUND_BY_CONTROLLER, PROVISIONED_BY, claim_key, claim_uid, mode_of, mode_of_volume, volume_name,
+};
 
 use super::{Binder, copy};
 
@@ -21,8 +23,12 @@ impl Binder {
             // Promised by hand; the claim may come.
             return self.set_volume_phase(volume, "Available", "").await.map(|_| ());
         }
-        match self.living_claim(&key, claim_uid(&volume)).await? {
+        match self.living_claim(&key, &volume).await? {
             None => self.release(volume).await,
+            Some(claim) if volume_name(&claim).is_empty() && mode_of(&claim) != mode_of_volume(&volume) => {
+                self.tell_modes_differ(&volume, &claim);
+                Ok(())
+            }
             Some(claim) if volume_name(&claim).is_empty() => {
                 // The binding is under way, and the claim's sync goes on with it.
                 self.queue.add(key);
@@ -35,11 +41,18 @@ impl Binder {
         }
     }
 
-    /// The claim, if it is the one with this uid. An old cache is no proof that it is gone: the API server is asked.
-    async fn living_claim(&self, key: &Key, uid: &str) -> Result<Option<Arc<PersistentVolumeClaim>>, Error> {
-        let same = |claim: &Arc<PersistentVolumeClaim>| claim.metadata.uid.as_deref() == Some(uid);
-        if let Some(claim) = self.claims.get(key).filter(same) {
-            return Ok(Some(claim));
+    /// The claim, if it is the one that the volume was promised to. An old cache is no proof that it is gone, the API server
+    /// is asked; but not about a volume that was released before.
+    async fn living_claim(
+        &self,
+        key: &Key,
+        volume: &PersistentVolume,
+    ) -> Result<Option<Arc<PersistentVolumeClaim>>, Error> {
+        let same = |claim: &Arc<PersistentVolumeClaim>| claim.metadata.uid.as_deref() == Some(claim_uid(volume));
+        match self.claims.get(key) {
+            Some(claim) if same(&claim) => return Ok(Some(claim)),
+            None if matches!(phase_of(volume), "Released" | "Failed") => return Ok(None),
+            _ => {}
         }
         match self.client.get::<PersistentVolumeClaim>(key.namespace(), key.name()).await {
             Ok(claim) => Ok(Some(claim).filter(same)),
@@ -50,21 +63,23 @@ impl Binder {
 
     /// The claim is gone.
     async fn release(&self, volume: Arc<PersistentVolume>) -> Result<(), Error> {
-        let phase = volume.status.as_ref().and_then(|status| status.phase.clone()).unwrap_or_default();
-        let volume = match phase.as_str() {
-            "Failed" => volume,
-            _ => self.set_volume_phase(volume, "Released", "").await?,
-        };
+        let failed = phase_of(&volume) == "Failed";
+        let volume = if failed { volume } else { self.set_volume_phase(volume, "Released", "").await? };
         let policy = volume.spec.as_ref().and_then(|spec| spec.persistent_volume_reclaim_policy.as_deref());
-        if policy != Some("Delete") || phase == "Failed" || volume.metadata.deletion_timestamp.is_some() {
+        if policy != Some("Delete") || failed {
             return Ok(());
         }
         self.delete_volume(volume).await
     }
 
-    /// Deletes what the volume stands for, and then the volume; unless that is an external provisioner's business.
+    /// Deletes what the volume stands for, and then the volume; unless that is an external provisioner's business. It may
+    /// have changed meanwhile, so the API server is asked for it. Mirrors `deleteVolumeOperation`.
     async fn delete_volume(&self, volume: Arc<PersistentVolume>) -> Result<(), Error> {
         let name = volume.metadata.name.clone().unwrap_or_default();
+        let Ok(volume) = self.client.get::<PersistentVolume>("", &name).await else { return Ok(()) };
+        if volume.metadata.deletion_timestamp.is_some() || claim_uid(&volume).is_empty() {
+            return Ok(());
+        }
         let spec = volume.spec.as_ref();
         if spec.is_some_and(|spec| spec.csi.is_some()) || !annotation(&*volume, PROVISIONED_BY).is_empty() {
             return Ok(());
@@ -81,6 +96,17 @@ impl Binder {
         };
         self.recorder.event(&*volume, EventType::Warning, "VolumeFailedDelete", why.clone());
         self.set_volume_phase(volume, "Failed", &why).await.map(|_| ())
+    }
+
+    /// One is a file system and the other a block device, so the claim's own look will never choose the volume.
+    fn tell_modes_differ(&self, volume: &PersistentVolume, claim: &PersistentVolumeClaim) {
+        const WHY: &str = "due to incompatible volumeMode.";
+        let [of_volume, of_claim] =
+            [&volume.metadata, &claim.metadata].map(|meta| meta.name.as_deref().unwrap_or_default());
+        let message = format!("Cannot bind PersistentVolume to requested PersistentVolumeClaim {of_claim:?} {WHY}");
+        self.recorder.event(volume, EventType::Warning, "VolumeMismatch", message);
+        let message = format!("Cannot bind PersistentVolume {of_volume:?} to requested PersistentVolumeClaim {WHY}");
+        self.recorder.event(claim, EventType::Warning, "VolumeMismatch", message);
     }
 
     /// The claim has found another volume. What this controller promised it takes back.
@@ -102,4 +128,8 @@ impl Binder {
         self.volumes.put(&written);
         self.set_volume_phase(written, "Available", "").await.map(|_| ())
     }
+}
+
+fn phase_of(volume: &PersistentVolume) -> &str {
+    volume.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
 }
