@@ -16,6 +16,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
@@ -25,7 +26,7 @@ use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::token::{self, Bounds, Claims};
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Status};
 
 use super::root_ca::CERTIFICATE;
 
@@ -44,6 +45,11 @@ const ACCOUNT_UID: &str = "kubernetes.io/service-account.uid";
 const CA: &str = "ca.crt";
 const NAMESPACE: &str = "namespace";
 const TOKEN: &str = "token";
+
+/// How often taking a Secret out of an account is tried where others write the account too, and how long after a conflict.
+/// Mirrors `RemoveTokenBackoff`.
+const REMOVAL_TRIES: usize = 10;
+const REMOVAL_PAUSE: Duration = Duration::from_millis(100);
 
 /// The index of token Secrets by the account that they name.
 const BY_ACCOUNT: &str = "service account";
@@ -85,7 +91,8 @@ impl Tokens {
         let Some(uid) = self.gone.borrow().get(key).cloned() else { return Ok(()) };
         let account = Key::new(key.namespace(), account);
         for secret in self.secrets.by_index(BY_ACCOUNT, account.as_str()) {
-            if annotation(&secret, ACCOUNT_UID) == uid {
+            // One that was never filled means any account of the name.
+            if matches!(annotation(&secret, ACCOUNT_UID), of if of.is_empty() || of == uid) {
                 self.delete(&secret).await?;
             }
         }
@@ -98,43 +105,54 @@ impl Tokens {
         let Some(secret) = self.secrets.get(key).filter(|secret| is_token(secret)) else {
             return self.forget(key).await;
         };
-        match self.account_of(&secret).await? {
+        match self.account_for(&secret).await? {
             Some(account) => self.fill(&secret, &account).await,
             None => self.delete(&secret).await,
         }
     }
 
-    /// A Secret went: its account names it no more. Mirrors `removeSecretReference`.
+    /// A Secret went: its account, if the cache has it, names it no more. If that cannot be written it is left at that.
     async fn forget(&self, key: &Key) -> Result<(), Error> {
-        let Some(secret) = self.gone_secrets.borrow().get(key).cloned() else { return Ok(()) };
-        if let Some(account) = self.account_of(&secret).await? {
-            let names = |account: &ServiceAccount| {
-                account.secrets.iter().flatten().any(|s| s.name.as_deref() == Some(key.name()))
-            };
-            if names(&account) {
-                let mut account = ServiceAccount::clone(&account);
-                account.secrets.get_or_insert_default().retain(|there| there.name.as_deref() != Some(key.name()));
-                self.client.update(account).await?;
+        let Some(secret) = self.gone_secrets.borrow_mut().remove(key) else { return Ok(()) };
+        if self.cached_account(&secret).is_none() {
+            return Ok(());
+        }
+        for _ in 0..REMOVAL_TRIES {
+            match self.remove_reference(key, &secret).await {
+                Err(status) if status.is_conflict() => self.client.sleep(REMOVAL_PAUSE).await,
+                _ => break,
             }
         }
-        self.gone_secrets.borrow_mut().remove(key);
         Ok(())
     }
 
-    /// The account that a Secret names, if there is one: in the cache, or else at the API server. The same name with
-    /// another uid is another account.
-    async fn account_of(&self, secret: &Secret) -> Result<Option<Arc<ServiceAccount>>, Error> {
-        let (name, uid) = (annotation(secret, ACCOUNT_NAME), annotation(secret, ACCOUNT_UID));
+    /// Mirrors `removeSecretReference`.
+    async fn remove_reference(&self, key: &Key, secret: &Secret) -> Result<(), Status> {
+        let live = self.client.get::<ServiceAccount>(key.namespace(), annotation(secret, ACCOUNT_NAME)).await?;
+        let is_it = |there: Option<&str>| there == Some(key.name());
+        let names = live.secrets.iter().flatten().any(|there| is_it(there.name.as_deref()));
+        if !means(secret, &live) || !names {
+            return Ok(());
+        }
+        let mut account = ServiceAccount::clone(&live);
+        account.secrets.get_or_insert_default().retain(|there| !is_it(there.name.as_deref()));
+        self.client.update(account).await.map(drop)
+    }
+
+    fn cached_account(&self, secret: &Secret) -> Option<Arc<ServiceAccount>> {
         let namespace = secret.metadata.namespace.as_deref().unwrap_or_default();
-        let means = |account: &Arc<ServiceAccount>| {
-            uid.is_empty() || account.metadata.uid.as_deref().unwrap_or_default() == uid
-        };
-        if let Some(account) = self.accounts.get(&Key::new(namespace, name)).filter(means) {
+        self.accounts.get(&Key::new(namespace, annotation(secret, ACCOUNT_NAME))).filter(|there| means(secret, there))
+    }
+
+    /// The account that a Secret names, if there is one: in the cache, or else at the API server.
+    async fn account_for(&self, secret: &Secret) -> Result<Option<Arc<ServiceAccount>>, Error> {
+        if let Some(account) = self.cached_account(secret) {
             return Ok(Some(account));
         }
-        match self.client.get::<ServiceAccount>(namespace, name).await {
+        let namespace = secret.metadata.namespace.as_deref().unwrap_or_default();
+        match self.client.get::<ServiceAccount>(namespace, annotation(secret, ACCOUNT_NAME)).await {
             Err(status) if status.is_not_found() => Ok(None),
-            found => Ok(Some(found?).filter(means)),
+            found => Ok(Some(found?).filter(|account| means(secret, account))),
         }
     }
 
@@ -175,6 +193,12 @@ fn is_token(secret: &Secret) -> bool {
 fn annotation<'a>(secret: &'a Secret, name: &str) -> &'a str {
     let annotations = secret.metadata.annotations.as_ref();
     annotations.and_then(|annotations| annotations.get(name)).map_or("", String::as_str)
+}
+
+/// Whether the Secret is for this account. The same name with another uid is another account.
+fn means(secret: &Secret, account: &ServiceAccount) -> bool {
+    let uid = annotation(secret, ACCOUNT_UID);
+    uid.is_empty() || account.metadata.uid.as_deref().unwrap_or_default() == uid
 }
 
 fn by_account(object: &Object) -> Vec<String> {
