@@ -195,8 +195,11 @@ impl TaintEviction {
             }
             self.client.sleep(RETRY_SLEEP).await;
         }
-        // The real controller gives up here, too: the work is not queued again.
-        last.or(Ok(()))
+        if last.is_err() {
+            // The real controller gives up here, too: the work is not queued again. But it may be arranged anew.
+            self.state.borrow_mut().evictions.remove(key);
+        }
+        Ok(())
     }
 
     /// Mirrors `addConditionAndDeletePod`.
