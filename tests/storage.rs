@@ -16,7 +16,7 @@ use kubestep::engine::What;
 use kubestep::node::csi::CsiRequest;
 use kubestep::object::{Kind, Object};
 
-/// A cluster, the writes of its components about storage, and what the binder asks for.
+/// A cluster, the writes of its components about storage, and what two of them ask for.
 struct World {
     cluster: Cluster,
     writes: Vec<String>,
@@ -79,7 +79,7 @@ impl World {
                 assert!(!(reads_node && &*request.user.agent == "attachdetach-controller"), "its cache has the node");
             }
             if let What::Request { request, .. } = &step.event.what
-                && (request.verb, &*request.user.agent) == (Verb::Get, BINDER)
+                && matches!((request.verb, &*request.user.agent), (Verb::Get, BINDER) | (Verb::List, PROTECTION))
             {
                 self.reads.push(request.line());
             }
@@ -152,6 +152,7 @@ fn class(name: &str, provisioner: &str, mode: &str) -> Value {
 }
 
 const BINDER: &str = "persistent-volume-binder";
+const PROTECTION: &str = "pvc-protection-controller";
 
 #[test]
 fn a_claim_is_bound_in_four_writes() {
@@ -218,6 +219,7 @@ fn the_claim_of_a_volume_that_is_given_back_is_asked_about_once() {
     world.reads.clear();
     world.delete(Kind::PersistentVolumeClaim, "data");
     world.run(5);
+    world.reads.retain(|read| read.starts_with("get"));
     assert_eq!(world.reads[..2], ["get persistentvolumeclaims default/data", "get persistentvolumes pv"]);
     assert!(world.reads[2..].iter().all(|read| read == "get persistentvolumes pv"), "{:?}", world.reads);
 }
@@ -237,6 +239,20 @@ fn a_promise_of_another_mode_is_not_kept() {
     let of_claim = format!("Cannot bind PersistentVolume \"raw\" to requested PersistentVolumeClaim {why}");
     assert_eq!(world.events("raw"), [format!("Warning VolumeMismatch {of_volume}")]);
     assert!(world.events("data").contains(&format!("Warning VolumeMismatch {of_claim}")));
+}
+
+/// To know that nobody uses them all Pods are listed; but not for each claim of those that go together.
+#[test]
+fn claims_that_go_together_are_told_from_one_list() {
+    let mut world = World::new(Config::default());
+    let names: Vec<String> = (0..6).map(|i| format!("data-{i}")).collect();
+    names.iter().for_each(|name| world.create(claim(name, "1Gi", json!({}))));
+    world.reads.clear();
+    names.iter().for_each(|name| world.delete(Kind::PersistentVolumeClaim, name));
+    world.run(2);
+    assert!(names.iter().all(|name| world.phase(Kind::PersistentVolumeClaim, name) == "gone"));
+    let lists = world.reads.iter().filter(|read| read.starts_with("list pods")).count();
+    assert!((1..=3).contains(&lists), "{:?}", world.reads);
 }
 
 #[test]

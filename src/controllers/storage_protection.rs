@@ -5,6 +5,7 @@
 //! the finalizer away once nothing holds the object any more. Mirrors `pkg/controller/volume/{pvcprotection,
 //! pvprotection}`.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::LocalBoxFuture;
+use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
 
 use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of};
@@ -45,31 +47,76 @@ struct Claims {
     queue: Queue,
     claims: Lister<PersistentVolumeClaim>,
     pods: Lister<Pod>,
+    /// Since when claims wait for their turn.
+    waiting: Memory<BTreeMap<Key, Instant>>,
+    listed: Memory<Option<Listed>>,
+}
+
+/// The Pods of a namespace, as the API server has listed them.
+#[derive(Clone)]
+struct Listed {
+    namespace: String,
+    /// When it was asked: the answer will do for every claim that waited already.
+    at: Instant,
+    pods: Vec<Arc<Pod>>,
 }
 
 impl Claims {
     fn new(context: &ControllerContext) -> Claims {
         context.add_index::<Pod>(PODS_BY_CLAIM, claims_of);
-        let (client, queue) = (context.client.clone(), context.queue.clone());
-        Claims { client, queue, claims: context.lister(), pods: context.lister() }
+        Claims {
+            client: context.client.clone(),
+            queue: context.queue.clone(),
+            claims: context.lister(),
+            pods: context.lister(),
+            waiting: context.memory(BTreeMap::new()),
+            listed: context.memory(None),
+        }
+    }
+
+    fn enqueue(&self, key: Key) {
+        self.waiting.borrow_mut().entry(key.clone()).or_insert(self.client.now());
+        self.queue.add(key);
     }
 
     async fn sync(&self, key: Key) -> Result<(), Error> {
-        let Some(claim) = self.claims.get(&key) else { return Ok(()) };
+        let since = self.waiting.borrow_mut().remove(&key);
+        let result = self.release(&key, since).await;
+        if self.waiting.borrow().is_empty() {
+            self.listed.set(None);
+        }
+        result
+    }
+
+    /// Mirrors `processPVC`.
+    async fn release(&self, key: &Key, since: Option<Instant>) -> Result<(), Error> {
+        let Some(claim) = self.claims.get(key) else { return Ok(()) };
         let Some(metadata) = wanted(&claim.metadata, CLAIM_FINALIZER) else { return Ok(()) };
-        if claim.metadata.deletion_timestamp.is_some() && self.is_used(&key).await? {
+        if claim.metadata.deletion_timestamp.is_some() && self.is_used(key, since).await? {
             return Ok(());
         }
         write(self.client.update(PersistentVolumeClaim { metadata, ..PersistentVolumeClaim::clone(&claim) }).await)
     }
 
     /// Whether a Pod that has a node uses the claim. The cache may say so; only the API server may say no.
-    async fn is_used(&self, key: &Key) -> Result<bool, Error> {
+    async fn is_used(&self, key: &Key, since: Option<Instant>) -> Result<bool, Error> {
         if self.pods.by_index(PODS_BY_CLAIM, &key.to_string()).iter().any(|pod| has_node(pod)) {
             return Ok(true);
         }
-        let pods = self.client.list::<Pod>(key.namespace(), "").await?.items;
+        let pods = self.list_pods(key.namespace(), since).await?;
         Ok(pods.iter().any(|pod| has_node(pod) && claim_names(pod).any(|name| name == key.name())))
+    }
+
+    /// Claims that go together are told from one list. Mirrors `LazyLivePodList`.
+    async fn list_pods(&self, namespace: &str, since: Option<Instant>) -> Result<Vec<Arc<Pod>>, Error> {
+        let will_do = |listed: &Listed| listed.namespace == namespace && since.is_some_and(|since| since < listed.at);
+        if let Some(listed) = self.listed.borrow().as_ref().filter(|listed| will_do(listed)) {
+            return Ok(listed.pods.clone());
+        }
+        let at = self.client.now();
+        let pods = self.client.list::<Pod>(namespace, "").await?.items;
+        self.listed.set(Some(Listed { namespace: namespace.to_owned(), at, pods: pods.clone() }));
+        Ok(pods)
     }
 }
 
@@ -85,11 +132,11 @@ impl Controller for Claims {
             | Change::Updated { new: Object::PersistentVolumeClaim(claim), .. }
                 if wanted(&claim.metadata, CLAIM_FINALIZER).is_some() =>
             {
-                self.queue.add(change.key());
+                self.enqueue(change.key());
             }
             Change::Deleted(Object::Pod(pod)) => {
                 let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-                claim_names(pod).for_each(|claim| self.queue.add(Key::new(namespace, claim)));
+                claim_names(pod).for_each(|claim| self.enqueue(Key::new(namespace, claim)));
             }
             _ => {}
         }
