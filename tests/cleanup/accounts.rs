@@ -190,3 +190,21 @@ fn a_secret_that_goes_is_not_named_any_more() {
     world.wait(2);
     assert_eq!(world.kubectl("get sa robot -o jsonpath={.secrets[*].name}"), "other");
 }
+
+/// An account that goes takes its Secret along, and then there is nobody to ask whom the Secret was for.
+#[test]
+fn an_account_that_is_gone_is_not_asked_for() {
+    let mut world = World::new(1);
+    world.apply(json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}));
+    make_secret(&mut world, "robot");
+    world.wait(2);
+    let asked = |world: &mut World| {
+        let reads = std::mem::take(&mut world.reads);
+        reads.iter().filter(|read| *read == "tokens-controller get serviceaccounts robot").count()
+    };
+    asked(&mut world);
+    world.kubectl("delete serviceaccount robot");
+    world.wait(2);
+    assert_eq!(world.kubectl("get secrets -o name"), "");
+    assert_eq!(asked(&mut world), 0);
+}

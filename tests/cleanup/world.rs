@@ -18,6 +18,8 @@ pub struct World {
     pub cluster: Cluster,
     /// `generic-garbage-collector delete pods web-1 200`, in order.
     pub writes: Vec<String>,
+    /// `tokens-controller get serviceaccounts robot`, in order.
+    pub reads: Vec<String>,
     properties: Vec<Box<dyn Property>>,
 }
 
@@ -30,7 +32,7 @@ impl World {
 
     /// This cluster.
     pub fn of(cluster: Cluster) -> World {
-        World { cluster, writes: Vec::new(), properties: properties::all() }
+        World { cluster, writes: Vec::new(), reads: Vec::new(), properties: properties::all() }
     }
 
     /// Steps for so many seconds of virtual time.
@@ -63,6 +65,7 @@ impl World {
             property.check(&self.cluster.engine, &step).unwrap_or_else(|what| panic!("{}: {what}", property.name()));
         }
         self.writes.extend(written(&step));
+        self.reads.extend(read(&step));
         assert!(self.cluster.engine.take_crashes().is_empty());
     }
 
@@ -165,6 +168,12 @@ impl World {
         let all = std::mem::take(&mut self.writes);
         all.iter().filter_map(|line| Some(line.strip_prefix(agent)?.trim_start().to_owned())).collect()
     }
+}
+
+fn read(step: &Step) -> Option<String> {
+    let What::Request { request, .. } = &step.event.what else { return None };
+    let (agent, verb, plural) = (&request.user.agent, request.verb.as_str(), request.kind.info().plural);
+    matches!(request.verb, Verb::Get | Verb::List).then(|| format!("{agent} {verb} {plural} {}", request.name))
 }
 
 fn written(step: &Step) -> Option<String> {
