@@ -164,15 +164,18 @@ fn release(uid: Option<&str>, owner: Option<&str>, finalizers: &[&str]) -> Value
     json!({"metadata": metadata})
 }
 
-/// Several errors as one, None if there are none. Mirrors `utilerrors.NewAggregate`.
+/// Several errors as one, None if there are none. What is said twice is told once. Mirrors `utilerrors.NewAggregate`.
 pub fn aggregate(mut errors: Vec<Error>) -> Option<Error> {
-    match errors.len() {
-        0 | 1 => errors.pop(),
-        _ => {
-            let texts: Vec<String> = errors.iter().map(Error::to_string).collect();
-            Some(Error::Other(format!("[{}]", texts.join(", "))))
+    if errors.len() < 2 {
+        return errors.pop();
+    }
+    let mut texts: Vec<String> = Vec::new();
+    for text in errors.iter().map(Error::to_string) {
+        if !texts.contains(&text) {
+            texts.push(text);
         }
     }
+    Some(Error::Other(if texts.len() == 1 { texts.remove(0) } else { format!("[{}]", texts.join(", ")) }))
 }
 
 #[cfg(test)]
@@ -203,6 +206,16 @@ mod tests {
             let owner =
                 if owner_deleted { json!({"uid": "u1", "deletionTimestamp": deleted}) } else { json!({"uid": "u1"}) };
             assert_eq!(verdict(&meta(owner), &selector, &meta(candidate)), want, "{what}");
+        }
+    }
+
+    #[test]
+    fn several_errors_are_told_as_one() {
+        for (errors, want) in
+            [(vec![], None), (vec!["a"], Some("a")), (vec!["a", "b", "a"], Some("[a, b]")), (vec!["a", "a"], Some("a"))]
+        {
+            let errors = errors.iter().map(|text| Error::Other((*text).to_owned())).collect();
+            assert_eq!(aggregate(errors).map(|error| error.to_string()).as_deref(), want);
         }
     }
 

@@ -44,6 +44,7 @@ use crate::engine::LocalBoxFuture;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::{Key, Kind, Object, Pod, Status};
 
+use super::claim::aggregate;
 use super::service_pods::{ServicePods, TriggerTimes, annotate, selector_of};
 
 pub mod pack;
@@ -131,11 +132,8 @@ impl EndpointSlices {
         let last_change = self.trigger_times.last_change(&key, &service, &pods);
         let (plan, skipped) = self.plan(&service, &pods, &slices);
         let written = write(&self.client, &self.tracker, &key, plan, last_change).await;
-        let failed = match (written, skipped.is_empty()) {
-            (Err(error), _) => error,
-            (Ok(()), false) => Error::Other(skipped.join(", ")),
-            (Ok(()), true) => return Ok(()),
-        };
+        let errors = skipped.into_iter().map(Error::Other).chain(written.err()).collect();
+        let Some(failed) = aggregate(errors) else { return Ok(()) };
         let message = format!("Error updating Endpoint Slices for Service {key}: {failed}");
         self.recorder.event(&*service, EventType::Warning, "FailedToUpdateEndpointSlices", message);
         Err(failed)
