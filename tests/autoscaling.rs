@@ -287,6 +287,25 @@ fn two_autoscalers_of_one_workload_both_stop() {
 }
 
 #[test]
+fn of_two_autoscalers_one_goes_on_when_the_other_is_deleted() {
+    says(
+        "  - kubectl apply -f web.yaml
+  - busy app=web cpu=400m
+  - sleep 30
+  - kubectl autoscale deployment web --max=5 --cpu=50% --name=a
+  - sleep 1
+  - kubectl autoscale deployment web --max=9 --cpu=50% --name=b
+  - sleep 40
+  - kubectl delete hpa b
+  - sleep 6
+  - kubectl describe hpa a
+",
+        // At its next look, although that comes before the other's would have come.
+        &["ScalingActive True ValidMetricFound"],
+    );
+}
+
+#[test]
 fn what_kubectl_refuses() {
     says(
         "  - kubectl apply -f web.yaml

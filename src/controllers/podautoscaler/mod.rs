@@ -272,9 +272,16 @@ impl Plan {
 impl Controller for Autoscalers {
     fn on_change(&self, change: &Change) {
         // Whatever changes, the next look is a period away; Pods and definitions are read, and not followed.
-        if change.kind() == Kind::HorizontalPodAutoscaler {
-            self.queue.add_after_background(change.key(), SYNC_PERIOD);
+        if change.kind() != Kind::HorizontalPodAutoscaler {
+            return;
         }
+        if let Change::Deleted(_) = change
+            && let Some(known) = self.memory.borrow_mut().get_mut(&change.key())
+        {
+            // Its Pods may be another's at once; what it has recommended is forgotten at the next look.
+            known.selector = None;
+        }
+        self.queue.add_after_background(change.key(), SYNC_PERIOD);
     }
 
     fn look(&self) -> Vec<String> {
