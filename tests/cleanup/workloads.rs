@@ -191,3 +191,27 @@ fn a_daemon_set_that_waits_writes_its_status_for_nothing() {
     assert_eq!((before == changed, changed == after), (false, true));
     world.cluster.engine.release(&hold);
 }
+
+/// A Pod of a Job that another controller manages keeps its finalizer when the Job has ended; one of our own does not.
+#[test]
+fn the_finalizers_of_anothers_job_are_the_others() {
+    for (manager, held) in [("example.com/queue", true), ("kubernetes.io/job-controller", false)] {
+        let mut world = World::new(1);
+        let template = json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i:1"}]}});
+        world.apply(json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "work"},
+            "spec": {"managedBy": manager, "suspend": true, "template": template}}));
+        let uid = world.get(Kind::Job, "default/work").unwrap().meta().uid.clone();
+        let owner = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "work", "uid": uid, "controller": true}]);
+        let tracking = ["batch.kubernetes.io/job-tracking"];
+        world.apply(json!({"apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
+            "metadata": {"name": "one", "ownerReferences": owner, "finalizers": tracking}}));
+        let at = "2026-01-01T00:00:00Z";
+        let is = |type_: &str| json!({"type": type_, "status": "True", "lastTransitionTime": at});
+        let status = json!({"status": {"startTime": at, "conditions": [is("FailureTarget"), is("Failed")]}});
+        let said = world.kubectl(&format!("patch job work --subresource=status --type=merge -p {status}"));
+        assert!(said.contains("patched"), "{said}");
+        world.wait(3);
+        let finalizers = world.get(Kind::Pod, "default/one").and_then(|pod| pod.meta().finalizers.clone());
+        assert_eq!(finalizers.is_some_and(|there| !there.is_empty()), held, "{manager}");
+    }
+}

@@ -264,6 +264,12 @@ impl Controller for Jobs {
     }
 }
 
+/// Whether the Job is another controller's. Mirrors `managedByExternalController`.
+fn is_managed_elsewhere(job: &Job) -> bool {
+    let manager = job.spec.as_ref().and_then(|spec| spec.managed_by.as_deref());
+    manager.is_some_and(|manager| manager != "kubernetes.io/job-controller")
+}
+
 /// Whether the Pod's end is still to be counted.
 fn is_tracked(pod: &Pod) -> bool {
     pod.metadata.finalizers.iter().flatten().any(|finalizer| finalizer == TRACKING)

@@ -14,8 +14,8 @@ use crate::object::meta::controller_of;
 use crate::object::{Key, Kind, Object, Pod};
 
 use super::conditions::is_finished;
-use super::is_tracked;
 use super::tracking::release;
+use super::{is_managed_elsewhere, is_tracked};
 
 /// The row of the part of the Job controller that looks after orphans.
 pub const REGISTRATION: Registration = Registration {
@@ -41,13 +41,15 @@ impl Orphans {
         Orphans { client, queue, jobs: context.lister(), pods: context.lister() }
     }
 
-    /// Whether nobody will count this Pod.
+    /// Whether nobody will count this Pod. Of a Job that another controller manages, that one sees to it.
     fn is_orphan(&self, pod: &Pod) -> bool {
         let owner = controller_of(&pod.metadata);
         if !is_tracked(pod) || owner.is_some_and(|owner| owner.kind != Kind::Job.info().kind) {
             return false;
         }
-        owner.and_then(|owner| pods::resolve(&self.jobs, &pod.metadata, owner)).is_none_or(|job| is_finished(&job))
+        owner
+            .and_then(|owner| pods::resolve(&self.jobs, &pod.metadata, owner))
+            .is_none_or(|job| is_finished(&job) && !is_managed_elsewhere(&job))
     }
 
     fn enqueue_pods_of(&self, job: &Job) {

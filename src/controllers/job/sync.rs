@@ -20,8 +20,8 @@ use super::indexes::{Indexes, index_of};
 use super::manage::wanted;
 use super::policy::{self, Verdict};
 use super::{
-    Jobs, Outlook, TRACKING, is_indexed, is_suspended, is_tracked, per_index, replaces_failed_only, selector_of,
-    time_left, uid_of,
+    Jobs, Outlook, TRACKING, is_indexed, is_managed_elsewhere, is_suspended, is_tracked, per_index,
+    replaces_failed_only, selector_of, time_left, uid_of,
 };
 
 /// What a reconcile knows of its Job, and makes of it.
@@ -124,7 +124,7 @@ impl Jobs {
             return Ok(());
         };
         let Some(spec) = job.spec.clone() else { return Ok(()) };
-        if spec.managed_by.as_deref().is_some_and(|by| by != "kubernetes.io/job-controller") {
+        if is_managed_elsewhere(&job) {
             return Ok(());
         }
         if conditions::is_finished(&job) {
