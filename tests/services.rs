@@ -97,6 +97,48 @@ fn slices_say_what_pods_are_and_rules_what_slices_are() {
     }
 }
 
+/// The annotation `topology-mode`: each zone has its share of the endpoints, as long as there are enough.
+#[test]
+fn traffic_is_shared_by_zones() {
+    let steps = [
+        "kubectl create deployment web --image=nginx:1.27 --replicas=3",
+        "kubectl expose deployment web --port=80",
+        "kubectl annotate service web service.kubernetes.io/topology-mode=Auto",
+        "kubectl rollout status deployment/web",
+        "sleep 3",
+        "kubectl scale deployment web --replicas=2",
+        "sleep 60",
+        "kubectl scale deployment web --replicas=3",
+        "kubectl rollout status deployment/web",
+        "sleep 3",
+        "kubectl annotate service web service.kubernetes.io/topology-mode-",
+        "sleep 3",
+    ];
+    for (count, led, last) in [
+        (5, 1, "Topology Aware Hints has been enabled"),
+        (7, 2, "Insufficient number of endpoints (2 endpoints, 3 zones)"),
+        (10, 1, "Topology Aware Hints has been enabled"),
+        (12, 3, "Topology Aware Hints has been disabled"),
+    ] {
+        let cluster = at_rest(Scenario {
+            proxy: true,
+            timeline: steps[..count].iter().map(|line| (*line).to_owned()).collect(),
+            ..Scenario::parse("test", "title: test\nnodes: 3").expect("that is enough")
+        });
+        let ready = ready_endpoints(&cluster).into_iter().filter(|address| address.ends_with(":80"));
+        let ready: BTreeSet<String> = ready.collect();
+        for node in nodes(&cluster) {
+            let there = destinations(&cluster, &node).into_iter().filter(|address| ready.contains(address)).count();
+            assert_eq!(there, led, "{node}, after {}", steps[count - 1]);
+        }
+        let events = objects(&cluster, "events");
+        let told = events.iter().filter(|event| event["involvedObject"]["kind"] == "Service");
+        let newest = told.max_by_key(|event| event["lastTimestamp"].as_str().map(str::to_owned));
+        let wanted = format!("{last}, addressType: IPv4");
+        assert_eq!(newest.expect("it is told")["message"], wanted, "after {}", steps[count - 1]);
+    }
+}
+
 /// The program, if the machine has it and lets it run.
 /// `trafficDistribution`: the slices say for whom each endpoint is, and each node's rules lead only there.
 #[test]

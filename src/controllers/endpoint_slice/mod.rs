@@ -26,16 +26,16 @@
 //!
 //! # Left out
 //!
-//! - IPv6. Topology hints of the annotation `service.kubernetes.io/topology-mode`; `trafficDistribution` is kept.
+//! - IPv6.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Service};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
 use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
@@ -49,9 +49,11 @@ use super::service_pods::{ServicePods, TriggerTimes, annotate, selector_of};
 
 pub mod pack;
 pub mod slice;
+pub mod topology;
 pub mod tracker;
 
 use pack::{Plan, Shape};
+use topology::{Telling, Topology};
 use tracker::Tracker;
 
 /// The row of this controller.
@@ -92,6 +94,7 @@ struct EndpointSlices {
     slices: Lister<EndpointSlice>,
     trigger_times: TriggerTimes,
     tracker: Tracker,
+    topology: Topology,
 }
 
 impl EndpointSlices {
@@ -108,6 +111,7 @@ impl EndpointSlices {
             slices: context.lister(),
             trigger_times: TriggerTimes::new(hub),
             tracker: Tracker::new(hub),
+            topology: Topology::new(hub),
         }
     }
 
@@ -130,8 +134,11 @@ impl EndpointSlices {
             return Err(Error::Other("EndpointSlice informer cache is out of date".to_owned()));
         }
         let last_change = self.trigger_times.last_change(&key, &service, &pods);
-        let (plan, skipped) = self.plan(&service, &pods, &slices);
+        let (plan, skipped, telling) = self.plan(&key, &service, &pods, &slices);
         let written = write(&self.client, &self.tracker, &key, plan, last_change).await;
+        if let Some((type_, reason, message)) = telling {
+            self.recorder.event(&*service, type_, reason, message);
+        }
         let errors = skipped.into_iter().map(Error::Other).chain(written.err()).collect();
         let Some(failed) = aggregate(errors) else { return Ok(()) };
         let message = format!("Error updating Endpoint Slices for Service {key}: {failed}");
@@ -139,8 +146,15 @@ impl EndpointSlices {
         Err(failed)
     }
 
-    /// What is to be written, and for which Pods nothing can be. Mirrors `reconcileByAddressType`.
-    fn plan(&self, service: &Service, pods: &[Arc<Pod>], slices: &[Arc<EndpointSlice>]) -> (Plan, Vec<String>) {
+    /// What is to be written, for which Pods nothing can be, and what is to be told of zones. Mirrors
+    /// `reconcileByAddressType`.
+    fn plan(
+        &self,
+        key: &Key,
+        service: &Service,
+        pods: &[Arc<Pod>],
+        slices: &[Arc<EndpointSlice>],
+    ) -> (Plan, Vec<String>, Option<Telling>) {
         let (groups, skipped) = slice::desired(service, pods, |node| self.nodes.get(&Key::new("", node)));
         let (mine, foreign) = slices.iter().cloned().partition(|slice| is_owned_by(slice, service));
         let mut plan = Plan { delete: foreign, ..Plan::default() };
@@ -154,22 +168,41 @@ impl EndpointSlices {
             let namespace = service.metadata.namespace.clone();
             slice::empty(namespace, name, controller_ref(service), labels.clone(), ports)
         };
+        let by_zones = topology::is_asked_for(service);
+        // For which zone an endpoint is meant is said later.
+        let same = |old: &Endpoint, new: &Endpoint| match by_zones {
+            true => Endpoint { hints: new.hints.clone(), ..old.clone() } == *new,
+            false => old == new,
+        };
         for (ports_key, group) in groups {
             let existing = existing.remove(&ports_key).unwrap_or_default();
             let (labels, new) = (|_: &EndpointSlice| labels.clone(), || empty(&group.ports));
-            plan.pack(&existing, group.endpoints, &Shape { max: ENDPOINTS_MAX, labels: &labels, new: &new });
+            let shape = Shape { max: ENDPOINTS_MAX, labels: &labels, new: &new, same: &same };
+            plan.pack(&existing, group.endpoints, &shape);
         }
         plan.delete.extend(existing.into_values().flatten());
         if plan.delete.len() == slices.len() && plan.create.is_empty() {
             keep_placeholder(&mut plan, empty(&[]));
         }
+        let unchanged = untouched(slices, &plan);
+        let telling = match by_zones {
+            true => self.topology.add_hints(key, &mut plan, &unchanged, || self.nodes.list()),
+            false => self.topology.give_up(key),
+        };
         plan.recycle(|old| is_owned_by(old, service));
         if service.metadata.deletion_timestamp.is_some() {
             // The garbage collector is deleting slices; this controller must not replace them.
             plan.create.clear();
         }
-        (plan, skipped)
+        (plan, skipped, telling)
     }
+}
+
+/// The slices that a plan leaves as they are. Mirrors `unchangedSlices`.
+fn untouched(slices: &[Arc<EndpointSlice>], plan: &Plan) -> Vec<Arc<EndpointSlice>> {
+    let updated = plan.update.iter().map(|slice| &slice.metadata.name);
+    let touched: BTreeSet<_> = updated.chain(plan.delete.iter().map(|slice| &slice.metadata.name)).collect();
+    slices.iter().filter(|slice| !touched.contains(&slice.metadata.name)).cloned().collect()
 }
 
 /// A Service that would have no slice keeps an empty one.
@@ -286,6 +319,11 @@ impl Controller for EndpointSlices {
             Object::Pod(_) => self.service_pods.concerned(change).into_iter().for_each(|key| self.queue.add(key)),
             Object::Service(_) => self.queue.add(change.key()),
             Object::EndpointSlice(_) => watch_slices(change, ME, &self.tracker, &self.queue),
+            Object::Node(_) => match change {
+                Change::Updated { old: Object::Node(old), new: Object::Node(new) } if !topology::concerns(old, new) => {
+                }
+                _ => self.topology.nodes_changed(|| self.nodes.list()).into_iter().for_each(|key| self.queue.add(key)),
+            },
             _ => {}
         }
     }

@@ -31,6 +31,8 @@ pub struct Shape<'a> {
     pub labels: &'a dyn Fn(&EndpointSlice) -> Labels,
     /// A new slice, still empty.
     pub new: &'a dyn Fn() -> EndpointSlice,
+    /// Whether an endpoint that is there is as it is to be.
+    pub same: &'a dyn Fn(&Endpoint, &Endpoint) -> bool,
 }
 
 impl Plan {
@@ -49,7 +51,7 @@ impl Plan {
             let there = slice.endpoints.as_deref().unwrap_or_default();
             let kept: Vec<Endpoint> = there.iter().filter_map(|old| waiting.remove(&identity(old))).collect();
             let labels = (shape.labels)(slice);
-            let same = kept == there;
+            let same = kept.len() == there.len() && there.iter().zip(&kept).all(|(old, new)| (shape.same)(old, new));
             match (same, kept.is_empty()) {
                 (false, true) => self.delete.push(slice.clone()),
                 (true, _) if slice.metadata.labels.as_ref() == Some(&labels) => unchanged.push(slice.clone()),
@@ -154,7 +156,7 @@ mod tests {
     fn plan(existing: &[Arc<EndpointSlice>], desired: Vec<Endpoint>) -> String {
         let new = || EndpointSlice { address_type: "IPv4".into(), ..EndpointSlice::default() };
         let mut plan = Plan::default();
-        plan.pack(existing, desired, &Shape { max: 3, labels: &|_| Labels::new(), new: &new });
+        plan.pack(existing, desired, &Shape { max: 3, labels: &|_| Labels::new(), new: &new, same: &|a, b| a == b });
         plan.recycle(|_| true);
         let endpoints = |slice: &EndpointSlice| {
             let last = |e: &Endpoint| e.addresses[0].rsplit('.').next().unwrap_or_default().to_owned();

@@ -11,14 +11,15 @@ use k8s_openapi::api::discovery::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use super::pack::Labels;
-use super::{MANAGED_BY, SERVICE_NAME};
+use super::{MANAGED_BY, SERVICE_NAME, topology};
 use crate::controllers::service_pods::{
     HEADLESS, find_port, has_ip, hostname_of, publishes_not_ready, spec_of, target_ref,
 };
 use crate::object::Pod;
 use crate::object::pod::{address_of, is_ready};
 
-const ZONE: &str = "topology.kubernetes.io/zone";
+/// Where a node says in which zone it is.
+pub const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// A Pod as an endpoint of the Service. Ready and on its way out exclude each other, unless the Service publishes
 /// everything; `serving` says whether it still answers.
@@ -47,6 +48,10 @@ pub fn endpoint(pod: &Pod, node: Option<&Node>, service: &Service) -> Endpoint {
 fn hints(service: &Service, zone: Option<&String>, node: Option<&String>) -> Option<EndpointHints> {
     let for_zones = || zone.filter(|zone| !zone.is_empty()).map(|zone| vec![ForZone { name: zone.clone() }]);
     let for_nodes = || node.map(|node| vec![ForNode { name: node.clone() }]);
+    // The older annotation goes before.
+    if topology::is_asked_for(service) {
+        return None;
+    }
     let hints = match spec_of(service)?.traffic_distribution.as_deref()? {
         "PreferClose" | "PreferSameZone" => EndpointHints { for_zones: for_zones(), for_nodes: None },
         "PreferSameNode" => EndpointHints { for_zones: for_zones(), for_nodes: for_nodes() },
