@@ -374,11 +374,11 @@ mod tests {
         assert!(topology.add_hints(&key, &mut plan, &[], || nodes.clone()).is_some());
         let there = Arc::new(plan.create.remove(0));
         let mut plan = Plan::default();
-        assert_eq!(topology.add_hints(&key, &mut plan, &[there.clone()], || nodes.clone()), None);
+        assert_eq!(topology.add_hints(&key, &mut plan, std::slice::from_ref(&there), || nodes.clone()), None);
         assert_eq!(plan, Plan::default());
         // A zone more, and not enough endpoints.
         let more = [nodes, vec![node("c", "4")]].concat();
-        assert_eq!(topology.nodes_changed(|| more.clone()), [key.clone()]);
+        assert_eq!(topology.nodes_changed(|| more.clone()), std::slice::from_ref(&key));
         assert!(topology.add_hints(&key, &mut plan, &[there], || more.clone()).is_some());
         assert_eq!(hints(&plan.update[0]), "- -");
         assert_eq!(topology.nodes_changed(|| more), []);
