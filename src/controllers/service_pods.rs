@@ -14,6 +14,7 @@ use crate::client::informer::Change;
 use crate::client::{ControllerContext, Lister};
 use crate::engine::{Hub, Memory};
 use crate::object::pod::{address_of, container_port, has_ended, is_ready, ready_condition};
+use crate::object::selector::{Operator, Selector};
 use crate::object::{Key, Object, Pod};
 
 /// When the change happened that an object now reflects. Set when it is known, taken away when it is not.
@@ -83,6 +84,18 @@ pub(super) fn with_rarest_label(
     let labels = labels.into_iter().flatten().map(|label| index_value(namespace, label));
     let rarest = labels.min_by_key(|label| pods.count_by_index(BY_LABEL, label))?;
     Some(pods.by_index(BY_LABEL, &rarest))
+}
+
+/// The Pods of a namespace that a selector means. The cache must have the index [`BY_LABEL`].
+pub(super) fn selected(pods: &Lister<Pod>, namespace: &str, selector: &Selector) -> Vec<Arc<Pod>> {
+    let equal =
+        selector.requirements().iter().filter(|r| matches!(r.operator, Operator::Equals | Operator::DoubleEquals));
+    let labels: BTreeMap<String, String> =
+        equal.filter_map(|r| Some((r.key.clone(), r.values().first()?.clone()))).collect();
+    let found = with_rarest_label(pods, namespace, Some(&labels));
+    let mut those = found.unwrap_or_else(|| pods.list_namespace(namespace));
+    those.retain(|pod| selector.matches(pod.metadata.labels.as_ref()));
+    those
 }
 
 /// The value of the index [`BY_LABEL`] for one object.

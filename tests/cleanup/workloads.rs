@@ -215,3 +215,37 @@ fn the_finalizers_of_anothers_job_are_the_others() {
         assert_eq!(finalizers.is_some_and(|there| !there.is_empty()), held, "{manager}");
     }
 }
+
+/// Where most Pods of a Deployment stand one goes first, and strangers that its selector means are counted along.
+#[test]
+fn strangers_of_the_same_labels_crowd_a_node() {
+    let survivor = |crowded: Option<&str>| {
+        let mut world = World::new(2);
+        let pod =
+            json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}});
+        let spec = json!({"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": pod});
+        world.apply(json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}));
+        let running =
+            |world: &World| world.list(Kind::Pod, "default").iter().filter(|p| is_ready(world, p.name())).count();
+        world.wait_until(30, |world| running(world) == 2);
+        world.settle();
+        let labels = world.list(Kind::Pod, "default")[0].meta().labels.clone();
+        let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "kube-root-ca.crt", "controller": true,
+            "uid": world.get(Kind::ConfigMap, "default/kube-root-ca.crt").unwrap().meta().uid}]);
+        for (node, name) in crowded.iter().flat_map(|node| [(node, "x"), (node, "y")]) {
+            let meta = json!({"name": name, "labels": labels, "ownerReferences": owner});
+            let spec = json!({"nodeName": node, "containers": [{"name": "c", "image": "i:1"}]});
+            world.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}));
+        }
+        world.kubectl("scale deployment web --replicas=1");
+        world.wait(60);
+        let left = world
+            .list(Kind::Pod, "default")
+            .iter()
+            .map(Object::to_json)
+            .find(|pod| pod["metadata"]["name"].as_str().is_some_and(|name| name.starts_with("web-")));
+        left.unwrap()["spec"]["nodeName"].as_str().unwrap().to_owned()
+    };
+    let node = survivor(None);
+    assert_ne!(survivor(Some(&node)), node);
+}

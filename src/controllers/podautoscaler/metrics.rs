@@ -1,6 +1,5 @@
 //! What the metrics of an autoscaler ask for: whom it asks, and what it says when it is not told.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::autoscaling::v1::Scale;
@@ -10,9 +9,9 @@ use k8s_openapi::api::autoscaling::v2::{
 };
 
 use crate::client::EventType;
-use crate::controllers::service_pods::with_rarest_label;
+use crate::controllers::service_pods::selected;
 use crate::object::quantity::Amount;
-use crate::object::selector::{Operator, Selector, format_label_selector};
+use crate::object::selector::{Selector, format_label_selector};
 use crate::object::{Key, Pod};
 
 use super::Autoscalers;
@@ -126,7 +125,7 @@ impl Autoscalers {
                 return refuse(hpa, "InvalidSelector", "InvalidSelector", why.clone(), &why);
             }
         };
-        let pods = self.selected(key.namespace(), &selector);
+        let pods = selected(&self.pods, key.namespace(), &selector);
         let mut memory = self.memory.borrow_mut();
         memory.entry(key.clone()).or_default().selector = Some(selector.clone());
         let has_any = |other: &Selector| pods.iter().any(|pod| other.matches(pod.metadata.labels.as_ref()));
@@ -139,17 +138,6 @@ impl Autoscalers {
             return refuse(hpa, "AmbiguousSelector", "AmbiguousSelector", why.clone(), &why);
         }
         Ok((selector, pods))
-    }
-
-    fn selected(&self, namespace: &str, selector: &Selector) -> Vec<Arc<Pod>> {
-        let equal =
-            selector.requirements().iter().filter(|r| matches!(r.operator, Operator::Equals | Operator::DoubleEquals));
-        let labels: BTreeMap<String, String> =
-            equal.filter_map(|r| Some((r.key.clone(), r.values().first()?.clone()))).collect();
-        let found = with_rarest_label(&self.pods, namespace, Some(&labels));
-        let mut pods = found.unwrap_or_else(|| self.pods.list_namespace(namespace));
-        pods.retain(|pod| selector.matches(pod.metadata.labels.as_ref()));
-        pods
     }
 
     /// Mirrors `computeReplicasForMetric`.

@@ -1,12 +1,14 @@
 //! Creating what is missing and deleting what is too much. Mirrors `manageReplicas`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::{Error, join_all};
-use crate::controllers::pods::{BY_CONTROLLER, is_namespace_terminating, owned_by, slow_start};
+use crate::controllers::pods::{BY_CONTROLLER, is_namespace_terminating, slow_start};
+use crate::controllers::service_pods::selected;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::selector::Selector;
 use crate::object::{Key, Kind, Pod};
@@ -92,10 +94,14 @@ impl<T: Replicated> ReplicaSets<T> {
         results.into_iter().find(Result::is_err).unwrap_or(Ok(()))
     }
 
-    /// The Pods of all ReplicaSets of the same Deployment. Mirrors `getIndirectlyRelatedPods`.
+    /// The Pods that all ReplicaSets of the same Deployment select, whosever they are. Mirrors `getIndirectlyRelatedPods`.
     fn related_pods(&self, rs: &T) -> Vec<Arc<Pod>> {
         let Some(siblings) = siblings_of(rs.metadata()) else { return Vec::new() };
-        let siblings = self.replica_sets.by_index(BY_CONTROLLER, &siblings);
-        siblings.iter().flat_map(|sibling| self.pods.by_index(BY_CONTROLLER, &owned_by(&**sibling))).collect()
+        let namespace = rs.metadata().namespace.as_deref().unwrap_or_default();
+        let selectors = self.replica_sets.by_index(BY_CONTROLLER, &siblings).into_iter();
+        let pods = selectors.filter_map(|sibling| sibling.selector().ok()).flat_map(|selector| {
+            selected(&self.pods, namespace, &selector).into_iter().map(|pod| (Key::of_meta(&pod.metadata), pod))
+        });
+        pods.collect::<BTreeMap<_, _>>().into_values().collect()
     }
 }

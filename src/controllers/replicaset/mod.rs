@@ -30,11 +30,6 @@
 //! Pods ([`replicated`]), and has a row in the table for each of the two kinds.
 //!
 //! Mirrors `pkg/controller/replicaset/replica_set.go` and `replica_set_utils.go`, and `pkg/controller/replication`.
-//!
-//! # Left out
-//!
-//! Related Pods, for ranking victims, are those that related ReplicaSets own, not all that their selectors match
-//! (`getIndirectlyRelatedPods`): the same unless selectors overlap, and no scan of the namespace.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -56,6 +51,7 @@ use super::claim::{self, Claimer};
 use super::consistency::Consistency;
 use super::expectations::Expectations;
 use super::pods::{self, BY_CONTROLLER, PodControl, index_by_controller, orphans_of, owned_by};
+use super::service_pods::{BY_LABEL, index_by_label};
 
 pub mod census;
 pub mod manage;
@@ -110,6 +106,7 @@ impl<T: Replicated> ReplicaSets<T> {
     /// One that claims Pods by a rule of its own.
     pub fn with_rule(context: &ControllerContext, rule: Rc<Rule<T>>) -> ReplicaSets<T> {
         context.add_index::<Pod>(BY_CONTROLLER, index_by_controller);
+        context.add_index::<Pod>(BY_LABEL, index_by_label);
         context.add_index::<T>(BY_CONTROLLER, index_by_controller);
         ReplicaSets {
             client: context.client.clone(),
