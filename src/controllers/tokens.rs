@@ -158,7 +158,7 @@ impl Tokens {
 
     /// Puts in what is missing. Mirrors `generateTokenIfNeeded`.
     async fn fill(&self, cached: &Secret, account: &ServiceAccount) -> Result<(), Error> {
-        if !lacks_something(cached, account) {
+        if !lacks_something(cached) {
             return Ok(());
         }
         let key = Key::of_meta(&cached.metadata);
@@ -208,13 +208,9 @@ fn by_account(object: &Object) -> Vec<String> {
 }
 
 /// Mirrors `secretUpdateNeeded`.
-fn lacks_something(secret: &Secret, account: &ServiceAccount) -> bool {
+fn lacks_something(secret: &Secret) -> bool {
     let data = |name: &str| secret.data.as_ref().and_then(|data| data.get(name)).map_or(&[][..], |bytes| &bytes.0);
-    let uid = account.metadata.uid.as_deref().unwrap_or_default();
-    data(CA) != CERTIFICATE.as_bytes()
-        || data(NAMESPACE).is_empty()
-        || data(TOKEN).is_empty()
-        || annotation(secret, ACCOUNT_UID) != uid
+    data(CA) != CERTIFICATE.as_bytes() || data(NAMESPACE).is_empty() || data(TOKEN).is_empty()
 }
 
 fn filled(mut secret: Secret, account: &ServiceAccount) -> Secret {

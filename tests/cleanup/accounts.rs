@@ -208,3 +208,16 @@ fn an_account_that_is_gone_is_not_asked_for() {
     assert_eq!(world.kubectl("get secrets -o name"), "");
     assert_eq!(asked(&mut world), 0);
 }
+
+/// An annotation alone is nothing that a Secret lacks.
+#[test]
+fn a_secret_that_is_full_is_left_alone() {
+    let mut world = World::new(1);
+    world.apply(json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}));
+    make_secret(&mut world, "robot");
+    world.wait(2);
+    world.take_writes(CONTROLLER);
+    world.kubectl("annotate secret key kubernetes.io/service-account.uid-");
+    world.wait(2);
+    assert_eq!(world.take_writes(CONTROLLER), [] as [String; 0]);
+}
