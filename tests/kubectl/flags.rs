@@ -101,10 +101,7 @@ fn names_alone_and_flags_that_change_nothing() {
             ("kubectl get pod p -o name --v=9", "pod/p"),
             ("kubectl wait pod/p --for=condition=Ready -o name", "pod/p"),
             ("kubectl wait pod/p --for=condition=Ready -o jsonpath={.metadata.name}", "p"),
-            (
-                "kubectl patch pod p --subresource=resize -p {}",
-                "error: containers that run are not resized here; change…",
-            ),
+            ("kubectl patch pod p --subresource=resize -p {}", "pod/p patched (no change)"),
             ("kubectl delete pod p -i", "error: -i: nobody can be asked here; --dry-run=client shows what would be…"),
             ("kubectl delete pod p -o yaml", "error: unexpected -o output mode: yaml. We only support '-o name'"),
             ("kubectl delete pod p -o name", "pod/p"),

@@ -32,6 +32,9 @@ pub fn parse(
     query: &Query,
     options: &mut Options,
 ) -> Result<Body, Status> {
+    if shape.subresource == Some(Subresource::Log) {
+        return Ok(Body::Log { container: query.get("container").unwrap_or_default().to_owned() });
+    }
     if !verb.writes() {
         return Ok(Body::None);
     }

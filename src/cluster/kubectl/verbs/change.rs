@@ -223,8 +223,7 @@ pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Err(fault) => failed.push(not_supported(fault, kind)),
             Ok(new) => {
                 // A version of its own it has not if the patch let the object go.
-                let same = subresource.is_none() && new == object;
-                let how = if same { "patched (no change)" } else { "patched" };
+                let how = if new == object { "patched (no change)" } else { "patched" };
                 cx.tell(if new.is_null() { &object } else { &new }, how, args)?;
             }
         }
